@@ -1,0 +1,38 @@
+"""Optimal decision trees: exact solvers, fast heuristics, and the course that explains them.
+
+Public names are loaded on first use, so that ``import odtlib`` stays cheap and compiles nothing.
+"""
+
+from __future__ import annotations
+
+import importlib
+
+__version__ = "0.1.0"
+
+_HOME = {
+    "DecisionTree": "odtlib.tree",
+    "SolveReport": "odtlib.report",
+    "CARTClassifier": "odtlib.heuristics",
+    "TunedCARTClassifier": "odtlib.heuristics",
+    "LocalSearchTreeClassifier": "odtlib.heuristics",
+    "MurTreeClassifier": "odtlib.murtree",
+    "MurTreeRegressor": "odtlib.murtree",
+    "ContinuousTreeClassifier": "odtlib.continuous",
+    "ConstrainedTreeRegressor": "odtlib.constrained",
+    "ConstrainedTreeClassifier": "odtlib.constrained",
+    "ConstrainedForestRegressor": "odtlib.constrained",
+    "ProjectedRegressor": "odtlib.constrained",
+    "OptimalConstrainedTreeRegressor": "odtlib.constrained",
+}
+
+__all__ = [*_HOME, "__version__"]
+
+
+def __getattr__(name):
+    if name in _HOME:
+        return getattr(importlib.import_module(_HOME[name]), name)
+    raise AttributeError(f"module 'odtlib' has no attribute {name!r}")
+
+
+def __dir__():
+    return sorted(__all__)
