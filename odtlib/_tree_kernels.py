@@ -1,0 +1,16 @@
+"""Compiled routing of rows through an array tree (private: no validation)."""
+
+from numba import njit
+
+
+@njit(cache=True, nogil=True)
+def apply(X, feature, threshold, left, right, leaf):
+    """Write into ``leaf`` the index of the leaf that each row of ``X`` reaches."""
+    for row in range(X.shape[0]):
+        node = 0
+        while feature[node] >= 0:
+            if X[row, feature[node]] <= threshold[node]:
+                node = left[node]
+            else:
+                node = right[node]
+        leaf[row] = node

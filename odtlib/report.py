@@ -1,0 +1,226 @@
+"""What every fit reports: status, objective, bound, and how they came about."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+
+STATUSES = ("optimal", "time_limit", "node_limit", "memory_limit", "interrupted", "heuristic")
+
+
+class Clock:
+    """Measure wall time against a limit.
+
+    Parameters
+    ----------
+    time_limit : float or None
+        Seconds until ``expired`` becomes true; None for never.
+    """
+
+    def __init__(self, time_limit=None):
+        self.start = time.perf_counter()
+        self.time_limit = time_limit
+
+    @property
+    def elapsed(self):
+        """Seconds since the clock was made."""
+        return time.perf_counter() - self.start
+
+    @property
+    def remaining(self):
+        """Seconds left, never negative; infinite without a limit."""
+        return np.inf if self.time_limit is None else max(0.0, self.time_limit - self.elapsed)
+
+    @property
+    def expired(self):
+        """Whether the limit has passed."""
+        return self.remaining <= 0.0
+
+
+class SolveReport:
+    """Report how a fit ended and what is proved about its tree.
+
+    Parameters
+    ----------
+    status : str
+        ``optimal`` (with a proof), ``time_limit``, ``node_limit``, ``memory_limit``,
+        ``interrupted`` or ``heuristic`` (no proof was tried).
+    objective : float
+        Value of the returned tree, always minimised: weighted misclassification score, or loss
+        plus penalty.
+    lower_bound : float
+        No tree of the search space has a smaller objective; ``-inf`` where nothing is known.
+    seconds : float
+        Wall time of the fit without compilation.
+    start : str, optional
+        What the search began from (``cart``, ``local-search``, ``tree``), None for nothing.
+    counters : dict, optional
+        Search nodes, cache hits, cuts, columns ...: whatever the method counts.
+    trace : list of (float, float, float, str), optional
+        Seconds, incumbent, bound, and what happened; kept as ``events``, shown by ``trace``.
+    proof : str, default=""
+        For what the tree is optimal: "optimal for these 132 predicates at depth 4".
+    compile_seconds : float, default=0.0
+        Time that compilation took, not part of ``seconds``.
+    evaluate : callable, optional
+        ``evaluate(tree, X, y, sample_weight)`` recomputes the objective from the tree alone
+        (default: the weighted misclassification score, or squared error for regression).
+
+    Raises
+    ------
+    ValueError
+        If the status is unknown, or claims a proof that the bound does not carry.
+    """
+
+    def __init__(self, status, objective, lower_bound, seconds, *, start=None, counters=None,
+                 trace=None, proof="", compile_seconds=0.0, evaluate=None):
+        self.status = status
+        self.objective = float(objective)
+        self.lower_bound = float(lower_bound)
+        self.seconds = float(seconds)
+        self.start = start
+        self.counters = dict(counters or {})
+        self.events = list(trace or [])
+        self.proof = proof
+        self.compile_seconds = float(compile_seconds)
+        self.evaluate = evaluate
+        self.tree = self.transform = None   # bound by the estimator, for verify
+        if self.status not in STATUSES:
+            raise ValueError(f"status {self.status!r} is not one of {', '.join(STATUSES)}.")
+        if self.status == "optimal":
+            if not self.proof:
+                raise ValueError("a report that says 'optimal' must say for what (proof=...).")
+            if self.gap > 1e-9 * max(1.0, abs(self.objective)):
+                raise ValueError(f"status is 'optimal', but the bound {self.lower_bound} is "
+                                 f"below the objective {self.objective}.")
+        if not self.events:
+            self.events = [(self.seconds, self.objective, self.lower_bound, self.status)]
+
+    @property
+    def gap(self):
+        """Objective minus lower bound: zero means proved optimal."""
+        return max(0.0, self.objective - self.lower_bound)
+
+    @property
+    def relative_gap(self):
+        """The gap as a share of the objective (0 where both are zero)."""
+        return 0.0 if self.gap == 0 else self.gap / max(abs(self.objective), 1e-12)
+
+    @property
+    def trace(self):
+        """The run as a table: seconds, incumbent, bound, event."""
+        import pandas as pd
+        return pd.DataFrame(self.events, columns=["seconds", "incumbent", "bound", "event"])
+
+    def primal_integral(self, best=None, horizon=None):
+        """Integrate the primal gap over time: the smaller, the sooner good trees were found.
+
+        Parameters
+        ----------
+        best : float, optional
+            Reference objective (default: the one of this report).
+        horizon : float, optional
+            Seconds to integrate over (default: the length of this run).
+
+        Returns
+        -------
+        float
+            In seconds.  The primal gap is 1 before the first incumbent, then
+            ``|incumbent - best| / max(|incumbent|, |best|)``.
+        """
+        best = self.objective if best is None else best
+        horizon = self.seconds if horizon is None else horizon
+        total, moment, gap = 0.0, 0.0, 1.0
+        for seconds, incumbent, _, _ in self.events:
+            seconds = min(max(seconds, moment), horizon)
+            total += gap * (seconds - moment)
+            moment = seconds
+            if np.isfinite(incumbent):
+                scale = max(abs(incumbent), abs(best))
+                gap = min(1.0, abs(incumbent - best) / scale) if scale else 0.0
+        return total + gap * max(0.0, horizon - moment)
+
+    def verify(self, X, y, sample_weight=None):
+        """Recompute the objective from the tree alone and compare.
+
+        Parameters
+        ----------
+        X : array, shape (n_rows, n_features)
+            The training rows.
+        y : array, shape (n_rows,)
+            Their labels or targets.
+        sample_weight : array, shape (n_rows,), optional
+            Their weights.
+
+        Returns
+        -------
+        float
+            The recomputed objective.
+
+        Raises
+        ------
+        ValueError
+            If it differs from the reported one: other rows, or a wrong report.
+        """
+        if self.tree is None:
+            raise ValueError("this report belongs to no tree; verify the report_ of a fitted "
+                             "estimator.")
+        rows = X if self.transform is None else self.transform(X)
+        found = float((self.evaluate or default_objective)(self.tree, rows, y, sample_weight))
+        if not np.isclose(found, self.objective, rtol=1e-9, atol=1e-9):
+            raise ValueError(f"the tree scores {found:g} on these rows, the report says "
+                             f"{self.objective:g}; verify with the rows and weights of the fit.")
+        return found
+
+    def plot(self, ax=None, **options):
+        """Draw the anytime curve: incumbent and bound over time.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, optional
+            Where to draw.
+        **options
+            Passed to :func:`odtlib.plotting.anytime`.
+
+        Returns
+        -------
+        matplotlib.axes.Axes
+        """
+        from odtlib.plotting import anytime
+        return anytime(self, ax=ax, **options)
+
+    def __repr__(self):
+        return f"<SolveReport: {self}>"
+
+    def __str__(self):
+        claim = self.proof if self.status == "optimal" else self.status.replace("_", " ")
+        bound = "" if self.gap == 0 else f", bound {self.lower_bound:g}"
+        return f"objective {self.objective:g}{bound} ({claim}), {self.seconds:.3g} s"
+
+
+def default_objective(tree, X, y, sample_weight=None):
+    """Return the weighted misclassification score, or the squared error, of a tree.
+
+    Parameters
+    ----------
+    tree : DecisionTree
+        The tree to judge.
+    X : array, shape (n_rows, n_features)
+        Rows as the tree expects them.
+    y : array, shape (n_rows,) or (n_rows, n_outputs)
+        Labels or targets.
+    sample_weight : array, shape (n_rows,), optional
+        Weight of every row (default: one).
+
+    Returns
+    -------
+    float
+    """
+    y = np.asarray(y)
+    weight = np.ones(len(y)) if sample_weight is None else np.asarray(sample_weight, float)
+    predicted = tree.predict(X)
+    if tree.kind == "classification":
+        return float(weight[predicted != y].sum())
+    loss = ((predicted.reshape(len(y), -1) - y.reshape(len(y), -1)) ** 2).sum(axis=1)
+    return float((weight * loss).sum())

@@ -1,0 +1,755 @@
+"""The one tree of the house: an immutable array tree that every solver returns."""
+
+from __future__ import annotations
+
+import json
+import warnings
+
+import numpy as np
+
+LEAF = -1
+
+
+class DecisionTree:
+    """Store a binary decision tree as arrays and predict with it.
+
+    Node 0 is the root and children stand behind their parent.  A row goes left at a feature node
+    when ``x[feature] <= threshold``, compared in float64, and right otherwise.
+
+    Parameters
+    ----------
+    feature : array of int, shape (n_nodes,)
+        Feature tested at each feature node; -1 marks a leaf.
+    threshold : array of float, shape (n_nodes,)
+        Threshold of each feature node; ignored (stored as NaN) at leaves.
+    left, right : array of int, shape (n_nodes,)
+        Children of each feature node; ignored (stored as -1) at leaves.
+    value : array of float, shape (n_nodes, n_classes) or (n_nodes, n_outputs)
+        Training weight of every class at the node, or the prediction of a regression tree.
+    label : array of int, shape (n_nodes,), optional
+        Predicted class index of each node.  By default the class of largest weight; the first
+        class wins ties.  Give it where the prediction is not the majority class.
+    classes : array, shape (n_classes,), optional
+        The labels that class indices stand for (default: 0, 1, ...).
+    feature_names : sequence of str, optional
+        Names used by everything that prints (default: ``x0``, ``x1``, ...).
+    n_features : int, optional
+        Number of columns that prediction expects (default: as many as the names, or as the
+        largest feature tested).
+    kind : {"classification", "regression"}, default="classification"
+        What ``value`` means and what ``predict`` returns.
+
+    Raises
+    ------
+    ValueError
+        If the arrays do not describe one tree.
+    """
+
+    def __init__(self, feature, threshold, left, right, value, *, label=None, classes=None,
+                 feature_names=None, n_features=None, kind="classification"):
+        if kind not in ("classification", "regression"):
+            raise ValueError(f"kind is {kind!r}; use 'classification' or 'regression'.")
+        feature = np.array(feature, dtype=np.int64, ndmin=1)
+        n_nodes = len(feature)
+        value = np.array(value, dtype=np.float64)
+        if value.ndim == 1:
+            value = value[:, None]
+        parts = [np.array(a, dtype=t, ndmin=1) for a, t in
+                 ((threshold, np.float64), (left, np.int64), (right, np.int64))]
+        if n_nodes == 0 or any(a.shape != (n_nodes,) for a in parts) or len(value) != n_nodes:
+            raise ValueError("feature, threshold, left, right and value must have one entry a "
+                             "node and at least one node.")
+        threshold, left, right = parts
+        leaf = feature < 0
+        feature[leaf], left[leaf], right[leaf], threshold[leaf] = LEAF, LEAF, LEAF, np.nan
+        inner = np.flatnonzero(~leaf)
+        children = np.concatenate([left[inner], right[inner]])
+        if (not np.array_equal(np.sort(children), np.arange(1, n_nodes))
+                or np.any(left[inner] <= inner) or np.any(right[inner] <= inner)):
+            raise ValueError("left and right must make one tree: every node but node 0 is the "
+                             "child of exactly one earlier node.")
+        if not np.all(np.isfinite(threshold[inner])):
+            raise ValueError("every feature node needs a finite threshold.")
+        if feature_names is not None:
+            feature_names = tuple(str(name) for name in feature_names)
+        needed = int(feature.max()) + 1 if len(inner) else 0
+        if n_features is None:
+            n_features = needed if feature_names is None else len(feature_names)
+        if n_features < needed or (feature_names is not None and len(feature_names) != n_features):
+            raise ValueError(f"the tree tests feature {needed - 1}, but n_features is "
+                             f"{n_features} and names are given for "
+                             f"{0 if feature_names is None else len(feature_names)}.")
+        if kind == "regression":
+            label = classes = None
+        else:
+            classes = np.arange(value.shape[1]) if classes is None else np.array(classes)
+            if len(classes) != value.shape[1]:
+                raise ValueError(f"value has {value.shape[1]} columns for {len(classes)} classes.")
+            label = np.argmax(value, axis=1) if label is None else np.array(label, np.int64)
+            if label.shape != (n_nodes,) or np.any((label < 0) | (label >= len(classes))):
+                raise ValueError("label needs one class index a node.")
+        set_ = object.__setattr__
+        for name, array in (("feature", feature), ("threshold", threshold), ("left", left),
+                            ("right", right), ("value", value), ("label", label),
+                            ("classes", classes)):
+            if array is not None:
+                array.setflags(write=False)
+            set_(self, name, array)
+        set_(self, "feature_names", feature_names)
+        set_(self, "n_features", int(n_features))
+        set_(self, "kind", kind)
+
+    def __setattr__(self, name, value):
+        raise AttributeError("a DecisionTree is immutable; build a new one instead.")
+
+    def __reduce__(self):
+        return DecisionTree.from_json, (self.to_json(),)
+
+    def _arguments(self, **changes):
+        names = ("feature", "threshold", "left", "right", "value", "label", "classes",
+                 "feature_names", "n_features", "kind")
+        return {**{name: getattr(self, name) for name in names}, **changes}
+
+    def replace(self, **changes):
+        """Return a copy with some constructor arguments changed.
+
+        Parameters
+        ----------
+        **changes
+            Any argument of the constructor; the others keep their value.
+
+        Returns
+        -------
+        DecisionTree
+        """
+        return DecisionTree(**self._arguments(**changes))
+
+    # ------------------------------------------------------------------ building
+
+    @classmethod
+    def from_nested(cls, nested, n_classes=None, **options):
+        """Build a tree from nested tuples.
+
+        Parameters
+        ----------
+        nested : int, sequence of float, or tuple (feature, threshold, left, right)
+            A class index is a leaf that predicts it, a list or array is a leaf with that value,
+            and a tuple of four is a feature node over two further nested trees.
+        n_classes : int, optional
+            Number of classes where leaves are class indices (default: largest index plus one).
+        **options
+            Passed to the constructor (``classes``, ``feature_names``, ``kind`` ...).
+
+        Returns
+        -------
+        DecisionTree
+            With its nodes in preorder.  Feature nodes carry the sum (classification) or the mean
+            (regression) of their leaves' values; ``with_counts`` replaces them by real counts.
+        """
+        nodes = []
+
+        def add(part):
+            index = len(nodes)
+            nodes.append(None)
+            if isinstance(part, tuple) and len(part) == 4:
+                feature, threshold, low, high = part
+                left, right = add(low), add(high)
+                nodes[index] = [feature, threshold, left, right, None]
+            else:
+                nodes[index] = [LEAF, np.nan, LEAF, LEAF, part]
+            return index
+
+        add(nested)
+        regression = options.get("kind") == "regression"
+        scalars = [node[4] for node in nodes if node[0] == LEAF and np.ndim(node[4]) == 0]
+        if scalars and not regression and n_classes is None:
+            n_classes = int(max(scalars)) + 1
+        for node in reversed(nodes):
+            if node[0] != LEAF:
+                both = nodes[node[2]][4] + nodes[node[3]][4]
+                node[4] = both / 2 if regression else both
+            elif np.ndim(node[4]) == 0:
+                node[4] = (np.array([node[4]], float) if regression
+                           else np.eye(n_classes)[int(node[4])])
+            else:
+                node[4] = np.asarray(node[4], float)
+        return cls(*map(list, zip(*nodes)), **options)
+
+    def to_nested(self, node=0):
+        """Return the subtree at ``node`` as nested tuples, the inverse of ``from_nested``.
+
+        Parameters
+        ----------
+        node : int, default=0
+            Where to start; 0 is the whole tree.
+
+        Returns
+        -------
+        int, array or tuple
+            A leaf's class index (or its value, for regression), or
+            ``(feature, threshold, left, right)``.
+        """
+        if self.feature[node] < 0:
+            return self.value[node] if self.label is None else int(self.label[node])
+        return (int(self.feature[node]), float(self.threshold[node]),
+                self.to_nested(self.left[node]), self.to_nested(self.right[node]))
+
+    def with_counts(self, X, y, n_classes=None, sample_weight=None, relabel=True):
+        """Fill a classification tree with the class weights of the rows that reach each node.
+
+        Parameters
+        ----------
+        X : array, shape (n_rows, n_features)
+            Training rows; a tree without feature names takes its number of features from them.
+        y : array of int, shape (n_rows,)
+            Class indices.
+        n_classes : int, optional
+            Number of classes (default: as many as the tree has).
+        sample_weight : array, shape (n_rows,), optional
+            Weight of every row (default: one).
+        relabel : bool, default=True
+            Predict the class of largest weight (the first wins ties; a node that no row reaches
+            takes its parent's class).  With False the labels stay.
+
+        Returns
+        -------
+        DecisionTree
+        """
+        n_classes = self.value.shape[1] if n_classes is None else n_classes
+        if self.feature_names is None and np.shape(X)[1] > self.n_features:
+            self = self.replace(n_features=np.shape(X)[1])
+        value = np.zeros((self.n_nodes, n_classes))
+        np.add.at(value, (self.apply(X), np.asarray(y)),
+                  1.0 if sample_weight is None else sample_weight)
+        for node in range(self.n_nodes - 1, -1, -1):
+            if self.feature[node] >= 0:
+                value[node] += value[self.left[node]] + value[self.right[node]]
+        label = np.argmax(value, axis=1) if relabel else self.label
+        if relabel:
+            for node in np.flatnonzero(self.feature >= 0):
+                for child in (self.left[node], self.right[node]):
+                    if not value[child].any():
+                        label[child] = label[node]
+        classes = self.classes if len(self.classes) == n_classes else None
+        return self.replace(value=value, label=label, classes=classes)
+
+    def pruned(self):
+        """Drop every split that changes no prediction.
+
+        A feature node goes when both its branches predict the same leaf, or when an earlier test
+        of the same feature already decides it.
+
+        Returns
+        -------
+        DecisionTree
+            A tree with the same prediction for every row.
+        """
+        kept = []   # rows: node, feature, threshold, left, right, node that it predicts like
+
+        def same(a, b):
+            if self.label is not None:
+                return self.label[a] == self.label[b]
+            return np.array_equal(self.value[a], self.value[b])
+
+        def add(node, low, high):
+            while (f := self.feature[node]) >= 0:   # tests that earlier ones already decide
+                t = self.threshold[node]
+                if t >= high.get(f, np.inf):
+                    node = self.left[node]
+                elif t <= low.get(f, -np.inf):
+                    node = self.right[node]
+                else:
+                    break
+            index = len(kept)
+            kept.append([node, LEAF, np.nan, LEAF, LEAF, node])
+            if f >= 0:
+                left = add(self.left[node], low, {**high, f: t})
+                right = add(self.right[node], {**low, f: t}, high)
+                if (kept[left][1] < 0 and kept[right][1] < 0
+                        and same(kept[left][-1], kept[right][-1])):
+                    kept[index][-1] = kept[left][-1]
+                    del kept[index + 1:]
+                else:
+                    kept[index][1:5] = [f, t, left, right]
+            return index
+
+        add(0, {}, {})
+        node, feature, threshold, left, right, predicts = map(list, zip(*kept))
+        return self.replace(feature=feature, threshold=threshold, left=left, right=right,
+                            value=self.value[predicts if self.label is None else node],
+                            label=None if self.label is None else self.label[predicts])
+
+    def remap(self, feature, threshold, swap, n_features, feature_names=None):
+        """Rewrite a tree over 0/1 columns as a tree over the features behind them.
+
+        Parameters
+        ----------
+        feature, threshold : array, shape (n_columns,)
+            Feature and threshold that each column stands for.
+        swap : array of bool, shape (n_columns,)
+            True where the column is 1 for ``x <= threshold``: its zeros, which go left here, are
+            the rows that go right there.
+        n_features : int
+            Number of features behind the columns.
+        feature_names : sequence of str, optional
+            Their names.
+
+        Returns
+        -------
+        DecisionTree
+        """
+        order, left, right = [], [], []
+
+        def add(node):
+            index = len(order)
+            order.append(node)
+            left.append(LEAF)
+            right.append(LEAF)
+            column = self.feature[node]
+            if column >= 0:
+                children = (self.left[node], self.right[node])
+                first, second = children[::-1] if swap[column] else children
+                left[index] = add(first)
+                right[index] = add(second)
+            return index
+
+        add(0)
+        column = self.feature[order]
+        inner = column >= 0
+        new_feature = np.full(len(order), LEAF)
+        new_threshold = np.full(len(order), np.nan)
+        new_feature[inner] = np.asarray(feature)[column[inner]]
+        new_threshold[inner] = np.asarray(threshold)[column[inner]]
+        label = None if self.label is None else self.label[order]
+        return self.replace(feature=new_feature, threshold=new_threshold, left=left, right=right,
+                            value=self.value[order], label=label, n_features=n_features,
+                            feature_names=feature_names)
+
+    # ------------------------------------------------------------------ measures
+
+    @property
+    def n_nodes(self):
+        """Number of nodes, leaves included."""
+        return len(self.feature)
+
+    @property
+    def n_splits(self):
+        """Number of feature nodes."""
+        return int(np.count_nonzero(self.feature >= 0))
+
+    @property
+    def n_leaves(self):
+        """Number of leaves."""
+        return self.n_nodes - self.n_splits
+
+    @property
+    def node_depth(self):
+        """Depth of every node, shape (n_nodes,); the root has depth 0."""
+        depth = np.zeros(self.n_nodes, np.int64)
+        for node in np.flatnonzero(self.feature >= 0):
+            depth[self.left[node]] = depth[self.right[node]] = depth[node] + 1
+        return depth
+
+    @property
+    def depth(self):
+        """Largest number of tests on a path from the root to a leaf."""
+        return int(self.node_depth.max())
+
+    # ---------------------------------------------------------------- prediction
+
+    def _rows(self, X):
+        X = np.ascontiguousarray(X, dtype=np.float64)
+        if X.ndim != 2 or X.shape[1] != self.n_features:
+            raise ValueError(f"X has shape {X.shape}; the tree expects (n_rows, "
+                             f"{self.n_features}).")
+        if np.isnan(X).any():
+            raise ValueError("X contains NaN; fill in or drop missing values first.")
+        return X
+
+    def apply(self, X):
+        """Return the leaf that each row reaches.
+
+        Parameters
+        ----------
+        X : array, shape (n_rows, n_features)
+            Rows without missing values.
+
+        Returns
+        -------
+        array of int, shape (n_rows,)
+        """
+        from odtlib import _tree_kernels
+        X = self._rows(X)
+        leaf = np.empty(len(X), np.int64)
+        _tree_kernels.apply(X, self.feature, self.threshold, self.left, self.right, leaf)
+        return leaf
+
+    def predict_codes(self, X):
+        """Return the class index predicted for each row.
+
+        Parameters
+        ----------
+        X : array, shape (n_rows, n_features)
+            Rows without missing values.
+
+        Returns
+        -------
+        array of int, shape (n_rows,)
+        """
+        self._only_for("classification", "predict_codes")
+        return self.label[self.apply(X)]
+
+    def predict(self, X):
+        """Predict a label, or the target values of a regression tree, for each row.
+
+        Parameters
+        ----------
+        X : array, shape (n_rows, n_features)
+            Rows without missing values.
+
+        Returns
+        -------
+        array, shape (n_rows,) or (n_rows, n_outputs)
+            One column of regression values is returned flat.
+        """
+        if self.kind == "classification":
+            return self.classes[self.predict_codes(X)]
+        value = self.value[self.apply(X)]
+        return value[:, 0] if value.shape[1] == 1 else value
+
+    def predict_proba(self, X):
+        """Return the share of each class among the training weight of the leaf reached.
+
+        Parameters
+        ----------
+        X : array, shape (n_rows, n_features)
+            Rows without missing values.
+
+        Returns
+        -------
+        array, shape (n_rows, n_classes)
+            A leaf that no training row reached gives its label probability one.
+        """
+        self._only_for("classification", "predict_proba")
+        share = self.value.copy()
+        total = share.sum(axis=1)
+        share[total == 0, self.label[total == 0]] = 1.0
+        return (share / np.where(total == 0, 1.0, total)[:, None])[self.apply(X)]
+
+    def decision_path(self, X):
+        """Return which nodes each row passes.
+
+        Parameters
+        ----------
+        X : array, shape (n_rows, n_features)
+            Rows without missing values.
+
+        Returns
+        -------
+        scipy.sparse.csr_matrix, shape (n_rows, n_nodes)
+            One where the row passes the node, root and leaf included.
+        """
+        from scipy.sparse import csr_matrix
+        paths = [[] for _ in range(self.n_nodes)]
+        paths[0] = [0]
+        for node in np.flatnonzero(self.feature >= 0):
+            for child in (self.left[node], self.right[node]):
+                paths[child] = paths[node] + [int(child)]
+        passed = [paths[leaf] for leaf in self.apply(X)]
+        indptr = np.concatenate([[0], np.cumsum([len(p) for p in passed])]).astype(np.int64)
+        indices = np.fromiter((i for p in passed for i in p), np.int64, indptr[-1])
+        return csr_matrix((np.ones(len(indices), np.int64), indices, indptr),
+                          shape=(len(passed), self.n_nodes))
+
+    def _only_for(self, kind, what):
+        if self.kind != kind:
+            raise ValueError(f"{what} needs a {kind} tree; this one is for {self.kind}.")
+
+    # ------------------------------------------------------------------ exports
+
+    def feature_name(self, feature):
+        """Return the name of a feature.
+
+        Parameters
+        ----------
+        feature : int
+            Its column.
+
+        Returns
+        -------
+        str
+        """
+        return f"x{feature}" if self.feature_names is None else self.feature_names[feature]
+
+    def split_text(self, node, branch="left"):
+        """Return the test of a feature node as text.
+
+        Parameters
+        ----------
+        node : int
+            A feature node.
+        branch : {"left", "right"}, default="left"
+            The condition that leads to this child.
+
+        Returns
+        -------
+        str
+            For instance ``petal width <= 0.8``; a threshold is shortened only as far as it stays
+            the same number.
+        """
+        name, threshold = self.feature_name(self.feature[node]), self.threshold[node]
+        sign = "<=" if branch == "left" else ">"
+        return f"{name} {sign} {_short(threshold)}"
+
+    def leaf_text(self, node):
+        """Return what a node predicts, with its training weights, as text.
+
+        Parameters
+        ----------
+        node : int
+            Any node.
+
+        Returns
+        -------
+        str
+        """
+        if self.kind == "regression":
+            return ", ".join(_short(v, 6) for v in self.value[node])
+        counts = " ".join(_short(v, 6) for v in self.value[node])
+        return f"{self.classes[self.label[node]]}  [{counts}]"
+
+    def to_text(self):
+        """Return the tree as lines of text.
+
+        Returns
+        -------
+        str
+            Each leaf shows its prediction and the training weight of every class.
+        """
+        lines = []
+
+        def add(node, first, rest):
+            if self.feature[node] < 0:
+                lines.append(first + self.leaf_text(node))
+                return
+            lines.append(first + self.split_text(node))
+            add(self.left[node], rest + "├─ yes: ", rest + "│       ")
+            add(self.right[node], rest + "└─ no:  ", rest + "        ")
+
+        add(0, "", "")
+        return "\n".join(lines)
+
+    __str__ = to_text
+
+    def __repr__(self):
+        return (f"<DecisionTree for {self.kind}: depth {self.depth}, {self.n_splits} feature "
+                f"nodes, {self.n_leaves} leaves>")
+
+    def rules(self):
+        """Return one rule a leaf, from left to right.
+
+        Returns
+        -------
+        list of str
+            For instance ``if a <= 1 and b > 2 then yes  [0 7]``.
+        """
+        found = []
+
+        def add(node, conditions):
+            if self.feature[node] < 0:
+                condition = " and ".join(conditions) or "always"
+                found.append(f"if {condition} then {self.leaf_text(node)}")
+                return
+            for branch in ("left", "right"):
+                add(getattr(self, branch)[node], [*conditions, self.split_text(node, branch)])
+
+        add(0, [])
+        return found
+
+    def to_dot(self):
+        """Return the tree in the language of Graphviz.
+
+        Returns
+        -------
+        str
+        """
+        lines = ["digraph tree {", "  node [shape=box, style=rounded];"]
+        for node in range(self.n_nodes):
+            inner = self.feature[node] >= 0
+            text = self.split_text(node) if inner else self.leaf_text(node)
+            lines.append(f"  {node} [label={json.dumps(text, ensure_ascii=False)}];")
+            if inner:
+                lines.append(f'  {node} -> {self.left[node]} [label="yes"];')
+                lines.append(f'  {node} -> {self.right[node]} [label="no"];')
+        return "\n".join([*lines, "}"])
+
+    def to_json(self):
+        """Return the tree as JSON, exact to the last bit.
+
+        Returns
+        -------
+        str
+        """
+        classes = None if self.classes is None else self.classes.tolist()
+        return json.dumps({
+            "format": "odtlib.DecisionTree/1",
+            "kind": self.kind,
+            "feature": self.feature.tolist(),
+            "threshold": [None if np.isnan(t) else float(t) for t in self.threshold],
+            "left": self.left.tolist(),
+            "right": self.right.tolist(),
+            "value": self.value.tolist(),
+            "label": None if self.label is None else self.label.tolist(),
+            "classes": classes,
+            "classes_dtype": None if classes is None else self.classes.dtype.str,
+            "feature_names": self.feature_names,
+            "n_features": self.n_features,
+        })
+
+    @classmethod
+    def from_json(cls, text):
+        """Build a tree from what ``to_json`` wrote.
+
+        Parameters
+        ----------
+        text : str
+            The JSON text.
+
+        Returns
+        -------
+        DecisionTree
+
+        Raises
+        ------
+        ValueError
+            If the text is something else.
+        """
+        data = json.loads(text)
+        if not isinstance(data, dict) or data.pop("format", None) != "odtlib.DecisionTree/1":
+            raise ValueError("this is not a tree written by DecisionTree.to_json.")
+        dtype = data.pop("classes_dtype")
+        if data["classes"] is not None:
+            data["classes"] = np.array(data["classes"], dtype=np.dtype(dtype))
+        data["threshold"] = [np.nan if t is None else t for t in data["threshold"]]
+        return cls(**data)
+
+    def __eq__(self, other):
+        return isinstance(other, DecisionTree) and self.to_json() == other.to_json()
+
+    def __hash__(self):
+        return hash(self.to_json())
+
+    def to_sklearn(self, X=None):
+        """Return a fitted scikit-learn tree that predicts the same.
+
+        scikit-learn compares ``float32(x) <= threshold``: the predictions are the same for every
+        value that float32 represents.
+
+        Parameters
+        ----------
+        X : array, shape (n_rows, n_features), optional
+            Rows to check: a warning says how many of them the float32 comparison sends to another
+            leaf.
+
+        Returns
+        -------
+        sklearn.tree.DecisionTreeClassifier or sklearn.tree.DecisionTreeRegressor
+        """
+        from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
+        from sklearn.tree._tree import Tree
+
+        classify = self.kind == "classification"
+        n_columns = self.value.shape[1]
+        if classify:
+            shape = (np.array([n_columns], np.intp), 1)
+            total = self.value.sum(axis=1)
+            share = self.value / np.where(total == 0, 1.0, total)[:, None]
+            changed = np.argmax(share, axis=1) != self.label   # sklearn knows majorities only
+            changed |= total == 0
+            share[changed] = np.eye(n_columns)[self.label[changed]]
+            value, impurity = share[:, None, :], 1.0 - (share**2).sum(axis=1)
+        else:
+            shape = (np.ones(n_columns, np.intp), n_columns)
+            value, total = self.value[:, :, None], np.ones(self.n_nodes)
+            impurity = np.zeros(self.n_nodes)
+        tree = Tree(self.n_features, *shape)
+        state = tree.__getstate__()
+        nodes = np.zeros(self.n_nodes, dtype=state["nodes"].dtype)
+        leaf = self.feature < 0
+        nodes["left_child"], nodes["right_child"] = self.left, self.right
+        nodes["feature"] = np.where(leaf, -2, self.feature)
+        nodes["threshold"] = np.where(leaf, -2.0, self.threshold)
+        nodes["impurity"] = impurity
+        nodes["n_node_samples"] = np.maximum(1, np.rint(total))
+        nodes["weighted_n_node_samples"] = total
+        tree.__setstate__({**state, "max_depth": self.depth, "node_count": self.n_nodes,
+                           "nodes": nodes, "values": np.ascontiguousarray(value)})
+        model = (DecisionTreeClassifier if classify else DecisionTreeRegressor)(
+            max_depth=max(1, self.depth))
+        model.tree_, model.n_features_in_, model.max_features_ = (
+            tree, self.n_features, self.n_features)
+        model.n_outputs_ = 1 if classify else n_columns
+        if classify:
+            model.classes_, model.n_classes_ = np.array(self.classes), np.intp(n_columns)
+        if self.feature_names is not None:
+            model.feature_names_in_ = np.array(self.feature_names, dtype=object)
+
+        inner = np.abs(self.threshold[~leaf])
+        limits = np.finfo(np.float32)
+        if np.any(inner > limits.max) or np.any((inner > 0) & (inner < limits.tiny)):
+            warnings.warn("a threshold lies outside the range of float32, in which scikit-learn "
+                          "compares; rescale the feature before exporting.", stacklevel=2)
+        if X is not None:
+            with np.errstate(over="ignore"):
+                rounded = self._rows(X).astype(np.float32).astype(np.float64)
+            moved = np.count_nonzero(self.apply(X) != self.apply(rounded))
+            if moved:
+                warnings.warn(f"{moved} of the {len(rounded)} rows reach another leaf once their "
+                              "values are rounded to float32 as scikit-learn does; rescale the "
+                              "features or predict with the DecisionTree itself.", stacklevel=2)
+        return model
+
+    def plot(self, ax=None, **options):
+        """Draw the tree with matplotlib.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, optional
+            Where to draw (default: a new figure of fitting size).
+        **options
+            Passed to :func:`odtlib.plotting.draw_tree`.
+
+        Returns
+        -------
+        matplotlib.axes.Axes
+        """
+        from odtlib.plotting import draw_tree
+        return draw_tree(self, ax=ax, **options)
+
+
+def _short(number, digits=None):
+    """Write a number as briefly as it stays itself (or to ``digits`` significant digits)."""
+    if digits is not None:
+        return f"{number:.{digits}g}"
+    for digits in (4, 6, 9, 12):
+        text = f"{number:.{digits}g}"
+        if float(text) == number:
+            return text
+    return repr(float(number))
+
+
+def midpoint(low, high):
+    """Return a threshold that separates two values: ``low <= t < high``, exactly.
+
+    Parameters
+    ----------
+    low, high : float or array
+        Neighbouring distinct values, ``low < high``, both finite.
+
+    Returns
+    -------
+    float or array
+        Their midpoint, or ``low`` where the midpoint rounds to ``high``.
+    """
+    middle = 0.5 * low + 0.5 * high   # no overflow near the largest float
+    return np.where((middle < high) & (middle >= low), middle, low)[()]
