@@ -65,9 +65,6 @@ class _TreeEstimator(BaseEstimator):
         if sample_weight is not None:
             weight = _check_sample_weight(sample_weight, X, dtype=np.float64,
                                           ensure_non_negative=True)
-            if not weight.any():
-                raise ValueError("all sample weights are zero; give at least one row a positive "
-                                 "weight.")
             if np.all(weight == 1.0):
                 weight = None
         tree, report = self._solve(X, targets, weight)
@@ -187,8 +184,8 @@ class TreeClassifier(ClassifierMixin, _TreeEstimator):
         y = np.asarray(y)
         self.classes_, codes = np.unique(y.ravel(), return_inverse=True)
         if len(self.classes_) < 2:
-            raise ValueError(f"y holds one class only ({self.classes_[0]}); a classifier needs rows "
-                             "of at least two classes.")
+            raise ValueError(f"y holds one class only ({self.classes_[0]}); a classifier needs "
+                             "rows of at least two classes.")
         return codes.astype(np.int64)
 
     def predict_proba(self, X):

@@ -173,7 +173,7 @@ class DecisionTree:
                            else np.eye(n_classes)[int(node[4])])
             else:
                 node[4] = np.asarray(node[4], float)
-        return cls(*map(list, zip(*nodes)), **options)
+        return cls(*map(list, zip(*nodes, strict=True)), **options)
 
     def to_nested(self, node=0):
         """Return the subtree at ``node`` as nested tuples, the inverse of ``from_nested``.
@@ -274,7 +274,7 @@ class DecisionTree:
             return index
 
         add(0, {}, {})
-        node, feature, threshold, left, right, predicts = map(list, zip(*kept))
+        node, feature, threshold, left, right, predicts = map(list, zip(*kept, strict=True))
         return self.replace(feature=feature, threshold=threshold, left=left, right=right,
                             value=self.value[predicts if self.label is None else node],
                             label=None if self.label is None else self.label[predicts])

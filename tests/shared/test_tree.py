@@ -1,0 +1,219 @@
+"""The array tree: every method against a slow walk over nested tuples."""
+
+import json
+import pickle
+
+import numpy as np
+import pytest
+
+from odtlib import DecisionTree
+from odtlib.tree import midpoint
+
+
+def walk(nested, row):
+    """Follow one row through nested tuples (the obvious reference)."""
+    while isinstance(nested, tuple):
+        feature, threshold, left, right = nested
+        nested = left if row[feature] <= threshold else right
+    return nested
+
+
+def random_nested(rng, depth, n_features, n_classes, values):
+    if depth == 0 or rng.random() < 0.25:
+        return int(rng.integers(n_classes))
+    return (int(rng.integers(n_features)), float(rng.choice(values)),
+            random_nested(rng, depth - 1, n_features, n_classes, values),
+            random_nested(rng, depth - 1, n_features, n_classes, values))
+
+
+SCALES = (1.0, 1e8, 1e-12, 1e300)
+
+
+def random_case(seed):
+    rng = np.random.default_rng(seed)
+    scale = SCALES[seed % len(SCALES)]
+    values = rng.integers(-3, 4, size=6) * scale
+    n_classes, n_features = int(rng.integers(2, 5)), int(rng.integers(1, 4))
+    nested = random_nested(rng, int(rng.integers(0, 6)), n_features, n_classes, values)
+    X = rng.choice(values, size=(int(rng.integers(1, 30)), n_features))
+    tree = DecisionTree.from_nested(nested, n_classes, n_features=n_features)
+    return rng, nested, tree, X
+
+
+@pytest.mark.parametrize("seed", range(200))
+def test_prediction_follows_the_nested_tree(seed):
+    _, nested, tree, X = random_case(seed)
+    expected = [walk(nested, row) for row in X]
+    assert tree.predict_codes(X).tolist() == expected
+    assert tree.to_nested() == nested
+    path = tree.decision_path(X).toarray()
+    assert np.array_equal(path.sum(axis=1) - 1, tree.node_depth[tree.apply(X)])
+    assert path[np.arange(len(X)), tree.apply(X)].all()
+    assert tree.n_nodes == tree.n_splits + tree.n_leaves == 2 * tree.n_leaves - 1
+
+
+@pytest.mark.parametrize("seed", range(200))
+def test_pruned_predicts_the_same_and_keeps_nothing_useless(seed):
+    _, _, tree, X = random_case(seed)
+    small = tree.pruned()
+    thresholds = tree.threshold[~np.isnan(tree.threshold)]
+    probe = np.array(np.meshgrid(*[np.r_[thresholds, np.nextafter(thresholds, np.inf), 0.0]]
+                                 * tree.n_features)).reshape(tree.n_features, -1).T
+    for rows in (X, probe[:2000]):
+        assert np.array_equal(small.predict(rows), tree.predict(rows))
+    assert small.n_splits <= tree.n_splits
+    inner = np.flatnonzero(small.feature >= 0)
+    for node in inner:
+        left, right = small.left[node], small.right[node]
+        both_leaves = small.feature[left] < 0 and small.feature[right] < 0
+        assert not (both_leaves and small.label[left] == small.label[right])
+    assert small.pruned() == small
+
+
+@pytest.mark.parametrize("seed", range(100))
+def test_counts_are_the_weights_of_the_rows_that_pass(seed):
+    rng, _, tree, X = random_case(seed)
+    n_classes = tree.value.shape[1]
+    y = rng.integers(n_classes, size=len(X))
+    weight = rng.integers(0, 4, size=len(X)).astype(float)
+    counted = tree.with_counts(X, y, sample_weight=weight)
+    passed = counted.decision_path(X).toarray().astype(bool)
+    for node in range(counted.n_nodes):
+        rows = passed[:, node]
+        expected = np.bincount(y[rows], weight[rows], minlength=n_classes)
+        assert np.array_equal(counted.value[node], expected)
+        if expected.any():
+            assert counted.label[node] == np.argmax(expected)
+    kept = tree.with_counts(X, y, relabel=False)
+    assert np.array_equal(kept.label, tree.label)
+    share = counted.predict_proba(X)
+    np.testing.assert_allclose(share.sum(axis=1), 1.0)
+
+
+def test_a_leaf_that_no_row_reaches_takes_its_parents_class():
+    tree = DecisionTree.from_nested((0, 1.0, 0, (0, 5.0, 0, 0)), n_classes=2)
+    counted = tree.with_counts([[0.0], [2.0], [3.0]], [0, 1, 1])
+    assert counted.predict([[9.0]]) == 1
+    assert counted.predict_proba([[9.0]]).tolist() == [[0.0, 1.0]]
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_json_pickle_and_equality_round_trip(seed):
+    _, _, tree, X = random_case(seed)
+    tree = tree.replace(classes=np.array(list("abcd"))[: len(tree.classes)],
+                        feature_names=[f"f {i}" for i in range(tree.n_features)])
+    for copy in (DecisionTree.from_json(tree.to_json()), pickle.loads(pickle.dumps(tree))):
+        assert copy == tree and hash(copy) == hash(tree)
+        assert copy.classes.dtype == tree.classes.dtype
+        assert np.array_equal(copy.threshold, tree.threshold, equal_nan=True)
+        assert np.array_equal(copy.predict(X), tree.predict(X))
+    assert tree.replace(label=tree.label[::-1].copy()) != tree or tree.n_nodes == 1 or \
+        np.array_equal(tree.label, tree.label[::-1])
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_scikit_learn_tree_agrees_on_float32_values(seed):
+    rng, _, tree, _ = random_case(4 * seed)   # scale 1: thresholds that float32 holds
+    X = rng.integers(-4, 5, size=(50, tree.n_features)).astype(np.float64)
+    counted = tree.with_counts(X, rng.integers(tree.value.shape[1], size=50))
+    model = counted.to_sklearn(X)
+    assert np.array_equal(model.predict(X), counted.predict(X))
+    np.testing.assert_allclose(model.predict_proba(X), counted.predict_proba(X))
+    assert model.get_depth() == counted.depth and model.get_n_leaves() == counted.n_leaves
+    assert np.array_equal(model.apply(X), counted.apply(X))
+
+
+def test_scikit_learn_regression_tree_with_two_outputs():
+    tree = DecisionTree.from_nested((1, 0.5, [1.0, 2.0], (0, 3.0, [3.0, 4.0], [5.0, 6.5])),
+                                    kind="regression")
+    X = np.array([[0, 0], [0, 1], [9, 1.0]])
+    assert np.array_equal(tree.to_sklearn().predict(X), tree.predict(X))
+    one = DecisionTree.from_nested((0, 0.5, 1.5, 2.5), kind="regression")
+    assert one.predict([[0.0], [1.0]]).tolist() == [1.5, 2.5]
+    assert np.array_equal(one.to_sklearn().predict([[0.0], [1.0]]), [1.5, 2.5])
+
+
+def test_scikit_learn_export_warns_where_float32_cannot_follow():
+    tree = DecisionTree.from_nested((0, 1.0 + 1e-12, 0, 1))
+    X = np.array([[1.0], [1.0 + 1e-11]])
+    with pytest.warns(UserWarning, match="1 of the 2 rows reach another leaf"):
+        tree.to_sklearn(X)
+    with pytest.warns(UserWarning, match="outside the range of float32"):
+        DecisionTree.from_nested((0, 1e200, 0, 1)).to_sklearn()
+
+
+def test_scikit_learn_export_keeps_labels_that_are_not_majorities():
+    tree = DecisionTree([0, -1, -1], [0.5, 0, 0], [1, -1, -1], [2, -1, -1],
+                        [[3, 5], [2, 3], [1, 2]], label=[1, 0, 1])
+    X = [[0.0], [1.0]]
+    assert tree.to_sklearn().predict(X).tolist() == tree.predict(X).tolist() == [0, 1]
+
+
+def test_remap_swaps_children_of_reversed_columns():
+    over_columns = DecisionTree.from_nested((0, 0.5, (1, 0.5, 0, 1), 2))
+    tree = over_columns.remap([3, 1], [2.5, 7.5], np.array([True, False]), 4)
+    rng = np.random.default_rng(0)
+    X = rng.uniform(0, 10, size=(100, 4))
+    columns = np.c_[X[:, 3] <= 2.5, X[:, 1] > 7.5].astype(float)
+    assert np.array_equal(tree.predict(X), over_columns.predict(columns))
+    assert tree.feature.tolist() == [3, -1, 1, -1, -1]
+
+
+def test_text_rules_and_dot_name_every_node():
+    tree = DecisionTree.from_nested((1, 0.1 + 0.2, 0, 1), feature_names=["a", 'b "wide"'],
+                                    classes=["no", "yes"])
+    assert str(tree).splitlines() == ['b "wide" <= 0.30000000000000004',
+                                      "├─ yes: no  [1 0]", "└─ no:  yes  [0 1]"]
+    assert tree.rules() == ['if b "wide" <= 0.30000000000000004 then no  [1 0]',
+                            'if b "wide" > 0.30000000000000004 then yes  [0 1]']
+    dot = tree.to_dot()
+    assert dot.count("->") == 2 and '\\"wide\\"' in dot
+    assert DecisionTree.from_nested(1).rules() == ["if always then 1  [0 1]"]
+
+
+def test_the_tree_cannot_be_changed():
+    tree = DecisionTree.from_nested((0, 1.0, 0, 1))
+    with pytest.raises(AttributeError, match="immutable"):
+        tree.label = None
+    with pytest.raises(ValueError, match="read-only"):
+        tree.threshold[0] = 2.0
+
+
+@pytest.mark.parametrize("arguments, message", [
+    (dict(left=[1, -1, -1], right=[1, -1, -1]), "exactly one earlier node"),
+    (dict(left=[0, -1, -1]), "exactly one earlier node"),
+    (dict(threshold=[np.inf, 0, 0]), "finite threshold"),
+    (dict(value=[[1, 0]]), "one entry a node"),
+    (dict(label=[0, 0, 7]), "one class index a node"),
+    (dict(feature_names=["only"], feature=[3, -1, -1]), "n_features is 1"),
+    (dict(kind="clustering"), "'classification' or 'regression'"),
+    (dict(classes=["a", "b", "c"]), "2 columns for 3 classes"),
+])
+def test_arrays_that_are_no_tree_are_refused(arguments, message):
+    good = dict(feature=[0, -1, -1], threshold=[0.5, 0, 0], left=[1, -1, -1], right=[2, -1, -1],
+                value=[[1, 1], [1, 0], [0, 1]])
+    DecisionTree(**good)
+    with pytest.raises(ValueError, match=message):
+        DecisionTree(**{**good, **arguments})
+
+
+def test_bad_rows_and_bad_json_are_refused():
+    tree = DecisionTree.from_nested((0, 1.0, 0, 1))
+    with pytest.raises(ValueError, match="expects"):
+        tree.predict(np.zeros((2, 3)))
+    with pytest.raises(ValueError, match="NaN"):
+        tree.predict([[np.nan]])
+    with pytest.raises(ValueError, match="not a tree"):
+        DecisionTree.from_json(json.dumps({"format": "other"}))
+    with pytest.raises(ValueError, match="needs a regression|needs a classification"):
+        DecisionTree.from_nested([1.0], kind="regression").predict_proba([[0.0]])
+
+
+@pytest.mark.parametrize("low, high", [
+    (0.0, 1.0), (1.0, np.nextafter(1.0, 2)), (-np.nextafter(1.0, 2), -1.0), (1e308, 1.7e308),
+    (-1.7e308, 1.7e308), (0.0, 5e-324), (-5e-324, 0.0), (5e-324, 1e-323), (1e8, 1e8 + 1e-8),
+])
+def test_midpoint_separates_even_neighbouring_floats(low, high):
+    middle = midpoint(low, high)
+    assert low <= middle < high
+    assert midpoint(np.array([low]), np.array([high])).shape == (1,)
