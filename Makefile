@@ -1,0 +1,58 @@
+# Needs Python 3.11 or later and make; everything else is installed into .venv.
+PYTHON ?= $(firstword $(foreach p,python3.11 python3 python3.12 python3.13 python,$(shell \
+	$(p) -c 'import sys; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1 && echo $(p))))
+BIN := .venv/bin
+EXTRAS := milp,dask,book,lab,test
+INSTALLED := .venv/installed
+WORKERS ?= 2
+
+# Solvers, tests and notebooks run side by side: none of them may take all the cores for itself.
+export OMP_NUM_THREADS ?= 1
+export PYTHONUTF8 := 1
+
+.DEFAULT_GOAL := help
+.PHONY: help book test check-book lab experiments lint links lock clean
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+$(BIN)/python:
+	@test -n "$(PYTHON)" || { echo "Python 3.11 or later is needed; name it with make PYTHON=..."; exit 1; }
+	$(PYTHON) -m venv .venv
+
+$(INSTALLED): pyproject.toml constraints.txt | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check \
+		--constraint constraints.txt --editable ".[$(EXTRAS)]"
+	@touch $@
+
+book: $(INSTALLED) ## run the chapters and build the book (_build/html/index.html)
+	$(BIN)/python scripts/build_book.py --jobs $(WORKERS)
+
+test: $(INSTALLED) ## run the tests, then every chapter and template cell by cell
+	$(BIN)/python scripts/compile_kernels.py --jobs $(WORKERS)
+	$(BIN)/python -m pytest -n $(WORKERS) --dist loadscope --nbval-lax -q
+
+check-book: $(INSTALLED) ## open every built page in a browser, desktop, phone, light, dark
+	$(BIN)/python -m pytest tests/book -q
+
+lab: $(INSTALLED) ## open the chapters in JupyterLab
+	$(BIN)/python -m jupyterlab chapters
+
+experiments: $(INSTALLED) ## rerun the quick grid of every experiment
+	$(BIN)/odt run --all --quick
+
+lint: $(INSTALLED) ## check the style of code and notebooks
+	$(BIN)/ruff check .
+
+links: $(INSTALLED) ## check the links that leave the book (needs a network)
+	$(BIN)/python scripts/build_book.py --jobs $(WORKERS) --builder linkcheck
+
+lock: ## resolve all versions afresh and write constraints.txt
+	rm -rf .venv && $(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --editable ".[$(EXTRAS)]"
+	{ sed -n '/^#/p' constraints.txt; $(BIN)/python -m pip freeze --exclude-editable; } > constraints.new
+	mv constraints.new constraints.txt
+
+clean: ## remove what was built, keep the environment
+	rm -rf _build dist .pytest_cache .ruff_cache
+	find odtlib tests -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,84 @@
+"""What the book needs of Sphinx beyond its configuration file."""
+
+from __future__ import annotations
+
+import importlib.util
+import shutil
+from pathlib import Path
+
+from docutils import nodes
+from docutils.statemachine import StringList
+from sphinx.util.docutils import SphinxDirective
+
+BINDER = "https://mybinder.org"
+COLAB = "https://colab.research.google.com"
+
+
+def set_repository_buttons(app, config):
+    """Show the launch, edit and issue buttons once ``repository: url`` is set in _config.yml."""
+    options = config.html_theme_options
+    if options.get("repository_url"):
+        options.update(
+            use_repository_button=True,
+            use_edit_page_button=True,
+            use_issues_button=True,
+            launch_buttons={
+                "binderhub_url": BINDER,
+                "colab_url": COLAB,
+                "notebook_interface": "jupyterlab",
+            },
+        )
+    else:
+        options.pop("repository_url", None)
+        options.pop("launch_buttons", None)
+
+
+def copy_mathjax(app, exception):
+    """Copy the part of the packaged MathJax that pages load, so that formulas need no network."""
+    if exception is None and app.builder.format == "html":
+        # The package's name is no Python name; it is a folder of files with a Sphinx hook.
+        spec = importlib.util.find_spec("sphinx-mathjax-offline")
+        source = Path(spec.origin).parent / "static" / "mathjax"
+        target = Path(app.outdir) / "_static" / "mathjax"
+        for part in ("tex-mml-chtml.js", "output/chtml/fonts"):
+            (target / part).parent.mkdir(parents=True, exist_ok=True)
+            if (source / part).is_dir():
+                shutil.copytree(source / part, target / part, dirs_exist_ok=True)
+            else:
+                shutil.copy2(source / part, target / part)
+
+
+class PublicNames(SphinxDirective):
+    """Document the public names that live in the modules given as arguments, as they are now.
+
+    A name whose module does not exist yet is left out, so that the book can always be built.
+    """
+
+    has_content = True
+
+    def run(self):
+        import odtlib
+
+        homes = [line.strip() for line in self.content if line.strip()]
+        lines = StringList()
+        for home in homes:
+            for name in odtlib.__all__:
+                if odtlib._HOME.get(name) != home:
+                    continue
+                try:
+                    getattr(odtlib, name)
+                except (ImportError, AttributeError):
+                    continue
+                lines.append(f".. autoclass:: odtlib.{name}", home)
+                lines.append("   :members:", home)
+                lines.append("", home)
+        container = nodes.Element()
+        self.state.nested_parse(lines, self.content_offset, container)
+        return container.children
+
+
+def setup(app):
+    app.add_directive("public-names", PublicNames)
+    app.connect("config-inited", set_repository_buttons, priority=100)
+    app.connect("build-finished", copy_mathjax)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

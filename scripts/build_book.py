@@ -1,0 +1,102 @@
+"""Run the chapters and build the book; called by ``make book``.
+
+The notebooks are executed in parallel into the cache of jupyter-cache, which knows a notebook by
+its code alone. What else its outputs depend on (the library, the data, the templates, the pinned
+versions) is hashed here: when any of it changed, everything built before is thrown away.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import yaml
+
+ROOT = Path(__file__).resolve().parents[1]
+BUILD = ROOT / "_build"
+CACHE = BUILD / ".jupyter_cache"
+KEY = BUILD / "inputs.sha256"
+OUTPUTS_DEPEND_ON = ("odtlib", "data", "chapters/experiments", "constraints.txt")
+CELL_TIMEOUT = 600
+
+
+def hash_of_inputs() -> str:
+    """Return one hash of every file, beside the chapters, that their outputs depend on."""
+    digest = hashlib.sha256(os.environ.get("ODTLIB_DATA", "").encode())
+    tracked = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard", "--"]
+    try:
+        listing = subprocess.run(
+            [*tracked, *OUTPUTS_DEPEND_ON], cwd=ROOT, check=True, capture_output=True
+        ).stdout.decode()
+        files = [ROOT / name for name in listing.split("\0") if name]
+    except (OSError, subprocess.CalledProcessError):  # an archive without git
+        places = [ROOT / name for name in OUTPUTS_DEPEND_ON]
+        files = [f for place in places for f in ([place] if place.is_file() else place.rglob("*"))]
+        files = [f for f in files if "__pycache__" not in f.parts]
+    for file in sorted(set(files)):
+        if file.is_file():
+            digest.update(file.relative_to(ROOT).as_posix().encode() + b"\0")
+            digest.update(hashlib.sha256(file.read_bytes()).digest())
+    return digest.hexdigest()
+
+
+def notebooks() -> list[Path]:
+    """Return the notebooks that the table of contents names."""
+    toc = yaml.safe_load((ROOT / "_toc.yml").read_text(encoding="utf-8"))
+    pages = [entry["file"] for part in toc["parts"] for entry in part["chapters"]]
+    return [ROOT / f"{page}.ipynb" for page in pages if (ROOT / f"{page}.ipynb").exists()]
+
+
+def execute(jobs: int) -> bool:
+    """Execute what the cache does not hold; print the traceback of every notebook that fails."""
+    import multiprocessing
+
+    from jupyter_cache import get_cache
+    from jupyter_cache.executors import load_executor
+
+    os.cpu_count = lambda: jobs  # the executor's pool takes one process a core and has no option
+    multiprocessing.set_start_method("fork", force=True)
+    cache = get_cache(CACHE)
+    for record in cache.list_project_records():
+        cache.remove_nb_from_project(record.pk)
+    for notebook in notebooks():
+        cache.add_nb_to_project(str(notebook))
+    result = load_executor("local-parallel", cache).run_and_cache(timeout=CELL_TIMEOUT)
+    failures = [*result.excepted, *result.errored]
+    for failed in failures:
+        record = cache.get_project_record(failed)
+        print(f"\n{Path(failed).name} failed:\n{record.traceback or ''}", file=sys.stderr)
+    return not failures
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--jobs", type=int, default=2, help="notebooks executed at a time")
+    parser.add_argument("--builder", default="html", choices=["html", "linkcheck"])
+    options = parser.parse_args()
+
+    key = hash_of_inputs()
+    if not KEY.exists() or KEY.read_text() != key:
+        shutil.rmtree(BUILD, ignore_errors=True)
+        BUILD.mkdir()
+        KEY.write_text(key)
+    if not execute(options.jobs):
+        return 1
+    book = Path(sys.executable).with_name("jupyter-book")
+    status = subprocess.run(
+        [book, "build", ROOT, "-W", "--keep-going", "--builder", options.builder], cwd=ROOT
+    ).returncode
+    if status or options.builder != "html":
+        # Sphinx would not read the faulty pages again, and the next run would seem to succeed.
+        for stale in ("html", ".doctrees"):
+            shutil.rmtree(BUILD / stale, ignore_errors=True)
+    return status
+
+
+if __name__ == "__main__":
+    sys.exit(main())
