@@ -1,0 +1,562 @@
+"""Turn a table into 0/1 columns: entropy cuts (MDLP), quantiles, or all thresholds.
+
+Every column knows where it comes from. A numeric column of the output is 1 on an interval
+``lower < x <= upper`` of one feature; with ``encoding="thresholds"`` that interval is always
+one-sided, so a tree over the columns can be written again as a tree over the features
+(:meth:`to_original`).
+"""
+
+from __future__ import annotations
+
+import sys
+from numbers import Integral
+
+import numpy as np
+from sklearn.base import BaseEstimator, TransformerMixin, _fit_context
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import (
+    _check_feature_names_in,
+    check_array,
+    check_consistent_length,
+    check_is_fitted,
+    column_or_1d,
+    validate_data,
+)
+
+from odtlib.tree import midpoint
+
+__all__ = ["MDLPBinarizer", "QuantileBinarizer", "ThresholdBinarizer"]
+
+# Cuts whose class information entropies differ by less than this are a tie (bits per row); the
+# rounding error of the sums below is about 1e-15 bits per row.
+ENTROPY_TIE = 1e-12
+
+# Rows transformed at a time: keeps the float64 scratch copy of the repeated features small.
+ROWS_AT_A_TIME = 4096
+
+# Braces of a category's own text, doubled for str.format.
+BRACES = str.maketrans({"{": "{{", "}": "}}"})
+
+
+class _Binarizer(TransformerMixin, BaseEstimator):
+    """Read a table, ask the subclass for the cuts of every numeric feature, make the columns."""
+
+    _parameter_constraints = {
+        "encoding": [StrOptions({"thresholds", "onehot"})],
+        "handle_unknown": [StrOptions({"error", "ignore"})],
+    }
+
+    # What a subclass decides: does it look at the classes, and does it leave 0/1 features alone?
+    _needs_classes = False
+    _keeps_binary = True
+
+    def _cuts(self, values, counts):
+        """Return the sorted cuts of one numeric feature; cut ``i`` lies before ``values[i]``.
+
+        ``values`` are its distinct values, ascending; ``counts`` (n_values, n_classes) says how
+        many rows of each class have each value (one class when the classes are not needed).
+        """
+        raise NotImplementedError
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X, y=None):
+        """Find the thresholds and categories of every feature.
+
+        Parameters
+        ----------
+        X : array-like or pandas DataFrame of shape (n_samples, n_features)
+            Numbers; in a data frame also booleans, and text or categories (one-hot columns).
+            NaN and infinity are refused.
+        y : array-like of shape (n_samples,), default=None
+            Class labels. Needed by the supervised rules, ignored by the others.
+
+        Returns
+        -------
+        self
+        """
+        table, self.categories_ = self._read(X, reset=True)
+        if self._needs_classes:
+            codes, n_classes = self._class_codes(y, len(table))
+        else:
+            codes, n_classes = np.zeros(len(table), np.int64), 1
+
+        columns = []  # one (feature, lower, upper, pattern of the name) a column
+        for j in range(table.shape[1]):
+            if j in self.categories_:
+                columns += _category_columns(j, self.categories_[j])
+            else:
+                columns += self._numeric_columns(j, table[:, j], codes, n_classes)
+        self.feature_ = np.array([c[0] for c in columns], dtype=np.int64)
+        self.lower_ = np.array([c[1] for c in columns], dtype=np.float64)
+        self.upper_ = np.array([c[2] for c in columns], dtype=np.float64)
+        self._name_patterns = [c[3] for c in columns]
+
+        one_sided = np.isinf(self.lower_) != np.isinf(self.upper_)
+        bound = np.where(np.isinf(self.lower_), self.upper_, self.lower_)
+        self.threshold_ = np.where(one_sided, bound, np.nan)
+        self.maps_to_original_ = bool(one_sided.all())
+        self.column_names_ = self.get_feature_names_out()
+        return self
+
+    def transform(self, X):
+        """Return the 0/1 columns of ``X``.
+
+        Parameters
+        ----------
+        X : array-like or pandas DataFrame of shape (n_samples, n_features)
+            The same features as in ``fit``.
+
+        Returns
+        -------
+        ndarray of uint8 of shape (n_samples, n_columns)
+            Zero columns when every feature was constant, or had no cut, in ``fit``.
+        """
+        check_is_fitted(self)
+        table, _ = self._read(X, reset=False)
+        out = np.empty((len(table), len(self.feature_)), np.uint8)
+        for start in range(0, len(table), ROWS_AT_A_TIME):
+            values = table[start : start + ROWS_AT_A_TIME, self.feature_]
+            out[start : start + ROWS_AT_A_TIME] = (self.lower_ < values) & (values <= self.upper_)
+        return out
+
+    def get_feature_names_out(self, input_features=None):
+        """Return a readable name for every column, such as ``2.45 < petal length <= 4.75``.
+
+        Parameters
+        ----------
+        input_features : array-like of str, default=None
+            Feature names to use; by default those seen in ``fit``, else ``x0``, ``x1``, ...
+
+        Returns
+        -------
+        ndarray of str objects of shape (n_columns,)
+            Thresholds are written with as many digits as it takes to separate the training
+            values beside them, at least four; so no two columns share a name.
+        """
+        check_is_fitted(self)
+        return self._column_names(_check_feature_names_in(self, input_features))
+
+    def _column_names(self, names):
+        pairs = zip(self._name_patterns, self.feature_, strict=True)
+        return np.array([pattern.format(names[j]) for pattern, j in pairs], dtype=object)
+
+    def to_original(self, tree, feature_names=None):
+        """Write a tree over the columns as a tree over the original features.
+
+        A column that is 1 when ``x <= t`` sends the rows with ``x > t`` to the left (its value 0
+        is ``<= 0.5``), so the two children change sides; a 0/1 feature keeps them.
+
+        Parameters
+        ----------
+        tree : DecisionTree
+            A tree over the columns of ``transform``; every threshold in [0, 1).
+        feature_names : sequence of str, default=None
+            Names of the original features; by default those seen in ``fit``, if any.
+
+        Returns
+        -------
+        DecisionTree
+            The same predictions from the original features when ``maps_to_original_`` is true.
+            Otherwise (intervals or categories among the columns) the tree stays over the
+            columns and receives their readable names.
+        """
+        check_is_fitted(self)
+        if tree.n_features > len(self.feature_):
+            raise ValueError(
+                f"The tree expects {tree.n_features} columns, this binariser makes "
+                f"{len(self.feature_)}; pass a tree that was fitted on its output."
+            )
+        inner = tree.feature >= 0
+        if not np.all((tree.threshold[inner] >= 0) & (tree.threshold[inner] < 1)):
+            raise ValueError("The tree has a threshold outside [0, 1), but the columns hold only "
+                             "0 and 1; pass a tree that was fitted on them (it splits at 0.5).")
+        if not self.maps_to_original_:
+            names = _check_feature_names_in(self) if feature_names is None else feature_names
+            return tree.replace(feature_names=self._column_names(names),
+                                n_features=len(self.feature_))
+        if feature_names is None:
+            feature_names = getattr(self, "feature_names_in_", None)
+        # A column that is 1 for x <= t has no lower bound; its zeros, on the left, are x > t.
+        return tree.remap(self.feature_, self.threshold_, np.isinf(self.lower_),
+                          self.n_features_in_, feature_names)
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = self._needs_classes
+        tags.transformer_tags.preserves_dtype = []
+        return tags
+
+    def _numeric_columns(self, j, x, codes, n_classes):
+        """Return the (feature, lower, upper, name pattern) of a numeric feature's columns."""
+        values, position = np.unique(x, return_inverse=True)
+        if self._keeps_binary and np.array_equal(values, [0.0, 1.0]):
+            return [(j, 0.5, np.inf, "{}")]  # the feature itself: 1 when x > 0.5
+        if len(values) < 2:
+            return []
+        counts = np.bincount(position * n_classes + codes, minlength=len(values) * n_classes)
+        cuts = self._cuts(values, counts.reshape(len(values), n_classes))
+        thresholds = midpoint(values[cuts - 1], values[cuts]) + 0.0  # + 0.0: never -0.0
+        texts = [_threshold_text(t, values[c - 1], values[c])
+                 for t, c in zip(thresholds, cuts, strict=True)]
+        columns = [(j, -np.inf, t, f"{{}} <= {text}")
+                   for t, text in zip(thresholds, texts, strict=True)]
+        if self.encoding == "thresholds" or len(cuts) < 2:
+            return columns
+        inner = [(j, thresholds[i - 1], thresholds[i], f"{texts[i - 1]} < {{}} <= {texts[i]}")
+                 for i in range(1, len(cuts))]
+        return [columns[0], *inner, (j, thresholds[-1], np.inf, f"{{}} > {texts[-1]}")]
+
+    def _class_codes(self, y, n_rows):
+        if y is None:
+            raise ValueError(
+                f"{type(self).__name__} requires y to be passed, but the target y is None: it "
+                "places its cuts where the class changes (QuantileBinarizer works without y)."
+            )
+        y = column_or_1d(y, warn=True)
+        check_classification_targets(y)
+        check_consistent_length(np.empty(n_rows), y)
+        classes, codes = np.unique(y, return_inverse=True)
+        return codes, len(classes)
+
+    def _read(self, X, reset):
+        """Return the table as float64, with categories as positions, and the categories.
+
+        The categories are a dict from feature to array; numbers and booleans are not in it.
+        """
+        pandas = sys.modules.get("pandas")  # a data frame cannot exist before pandas is imported
+        if pandas is None or not isinstance(X, pandas.DataFrame):
+            if not reset and self.categories_:
+                raise ValueError(
+                    f"{type(self).__name__} was fitted on a data frame with categories; pass a "
+                    "data frame with the same columns, not an array."
+                )
+            try:
+                table = validate_data(self, X, reset=reset, dtype=np.float64,
+                                      ensure_all_finite=False)
+            except ValueError as error:
+                if "could not convert string" not in str(error):
+                    raise
+                raise ValueError(
+                    f"{type(self).__name__} found text in an array ({error}); pass a pandas "
+                    "DataFrame, whose text columns become categories."
+                ) from None
+            self._refuse_missing(table)
+            return table, {}
+
+        validate_data(self, X, reset=reset, skip_check_array=True)
+        categories = {} if reset else self.categories_
+        table = np.empty(X.shape, np.float64)
+        for j in range(X.shape[1]):
+            column = X.iloc[:, j]
+            if column.isna().any():
+                self._refuse(j, int(np.argmax(column.isna())), "NaN")
+            if reset and _is_categorical(column, pandas):
+                present = column.astype(object).unique()
+                categories[j] = np.array(sorted(present, key=lambda v: (type(v).__name__, v)),
+                                         dtype=object)
+            if j in categories:
+                table[:, j] = self._category_positions(j, column, categories[j], pandas)
+                continue
+            try:
+                if column.dtype.kind in "cmM":  # complex numbers, dates and times
+                    raise TypeError
+                table[:, j] = column.to_numpy(np.float64)
+            except (TypeError, ValueError):
+                raise ValueError(
+                    f"Feature {self._name(j)} of type {column.dtype} does not hold numbers"
+                    + ("; turn it into numbers or categories first." if reset else
+                       " as it did in fit; pass the same columns.")
+                ) from None
+        self._refuse_missing(table)
+        check_array(table, ensure_all_finite=False, estimator=self, input_name="X")
+        return table, categories
+
+    def _category_positions(self, j, column, categories, pandas):
+        positions = pandas.Index(categories).get_indexer(column.astype(object))
+        if self.handle_unknown == "error" and (positions < 0).any():
+            row = int(np.argmax(positions < 0))
+            raise ValueError(
+                f"Feature {self._name(j)} has the category {column.iloc[row]!r} in row {row}, "
+                "which fit did not see; pass handle_unknown='ignore' to give such rows zeros."
+            )
+        return positions
+
+    def _refuse_missing(self, table):
+        if not np.isfinite(table).all():
+            row, j = np.argwhere(~np.isfinite(table))[0]
+            self._refuse(j, row, "NaN" if np.isnan(table[row, j]) else "infinity (inf)")
+
+    def _refuse(self, j, row, what):
+        raise ValueError(
+            f"Feature {self._name(j)} has {what} in row {row}; {type(self).__name__} needs finite "
+            "values: drop or impute such rows first (for example with "
+            "sklearn.impute.SimpleImputer)."
+        )
+
+    def _name(self, j):
+        names = getattr(self, "feature_names_in_", None)
+        return f"{j}" if names is None else f"{names[j]!r}"
+
+
+class MDLPBinarizer(_Binarizer):
+    """Cut every feature where the classes change, by entropy and a description-length test.
+
+    The supervised rule of Fayyad and Irani (1993): among the boundary points of a feature
+    (thresholds between two values that do not both hold one and the same class) take the one with
+    the smallest class information entropy; keep it when its information gain exceeds
+    ``log2(N - 1) / N + delta / N`` with ``delta = log2(3**k - 2) - (k E - k1 E1 - k2 E2)``, and
+    go on in both halves.  ``N`` rows of ``k`` classes have entropy ``E``; 1 and 2 are the halves.
+    Of cuts with equal entropy the lowest is taken.
+
+    Parameters
+    ----------
+    encoding : {"thresholds", "onehot"}, default="thresholds"
+        ``"thresholds"`` gives a column ``x <= t`` a cut, and trees over them can be written in
+        the original features.  ``"onehot"`` gives a column an interval between cuts, as in the
+        MurTree paper (a feature with one cut gives the one column ``x <= t``); trees stay over
+        the columns.
+    keep_binary : bool, default=True
+        Whether a 0/1 feature passes as it is.  With False it is treated like any other: one
+        column ``x <= 0.5`` if the test accepts the cut, none if not.  The binarised sets of the
+        MurTree paper were made in that way.
+    handle_unknown : {"error", "ignore"}, default="error"
+        What ``transform`` does with a category that ``fit`` did not see: refuse it, or give it
+        zeros in every column of its feature.
+
+    Attributes
+    ----------
+    feature_ : ndarray of int of shape (n_columns,)
+        The original feature behind each column.
+    lower_, upper_ : ndarray of float of shape (n_columns,)
+        A column is 1 when ``lower < x <= upper``; infinite where the interval has no end.  For a
+        categorical feature ``x`` is the position in ``categories_[feature]``.
+    threshold_ : ndarray of float of shape (n_columns,)
+        The one finite bound of a one-sided column (0.5 for a 0/1 feature), NaN for others.
+    column_names_ : ndarray of str of shape (n_columns,)
+        Readable names of the columns, those of ``get_feature_names_out()``.
+    categories_ : dict of int to ndarray
+        The categories of each categorical feature, sorted.  Two categories give one column.
+    maps_to_original_ : bool
+        Whether every column is one-sided, so that ``to_original`` can write trees in the
+        original features.
+    n_features_in_, feature_names_in_
+        As in scikit-learn.
+
+    References
+    ----------
+    Fayyad and Irani (1993), Multi-interval discretization of continuous-valued attributes for
+    classification learning, IJCAI.
+
+    Examples
+    --------
+    >>> from odtlib.binarize import MDLPBinarizer
+    >>> rows = [[1.0], [2.0], [3.0], [10.0], [11.0], [12.0]]
+    >>> binarizer = MDLPBinarizer().fit(rows, [0, 0, 0, 1, 1, 1])
+    >>> binarizer.get_feature_names_out()
+    array(['x0 <= 6.5'], dtype=object)
+    """
+
+    _parameter_constraints = {**_Binarizer._parameter_constraints, "keep_binary": ["boolean"]}
+    _needs_classes = True
+
+    def __init__(self, encoding="thresholds", *, keep_binary=True, handle_unknown="error"):
+        self.encoding = encoding
+        self.keep_binary = keep_binary
+        self.handle_unknown = handle_unknown
+
+    @property
+    def _keeps_binary(self):
+        return self.keep_binary
+
+    def _cuts(self, values, counts):
+        # before[i] counts, by class, the rows with a value below values[i].
+        before = np.vstack([np.zeros(counts.shape[1], np.int64), np.cumsum(counts, axis=0)])
+        n_rows = int(before[-1].sum())
+        amounts = np.arange(1.0, n_rows + 1)
+        log_table = np.concatenate([[0.0], amounts * np.log2(amounts)])  # n log2 n
+
+        def bits(rows):
+            """Entropy times the number of rows, for class counts on the last axis."""
+            return log_table[rows.sum(axis=-1)] - log_table[rows].sum(axis=-1)
+
+        boundary = _boundaries(counts)  # a cut at i lies between values[i - 1] and values[i]
+        accepted, parts = [], [(0, len(values))]
+        while parts:
+            start, stop = parts.pop()
+            cuts = boundary[np.searchsorted(boundary, start, side="right"):
+                            np.searchsorted(boundary, stop)]
+            if len(cuts) == 0:
+                continue
+            whole = before[stop] - before[start]
+            n = whole.sum()
+            entropy = (bits(before[cuts] - before[start]) + bits(before[stop] - before[cuts])) / n
+            best = int(np.argmax(entropy <= entropy.min() + ENTROPY_TIE))
+            cut = cuts[best]
+            halves = np.array([before[cut] - before[start], before[stop] - before[cut]])
+            k, k_half = np.count_nonzero(whole), np.count_nonzero(halves, axis=1)
+            mean, mean_half = bits(whole) / n, bits(halves) / halves.sum(axis=1)
+            delta = np.log2(3.0**k - 2.0) - (k * mean - k_half @ mean_half)
+            if mean - entropy[best] > (np.log2(n - 1.0) + delta) / n:
+                accepted.append(cut)
+                parts += [(start, cut), (cut, stop)]
+        return np.sort(accepted).astype(np.int64)
+
+
+class QuantileBinarizer(_Binarizer):
+    """Cut every feature into bins of about equally many rows.
+
+    From the lowest value upwards, each bin ends at the threshold that brings it closest to its
+    ideal size: the rows that are left over the bins that are left.  Equal values stay together,
+    so a feature with few distinct values gives fewer bins.  This adaptive rule (that of Weka's
+    equal-frequency filter) with eight bins gives the binarised sets of the DL8.5 paper whose raw
+    tables are at hand (diabetes, ionosphere).
+
+    Parameters
+    ----------
+    n_bins : int, default=8
+        Largest number of bins of a feature, at least 2: up to ``n_bins - 1`` thresholds.  More
+        bins allow finer splits and make the search over trees larger.
+    encoding, handle_unknown
+        As in :class:`MDLPBinarizer`.
+
+    Attributes
+    ----------
+    feature_, lower_, upper_, threshold_, column_names_, categories_, maps_to_original_
+        As in :class:`MDLPBinarizer`.
+
+    Examples
+    --------
+    >>> from odtlib.binarize import QuantileBinarizer
+    >>> rows = [[1.0], [2.0], [3.0], [10.0], [11.0], [12.0]]
+    >>> QuantileBinarizer(n_bins=3).fit(rows).threshold_
+    array([ 2.5, 10.5])
+    """
+
+    _parameter_constraints = {
+        **_Binarizer._parameter_constraints,
+        "n_bins": [Interval(Integral, 2, None, closed="left")],
+    }
+
+    def __init__(self, n_bins=8, *, encoding="thresholds", handle_unknown="error"):
+        self.n_bins = n_bins
+        self.encoding = encoding
+        self.handle_unknown = handle_unknown
+
+    def _cuts(self, values, counts):
+        return _equal_frequency(counts.sum(axis=1), self.n_bins)
+
+
+class ThresholdBinarizer(_Binarizer):
+    """Cut every feature at all thresholds: the midpoints between neighbouring distinct values.
+
+    An optimal tree over these columns is optimal over every tree whose splits are ``x <= t``:
+    any other threshold sends the training rows the same way as one of these.
+
+    Parameters
+    ----------
+    thresholds : {"all", "boundary"}, default="all"
+        ``"boundary"`` needs ``y`` and leaves out the thresholds between two values that hold one
+        and the same class only.  Fewer columns, and the split of least class entropy is still
+        among them (Fayyad and Irani, 1992); but an optimal tree of depth two or more may need a
+        threshold that was left out.
+    max_thresholds_per_feature : int or None, default=None
+        A feature with more thresholds keeps this many, chosen so that the bins between them hold
+        about equally many rows.  None keeps all; the number of columns is then up to the number
+        of rows times the number of features.
+    encoding, handle_unknown
+        As in :class:`MDLPBinarizer`.
+
+    Attributes
+    ----------
+    feature_, lower_, upper_, threshold_, column_names_, categories_, maps_to_original_
+        As in :class:`MDLPBinarizer`.
+
+    Examples
+    --------
+    >>> from odtlib.binarize import ThresholdBinarizer
+    >>> rows = [[1.0], [2.0], [4.0]]
+    >>> ThresholdBinarizer().fit_transform(rows)
+    array([[1, 1],
+           [0, 1],
+           [0, 0]], dtype=uint8)
+    """
+
+    _parameter_constraints = {
+        **_Binarizer._parameter_constraints,
+        "thresholds": [StrOptions({"all", "boundary"})],
+        "max_thresholds_per_feature": [Interval(Integral, 1, None, closed="left"), None],
+    }
+
+    def __init__(self, thresholds="all", *, max_thresholds_per_feature=None,
+                 encoding="thresholds", handle_unknown="error"):
+        self.thresholds = thresholds
+        self.max_thresholds_per_feature = max_thresholds_per_feature
+        self.encoding = encoding
+        self.handle_unknown = handle_unknown
+
+    @property
+    def _needs_classes(self):
+        return self.thresholds == "boundary"
+
+    def _cuts(self, values, counts):
+        cuts = _boundaries(counts) if self._needs_classes else np.arange(1, len(values))
+        limit = self.max_thresholds_per_feature
+        if limit is not None and len(cuts) > limit:
+            sizes = np.add.reduceat(counts.sum(axis=1), np.r_[0, cuts])
+            cuts = cuts[_equal_frequency(sizes, limit + 1) - 1]
+        return cuts
+
+
+def _category_columns(j, categories):
+    """Return the (feature, lower, upper, name pattern) of a categorical feature's columns."""
+    columns = [(j, position - 0.5, position + 0.5, "{} = " + str(category).translate(BRACES))
+               for position, category in enumerate(categories)]
+    return columns if len(columns) > 2 else columns[:-1]  # the second would repeat the first
+
+
+def _threshold_text(threshold, low, high):
+    """Write a threshold with as many digits as separate its two neighbours well."""
+    for digits in range(4, 18):
+        text = f"{threshold:.{digits}g}"
+        error = abs(float(text) - threshold)
+        if low <= float(text) < high and (error <= 0.05 * high - 0.05 * low or error == 0):
+            break
+    return text
+
+
+def _boundaries(counts):
+    """Return the cuts whose two neighbouring values do not hold one and the same class only."""
+    pure = np.count_nonzero(counts, axis=1) == 1
+    main = np.argmax(counts, axis=1)
+    return np.flatnonzero(~(pure[:-1] & pure[1:] & (main[:-1] == main[1:]))) + 1
+
+
+def _equal_frequency(sizes, n_bins):
+    """Return at most ``n_bins - 1`` cuts that make bins of about equal size.
+
+    ``sizes`` are the rows of every distinct value; a cut at ``i`` lies before value ``i``.
+    """
+    end = np.cumsum(sizes)
+    last = len(sizes) - 1  # a cut at most here: the last bin is not empty
+    cuts, cut, taken = [], 0, 0
+    for bins_left in range(n_bins, 1, -1):
+        if cut == last:
+            break
+        ideal = (end[-1] - taken) / bins_left
+        # The first cut that makes the bin large enough, or the one before if that is closer.
+        above = int(np.searchsorted(end, taken + ideal)) + 1
+        below = above - 1
+        closer = below > cut and ideal - (end[below - 1] - taken) < end[above - 1] - taken - ideal
+        cut = below if above > last or closer else above
+        taken = end[cut - 1]
+        cuts.append(cut)
+    return np.array(cuts, dtype=np.int64)
+
+
+def _is_categorical(column, pandas):
+    """Say whether a data frame's column holds text or categories rather than numbers."""
+    if isinstance(column.dtype, pandas.CategoricalDtype):
+        return True
+    kind = pandas.api.types.infer_dtype(column)
+    return kind in ("string", "mixed", "mixed-integer")
