@@ -1,0 +1,107 @@
+"""The ``odt`` command: data, experiments, records and forks of the book."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+
+def main(arguments=None):
+    """Run the ``odt`` command.
+
+    Parameters
+    ----------
+    arguments : list of str, optional
+        Command line without the program's name (default: ``sys.argv``).
+
+    Returns
+    -------
+    int
+        Exit status: 0 done, 1 some runs or checks failed, 2 refused before anything started,
+        130 interrupted.
+    """
+    options = _parser().parse_args(arguments)
+    try:
+        return options.command(options)
+    except (ValueError, RuntimeError, OSError, ModuleNotFoundError) as error:
+        print(f"odt: {error}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print("\nodt: interrupted; finished runs are kept, --resume does the rest",
+              file=sys.stderr)
+        return 130
+
+
+def _parser():
+    parser = argparse.ArgumentParser(prog="odt", description=__doc__)
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+
+    run = commands.add_parser("run", help="run the grid of an experiment and write its records")
+    run.set_defaults(command=_run)
+    run.add_argument("experiment", nargs="?", metavar="EXPERIMENT",
+                     help="a name that `odt report` lists, a grid file, or a folder of `odt new`")
+    run.add_argument("--all", action="store_true", help="run every experiment of the book")
+    run.add_argument("--quick", action="store_true", help="run the small grid")
+    run.add_argument("--jobs", type=int, default=1, metavar="N",
+                     help="runs at a time, -1 for one a core (default: 1)")
+    run.add_argument("--dask", metavar="ADDRESS",
+                     help="send the runs to the workers of this Dask scheduler")
+    run.add_argument("--resume", action="store_true", help="do what an earlier run left open")
+    run.add_argument("--retry-failed", action="store_true",
+                     help="as --resume, and do failed runs again")
+    run.add_argument("--only", action="append", default=[], metavar="KEY=VALUE",
+                     help="restrict the grid; may be given several times")
+
+    report = commands.add_parser("report", help="list the experiments and their records")
+    report.set_defaults(command=_report)
+
+    new = commands.add_parser("new", help="fork a chapter or template into your own experiment")
+    new.set_defaults(command=_new)
+    new.add_argument("name", metavar="NAME")
+    new.add_argument("--from", dest="source", required=True, metavar="CHAPTER",
+                     help="a template (murtree), a chapter (05_murtree or 5), or a notebook")
+
+    data = commands.add_parser("data", help="list, check or fetch the data sets")
+    data.set_defaults(command=_data)
+    data.add_argument("action", choices=["list", "check", "fetch"])
+    data.add_argument("names", nargs="*", metavar="NAME", help="data sets (default: all)")
+    return parser
+
+
+def _run(options):
+    from odtlib.experiments import run_experiment
+    from odtlib.experiments.book import names
+    if options.all == bool(options.experiment):
+        raise ValueError("say which experiment to run, or --all; `odt report` lists them.")
+    if options.jobs == 0 or options.jobs < -1:
+        raise ValueError(f"--jobs {options.jobs} is not a number of runs at a time; use 1 or "
+                         "more, or -1 for one a core.")
+    failed = 0
+    for experiment in names() if options.all else [options.experiment]:
+        records = run_experiment(experiment, quick=options.quick, jobs=options.jobs,
+                                 dask=options.dask, resume=options.resume,
+                                 retry_failed=options.retry_failed, only=options.only)
+        failed += sum(record["status"] == "failed" for record in records)
+    return 1 if failed else 0
+
+
+def _report(options):
+    from odtlib.experiments.overview import overview
+    print(overview())
+    return 0
+
+
+def _new(options):
+    from odtlib.experiments import new
+    folder = new(options.name, options.source)
+    print(f"{folder}: a notebook, its grid file and a test; `odt run {folder} --quick` runs it")
+    return 0
+
+
+def _data(options):
+    from odtlib.datasets import command_line
+    return command_line(options.action, options.names)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,20 @@
+"""Experiments: templates, the runner, and the records that the book shows.
+
+An experiment is a grid file (``chapters/experiments/<name>.toml``) that says with which parameters
+to run a template (``chapters/experiments/<template>.ipynb``).  ``odt run <name>`` executes the
+template once for every combination and writes one record a run to ``data/results/<name>.csv``.
+
+In a template: :func:`run`, :func:`record`, :func:`emit`.  In a chapter: :func:`execute`,
+:func:`load_records`, :func:`provenance`.  On the reader's own data: :func:`compare`.
+"""
+
+from .book import book_root
+from .comparison import compare
+from .forking import new
+from .grid import Experiment
+from .measure import emit, record, run
+from .records import load_records, provenance
+from .runner import execute, run_experiment
+
+__all__ = ["Experiment", "book_root", "compare", "emit", "execute", "load_records", "new",
+           "provenance", "record", "run", "run_experiment"]

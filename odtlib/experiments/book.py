@@ -1,0 +1,151 @@
+"""Find the book: its chapters, experiment templates, grids and records."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from difflib import get_close_matches
+from pathlib import Path
+
+PACKAGE = Path(__file__).resolve().parents[1]
+
+
+def book_root():
+    """Return the folder that holds ``chapters/`` and ``data/``.
+
+    Returns
+    -------
+    pathlib.Path
+        The checkout when odtlib is imported from one, else the copy inside the installed package.
+    """
+    checkout = PACKAGE.parent
+    if (checkout / "chapters" / "experiments").is_dir():
+        return checkout
+    return PACKAGE / "_book"
+
+
+def is_checkout():
+    """Return whether the book is a checkout, where records may be written."""
+    return book_root() == PACKAGE.parent
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where the files of one experiment live.
+
+    Parameters
+    ----------
+    grid : pathlib.Path
+        The TOML file that declares the grid; the experiment bears its name.
+    results : pathlib.Path
+        CSV file of records that the runner writes.
+    published : pathlib.Path
+        CSV file of records to read while ``results`` does not exist: for an installed package
+        those that came with it.
+    runs : pathlib.Path
+        Folder, outside git, for the journal, the lock and the executed notebooks.
+    """
+
+    grid: Path
+    results: Path
+    published: Path
+    runs: Path
+
+    @property
+    def name(self):
+        """The experiment's name: the stem of its grid file."""
+        return self.grid.stem
+
+    @property
+    def records(self):
+        """The CSV to read: the own one, else the one published with the package."""
+        return self.results if self.results.exists() else self.published
+
+
+def locate(experiment):
+    """Return the :class:`Place` of an experiment.
+
+    Parameters
+    ----------
+    experiment : str or pathlib.Path
+        Name of an experiment of the book; or a grid file; or a folder that holds a grid file of
+        the same name, as ``odt new`` makes it.
+
+    Returns
+    -------
+    Place
+        Records of the book's experiments go to ``data/results`` of the checkout, or to
+        ``odt-results`` in the working folder when odtlib is an installed package.  Those of any
+        other experiment stay beside its grid file.
+
+    Raises
+    ------
+    ValueError
+        If there is no such experiment.
+    """
+    path = Path(experiment)
+    for grid in (path, path / f"{path.name}.toml"):
+        if grid.suffix == ".toml" and grid.is_file():
+            grid = grid.resolve()
+            if grid.parent != folder():
+                results = grid.with_suffix(".csv")
+                return Place(grid, results, results, grid.parent / ".runs")
+            experiment = grid.stem
+    grid = folder() / f"{experiment}.toml"
+    if not grid.is_file():
+        raise ValueError(f"there is no experiment {str(experiment)!r}"
+                         f"{suggestion(str(experiment), names())}; `odt report` lists those of "
+                         "the book, and the path of a grid file (.toml) works too.")
+    published = book_root() / "data" / "results" / f"{grid.stem}.csv"
+    if is_checkout():
+        return Place(grid, published, published, book_root() / ".runs" / grid.stem)
+    own = Path("odt-results").resolve()
+    return Place(grid, own / f"{grid.stem}.csv", published, own / ".runs" / grid.stem)
+
+
+def folder():
+    """Return the folder of templates and grid files."""
+    return book_root() / "chapters" / "experiments"
+
+
+def names():
+    """Return the names of the book's experiments, sorted."""
+    return sorted(path.stem for path in folder().glob("*.toml"))
+
+
+def find_notebook(name, beside=None):
+    """Return the path of a template or chapter.
+
+    Parameters
+    ----------
+    name : str or pathlib.Path
+        A path; or the name of a template (``murtree``); or a chapter by its full name
+        (``05_murtree``) or number (``5``).
+    beside : pathlib.Path, optional
+        Folder to look in first.
+
+    Returns
+    -------
+    pathlib.Path
+
+    Raises
+    ------
+    ValueError
+        If no notebook has this name.
+    """
+    chapters = book_root() / "chapters"
+    stem = str(name).removesuffix(".ipynb")
+    for place in (beside, Path("."), folder(), chapters, chapters / "appendices"):
+        if place is not None and (place / f"{stem}.ipynb").is_file():
+            return (place / f"{stem}.ipynb").resolve()
+    if stem.isdigit():
+        for path in chapters.glob(f"{int(stem):02d}_*.ipynb"):
+            return path
+    known = [path.stem for place in (folder(), chapters) for path in place.glob("*.ipynb")]
+    raise ValueError(f"there is no template or chapter {str(name)!r}{suggestion(stem, known)}; "
+                     f"use one of {', '.join(sorted(known))}, or the path of a notebook.")
+
+
+def suggestion(name, known):
+    """Return " (did you mean ...?)" for the closest known name, or nothing."""
+    close = get_close_matches(str(name), [str(k) for k in known], n=1)
+    return f" (did you mean {close[0]!r}?)" if close else ""

@@ -1,0 +1,105 @@
+"""Put the reader's own data through every method."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .measure import load_dataset, read_table, run
+
+# name in the table -> public class; a method appears as soon as odtlib has its class
+METHODS = {
+    "CART": "CARTClassifier",
+    "CART*": "TunedCARTClassifier",
+    "local search": "LocalSearchTreeClassifier",
+    "OCT": "OCTClassifier",
+    "flow OCT": "FlowOCTClassifier",
+    "BinOCT": "BinOCTClassifier",
+    "column generation": "ColumnGenerationClassifier",
+    "restricted optimum": "RestrictedTreeClassifier",
+    "MurTree": "MurTreeClassifier",
+    "all thresholds": "ContinuousTreeClassifier",
+}
+
+
+def compare(data, target=None, *, max_depth=3, time_limit=60.0, test_size=0.25, random_state=0,
+            methods=None):
+    """Fit every method on one data set and tabulate how each fares.
+
+    Parameters
+    ----------
+    data : str, pathlib.Path or pandas.DataFrame
+        Path of a CSV file, or a data frame, or the name of a known data set.  Columns of text
+        become one 0/1 column a value.
+    target : str, optional
+        Column of the labels (default: the last).
+    max_depth : int, default=3
+        Deepest tree allowed; the exact methods need many times longer for each level more.
+    time_limit : float or None, default=60.0
+        Seconds for each method that takes a limit; it then shows its best tree so far and the
+        status ``time_limit``.
+    test_size : float, default=0.25
+        Share of the rows kept for testing, drawn with the class shares of the whole.
+    random_state : int, default=0
+        Seed of this draw and of the methods; another seed shows how much the test accuracy owes
+        to chance.
+    methods : list of str, optional
+        Names of :data:`METHODS` (default: all that this version of odtlib has).
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row a method: training and testing accuracy, depth, leaves, wall seconds, status.
+        A method that cannot take the data has the status "failed" and says why under ``error``.
+
+    Raises
+    ------
+    ValueError
+        If the data cannot be read, or a method is unknown.
+
+    Examples
+    --------
+    >>> from odtlib import experiments
+    >>> table = experiments.compare("my.csv", target="label")    # doctest: +SKIP
+    >>> print(table)                                             # doctest: +SKIP
+    """
+    import pandas as pd
+    known = _existing()
+    unknown = set(methods or ()) - set(known)
+    if unknown:
+        raise ValueError(f"there is no method {sorted(unknown)[0]!r}; use "
+                         f"{', '.join(known)}.")
+    if isinstance(data, str) and not data.endswith(".csv"):
+        dataset = load_dataset(data)
+    else:
+        dataset = read_table(data, target)
+    parts = _split(np.asarray(dataset.y), test_size, random_state)
+    rows = []
+    for name in methods or known:
+        settings = {"max_depth": max_depth, "time_limit": time_limit,
+                    "random_state": random_state}
+        estimator = known[name]()
+        estimator.set_params(**{parameter: value for parameter, value in settings.items()
+                                if parameter in estimator.get_params()})
+        try:
+            record = {**run(estimator, dataset, parts), "error": ""}
+        except ValueError as error:
+            record = {"status": "failed", "error": str(error)}
+        rows.append({"method": name, **record})
+    columns = ["train_accuracy", "test_accuracy", "depth", "leaves", "wall_seconds", "status"]
+    table = pd.DataFrame(rows).set_index("method")
+    if (table["status"] == "failed").any():
+        columns.append("error")
+    return table.reindex(columns=columns)
+
+
+def _existing():
+    import odtlib
+    return {name: getattr(odtlib, public) for name, public in METHODS.items()
+            if public in odtlib.__all__}
+
+
+def _split(y, test_size, random_state):
+    from sklearn.model_selection import train_test_split
+    counts = np.unique(y, return_counts=True)[1]
+    return train_test_split(np.arange(len(y)), test_size=test_size, random_state=random_state,
+                            stratify=y if counts.min() >= 2 else None)

@@ -1,0 +1,149 @@
+"""Read the grid of an experiment and expand it into runs."""
+
+from __future__ import annotations
+
+import itertools
+import tomllib
+
+from .book import locate
+from .records import key
+from .templates import Template
+
+
+class Experiment:
+    """An experiment: a template and the grid of parameters to run it with.
+
+    The grid file reads ::
+
+        title = "What the experiment asks"
+        template = "murtree"           # a template of the book, or a notebook beside this file
+
+        [fixed]                        # the same for every run
+        time_limit = 60.0
+
+        [grid]                         # every combination is a run
+        dataset = ["iris", "wine"]
+        max_depth = [2, 3]
+
+        [quick]                        # replaces values of the same name under --quick
+        dataset = ["iris"]
+
+    Several ``[[grid]]`` tables are united.  A value that is not a list counts as a list of one.
+
+    Parameters
+    ----------
+    name : str or pathlib.Path
+        As in :func:`~odtlib.experiments.book.locate`.
+
+    Raises
+    ------
+    ValueError
+        If the file or any parameter in it is wrong; nothing has run by then.
+    """
+
+    def __init__(self, name):
+        self.place = locate(name)
+        self.name = self.place.name
+        try:
+            text = tomllib.loads(self.place.grid.read_text(encoding="utf-8"))
+        except tomllib.TOMLDecodeError as error:
+            raise ValueError(f"{self.place.grid.name} is not valid TOML: {error}.") from None
+        unknown = set(text) - {"title", "template", "fixed", "grid", "quick"}
+        if unknown or "title" not in text or "template" not in text:
+            raise ValueError(f"{self.place.grid.name} must hold title and template, and may hold "
+                             "[fixed], [grid] and [quick]"
+                             + (f"; it also holds {', '.join(sorted(unknown))}." if unknown
+                                else "."))
+        self.title = text["title"]
+        self.template = Template(text["template"], beside=self.place.grid.parent)
+        fixed, grid = text.get("fixed", {}), text.get("grid", {})
+        self._tables = [{**fixed, **table} for table in (grid if isinstance(grid, list)
+                                                         else [grid])]
+        self._quick = text.get("quick", {})
+        self.points()
+        self.points(quick=True)
+
+    def points(self, quick=False):
+        """Return the parameters of every run, in the order of the file, without doubles.
+
+        Parameters
+        ----------
+        quick : bool, default=False
+            Use the values of ``[quick]`` in place of those they shrink.
+
+        Returns
+        -------
+        list of dict
+            Every parameter of the template with its value.
+        """
+        shrunk = self._quick if quick else {}
+        points = {key(point): point for table in self._tables
+                  for point in expand({**table, **shrunk}, self.template)}
+        return list(points.values())
+
+
+def expand(table, template):
+    """Return every combination of the listed values, checked and completed.
+
+    Parameters
+    ----------
+    table : dict
+        A value or a list of values for each parameter.  For a parameter whose default is itself a
+        list, a list of lists gives several values.
+    template : Template
+        Knows the parameters.
+
+    Returns
+    -------
+    list of dict
+    """
+    axes = []
+    for name, values in table.items():
+        is_list = isinstance(template.defaults.get(name), list)
+        several = isinstance(values, list) and (
+            not is_list or (values and all(isinstance(v, list) for v in values)))
+        axes.append([(name, value) for value in (values if several else [values])])
+    return [template.complete(dict(point)) for point in itertools.product(*axes)]
+
+
+def select(points, conditions, defaults):
+    """Keep the points that meet every ``key=value`` condition.
+
+    Parameters
+    ----------
+    points : list of dict
+        Runs.
+    conditions : iterable of str
+        ``"max_depth=3"``; several for one key are alternatives.
+    defaults : iterable of str
+        Known keys.
+
+    Returns
+    -------
+    list of dict
+
+    Raises
+    ------
+    ValueError
+        If a condition has no known key, or no run is left.
+    """
+    wanted = {}
+    for condition in conditions:
+        name, equals, value = condition.partition("=")
+        if not equals or name not in defaults:
+            raise ValueError(f"--only {condition} is not key=value with a known key; the keys are "
+                             f"{', '.join(defaults)}.")
+        wanted.setdefault(name, set()).add(value)
+    kept = [point for point in points
+            if all(_text(point[name]) & values for name, values in wanted.items())]
+    if wanted and not kept:
+        raise ValueError(f"no run of the grid has {' and '.join(conditions)}.")
+    return kept
+
+
+def _text(value):
+    """Return how a value may be written on the command line: 60.0 as 60, True as true."""
+    texts = {str(value), str(value).lower()}
+    if isinstance(value, float) and value.is_integer():
+        texts.add(str(int(value)))
+    return texts

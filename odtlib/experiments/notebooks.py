@@ -1,0 +1,188 @@
+"""Execute a template through papermill, in a kernel that stays warm from run to run.
+
+Starting a kernel and importing the solvers costs seconds, so each thread keeps one kernel.  Its
+namespace is emptied before every run; modules stay loaded and compiled.  After a failure, and
+after :data:`RUNS_PER_KERNEL` runs, the next run gets a fresh kernel.
+"""
+
+from __future__ import annotations
+
+import atexit
+import json
+import os
+import re
+import sys
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+from .book import PACKAGE
+from .measure import MIME
+
+RUNS_PER_KERNEL = 200
+_local = threading.local()
+
+
+def execute_notebook(notebook, parameters, timeout=None):
+    """Execute a notebook with parameters and collect the record that it emits.
+
+    Parameters
+    ----------
+    notebook : dict
+        The template, as JSON reads it.
+    parameters : dict
+        Values for its parameters cell.
+    timeout : float, optional
+        Seconds that a single cell may take (default: no limit).
+
+    Returns
+    -------
+    dict
+        ``record``, or None; ``error``, or None; ``notebook``, the executed one as text;
+        ``seconds``.  A notebook that fails is an answer, not an exception.
+    """
+    kernel = getattr(_local, "kernel", None)
+    if kernel is None or kernel.runs >= RUNS_PER_KERNEL:
+        close_kernel()
+        kernel = _local.kernel = _Kernel()
+    try:
+        answer = kernel.run(notebook, parameters, timeout)
+    except BaseException:
+        close_kernel()
+        raise
+    if answer["error"] is not None:
+        close_kernel()
+    return answer
+
+
+def close_kernel():
+    """Shut down the kernel that this thread keeps, if there is one."""
+    kernel, _local.kernel = getattr(_local, "kernel", None), None
+    if kernel is not None:
+        kernel.close()
+
+
+class _Kernel:
+    """One kernel and the one thread that talks to it.
+
+    The thread keeps the event loop to which the kernel's sockets belong, so that a run may be
+    asked for from anywhere: a worker process, a Dask thread, or a cell of another notebook.
+    """
+
+    def __init__(self):
+        try:
+            import papermill  # noqa: F401
+        except ModuleNotFoundError:
+            raise ModuleNotFoundError("running templates needs papermill: install "
+                                      "odtlib[experiments].") from None
+        self.runs = 0
+        self.manager = self.client = None
+        self.thread = ThreadPoolExecutor(1)
+        atexit.register(self._kill)
+
+    def run(self, notebook, parameters, timeout):
+        return self.thread.submit(self._run, notebook, parameters, timeout).result()
+
+    def _run(self, notebook, parameters, timeout):
+        import nbformat
+        from papermill import execute_notebook
+        from papermill.exceptions import PapermillExecutionError
+        _register_engine()
+        started, error = time.perf_counter(), None
+        executed = {"notebook": nbformat.from_dict(notebook)}
+        try:
+            execute_notebook(executed["notebook"], None, parameters=parameters,
+                             engine_name="odtlib",
+                             kernel_name="python3", progress_bar=False, execution_timeout=timeout,
+                             warm=self, executed=executed)
+        except PapermillExecutionError as failure:
+            error = f"{failure.ename}: {failure.evalue}"
+        except Exception as failure:   # a kernel that died or overran its time
+            error = f"{type(failure).__name__}: {failure}"
+        seconds = time.perf_counter() - started - executed.get("start_seconds", 0.0)
+        self.runs += 1
+        node = executed["notebook"]
+        record = None
+        if error is None:
+            record, error = _emitted(node)
+        return {"record": record, "error": _one_line(error), "seconds": seconds,
+                "notebook": nbformat.writes(node)}
+
+    def close(self):
+        atexit.unregister(self._kill)
+        self._kill()
+        if self.client is not None:
+            self.thread.submit(self.client.stop_channels).result()
+        self.thread.shutdown()
+
+    def _kill(self):
+        # first the process, so that a cell under way ends and the thread is free again
+        if self.manager is not None and self.manager.has_kernel:
+            self.manager.provisioner.process.kill()
+            self.manager.cleanup_connection_file()
+
+
+def _register_engine():
+    from papermill.clientwrap import PapermillNotebookClient
+    from papermill.engines import Engine, papermill_engines
+    if "odtlib" in papermill_engines._engines:
+        return
+
+    class WarmEngine(Engine):
+        """papermill's own engine, but with a kernel that outlives the notebook."""
+
+        @classmethod
+        def execute_managed_notebook(cls, manager, kernel_name, *, warm, executed,
+                                     execution_timeout=None, start_timeout=60, **_):
+            executed["notebook"] = manager.nb
+            client = PapermillNotebookClient(manager, km=warm.manager, kernel_name=kernel_name,
+                                             timeout=execution_timeout,
+                                             startup_timeout=start_timeout)
+            started = time.perf_counter()
+            if warm.manager is None:
+                client.create_kernel_manager()
+                # the interpreter that runs this, whatever a kernel of this name points to
+                client.km.kernel_spec.argv[0] = sys.executable
+                client.extra_arguments = ["--log-level=ERROR"]
+                client.start_new_kernel(env=_kernel_environment())
+                client.start_new_kernel_client()
+                warm.manager, warm.client = client.km, client.kc
+            else:
+                client.kc = warm.client
+            client.nb.cells.insert(0, _reset_cell())
+            client.execute_cell(client.nb.cells[0], 0)
+            del client.nb.cells[0]
+            executed["start_seconds"] = time.perf_counter() - started
+            client.execute(cleanup_kc=False)
+
+    papermill_engines.register("odtlib", WarmEngine)
+
+
+def _reset_cell():
+    from nbformat.v4 import new_code_cell
+    return new_code_cell("%reset -f\n%matplotlib inline")
+
+
+def _kernel_environment():
+    """Return the environment of a kernel: it must find this odtlib, and data by absolute path."""
+    environment = dict(os.environ)
+    paths = [str(PACKAGE.parent), environment.get("PYTHONPATH")]
+    environment["PYTHONPATH"] = os.pathsep.join(filter(None, paths))
+    if environment.get("ODTLIB_DATA"):
+        environment["ODTLIB_DATA"] = os.path.abspath(environment["ODTLIB_DATA"])
+    return environment
+
+
+def _emitted(notebook):
+    records = [output["data"][MIME] for cell in notebook.cells if cell.cell_type == "code"
+               for output in cell.outputs if MIME in output.get("data", {})]
+    if len(records) != 1:
+        return None, (f"the notebook emitted {len(records)} records; end it with one "
+                      "experiments.emit(record)")
+    return json.loads(json.dumps(records[0])), None
+
+
+def _one_line(error):
+    if error is None:
+        return None
+    return " ".join(re.sub(r"\x1b\[[0-9;]*m", "", error).split())[:500]

@@ -1,0 +1,301 @@
+"""The schema of a record, and the files that hold records.
+
+A record is one run: a dictionary with the keys of :data:`COLUMNS`.  Only the runner writes them.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import math
+import os
+from datetime import datetime
+from pathlib import Path
+
+from .book import locate
+
+# Column -> type; None beside a type: the cell may be empty.  Dictionaries are stored as JSON.
+COLUMNS = {
+    "parameters": (dict,),              # every parameter of the template
+    "status": (str,),                   # of the solve report, or "executed", or "failed"
+    "error": (str, None),               # what a failed run said
+    "started_from": (str, None),        # warm start of the solver
+    "objective": (float, None),         # minimised: weighted errors, or loss plus penalty
+    "bound": (float, None),             # proved lower bound on the objective
+    "train_accuracy": (float, None),
+    "test_accuracy": (float, None),
+    "depth": (int, None),
+    "leaves": (int, None),
+    "splits": (int, None),              # feature nodes
+    "rows": (int, None),                # training rows
+    "features": (int, None),
+    "classes": (int, None),
+    "cpu_seconds": (float, None),       # of the fit, all threads and children
+    "wall_seconds": (float, None),      # of the fit
+    "compile_seconds": (float, None),   # compiling or loading kernels, before the fit
+    "notebook_seconds": (float, None),  # the whole notebook, without starting the kernel
+    "counters": (dict,),                # what the solver counted
+    "measures": (dict,),                # further numbers of the template
+    "versions": (dict,),                # odtlib, python, numpy, numba, ...
+    "commit": (str, None),              # git commit of the code
+    "dirty": (bool, None),              # whether that code had uncommitted changes
+    "date": (str,),                     # UTC, ISO 8601
+    "processor": (str, None),
+    "cores": (int, None),
+}
+SOLVED = ("optimal", "time_limit", "node_limit", "memory_limit", "interrupted", "heuristic")
+STATUSES = (*SOLVED, "executed", "failed")
+
+
+def key(parameters):
+    """Return the text that identifies a run: its parameters as sorted JSON."""
+    return json.dumps(parameters, sort_keys=True, ensure_ascii=False)
+
+
+def problems(record):
+    """List what is wrong with a record.
+
+    Parameters
+    ----------
+    record : dict
+        As the runner writes it.
+
+    Returns
+    -------
+    list of str
+        One sentence each; empty for a valid record.
+    """
+    if list(record) != list(COLUMNS):
+        return [f"its columns {', '.join(record)} are not {', '.join(COLUMNS)}"]
+    found = []
+    for name, types in COLUMNS.items():
+        value = record[name]
+        if value is None and None in types:
+            continue
+        if not isinstance(value, types[0]) or (isinstance(value, bool) and types[0] is not bool):
+            found.append(f"{name} = {value!r} is not {types[0].__name__}")
+        elif types[0] is float and not math.isfinite(value):
+            found.append(f"{name} = {value!r} is not finite")
+        elif name.endswith("seconds") and value < 0:
+            found.append(f"{name} = {value!r} is negative")
+        elif name.endswith("accuracy") and not 0 <= value <= 1:
+            found.append(f"{name} = {value!r} is not between 0 and 1")
+    if found:
+        return found
+    status, objective, bound = record["status"], record["objective"], record["bound"]
+    if status not in STATUSES:
+        found.append(f"status {status!r} is not one of {', '.join(STATUSES)}")
+    if (status == "failed") != (record["error"] is not None):
+        found.append("a failed run, and only a failed run, says its error")
+    if status == "optimal" and (objective is None or bound is None):
+        found.append("an optimal run has an objective and a bound")
+    if objective is not None and bound is not None:
+        slack = 1e-6 * max(1.0, abs(objective))
+        if bound > objective + slack:
+            found.append(f"the bound {bound} is above the objective {objective}")
+        if status == "optimal" and objective - bound > slack:
+            found.append(f"optimal, but the bound {bound} is below the objective {objective}")
+    try:
+        datetime.fromisoformat(record["date"])
+    except ValueError:
+        found.append(f"date {record['date']!r} is not ISO 8601")
+    return found
+
+
+def read_csv(path):
+    """Return the records of a CSV file, typed, in the order of the file.
+
+    Parameters
+    ----------
+    path : str or pathlib.Path
+        Written by :func:`write_csv`.  A file that does not exist has no records.
+
+    Returns
+    -------
+    list of dict
+
+    Raises
+    ------
+    ValueError
+        If a row does not meet the schema.
+    """
+    path = Path(path)
+    if not path.exists():
+        return []
+    with path.open(newline="", encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    records = []
+    for number, row in enumerate(rows, start=2):
+        try:
+            record = {name: _from_text(text, COLUMNS[name]) for name, text in row.items()}
+            wrong = problems(record)
+        except (KeyError, TypeError, ValueError) as error:
+            wrong = [f"cannot be read ({error})"]
+        if wrong:
+            raise ValueError(f"{path.name}, line {number}: {wrong[0]}; records are written by "
+                             "`odt run` alone, restore the file from git or run it again.")
+        records.append(record)
+    return records
+
+
+def write_csv(path, records):
+    """Write records to a CSV file in one step: readers see the old file or the new one.
+
+    Parameters
+    ----------
+    path : str or pathlib.Path
+        File to replace; its folder is made if need be.
+    records : list of dict
+        Valid records.
+    """
+    path = Path(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    draft = path.with_name(f".{path.name}.draft")
+    with draft.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(COLUMNS)
+        writer.writerows([_to_text(record[name]) for name in COLUMNS] for record in records)
+        file.flush()
+        os.fsync(file.fileno())
+    os.replace(draft, path)
+
+
+def _to_text(value):
+    if isinstance(value, dict | bool):
+        return json.dumps(value, sort_keys=isinstance(value, dict), ensure_ascii=False)
+    return "" if value is None else value
+
+
+def _from_text(text, types):
+    if text == "" and None in types:
+        return None
+    return json.loads(text) if types[0] in (dict, bool) else types[0](text)
+
+
+class Journal:
+    """Keep finished runs safe: one JSON line each, on disk before the next run counts.
+
+    The first line names the runs that the session set out to do.  A run whose line is complete
+    is finished; a last line torn by a kill is ignored, so its run is done again.
+
+    Parameters
+    ----------
+    path : pathlib.Path
+        The journal file.
+    """
+
+    def __init__(self, path):
+        self.path = path
+        self.asked, self.finished = set(), {}
+        if path.exists():
+            lines = [json.loads(line) for line in path.read_bytes().split(b"\n") if _whole(line)]
+            self.asked = set(lines[0]["asked"]) if lines else set()
+            self.finished = {key(record["parameters"]): record for record in lines[1:]}
+
+    @property
+    def open(self):
+        """Keys of the runs that were asked for and have not finished."""
+        return self.asked - set(self.finished)
+
+    def begin(self, asked):
+        """Start a session: forget finished runs, which must be in the CSV by now.
+
+        Parameters
+        ----------
+        asked : iterable of str
+            Keys of the runs to do.
+        """
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        draft = self.path.with_suffix(".draft")
+        with draft.open("wb") as file:
+            file.write(_line({"asked": sorted(asked)}))
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(draft, self.path)
+        self.asked, self.finished = set(asked), {}
+
+    def append(self, record):
+        """Add a finished run and wait until it is on disk."""
+        with self.path.open("ab") as file:
+            file.write(_line(record))
+            file.flush()
+            os.fsync(file.fileno())
+        self.finished[key(record["parameters"])] = record
+
+
+def _line(entry):
+    # the leading newline parts this line from one that a kill tore before it
+    return b"\n" + json.dumps(entry, ensure_ascii=False).encode() + b"\n"
+
+
+def _whole(line):
+    try:
+        json.loads(line)
+    except ValueError:
+        return False
+    return bool(line)
+
+
+def load_records(experiment):
+    """Return the records of an experiment as a table.
+
+    Parameters
+    ----------
+    experiment : str or pathlib.Path
+        As for ``odt run``: a name, or the path of a grid file.
+
+    Returns
+    -------
+    pandas.DataFrame
+        A column for each parameter, then those of :data:`COLUMNS`; ``counters``, ``measures`` and
+        ``versions`` hold dictionaries (``table["counters"].str.get("nodes")`` takes one entry
+        out).  ``.attrs["provenance"]`` is the line of :func:`provenance`.
+
+    Raises
+    ------
+    ValueError
+        If the experiment does not exist or has no records yet.
+    """
+    import pandas as pd
+    place = locate(experiment)
+    records = read_csv(place.records)
+    if not records:
+        raise ValueError(f"experiment {place.name!r} has no records yet; "
+                         f"`odt run {experiment}` makes them.")
+    table = pd.DataFrame([record["parameters"] for record in records])
+    for name in list(COLUMNS)[1:]:
+        table[name] = [record[name] for record in records]
+        if COLUMNS[name][0] is float:
+            table[name] = table[name].astype(float)
+    table.attrs["provenance"] = provenance(table)
+    return table
+
+
+def provenance(table):
+    """Say when, with what and on what machine records were made.
+
+    Parameters
+    ----------
+    table : pandas.DataFrame
+        From :func:`load_records`, or a selection of its rows.
+
+    Returns
+    -------
+    str
+        The line that stands under a figure.
+    """
+    def each(values):
+        return " and ".join(dict.fromkeys(str(v) for v in values if v is not None and v == v))
+
+    days = sorted({date[:10] for date in table["date"]})
+    commits = each((commit or "no commit")[:7] + (", changed" if dirty is True else "")
+                   for commit, dirty in zip(table["commit"], table["dirty"], strict=True))
+    versions = {name: each(versions.get(name) for versions in table["versions"])
+                for name in ("odtlib", "numpy", "numba")}
+    cores = each(f"{n:g}" for n in table["cores"] if n == n)
+    libraries = "".join(f", {name} {versions[name]}" for name in ("numpy", "numba")
+                        if versions[name])
+    plural = "run" if len(table) == 1 else "runs"
+    return (f"Records of {days[0]}{f' to {days[-1]}' if len(days) > 1 else ''}, "
+            f"odtlib {versions['odtlib']} ({commits}), {len(table)} {plural} on "
+            f"{each(table['processor'])}, {cores} cores{libraries}.")

@@ -1,0 +1,299 @@
+"""Run the grid of an experiment: in parallel, in any number of attempts, losing nothing."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import re
+import statistics
+import subprocess
+import sys
+import threading
+import time
+from datetime import UTC, datetime
+
+from .book import PACKAGE
+from .grid import Experiment, expand, select
+from .measure import record as empty_record
+from .notebooks import close_kernel, execute_notebook
+from .records import Journal, key, problems, read_csv, write_csv
+from .templates import Template
+
+
+def execute(template, **parameters):
+    """Execute a template in its quick form from a chapter, and return what it recorded.
+
+    Parameters
+    ----------
+    template : str or pathlib.Path
+        Name of a template (``murtree``) or path of a notebook.
+    **parameters
+        Values that replace the template's defaults, which are its quick form.  A list stands for
+        several runs, all in one kernel.
+
+    Returns
+    -------
+    dict or list of dict
+        The record; a list, in the order of the parameters, when a list was given.
+
+    Raises
+    ------
+    ValueError
+        If a parameter is unknown or has a wrong value; nothing has run then.
+    RuntimeError
+        If the notebook fails.
+    """
+    template = Template(template)
+    points = expand(parameters, template)
+    records, state = [], _code_state()
+    try:
+        for point in points:
+            record = _finish(execute_notebook(template.notebook, point), point, state)
+            if record["status"] == "failed":
+                raise RuntimeError(f"{template.path.name} failed: {record['error']}")
+            records.append(record)
+    finally:
+        close_kernel()
+    several = any(isinstance(value, list) and not isinstance(template.defaults[name], list)
+                  for name, value in parameters.items())
+    return records if several or len(records) > 1 else records[0]
+
+
+def run_experiment(experiment, *, quick=False, jobs=1, dask=None, resume=False,
+                   retry_failed=False, only=(), executor=execute_notebook, say=print):
+    """Run the grid of an experiment and write its records.
+
+    Parameters
+    ----------
+    experiment : str or pathlib.Path
+        Name of an experiment of the book, or path of a grid file.
+    quick : bool, default=False
+        Run the grid that ``[quick]`` shrinks.  Records of other runs of the full grid stay.
+    jobs : int, default=1
+        Runs at a time, each in a process with a kernel of its own; -1 for one a core.
+    dask : str, optional
+        Address of a Dask scheduler; the runs go to its workers, which must be able to import
+        odtlib and papermill, and ``jobs`` is ignored.
+    resume : bool, default=False
+        Do what an earlier call left open.  By default every run is done anew.
+    retry_failed : bool, default=False
+        As ``resume``, and do the failed runs again.
+    only : iterable of str
+        ``"max_depth=3"``: restrict the grid.
+    executor : callable, optional
+        Replaces :func:`~odtlib.experiments.notebooks.execute_notebook`, for tests.
+    say : callable, optional
+        Prints a line for the user.
+
+    Returns
+    -------
+    list of dict
+        The records of the runs asked for, in the order of the grid.
+
+    Raises
+    ------
+    ValueError
+        If the grid, a parameter or a condition is wrong; nothing has run then.
+    RuntimeError
+        If another runner is at work on this experiment, or no cluster answers.
+    """
+    experiment = Experiment(experiment)
+    declared = [*experiment.points(), *experiment.points(quick=True)]
+    points = {key(point): point for point in
+              select(experiment.points(quick), only, experiment.template.defaults)}
+    place = experiment.place
+    with _Lock(place.runs / "lock", experiment.name):
+        journal = Journal(place.runs / "journal.jsonl")
+        records = {key(r["parameters"]): r for r in read_csv(place.records)}
+        records.update(journal.finished)
+        known = {key(point) for point in declared}
+        dropped = [name for name in records if name not in known]
+        for name in dropped:
+            del records[name]
+        if dropped:
+            say(f"{experiment.name}: {len(dropped)} records are outside the grid and dropped")
+        todo = [name for name in points
+                if not (resume or retry_failed) or name not in records or name in journal.open
+                or (retry_failed and records[name]["status"] == "failed")]
+        if records or place.results.exists():
+            write_csv(place.results, _ordered(records, declared))
+        journal.begin((journal.open | set(todo)) & known)
+        say(f"{experiment.name}: {len(points)} runs, {len(points) - len(todo)} finished"
+            + _estimate(todo, records, jobs, dask))
+        try:
+            state = _code_state()
+            for answer, name in _answers(todo, points, experiment, jobs, dask, executor):
+                record = _finish(answer, points[name], state)
+                journal.append(record)
+                _keep_notebook(place, name, answer)
+        finally:
+            records.update(journal.finished)
+            if records:
+                write_csv(place.results, _ordered(records, declared))
+    asked = [records[name] for name in points]
+    failed = [record for record in asked if record["status"] == "failed"]
+    say(f"{experiment.name}: records in {os.path.relpath(place.results)}"
+        + (f"; {len(failed)} of {len(asked)} runs FAILED, the first says: {failed[0]['error']}"
+           if failed else ""))
+    return asked
+
+
+def _answers(todo, points, experiment, jobs, dask, executor):
+    """Yield (answer, key) of every run as it ends."""
+    from joblib import Parallel, delayed, parallel_config
+    from tqdm import tqdm
+    tasks = (delayed(_work)(executor, experiment.template.notebook, points[name], name,
+                            None if dask or jobs == 1 else os.getpid()) for name in todo)
+    with contextlib.ExitStack() as stack:
+        if dask:
+            stack.enter_context(_cluster(dask))
+            stack.enter_context(parallel_config(backend="dask"))
+        parallel = Parallel(n_jobs=-1 if dask else jobs, batch_size=1,
+                            return_as="generator_unordered")
+        yield from tqdm(parallel(tasks), total=len(todo), desc=experiment.name, unit="run",
+                        disable=not todo, smoothing=0.1)
+
+
+def _work(executor, notebook, point, name, runner):
+    """Do one run, in whatever process or cluster it lands."""
+    if runner is not None:
+        _end_with(runner)
+    # a solver that overruns its limit by far is stuck: the run fails instead of the experiment
+    limit = point.get("time_limit")
+    return executor(notebook, point, None if limit is None else 3 * limit + 300), name
+
+
+def _end_with(runner):
+    """End this worker process soon after the runner has died, however it died."""
+    if getattr(_end_with, "watching", False) or os.getppid() != runner:
+        return
+    _end_with.watching = True
+
+    def watch():
+        while os.getppid() == runner:
+            time.sleep(0.5)
+        os._exit(1)   # the kernel ends by itself when its parent is gone
+
+    threading.Thread(target=watch, daemon=True).start()
+
+
+def _cluster(address):
+    try:
+        from distributed import Client
+    except ModuleNotFoundError:
+        raise RuntimeError("--dask needs the Dask cluster: install odtlib[dask].") from None
+    try:
+        return Client(address, timeout=10)
+    except (OSError, ValueError) as error:
+        raise RuntimeError(f"no Dask scheduler answers at {address}; start one with "
+                           f"`dask scheduler` and `dask worker` ({error}).") from None
+
+
+def _finish(answer, point, state):
+    """Make the complete record of a run from what its notebook said."""
+    record = answer["record"]
+    error = answer["error"]
+    if error is None:
+        record = {**record, "parameters": point, "date": _now(), **state,
+                  "notebook_seconds": answer["seconds"]}
+        wrong = problems(record)
+        error = f"the record is not valid: {wrong[0]}" if wrong else None
+    if error is not None:
+        record = empty_record(status="failed", error=error, parameters=point, date=_now(),
+                              **state, notebook_seconds=answer["seconds"])
+    return record
+
+
+def _now():
+    return datetime.now(UTC).isoformat(timespec="seconds")
+
+
+def _code_state():
+    """Return the git commit of the code, and whether the code differs from it."""
+    def git(*words):
+        return subprocess.run(["git", "-C", str(PACKAGE.parent), *words], capture_output=True,
+                              text=True, check=True).stdout.strip()
+    try:
+        if git("ls-files", str(PACKAGE / "__init__.py")) == "":
+            return {"commit": None, "dirty": None}
+        return {"commit": git("rev-parse", "HEAD"),
+                "dirty": git("status", "--porcelain", "--", "odtlib", "chapters/experiments")
+                != ""}
+    except (OSError, subprocess.CalledProcessError):
+        return {"commit": None, "dirty": None}
+
+
+def _ordered(records, declared):
+    order = dict.fromkeys(map(key, declared))
+    return [records[name] for name in order if name in records]
+
+
+def _estimate(todo, records, jobs, dask):
+    """Say how long the runs will take, judged by earlier ones."""
+    from joblib import effective_n_jobs
+    if not todo:
+        return ""
+    earlier = {name: record["notebook_seconds"] for name, record in records.items()}
+    if not earlier:
+        return "; no earlier runs to judge the time by, the bar shows it after the first"
+    typical = statistics.median(earlier.values())
+    total = sum(earlier.get(name, typical) for name in todo)
+    if not dask:
+        total /= min(effective_n_jobs(jobs), len(todo))
+    known = sum(name in earlier for name in todo)
+    return (f"; about {_duration(total)} to go"
+            + (" on one worker" if dask else "")
+            + f" (by earlier runs, {known} of them the same)")
+
+
+def _duration(seconds):
+    minutes, seconds = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    if hours:
+        return f"{hours} h {minutes} min"
+    return f"{minutes} min {seconds} s" if minutes else f"{seconds} s"
+
+
+def _keep_notebook(place, name, answer):
+    folder = place.runs / "notebooks"
+    folder.mkdir(exist_ok=True)
+    (folder / notebook_name(name)).write_text(answer["notebook"], encoding="utf-8")
+
+
+def notebook_name(name):
+    """Return the file name of the executed notebook of a run, from the run's key."""
+    words = re.sub(r"[^A-Za-z0-9.]+", "-", re.sub(r'"\w+": ', "", name)).strip("-")
+    return f"{words[:60]}-{hashlib.sha1(name.encode()).hexdigest()[:8]}.ipynb"
+
+
+class _Lock:
+    """Keep a second runner off an experiment; the system frees the lock when the holder dies."""
+
+    def __init__(self, path, name):
+        self.path, self.name = path, name
+
+    def __enter__(self):
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        self.file = self.path.open("a+")
+        try:
+            if sys.platform == "win32":
+                import msvcrt
+                self.file.seek(1 << 20)   # a byte behind the text, which stays readable
+                msvcrt.locking(self.file.fileno(), msvcrt.LK_NBLCK, 1)
+            else:
+                import fcntl
+                fcntl.flock(self.file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            self.file.seek(0)
+            holder = self.file.read().strip()
+            self.file.close()
+            raise RuntimeError(f"another runner (process {holder}) is at work on {self.name}; "
+                               "wait for it or end it.") from None
+        self.file.truncate(0)
+        self.file.write(str(os.getpid()))
+        self.file.flush()
+
+    def __exit__(self, *_):
+        self.file.truncate(0)
+        self.file.close()

@@ -1,0 +1,144 @@
+"""Read a template's parameters and refuse what it does not know before anything starts."""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+from pathlib import Path
+
+from .book import find_notebook, suggestion
+from .records import COLUMNS
+
+
+class Template:
+    """A notebook with a parameters cell: what a run of an experiment executes.
+
+    The cell is tagged ``parameters`` and holds one assignment a line.  A comment
+    ``# one of: "cart", "local-search"`` limits a parameter to these values; a parameter called
+    ``dataset`` takes the name of a known data set or the path of a CSV file.  Integers pass for
+    floats; a parameter whose default is None takes any plain value.
+
+    Parameters
+    ----------
+    name : str or pathlib.Path
+        As in :func:`~odtlib.experiments.book.find_notebook`.
+    beside : pathlib.Path, optional
+        Folder to look in first.
+
+    Raises
+    ------
+    ValueError
+        If there is no such notebook, or its parameters cell is missing or not plain assignments.
+
+    Attributes
+    ----------
+    defaults : dict
+        Every parameter with its default.
+    choices : dict
+        The values allowed, for parameters that list them.
+    """
+
+    def __init__(self, name, beside=None):
+        self.path = find_notebook(name, beside)
+        self.notebook = json.loads(self.path.read_text(encoding="utf-8"))
+        cell = parameters_cell(self.notebook)
+        if cell is None:
+            raise ValueError(f"{self.path.name} has no cell tagged 'parameters'; tag the one that "
+                             "assigns its parameters.")
+        self.defaults, self.choices = _read_parameters(_source(cell), self.path)
+
+    def complete(self, parameters):
+        """Check parameters and fill in the defaults.
+
+        Parameters
+        ----------
+        parameters : dict
+            Values by name.
+
+        Returns
+        -------
+        dict
+            Every parameter of the template, in the order of its cell.
+
+        Raises
+        ------
+        ValueError
+            If a name is unknown, or a value has the wrong type or is not among those allowed.
+        """
+        for name, value in parameters.items():
+            if name not in self.defaults:
+                raise ValueError(f"{self.path.name} has no parameter {name!r}"
+                                 f"{suggestion(name, self.defaults)}; it has "
+                                 f"{', '.join(self.defaults)}.")
+            self._check_value(name, value)
+        return {name: _as_default(parameters.get(name, default), default)
+                for name, default in self.defaults.items()}
+
+    def _check_value(self, name, value):
+        default = self.defaults[name]
+        if not _same_kind(value, default):
+            wanted = "a plain value" if default is None else f"{type(default).__name__}"
+            raise ValueError(f"{self.path.name}: {name} = {value!r} is {type(value).__name__}; "
+                             f"give {wanted}, like its default {default!r}.")
+        allowed = self.choices.get(name)
+        if allowed and value not in allowed:
+            raise ValueError(f"{self.path.name}: {name} = {value!r} is not one of "
+                             f"{', '.join(map(repr, allowed))}.")
+        if name == "dataset" and not allowed:
+            check_dataset(value)
+
+
+def check_dataset(name):
+    """Raise ValueError unless ``name`` is a known data set or the path of a CSV file."""
+    from odtlib.datasets import available
+    known = list(available())
+    if name not in known and not (str(name).endswith(".csv") and Path(name).is_file()):
+        raise ValueError(f"there is no data set {name!r}{suggestion(name, known)}; "
+                         "`odt data list` shows those known, and the path of a CSV file whose "
+                         "last column is the label works too.")
+
+
+def parameters_cell(notebook):
+    """Return the cell tagged ``parameters``, or None."""
+    return next((cell for cell in notebook["cells"]
+                 if "parameters" in cell["metadata"].get("tags", ())), None)
+
+
+def _source(cell):
+    return "".join(cell["source"])
+
+
+def _read_parameters(source, path):
+    defaults, choices = {}, {}
+    for statement in ast.parse(source).body:
+        try:
+            (target,) = statement.targets
+            name, value = target.id, ast.literal_eval(statement.value)
+        except (AttributeError, ValueError):
+            raise ValueError(f"{path.name}: line {statement.lineno} of the parameters cell is not "
+                             "a plain assignment like `max_depth = 3`; move other code to the "
+                             "next cell.") from None
+        if name in COLUMNS:
+            raise ValueError(f"{path.name}: a parameter cannot be called {name!r}, records have "
+                             "a column of this name; choose another.")
+        defaults[name] = value
+        comment = re.search(r"#\s*one of:(.*)", source.splitlines()[statement.end_lineno - 1])
+        if comment:
+            choices[name] = ast.literal_eval(f"[{comment[1]}]")
+    return defaults, choices
+
+
+def _same_kind(value, default):
+    if default is None:
+        return value is None or isinstance(value, bool | int | float | str)
+    if isinstance(default, bool) or isinstance(value, bool):
+        return isinstance(default, bool) and isinstance(value, bool)
+    if isinstance(default, float):
+        return isinstance(value, int | float)
+    return isinstance(value, type(default))
+
+
+def _as_default(value, default):
+    # 60 and 60.0 are the same run, so they must give the same key
+    return float(value) if isinstance(default, float) else value
