@@ -1,0 +1,107 @@
+"""The command ``odt data``: list, check and fetch data sets."""
+
+from __future__ import annotations
+
+import sys
+
+from odtlib.datasets import catalogue, loading, manifest
+from odtlib.datasets.tables import DataError
+
+
+def add_parser(subparsers) -> None:
+    """Add ``data`` and its three actions to the subcommands of ``odt``.
+
+    Parameters
+    ----------
+    subparsers : the object that ``ArgumentParser.add_subparsers`` returns
+        Every action sets the default ``command``, a function of the parsed arguments that returns
+        the exit status.
+    """
+    data = subparsers.add_parser("data", help="list, check and fetch data sets")
+    actions = data.add_subparsers(dest="action", required=True)
+
+    listing = actions.add_parser("list", help="show the data sets and where each would come from")
+    listing.add_argument("--kind", choices=catalogue.KINDS, help="only one kind")
+    listing.add_argument("--task", choices=catalogue.TASKS, help="only one task")
+    listing.set_defaults(command=list_command)
+
+    check = actions.add_parser("check", help="compare the data sets at hand with the manifest")
+    check.add_argument("names", nargs="*", metavar="NAME", help="default: all")
+    check.set_defaults(command=check_command)
+
+    fetch = actions.add_parser("fetch", help="fetch data sets into the cache")
+    fetch.add_argument("names", nargs="*", metavar="NAME")
+    fetch.add_argument("--kind", choices=catalogue.KINDS, help="all of one kind")
+    fetch.add_argument("--all", action="store_true", help="all that are not at hand")
+    fetch.add_argument("--force", action="store_true", help="fetch also what is at hand")
+    fetch.set_defaults(command=fetch_command)
+
+
+def _place(entry: catalogue.Entry) -> str:
+    """Where a data set would be taken from now, without reading it."""
+    if entry.make is not None:
+        return "shipped"
+    folder = loading.data_folder()
+    if folder is not None and (folder / entry.file).is_file():
+        return "ODTLIB_DATA"
+    if loading.cache_file(entry).is_file():
+        return "cache"
+    return "network" if entry.downloads else "nowhere"
+
+
+def list_command(arguments) -> int:
+    """Print one line a data set: shape, classes or targets, and where it is."""
+    print(f"{'name':44}{'rows':>7}{'features':>9}{'classes':>8}{'targets':>8}  from")
+    for name in loading.available(arguments.kind, arguments.task):
+        facts = manifest.facts()[name]
+        print(
+            f"{name:44}{facts['rows']:7}{facts['features']:9}{facts.get('classes', ''):>8}"
+            f"{facts.get('targets', ''):>8}  {_place(catalogue.entries()[name])}"
+        )
+    return 0
+
+
+def _entries(names) -> list[catalogue.Entry]:
+    return [catalogue.find(name) for name in names]
+
+
+def check_command(arguments) -> int:
+    """Read what is at hand, fetch nothing; exit status 1 if a file is wrong."""
+    status, missing = 0, []
+    for entry in _entries(arguments.names or catalogue.entries()):
+        try:
+            found = loading.find_table(entry)
+        except DataError as error:
+            print(f"wrong    {entry.name}: {error}")
+            status = 1
+            continue
+        if found is None:
+            missing.append(entry.name)
+        else:
+            print(f"right    {entry.name} ({_place(entry)})")
+    for name in missing:
+        print(f"missing  {name}")
+    return 1 if arguments.names and missing else status
+
+
+def fetch_command(arguments) -> int:
+    """Fetch the data sets named; exit status 1 if one could not be had."""
+    names = list(arguments.names)
+    if arguments.all or arguments.kind:
+        names += loading.available(arguments.kind)
+    if not names:
+        print("name the data sets to fetch, or give --kind or --all", file=sys.stderr)
+        return 2
+    status = 0
+    for entry in _entries(dict.fromkeys(names)):
+        try:
+            at_hand = entry.make is not None or _place(entry) in ("ODTLIB_DATA", "cache")
+            if at_hand and (not arguments.force or entry.make is not None):
+                print(f"at hand  {entry.name} ({_place(entry)})")
+                continue
+            loading.fetch_table(entry)
+            print(f"fetched  {entry.name} ({loading.cache_file(entry)})")
+        except (DataError, FileNotFoundError) as error:
+            print(f"failed   {entry.name}: {error}", file=sys.stderr)
+            status = 1
+    return status

@@ -1,0 +1,416 @@
+"""Find, check and return data sets, and the five splits of their rows."""
+
+from __future__ import annotations
+
+import http.client
+import os
+import sys
+import tempfile
+import warnings
+import zipfile
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+
+from odtlib.datasets import catalogue, manifest
+from odtlib.datasets.tables import DataError, Table
+
+DECIMALS = 3  # of the split files of the 14 small sets
+
+
+@dataclass(frozen=True, eq=False)
+class Dataset:
+    """A data set as :func:`load` returns it.
+
+    Attributes
+    ----------
+    name : str
+        The name in the catalogue.
+    X : ndarray of shape (n_rows, n_features), or DataFrame
+        Features: float64, or a DataFrame of text where they are nominal (and with
+        ``as_frame=True``).
+    y : ndarray
+        Class labels, int64 of shape (n_rows,), with the numbers of the source; or, where
+        ``task`` is ``"regression"``, targets, float64 of shape (n_rows, n_targets). Series or
+        DataFrame with ``as_frame=True``.
+    feature_names : tuple of str
+        ``x0``, ``x1``, ... where the source gives none.
+    target_names : tuple of str
+        Names of the classes, in increasing order of their labels; or of the targets.
+    description, source, licence, citation : str
+        What it is and what to know before use; where it comes from; under which licence; whom
+        to cite.
+    task : str
+        ``"classification"`` or ``"regression"``.
+    """
+
+    name: str
+    X: object
+    y: object
+    feature_names: tuple[str, ...]
+    target_names: tuple[str, ...]
+    description: str
+    task: str
+    source: str
+    licence: str
+    citation: str
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows and features."""
+        return self.X.shape
+
+    def __repr__(self) -> str:
+        rows, features = self.shape
+        what = "classes" if self.task == "classification" else "targets"
+        return (
+            f"Dataset({self.name!r}: {rows} rows, {features} features, "
+            f"{len(self.target_names)} {what})"
+        )
+
+    def one_hot(self, drop_first: bool = False) -> Dataset:
+        """Return the data set with 0/1 columns for its nominal features.
+
+        Parameters
+        ----------
+        drop_first : bool, default=False
+            Leave out the first value (alphabetically) of every feature, as Birbil et al. do; a
+            tree can then test that value only as "none of the others".
+
+        Returns
+        -------
+        Dataset
+            ``X`` is float64; its columns are named ``feature=value``. Itself if no feature is
+            nominal.
+        """
+        columns, names = [], []
+        for j, name in enumerate(self.feature_names):
+            column = self.X.iloc[:, j].to_numpy() if hasattr(self.X, "iloc") else self.X[:, j]
+            if column.dtype.kind == "f":
+                columns.append(column)
+                names.append(name)
+                continue
+            for value in sorted(set(column))[drop_first:]:
+                columns.append((column == value).astype(np.float64))
+                names.append(f"{name}={value}")
+        if tuple(names) == self.feature_names:
+            return self
+        return replace(self, X=np.column_stack(columns), feature_names=tuple(names))
+
+
+def data_folder() -> Path | None:
+    """The folder named by the environment variable ``ODTLIB_DATA``, None if it is not set."""
+    named = os.environ.get("ODTLIB_DATA")
+    if not named:
+        return None
+    folder = Path(named).expanduser()
+    if not folder.is_dir():
+        raise FileNotFoundError(
+            f"ODTLIB_DATA names {named!r}, which is not a folder: correct it, or unset it to use "
+            "the cache and the network"
+        )
+    return folder
+
+
+def cache_folder() -> Path:
+    """The folder of fetched data sets: ``ODTLIB_CACHE``, else the platform's cache folder."""
+    named = os.environ.get("ODTLIB_CACHE")
+    if named:
+        return Path(named).expanduser()
+    if sys.platform == "win32":
+        base = os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local"
+    elif sys.platform == "darwin":
+        base = Path.home() / "Library" / "Caches"
+    else:
+        base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return Path(base) / "odtlib"
+
+
+def cache_file(entry: catalogue.Entry) -> Path:
+    """The file in which a fetched data set is kept."""
+    return cache_folder() / (entry.name.replace("/", "--") + ".npz")
+
+
+def find_table(entry: catalogue.Entry) -> Table | None:
+    """Make or read a data set without the network, checked; None if it is nowhere.
+
+    Raises
+    ------
+    DataError
+        If a file is there but is not the data set.
+    """
+    if entry.make is not None:
+        table = entry.make()
+        manifest.verify(entry.name, table, "what this version generates")
+        return table
+    folder = data_folder()
+    if folder is not None and (folder / entry.file).is_file():
+        return _read(entry, folder / entry.file, entry.read)
+    cached = cache_file(entry)
+    return _read(entry, cached, _from_cache) if cached.is_file() else None
+
+
+def _read(entry, path, reader) -> Table:
+    try:
+        table = reader(path)
+    except (OSError, EOFError, ValueError, KeyError, IndexError, zipfile.BadZipFile) as error:
+        raise DataError(
+            f"{path} cannot be read as the data set {entry.name!r} ({error}); it is damaged or "
+            "cut short, so it is not used"
+        ) from error
+    manifest.verify(entry.name, table, str(path))
+    return table
+
+
+def _from_cache(path: Path) -> Table:
+    with np.load(path, allow_pickle=False) as archive:
+        return Table(archive["X"], archive["y"])
+
+
+def fetch_table(entry: catalogue.Entry) -> Table:
+    """Fetch a data set, compare it with the manifest, and only then keep it in the cache.
+
+    Raises
+    ------
+    FileNotFoundError
+        If it has no source on the network, or none answers.
+    DataError
+        If what came is not the data set; nothing is kept.
+    """
+    if not entry.downloads:
+        raise FileNotFoundError(
+            f"the data set {entry.name!r} has no source on the network; set the environment "
+            f"variable ODTLIB_DATA to a folder that holds {entry.file or 'it'}"
+        )
+    failures, wrong = [], False
+    for source in entry.downloads:
+        print(f"odtlib: fetching {entry.name} from {source.url}", file=sys.stderr)
+        try:
+            table = source.table()
+            manifest.verify(entry.name, table, source.url)
+        except (DataError, OSError, http.client.HTTPException) as error:
+            wrong |= isinstance(error, DataError)
+            failures.append(f"{source.url}: {error}")
+        else:
+            _keep(table, cache_file(entry))
+            return table
+    kind = DataError if wrong else FileNotFoundError
+    raise kind(
+        f"the data set {entry.name!r} could not be fetched ({'; '.join(failures)}); set the "
+        f"environment variable ODTLIB_DATA to a folder that holds {entry.file}"
+    )
+
+
+def _keep(table: Table, path: Path) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    # Written aside and renamed: a reader never sees half a file.
+    handle, aside = tempfile.mkstemp(dir=path.parent, suffix=".part")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            np.savez_compressed(file, X=table.X, y=table.y)
+        os.replace(aside, path)
+    except BaseException:
+        os.unlink(aside)
+        raise
+
+
+def load(
+    name: str, *, as_frame: bool = False, rounded: bool = True, download: bool = True
+) -> Dataset:
+    """Load a data set and compare it with the manifest.
+
+    A set that is not shipped is read from the folder named by the environment variable
+    ``ODTLIB_DATA``, else from the cache, else fetched from its source and kept in the cache.
+
+    Parameters
+    ----------
+    name : str
+        A name of :func:`available`; case does not matter. Also the names in the MurTree and
+        OCDT repositories (``"NL/iris_categorical_bin"``, ``"class_df_size_500_targets_3"``).
+    as_frame : bool, default=False
+        Return ``X`` as a DataFrame and ``y`` as a Series (several targets: a DataFrame).
+    rounded : bool, default=True
+        Give the 14 small sets of the papers as their split files have them, with three decimals;
+        this changes values of ``Ionosphere``, ``banknote`` and ``wine`` only. With False they
+        come as in the source. No other set is rounded.
+    download : bool, default=True
+        With False nothing is fetched, and a set that is not at hand is an error.
+
+    Returns
+    -------
+    Dataset
+
+    Raises
+    ------
+    ValueError
+        If there is no such data set; the message names similar ones.
+    FileNotFoundError
+        If it is not at hand and cannot be fetched.
+    DataError
+        If a file is not the data set that the manifest describes.
+
+    Examples
+    --------
+    >>> from odtlib.datasets import load
+    >>> load("monk1_full")
+    Dataset('monk1_full': 432 rows, 6 features, 2 classes)
+    """
+    entry = catalogue.find(name)
+    table = find_table(entry)
+    if table is None:
+        if not download:
+            raise FileNotFoundError(_missing(entry))
+        table = fetch_table(entry)
+    facts = manifest.facts()[entry.name]
+    if facts["sha256"] is None:
+        warnings.warn(
+            f"the data set {entry.name!r} was checked by its shape alone: no copy with a known "
+            "checksum was to be had",
+            stacklevel=2,
+        )
+    X, y = table.X, table.y
+    if rounded and entry.splits == "published rule":
+        X = np.round(X, DECIMALS)
+    features = tuple(facts["feature_names"] or (f"x{j}" for j in range(X.shape[1])))
+    targets = tuple(facts["target_names"] or (str(label) for label in np.unique(y)))
+    if as_frame or X.dtype.kind != "f":
+        X = _frame(X, features)
+    if as_frame:
+        y = _frame(y, targets) if y.ndim == 2 else _series(y)
+    return Dataset(
+        name=entry.name,
+        X=X,
+        y=y,
+        feature_names=features,
+        target_names=targets,
+        description=entry.description,
+        task=entry.task,
+        source=entry.source,
+        licence=entry.licence,
+        citation=entry.citation,
+    )
+
+
+def _missing(entry: catalogue.Entry) -> str:
+    here = "is not set" if data_folder() is None else f"has no {entry.file}"
+    return (
+        f"the data set {entry.name!r} is not at hand: ODTLIB_DATA {here} and the cache "
+        f"{cache_folder()} does not have it; set ODTLIB_DATA to a folder that holds {entry.file}, "
+        f"or run `odt data fetch {entry.name}`"
+    )
+
+
+def _frame(values, names):
+    import pandas as pd
+
+    dtype = None if values.dtype.kind == "f" else object
+    return pd.DataFrame(values, columns=list(names), dtype=dtype)
+
+
+def _series(values):
+    import pandas as pd
+
+    return pd.Series(values, name="target")
+
+
+def available(kind: str | None = None, task: str | None = None, *, as_frame: bool = False):
+    """List the names of the data sets.
+
+    Parameters
+    ----------
+    kind : str, default=None
+        Only those of one kind: ``"shipped"`` (needs no file), ``"small"`` and ``"large"`` (the
+        tables of the column-generation papers), ``"uci"``, ``"murtree"``, ``"continuous"``,
+        ``"constrained"``. A set can be of several kinds.
+    task : str, default=None
+        Only ``"classification"`` or only ``"regression"``.
+    as_frame : bool, default=False
+        Return a DataFrame with one row a data set: its shape, classes, kinds, licence, source.
+
+    Returns
+    -------
+    list of str, or DataFrame
+
+    Examples
+    --------
+    >>> from odtlib.datasets import available
+    >>> available("small")[:3]
+    ['iris_uci', 'wine', 'balance-scale']
+    """
+    if kind is not None and kind not in catalogue.KINDS:
+        raise ValueError(f"kind is one of {', '.join(catalogue.KINDS)}, not {kind!r}")
+    if task is not None and task not in catalogue.TASKS:
+        raise ValueError(f"task is one of {', '.join(catalogue.TASKS)}, not {task!r}")
+    names = [
+        name
+        for name, entry in catalogue.entries().items()
+        if (kind is None or kind in entry.kinds) and (task is None or task == entry.task)
+    ]
+    if not as_frame:
+        return names
+    import pandas as pd
+
+    facts = manifest.facts()
+    rows = [
+        {
+            "name": name,
+            "rows": facts[name]["rows"],
+            "features": facts[name]["features"],
+            "classes": facts[name].get("classes"),
+            "targets": facts[name].get("targets"),
+            "kinds": ", ".join(facts[name]["kinds"]),
+            "task": facts[name]["task"],
+            "licence": facts[name]["licence"],
+            "source": facts[name]["source"],
+        }
+        for name in names
+    ]
+    return pd.DataFrame(rows).set_index("name").astype({"classes": "Int64", "targets": "Int64"})
+
+
+N_SPLITS = 5
+
+
+def rule(n_rows: int, split: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Divide rows by the papers' rule: half to train, a quarter to test, the rest to validate.
+
+    Split ``s`` permutes the rows by ``RandomState(1234 s)``; the first ceil(n/4) test, the next
+    floor(n/2) train. It gives, row by row and in order, the split files that Patel et al. published
+    for six of the small sets.
+    """
+    order = np.random.RandomState(1234 * split).permutation(n_rows)
+    n_test, n_train = -(-n_rows // 4), n_rows // 2
+    return order[n_test : n_test + n_train], order[:n_test], order[n_test + n_train :]
+
+
+def splits(name: str) -> list[tuple[np.ndarray, np.ndarray, np.ndarray]]:
+    """Give the five 50/25/25 splits of a data set's rows.
+
+    The 14 small sets are split by the papers' rule, the large ones as in the split files of Patel
+    et al. (row numbers stored with this package, in increasing order; rows that are exact
+    duplicates are interchangeable). For every other set the papers' rule is applied to its rows:
+    reproducible, but published nowhere.
+
+    Parameters
+    ----------
+    name : str
+        A name of :func:`available`. Data sets with the same rows (``iris`` and ``iris_uci``,
+        ``car`` and ``car_evaluation``) get the same splits.
+
+    Returns
+    -------
+    list of five (train, test, validation)
+        Arrays of row numbers, int64, disjoint, together all rows.
+    """
+    entry = catalogue.find(name)
+    if entry.splits == "missing":
+        raise ValueError(
+            f"the published splits of {entry.name!r} were not found; divide its rows yourself, "
+            "for example by sklearn.model_selection.train_test_split"
+        )
+    n_rows = manifest.facts()[entry.name]["rows"]
+    if entry.splits == "published rows":
+        parts = manifest.unpack_splits(entry.name, n_rows)
+        return [tuple(np.flatnonzero(row == part) for part in range(3)) for row in parts]
+    return [rule(n_rows, split) for split in range(N_SPLITS)]

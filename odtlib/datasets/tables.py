@@ -1,0 +1,162 @@
+"""Tables and their checksum: what a data set is, whatever file it came in."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import hashlib
+from collections import Counter
+from typing import NamedTuple
+
+import numpy as np
+
+
+class DataError(RuntimeError):
+    """A file is not the data set that it should be: truncated, altered, or unreadable."""
+
+
+class Table(NamedTuple):
+    """Features, targets and names, in the order of the source.
+
+    ``X`` is (n, p), float64 or text; ``y`` is (n,) int64 class labels or (n, k) float64 targets.
+    """
+
+    X: np.ndarray
+    y: np.ndarray
+    feature_names: tuple[str, ...] | None = None
+    target_names: tuple[str, ...] | None = None
+
+
+def digest(X: np.ndarray, y: np.ndarray) -> str:
+    """Compute the SHA-256 of the canonical form of a table.
+
+    The canonical form does not depend on platform, file format or compression. It is the line
+    ``odtlib-table 1 <rows> <features> <targets>`` and then, column by column (features first):
+    for numbers the byte ``f`` and the values as little-endian IEEE 754 doubles, with -0.0 written
+    as 0.0 and every missing value as the same quiet NaN; for text the byte ``s`` and each cell as
+    its UTF-8 length in decimal, a colon and its bytes. Names are not part of it.
+
+    Parameters
+    ----------
+    X : array of shape (n, p)
+        Features, numbers or text.
+    y : array of shape (n,) or (n, k)
+        Class labels or targets, numbers.
+
+    Returns
+    -------
+    str
+        64 hexadecimal digits.
+    """
+    targets = y.reshape(len(y), -1)
+    state = hashlib.sha256(f"odtlib-table 1 {len(X)} {X.shape[1]} {targets.shape[1]}\n".encode())
+    for columns in (X, targets):
+        for j in range(columns.shape[1]):
+            column = columns[:, j]
+            if column.dtype.kind in "OU":
+                state.update(b"s")
+                for cell in column:
+                    data = str(cell).encode()
+                    state.update(b"%d:" % len(data) + data)
+            else:
+                values = column.astype("<f8") + 0.0  # -0.0 + 0.0 is 0.0
+                values[np.isnan(values)] = np.nan
+                state.update(b"f" + values.tobytes())
+    return state.hexdigest()
+
+
+def class_counts(y: np.ndarray) -> dict[str, int]:
+    """Count the rows of every class label, labels in increasing order."""
+    return {str(label): count for label, count in sorted(Counter(y.tolist()).items())}
+
+
+def read_rows(path) -> list[list[str]]:
+    """Read all rows of a gzipped CSV file as text."""
+    with gzip.open(path, "rt", encoding="utf-8", newline="") as file:
+        return list(csv.reader(file))
+
+
+def numeric_csv(path) -> Table:
+    """Read a gzipped CSV file of numbers whose last column ``target`` is the class label."""
+    with gzip.open(path, "rt", encoding="utf-8") as file:
+        names = next(csv.reader([file.readline()]))
+        values = np.loadtxt(file, delimiter=",", ndmin=2)
+    return Table(np.ascontiguousarray(values[:, :-1]), labels(values[:, -1]), tuple(names[:-1]))
+
+
+def labels(values: np.ndarray) -> np.ndarray:
+    """Turn whole-numbered float class labels into int64."""
+    codes = values.astype(np.int64)
+    if not np.array_equal(codes, values):
+        raise DataError("a class label is not a whole number")
+    return codes
+
+
+def packed_bits(path, member: str, label: str = "y") -> Table:
+    """Read one 0/1 table of a ``murtree_binary`` archive (features packed eight to a byte)."""
+    with np.load(path, allow_pickle=False) as archive:
+        n_features = int(archive[f"{member}.nf"])
+        bits = np.unpackbits(archive[f"{member}.X"], axis=1)[:, :n_features]
+        return Table(bits.astype(np.float64), archive[f"{member}.{label}"].astype(np.int64))
+
+
+def arrays(path) -> Table:
+    """Read an archive that holds one table as ``X`` and ``y``."""
+    with np.load(path, allow_pickle=False) as archive:
+        return Table(archive["X"].astype(np.float64), archive["y"].astype(np.int64))
+
+
+def numeric_targets(values: np.ndarray, names, n_features: int) -> Table:
+    """Split a table of numbers into ``n_features`` features and, to their right, the targets."""
+    return Table(
+        np.ascontiguousarray(values[:, :n_features]),
+        np.ascontiguousarray(values[:, n_features:]),
+        tuple(names[:n_features]),
+        tuple(names[n_features:]),
+    )
+
+
+def member_targets(path, member: str, names, n_features: int) -> Table:
+    """Read one member of an archive of tables of numbers with several targets."""
+    with np.load(path, allow_pickle=False) as archive:
+        return numeric_targets(archive[member], names, n_features)
+
+
+def exam_rows(rows: list[list[str]]) -> Table:
+    """Five nominal features and three scores, from the rows of an exam file."""
+    header, *body = rows
+    return Table(
+        np.array([row[:5] for row in body]),
+        np.array([row[5:8] for row in body], dtype=np.float64),
+        tuple(header[:5]),
+        tuple(header[5:8]),
+    )
+
+
+def exams(path) -> Table:
+    """Read a gzipped exam file."""
+    return exam_rows(read_rows(path))
+
+
+CAR_FEATURES = (
+    "KIDSDRIV AGE HOMEKIDS YOJ INCOME HOME_VAL TRAVTIME BLUEBOOK TIF OLDCLAIM CLM_FREQ MVR_PTS "
+    "CAR_AGE"
+).split()
+
+
+def insurance_rows(rows, targets=("TARGET_FLAG", "TARGET_AMT"), first=None) -> Table:
+    """The 13 numeric features and two targets of a car insurance file, complete rows only.
+
+    A row with an empty cell in any column is dropped, as the paper's code does, before the
+    ``first`` rows are kept. Amounts lose their dollar sign and thousands commas.
+    """
+    header, *body = rows
+    complete = [row for row in body if all(cell not in ("", "NA") for cell in row)][:first]
+    position = [header.index(name) for name in (*CAR_FEATURES, *targets)]
+    values = [[float(row[j].lstrip("$").replace(",", "")) for j in position] for row in complete]
+    return numeric_targets(np.array(values), [*CAR_FEATURES, *targets], len(CAR_FEATURES))
+
+
+def insurance(path, **options) -> Table:
+    """Read a gzipped car insurance file."""
+    return insurance_rows(read_rows(path), **options)
