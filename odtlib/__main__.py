@@ -5,6 +5,8 @@ from __future__ import annotations
 import argparse
 import sys
 
+from odtlib.datasets.cli import add_parser as add_data_parser
+
 
 def main(arguments=None):
     """Run the ``odt`` command.
@@ -61,10 +63,7 @@ def _parser():
     new.add_argument("--from", dest="source", required=True, metavar="CHAPTER",
                      help="a template (murtree), a chapter (05_murtree or 5), or a notebook")
 
-    data = commands.add_parser("data", help="list, check or fetch the data sets")
-    data.set_defaults(command=_data)
-    data.add_argument("action", choices=["list", "check", "fetch"])
-    data.add_argument("names", nargs="*", metavar="NAME", help="data sets (default: all)")
+    add_data_parser(commands)
     return parser
 
 
@@ -96,11 +95,6 @@ def _new(options):
     folder = new(options.name, options.source)
     print(f"{folder}: a notebook, its grid file and a test; `odt run {folder} --quick` runs it")
     return 0
-
-
-def _data(options):
-    from odtlib.datasets import command_line
-    return command_line(options.action, options.names)
 
 
 if __name__ == "__main__":
