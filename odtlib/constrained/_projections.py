@@ -1,0 +1,481 @@
+"""Kernels: projection of a point on an encoded feasible set, in a weighted Euclidean metric.
+
+A set is encoded as ``(kind, ints, floats)``, three plain values, so that one compiled signature
+serves every set.  ``project`` writes the nearest point and returns the squared distance
+``sum_j w_j (point_j - nearest_j)^2``; it returns ``inf`` for an empty set and -1 if the active-set
+method did not end.  The layouts:
+
+==================  ==============================================  ==============================
+kind                ints                                            floats
+==================  ==============================================  ==============================
+SEPARABLE           largest number of nonzeros, zero allowed (0/1)  lower (k), upper (k)
+SIMPLEX                                                             total
+SPARSE_SIMPLEX      largest number of nonzeros, integer (0/1)       total
+LINEAR              number of rows r                                rows C (r, k), right sides (r)
+BOXES               number of boxes R                               lower (R, k), upper (R, k)
+POLYHEDRA           R, then row offsets (R + 1), equalities (R)     bounds (R, k) twice, rows, rhs
+SHIFTED                                                             shift (k), lower (k), upper (k)
+==================  ==============================================  ==============================
+
+The rows of LINEAR are orthonormal in the metric ``C W^-1 C' = I``; those of POLYHEDRA are written
+in the scaled targets ``sqrt(w_j) y_j`` and have length one.  SHIFTED is no projection: it returns
+``clip(point - shift, lower, upper)``, the signed relaxation of Birbil et al.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+SEPARABLE, SIMPLEX, SPARSE_SIMPLEX, LINEAR, BOXES, POLYHEDRA, SHIFTED = range(7)
+
+DEPENDENT = 1e-20    # squared length below which a unit normal counts as spanned by the active ones
+
+
+@njit(cache=True, nogil=True)
+def _clip(value, low, high):
+    return low if value < low else (high if value > high else value)
+
+
+@njit(cache=True, nogil=True)
+def _separable(ints, floats, point, weights, out):
+    """Clip each target; where zero is allowed keep the largest gains over zero."""
+    k = point.size
+    if ints[1] == 0:
+        total = 0.0
+        for j in range(k):
+            out[j] = _clip(point[j], floats[j], floats[k + j])
+            total += weights[j] * (point[j] - out[j]) ** 2
+        return total
+    total = 0.0
+    for j in range(k):
+        out[j] = 0.0
+        total += weights[j] * point[j] ** 2
+    kept = 0
+    while kept < ints[0]:
+        best, best_gain = -1, 0.0
+        for j in range(k):
+            if out[j] == 0.0:
+                value = _clip(point[j], floats[j], floats[k + j])
+                gain = weights[j] * (point[j] ** 2 - (point[j] - value) ** 2)
+                if value != 0.0 and gain > best_gain:
+                    best, best_gain = j, gain
+        if best < 0:
+            break
+        out[best] = _clip(point[best], floats[best], floats[k + best])
+        kept += 1
+    total = 0.0
+    for j in range(k):
+        total += weights[j] * (point[j] - out[j]) ** 2
+    return total
+
+
+@njit(cache=True, nogil=True)
+def _simplex(total, point, weights, allowed, out):
+    """Project on {y >= 0, sum y = total} within the allowed targets; the others become zero.
+
+    The solution is ``max(0, point_j - tau / w_j)``; targets enter in descending ``w_j point_j``
+    until the next one would be negative.
+    """
+    k = point.size
+    key = np.empty(k)
+    for j in range(k):
+        key[j] = weights[j] * point[j] if allowed[j] else -np.inf
+    sum_points = sum_inverse = tau = 0.0
+    used = np.zeros(k, np.bool_)
+    while True:
+        best = -1
+        for j in range(k):
+            if allowed[j] and not used[j] and (best < 0 or key[j] > key[best]):
+                best = j
+        if best < 0 or (sum_inverse > 0.0 and key[best] <= tau):
+            break
+        used[best] = True
+        sum_points += point[best]
+        sum_inverse += 1.0 / weights[best]
+        tau = (sum_points - total) / sum_inverse
+    distance = 0.0
+    for j in range(k):
+        out[j] = max(0.0, point[j] - tau / weights[j]) if used[j] else 0.0
+        distance += weights[j] * (point[j] - out[j]) ** 2
+    return distance
+
+
+@njit(cache=True, nogil=True)
+def _largest(point, count, allowed):
+    """Mark the ``count`` largest entries; the first wins ties."""
+    allowed[:] = False
+    for _ in range(count):
+        best = -1
+        for j in range(point.size):
+            if not allowed[j] and (best < 0 or point[j] > point[best]):
+                best = j
+        allowed[best] = True
+
+
+@njit(cache=True, nogil=True)
+def _integer_simplex(total, point, allowed, out):
+    """Nearest nonnegative integers of given sum (equal weights): simplex, floor, best remainders.
+
+    For a separable convex objective the integer optimum lies within one unit of the continuous
+    one in each target, so handing out the missing units by largest remainder is exact.
+    """
+    k = point.size
+    _simplex(total, point, np.ones(k), allowed, out)
+    missing = total
+    rest = np.empty(k)
+    for j in range(k):
+        whole = np.floor(out[j] + 1e-9)
+        rest[j] = out[j] - whole if allowed[j] else -1.0
+        out[j] = whole
+        missing -= whole
+    while missing > 0.5:
+        best = -1
+        for j in range(k):
+            # a unit more costs (out + 1 - point)^2 - (out - point)^2
+            if allowed[j] and (best < 0 or out[j] - point[j] < out[best] - point[best]):
+                best = j
+        out[best] += 1.0
+        missing -= 1.0
+    distance = 0.0
+    for j in range(k):
+        distance += (point[j] - out[j]) ** 2
+    return distance
+
+
+@njit(cache=True, nogil=True)
+def _integer_simplex_weighted(total, count, point, weights, out):
+    """Dynamic program over targets, units used and nonzeros used."""
+    k, units = point.size, int(np.round(total))
+    best = np.full((k + 1, count + 1, units + 1), np.inf)
+    choice = np.zeros((k + 1, count + 1, units + 1), np.int64)
+    best[0, 0, 0] = 0.0
+    for j in range(k):
+        for c in range(count + 1):
+            for u in range(units + 1):
+                if best[j, c, u] == np.inf:
+                    continue
+                for value in range(units - u + 1):
+                    d = c + (value > 0)
+                    if d > count:
+                        break
+                    cost = best[j, c, u] + weights[j] * (point[j] - value) ** 2
+                    if cost < best[j + 1, d, u + value]:
+                        best[j + 1, d, u + value] = cost
+                        choice[j + 1, d, u + value] = value
+    c = 0
+    for d in range(count + 1):
+        if best[k, d, units] < best[k, c, units]:
+            c = d
+    distance, u = best[k, c, units], units
+    for j in range(k, 0, -1):
+        value = choice[j, c, u]
+        out[j - 1] = value
+        u -= value
+        c -= value > 0
+    return distance
+
+
+@njit(cache=True, nogil=True)
+def _sparse_simplex(ints, total, point, weights, out):
+    """Project on nonnegative vectors of given sum with at most ``ints[0]`` nonzeros.
+
+    With equal weights the largest targets form the support (Kyrillidis et al. 2013); otherwise
+    every support is tried.
+    """
+    k, count = point.size, min(ints[0], point.size)
+    allowed = np.ones(k, np.bool_)
+    equal = True
+    for j in range(1, k):
+        equal = equal and weights[j] == weights[0]
+    if equal:
+        _largest(point, count, allowed)
+        if ints[1]:
+            return weights[0] * _integer_simplex(total, point, allowed, out)
+        return _simplex(total, point, weights, allowed, out)
+    if ints[1]:
+        return _integer_simplex_weighted(total, count, point, weights, out)
+    support = np.arange(count)
+    trial = np.empty(k)
+    best = np.inf
+    while True:
+        allowed[:] = False
+        for j in support:
+            allowed[j] = True
+        distance = _simplex(total, point, weights, allowed, trial)
+        if distance < best:
+            best = distance
+            out[:] = trial
+        i = count - 1
+        while i >= 0 and support[i] == k - count + i:
+            i -= 1
+        if i < 0:
+            return best
+        support[i] += 1
+        for j in range(i + 1, count):
+            support[j] = support[j - 1] + 1
+
+
+@njit(cache=True, nogil=True)
+def _linear(n_rows, floats, point, weights, out):
+    """Subtract the residual of orthonormal equations."""
+    k = point.size
+    for j in range(k):
+        out[j] = point[j]
+    distance = 0.0
+    for i in range(n_rows):
+        residual = -floats[n_rows * k + i]
+        for j in range(k):
+            residual += floats[i * k + j] * point[j]
+        distance += residual * residual
+        for j in range(k):
+            out[j] -= residual * floats[i * k + j] / weights[j]
+    return distance
+
+
+@njit(cache=True, nogil=True)
+def _boxes(n_boxes, floats, point, weights, out):
+    """Clip on each box; the nearest wins, the first of equals."""
+    k = point.size
+    best, best_distance = -1, np.inf
+    for r in range(n_boxes):
+        distance = 0.0
+        for j in range(k):
+            value = _clip(point[j], floats[r * k + j], floats[(n_boxes + r) * k + j])
+            distance += weights[j] * (point[j] - value) ** 2
+            if distance >= best_distance:
+                break
+        if distance < best_distance:
+            best, best_distance = r, distance
+    for j in range(k):
+        out[j] = _clip(point[j], floats[best * k + j], floats[(n_boxes + best) * k + j])
+    return best_distance
+
+
+@njit(cache=True, nogil=True)
+def _orthogonalise(normal, basis, size, coefficients):
+    """Split a normal into its part in the basis (coefficients) and the rest, returned squared.
+
+    Two passes of Gram-Schmidt keep the rest orthogonal to working accuracy; the rest is left in
+    row ``size`` of the basis.
+    """
+    k = normal.size
+    rest = basis[size]
+    for j in range(k):
+        rest[j] = normal[j]
+    for i in range(size):
+        coefficients[i] = 0.0
+    for _ in range(2):
+        for i in range(size):
+            dot = 0.0
+            for j in range(k):
+                dot += basis[i, j] * rest[j]
+            coefficients[i] += dot
+            for j in range(k):
+                rest[j] -= dot * basis[i, j]
+    square = 0.0
+    for j in range(k):
+        square += rest[j] * rest[j]
+    return square
+
+
+@njit(cache=True, nogil=True)
+def polyhedron(rows, rhs, n_equal, point, cutoff, out):
+    """Project on {rows y <= rhs, the first ``n_equal`` with equality}; rows have length one.
+
+    The dual active-set method of Goldfarb and Idnani (1983) for the identity matrix: start at the
+    unconstrained optimum, add a violated row at a time, drop rows whose multiplier would change
+    sign.  The distance grows from step to step and bounds the final one from below, so the search
+    ends once it reaches ``cutoff``.
+
+    Returns
+    -------
+    float
+        The squared distance, or any value >= cutoff; ``inf`` if empty; -1 if it did not end.
+    """
+    k, n_rows = point.size, rhs.size
+    scale = 1.0
+    for j in range(k):
+        out[j] = point[j]
+        scale = max(scale, abs(point[j]))
+    for i in range(n_rows):
+        scale = max(scale, abs(rhs[i]))
+    tolerance = 1e-12 * scale * k
+    basis = np.empty((k + 1, k))          # orthonormal basis of the active normals
+    triangle = np.zeros((k, k))           # column i: coefficients of active normal i in the basis
+    active = np.empty(k + 1, np.int64)
+    side = np.empty(k + 1)                # +1 or -1: equalities may be violated from either side
+    dual = np.zeros(k + 1)
+    in_use = np.zeros(n_rows, np.bool_)
+    coefficients = np.empty(k)
+    step = np.empty(k)
+    normal = np.empty(k)
+    size = 0
+    for _ in range(20 * (n_rows + k) + 100):
+        worst, entering, direction = tolerance, -1, 1.0
+        for i in range(n_rows):
+            if in_use[i]:
+                continue
+            slack = -rhs[i]
+            for j in range(k):
+                slack += rows[i, j] * out[j]
+            if i < n_equal and abs(slack) > tolerance:   # equalities first
+                entering, direction, worst = i, 1.0 if slack > 0 else -1.0, abs(slack)
+                break
+            if slack > worst:
+                worst, entering, direction = slack, i, 1.0
+        if entering < 0:
+            break
+        for j in range(k):
+            normal[j] = -direction * rows[entering, j]
+        dual[size] = 0.0
+        added = False
+        while not added:
+            square = _orthogonalise(normal, basis, size, coefficients) if size < k else 0.0
+            if size == k:
+                for i in range(size):
+                    coefficients[i] = 0.0
+                    for j in range(k):
+                        coefficients[i] += basis[i, j] * normal[j]
+            for i in range(size - 1, -1, -1):
+                value = coefficients[i]
+                for c in range(i + 1, size):
+                    value -= triangle[i, c] * step[c]
+                step[i] = value / triangle[i, i]
+            full = worst / square if square > DEPENDENT else np.inf
+            partial, leaving = np.inf, -1
+            for i in range(size):
+                if active[i] >= n_equal and step[i] > 1e-14 and dual[i] / step[i] < partial:
+                    partial, leaving = dual[i] / step[i], i
+            length = min(full, partial)
+            if length == np.inf:
+                return np.inf
+            if full < np.inf:
+                for j in range(k):
+                    out[j] += length * basis[size, j]
+                worst -= length * square
+            for i in range(size):
+                dual[i] -= length * step[i]
+            dual[size] += length
+            if full <= partial:
+                root = np.sqrt(square)
+                for j in range(k):
+                    basis[size, j] /= root
+                for i in range(size):
+                    triangle[i, size] = coefficients[i]
+                triangle[size, size] = root
+                active[size], side[size] = entering, direction
+                in_use[entering] = True
+                size += 1
+                added = True
+            else:
+                in_use[active[leaving]] = False
+                for i in range(leaving, size - 1):
+                    active[i], side[i], dual[i] = active[i + 1], side[i + 1], dual[i + 1]
+                dual[size - 1] = dual[size]
+                size -= 1
+                for i in range(leaving, size):   # the basis from the dropped normal on
+                    for j in range(k):
+                        step[j] = -side[i] * rows[active[i], j]
+                    root = np.sqrt(_orthogonalise(step, basis, i, coefficients))
+                    for j in range(k):
+                        basis[i, j] /= root
+                    for c in range(i):
+                        triangle[c, i] = coefficients[c]
+                    triangle[i, i] = root
+        distance = 0.0
+        for j in range(k):
+            distance += (out[j] - point[j]) ** 2
+        if distance >= cutoff:
+            return distance
+    else:
+        return -1.0
+    # One correction brings the active rows to working accuracy: out -= N (N'N)^-1 residual.
+    for i in range(size):
+        residual = rhs[active[i]]
+        for j in range(k):
+            residual -= rows[active[i], j] * out[j]
+        coefficients[i] = -side[i] * residual
+    for i in range(size):
+        value = coefficients[i]
+        for c in range(i):
+            value -= triangle[c, i] * step[c]
+        step[i] = value / triangle[i, i]
+    for i in range(size):
+        for j in range(k):
+            out[j] += step[i] * basis[i, j]
+    distance = 0.0
+    for j in range(k):
+        distance += (out[j] - point[j]) ** 2
+    return distance
+
+
+@njit(cache=True, nogil=True)
+def _polyhedra(ints, floats, point, weights, out):
+    """Project on each piece whose bounds are nearer than the best piece so far."""
+    k, n_pieces = point.size, ints[0]
+    n_bounds = n_pieces * k
+    n_rows = ints[1 + n_pieces]
+    rows = floats[2 * n_bounds:2 * n_bounds + n_rows * k].reshape((n_rows, k))
+    rhs = floats[2 * n_bounds + n_rows * k:]
+    near = np.empty(n_pieces)
+    for r in range(n_pieces):
+        near[r] = 0.0
+        for j in range(k):
+            value = _clip(point[j], floats[r * k + j], floats[n_bounds + r * k + j])
+            near[r] += weights[j] * (point[j] - value) ** 2
+    scaled = np.empty(k)
+    trial = np.empty(k)
+    for j in range(k):
+        scaled[j] = point[j] * np.sqrt(weights[j])
+    best, failed = np.inf, False
+    while True:
+        r = 0
+        for i in range(1, n_pieces):
+            if near[i] < near[r]:
+                r = i
+        if near[r] >= best:
+            break
+        near[r] = np.inf
+        first, last = ints[1 + r], ints[2 + r]
+        distance = polyhedron(rows[first:last], rhs[first:last], ints[2 + n_pieces + r], scaled,
+                              best, trial)
+        failed = failed or distance < 0.0
+        if 0.0 <= distance < best:
+            best = distance
+            for j in range(k):   # the bounds make zeros exact
+                out[j] = _clip(trial[j] / np.sqrt(weights[j]), floats[r * k + j],
+                               floats[n_bounds + r * k + j])
+    return -1.0 if failed else best
+
+
+@njit(cache=True, nogil=True)
+def project(kind, ints, floats, point, weights, out):
+    """Write the nearest point of the set and return the squared distance."""
+    if kind == SEPARABLE:
+        return _separable(ints, floats, point, weights, out)
+    if kind == SIMPLEX:
+        return _simplex(floats[0], point, weights, np.ones(point.size, np.bool_), out)
+    if kind == SPARSE_SIMPLEX:
+        return _sparse_simplex(ints, floats[0], point, weights, out)
+    if kind == LINEAR:
+        return _linear(ints[0], floats, point, weights, out)
+    if kind == BOXES:
+        return _boxes(ints[0], floats, point, weights, out)
+    if kind == POLYHEDRA:
+        return _polyhedra(ints, floats, point, weights, out)
+    k = point.size
+    distance = 0.0
+    for j in range(k):
+        out[j] = _clip(point[j] - floats[j], floats[k + j], floats[2 * k + j])
+        distance += weights[j] * (point[j] - out[j]) ** 2
+    return distance
+
+
+@njit(cache=True, nogil=True)
+def project_rows(kind, ints, floats, points, weights, out):
+    """Project every row; return the squared distances."""
+    distances = np.empty(len(points))
+    for i in range(len(points)):
+        distances[i] = project(kind, ints, floats, points[i], weights, out[i])
+    return distances
