@@ -33,7 +33,7 @@ test: $(INSTALLED) ## run the tests, then every chapter and template cell by cel
 	$(BIN)/python -m pytest -n $(WORKERS) --dist loadscope --nbval-lax -q
 
 check-book: $(INSTALLED) ## open every built page in a browser, desktop, phone, light, dark
-	$(BIN)/python -m pytest tests/book -q
+	$(BIN)/python -m pytest tests/book/test_pages.py -q
 
 lab: $(INSTALLED) ## open the chapters in JupyterLab
 	$(BIN)/python -m jupyterlab chapters

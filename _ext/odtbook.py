@@ -9,6 +9,9 @@ from pathlib import Path
 from docutils import nodes
 from docutils.statemachine import StringList
 from sphinx.util.docutils import SphinxDirective
+from sphinx_thebe import init_thebe_core
+
+import odtlib
 
 BINDER = "https://mybinder.org"
 COLAB = "https://colab.research.google.com"
@@ -33,6 +36,12 @@ def set_repository_buttons(app, config):
         options.pop("launch_buttons", None)
 
 
+def drop_thebe(app, config):
+    """Leave out the script of sphinx-thebe: it needs the network, and is declared twice a page."""
+    for listeners in app.events.listeners.values():
+        listeners[:] = [at for at in listeners if at.handler is not init_thebe_core]
+
+
 def copy_mathjax(app, exception):
     """Copy the part of the packaged MathJax that pages load, so that formulas need no network."""
     if exception is None and app.builder.format == "html":
@@ -49,36 +58,37 @@ def copy_mathjax(app, exception):
 
 
 class PublicNames(SphinxDirective):
-    """Document the public names that live in the modules given as arguments, as they are now.
+    """Document the public names whose home is among the modules given as arguments.
 
     A name whose module does not exist yet is left out, so that the book can always be built.
+    The directive writes reStructuredText: in a Markdown page it stands inside ``eval-rst``.
     """
 
-    has_content = True
+    required_arguments = 1
+    optional_arguments = 99
 
     def run(self):
-        import odtlib
-
-        homes = [line.strip() for line in self.content if line.strip()]
         lines = StringList()
-        for home in homes:
-            for name in odtlib.__all__:
-                if odtlib._HOME.get(name) != home:
-                    continue
-                try:
-                    getattr(odtlib, name)
-                except (ImportError, AttributeError):
-                    continue
-                lines.append(f".. autoclass:: odtlib.{name}", home)
-                lines.append("   :members:", home)
-                lines.append("", home)
+        for name in odtlib.__all__:
+            if odtlib._HOME.get(name) in self.arguments and is_importable(name):
+                for line in (f".. autoclass:: odtlib.{name}", "   :members:", ""):
+                    lines.append(line, *self.get_source_info())
         container = nodes.Element()
         self.state.nested_parse(lines, self.content_offset, container)
         return container.children
 
 
+def is_importable(name):
+    try:
+        getattr(odtlib, name)
+    except (ImportError, AttributeError):
+        return False
+    return True
+
+
 def setup(app):
     app.add_directive("public-names", PublicNames)
     app.connect("config-inited", set_repository_buttons, priority=100)
+    app.connect("config-inited", drop_thebe)
     app.connect("build-finished", copy_mathjax)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

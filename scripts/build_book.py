@@ -18,9 +18,6 @@ from pathlib import Path
 import yaml
 
 ROOT = Path(__file__).resolve().parents[1]
-BUILD = ROOT / "_build"
-CACHE = BUILD / ".jupyter_cache"
-KEY = BUILD / "inputs.sha256"
 OUTPUTS_DEPEND_ON = ("odtlib", "data", "chapters/experiments", "constraints.txt")
 CELL_TIMEOUT = 600
 
@@ -45,14 +42,21 @@ def hash_of_inputs() -> str:
     return digest.hexdigest()
 
 
-def notebooks() -> list[Path]:
-    """Return the notebooks that the table of contents names."""
+def contents(only: str | None) -> dict:
+    """Return the table of contents, or one of the landing page and the page ``only``."""
     toc = yaml.safe_load((ROOT / "_toc.yml").read_text(encoding="utf-8"))
+    if only:
+        toc["parts"] = [{"caption": "Draft", "chapters": [{"file": only}]}]
+    return toc
+
+
+def notebooks(toc: dict) -> list[Path]:
+    """Return the notebooks among the pages of a table of contents."""
     pages = [entry["file"] for part in toc["parts"] for entry in part["chapters"]]
     return [ROOT / f"{page}.ipynb" for page in pages if (ROOT / f"{page}.ipynb").exists()]
 
 
-def execute(jobs: int) -> bool:
+def execute(paths: list[Path], cache_folder: Path, jobs: int) -> bool:
     """Execute what the cache does not hold; print the traceback of every notebook that fails."""
     import multiprocessing
 
@@ -61,11 +65,11 @@ def execute(jobs: int) -> bool:
 
     os.cpu_count = lambda: jobs  # the executor's pool takes one process a core and has no option
     multiprocessing.set_start_method("fork", force=True)
-    cache = get_cache(CACHE)
+    cache = get_cache(cache_folder)
     for record in cache.list_project_records():
         cache.remove_nb_from_project(record.pk)
-    for notebook in notebooks():
-        cache.add_nb_to_project(str(notebook))
+    for path in paths:
+        cache.add_nb_to_project(str(path))
     result = load_executor("local-parallel", cache).run_and_cache(timeout=CELL_TIMEOUT)
     failures = [*result.excepted, *result.errored]
     for failed in failures:
@@ -78,23 +82,34 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--jobs", type=int, default=2, help="notebooks executed at a time")
     parser.add_argument("--builder", default="html", choices=["html", "linkcheck"])
+    parser.add_argument("--only", metavar="PAGE", help="build one page apart, without -W")
     options = parser.parse_args()
 
-    key = hash_of_inputs()
-    if not KEY.exists() or KEY.read_text() != key:
-        shutil.rmtree(BUILD, ignore_errors=True)
-        BUILD.mkdir()
-        KEY.write_text(key)
-    if not execute(options.jobs):
+    toc = contents(options.only)
+    folder = ROOT / "_build" / "only" / Path(options.only).name if options.only else ROOT
+    build = folder / "_build"
+    key, key_file = hash_of_inputs(), build / "inputs.sha256"
+    if not key_file.exists() or key_file.read_text() != key:
+        for stale in ("html", ".doctrees", ".jupyter_cache"):
+            shutil.rmtree(build / stale, ignore_errors=True)
+        build.mkdir(parents=True, exist_ok=True)
+        key_file.write_text(key)
+    if not execute(notebooks(toc), build / ".jupyter_cache", options.jobs):
         return 1
-    book = Path(sys.executable).with_name("jupyter-book")
-    status = subprocess.run(
-        [book, "build", ROOT, "-W", "--keep-going", "--builder", options.builder], cwd=ROOT
-    ).returncode
+
+    command = [Path(sys.executable).with_name("jupyter-book"), "build", ROOT, "--keep-going"]
+    command += ["--builder", options.builder]
+    if options.only:
+        toc_file = build / "_toc.yml"
+        toc_file.write_text(yaml.safe_dump(toc), encoding="utf-8")
+        command += ["--toc", toc_file, "--path-output", folder]
+    else:
+        command += ["-W"]
+    status = subprocess.run(command, cwd=ROOT).returncode
     if status or options.builder != "html":
         # Sphinx would not read the faulty pages again, and the next run would seem to succeed.
         for stale in ("html", ".doctrees"):
-            shutil.rmtree(BUILD / stale, ignore_errors=True)
+            shutil.rmtree(build / stale, ignore_errors=True)
     return status
 
 

@@ -1,0 +1,107 @@
+"""The plan of the house holds: who imports whom, and nothing of one machine is committed."""
+
+import ast
+import re
+import subprocess
+import sys
+
+import pytest
+from conftest import ROOT
+
+SOLVERS = {"milp", "column_generation", "murtree", "continuous", "constrained"}
+UPPER = SOLVERS | {"heuristics", "experiments"}
+HEAVY = {"numba", "sklearn", "pandas", "matplotlib", "scipy", "highspy", "ortools", "papermill"}
+PACKAGE = ROOT / "odtlib"
+
+
+def tracked_files():
+    try:
+        listing = subprocess.run(
+            ["git", "ls-files", "-z"], cwd=ROOT, check=True, capture_output=True
+        ).stdout.decode()
+    except (OSError, subprocess.CalledProcessError):
+        pytest.skip("not a git checkout")
+    return [ROOT / name for name in listing.split("\0") if name and (ROOT / name).is_file()]
+
+
+def imported_packages(path):
+    """The packages of odtlib that a source file imports, wherever in the file."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        names = []
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom) and node.level == 0 and node.module:
+            names = [node.module] + [f"{node.module}.{alias.name}" for alias in node.names]
+        for name in names:
+            parts = name.split(".")
+            if parts[0] == "odtlib" and len(parts) > 1:
+                yield parts[1]
+
+
+def home_of(path):
+    return path.relative_to(PACKAGE).parts[0].removesuffix(".py")
+
+
+def test_solvers_do_not_know_each_other():
+    for package in SOLVERS:
+        for path in (PACKAGE / package).rglob("*.py"):
+            known = set(imported_packages(path)) & (SOLVERS | {"experiments"}) - {package}
+            assert not known, f"{path.relative_to(ROOT)} imports {sorted(known)}"
+
+
+def test_shared_files_and_heuristics_know_nobody_above_them():
+    for path in PACKAGE.rglob("*.py"):
+        home = home_of(path)
+        if home in SOLVERS | {"experiments", "__main__", "__init__"}:
+            continue
+        known = set(imported_packages(path)) & UPPER - {home}
+        assert not known, f"{path.relative_to(ROOT)} imports {sorted(known)}"
+
+
+def test_importing_the_package_loads_nothing_heavy():
+    code = "import sys, odtlib; print(*sorted({name.split('.')[0] for name in sys.modules}))"
+    loaded = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, check=True, capture_output=True, text=True
+    ).stdout.split()
+    assert not HEAVY & set(loaded)
+
+
+def test_no_path_of_a_machine_is_committed():
+    # Spelled in parts, so that this file does not find itself.
+    places = "|".join(["/" + "work/", "/" + "root/", "/" + "tmp/", "/" + "home/", "/" + "Users/"])
+    machine_path = re.compile(rf"(?<![\w.$}}/~-])(?:{places})[\w.]")
+    for path in tracked_files():
+        if path.suffix in {".npz", ".gz", ".png"}:
+            continue
+        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+            found = machine_path.search(line)
+            assert not found, f"{path.relative_to(ROOT)}:{number}: {line.strip()[:100]}"
+
+
+def test_the_lock_pins_versions_and_names_no_place():
+    lines = (ROOT / "constraints.txt").read_text(encoding="utf-8").splitlines()
+    pins = [line for line in lines if not line.startswith("#")]
+    assert pins
+    for pin in pins:
+        assert re.fullmatch(r"[\w.-]+==[\w.!+]+", pin), pin
+
+
+def test_no_large_file_is_committed():
+    large = [path for path in tracked_files() if path.stat().st_size > 1_500_000]
+    assert not large
+
+
+def test_references_are_sorted_and_unique():
+    text = (ROOT / "references.bib").read_text(encoding="utf-8")
+    keys = re.findall(r"^@\w+\{(\w+),", text, re.MULTILINE)
+    assert keys == sorted(set(keys))
+
+
+def test_readme_example_runs():
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    (example,) = re.findall(r"```python\n(.*?)```", readme, re.DOTALL)
+    run = subprocess.run(
+        [sys.executable, "-c", example], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert run.returncode == 0, run.stderr
+    assert "0.0 errors, optimal" in run.stdout

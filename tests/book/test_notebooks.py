@@ -1,0 +1,114 @@
+"""What every notebook promises: it is in the book, parametrised, stripped, and can be read aloud."""
+
+import re
+
+import nbformat
+import pytest
+import yaml
+from conftest import ROOT
+
+CHAPTERS = sorted((ROOT / "chapters").glob("[0-9]*.ipynb"))
+TEMPLATES = sorted((ROOT / "chapters" / "experiments").glob("*.ipynb"))
+NOTEBOOKS = sorted(
+    path for path in (ROOT / "chapters").rglob("*.ipynb") if ".ipynb_checkpoints" not in path.parts
+)
+KEPT = {"keep_output", "nbval-check-output"}
+# A cell that draws: it calls one of the house's pictures, or matplotlib.
+DRAWS = re.compile(
+    r"\b(plt|ax|axes|figure)\.\w+\(|\.plot\(|\bplotting\.(?!style\b|COLORS\b)\w+\(|\bdraw_tree\("
+)
+each_notebook = pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda p: p.stem)
+
+
+def pages_of_the_contents():
+    toc = yaml.safe_load((ROOT / "_toc.yml").read_text(encoding="utf-8"))
+    return [toc["root"], *(page["file"] for part in toc["parts"] for page in part["chapters"])]
+
+
+def code_cells(path):
+    return [cell for cell in nbformat.read(path, as_version=4).cells if cell.cell_type == "code"]
+
+
+def tags(cell):
+    return set(cell.metadata.get("tags", []))
+
+
+def alt_text(cell):
+    return cell.metadata.get("mystnb", {}).get("image", {}).get("alt", "")
+
+
+def says_nothing(alt):
+    """Whether an alternative text is missing, a file name or a hash, or too short to describe."""
+    return len(alt.strip()) < 20 or bool(re.search(r"\.(png|svg|jpe?g)$|^\S*[0-9a-f]{16}", alt))
+
+
+def test_the_contents_name_each_notebook_once():
+    pages = pages_of_the_contents()
+    assert len(pages) == len(set(pages))
+    missing = {p.relative_to(ROOT).with_suffix("").as_posix() for p in NOTEBOOKS} - set(pages)
+    assert not missing, f"add to _toc.yml: {sorted(missing)}"
+
+
+def test_the_contents_name_only_files_that_exist():
+    for page in pages_of_the_contents():
+        assert any((ROOT / page).with_suffix(end).exists() for end in (".md", ".ipynb")), page
+
+
+@pytest.mark.parametrize("path", CHAPTERS + TEMPLATES, ids=lambda p: p.stem)
+def test_has_one_cell_of_parameters(path):
+    cells = [cell for cell in code_cells(path) if "parameters" in tags(cell)]
+    assert len(cells) == 1, "papermill wants exactly one cell tagged 'parameters'"
+    if path in CHAPTERS:
+        assert re.search(r"^quick = True\b", cells[0].source, re.MULTILINE)
+
+
+@each_notebook
+def test_is_stored_without_outputs(path):
+    for number, cell in enumerate(code_cells(path)):
+        where = f"code cell {number}: {cell.source[:60]!r}"
+        if "nbval-check-output" in tags(cell):
+            assert "keep_output" in tags(cell), f"nbstripout would empty {where}"
+            assert cell.outputs, f"a claim without stored output in {where}"
+        if not tags(cell) & KEPT:
+            assert not cell.outputs, f"run nbstripout: {where}"
+            assert cell.execution_count is None, f"run nbstripout: {where}"
+
+
+@each_notebook
+def test_cells_that_draw_carry_alt_text(path):
+    silent = [
+        cell.source[:80]
+        for cell in code_cells(path)
+        if DRAWS.search(cell.source)
+        and "glue(" not in cell.source
+        and not tags(cell) & {"remove-output", "remove-cell"}
+        and says_nothing(alt_text(cell))
+    ]
+    assert not silent, 'give the cells metadata {"mystnb": {"image": {"alt": "..."}}}'
+
+
+@each_notebook
+def test_directives_with_images_carry_alt_text(path):
+    text = "\n".join(
+        cell.source
+        for cell in nbformat.read(path, as_version=4).cells
+        if cell.cell_type == "markdown"
+    )
+    for opening in re.finditer(r"[`:]{3,}\{(glue:)?(figure|image)\}.*\n((?::.*\n)*)", text):
+        alt = re.search(r":alt:\s*(.*)", opening.group(3))
+        assert alt, opening.group(0)
+        assert not says_nothing(alt.group(1)), opening.group(0)
+    assert not re.search(r"!\[.{0,19}\]\(", text), "an image needs a description"
+
+
+@each_notebook
+def test_kernel_is_the_one_that_every_environment_has(path):
+    assert nbformat.read(path, as_version=4).metadata.kernelspec.name == "python3"
+
+
+@each_notebook
+def test_cell_ids_are_readable(path):
+    ids = [cell.id for cell in nbformat.read(path, as_version=4).cells]
+    assert len(ids) == len(set(ids))
+    for cell_id in ids:
+        assert not re.fullmatch(r"[0-9a-f]{8}|[0-9a-f-]{36}", cell_id), f"random id {cell_id}"

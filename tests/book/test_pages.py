@@ -1,0 +1,152 @@
+"""The built book: read as files, and opened in headless Chromium as a reader without network would.
+
+Everything here is skipped where there is no built book; the browser's part also where there is no
+Chromium.
+"""
+
+import re
+import shutil
+from urllib.parse import unquote, urlsplit
+
+import pytest
+from bs4 import BeautifulSoup
+from conftest import ROOT
+
+HTML = ROOT / "_build" / "html"
+PAGES = sorted(
+    page for page in HTML.rglob("*.html") if page.name != "index.html" and "_static" not in page.parts
+)
+NAMES = [page.relative_to(HTML).with_suffix("").as_posix() for page in PAGES]
+CHROMIUM = next(
+    filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None
+)
+MAX_PAGE_BYTES = 1_500_000
+FLAGS = [
+    "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
+    "--disable-background-networking", "--disable-component-update", "--disable-sync",
+]
+AXE = {
+    "preload": False,  # axe would fetch the style sheets, which a page from the disk may not
+    # docutils marks up citations with roles of an older standard
+    "rules": {
+        rule: {"enabled": False}
+        for rule in ("aria-allowed-role", "aria-deprecated-role", "aria-required-children")
+    },
+}
+PHONE, DESKTOP = {"width": 390, "height": 844}, {"width": 1280, "height": 900}
+
+pytestmark = pytest.mark.skipif(not PAGES, reason="there is no built book: run make book first")
+each_page = pytest.mark.parametrize("page_file", PAGES, ids=NAMES)
+
+
+def soup_of(path):
+    return BeautifulSoup(path.read_text(encoding="utf-8"), "html.parser")
+
+
+@each_page
+def test_images_have_real_alt_text(page_file):
+    for image in soup_of(page_file).select("main img"):
+        alt, file = image.get("alt", "").strip(), unquote(image.get("src", "")).split("/")[-1]
+        assert len(alt) >= 20, image
+        assert alt not in (file, file.rsplit(".", 1)[0]), image
+        assert not re.search(r"^\S*[0-9a-f]{16}|\.(png|svg)$", alt), image
+
+
+@each_page
+def test_page_needs_no_network_and_is_light(page_file):
+    soup = soup_of(page_file)
+    weight = page_file.stat().st_size
+    for tag in soup.select("script[src], img[src], link[href], iframe[src], source[src]"):
+        if tag.name == "link" and not {"stylesheet", "icon", "preload"} & set(tag.get("rel", [])):
+            continue
+        address = tag.get("src") or tag.get("href")
+        assert not address.startswith(("http:", "https:", "//")), tag
+        if tag.name == "img" and not address.startswith("data:"):
+            weight += (page_file.parent / unquote(address)).stat().st_size
+    assert weight < MAX_PAGE_BYTES
+
+
+@each_page
+def test_links_and_anchors_resolve(page_file):
+    soup = soup_of(page_file)
+    for link in soup.select("a[href]"):
+        parts = urlsplit(link["href"])
+        if parts.scheme or parts.netloc or link["href"] == "#":
+            continue
+        target = (page_file.parent / unquote(parts.path)).resolve() if parts.path else page_file
+        assert target.exists(), link
+        if parts.fragment and target.suffix == ".html":
+            anchors = soup if target == page_file else soup_of(target)
+            assert anchors.find(id=unquote(parts.fragment)), link
+
+
+@each_page
+def test_formulas_and_references_were_resolved(page_file):
+    text = soup_of(page_file).select_one("main").get_text()
+    assert not re.search(r"\{(eq|ref|numref|cite|prf:ref|term)[:\w]*\}`", text)
+
+
+@pytest.fixture(scope="module")
+def browser():
+    if not CHROMIUM:
+        pytest.skip("there is no Chromium on this machine")
+    playwright = pytest.importorskip("playwright.sync_api")
+    with playwright.sync_playwright() as driver:
+        browser = driver.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        yield browser
+        browser.close()
+
+
+def open_page(browser, page_file, size, theme):
+    """Open a page; return it with the list of what went wrong while it loaded."""
+    context = browser.new_context(viewport=size, color_scheme=theme, reduced_motion="reduce")
+    context.add_init_script(f"localStorage.setItem('mode', '{theme}')")
+    page, troubles = context.new_page(), []
+    page.on("pageerror", lambda error: troubles.append(f"script error: {error}"))
+    page.on("console", lambda m: troubles.append(f"console: {m.text}") if m.type == "error" else 0)
+    page.on(
+        "request",
+        lambda r: troubles.append(f"network: {r.url}") if r.url.startswith("http") else None,
+    )
+    page.goto(page_file.as_uri(), wait_until="load")
+    page.evaluate("window.MathJax?.startup?.promise")
+    return page, troubles
+
+
+@each_page
+def test_loads_from_the_disk_and_fits_a_phone(browser, page_file):
+    page, troubles = open_page(browser, page_file, PHONE, "light")
+    too_wide = page.evaluate(
+        "document.documentElement.scrollWidth - document.documentElement.clientWidth"
+    )
+    page.context.close()
+    assert not troubles
+    assert too_wide <= 0, f"{too_wide} pixels wider than a phone"
+
+
+@each_page
+def test_is_accessible_in_light_and_dark(browser, page_file):
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
+    page, troubles = open_page(browser, page_file, DESKTOP, "dark")
+    assert page.evaluate("document.documentElement.dataset.theme") == "dark"
+    assert not troubles
+    violations = []
+    for theme in ("dark", "light"):
+        page.evaluate(f"document.documentElement.dataset.theme = '{theme}'")
+        found = axe.run(page, context={"include": ["main"]}, options=AXE)
+        violations += [
+            f"{theme} {rule['id']}: {node['html'][:150]} {node.get('failureSummary', '')[:200]}"
+            for rule in found.response["violations"]
+            for node in rule["nodes"][:3]
+        ]
+    page.context.close()
+    assert not violations, "\n".join(violations)
+
+
+def test_search_finds_a_term_from_the_disk(browser):
+    page, troubles = open_page(browser, HTML / "search.html", DESKTOP, "light")
+    page.goto((HTML / "search.html").as_uri() + "?q=incumbent")
+    page.wait_for_selector("#search-results li a")
+    links = page.eval_on_selector_all("#search-results li a", "found => found.map(a => a.href)")
+    page.context.close()
+    assert any("glossary" in link for link in links)
