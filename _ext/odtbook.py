@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import importlib
 import importlib.util
+import inspect
 import shutil
 from pathlib import Path
 
@@ -58,10 +60,11 @@ def copy_mathjax(app, exception):
 
 
 class PublicNames(SphinxDirective):
-    """Document the public names whose home is among the modules given as arguments.
+    """Document the public names of the modules that are given as arguments.
 
-    A name whose module does not exist yet is left out, so that the book can always be built.
-    The directive writes reStructuredText: in a Markdown page it stands inside ``eval-rst``.
+    A class or function that ``odtlib`` itself offers is documented under that shorter name. What
+    does not exist yet is left out, so that the book can always be built. The directive writes
+    reStructuredText: in a Markdown page it stands inside ``eval-rst``.
     """
 
     required_arguments = 1
@@ -69,21 +72,36 @@ class PublicNames(SphinxDirective):
 
     def run(self):
         lines = StringList()
-        for name in odtlib.__all__:
-            if odtlib._HOME.get(name) in self.arguments and is_importable(name):
-                for line in (f".. autoclass:: odtlib.{name}", "   :members:", ""):
+        for module in self.arguments:
+            for path, item in public_objects(module):
+                text = [f".. autofunction:: {path}", ""]
+                if inspect.isclass(item):
+                    text = [f".. autoclass:: {path}", "   :members:", ""]
+                for line in text:
                     lines.append(line, *self.get_source_info())
         container = nodes.Element()
         self.state.nested_parse(lines, self.content_offset, container)
         return container.children
 
 
-def is_importable(name):
+def is_documented(item):
+    return inspect.isclass(item) or inspect.isfunction(item)
+
+
+def public_objects(module):
+    """Return pairs (dotted name, object) of what a module offers and is there."""
     try:
-        getattr(odtlib, name)
-    except (ImportError, AttributeError):
-        return False
-    return True
+        home = importlib.import_module(module)
+    except ModuleNotFoundError:
+        return []
+    names = [name for name in odtlib.__all__ if odtlib._HOME.get(name) == module]
+    owner = "odtlib" if names else module
+    if not names:
+        own = [name for name, item in vars(home).items()
+               if not name.startswith("_") and getattr(item, "__module__", "") == module]
+        names = getattr(home, "__all__", own)
+    found = [(f"{owner}.{name}", getattr(home, name, None)) for name in names]
+    return [(path, item) for path, item in found if is_documented(item)]
 
 
 def setup(app):

@@ -5,8 +5,9 @@ import importlib
 import inspect
 import re
 
-import odtlib
 import pytest
+
+import odtlib
 
 MODULES = ["odtlib.binarize", "odtlib.datasets", "odtlib.plotting", "odtlib.experiments",
            "odtlib.constrained.sets"]

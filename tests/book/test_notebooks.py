@@ -1,4 +1,4 @@
-"""What every notebook promises: it is in the book, parametrised, stripped, and can be read aloud."""
+"""What every notebook promises: in the book, with parameters, stripped, described."""
 
 import re
 

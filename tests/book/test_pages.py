@@ -14,7 +14,8 @@ from conftest import ROOT
 
 HTML = ROOT / "_build" / "html"
 PAGES = sorted(
-    page for page in HTML.rglob("*.html") if page.name != "index.html" and "_static" not in page.parts
+    page for page in HTML.rglob("*.html")
+    if page.name != "index.html" and "_static" not in page.parts
 )
 NAMES = [page.relative_to(HTML).with_suffix("").as_posix() for page in PAGES]
 CHROMIUM = next(

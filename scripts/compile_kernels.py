@@ -1,0 +1,70 @@
+"""Compile the kernels into numba's cache on disk, so that tests and chapters start warm.
+
+Fits every estimator once on a few rows, several at a time. It is only a head start: what it does
+not reach is compiled by the first caller, and an estimator that fails here fails in its own tests.
+"""
+
+from __future__ import annotations
+
+import argparse
+import multiprocessing
+import sys
+import time
+from concurrent.futures import ProcessPoolExecutor
+
+import numpy as np
+
+import odtlib
+
+
+def small_problem(kind: str, n_classes: int = 2):
+    """Return a few rows of labels, or of two targets that lie in the unit square."""
+    random = np.random.default_rng(0)
+    X = random.integers(0, 6, size=(40, 3)).astype(float)
+    if kind == "regressor":
+        return X, random.random((40, 2))
+    return X, np.arange(40) % n_classes
+
+
+def options_of(name: str) -> dict:
+    """Return the arguments without which an estimator cannot be fitted."""
+    if "Constrained" in name or "Projected" in name:
+        from odtlib.constrained import sets
+
+        return {"constraints": sets.Box(0.0, 1.0)}
+    return {}
+
+
+def fit(name: str) -> str:
+    started = time.process_time()
+    try:
+        estimator = getattr(odtlib, name)(**options_of(name))
+        if "max_depth" in estimator.get_params():
+            estimator.set_params(max_depth=3)
+        if name.endswith("Classifier"):
+            for n_classes in (2, 3):
+                X, y = small_problem("classifier", n_classes)
+                estimator.fit(X, y).predict(X)
+            estimator.fit(X, y, sample_weight=np.linspace(1, 2, len(y)))
+        else:
+            X, y = small_problem("regressor")
+            estimator.fit(X, y).predict(X)
+    except Exception as error:  # see the docstring of the module
+        return f"{name}: not compiled ahead ({type(error).__name__}: {str(error)[:100]})"
+    return f"{name}: {time.process_time() - started:.1f} s"
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--jobs", type=int, default=2)
+    jobs = parser.parse_args().jobs
+    names = [name for name in odtlib.__all__ if name.endswith(("Classifier", "Regressor"))]
+    workers = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(jobs, mp_context=workers) as pool:
+        for line in pool.map(fit, names):
+            print(line, flush=True)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
