@@ -20,6 +20,8 @@ from .notebooks import close_kernel, execute_notebook
 from .records import Journal, key, problems, read_csv, write_csv
 from .templates import Template
 
+CONNECT_SECONDS = 10   # to reach a Dask scheduler
+
 
 def execute(template, **parameters):
     """Execute a template in its quick form from a chapter, and return what it recorded.
@@ -184,7 +186,7 @@ def _cluster(address):
     except ModuleNotFoundError:
         raise RuntimeError("--dask needs the Dask cluster: install odtlib[dask].") from None
     try:
-        return Client(address, timeout=10)
+        return Client(address, timeout=CONNECT_SECONDS)
     except (OSError, ValueError) as error:
         raise RuntimeError(f"no Dask scheduler answers at {address}; start one with "
                            f"`dask scheduler` and `dask worker` ({error}).") from None

@@ -1,0 +1,119 @@
+"""The schema holds what it says, files round-trip, and the committed records obey it."""
+
+import pytest
+
+from odtlib import experiments
+from odtlib.experiments import book
+from odtlib.experiments.grid import Experiment
+from odtlib.experiments.records import Journal, key, problems, read_csv, write_csv
+
+
+def valid(**values):
+    record = experiments.record(status="optimal", objective=3, bound=3, train_accuracy=0.97,
+                                depth=2, cpu_seconds=0.25, counters={"nodes": 12, "gap": 0.5})
+    record.update(parameters={"dataset": "iris", "seed": 1, "text": 'a,"b"\nc é'},
+                  date="2026-01-02T03:04:05+00:00", commit="0" * 40, dirty=False)
+    return {**record, **values}
+
+
+def test_a_valid_record_has_no_problems():
+    assert problems(valid()) == []
+
+
+@pytest.mark.parametrize(("values", "says"), [
+    ({"extra": 1}, "columns"),
+    ({"status": "solved"}, "status 'solved'"),
+    ({"depth": 2.0}, "depth = 2.0 is not int"),
+    ({"depth": True}, "depth = True is not int"),
+    ({"objective": "3"}, "is not float"),
+    ({"objective": float("inf")}, "not finite"),
+    ({"counters": None}, "counters = None is not dict"),
+    ({"cpu_seconds": -1.0}, "negative"),
+    ({"train_accuracy": 97.0}, "between 0 and 1"),
+    ({"bound": 4.0}, "above the objective"),
+    ({"bound": 2.0}, "optimal, but the bound"),
+    ({"bound": None}, "an optimal run has"),
+    ({"status": "failed"}, "only a failed run"),
+    ({"error": "boom"}, "only a failed run"),
+    ({"date": "yesterday"}, "not ISO 8601"),
+])
+def test_what_is_wrong_with_a_record_is_found(values, says):
+    assert says in problems(valid(**values))[0]
+
+
+def test_records_round_trip_through_csv(tmp_path):
+    records = [valid(), valid(status="failed", error="no, never", objective=None, bound=None,
+                              dirty=None, commit=None, cores=None)]
+    write_csv(tmp_path / "new" / "r.csv", records)
+    assert read_csv(tmp_path / "new" / "r.csv") == records
+    assert [path.name for path in (tmp_path / "new").iterdir()] == ["r.csv"]
+
+
+def test_an_edited_csv_is_refused(tmp_path):
+    path = tmp_path / "r.csv"
+    write_csv(path, [valid()])
+    path.write_text(path.read_text().replace("0.97", "97"))
+    with pytest.raises(ValueError, match="r.csv, line 2: train_accuracy = 97.0"):
+        read_csv(path)
+
+
+def test_numbers_that_are_not_finite_become_empty():
+    record = experiments.record(bound=float("-inf"), counters={"gap": float("nan"), "n": 1})
+    assert record["bound"] is None
+    assert record["counters"] == {"gap": None, "n": 1}
+    with pytest.raises(ValueError, match="no column mse"):
+        experiments.record(mse=1.0)
+
+
+def test_a_journal_torn_at_any_byte_keeps_what_was_whole(tmp_path):
+    path = tmp_path / "journal.jsonl"
+    journal = Journal(path)
+    records = [valid(parameters={"seed": seed}) for seed in range(3)]
+    journal.begin([key(record["parameters"]) for record in records])
+    start, ends = path.stat().st_size, []
+    for record in records:
+        journal.append(record)
+        ends.append(path.stat().st_size)
+    whole = path.read_bytes()
+    for cut in range(start, len(whole) + 1):
+        path.write_bytes(whole[:cut])
+        torn = Journal(path)
+        finished = sum(cut >= end - 1 for end in ends)   # the last newline may be missing
+        assert list(torn.finished.values()) == records[:finished]
+        assert len(torn.open) == 3 - finished
+        torn.append(records[min(finished, 2)])
+        assert len(Journal(path).finished) == min(finished + 1, 3)
+
+
+def test_records_load_as_a_table_with_their_provenance(toy):
+    grid = toy()
+    points = Experiment(grid).points()
+    with pytest.raises(ValueError, match="no records yet"):
+        experiments.load_records(grid)
+    facts = {"versions": {"odtlib": "0.1.0", "numpy": "2.4", "numba": "0.68"},
+             "processor": "Slow CPU", "cores": 2}
+    write_csv(grid.with_suffix(".csv"), [valid(parameters=point, **facts) for point in points])
+    table = experiments.load_records(grid)
+    assert list(table.columns[:4]) == ["a", "b", "mode", "note"]
+    assert len(table) == 8
+    assert table["objective"].dtype == float
+    assert list(table["counters"].str.get("nodes")) == [12] * 8
+    assert table.attrs["provenance"] == experiments.provenance(table) == (
+        "Records of 2026-01-02, odtlib 0.1.0 (0000000), 8 runs on Slow CPU, 2 cores, "
+        "numpy 2.4, numba 0.68.")
+    table.loc[0, "date"] = "2026-01-05T00:00:00+00:00"
+    table.loc[0, "dirty"] = True
+    assert experiments.provenance(table[:2]).startswith(
+        "Records of 2026-01-02 to 2026-01-05, odtlib 0.1.0 (0000000, changed and 0000000), 2 runs")
+
+
+@pytest.mark.parametrize("path", sorted((book.book_root() / "data" / "results").glob("*.csv")),
+                         ids=lambda path: path.stem)
+def test_committed_records_obey_the_schema_and_their_grid(path):
+    records = read_csv(path)
+    experiment = Experiment(path.stem)
+    declared = [key(p) for p in [*experiment.points(), *experiment.points(quick=True)]]
+    keys = [key(record["parameters"]) for record in records]
+    assert len(keys) == len(set(keys))
+    assert set(keys) <= set(declared)
+    assert [r["error"] for r in records if r["status"] == "failed"] == []

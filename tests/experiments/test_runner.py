@@ -1,0 +1,287 @@
+"""The runner runs the grid, and nothing that happens to it loses or doubles a record."""
+
+import json
+import multiprocessing
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+from experiments.runner_fakes import RUN, counting, pure, run_counting
+
+from odtlib import experiments
+from odtlib.__main__ import main
+from odtlib.experiments import notebooks
+from odtlib.experiments.records import Journal, key, read_csv
+from odtlib.experiments.runner import notebook_name
+
+BAD = 'title = "t"\ntemplate = "toy"\n[fixed]\nmode = "bad"\n[grid]\na = [1, 2, 3]\n'
+
+
+@pytest.fixture(autouse=True)
+def own_kernel():
+    yield
+    notebooks.close_kernel()
+
+
+def test_a_run_leaves_a_record_and_an_executed_notebook(toy):
+    grid = toy()
+    said = []
+    records = experiments.run_experiment(grid, say=said.append)
+    assert [record["measures"]["sum"] for record in records] == [
+        1.5, 2.0, 2.5, 3.0, 3.5, 4.0, 4.5, 5.0]
+    assert {record["status"] for record in records} == {"executed"}
+    assert read_csv(grid.with_suffix(".csv")) == records
+    assert "8 runs, 0 finished" in said[0]
+    for record in records:
+        assert record["notebook_seconds"] > 0
+        executed = json.loads((grid.parent / ".runs" / "notebooks"
+                               / notebook_name(key(record["parameters"]))).read_text())
+        outputs = [o for cell in executed["cells"] for o in cell.get("outputs", ())]
+        assert outputs[-1]["data"][experiments.measure.MIME]["measures"] == record["measures"]
+
+    # --resume has nothing to do, --quick redoes its part and keeps the rest
+    again = experiments.run_experiment(grid, resume=True, executor=None, say=said.append)
+    assert again == records
+    assert "8 finished" in said[-2]
+    quick = experiments.run_experiment(grid, quick=True, only=["b=1"], say=said.append)
+    assert pure(quick) == pure(records[1:2])
+    assert "by earlier runs, 1 of them the same" in said[-2]
+    assert pure(read_csv(grid.with_suffix(".csv"))) == pure(records)
+
+
+def test_a_failed_run_is_a_record_and_can_be_retried(toy):
+    grid = toy(grid=BAD)
+    said = []
+    records = experiments.run_experiment(grid, say=said.append)
+    assert [r["status"] for r in records] == ["executed", "failed", "executed"]
+    assert records[1]["error"] == "RuntimeError: no luck with two"
+    assert "1 of 3 runs FAILED" in said[-1]
+
+    toy(grid=BAD, run=RUN.replace("a == 2", "a == 9"))
+    resumed = experiments.run_experiment(grid, resume=True, executor=None, say=said.append)
+    assert resumed == records
+    mended = experiments.run_experiment(grid, retry_failed=True, say=said.append)
+    assert [r["status"] for r in mended] == ["executed"] * 3
+    assert (mended[0], mended[2]) == (records[0], records[2])
+    assert read_csv(grid.with_suffix(".csv")) == mended
+
+
+def test_runs_in_one_kernel_do_not_see_each_other_and_a_dead_kernel_is_replaced(toy):
+    run = ("import os\nfrom odtlib import experiments\n"
+           "if a == 2:\n    os._exit(1)\n"
+           "if a == 4:\n    experiments.emit(experiments.record())\n"
+           "seen = 'left_over' in globals()\nleft_over = a\n"
+           "experiments.emit(experiments.record(measures={'pid': os.getpid(), 'seen': seen}))")
+    grid = toy(run=run, grid=BAD.replace("[1, 2, 3]", "[0, 1, 2, 3, 4]"))
+    records = experiments.run_experiment(grid, say=lambda line: None)
+    assert [r["status"] for r in records] == ["executed", "executed", "failed", "executed",
+                                              "failed"]
+    assert "DeadKernelError" in records[2]["error"]
+    assert "emitted 2 records" in records[4]["error"]
+    first, second, third = (records[i]["measures"] for i in (0, 1, 3))
+    assert first["pid"] == second["pid"] != third["pid"]
+    assert not (first["seen"] or second["seen"] or third["seen"])
+
+
+def test_a_record_that_breaks_the_schema_is_a_failed_run(toy):
+    def wrong(notebook, point, timeout):
+        record = experiments.record(train_accuracy=97.0)
+        return {"record": record, "error": None, "seconds": 0.0, "notebook": "{}"}
+
+    records = experiments.run_experiment(toy(), quick=True, executor=wrong,
+                                         say=lambda line: None)
+    assert {r["error"] for r in records} == {
+        "the record is not valid: train_accuracy = 97.0 is not between 0 and 1"}
+
+
+def test_a_time_limit_becomes_a_limit_of_the_cell(toy):
+    def limit(notebook, point, timeout):
+        record = experiments.record(measures={"timeout": timeout})
+        return {"record": record, "error": None, "seconds": 0.0, "notebook": "{}"}
+
+    grid = 'title = "t"\ntemplate = "toy"\n[grid]\ntime_limit = [10]\n'
+    path = toy(parameters="time_limit = 1.0", grid=grid)
+    (record,) = experiments.run_experiment(path, executor=limit, say=lambda line: None)
+    assert record["measures"] == {"timeout": 330.0}
+    notebook = json.loads((path.parent / "toy.ipynb").read_text())
+    notebook["cells"][1]["source"] = "import time; time.sleep(60)"
+    answer = notebooks.execute_notebook(notebook, {}, timeout=1)
+    assert "CellTimeoutError" in answer["error"]
+
+
+def test_records_outside_the_grid_are_dropped_and_said(toy, monkeypatch, tmp_path):
+    monkeypatch.setenv("RUNS_LOG", str(tmp_path / "log"))
+    grid = toy()
+    experiments.run_experiment(grid, executor=counting, say=lambda line: None)
+    grid.write_text(grid.read_text().replace("1, 2, 3, 4", "1, 2, 5"))
+    said = []
+    records = experiments.run_experiment(grid, resume=True, executor=counting, say=said.append)
+    assert "4 records are outside the grid and dropped" in said[0]
+    assert [r["parameters"]["a"] for r in records] == [1, 1, 2, 2, 5, 5]
+    assert read_csv(grid.with_suffix(".csv")) == records
+    assert (tmp_path / "log").read_text().split() == list("11223344") + ["5", "5"]
+
+
+def test_killed_at_eighteen_random_moments_the_records_are_those_of_one_undisturbed_run(
+        toy, tmp_path):
+    """Here papermill is replaced by a function that answers in milliseconds, so that kills fall
+    densely on the runner's own work: the journal, the lock, the CSV.  The next test kills the
+    real thing.  Each kill is SIGKILL to a process of its own; a run that ended before its kill
+    starts anew, and only kills that leave work undone count."""
+    runs = 60
+    grid = toy(grid=f'title = "t"\ntemplate = "toy"\n[grid]\na = {list(range(runs))}\n')
+    run_counting(tmp_path / "undisturbed", grid, resume=False)
+    undisturbed = read_csv(grid.with_suffix(".csv"))
+    assert (tmp_path / "undisturbed").read_text().split() == [str(a) for a in range(runs)]
+
+    chance = random.Random(3)
+    processes = multiprocessing.get_context("forkserver")
+    processes.set_forkserver_preload(["joblib", "odtlib.experiments"])
+    kills, attempts, resume, kept = 0, 0, False, 0
+    while kills < 18:
+        attempts += 1
+        log = tmp_path / f"log-{attempts}"
+        process = processes.Process(target=run_counting, args=(log, grid, resume))
+        process.start()
+        process.join(chance.uniform(0.05, 0.5))
+        process.kill()
+        process.join()
+        journal = Journal(grid.parent / ".runs" / "journal.jsonl")
+        done = len(log.read_text().split()) if log.exists() else 0
+        if process.exitcode == 0:
+            resume, kept = False, 0
+            continue
+        assert process.exitcode == -signal.SIGKILL
+        kills += bool(journal.open)
+        if journal.asked:
+            # all finished work is kept but for the run that the kill interrupted
+            left = len(journal.open)
+            assert runs - left >= kept + done - 1
+            kept, resume = runs - left, True
+    run_counting(tmp_path / "last", grid, resume)
+    records = read_csv(grid.with_suffix(".csv"))
+    assert len(records) == runs
+    assert pure(records) == pure(undisturbed)
+
+
+def test_killed_twice_with_real_kernels_the_command_resumes(toy):
+    """The `odt` command with papermill and two workers, SIGKILL at two random moments of its
+    work; workers and kernels must end by themselves, or the next attempt would share the cores
+    with them."""
+    slow = RUN.replace("record =", "import os, time\ntime.sleep(0.4)\nrecord =").replace(
+        '"sum": a + b', '"sum": a + b, "pid": os.getpid()')
+    grid = toy(run=slow)
+    command = [sys.executable, "-m", "odtlib", "run", str(grid), "--jobs", "2"]
+    chance = random.Random(4)
+    pids = set()
+    for attempt in range(2):
+        process = subprocess.Popen(command + ["--resume"] * attempt, stdout=subprocess.DEVNULL,
+                                   stderr=subprocess.DEVNULL)
+        before = attempt * len(pids)
+        journal = grid.parent / ".runs" / "journal.jsonl"
+        deadline = time.monotonic() + 60
+        while time.monotonic() < deadline and (
+                not journal.exists() or len(Journal(journal).finished) <= 0):
+            time.sleep(0.05)
+        time.sleep(chance.uniform(0, 0.5))
+        assert process.poll() is None, "the runner ended before it could be killed"
+        process.kill()
+        process.wait()
+        finished = Journal(journal).finished
+        assert 0 < len(finished) < 8 - before
+        pids |= {record["measures"]["pid"] for record in finished.values()}
+    assert main(["run", str(grid), "--resume"]) == 0
+    records = read_csv(grid.with_suffix(".csv"))
+    assert [r["measures"]["sum"] for r in records] == [1.5, 2.0, 2.5, 3.0, 3.5, 4.0, 4.5, 5.0]
+    own = {record["measures"]["pid"] for record in records} - pids
+    assert len(own) == 1   # one kernel for what was left
+    deadline = time.monotonic() + 10
+    while time.monotonic() < deadline and any(map(_alive, pids)):
+        time.sleep(0.1)
+    assert not any(map(_alive, pids))
+
+
+def _alive(pid):
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+def test_a_second_runner_is_refused_until_the_first_is_gone(toy, tmp_path, monkeypatch):
+    grid = toy()
+    script = ("import sys, time\nfrom odtlib.experiments.runner import _Lock\nfrom pathlib "
+              "import Path\nwith _Lock(Path(sys.argv[1]), 'toy'):\n    print('held', flush=True)\n"
+              "    time.sleep(60)")
+    lock = grid.parent / ".runs" / "lock"
+    holder = subprocess.Popen([sys.executable, "-c", script, str(lock)], stdout=subprocess.PIPE)
+    assert holder.stdout.readline() == b"held\n"
+    with pytest.raises(RuntimeError, match=f"process {holder.pid}.* is at work on toy"):
+        experiments.run_experiment(grid, executor=counting, say=lambda line: None)
+    holder.kill()
+    holder.communicate()
+    monkeypatch.setenv("RUNS_LOG", str(tmp_path / "log"))
+    assert len(experiments.run_experiment(grid, executor=counting, say=lambda line: None)) == 8
+
+
+def test_a_dask_cluster_runs_the_grid(toy):
+    """A real scheduler and two worker processes on the loopback interface."""
+    from distributed import LocalCluster
+    run = RUN.replace("record =", "import os, time\ntime.sleep(0.3)\nrecord =").replace(
+        '"sum": a + b', '"sum": a + b, "pid": os.getpid()')
+    grid = toy(run=run)
+    with LocalCluster(n_workers=2, threads_per_worker=1, processes=True, host="127.0.0.1",
+                      dashboard_address=None) as cluster:
+        records = experiments.run_experiment(grid, dask=cluster.scheduler_address,
+                                             say=lambda line: None)
+    assert [r["status"] for r in records] == ["executed"] * 8
+    assert [r["measures"]["sum"] for r in records] == [1.5, 2.0, 2.5, 3.0, 3.5, 4.0, 4.5, 5.0]
+    assert len({r["measures"]["pid"] for r in records}) == 2
+    assert read_csv(grid.with_suffix(".csv")) == records
+
+
+def test_a_cluster_that_does_not_answer_is_one_sentence(toy, monkeypatch):
+    monkeypatch.setattr("odtlib.experiments.runner.CONNECT_SECONDS", 0.5)
+    with pytest.raises(RuntimeError, match="no Dask scheduler answers at tcp://127.0.0.1:9;"):
+        experiments.run_experiment(toy(), dask="tcp://127.0.0.1:9", say=lambda line: None)
+
+
+def test_execute_returns_the_record_of_one_run_or_a_list(toy):
+    template = toy().parent / "toy.ipynb"
+    record = experiments.execute(template, a=5)
+    assert record["measures"] == {"sum": 5.5}
+    assert record["parameters"] == {"a": 5, "b": 0.5, "mode": "good", "note": None}
+    several = experiments.execute(template, a=[1, 2], b=1)
+    assert [r["measures"]["sum"] for r in several] == [2.0, 3.0]
+    with pytest.raises(RuntimeError, match="toy.ipynb failed: RuntimeError: no luck with two"):
+        experiments.execute(template, a=2, mode="bad")
+    assert not (template.parent / ".runs").exists()
+
+
+def test_execute_works_inside_a_running_notebook(toy):
+    template = toy().parent / "toy.ipynb"
+    inner = (f"from odtlib import experiments\ninner = experiments.execute({str(template)!r}, "
+             "a=41)\nexperiments.emit(experiments.record(measures=inner['measures']))")
+    outer = {**json.loads(template.read_text())}
+    outer["cells"][1]["source"] = inner
+    answer = notebooks.execute_notebook(outer, {})
+    assert answer["error"] is None
+    assert answer["record"]["measures"] == {"sum": 41.5}
+
+
+@pytest.mark.parametrize("arguments", [
+    ["nothing-like-this"], [], ["{grid}", "--all"], ["{grid}", "--jobs", "0"],
+    ["{grid}", "--only", "c=1"]])
+def test_the_command_refuses_before_it_starts(toy, capsys, arguments):
+    grid = toy()
+    assert main(["run", *(a.format(grid=grid) for a in arguments)]) == 2
+    captured = capsys.readouterr()
+    assert captured.err.startswith("odt: ")
+    assert len(captured.err.splitlines()) == 1
+    assert captured.out == ""
+    assert not (grid.parent / ".runs").exists()

@@ -1,0 +1,140 @@
+"""Whatever is wrong with a template, a grid or a parameter is refused before anything starts."""
+
+import pytest
+
+from odtlib import experiments
+from odtlib.experiments import book
+from odtlib.experiments.grid import Experiment, select
+from odtlib.experiments.templates import Template, check_dataset
+
+
+def template_of(toy, **parts):
+    return Template(toy(**parts).parent / "toy")
+
+
+def test_parameters_are_completed_with_defaults(toy):
+    template = template_of(toy)
+    point = template.complete({"a": 7, "b": 2})
+    assert point == {"a": 7, "b": 2.0, "mode": "good", "note": None}
+    assert list(point) == ["a", "b", "mode", "note"]
+    assert isinstance(point["b"], float)
+
+
+@pytest.mark.parametrize(("parameters", "says"), [
+    ({"aa": 1}, "has no parameter 'aa' .did you mean 'a'"),
+    ({"a": "1"}, "a = '1' is str; give int"),
+    ({"a": 1.5}, "a = 1.5 is float; give int"),
+    ({"a": True}, "a = True is bool; give int"),
+    ({"b": "x"}, "give float"),
+    ({"b": False}, "give float"),
+    ({"mode": "ugly"}, "is not one of 'good', 'bad'"),
+    ({"note": {"x": 1}}, "give a plain value"),
+])
+def test_wrong_parameters_are_refused(toy, parameters, says):
+    template = template_of(toy)
+    with pytest.raises(ValueError, match=says):
+        template.complete(parameters)
+    with pytest.raises(ValueError, match=says):
+        experiments.execute(template.path, **parameters)
+
+
+@pytest.mark.parametrize(("parameters", "says"), [
+    ("a = len('x')", "line 1 .* not a plain assignment"),
+    ("a = 1\nprint(a)", "line 2 .* not a plain assignment"),
+    ("a = b = 1", "line 1 .* not a plain assignment"),
+    ("status = 'x'", "a parameter cannot be called 'status'"),
+])
+def test_wrong_parameters_cells_are_refused(toy, parameters, says):
+    with pytest.raises(ValueError, match=says):
+        template_of(toy, parameters=parameters)
+
+
+def test_a_notebook_without_parameters_cell_is_refused(toy):
+    path = toy().parent / "toy.ipynb"
+    path.write_text(path.read_text().replace('"parameters"', '"other"'))
+    with pytest.raises(ValueError, match="no cell tagged 'parameters'"):
+        Template(path)
+
+
+def test_unknown_data_sets_are_refused(toy, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(ValueError, match="no data set 'irish' .did you mean 'iris'"):
+        check_dataset("irish")
+    with pytest.raises(ValueError, match="no data set 'my.csv'"):
+        template_of(toy, parameters="dataset = 'iris'").complete({"dataset": "my.csv"})
+    (tmp_path / "my.csv").write_text("x,label\n1,a\n")
+    check_dataset("my.csv")
+    check_dataset("iris")
+
+
+def test_unknown_notebooks_and_experiments_are_refused():
+    with pytest.raises(ValueError, match="no template or chapter 'murtre' .did you mean"):
+        Template("murtre")
+    with pytest.raises(ValueError, match="no experiment 'nothing'"):
+        Experiment("nothing")
+
+
+def test_the_grid_is_every_combination(toy):
+    experiment = Experiment(toy())
+    points = experiment.points()
+    assert [(p["a"], p["b"]) for p in points] == [(a, b) for a in (1, 2, 3, 4) for b in (0.5, 1)]
+    assert [(p["a"], p["b"]) for p in experiment.points(quick=True)] == [(1, 0.5), (1, 1.0)]
+
+
+def test_several_grids_are_united_without_doubles(toy):
+    grid = ('title = "t"\ntemplate = "toy"\n[[grid]]\na = [1, 2]\n[[grid]]\na = [2, 3]\n'
+            'mode = ["good", "bad"]\n')
+    points = Experiment(toy(grid=grid)).points()
+    assert [(p["a"], p["mode"]) for p in points] == [
+        (1, "good"), (2, "good"), (2, "bad"), (3, "good"), (3, "bad")]
+
+
+def test_a_parameter_that_is_a_list_takes_lists(toy):
+    grid = 'title = "t"\ntemplate = "toy"\n[grid]\nsizes = {}\n'
+    parts = {"parameters": "sizes = [1, 2]"}
+    one = Experiment(toy(grid=grid.format("[3, 4]"), **parts)).points()
+    two = Experiment(toy(grid=grid.format("[[3], [4]]"), **parts)).points()
+    assert one == [{"sizes": [3, 4]}]
+    assert two == [{"sizes": [3]}, {"sizes": [4]}]
+
+
+@pytest.mark.parametrize(("grid", "says"), [
+    ("title = ", "not valid TOML"),
+    ('title = "t"', "must hold title and template"),
+    ('title = "t"\ntemplate = "toy"\nsplits = 3', "it also holds splits"),
+    ('title = "t"\ntemplate = "toy"\n[grid]\nc = [1]', "no parameter 'c'"),
+    ('title = "t"\ntemplate = "toy"\n[quick]\na = ["x"]', "a = 'x' is str"),
+    ('title = "t"\ntemplate = "none"', "no template or chapter 'none'"),
+])
+def test_wrong_grid_files_are_refused(toy, grid, says):
+    with pytest.raises(ValueError, match=says):
+        Experiment(toy(grid=grid))
+
+
+def test_conditions_restrict_the_grid(toy):
+    experiment = Experiment(toy())
+    points, names = experiment.points(), experiment.template.defaults
+
+    def kept(*conditions):
+        return [(p["a"], p["b"]) for p in select(points, conditions, names)]
+
+    assert kept("a=2") == [(2, 0.5), (2, 1.0)]
+    assert kept("a=2", "a=3", "b=1") == [(2, 1.0), (3, 1.0)]
+    for wrong in ("c=1", "a", "a=9"):
+        with pytest.raises(ValueError, match="--only|no run of the grid"):
+            kept(wrong)
+
+
+@pytest.mark.parametrize("name", sorted(p.stem for p in book.folder().glob("*.ipynb")))
+def test_every_template_of_the_book_is_well_formed(name):
+    template = Template(name)
+    assert template.complete({}) == template.defaults
+    sources = ["".join(cell["source"]) for cell in template.notebook["cells"]]
+    assert sum("experiments.emit(" in source for source in sources) == 1
+
+
+@pytest.mark.parametrize("name", book.names())
+def test_every_grid_of_the_book_expands(name):
+    experiment = Experiment(name)
+    assert experiment.points(quick=True)
+    assert len(experiment.points()) >= len(experiment.points(quick=True))
