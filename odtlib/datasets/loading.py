@@ -51,10 +51,10 @@ class Dataset:
     feature_names: tuple[str, ...]
     target_names: tuple[str, ...]
     description: str
-    task: str
     source: str
     licence: str
     citation: str
+    task: str
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -154,7 +154,7 @@ def find_table(entry: catalogue.Entry) -> Table | None:
 def _read(entry, path, reader) -> Table:
     try:
         table = reader(path)
-    except (OSError, EOFError, ValueError, KeyError, IndexError, zipfile.BadZipFile) as error:
+    except (DataError, OSError, EOFError, LookupError, ValueError, zipfile.BadZipFile) as error:
         raise DataError(
             f"{path} cannot be read as the data set {entry.name!r} ({error}); it is damaged or "
             "cut short, so it is not used"
@@ -269,7 +269,7 @@ def load(
             "checksum was to be had",
             stacklevel=2,
         )
-    X, y = table.X, table.y
+    X, y = np.ascontiguousarray(table.X), np.ascontiguousarray(table.y)
     if rounded and entry.splits == "published rule":
         X = np.round(X, DECIMALS)
     features = tuple(facts["feature_names"] or (f"x{j}" for j in range(X.shape[1])))
@@ -285,10 +285,10 @@ def load(
         feature_names=features,
         target_names=targets,
         description=entry.description,
-        task=entry.task,
         source=entry.source,
         licence=entry.licence,
         citation=entry.citation,
+        task=entry.task,
     )
 
 

@@ -48,7 +48,7 @@ def digest(X: np.ndarray, y: np.ndarray) -> str:
     str
         64 hexadecimal digits.
     """
-    targets = y.reshape(len(y), -1)
+    targets = y[:, None] if y.ndim == 1 else y
     state = hashlib.sha256(f"odtlib-table 1 {len(X)} {X.shape[1]} {targets.shape[1]}\n".encode())
     for columns in (X, targets):
         for j in range(columns.shape[1]):
@@ -79,8 +79,11 @@ def read_rows(path) -> list[list[str]]:
 def numeric_csv(path) -> Table:
     """Read a gzipped CSV file of numbers whose last column ``target`` is the class label."""
     with gzip.open(path, "rt", encoding="utf-8") as file:
-        names = next(csv.reader([file.readline()]))
-        values = np.loadtxt(file, delimiter=",", ndmin=2)
+        header, *lines = file.readlines() or [""]
+    if not lines:
+        raise DataError("it has no rows")
+    names = next(csv.reader([header]))
+    values = np.loadtxt(lines, delimiter=",", ndmin=2)
     return Table(np.ascontiguousarray(values[:, :-1]), labels(values[:, -1]), tuple(names[:-1]))
 
 

@@ -1,0 +1,103 @@
+"""odt data list, check and fetch."""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+
+import pytest
+
+from odtlib.datasets import available, catalogue, cli, loading
+from odtlib.datasets.tables import DataError
+
+
+def run(*arguments) -> int:
+    parser = argparse.ArgumentParser(prog="odt")
+    cli.add_parser(parser.add_subparsers(required=True))
+    options = parser.parse_args(["data", *arguments])
+    return options.command(options)
+
+
+def test_list(nothing_at_hand, capsys):
+    assert run("list") == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split()[0] for line in lines[1:]] == available()
+    places = {line.split()[0]: line.split()[-1] for line in lines[1:]}
+    assert places["monk1_full"] == "shipped"
+    assert places["monk1"] == "network"
+    assert places["hand_posture"] == "nowhere"
+    assert run("list", "--kind", "small") == 0
+    assert len(capsys.readouterr().out.splitlines()) == 15
+    with pytest.raises(SystemExit):
+        run("list", "--kind", "tiny")
+
+
+def test_check_of_what_is_at_hand(nothing_at_hand, capsys):
+    assert run("check") == 0
+    out = capsys.readouterr().out
+    assert "right    monk1_full (shipped)" in out and "missing  monk1\n" in out
+    assert run("check", "monk1") == 1
+    assert run("check", "iris") == 0
+
+
+def test_check_of_a_wrong_file(nothing_at_hand, tmp_path, monkeypatch, capsys):
+    (tmp_path / "cg_splits").mkdir()
+    (tmp_path / "cg_splits/monk1.csv.gz").write_bytes(gzip.compress(b"a1,target\n1,0\n"))
+    monkeypatch.setenv("ODTLIB_DATA", str(tmp_path))
+    assert run("check", "iris", "monk1") == 1
+    out = capsys.readouterr().out
+    assert "right    iris" in out and "wrong    monk1" in out
+
+
+def test_check_of_everything(data_files, capsys):
+    assert run("check") == 0
+    out = capsys.readouterr().out
+    assert out.count("right ") == len(available()) - 1
+    assert out.endswith("missing  hand_posture\n")
+
+
+def test_fetch(nothing_at_hand, monkeypatch, capsys):
+    fetched = []
+
+    def fetch_table(entry):
+        if entry.name == "monk2":
+            raise DataError("it is cut short")
+        fetched.append(entry.name)
+
+    monkeypatch.setattr(loading, "fetch_table", fetch_table)
+    assert run("fetch") == 2
+    assert run("fetch", "monk1", "iris", "monk1") == 0
+    assert fetched == ["monk1"]
+    assert run("fetch", "monk2", "monk3") == 1
+    assert fetched == ["monk1", "monk3"]
+    captured = capsys.readouterr()
+    assert "at hand  iris (shipped)" in captured.out
+    assert "failed   monk2: it is cut short" in captured.err
+    fetched.clear()
+    assert run("fetch", "--kind", "continuous") == 0
+    assert fetched == available("continuous")
+
+
+def test_fetch_leaves_alone_what_is_at_hand(data_files, monkeypatch, tmp_path, capsys):
+    monkeypatch.setenv("ODTLIB_DATA", str(data_files))
+    monkeypatch.setenv("ODTLIB_CACHE", str(tmp_path))
+    fetched = []
+    monkeypatch.setattr(loading, "fetch_table", lambda entry: fetched.append(entry.name))
+    assert run("fetch", "monk1") == 0
+    assert fetched == []
+    assert run("fetch", "monk1", "iris", "--force") == 0
+    assert fetched == ["monk1"]
+
+
+def test_the_command_line_of_odt_has_data(capsys):
+    from odtlib.__main__ import main
+
+    assert main(["data", "check", "iris"]) == 0
+    assert main(["data", "check", "irys"]) == 2
+    assert "did you mean iris" in capsys.readouterr().err
+
+
+def test_unknown_names_are_refused():
+    with pytest.raises(ValueError, match="there is no data set"):
+        run("fetch", "no-such-set")
+    assert "no-such-set" not in catalogue.entries()

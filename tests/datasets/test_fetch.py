@@ -1,0 +1,401 @@
+"""Fetching: every recipe on the first lines of its source, and a server that misbehaves."""
+
+from __future__ import annotations
+
+import io
+import tarfile
+import threading
+import zipfile
+from dataclasses import replace
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from odtlib.datasets import DataError, catalogue, fetch, load, loading, manifest
+from odtlib.datasets.fetch import Delimited, OpenML, read_member
+from odtlib.datasets.tables import Table
+
+
+def zipped(**files) -> bytes:
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, text in files.items():
+            archive.writestr(name, text)
+    return buffer.getvalue()
+
+
+def tarred(*members: tuple[tarfile.TarInfo, bytes]) -> bytes:
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode="w:gz") as archive:
+        for info, data in members:
+            info.size = len(data)
+            archive.addfile(info, io.BytesIO(data))
+    return buffer.getvalue()
+
+
+# The first row of each source, as its publisher writes it.
+FIRST_LINES = {
+    "banknote": "3.6216,8.6661,-2.8073,-0.44699,0",
+    "Ionosphere": "1,0,0.99539,-0.05889,0.85243,0.02306,0.83398,-0.37708,1,0.03760,0.85243,"
+    "-0.17755,0.59755,-0.44945,0.60536,-0.38223,0.84356,-0.38542,0.58212,-0.32192,0.56971,"
+    "-0.29674,0.36946,-0.47357,0.56811,-0.51171,0.41078,-0.46168,0.21266,-0.34090,0.42267,"
+    "-0.54487,0.18641,-0.45300,g",
+    "seismic_bumps": "@attribute seismic {a,b,c,d}\n@data\n"
+    "a,a,N,15180,48,-72,-72,a,0,0,0,0,0,0,0,0,0,0,0",
+    "Statlog_satellite": "92 115 120 94 84 102 106 79 84 102 102 83 101 126 133 103 92 112 118 85 "
+    "84 103 104 81 102 126 134 104 88 121 128 100 84 107 113 87 3 ",
+    "HTRU_2": "140.5625,55.68378214,-0.234571412,-0.699648398,3.199832776,19.11042633,"
+    "7.975531794,74.24222492,0",
+    "letter_recognition": "T,2,8,3,5,1,8,13,0,6,6,10,8,0,8,0,8",
+    "magic04": "28.7967,16.0021,2.6449,0.3918,0.1982,27.7004,22.011,-8.2027,40.092,81.8828,g",
+    "monk1": " 1 1 1 1 1 3 1 data_5",
+    "bank_conv": '"age";"job";"marital";"education";"default";"balance";"housing";"loan";'
+    '"contact";"day";"month";"duration";"campaign";"pdays";"previous";"poutcome";"y"\n'
+    '30;"unemployed";"married";"primary";"no";1787;"no";"no";"cellular";19;"oct";79;1;-1;0;'
+    '"unknown";"no"',
+    "biodeg": "3.919;2.6909;0;0;0;0;0;31.4;2;0;0;0;3.106;2.55;9.002;0;0.96;1.142;0;0;0;1.201;0;0;0;"
+    "0;1.932;0.011;0;0;4.489;0;0;0;0;2.949;1.591;0;7.253;0;0;RB",
+    "messidor": "@data\n1,1,22,22,22,19,18,14,49.895756,17.775994,5.27092,0.771761,0.018632,"
+    "0.006864,0.003923,0.003923,0.486903,0.100025,1,0",
+    "chess": "f,f,f,f,f,f,f,f,f,f,f,f,l,f,n,f,f,t,f,f,f,f,f,f,f,t,f,f,f,f,f,f,f,t,t,n,won",
+    "winequality-red": '"fixed acidity";"volatile acidity";"citric acid";"residual sugar";'
+    '"chlorides";"free sulfur dioxide";"total sulfur dioxide";"density";"pH";"sulphates";'
+    '"alcohol";"quality"\n7.4;0.7;0;1.9;0.076;11;34;0.9978;3.51;0.56;9.4;5',
+    "continuous/bank": None,  # written below from the table itself
+    "class_500_3": "EnrolledElectiveBefore,GradeAvgPrevElec,Grade,Major,Class,GradePerm,Course1,"
+    "Course2,Course3\n0,0,64.67,1,2,76.12,0,70.5,0",
+    "scores": "gender,race/ethnicity,parental level of education,lunch,test preparation course,"
+    "math score,reading score,writing score\n"
+    "female,group D,some college,standard,completed,59,70,78",
+    "cars": "INDEX,TARGET_FLAG,TARGET_AMT,KIDSDRIV,AGE,HOMEKIDS,YOJ,INCOME,PARENT1,HOME_VAL,"
+    "MSTATUS,SEX,EDUCATION,JOB,TRAVTIME,CAR_USE,BLUEBOOK,TIF,CAR_TYPE,RED_CAR,OLDCLAIM,CLM_FREQ,"
+    "REVOKED,MVR_PTS,CAR_AGE,URBANICITY\n"
+    '1,0,0,0,60,0,11,"$67,349",No,$0,z_No,M,PhD,Professional,14,Private,"$14,230",11,Minivan,yes,'
+    '"$4,461",2,No,3,18,Highly Urban/ Urban',
+}
+
+
+@pytest.mark.parametrize("name", FIRST_LINES)
+def test_recipes_on_the_first_line_of_their_source(data_files, monkeypatch, name):
+    known = loading.find_table(catalogue.entries()[name])
+    text = FIRST_LINES[name]
+    if text is None:
+        text = " ".join([str(known.y[0]), *(repr(float(value)) for value in known.X[0])])
+    source = catalogue.entries()[name].downloads[0]
+    data = text.encode()
+    for member in reversed(getattr(source, "members", ())):
+        data = zipped(**{member: data, "Index": "also there"})
+    asked = []
+    monkeypatch.setattr(fetch, "download", lambda url: asked.append(url) or data)
+    table = source.table()
+    assert asked == [source.url]
+    assert np.array_equal(table.X, known.X[:1])
+    assert np.array_equal(table.y, known.y[:1])
+
+
+@pytest.mark.parametrize("name", ["bank_conv", "chess"])
+def test_one_hot_columns_are_those_of_the_table(name):
+    source = catalogue.entries()[name].downloads[0]
+    assert source.feature_names == tuple(manifest.facts()[name]["feature_names"])
+
+
+@pytest.mark.parametrize(
+    "name, values", [("IndiansDiabetes", {0: "tested_negative", 1: "tested_positive"}),
+                     ("default_credit", {0: "0", 1: "1"})]
+)
+def test_openml_recipes(data_files, monkeypatch, nothing_at_hand, name, values):
+    import sklearn.datasets
+
+    monkeypatch.setenv("ODTLIB_DATA", str(data_files))
+    known = loading.find_table(catalogue.entries()[name])
+    monkeypatch.delenv("ODTLIB_DATA")
+    asked = {}
+
+    def fetch_openml(**options):
+        asked.update(options)
+        target = np.array([values[label] for label in known.y], dtype=object)
+        return SimpleNamespace(data=known.X, target=target)
+
+    monkeypatch.setattr(sklearn.datasets, "fetch_openml", fetch_openml)
+    data = load(name)
+    assert asked["data_id"] == {"IndiansDiabetes": 37, "default_credit": 42477}[name]
+    assert asked["cache"] is False
+    assert np.array_equal(data.X, known.X) and np.array_equal(data.y, known.y)
+    assert load(name, download=False).y.tolist() == known.y.tolist()
+
+
+def test_openml_with_unknown_classes_is_refused(monkeypatch):
+    import sklearn.datasets
+
+    bunch = SimpleNamespace(data=np.zeros((1, 2)), target=np.array(["?"]))
+    monkeypatch.setattr(sklearn.datasets, "fetch_openml", lambda **options: bunch)
+    with pytest.raises(DataError, match="not in the expected form"):
+        OpenML(37, {"a": 0}).table()
+
+
+# --- a server on this machine
+
+
+class Server(ThreadingHTTPServer):
+    def __init__(self):
+        super().__init__(("127.0.0.1", 0), Handler)
+        self.files = {}
+        self.announce = {}
+        self.asked = []
+
+    @property
+    def address(self):
+        return f"http://127.0.0.1:{self.server_port}/"
+
+
+class Handler(BaseHTTPRequestHandler):
+    def do_GET(self):
+        name = self.path.lstrip("/")
+        self.server.asked.append(name)
+        if name not in self.server.files:
+            self.send_error(404)
+            return
+        data = self.server.files[name]
+        self.send_response(200)
+        self.send_header("Content-Length", str(self.server.announce.get(name, len(data))))
+        self.end_headers()
+        self.wfile.write(data)
+
+    def log_message(self, *arguments):
+        pass
+
+
+@pytest.fixture
+def server():
+    with Server() as running:
+        thread = threading.Thread(target=running.serve_forever, args=(0.01,), daemon=True)
+        thread.start()
+        yield running
+        running.shutdown()
+        thread.join()
+
+
+TEXT = "1,2.5,a\n3,-0.5,b\n4,0.25,b\n"
+TABLE = Table(np.array([[1, 2.5], [3, -0.5], [4, 0.25]]), np.array([0, 1, 1]))
+
+
+@pytest.fixture
+def entry(server, nothing_at_hand, monkeypatch):
+    """A data set of three rows whose source is the server's ``toy.csv``."""
+    made = catalogue.Entry(
+        name="group/toy",
+        kinds=("uci",),
+        description="toy",
+        source="toy",
+        licence="none",
+        citation="none",
+        file="group/toy.csv.gz",
+        downloads=(Delimited(server.address + "toy.csv", classes={"a": 0, "b": 1}),),
+    )
+    facts = {"feature_names": None, "target_names": ["a", "b"], **manifest.measure(TABLE)}
+    monkeypatch.setitem(manifest.facts(), made.name, facts)
+    monkeypatch.setitem(catalogue.entries(), made.name, made)
+    monkeypatch.setitem(catalogue._spellings(), made.name, made.name)
+    server.files["toy.csv"] = TEXT.encode()
+    return made
+
+
+def kept(folder) -> list[str]:
+    return sorted(path.name for path in folder.rglob("*"))
+
+
+def test_a_set_is_fetched_once_and_then_read_from_the_cache(
+    entry, server, nothing_at_hand, capsys
+):
+    first = load("group/toy")
+    assert np.array_equal(first.X, TABLE.X) and np.array_equal(first.y, TABLE.y)
+    assert first.feature_names == ("x0", "x1") and first.target_names == ("a", "b")
+    assert "fetching group/toy from" in capsys.readouterr().err
+    assert kept(nothing_at_hand) == ["group--toy.npz"]
+    server.files.clear()
+    assert np.array_equal(load("group/toy").X, TABLE.X)
+    assert server.asked == ["toy.csv"]
+
+
+def test_text_columns_survive_the_cache(nothing_at_hand, tmp_path):
+    table = Table(np.array([["é", "b"], ["cc", ""]]), np.array([0, 1]))
+    loading._keep(table, tmp_path / "deep" / "text.npz")
+    assert loading._from_cache(tmp_path / "deep" / "text.npz").X.tolist() == table.X.tolist()
+
+
+@pytest.mark.parametrize(
+    "text, reason",
+    [
+        ("1,2.5,a\n3,-0.5,b\n", "rows should be 3 but is 2"),
+        ("1,2.5,a\n3,-0.5,b\n4,0.26,b\n", "sha256"),
+        ("1,2.5,a\n3,-0.5,b\n4,0.25\n", "rows differ in length"),
+        ("1,2.5,a\n3,-0.5,b\n4,0.25,c\n", "expected form"),
+        ("<html>Not here any more</html>\n", "expected form"),
+        ("", "expected form"),
+    ],
+)
+def test_a_wrong_file_is_refused_and_never_kept(entry, server, nothing_at_hand, text, reason):
+    server.files["toy.csv"] = text.encode()
+    with pytest.raises(DataError) as caught:
+        load("group/toy")
+    assert reason in str(caught.value)
+    assert "\n" not in str(caught.value)
+    assert kept(nothing_at_hand) == []
+
+
+def test_a_download_that_ends_early_is_refused(entry, server, nothing_at_hand):
+    server.announce["toy.csv"] = len(TEXT) + 10
+    with pytest.raises(DataError, match="ended after|IncompleteRead|incomplete"):
+        load("group/toy")
+    assert kept(nothing_at_hand) == []
+
+
+def test_no_answer_says_what_to_do(entry, server, nothing_at_hand):
+    server.files.clear()
+    with pytest.raises(FileNotFoundError, match="404") as caught:
+        load("group/toy")
+    assert "ODTLIB_DATA" in str(caught.value) and "group/toy.csv.gz" in str(caught.value)
+    assert kept(nothing_at_hand) == []
+
+
+def test_sources_are_tried_in_order(entry, server, monkeypatch):
+    gone = replace(entry.downloads[0], url=server.address + "gone.csv")
+    wrong = replace(entry.downloads[0], url=server.address + "wrong.csv")
+    server.files["wrong.csv"] = b"1,2,a\n"
+    monkeypatch.setitem(
+        catalogue.entries(), entry.name, replace(entry, downloads=(gone, wrong, *entry.downloads))
+    )
+    assert np.array_equal(load(entry.name).y, TABLE.y)
+    assert server.asked == ["gone.csv", "wrong.csv", "toy.csv"]
+
+
+def test_a_set_without_source_says_so(entry, monkeypatch):
+    monkeypatch.setitem(catalogue.entries(), entry.name, replace(entry, downloads=()))
+    with pytest.raises(FileNotFoundError, match="no source on the network"):
+        load(entry.name)
+
+
+def test_download_false_asks_nobody(entry, server):
+    with pytest.raises(FileNotFoundError, match="odt data fetch group/toy"):
+        load(entry.name, download=False)
+    assert server.asked == []
+
+
+def test_a_spoilt_cache_file_is_refused(entry, nothing_at_hand):
+    load(entry.name)
+    path = nothing_at_hand / "group--toy.npz"
+    path.write_bytes(path.read_bytes()[:-30])
+    with pytest.raises(DataError, match="cannot be read"):
+        load(entry.name)
+    np.savez(path, X=TABLE.X + 1, y=TABLE.y)
+    with pytest.raises(DataError, match="sha256"):
+        load(entry.name)
+
+
+def test_an_interrupted_write_leaves_nothing(entry, nothing_at_hand, monkeypatch):
+    def fail(*arguments, **options):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(loading.np, "savez_compressed", fail)
+    with pytest.raises(KeyboardInterrupt):
+        load(entry.name)
+    assert kept(nothing_at_hand) == []
+
+
+def test_only_http_is_asked(tmp_path):
+    path = tmp_path / "toy.csv"
+    path.write_text(TEXT)
+    with pytest.raises(DataError, match="not an http"):
+        fetch.download(path.as_uri())
+
+
+def test_large_downloads_are_refused(entry, server, monkeypatch, nothing_at_hand):
+    monkeypatch.setattr(fetch, "LIMIT", 8)
+    with pytest.raises(DataError, match="is larger than"):
+        load(entry.name)
+
+
+def test_an_archive_in_an_archive(entry, server, monkeypatch):
+    inner = zipped(**{"a/toy.csv": TEXT})
+    server.files["toy.zip"] = zipped(**{"inner.zip": inner})
+    source = replace(
+        entry.downloads[0], url=server.address + "toy.zip", members=("inner.zip", "a/toy.csv")
+    )
+    assert np.array_equal(source.table().X, TABLE.X)
+
+
+# --- archives
+
+
+OUTSIDE = ["../evil.csv", "/etc/evil", "a/../../evil", "..\\evil", "C:\\evil", "\\evil"]
+
+
+@pytest.mark.parametrize("name", OUTSIDE)
+def test_zip_members_outside_the_folder_are_refused(name):
+    with pytest.raises(DataError, match="outside its folder"):
+        read_member(zipped(**{"toy.csv": TEXT, name: "x"}), "toy.csv")
+
+
+@pytest.mark.parametrize("name", OUTSIDE)
+def test_tar_members_outside_the_folder_are_refused(name):
+    data = tarred((tarfile.TarInfo("toy.csv"), TEXT.encode()), (tarfile.TarInfo(name), b"x"))
+    with pytest.raises(DataError, match="outside its folder"):
+        read_member(data, "toy.csv")
+
+
+@pytest.mark.parametrize("kind", [tarfile.SYMTYPE, tarfile.LNKTYPE, tarfile.CHRTYPE])
+def test_tar_links_and_devices_are_refused(kind):
+    link = tarfile.TarInfo("link")
+    link.type, link.linkname = kind, "../../secret"
+    data = tarred((tarfile.TarInfo("toy.csv"), TEXT.encode()), (link, b""))
+    with pytest.raises(DataError, match="links or devices"):
+        read_member(data, "toy.csv")
+
+
+def test_good_archives_are_read():
+    assert read_member(zipped(**{"toy.csv": TEXT}), "toy.csv") == TEXT.encode()
+    folder = tarfile.TarInfo("folder")
+    folder.type = tarfile.DIRTYPE
+    data = tarred((folder, b""), (tarfile.TarInfo("folder/toy.csv"), TEXT.encode()))
+    assert read_member(data, "folder/toy.csv") == TEXT.encode()
+
+
+def test_damaged_archives_are_refused():
+    content = np.random.default_rng(0).bytes(9999)
+    archive = zipped(**{"toy.csv": content})
+    for data, lengths in (
+        (archive, (0, 10, len(archive) // 2, len(archive) - 1)),
+        (tarred((tarfile.TarInfo("toy.csv"), content)), (0, 10, 5000, 9999)),
+    ):
+        assert read_member(data, "toy.csv") == content
+        for length in lengths:
+            with pytest.raises(DataError, match="damaged"):
+                read_member(data[:length], "toy.csv")
+    flipped = bytearray(archive)
+    flipped[45] ^= 0xFF
+    with pytest.raises(DataError):
+        read_member(bytes(flipped), "toy.csv")
+
+
+def test_a_missing_member_and_a_bomb_are_refused(monkeypatch):
+    with pytest.raises(DataError, match="has no member"):
+        read_member(zipped(**{"other.csv": TEXT}), "toy.csv")
+    monkeypatch.setattr(fetch, "LIMIT", 1000)
+    with pytest.raises(DataError, match="is larger than"):
+        read_member(zipped(**{"toy.csv": "0" * 100_000}), "toy.csv")
+
+
+def test_binary_rubbish_is_not_text(entry, server, nothing_at_hand):
+    server.files["toy.csv"] = bytes(range(128, 256))
+    with pytest.raises(DataError, match="is not text"):
+        load(entry.name)
+    assert kept(nothing_at_hand) == []
+
+
+def test_every_source_is_an_https_address():
+    for entry in catalogue.entries().values():
+        for source in entry.downloads:
+            assert source.url.startswith("https://")
+            assert " " not in source.url
