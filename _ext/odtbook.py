@@ -5,16 +5,19 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import inspect
+import re
 import shutil
 from pathlib import Path
 
 from docutils import nodes
 from docutils.statemachine import StringList
+from sphinx.environment.collectors.toctree import TocTreeCollector
 from sphinx.util.docutils import SphinxDirective
 from sphinx_thebe import init_thebe_core
 
 import odtlib
 
+number_by_position = TocTreeCollector.assign_section_numbers
 BINDER = "https://mybinder.org"
 COLAB = "https://colab.research.google.com"
 
@@ -42,6 +45,21 @@ def drop_thebe(app, config):
     """Leave out the script of sphinx-thebe: it needs the network, and is declared twice a page."""
     for listeners in app.events.listeners.values():
         listeners[:] = [at for at in listeners if at.handler is not init_thebe_core]
+
+
+def number_chapters(collector, env):
+    """Number a chapter as its file is numbered: 05 is chapter 5 also while others are missing."""
+    changed = number_by_position(collector, env)
+    for page, numbers in env.toc_secnumbers.items():
+        chapter = re.match(r"chapters/(\d+)_", page)
+        if chapter:
+            first = int(chapter[1])
+            for anchor, number in numbers.items():
+                numbers[anchor] = (first, *number[1:]) if number else number
+            for entry in env.tocs[page].findall(nodes.reference):
+                if entry.get("secnumber"):
+                    entry["secnumber"][0] = first  # the page's title shares this list
+    return changed
 
 
 def copy_mathjax(app, exception):
@@ -84,6 +102,11 @@ class PublicNames(SphinxDirective):
         return container.children
 
 
+def skip_routing_methods(app, what, name, item, skip, options):
+    """Leave out ``set_fit_request`` and its kin, which scikit-learn adds to every estimator."""
+    return True if re.fullmatch(r"set_\w+_request", name) else None
+
+
 def is_documented(item):
     return inspect.isclass(item) or inspect.isfunction(item)
 
@@ -92,7 +115,7 @@ def public_objects(module):
     """Return pairs (dotted name, object) of what a module offers and is there."""
     try:
         home = importlib.import_module(module)
-    except ModuleNotFoundError:
+    except ImportError:
         return []
     names = [name for name in odtlib.__all__ if odtlib._HOME.get(name) == module]
     owner = "odtlib" if names else module
@@ -107,6 +130,8 @@ def public_objects(module):
 def setup(app):
     app.add_directive("public-names", PublicNames)
     app.connect("config-inited", set_repository_buttons, priority=100)
+    TocTreeCollector.assign_section_numbers = number_chapters
     app.connect("config-inited", drop_thebe)
+    app.connect("autodoc-skip-member", skip_routing_methods)
     app.connect("build-finished", copy_mathjax)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
