@@ -1,0 +1,93 @@
+"""The cache of solved and bounded subproblems (Section 4.5 of the MurTree paper).
+
+A subproblem is a set of rows (or, with other caches, a branch or its closure), a depth and a
+number of feature nodes.  Its key has 128 bits: the sum of two random 64-bit words per row, mixed
+with depth and node budget.  An entry takes four words: the two of the key, the value (a lower
+bound, or the optimum), and a word of details.  The table is a set of buckets of eight entries; in
+a full bucket the shallowest entry makes room, so the table may stay small without being wrong.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from ._kernels import OPTIONS
+
+BUCKET = 8
+ENTRY = 4
+ODD_1 = np.uint64(0x9E3779B97F4A7C15)
+ODD_2 = np.uint64(0xBF58476D1CE4E5B9)
+
+
+@njit(**OPTIONS)
+def problem_key(low, high, depth, budget):
+    """Return the key of the subproblem over the rows with key ``(low, high)``."""
+    tag = np.uint64(depth * 65536 + budget + 1)
+    low = (low ^ (tag * ODD_1)) * ODD_2
+    low ^= low >> np.uint64(29)
+    high = (high + tag * ODD_2) * ODD_1
+    high ^= high >> np.uint64(31)
+    return low | np.uint64(1), high
+
+
+@njit(**OPTIONS)
+def find(table, low, high):
+    """Return the position of an entry in the table, or -1."""
+    n_buckets = np.uint64(len(table) // (BUCKET * ENTRY))
+    first = np.int64((low >> np.uint64(20)) & (n_buckets - np.uint64(1))) * BUCKET * ENTRY
+    for place in range(first, first + BUCKET * ENTRY, ENTRY):
+        if table[place] == low:
+            if table[place + 1] == high:
+                return place
+        elif table[place] == np.uint64(0):
+            return -1
+    return -1
+
+
+@njit(**OPTIONS)
+def details(exact, depth, feature, budget, size):
+    """Pack what an entry knows besides its value; ``feature`` is -1 for a leaf, -2 for unknown."""
+    return np.uint64(exact + 2 * depth + 64 * (feature + 2) + (budget << 32) + (size << 46))
+
+
+@njit(**OPTIONS)
+def is_exact(word):
+    """Tell whether the value of an entry is the optimum."""
+    return (word & np.uint64(1)) != np.uint64(0)
+
+
+@njit(**OPTIONS)
+def keep(table, values, low, high, value, word):
+    """Enter a bound or an optimum; return 1 if that filled an empty place."""
+    n_buckets = np.uint64(len(table) // (BUCKET * ENTRY))
+    first = np.int64((low >> np.uint64(20)) & (n_buckets - np.uint64(1))) * BUCKET * ENTRY
+    victim, shallowest = first, np.uint64(64)
+    for place in range(first, first + BUCKET * ENTRY, ENTRY):
+        if table[place] == np.uint64(0):
+            table[place], table[place + 1] = low, high
+            values[place + 2], table[place + 3] = value, word
+            return 1
+        if table[place] == low and table[place + 1] == high:
+            if not is_exact(table[place + 3]):
+                if is_exact(word) or value > values[place + 2]:
+                    values[place + 2], table[place + 3] = value, word
+            return 0
+        depth = (table[place + 3] & np.uint64(63)) >> np.uint64(1)
+        if depth < shallowest:
+            victim, shallowest = place, depth
+    if shallowest <= (word & np.uint64(63)) >> np.uint64(1):
+        table[victim], table[victim + 1] = low, high
+        values[victim + 2], table[victim + 3] = value, word
+    return 0
+
+
+@njit(**OPTIONS)
+def move_entries(old, old_values, table, values):
+    """Enter everything from one table into another; return the number of places filled."""
+    filled = 0
+    for place in range(0, len(old), ENTRY):
+        if old[place] != np.uint64(0):
+            filled += keep(table, values, old[place], old[place + 1], old_values[place + 2],
+                           old[place + 3])
+    return filled

@@ -1,0 +1,631 @@
+"""The specialised depth-two algorithm on frequency counts (Section 4.3 of the MurTree paper).
+
+How a node is laid out.  Every row is a string of bits, one per feature.  The rows of a node are
+turned into *blocks*: word ``(w, j)`` holds feature ``j`` of 16 (or 32) rows of one class, so that
+one vector holds 32 features of those rows, and ``popcount(block & broadcast(word of feature i))``
+adds to 32 frequency counts ``FQ(i, j)`` at once.  The element type of the block arrays, ``uint16``
+or ``uint32``, fixes how many rows a word holds and how far a count can go.
+
+A node is *prepared* once: its pairwise counts, and the best depth-two tree under each root.  Then
+every feature asks for its two *children*: only the smaller child is counted, the counts of the
+larger one are those of the node minus those.  For each child the kernel returns its *front*: the
+misclassification score of the best trees with 0, 1, 2 and 3 feature nodes and depth at most two.
+
+With two classes only differences matter.  Let ``d`` be the count of class 0 minus that of class 1
+in a leaf; a leaf with ``m`` rows classifies ``(m + |d|) / 2`` of them correctly, and as
+``|a| + |b| = max(|a + b|, |a - b|)``, the best second split under root ``j`` needs no more than
+the smallest and the largest ``d`` over the second features.
+
+All functions take arrays and fill arrays; nothing is checked.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from odtlib._simd import (
+    add,
+    bitwise_and,
+    load32,
+    maximum,
+    minimum,
+    read,
+    spread_like,
+    store,
+    subtract,
+    zeros_like,
+)
+
+from .simd import (
+    add_where,
+    keep_where_enough,
+    lowest_bit,
+    maximum_unsigned,
+    population_count,
+    store_lane_bits,
+)
+
+OPTIONS = {"cache": True, "nogil": True, "error_model": "numpy"}
+
+# Entries of ``shape``, the integers that stay the same during a search.
+N_CLASSES, N_COLUMNS, MIN_LEAF, MERGE_COLUMNS, KEYS_FROM_ROWS = range(5)
+# Rows of ``side_cost``: score of side 0 and 1 of each split, as a leaf and after one more split,
+# and the Gini impurity of both sides together.
+LEAF_0, LEAF_1, SPLIT_0, SPLIT_1, IMPURITY = range(5)
+
+
+@njit(**OPTIONS)
+def pack_rows(row_bits, row_bytes, rows, start, stop, blocks, width, word):
+    """Turn rows ``start:stop`` of ``rows`` into blocks from ``word`` on; return the next word."""
+    per_word = blocks.itemsize * 8
+    n_words = (stop - start + per_word - 1) // per_word
+    zero = zeros_like(load32(blocks, 0))
+    one = spread_like(zero, 1)
+    for first in range(0, width, 32):
+        for w in range(n_words):
+            position = start + w * per_word
+            block, bit = zero, one
+            for r in range(position, min(position + per_word, stop)):
+                block = add_where(block, row_bits, read(rows, r) * row_bytes + first // 8, bit)
+                bit = add(bit, bit)
+            store(blocks, (word + w) * width + first, block)
+    return word + n_words
+
+
+@njit(**OPTIONS)
+def sum_keys(row_bits, row_bytes, rows, n_rows, row_keys, width, column_keys):
+    """Sum the 128-bit keys of the rows that have each feature; the last entry gets all rows."""
+    zero = zeros_like(load32(column_keys, 0))
+    size = width + 32
+    for first in range(0, width, 32):
+        low, high = zero, zero
+        for r in range(n_rows):
+            row = read(rows, r)
+            byte = row * row_bytes + first // 8
+            low = add_where(low, row_bits, byte, spread_like(zero, read(row_keys, 2 * row)))
+            high = add_where(high, row_bits, byte, spread_like(zero, read(row_keys, 2 * row + 1)))
+        store(column_keys, first, low)
+        store(column_keys, size + first, high)
+    low_sum, high_sum = np.uint64(0), np.uint64(0)
+    for r in range(n_rows):
+        low_sum += row_keys[2 * rows[r]]
+        high_sum += row_keys[2 * rows[r] + 1]
+    column_keys[width] = low_sum
+    column_keys[size + width] = high_sum
+
+
+@njit(**OPTIONS)
+def choose_columns(candidates, n_candidates, counts, n_rows, min_leaf, merge, column_keys, width,
+                   slots, active):
+    """Keep the features worth a split; return how many.
+
+    A feature that does not split the rows, or leaves fewer than ``min_leaf`` on one side, goes;
+    with ``merge`` so do all but one of the features that split the rows alike, which their keys
+    tell, as the complement of a feature has the key of all rows minus its own.
+    """
+    size = width + 32
+    low_sum, high_sum = column_keys[width], column_keys[size + width]
+    mask = len(slots) - 1
+    if merge:
+        for s in range(len(slots)):
+            slots[s] = -1
+    kept = 0
+    for c in range(n_candidates):
+        feature = candidates[c]
+        if counts[feature] < min_leaf or n_rows - counts[feature] < min_leaf:
+            continue
+        low, high = column_keys[feature], column_keys[size + feature]
+        if merge:
+            if low_sum - low < low:
+                low, high = low_sum - low, high_sum - high
+            slot = np.int64((low * np.uint64(0x9E3779B97F4A7C15)) >> np.uint64(40)) & mask
+            known = False
+            while slots[slot] >= 0:
+                other = active[slots[slot]]
+                other_low, other_high = column_keys[other], column_keys[size + other]
+                if ((other_low == low and other_high == high)
+                        or (low_sum - other_low == low and high_sum - other_high == high)):
+                    known = True
+                    break
+                slot = (slot + 1) & mask
+            if known:
+                continue
+            slots[slot] = kept
+        active[kept] = feature
+        kept += 1
+    return kept
+
+
+@njit(**OPTIONS)
+def count_singles(blocks, width, first_word, last_word, singles, offset):
+    """Count the rows of words ``first_word:last_word`` that have each feature: ``FQ(i)``."""
+    zero = zeros_like(load32(blocks, 0))
+    for first in range(0, width, 32):
+        count = zero
+        for w in range(first_word, last_word):
+            count = add(count, population_count(load32(blocks, w * width + first)))
+        store(singles, offset + first, count)
+
+
+@njit(**OPTIONS)
+def open_node(rows, class_start, candidates, n_candidates, shape, row_bits, row_keys, all_blocks,
+              blocks, local_bits, counts, singles, slots, active, column_keys, found):
+    """Pack a node, choose its features, and lay out blocks and rows of those features only.
+
+    Sets ``found[0]`` to the number of features kept and ``found[1]`` to their padded number.
+    """
+    n_classes, n_columns = shape[N_CLASSES], shape[N_COLUMNS]
+    row_bytes = n_columns // 8
+    n_rows = class_start[n_classes]
+    per_word = blocks.itemsize * 8
+    word = 0
+    for feature in range(n_columns):
+        counts[feature] = 0
+    for c in range(n_classes):
+        first_word = word
+        word = pack_rows(row_bits, row_bytes, rows, class_start[c], class_start[c + 1],
+                         all_blocks, n_columns, word)
+        count_singles(all_blocks, n_columns, first_word, word, singles, 0)
+        for feature in range(n_columns):
+            counts[feature] += singles[feature]
+    if shape[KEYS_FROM_ROWS]:
+        sum_keys(row_bits, row_bytes, rows, n_rows, row_keys, n_columns, column_keys)
+    kept = choose_columns(candidates, n_candidates, counts, n_rows, shape[MIN_LEAF],
+                          shape[MERGE_COLUMNS], column_keys, n_columns, slots, active)
+    width = (kept + 31) // 32 * 32
+    found[0], found[1] = kept, width
+    for w in range(word):
+        for k in range(kept):
+            blocks[w * width + k] = all_blocks[w * n_columns + active[k]]
+        for k in range(kept, width):
+            blocks[w * width + k] = 0
+    first_word = 0
+    for c in range(n_classes):
+        size = class_start[c + 1] - class_start[c]
+        for w in range((size + per_word - 1) // per_word):
+            row = class_start[c] + w * per_word
+            for first in range(0, width, 32):
+                block = load32(blocks, (first_word + w) * width + first)
+                for bit in range(min(per_word, size - w * per_word)):
+                    store_lane_bits(local_bits, ((row + bit) * width + first) // 8, block, bit)
+        n_words = (size + per_word - 1) // per_word
+        count_singles(blocks, width, first_word, first_word + n_words, singles, c * width)
+        first_word += n_words
+
+
+@njit(**OPTIONS)
+def pack_smaller_child(feature, class_start, width, shape, blocks, local_bits, singles, child_rows,
+                       child_blocks, child_singles, child_start, child_words):
+    """Pack the child of ``feature`` with fewer rows, grouped by class; return its side."""
+    n_classes = shape[N_CLASSES]
+    per_word = blocks.itemsize * 8
+    ones = 0
+    for c in range(n_classes):
+        ones += np.int64(singles[c * width + feature])
+    side = 1 if 2 * ones <= class_start[n_classes] else 0
+    found, word, child_word = 0, 0, 0
+    child_start[0] = 0
+    child_words[0] = 0
+    full = np.int64((1 << per_word) - 1)
+    for c in range(n_classes):
+        size = class_start[c + 1] - class_start[c]
+        row = class_start[c]
+        while size > 0:
+            bits = np.int64(blocks[word * width + feature])
+            if side == 0:
+                bits = ~bits & (full if size >= per_word else (np.int64(1) << size) - 1)
+            while bits != 0:
+                child_rows[found] = row + lowest_bit(bits)
+                found += 1
+                bits &= bits - 1
+            row += per_word
+            size -= per_word
+            word += 1
+        child_start[c + 1] = found
+        first_word = child_word
+        child_word = pack_rows(local_bits, width // 8, child_rows, child_start[c], found,
+                               child_blocks, width, child_word)
+        child_words[c + 1] = child_word
+        count_singles(child_blocks, width, first_word, child_word, child_singles, c * width)
+    return side
+
+
+# Two classes: differences of counts, and their extremes ---------------------------------------
+
+
+@njit(**OPTIONS)
+def score_two_classes(extremes, base, width, n_active, differences, offset, difference, n_rows,
+                      front, place):
+    """Write the front of a node or child: best scores with 0, 1, 2 and 3 feature nodes."""
+    one, two, three = np.int64(0), np.int64(0), np.int64(0)
+    for j in range(n_active):
+        x = read(differences, offset + j)
+        y = difference - x
+        leaf_1, leaf_0 = abs(x), abs(y)
+        split_1 = max(2 * read(extremes, base + j) - x, x - 2 * read(extremes, base + width + j))
+        split_0 = max(2 * read(extremes, base + 2 * width + j) - y,
+                      y - 2 * read(extremes, base + 3 * width + j))
+        one = max(one, leaf_1 + leaf_0)
+        two = max(two, max(split_1 + leaf_0, leaf_1 + split_0))
+        three = max(three, split_1 + split_0)
+    zero = abs(difference)
+    front[place] = (n_rows - zero) // 2
+    front[place + 1] = (n_rows - max(zero, one)) // 2
+    front[place + 2] = (n_rows - max(zero, two)) // 2
+    front[place + 3] = (n_rows - max(zero, three)) // 2
+
+
+@njit(**OPTIONS)
+def prepare_two_classes(rows, class_start, candidates, n_candidates, shape, row_bits, row_keys,
+                        all_blocks, blocks, local_bits, counts, singles, slots, pairs,
+                        extremes, totals, active, column_keys, side_cost, front, found):
+    """Count a node with two classes; see :func:`prepare_classes`.
+
+    ``pairs`` receives ``FQ`` of class 0 minus ``FQ`` of class 1.
+    """
+    open_node(rows, class_start, candidates, n_candidates, shape, row_bits, row_keys, all_blocks,
+              blocks, local_bits, counts, singles, slots, active, column_keys, found)
+    n_active, width = found[0], found[1]
+    size_0, n_rows = class_start[1], class_start[2]
+    per_word = blocks.itemsize * 8
+    words_0 = (size_0 + per_word - 1) // per_word
+    words = words_0 + (n_rows - size_0 + per_word - 1) // per_word
+    difference = 2 * size_0 - n_rows
+    zero = zeros_like(load32(blocks, 0))
+    for first in range(0, width, 32):
+        x = load32(singles, first)
+        y = load32(singles, width + first)
+        store(totals, n_active * width + first, add(x, y))
+        store(singles, 2 * width + first, subtract(x, y))
+    for first in range(0, width, 32):
+        most_1, least_1, most_0, least_0 = zero, zero, zero, zero
+        for i in range(n_active):
+            count_0, count_1 = zero, zero
+            for w in range(words_0):
+                word = spread_like(zero, read(blocks, w * width + i))
+                count_0 = add(count_0, population_count(
+                    bitwise_and(word, load32(blocks, w * width + first))))
+            for w in range(words_0, words):
+                word = spread_like(zero, read(blocks, w * width + i))
+                count_1 = add(count_1, population_count(
+                    bitwise_and(word, load32(blocks, w * width + first))))
+            inside = subtract(count_0, count_1)
+            store(pairs, i * width + first, inside)
+            store(totals, i * width + first, add(count_0, count_1))
+            outside = subtract(spread_like(zero, read(singles, 2 * width + i)), inside)
+            most_1, least_1 = maximum(most_1, inside), minimum(least_1, inside)
+            most_0, least_0 = maximum(most_0, outside), minimum(least_0, outside)
+        store(extremes, first, most_1)
+        store(extremes, width + first, least_1)
+        store(extremes, 2 * width + first, most_0)
+        store(extremes, 3 * width + first, least_0)
+    differences = singles
+    score_two_classes(extremes, 0, width, n_active, differences, 2 * width, difference, n_rows,
+                      front, 0)
+    for j in range(n_active):
+        x = read(differences, 2 * width + j)
+        y = difference - x
+        rows_1 = np.int64(totals[n_active * width + j])
+        rows_0 = n_rows - rows_1
+        split_1 = max(2 * read(extremes, j) - x, x - 2 * read(extremes, width + j))
+        split_0 = max(2 * read(extremes, 2 * width + j) - y,
+                      y - 2 * read(extremes, 3 * width + j))
+        side_cost[LEAF_0, j] = (rows_0 - abs(y)) // 2
+        side_cost[LEAF_1, j] = (rows_1 - abs(x)) // 2
+        side_cost[SPLIT_0, j] = (rows_0 - split_0) // 2
+        side_cost[SPLIT_1, j] = (rows_1 - split_1) // 2
+        side_cost[IMPURITY, j] = 0.5 * ((rows_0 * rows_0 - y * y) / max(1, rows_0)
+                                        + (rows_1 * rows_1 - x * x) / max(1, rows_1))
+
+
+@njit(**OPTIONS)
+def children_two_classes(feature, class_start, n_active, width, shape, blocks, local_bits, pairs,
+                         singles, child_rows, child_blocks, child_singles, child_start,
+                         child_words, extremes, front):
+    """Solve both children of ``feature`` to depth two; see :func:`children_classes`."""
+    side = pack_smaller_child(feature, class_start, width, shape, blocks, local_bits, singles,
+                              child_rows, child_blocks, child_singles, child_start, child_words)
+    zero = zeros_like(load32(blocks, 0))
+    x, y = 2 * width, 3 * width      # differences of the smaller and of the larger child
+    for first in range(0, width, 32):
+        small = subtract(load32(child_singles, first), load32(child_singles, width + first))
+        store(child_singles, x + first, small)
+        store(child_singles, y + first, subtract(load32(singles, 2 * width + first), small))
+    words_0, words = child_words[1], child_words[2]
+    for first in range(0, width, 32):
+        most_1, least_1, most_0, least_0 = zero, zero, zero, zero
+        large_most_1, large_least_1, large_most_0, large_least_0 = zero, zero, zero, zero
+        for i in range(n_active):
+            inside = zero
+            for w in range(words_0):
+                word = spread_like(zero, read(child_blocks, w * width + i))
+                inside = add(inside, population_count(
+                    bitwise_and(word, load32(child_blocks, w * width + first))))
+            for w in range(words_0, words):
+                word = spread_like(zero, read(child_blocks, w * width + i))
+                inside = subtract(inside, population_count(
+                    bitwise_and(word, load32(child_blocks, w * width + first))))
+            outside = subtract(spread_like(zero, read(child_singles, x + i)), inside)
+            most_1, least_1 = maximum(most_1, inside), minimum(least_1, inside)
+            most_0, least_0 = maximum(most_0, outside), minimum(least_0, outside)
+            inside = subtract(load32(pairs, i * width + first), inside)
+            outside = subtract(spread_like(zero, read(child_singles, y + i)), inside)
+            large_most_1, large_least_1 = (maximum(large_most_1, inside),
+                                           minimum(large_least_1, inside))
+            large_most_0, large_least_0 = (maximum(large_most_0, outside),
+                                           minimum(large_least_0, outside))
+        store(extremes, first, most_1)
+        store(extremes, width + first, least_1)
+        store(extremes, 2 * width + first, most_0)
+        store(extremes, 3 * width + first, least_0)
+        store(extremes, 4 * width + first, large_most_1)
+        store(extremes, 5 * width + first, large_least_1)
+        store(extremes, 6 * width + first, large_most_0)
+        store(extremes, 7 * width + first, large_least_0)
+    small_rows = child_start[2]
+    small_difference = 2 * child_start[1] - small_rows
+    n_rows = class_start[2]
+    place = 0 if side == 1 else 4
+    score_two_classes(extremes, 0, width, n_active, child_singles, x, small_difference,
+                      small_rows, front, place)
+    score_two_classes(extremes, 4 * width, width, n_active, child_singles, y,
+                      2 * class_start[1] - n_rows - small_difference, n_rows - small_rows,
+                      front, 4 - place)
+
+
+# Any number of classes, and a minimum leaf size -----------------------------------------------
+
+
+@njit(**OPTIONS)
+def score_classes(best, base, width, n_active, n_rows, zero, child_counts, offset, min_leaf,
+                  front, place):
+    """Write the front of a node or child from the best side scores of each root."""
+    one, two, three = zero, zero, zero
+    for j in range(n_active):
+        rows_1 = np.int64(child_counts[offset + j])
+        if rows_1 < min_leaf or n_rows - rows_1 < min_leaf:
+            continue
+        leaf_1, leaf_0 = np.int64(best[base + j]), np.int64(best[base + width + j])
+        split_1 = max(leaf_1, np.int64(best[base + 2 * width + j]))
+        split_0 = max(leaf_0, np.int64(best[base + 3 * width + j]))
+        one = max(one, leaf_1 + leaf_0)
+        two = max(two, max(split_1 + leaf_0, leaf_1 + split_0))
+        three = max(three, split_1 + split_0)
+    front[place] = n_rows - zero
+    front[place + 1] = n_rows - one
+    front[place + 2] = n_rows - two
+    front[place + 3] = n_rows - three
+
+
+@njit(**OPTIONS)
+def prepare_classes(rows, class_start, candidates, n_candidates, shape, row_bits, row_keys,
+                    all_blocks, blocks, local_bits, counts, singles, slots, pairs, extremes,
+                    totals, active, column_keys, side_cost, front, found):
+    """Count a node: pairwise frequencies and the best depth-two tree under each root.
+
+    Parameters
+    ----------
+    rows, class_start : arrays
+        Rows of the node, grouped by class; class ``c`` is ``class_start[c]:class_start[c + 1]``.
+    candidates, n_candidates : array, int
+        Features that may split here.
+    shape : array
+        Constants of the search (``N_CLASSES`` ...).
+    row_bits, row_keys : arrays
+        Features of all rows as bits, and two random words for each row.
+    pairs : array, (n_classes, n_active, width), output
+        ``FQ(i, j)`` of each class.
+    totals : array, (n_active + 1, width), output
+        ``FQ(i, j)`` of all classes together; last row ``FQ(j)``.
+    active, column_keys, side_cost, front, found : arrays, output
+        Features kept, their keys, scores of both sides of each split, the front, and the numbers
+        ``(n_active, width)``.
+    """
+    open_node(rows, class_start, candidates, n_candidates, shape, row_bits, row_keys, all_blocks,
+              blocks, local_bits, counts, singles, slots, active, column_keys, found)
+    n_active, width = found[0], found[1]
+    n_classes, min_leaf = shape[N_CLASSES], shape[MIN_LEAF]
+    n_rows = class_start[n_classes]
+    per_word = blocks.itemsize * 8
+    zero = zeros_like(load32(blocks, 0))
+    bound = spread_like(zero, min_leaf)
+    for first in range(0, width, 32):
+        total, leaf_1, leaf_0 = zero, zero, zero
+        for c in range(n_classes):
+            x = load32(singles, c * width + first)
+            size = spread_like(zero, class_start[c + 1] - class_start[c])
+            total = add(total, x)
+            leaf_1 = maximum_unsigned(leaf_1, x)
+            leaf_0 = maximum_unsigned(leaf_0, subtract(size, x))
+        store(totals, n_active * width + first, total)
+        store(extremes, first, leaf_1)
+        store(extremes, width + first, leaf_0)
+    for first in range(0, width, 32):
+        split_1, split_0 = zero, zero
+        rows_j = load32(totals, n_active * width + first)
+        for i in range(n_active):
+            m11, m10, m01, m00, total = zero, zero, zero, zero, zero
+            word = 0
+            for c in range(n_classes):
+                size = class_start[c + 1] - class_start[c]
+                count = zero
+                stop = word + (size + per_word - 1) // per_word
+                for w in range(word, stop):
+                    count = add(count, population_count(bitwise_and(
+                        spread_like(zero, read(blocks, w * width + i)),
+                        load32(blocks, w * width + first))))
+                word = stop
+                store(pairs, (c * n_active + i) * width + first, count)
+                total = add(total, count)
+                only_j = subtract(load32(singles, c * width + first), count)
+                not_j = subtract(spread_like(zero, read(singles, c * width + i)), count)
+                neither = subtract(
+                    spread_like(zero, size - read(singles, c * width + i)), only_j)
+                m11, m10 = maximum_unsigned(m11, count), maximum_unsigned(m10, only_j)
+                m01, m00 = maximum_unsigned(m01, not_j), maximum_unsigned(m00, neither)
+            store(totals, i * width + first, total)
+            inner_1, inner_0 = add(m11, m10), add(m01, m00)
+            if min_leaf > 1:
+                rows_i = read(totals, n_active * width + i)
+                not_j = subtract(spread_like(zero, rows_i), total)
+                only_j = subtract(rows_j, total)
+                neither = subtract(spread_like(zero, n_rows - rows_i), only_j)
+                inner_1 = keep_where_enough(inner_1, total, only_j, bound)
+                inner_0 = keep_where_enough(inner_0, not_j, neither, bound)
+            split_1 = maximum_unsigned(split_1, inner_1)
+            split_0 = maximum_unsigned(split_0, inner_0)
+        store(extremes, 2 * width + first, split_1)
+        store(extremes, 3 * width + first, split_0)
+    most = np.int64(0)
+    for c in range(n_classes):
+        most = max(most, class_start[c + 1] - class_start[c])
+    score_classes(extremes, 0, width, n_active, n_rows, most, totals, n_active * width, min_leaf,
+                  front, 0)
+    for j in range(n_active):
+        rows_1 = np.int64(totals[n_active * width + j])
+        rows_0 = n_rows - rows_1
+        leaf_1, leaf_0 = np.int64(extremes[j]), np.int64(extremes[width + j])
+        side_cost[LEAF_0, j] = rows_0 - leaf_0
+        side_cost[LEAF_1, j] = rows_1 - leaf_1
+        side_cost[SPLIT_0, j] = rows_0 - max(leaf_0, np.int64(extremes[3 * width + j]))
+        side_cost[SPLIT_1, j] = rows_1 - max(leaf_1, np.int64(extremes[2 * width + j]))
+        square_0, square_1 = 0.0, 0.0
+        for c in range(n_classes):
+            x = np.float64(singles[c * width + j])
+            y = class_start[c + 1] - class_start[c] - x
+            square_0 += y * y
+            square_1 += x * x
+        side_cost[IMPURITY, j] = (n_rows - square_0 / max(1, rows_0)
+                                  - square_1 / max(1, rows_1))
+
+
+@njit(**OPTIONS)
+def children_classes(feature, class_start, n_active, width, shape, blocks, local_bits, pairs,
+                     singles, child_rows, child_blocks, child_singles, child_start, child_words,
+                     extremes, front):
+    """Solve both children of ``feature`` to depth two, from the counts of a prepared node.
+
+    Parameters
+    ----------
+    feature : int
+        Position of the feature among the ``n_active`` features of the node.
+    front : array, (8,), output
+        Best scores of child 1 with 0, 1, 2, 3 feature nodes, then of child 0.
+    """
+    side = pack_smaller_child(feature, class_start, width, shape, blocks, local_bits, singles,
+                              child_rows, child_blocks, child_singles, child_start, child_words)
+    n_classes, min_leaf = shape[N_CLASSES], shape[MIN_LEAF]
+    n_small = child_start[n_classes]
+    n_large = class_start[n_classes] - n_small
+    zero = zeros_like(load32(blocks, 0))
+    bound = spread_like(zero, min_leaf)
+    counts, large_counts = n_classes * width, (n_classes + 1) * width    # rows with each feature
+    for first in range(0, width, 32):
+        leaf_1, leaf_0, large_leaf_1, large_leaf_0 = zero, zero, zero, zero
+        total, large_total = zero, zero
+        for c in range(n_classes):
+            size = child_start[c + 1] - child_start[c]
+            x = load32(child_singles, c * width + first)
+            y = subtract(load32(singles, c * width + first), x)
+            total, large_total = add(total, x), add(large_total, y)
+            leaf_1 = maximum_unsigned(leaf_1, x)
+            leaf_0 = maximum_unsigned(leaf_0, subtract(spread_like(zero, size), x))
+            large_leaf_1 = maximum_unsigned(large_leaf_1, y)
+            large_leaf_0 = maximum_unsigned(large_leaf_0, subtract(
+                spread_like(zero, class_start[c + 1] - class_start[c] - size), y))
+        store(child_singles, counts + first, total)
+        store(child_singles, large_counts + first, large_total)
+        store(extremes, first, leaf_1)
+        store(extremes, width + first, leaf_0)
+        store(extremes, 4 * width + first, large_leaf_1)
+        store(extremes, 5 * width + first, large_leaf_0)
+    for first in range(0, width, 32):
+        split_1, split_0, large_split_1, large_split_0 = zero, zero, zero, zero
+        rows_j = load32(child_singles, counts + first)
+        large_rows_j = load32(child_singles, large_counts + first)
+        for i in range(n_active):
+            m11, m10, m01, m00, total = zero, zero, zero, zero, zero
+            n11, n10, n01, n00, large_total = zero, zero, zero, zero, zero
+            for c in range(n_classes):
+                count = zero
+                for w in range(child_words[c], child_words[c + 1]):
+                    count = add(count, population_count(bitwise_and(
+                        spread_like(zero, read(child_blocks, w * width + i)),
+                        load32(child_blocks, w * width + first))))
+                total = add(total, count)
+                size = child_start[c + 1] - child_start[c]
+                ones = read(child_singles, c * width + i)
+                x = load32(child_singles, c * width + first)
+                only_j = subtract(x, count)
+                not_j = subtract(spread_like(zero, ones), count)
+                neither = subtract(spread_like(zero, size - ones), only_j)
+                m11, m10 = maximum_unsigned(m11, count), maximum_unsigned(m10, only_j)
+                m01, m00 = maximum_unsigned(m01, not_j), maximum_unsigned(m00, neither)
+                count = subtract(load32(pairs, (c * n_active + i) * width + first), count)
+                large_total = add(large_total, count)
+                size = class_start[c + 1] - class_start[c] - size
+                ones = read(singles, c * width + i) - ones
+                only_j = subtract(subtract(load32(singles, c * width + first), x), count)
+                not_j = subtract(spread_like(zero, ones), count)
+                neither = subtract(spread_like(zero, size - ones), only_j)
+                n11, n10 = maximum_unsigned(n11, count), maximum_unsigned(n10, only_j)
+                n01, n00 = maximum_unsigned(n01, not_j), maximum_unsigned(n00, neither)
+            inner_1, inner_0 = add(m11, m10), add(m01, m00)
+            large_inner_1, large_inner_0 = add(n11, n10), add(n01, n00)
+            if min_leaf > 1:
+                rows_i = read(child_singles, counts + i)
+                only_j = subtract(rows_j, total)
+                neither = subtract(spread_like(zero, n_small - rows_i), only_j)
+                inner_1 = keep_where_enough(inner_1, total, only_j, bound)
+                inner_0 = keep_where_enough(
+                    inner_0, subtract(spread_like(zero, rows_i), total), neither, bound)
+                rows_i = read(child_singles, large_counts + i)
+                only_j = subtract(large_rows_j, large_total)
+                neither = subtract(spread_like(zero, n_large - rows_i), only_j)
+                large_inner_1 = keep_where_enough(large_inner_1, large_total, only_j, bound)
+                large_inner_0 = keep_where_enough(
+                    large_inner_0, subtract(spread_like(zero, rows_i), large_total), neither,
+                    bound)
+            split_1 = maximum_unsigned(split_1, inner_1)
+            split_0 = maximum_unsigned(split_0, inner_0)
+            large_split_1 = maximum_unsigned(large_split_1, large_inner_1)
+            large_split_0 = maximum_unsigned(large_split_0, large_inner_0)
+        store(extremes, 2 * width + first, split_1)
+        store(extremes, 3 * width + first, split_0)
+        store(extremes, 6 * width + first, large_split_1)
+        store(extremes, 7 * width + first, large_split_0)
+    small_most, large_most = np.int64(0), np.int64(0)
+    for c in range(n_classes):
+        size = child_start[c + 1] - child_start[c]
+        small_most = max(small_most, size)
+        large_most = max(large_most, class_start[c + 1] - class_start[c] - size)
+    place = 0 if side == 1 else 4
+    score_classes(extremes, 0, width, n_active, n_small, small_most, child_singles, counts,
+                  min_leaf, front, place)
+    score_classes(extremes, 4 * width, width, n_active, n_large, large_most, child_singles,
+                  large_counts, min_leaf, front, 4 - place)
+
+
+@njit(**OPTIONS)
+def bound_by_similarity(feature, totals, n_active, width, n_rows, value_1, value_0, bound_1,
+                        bound_0):
+    """Bound the children of all features by those of ``feature`` (Proposition 9).
+
+    Parameters
+    ----------
+    value_1, value_0 : float
+        Scores, or lower bounds, of the two children of ``feature``.
+    bound_1, bound_0 : arrays, (n_active,), updated
+        Lower bounds for the children of every feature: a data set cannot be better than a similar
+        one by more than the rows that only the similar one has.
+    """
+    last = n_active * width
+    rows_i = np.float64(totals[last + feature])
+    for j in range(n_active):
+        both = np.float64(totals[feature * width + j])
+        rows_j = np.float64(totals[last + j])
+        only_i, only_j = rows_i - both, rows_j - both
+        neither = n_rows - rows_i - only_j
+        bound_1[j] = max(bound_1[j], max(value_1 - only_i, value_0 - neither))
+        bound_0[j] = max(bound_0[j], max(value_1 - both, value_0 - only_j))

@@ -1,0 +1,184 @@
+"""The kernels of each objective behind one signature, so that one search can call any of them.
+
+The search passes 16-bit arrays; the entries below look at them as the numbers their kernel needs:
+counts of 16 bits, counts of 32 bits (for more than 32,767 rows of two classes, or 65,535 rows of
+several), or sums of weights.  An entry only unpacks and calls.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+from numba import njit, types
+
+from . import _kernels, _weights
+from ._kernels import N_CLASSES, OPTIONS
+from .simd import address_of
+
+# What the search hands on: ``data`` (see ``DATA``) and ``native``, the arrays in the kernel's own
+# type: blocks of all columns, blocks, pairs, singles, extremes, child blocks, child singles.
+_I64, _F64 = types.int64[::1], types.float64[::1]
+DATA = types.Tuple((_I64, types.uint8[::1], types.uint64[::1], _F64, _I64, _I64, types.uint8[::1],
+                    types.int32[::1], _I64, _I64))
+NATIVE = types.UniTuple(types.uint16[::1], 7)
+PREPARE = (types.int32[::1], _I64, _I64, types.int64, DATA, NATIVE, types.uint16[::1], _I64,
+           types.uint64[::1], types.float64[:, ::1], _F64, _I64)
+CHILDREN = (types.int64, _I64, types.int64, types.int64, DATA, NATIVE, _F64)
+SIMILARITY = (types.int64, types.uint16[::1], types.int64, types.int64, _I64, DATA, types.float64,
+              types.float64, _F64, _F64)
+
+
+@njit(**OPTIONS)
+def prepare_two_classes_16(rows, starts, candidates, n, data, native, totals, active, keys, side,
+                           front, found):
+    shape, bits, row_keys, weights, counts, slots, local, child_rows, child_start, words = data
+    packed, blocks, pairs, singles, extremes, child_blocks, child_singles = native
+    _kernels.prepare_two_classes(
+        rows, starts, candidates, n, shape, bits, row_keys, packed, blocks, local, counts,
+        singles.view(np.int16), slots, pairs, extremes.view(np.int16), totals, active, keys, side,
+        front, found)
+
+
+@njit(**OPTIONS)
+def prepare_two_classes_32(rows, starts, candidates, n, data, native, totals, active, keys, side,
+                           front, found):
+    shape, bits, row_keys, weights, counts, slots, local, child_rows, child_start, words = data
+    packed, blocks, pairs, singles, extremes, child_blocks, child_singles = native
+    _kernels.prepare_two_classes(
+        rows, starts, candidates, n, shape, bits, row_keys, packed.view(np.uint32),
+        blocks.view(np.uint32), local, counts, singles.view(np.int32), slots,
+        pairs.view(np.uint32), extremes.view(np.int32), totals.view(np.uint32), active, keys,
+        side, front, found)
+
+
+@njit(**OPTIONS)
+def children_two_classes_16(feature, starts, n_active, width, data, native, front):
+    shape, bits, row_keys, weights, counts, slots, local, child_rows, child_start, words = data
+    packed, blocks, pairs, singles, extremes, child_blocks, child_singles = native
+    _kernels.children_two_classes(
+        feature, starts, n_active, width, shape, blocks, local, pairs, singles.view(np.int16),
+        child_rows, child_blocks, child_singles.view(np.int16), child_start, words,
+        extremes.view(np.int16), front)
+
+
+@njit(**OPTIONS)
+def children_two_classes_32(feature, starts, n_active, width, data, native, front):
+    shape, bits, row_keys, weights, counts, slots, local, child_rows, child_start, words = data
+    packed, blocks, pairs, singles, extremes, child_blocks, child_singles = native
+    _kernels.children_two_classes(
+        feature, starts, n_active, width, shape, blocks.view(np.uint32), local,
+        pairs.view(np.uint32), singles.view(np.int32), child_rows, child_blocks.view(np.uint32),
+        child_singles.view(np.int32), child_start, words, extremes.view(np.int32), front)
+
+
+@njit(**OPTIONS)
+def prepare_classes_16(rows, starts, candidates, n, data, native, totals, active, keys, side,
+                       front, found):
+    shape, bits, row_keys, weights, counts, slots, local, child_rows, child_start, words = data
+    packed, blocks, pairs, singles, extremes, child_blocks, child_singles = native
+    _kernels.prepare_classes(
+        rows, starts, candidates, n, shape, bits, row_keys, packed, blocks, local, counts,
+        singles, slots, pairs, extremes, totals, active, keys, side, front, found)
+
+
+@njit(**OPTIONS)
+def prepare_classes_32(rows, starts, candidates, n, data, native, totals, active, keys, side,
+                       front, found):
+    shape, bits, row_keys, weights, counts, slots, local, child_rows, child_start, words = data
+    packed, blocks, pairs, singles, extremes, child_blocks, child_singles = native
+    _kernels.prepare_classes(
+        rows, starts, candidates, n, shape, bits, row_keys, packed.view(np.uint32),
+        blocks.view(np.uint32), local, counts, singles.view(np.uint32), slots,
+        pairs.view(np.uint32), extremes.view(np.uint32), totals.view(np.uint32), active, keys,
+        side, front, found)
+
+
+@njit(**OPTIONS)
+def children_classes_16(feature, starts, n_active, width, data, native, front):
+    shape, bits, row_keys, weights, counts, slots, local, child_rows, child_start, words = data
+    packed, blocks, pairs, singles, extremes, child_blocks, child_singles = native
+    _kernels.children_classes(
+        feature, starts, n_active, width, shape, blocks, local, pairs, singles, child_rows,
+        child_blocks, child_singles, child_start, words, extremes, front)
+
+
+@njit(**OPTIONS)
+def children_classes_32(feature, starts, n_active, width, data, native, front):
+    shape, bits, row_keys, weights, counts, slots, local, child_rows, child_start, words = data
+    packed, blocks, pairs, singles, extremes, child_blocks, child_singles = native
+    _kernels.children_classes(
+        feature, starts, n_active, width, shape, blocks.view(np.uint32), local,
+        pairs.view(np.uint32), singles.view(np.uint32), child_rows, child_blocks.view(np.uint32),
+        child_singles.view(np.uint32), child_start, words, extremes.view(np.uint32), front)
+
+
+@njit(**OPTIONS)
+def similarity_16(feature, totals, n_active, width, starts, data, value_1, value_0, bound_1,
+                  bound_0):
+    _kernels.bound_by_similarity(feature, totals, n_active, width, starts[data[0][N_CLASSES]],
+                                 value_1, value_0, bound_1, bound_0)
+
+
+@njit(**OPTIONS)
+def similarity_32(feature, totals, n_active, width, starts, data, value_1, value_0, bound_1,
+                  bound_0):
+    _kernels.bound_by_similarity(feature, totals.view(np.uint32), n_active, width,
+                                 starts[data[0][N_CLASSES]], value_1, value_0, bound_1, bound_0)
+
+
+@njit(**OPTIONS)
+def prepare_weights(rows, starts, candidates, n, data, native, totals, active, keys, side, front,
+                    found):
+    shape, bits, row_keys, weights, counts, slots, local, child_rows, child_start, words = data
+    packed, blocks, pairs, singles, extremes, child_blocks, child_singles = native
+    _weights.prepare(rows, starts, candidates, n, shape, bits, row_keys, weights, local, counts,
+                     singles.view(np.float64), slots, pairs.view(np.float64),
+                     totals.view(np.float64), active, keys, side, front, found,
+                     blocks.view(np.float64))
+
+
+@njit(**OPTIONS)
+def children_weights(feature, starts, n_active, width, data, native, front):
+    shape, bits, row_keys, weights, counts, slots, local, child_rows, child_start, words = data
+    packed, blocks, pairs, singles, extremes, child_blocks, child_singles = native
+    _weights.children(feature, starts, n_active, width, shape, local, pairs.view(np.float64),
+                      singles.view(np.float64), child_blocks.view(np.float64),
+                      child_singles.view(np.float64), blocks.view(np.float64), counts, front)
+
+
+@njit(**OPTIONS)
+def similarity_weights(feature, totals, n_active, width, starts, data, value_1, value_0, bound_1,
+                       bound_0):
+    sums = totals.view(np.float64)
+    _kernels.bound_by_similarity(feature, sums, n_active, width, sums[(n_active + 1) * width],
+                                 value_1, value_0, bound_1, bound_0)
+
+
+_KERNELS = {
+    "two classes, 16 bits": (prepare_two_classes_16, children_two_classes_16, similarity_16),
+    "two classes, 32 bits": (prepare_two_classes_32, children_two_classes_32, similarity_32),
+    "classes, 16 bits": (prepare_classes_16, children_classes_16, similarity_16),
+    "classes, 32 bits": (prepare_classes_32, children_classes_32, similarity_32),
+    "weights": (prepare_weights, children_weights, similarity_weights),
+}
+# Bytes of an element of the kernel's arrays, and rows in a word of a block.
+ELEMENT = {"two classes, 16 bits": 2, "two classes, 32 bits": 4, "classes, 16 bits": 2,
+           "classes, 32 bits": 4, "weights": 8}
+
+
+def choose_kernel(class_sizes, min_leaf, weighted):
+    """Return the name of the kernel that is exact for such data, the fastest first."""
+    if weighted:
+        return "weights"
+    if len(class_sizes) == 2 and min_leaf == 1:
+        return "two classes, 16 bits" if max(class_sizes) <= 32_767 else "two classes, 32 bits"
+    return "classes, 16 bits" if sum(class_sizes) <= 65_535 else "classes, 32 bits"
+
+
+@cache
+def kernel_addresses(name):
+    """Compile or load the kernels of an objective; return their three addresses."""
+    kernels = _KERNELS[name]
+    return tuple(address_of(kernel, signature) for kernel, signature
+                 in zip(kernels, (PREPARE, CHILDREN, SIMILARITY), strict=True))

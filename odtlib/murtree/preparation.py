@@ -1,0 +1,216 @@
+"""From 0/1 columns, classes and weights to the arrays of the search."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ._cache import BUCKET, ENTRY
+from ._kernels import KEYS_FROM_ROWS, MERGE_COLUMNS, MIN_LEAF, N_CLASSES, N_COLUMNS
+from ._objectives import ELEMENT, choose_kernel
+
+MOST_COPIES = 4      # integer weights are written as copies while the rows grow at most this much
+
+
+@dataclass
+class Problem:
+    """A data set ready for the search: what cannot matter is gone, and its share of the score."""
+
+    rows: np.ndarray          # (n, p) 0/1 columns, rows grouped by class
+    class_sizes: np.ndarray   # (n_classes,)
+    columns: np.ndarray       # (p,) position of each column in the given data
+    weights: np.ndarray       # (n, 2) weight of each row and number of given rows behind it
+    kernel: str
+    offset: float             # score that every tree has: rows that contradict each other
+    counters: dict
+
+
+def _group(words):
+    """Return the group number of each row of a 2-d array of words, and the number of groups."""
+    if words.shape[1] == 0:
+        return np.zeros(len(words), np.int64), min(1, len(words))
+    multipliers = np.random.default_rng(7).integers(
+        0, 2**63, size=words.shape[1], dtype=np.uint64) | np.uint64(1)
+    mixed = (words ^ (words >> np.uint64(31))) * multipliers
+    hashes = (mixed ^ (mixed >> np.uint64(29))).sum(axis=1, dtype=np.uint64)
+    order = np.argsort(hashes, kind="stable")
+    ordered = words[order]
+    new = np.empty(len(words), bool)
+    new[:1] = True
+    new[1:] = (ordered[1:] != ordered[:-1]).any(axis=1)
+    same_hash = hashes[order][1:] == hashes[order][:-1]
+    if np.any(new[1:] & same_hash):     # two different rows with one hash: compare all words
+        groups = np.unique(words, axis=0, return_inverse=True)[1].ravel()
+        return groups, int(groups.max()) + 1
+    groups = np.empty(len(words), np.int64)
+    groups[order] = np.cumsum(new) - 1
+    return groups, int(new.sum())
+
+
+def _as_words(bits):
+    """Pack a 0/1 array into rows of 64-bit words."""
+    packed = np.packbits(bits, axis=1)
+    padded = np.zeros((len(bits), (packed.shape[1] + 7) // 8 * 8), np.uint8)
+    padded[:, :packed.shape[1]] = packed
+    return padded.view(np.uint64)
+
+
+def _distinct_columns(columns):
+    """Return the columns that split the rows, one of those that split them alike."""
+    if columns.shape[0] == 0:
+        return np.zeros(0, np.int64)
+    by_column = np.ascontiguousarray(columns.T)
+    by_column ^= by_column[:, :1]                 # a column and its complement look alike now
+    groups, n_groups = _group(_as_words(by_column))
+    first = np.full(n_groups, len(by_column))
+    np.minimum.at(first, groups, np.arange(len(by_column)))
+    first.sort()
+    return first[by_column[first].any(axis=1)]
+
+
+def prepare(X, y, n_classes, sample_weight=None, *, min_samples_leaf=1, merge_rows=True,
+            merge_columns=True):
+    """Reduce a data set to what the search must see.
+
+    Parameters
+    ----------
+    X : array of 0/1, shape (n_rows, n_columns)
+        Predicates of the rows.
+    y : array of int, shape (n_rows,)
+        Class codes.
+    n_classes : int
+        Number of classes.
+    sample_weight : array, shape (n_rows,), optional
+        Weights; integers keep the search exact, others make it sum floats.
+    min_samples_leaf : int, default=1
+        Above 1 no row may be cancelled, as all rows count.
+    merge_rows : bool, default=True
+        Cancel identical rows that have every class among them (equivalent points).
+    merge_columns : bool, default=True
+        Keep one of several columns that split the rows alike.
+
+    Returns
+    -------
+    Problem
+    """
+    X = np.ascontiguousarray(X, dtype=np.uint8)
+    y = np.asarray(y, dtype=np.int64)
+    n_given = len(X)
+    weight = None if sample_weight is None else np.asarray(sample_weight, np.float64)
+    if weight is not None and min_samples_leaf == 1 and np.any(weight == 0):
+        kept = weight > 0
+        X, y, weight = X[kept], y[kept], weight[kept]
+    offset = 0.0
+    number = np.ones(len(X))
+    if len(X) and (weight is not None or (merge_rows and min_samples_leaf == 1)):
+        groups, n_groups = _group(_as_words(X))
+        cells = groups * n_classes + y
+        table = np.bincount(cells, weights=weight, minlength=n_groups * n_classes)
+        table = table.reshape(n_groups, n_classes)
+        common = table.min(axis=1)
+        if merge_rows and min_samples_leaf == 1 and np.any(common > 0):
+            offset = float(common.sum() * (n_classes - 1))
+            table = table - common[:, None]
+        else:
+            common = np.zeros(n_groups)
+        if weight is not None:
+            rows_of_cell = np.bincount(cells, minlength=n_groups * n_classes)
+            used = np.flatnonzero(table.ravel() > 0 if min_samples_leaf == 1
+                                  else rows_of_cell > 0)
+            first = np.full(n_groups, len(X))
+            np.minimum.at(first, groups, np.arange(len(X)))
+            X, y = X[first[used // n_classes]], used % n_classes
+            weight, number = table.ravel()[used], rows_of_cell[used].astype(np.float64)
+            whole = np.all(weight == np.floor(weight))
+            if whole and min_samples_leaf == 1 and weight.sum() <= MOST_COPIES * n_given + 1024:
+                copies = weight.astype(np.int64)
+                X, y = np.repeat(X, copies, axis=0), np.repeat(y, copies)
+                weight, number = None, np.ones(len(X))
+        elif offset:
+            # Keep in every cell as many rows as are left of it.
+            order = np.argsort(cells, kind="stable")
+            sizes = np.bincount(cells, minlength=n_groups * n_classes)
+            rank = np.arange(len(cells)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+            kept = order[rank >= common[groups[order]]]
+            kept.sort()
+            X, y = X[kept], y[kept]
+            number = number[kept]
+    by_class = np.argsort(y, kind="stable")
+    X, y = X[by_class], y[by_class]
+    weights = np.stack([np.ones(len(X)) if weight is None else weight[by_class],
+                        number[by_class]], axis=1)
+    columns = _distinct_columns(X) if merge_columns else np.flatnonzero(
+        (X != X[:1]).any(axis=0)) if len(X) else np.zeros(0, np.int64)
+    class_sizes = np.bincount(y, minlength=n_classes)
+    kernel = choose_kernel(class_sizes, min_samples_leaf, weight is not None)
+    counters = {"rows_cancelled": n_given - int(number.sum()) if weight is None else 0,
+                "columns_merged": X.shape[1] - len(columns)}
+    return Problem(np.ascontiguousarray(X[:, columns]), class_sizes, columns, weights, kernel,
+                   offset, counters)
+
+
+def _aligned(n_bytes, shape=None):
+    """Return zeroed 16-bit words that start on a 64-byte boundary."""
+    raw = np.zeros(n_bytes + 128, np.uint8)
+    start = -raw.ctypes.data % 64
+    words = raw[start:start + (n_bytes + 63) // 64 * 64].view(np.uint16)
+    return words if shape is None else words.reshape(shape)
+
+
+class Workspace:
+    """All arrays of a search over one problem, for trees up to a given depth."""
+
+    def __init__(self, problem, max_depth, max_nodes, *, min_samples_leaf=1, merge_columns=True,
+                 keys_from_rows=True, cache_entries=1 << 14):
+        n_rows, n_columns = problem.rows.shape
+        n_classes = len(problem.class_sizes)
+        width = max(32, (n_columns + 31) // 32 * 32)
+        levels = max_depth + 1
+        element = ELEMENT[problem.kernel]
+        words = n_rows // (8 * element) + n_classes + 1
+        bits = np.zeros((n_rows, width // 8), np.uint8)
+        packed = np.packbits(problem.rows, axis=1, bitorder="little")
+        bits[:, :packed.shape[1]] = packed
+        random = np.random.default_rng(20220)
+        row_keys = random.integers(0, 2**64, size=2 * n_rows + 2, dtype=np.uint64)
+        if element == 8:                                  # weighted sums
+            square = (n_classes + 1) * width * width * 8
+            line = ((n_classes + 1) * width + n_classes + 32) * 8
+            sizes = (64, 16 * n_rows + 64, square, line, 64, square, line)
+        else:
+            square = n_classes * width * width * element
+            line = (n_classes + 2) * width * element
+            blocks = words * width * element
+            sizes = (blocks, blocks, square, line, 8 * width * element, blocks, line)
+        slots = 1
+        while slots < 4 * width:
+            slots *= 2
+        self.shape = np.zeros(8, np.int64)
+        self.shape[[N_CLASSES, N_COLUMNS, MIN_LEAF, MERGE_COLUMNS, KEYS_FROM_ROWS]] = (
+            n_classes, width, min_samples_leaf, merge_columns, keys_from_rows)
+        self.data = (self.shape, bits.ravel(), row_keys, problem.weights.ravel(),
+                     np.zeros(width, np.int64), np.zeros(slots, np.int64),
+                     np.zeros(n_rows * width // 8 + 64, np.uint8),
+                     np.zeros(n_rows + 1, np.int32), np.zeros(n_classes + 1, np.int64),
+                     np.zeros(n_classes + 1, np.int64))
+        self.native = tuple(_aligned(size) for size in sizes)
+        self.totals = _aligned(levels * ((width + 1) * width + 32) * element, (levels, -1))
+        self.rows = np.zeros((levels, n_rows + 1), np.int32)
+        self.class_start = np.zeros((levels, n_classes + 1), np.int64)
+        self.active = np.zeros((levels + 1, width), np.int64)
+        self.order = np.zeros((levels, width), np.int64)
+        self.key = np.zeros(width)
+        full = max_nodes >= 2 ** max_depth - 1
+        budgets = 1 if full else min(max_nodes, 2 ** (max_depth - 1))
+        self.bound_1 = np.zeros((levels, budgets, width))
+        self.bound_0 = np.zeros((levels, budgets, width))
+        self.leaf_cost = np.zeros((levels, 2, width))
+        self.side_cost = np.zeros((5, width))
+        self.front = np.zeros(8)
+        self.found = np.zeros(2, np.int64)
+        self.column_keys = np.zeros((levels, 2 * (width + 32)), np.uint64)
+        self.table = np.zeros(max(BUCKET, cache_entries) * ENTRY, np.uint64)
+        self.shuffle = np.zeros(width)
+        self.active[0, :n_columns] = np.arange(n_columns)
+        self.n_columns = n_columns

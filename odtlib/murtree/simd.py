@@ -1,0 +1,145 @@
+"""Vector operations that only the counting kernels need, and calls through a kernel's address.
+
+They complete :mod:`odtlib._simd`: a vector of 32 counters of 16 bits fills one 512-bit register,
+and one vector popcount then counts 16 rows for 32 features at once, without a horizontal sum.
+Counters of 32 bits take two registers; the same kernel serves both, as the element type of its
+arrays decides.
+"""
+
+from __future__ import annotations
+
+from llvmlite import ir
+from numba import types
+from numba.core import cgutils
+from numba.extending import intrinsic
+
+from odtlib._simd import _address, _spread
+
+LANES = 32
+
+
+def _declare(builder, name, result, arguments):
+    return cgutils.get_or_insert_function(
+        builder.module, ir.FunctionType(result, arguments), name)
+
+
+@intrinsic
+def population_count(typing, vector):
+    """Return the number of set bits of every lane."""
+    def generate(context, builder, signature, args):
+        name = f"llvm.ctpop.v{vector.lanes}i{vector.bits}"
+        return builder.call(_declare(builder, name, vector.llvm, [vector.llvm]), args)
+    return vector(vector), generate
+
+
+def _unsigned(name):
+    @intrinsic
+    def apply(typing, first, second):
+        def generate(context, builder, signature, args):
+            full_name = f"llvm.{name}.v{first.lanes}i{first.bits}"
+            return builder.call(_declare(builder, full_name, first.llvm, [first.llvm] * 2), args)
+        return first(first, second), generate
+    return apply
+
+
+maximum_unsigned = _unsigned("umax")
+
+
+def _reduction(name, signed):
+    @intrinsic
+    def apply(typing, vector):
+        def generate(context, builder, signature, args):
+            full_name = f"llvm.vector.reduce.{name}.v{vector.lanes}i{vector.bits}"
+            narrow = builder.call(
+                _declare(builder, full_name, vector.llvm.element, [vector.llvm]), args)
+            widen = builder.sext if signed else builder.zext
+            return widen(narrow, ir.IntType(64))
+        return types.int64(vector), generate
+    return apply
+
+
+largest_unsigned = _reduction("umax", False)
+largest = _reduction("smax", True)
+smallest = _reduction("smin", True)
+
+
+@intrinsic
+def add_where(typing, vector, bits, byte, term):
+    """Add ``term`` in the lanes whose bit is set in the four bytes of ``bits`` from ``byte`` on."""
+    def generate(context, builder, signature, args):
+        address = _address(context, builder, signature.args[1], args[1], args[2])
+        word = builder.load(builder.bitcast(address, ir.IntType(32).as_pointer()), align=1)
+        mask = builder.bitcast(word, ir.VectorType(ir.IntType(1), vector.lanes))
+        zeros = ir.Constant(vector.llvm, [0] * vector.lanes)
+        return builder.add(args[0], builder.select(mask, args[3], zeros))
+    return vector(vector, bits, types.intp, term), generate
+
+
+@intrinsic
+def store_lane_bits(typing, bits, byte, vector, position):
+    """Write bit ``position`` of all 32 lanes as four bytes of ``bits`` from ``byte`` on."""
+    def generate(context, builder, signature, args):
+        lane_type = ir.IntType(vector.bits)
+        one = builder.shl(ir.Constant(lane_type, 1), builder.trunc(args[3], lane_type))
+        tested = builder.and_(args[2], _spread(builder, one, vector.llvm))
+        mask = builder.icmp_unsigned("!=", tested, ir.Constant(vector.llvm, [0] * vector.lanes))
+        address = _address(context, builder, signature.args[0], args[0], args[1])
+        builder.store(builder.bitcast(mask, ir.IntType(32)),
+                      builder.bitcast(address, ir.IntType(32).as_pointer()), align=1)
+        return context.get_dummy_value()
+    return types.void(bits, types.intp, vector, types.int64), generate
+
+
+@intrinsic
+def keep_where_enough(typing, value, first, second, bound):
+    """Return ``value`` in the lanes where both unsigned counts reach ``bound``, else zero."""
+    def generate(context, builder, signature, args):
+        enough = builder.and_(builder.icmp_unsigned(">=", args[1], args[3]),
+                              builder.icmp_unsigned(">=", args[2], args[3]))
+        return builder.select(enough, args[0], ir.Constant(value.llvm, [0] * value.lanes))
+    return value(value, first, second, bound), generate
+
+
+@intrinsic
+def lowest_bit(typing, word):
+    """Return the position of the lowest set bit of a positive number."""
+    def generate(context, builder, signature, args):
+        return builder.cttz(args[0], ir.Constant(ir.IntType(1), 1))
+    return types.int64(types.int64), generate
+
+
+@intrinsic
+def call_at(typing, address, arguments):
+    """Call the compiled function at ``address`` with a tuple of arguments; it returns nothing.
+
+    The search calls its kernels so: which kernel runs is data, hence one compiled search serves
+    every objective, and the compiler never re-optimises a kernel inside the search.
+    """
+    def generate(context, builder, signature, args):
+        argument_types = tuple(signature.args[1])
+        values = cgutils.unpack_tuple(builder, args[1])
+        convention = context.call_conv
+        pointer = convention.get_function_type(types.none, argument_types).as_pointer()
+        convention.call_function(builder, builder.inttoptr(args[0], pointer), types.none,
+                                 argument_types, values)
+        return context.get_dummy_value()
+    return types.void(types.int64, arguments), generate
+
+
+def address_of(kernel, signature):
+    """Compile ``kernel`` for ``signature`` (or load it from the cache) and return its address.
+
+    Parameters
+    ----------
+    kernel : numba dispatcher
+        A kernel that returns nothing.
+    signature : tuple of numba types
+        Exact types of the arguments that :func:`call_at` will pass.
+
+    Returns
+    -------
+    int
+        Valid as long as the process lives.
+    """
+    compiled = kernel.get_compile_result(types.void(*signature))
+    return compiled.library.get_pointer_to_function(compiled.fndesc.llvm_func_name)
