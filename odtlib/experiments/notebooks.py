@@ -92,8 +92,8 @@ class _Kernel:
         executed = {"notebook": nbformat.from_dict(notebook)}
         try:
             execute_notebook(executed["notebook"], None, parameters=parameters,
-                             engine_name="odtlib",
-                             kernel_name="python3", progress_bar=False, execution_timeout=timeout,
+                             engine_name="odtlib", kernel_name="python3", language="python",
+                             progress_bar=False, execution_timeout=timeout,
                              warm=self, executed=executed)
         except PapermillExecutionError as failure:
             error = f"{failure.ename}: {failure.evalue}"

@@ -1,0 +1,140 @@
+"""The reader's own data through every method; the book's notebooks in the reader's own folder."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from odtlib import experiments
+from odtlib.__main__ import main
+from odtlib.experiments import book, comparison
+from odtlib.experiments.templates import Template
+
+
+@pytest.fixture
+def my_csv(tmp_path):
+    chance = np.random.default_rng(1)
+    frame = pd.DataFrame({"age": chance.integers(20, 60, 120), "colour": ["red", "blue"] * 60})
+    frame["label"] = np.where((frame["age"] > 40) == (frame["colour"] == "red"), "yes", "no")
+    path = tmp_path / "my.csv"
+    frame[["label", "age", "colour"]].to_csv(path, index=False)
+    return path
+
+
+def test_a_csv_goes_through_every_method_that_exists(my_csv):
+    table = experiments.compare(my_csv, target="label", max_depth=2, time_limit=10)
+    assert list(table.index) == list(comparison._existing())
+    assert {"CART", "CART*", "local search"} <= set(table.index)
+    assert list(table.columns) == ["train_accuracy", "test_accuracy", "depth", "leaves",
+                                   "wall_seconds", "status"]
+    assert table["train_accuracy"].between(0.5, 1).all()
+    assert (table["depth"] <= 2).all()
+    exact = table[table["status"] == "optimal"]
+    assert (exact["train_accuracy"] >= table.loc["CART", "train_accuracy"]).all()
+
+
+def test_a_method_that_cannot_take_the_data_says_why(my_csv):
+    frame = pd.read_csv(my_csv)
+    frame["label"] = np.linspace(0.0, 1.0, len(frame))   # not classes
+    table = experiments.compare(frame, target="label", methods=["CART"])
+    assert table.loc["CART", "status"] == "failed"
+    assert "continuous" in table.loc["CART", "error"]
+    with pytest.raises(ValueError, match="there is no method 'CHAID'; use CART"):
+        experiments.compare(my_csv, methods=["CHAID"])
+
+
+def test_a_template_is_forked_run_and_tested(tmp_path, monkeypatch, toy, capsys):
+    template = toy().parent / "toy.ipynb"
+    monkeypatch.chdir(tmp_path)
+    assert main(["new", "mine", "--from", str(template)]) == 0
+    folder = tmp_path / "mine"
+    assert sorted(path.name for path in folder.iterdir()) == ["mine.ipynb", "mine.toml",
+                                                              "test_mine.py"]
+    assert Template(folder / "mine").defaults == Template(template).defaults
+    # the test that came with it is the end-to-end check: grid, papermill, records
+    result = subprocess.run([sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider",
+                             "--rootdir", str(folder), str(folder)], capture_output=True,
+                            text=True, env=with_odtlib(book.PACKAGE.parent))
+    assert result.returncode == 0, result.stdout
+    (record,) = experiments.load_records(folder)["measures"]
+    assert record == {"sum": 1.5}
+    assert (folder / ".runs" / "notebooks").is_dir()
+    assert main(["run", "mine", "--resume"]) == 0
+    assert "1 runs, 1 finished" in capsys.readouterr().out
+
+
+def test_a_chapter_is_forked_with_a_record_to_fill_in(tmp_path):
+    cells = [{"cell_type": "markdown", "id": "text", "metadata": {}, "source": "# A chapter"},
+             {"cell_type": "code", "id": "sum", "metadata": {}, "execution_count": 3,
+              "outputs": [{"output_type": "stream", "name": "stdout", "text": "2"}],
+              "source": "print(1 + 1)"}]
+    chapter = tmp_path / "01_sums.ipynb"
+    chapter.write_text(json.dumps({"cells": cells, "metadata": {}, "nbformat": 4,
+                                   "nbformat_minor": 5}))
+    folder = experiments.new("sums", chapter, tmp_path)
+    notebook = json.loads((folder / "sums.ipynb").read_text())
+    assert [cell.get("outputs", []) for cell in notebook["cells"]] == [[], [], [], []]
+    assert [cell["id"] for cell in notebook["cells"]] == ["parameters", "text", "sum", "record"]
+    (record,) = experiments.run_experiment(folder, quick=True, say=lambda line: None)
+    assert record["status"] == "executed"
+    assert record["parameters"] == {"seed": 0}
+
+
+@pytest.mark.parametrize("name", ["", "a b", "../up", "9"])
+def test_a_fork_needs_a_usable_name(name, toy, tmp_path):
+    with pytest.raises(ValueError, match="cannot name an experiment"):
+        experiments.new(name, toy().parent / "toy.ipynb", tmp_path)
+
+
+def test_a_fork_overwrites_nothing(toy, tmp_path):
+    template = toy().parent / "toy.ipynb"
+    experiments.new("mine", template, tmp_path)
+    with pytest.raises(ValueError, match="is there already"):
+        experiments.new("mine", template, tmp_path)
+    with pytest.raises(ValueError, match="no template or chapter"):
+        experiments.new("other", "murtre", tmp_path)
+    assert not (tmp_path / "other").exists()
+
+
+def test_an_installed_package_forks_and_runs_from_its_own_copy_of_the_book(tmp_path, toy):
+    """The layout that the wheel has: odtlib with the book inside, and no checkout around it."""
+    site = tmp_path / "site"
+    shutil.copytree(book.PACKAGE, site / "odtlib", ignore=shutil.ignore_patterns(
+        "__pycache__", "_book"))
+    inside = site / "odtlib" / "_book" / "chapters" / "experiments"
+    inside.mkdir(parents=True)
+    shutil.copy(toy().parent / "toy.ipynb", inside / "toy.ipynb")
+    grid = (toy().parent / "toy.toml").read_text()
+    (inside / "tiny.toml").write_text(grid.replace("[1, 2, 3, 4]", "1").replace("[0.5, 1]", "1"))
+    before = sorted(path for path in site.rglob("*") if "__pycache__" not in path.parts)
+
+    def odt(*arguments):
+        result = subprocess.run([sys.executable, "-m", "odtlib", *arguments], cwd=tmp_path,
+                                env=with_odtlib(site), capture_output=True, text=True)
+        assert result.returncode == 0, result.stderr
+        return result.stdout
+
+    odt("new", "mine", "--from", "toy")
+    odt("run", "mine", "--quick")
+    assert (tmp_path / "mine" / "mine.csv").exists()
+    assert "tiny" in odt("report")
+    odt("run", "tiny")
+    assert (tmp_path / "odt-results" / "tiny.csv").exists()
+    assert sorted(p for p in site.rglob("*") if "__pycache__" not in p.parts) == before
+
+
+def with_odtlib(folder):
+    return {**os.environ, "PYTHONPATH": str(folder), "PYTHONDONTWRITEBYTECODE": "1"}
+
+
+def test_report_lists_the_experiments(capsys):
+    assert main(["report"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].split() == ["experiment", "runs", "recorded", "failed", "last", "run",
+                                "question"]
+    assert [line.split()[0] for line in lines[1:]] == book.names()

@@ -1,0 +1,158 @@
+"""A record says what the fit did, on rows that it names, with compilation apart."""
+
+import time
+from types import SimpleNamespace
+
+import numpy as np
+import pandas as pd
+import pytest
+from IPython.core.interactiveshell import InteractiveShell
+from IPython.utils.capture import capture_output
+from sklearn.base import BaseEstimator
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
+
+from odtlib import DecisionTree, SolveReport, experiments
+from odtlib.estimator import TreeClassifier
+from odtlib.experiments import measure
+from odtlib.experiments.records import COLUMNS
+
+
+class OneSplit(TreeClassifier):
+    """Split once, at zero; the first fit of a process is slow, as if it compiled."""
+
+    fits = []
+
+    def __init__(self, max_depth=1, *, time_limit=None, random_state=None, verbose=0):
+        self.max_depth = max_depth
+        self.time_limit = time_limit
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def _solve(self, X, y, sample_weight):
+        if not self.fits:
+            time.sleep(0.2)
+        self.fits.append(len(y))
+        left = X[:, 0] <= 0
+        tree = DecisionTree.from_nested((0, 0.0, int(np.argmax(np.bincount(y[left]))),
+                                         int(np.argmax(np.bincount(y[~left])))),
+                                        n_classes=len(self.classes_)).with_counts(
+                                            X, y, len(self.classes_))
+        errors = float((tree.predict_codes(X) != y).sum())
+        return tree, SolveReport("optimal", errors, errors, 0.0, start="cart",
+                                 counters={"nodes": np.int64(3)}, proof="optimal for one split")
+
+
+@pytest.fixture
+def data():
+    chance = np.random.default_rng(0)
+    X = chance.normal(size=(200, 2))
+    y = np.where(X[:, 0] > 0, "b", "a")
+    y[:20] = np.where(y[:20] == "a", "b", "a")
+    return SimpleNamespace(X=X, y=y, feature_names=["first", "second"])
+
+
+def test_a_record_holds_the_fit_the_tree_and_the_machine(data):
+    measure._warm.clear()
+    OneSplit.fits.clear()
+    model = OneSplit(max_depth=1)
+    train, test = np.arange(100), np.arange(100, 200)
+    record = experiments.run(model, data, (train, test))
+    assert list(record) == list(COLUMNS)
+    assert OneSplit.fits == [20, 100]   # ten rows of each class to warm up, then the training rows
+    assert record["compile_seconds"] >= 0.2 > record["wall_seconds"] > 0
+    assert record["cpu_seconds"] < 0.2
+    facts = {name: record[name] for name in (
+        "status", "started_from", "objective", "bound", "train_accuracy", "test_accuracy",
+        "depth", "leaves", "splits", "rows", "features", "classes", "counters", "measures")}
+    assert facts == {
+        "status": "optimal", "started_from": "cart", "objective": 20.0, "bound": 20.0,
+        "train_accuracy": 0.8, "test_accuracy": 1.0, "depth": 1, "leaves": 2, "splits": 1,
+        "rows": 100, "features": 2, "classes": 2, "counters": {"nodes": 3}, "measures": {}}
+    assert record["versions"]["numpy"] == np.__version__
+    assert record["processor"] and record["cores"] >= 1
+    assert list(model.feature_names_in_) == ["first", "second"]
+
+    again = experiments.run(OneSplit(max_depth=1), data, (train, test))
+    assert OneSplit.fits == [20, 100, 100]
+    assert again["compile_seconds"] == 0.0
+
+
+def test_all_rows_train_where_no_split_is_given(data):
+    record = experiments.run(DecisionTreeClassifier(max_depth=1), data)
+    assert record["rows"] == 200
+    assert record["test_accuracy"] is None
+    assert record["status"] == "heuristic"
+    assert record["objective"] is None
+
+
+def test_measures_are_taken_on_both_parts_and_regression_has_no_accuracy(data):
+    data.y = 3.0 * data.X
+    parts = (np.arange(150), np.arange(150, 200))
+    model = DecisionTreeRegressor(max_depth=3)
+
+    def errors(model, X, y):
+        return {"mse": np.mean((model.predict(X) - y) ** 2), "rows": len(y)}
+
+    record = experiments.run(model, data, parts, measures=errors)
+    assert record["train_accuracy"] is record["test_accuracy"] is record["classes"] is None
+    assert record["measures"]["test"]["rows"] == 50
+    wanted = float(np.mean((model.predict(pd.DataFrame(data.X[:150], columns=data.feature_names))
+                            - data.y[:150]) ** 2))
+    assert record["measures"]["train"]["mse"] == pytest.approx(wanted, rel=1e-12)
+
+
+def test_known_data_sets_use_the_splits_of_the_papers():
+    from odtlib.datasets import load, splits
+    record = experiments.run(DecisionTreeClassifier(max_depth=2, random_state=0), "iris", 1)
+    train, test, _ = splits("iris")[1]
+    data = load("iris")
+    by_hand = DecisionTreeClassifier(max_depth=2, random_state=0).fit(data.X[train],
+                                                                      data.y[train])
+    assert record["rows"] == len(train)
+    assert record["test_accuracy"] == by_hand.score(data.X[test], data.y[test])
+
+
+def test_a_csv_file_trains_on_half_and_tests_on_a_quarter(tmp_path):
+    path = tmp_path / "my.csv"
+    pd.DataFrame({"x": range(40), "colour": ["red", "blue"] * 20,
+                  "label": ["yes"] * 20 + ["no"] * 20}).to_csv(path, index=False)
+    model = DecisionTreeClassifier(max_depth=2)
+    record = experiments.run(model, str(path), 0)
+    assert (record["rows"], record["features"]) == (20, 3)
+    assert list(model.feature_names_in_) == ["x", "colour = blue", "colour = red"]
+    assert record["train_accuracy"] == 1.0
+
+
+@pytest.mark.parametrize(("table", "target", "says"), [
+    ({"x": [1, 2], "label": [0, 1]}, "class", "no column 'class'; the columns are x, label"),
+    ({"x": [1, None], "label": [0, 1]}, "label", "column 'x' has missing values"),
+])
+def test_a_table_that_cannot_be_used_is_refused(table, target, says):
+    with pytest.raises(ValueError, match=says):
+        measure.read_table(pd.DataFrame(table), target)
+
+
+def test_an_estimator_that_spends_a_childs_time_is_charged_for_it():
+    class ByChild(BaseEstimator):
+        def fit(self, X, y):
+            import subprocess
+            import sys
+            subprocess.run([sys.executable, "-c", "sum(i for i in range(3_000_000))"], check=True)
+            return self
+
+        def predict(self, X):
+            return np.zeros(len(X))
+
+    data = SimpleNamespace(X=np.ones((4, 1)), y=np.zeros(4))
+    record = experiments.run(ByChild(), data)
+    assert record["cpu_seconds"] > 0.02
+
+
+def test_emit_shows_one_line_and_carries_the_record():
+    InteractiveShell.instance()
+    record = experiments.record(status="time_limit", objective=12, train_accuracy=0.98765)
+    with capture_output() as captured:
+        experiments.emit(record)
+    (output,) = captured.outputs
+    assert output.data[measure.MIME] == record
+    assert output.data["text/plain"] == "time limit, objective 12, train accuracy 0.9877"
