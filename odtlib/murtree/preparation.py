@@ -60,8 +60,8 @@ def _distinct_columns(columns):
     """Return the columns that split the rows, one of those that split them alike."""
     if columns.shape[0] == 0:
         return np.zeros(0, np.int64)
-    by_column = np.ascontiguousarray(columns.T)
-    by_column ^= by_column[:, :1]                 # a column and its complement look alike now
+    # Against its first value a column and its complement look alike.
+    by_column = np.ascontiguousarray((columns ^ columns[:1]).T)
     groups, n_groups = _group(_as_words(by_column))
     first = np.full(n_groups, len(by_column))
     np.minimum.at(first, groups, np.arange(len(by_column)))
