@@ -1,0 +1,7 @@
+"""Heuristics: CART, tuned CART, local search over trees, and the starts that solvers take."""
+
+from odtlib.heuristics.cart import CARTClassifier, TunedCARTClassifier
+from odtlib.heuristics.local_search import LocalSearchTreeClassifier
+from odtlib.heuristics.start import starting_tree
+
+__all__ = ["CARTClassifier", "LocalSearchTreeClassifier", "TunedCARTClassifier", "starting_tree"]

@@ -1,0 +1,542 @@
+"""Compiled local search over decision trees (private: no validation).
+
+Features are columns of dense ranks, ``ranks[f, row]``; a row goes left at a node when its rank is
+at most the node's cut.  ``sorted_rows[f]`` lists the rows by rank.  A tree is an integer table
+``nodes`` with one line a node: feature (-1 at a leaf, -2 where unused), cut, left, right; the root
+is line 0.  Lines that are not in use stand on the stack ``unused[1:unused[0] + 1]``.
+"""
+
+import numpy as np
+from numba import njit
+
+LEAF, UNUSED = -1, -2
+FEATURE, CUT, LEFT, RIGHT = 0, 1, 2, 3
+
+# Where the search stands between two slices: places in the integer array ``state`` ...
+HEIGHT, FROZEN, FAILURES, KICKS, SWEEPS, FINISHED, N_STATE = range(7)
+# ... and in ``correct``, weights of correct rows.
+THIS_SWEEP, LAST_SWEEP, BEST, N_CORRECT = range(4)
+# More than rounding errors in sums of weights, relative to the whole weight.
+TOLERANCE = 1e-10
+
+
+@njit(cache=True, nogil=True, inline="always")
+def _draw(random, below):
+    """Return a number in 0 .. below - 1 and advance the xorshift64* generator ``random[0]``."""
+    x = random[0]
+    x ^= x >> np.uint64(12)
+    x ^= x << np.uint64(25)
+    x ^= x >> np.uint64(27)
+    random[0] = x
+    return np.int64((x * np.uint64(2685821657736338717)) >> np.uint64(33)) % below
+
+
+@njit(cache=True, nogil=True)
+def _take(nodes, unused):
+    """Take an unused line and make it a leaf."""
+    node = unused[unused[0]]
+    unused[0] -= 1
+    nodes[node, FEATURE] = LEAF
+    return node
+
+
+@njit(cache=True, nogil=True)
+def _release(nodes, unused, node):
+    """Give back ``node`` and all lines below it."""
+    first = unused[0] + 1
+    unused[0] += 1
+    unused[first] = node
+    while first <= unused[0]:     # the part of the stack not yet expanded is the work list
+        node = unused[first]
+        first += 1
+        if nodes[node, FEATURE] >= 0:
+            unused[unused[0] + 1] = nodes[node, LEFT]
+            unused[unused[0] + 2] = nodes[node, RIGHT]
+            unused[0] += 2
+        nodes[node, FEATURE] = UNUSED
+
+
+@njit(cache=True, nogil=True)
+def _make_leaf(nodes, unused, node):
+    """Cut off everything below ``node``."""
+    _release(nodes, unused, nodes[node, LEFT])
+    _release(nodes, unused, nodes[node, RIGHT])
+    nodes[node, FEATURE] = LEAF
+
+
+@njit(cache=True, nogil=True)
+def _lift(nodes, unused, node, side):
+    """Replace ``node`` by its child on ``side`` (LEFT or RIGHT)."""
+    child = nodes[node, side]
+    _release(nodes, unused, nodes[node, LEFT + RIGHT - side])
+    nodes[node] = nodes[child]
+    nodes[child, FEATURE] = LEAF   # its own children live on
+    _release(nodes, unused, child)
+
+
+@njit(cache=True, nogil=True)
+def _number_leaves(nodes, node, slot, stack):
+    """Number the leaves below ``node`` into ``slot`` and return how many they are."""
+    count = 0
+    stack[0] = node
+    top = 1
+    while top > 0:
+        top -= 1
+        node = stack[top]
+        if nodes[node, FEATURE] >= 0:
+            stack[top] = nodes[node, RIGHT]
+            stack[top + 1] = nodes[node, LEFT]
+            top += 2
+        else:
+            slot[node] = count
+            count += 1
+    return count
+
+
+@njit(cache=True, nogil=True)
+def _leaf_of(nodes, ranks, node, row):
+    """Return the leaf that a row reaches from ``node``."""
+    while nodes[node, FEATURE] >= 0:
+        if ranks[nodes[node, FEATURE], row] <= nodes[node, CUT]:
+            node = nodes[node, LEFT]
+        else:
+            node = nodes[node, RIGHT]
+    return node
+
+
+@njit(cache=True, nogil=True)
+def count_correct(rows, low, high, labels, weights, members, slot, n_slots, min_leaf, weight,
+                  largest, held):
+    """Fill the class weights, largest weight and members of every leaf slot.
+
+    Returns the weight of correct rows, the whole weight, and the number of leaves that hold some
+    members but fewer than ``min_leaf``.
+    """
+    n_classes = weight.shape[1]
+    for s in range(n_slots):
+        largest[s] = 0.0
+        held[s] = 0
+        for c in range(n_classes):
+            weight[s, c] = 0.0
+    for k in range(low, high):
+        row = rows[k]
+        s = slot[row]
+        weight[s, labels[row]] += weights[row]
+        held[s] += members[row]
+    correct = 0.0
+    total = 0.0
+    short = 0
+    for s in range(n_slots):
+        for c in range(n_classes):
+            total += weight[s, c]
+            if weight[s, c] > largest[s]:
+                largest[s] = weight[s, c]
+        correct += largest[s]
+        if 0 < held[s] < min_leaf:
+            short += 1
+    return correct, total, short
+
+
+@njit(cache=True, nogil=True, inline="always")
+def _move_members(held, source, target, count, min_leaf):
+    """Move rows between two leaves; return by how much the number of too small leaves grows."""
+    change = 0
+    for sign in (-1, 1):
+        if 0 < held[source] < min_leaf:
+            change += sign
+        if 0 < held[target] < min_leaf:
+            change += sign
+        if sign < 0:
+            held[source] -= count
+            held[target] += count
+    return change
+
+
+@njit(cache=True, nogil=True)
+def best_split(sorted_rows, low, high, ranks, labels, weights, members, left_slot, right_slot,
+               n_slots, min_leaf, random, leaf_weight, leaf_largest, leaf_held):
+    """Find the best split of a node when the splits below it stay and their leaves are relabelled.
+
+    The rows of the node are ``sorted_rows[f, low:high]`` for every feature; each would reach leaf
+    ``left_slot[row]`` when sent left and ``right_slot[row]`` when sent right, two disjoint ranges
+    of slots.  Every cut between two different ranks is tried: rows move from right to left one
+    after the other, and the weight of correct rows is kept up to date.  Among equally good cuts
+    one is drawn.
+
+    Returns the weight of correct rows, the feature and the cut; feature -1 where no cut leaves
+    every non-empty leaf with ``min_leaf`` members.  The arrays after ``random`` are scratch:
+    (2, slots, classes), (2, slots), (2, slots).
+    """
+    n_classes = leaf_weight.shape[2]
+    start_weight, start_largest, start_held = leaf_weight[0], leaf_largest[0], leaf_held[0]
+    weight, largest, held = leaf_weight[1], leaf_largest[1], leaf_held[1]
+    start_correct, total, start_short = count_correct(
+        sorted_rows[0], low, high, labels, weights, members, right_slot, n_slots, min_leaf,
+        start_weight, start_largest, start_held)
+    tolerance = TOLERANCE * total
+    best, best_feature, best_cut, ties = -1.0, -1, 0, 0
+    for feature in range(sorted_rows.shape[0]):
+        rows = sorted_rows[feature]
+        rank = ranks[feature]
+        here = rank[rows[low]]
+        if here == rank[rows[high - 1]]:
+            continue
+        for s in range(n_slots):
+            largest[s] = start_largest[s]
+            held[s] = start_held[s]
+            for c in range(n_classes):
+                weight[s, c] = start_weight[s, c]
+        correct, short = start_correct, start_short
+        for k in range(low, high - 1):
+            row = rows[k]
+            c, w = labels[row], weights[row]
+            a, b = left_slot[row], right_slot[row]
+            weight[b, c] -= w
+            left = weight[b, 0]
+            for d in range(1, n_classes):
+                left = max(left, weight[b, d])
+            weight[a, c] += w
+            joined = max(weight[a, c], largest[a])
+            correct += (left - largest[b]) + (joined - largest[a])
+            largest[b] = left
+            largest[a] = joined
+            if min_leaf > 1:
+                short += _move_members(held, b, a, members[row], min_leaf)
+            there = rank[rows[k + 1]]
+            if here == there:
+                continue
+            if correct >= best - tolerance and short == 0:
+                ties = 1 if correct > best + tolerance else ties + 1
+                if _draw(random, ties) == 0:
+                    best, best_feature, best_cut = correct, feature, (here + there) // 2
+            here = there
+    return best, best_feature, best_cut
+
+
+@njit(cache=True, nogil=True)
+def best_split_two_classes(sorted_rows, low, high, ranks, signed_weights, members, left_slot,
+                           right_slot, n_slots, min_leaf, random, leaf_balance, leaf_held):
+    """Do the same as ``best_split`` for two classes, in half the time.
+
+    Rows of class 0 have negative ``signed_weights``.  A leaf is one number, its weight of class 1
+    minus that of class 0, and the weight of correct rows is half of the whole weight plus half of
+    the sum of their absolute values.
+    """
+    start_balance, start_held = leaf_balance[0], leaf_held[0]
+    balance, held = leaf_balance[1], leaf_held[1]
+    total = 0.0
+    for s in range(n_slots):
+        start_balance[s] = 0.0
+        start_held[s] = 0
+    for k in range(low, high):
+        row = sorted_rows[0, k]
+        total += abs(signed_weights[row])
+        start_balance[right_slot[row]] += signed_weights[row]
+        start_held[right_slot[row]] += members[row]
+    start_correct = total
+    start_short = 0
+    for s in range(n_slots):
+        start_correct += abs(start_balance[s])
+        start_short += 0 < start_held[s] < min_leaf
+    start_correct *= 0.5
+    tolerance = TOLERANCE * total
+    best, best_feature, best_cut, ties = -1.0, -1, 0, 0
+    for feature in range(sorted_rows.shape[0]):
+        rows = sorted_rows[feature]
+        rank = ranks[feature]
+        here = rank[rows[low]]
+        if here == rank[rows[high - 1]]:
+            continue
+        for s in range(n_slots):
+            balance[s] = start_balance[s]
+            held[s] = start_held[s]
+        correct, short = start_correct, start_short
+        for k in range(low, high - 1):
+            row = rows[k]
+            w = signed_weights[row]
+            a, b = left_slot[row], right_slot[row]
+            joined, left = balance[a], balance[b]
+            balance[a] = joined + w
+            balance[b] = left - w
+            correct += 0.5 * ((abs(joined + w) - abs(joined)) + (abs(left - w) - abs(left)))
+            if min_leaf > 1:
+                short += _move_members(held, b, a, members[row], min_leaf)
+            there = rank[rows[k + 1]]
+            if here == there:
+                continue
+            if correct >= best - tolerance and short == 0:
+                ties = 1 if correct > best + tolerance else ties + 1
+                if _draw(random, ties) == 0:
+                    best, best_feature, best_cut = correct, feature, (here + there) // 2
+            here = there
+    return best, best_feature, best_cut
+
+
+@njit(cache=True, nogil=True)
+def best_stump(sorted_rows, low, high, ranks, labels, weights, members, min_leaf,
+               errors_first, random, left, right):
+    """Find the split of a leaf that leaves the purest children (smallest Gini impurity).
+
+    With ``errors_first`` the weight of correct rows counts first and impurity decides between
+    equals; that is right where the children stay leaves.  Returns the feature (-1 for none) and
+    the cut; ``left`` and ``right`` (classes,) are scratch.
+    """
+    best, best_purity, best_feature, best_cut, ties = -1.0, -1.0, -1, 0, 0
+    for feature in range(sorted_rows.shape[0]):
+        rows = sorted_rows[feature]
+        rank = ranks[feature]
+        if rank[rows[low]] == rank[rows[high - 1]]:
+            continue
+        left[:] = 0.0
+        right[:] = 0.0
+        total = 0.0
+        held = 0
+        for k in range(low, high):
+            row = rows[k]
+            right[labels[row]] += weights[row]
+            total += weights[row]
+            held += members[row]
+        square_left = 0.0
+        square_right = 0.0
+        for c in range(len(right)):
+            square_right += right[c] * right[c]
+        gone = 0.0
+        sent = 0
+        tolerance = TOLERANCE * total
+        for k in range(low, high - 1):
+            row = rows[k]
+            c, w = labels[row], weights[row]
+            square_left += w * (2.0 * left[c] + w)
+            square_right -= w * (2.0 * right[c] - w)
+            left[c] += w
+            right[c] -= w
+            gone += w
+            sent += members[row]
+            here, there = rank[row], rank[rows[k + 1]]
+            if here == there or sent < min_leaf or held - sent < min_leaf:
+                continue
+            purity = square_left / gone + square_right / (total - gone)
+            correct = 0.0
+            if errors_first:
+                correct = left.max() + right.max()
+                if correct < best - tolerance:
+                    continue
+            if correct > best + tolerance or purity > best_purity + tolerance:
+                ties = 1
+                best, best_purity, best_feature = correct, purity, feature
+                best_cut = (here + there) // 2
+            elif purity >= best_purity - tolerance:
+                ties += 1
+                if _draw(random, ties) == 0:
+                    best_feature, best_cut = feature, (here + there) // 2
+    return best_feature, best_cut
+
+
+@njit(cache=True, nogil=True)
+def _partition(sorted_rows, low, high, ranks, feature, cut, goes_left, buffer):
+    """Put the rows that go left first in every feature's order, stably; return where they end."""
+    n_left = 0
+    for k in range(low, high):
+        row = sorted_rows[feature, k]
+        goes_left[row] = ranks[feature, row] <= cut
+        n_left += goes_left[row]
+    for f in range(sorted_rows.shape[0]):
+        rows = sorted_rows[f]
+        put, kept = low, 0
+        for k in range(low, high):
+            row = rows[k]
+            if goes_left[row]:
+                rows[put] = row
+                put += 1
+            else:
+                buffer[kept] = row
+                kept += 1
+        rows[put:high] = buffer[:kept]
+    return low + n_left
+
+
+@njit(cache=True, nogil=True)
+def _fill_slots(nodes, node, rows, low, high, ranks, left_slot, right_slot, node_slot, walk):
+    """Write the leaf slots that each row reaches when sent left and right; return their number."""
+    n_left = _number_leaves(nodes, nodes[node, LEFT], node_slot, walk)
+    n_right = _number_leaves(nodes, nodes[node, RIGHT], node_slot, walk)
+    for k in range(low, high):
+        row = rows[k]
+        left_slot[row] = node_slot[_leaf_of(nodes, ranks, nodes[node, LEFT], row)]
+        right_slot[row] = n_left + node_slot[_leaf_of(nodes, ranks, nodes[node, RIGHT], row)]
+    return n_left + n_right
+
+
+@njit(cache=True, nogil=True)
+def _is_allowed(nodes, node, rows, low, high, ranks, members, left_slot, right_slot, n_slots,
+                min_leaf, held):
+    """Tell whether the node's split uses both sides and leaves no leaf too small."""
+    for s in range(n_slots):
+        held[s] = 0
+    n_left = 0
+    for k in range(low, high):
+        row = rows[k]
+        if ranks[nodes[node, FEATURE], row] <= nodes[node, CUT]:
+            n_left += 1
+            held[left_slot[row]] += members[row]
+        else:
+            held[right_slot[row]] += members[row]
+    for s in range(n_slots):
+        if 0 < held[s] < min_leaf:
+            return False
+    return 0 < n_left < high - low
+
+
+@njit(cache=True, nogil=True)
+def _push(stack, top, node, low, high, depth):
+    """Put a node with its segment of rows on the work stack and return the new height."""
+    stack[top, 0], stack[top, 1], stack[top, 2], stack[top, 3] = node, low, high, depth
+    return top + 1
+
+
+@njit(cache=True, nogil=True)
+def visit(top, frozen, nodes, unused, sorted_rows, ranks, labels, weights, signed_weights,
+          members, max_depth, min_leaf, random, stack, node_slot, walk, left_slot, right_slot,
+          leaf_weight, leaf_largest, leaf_held, goes_left, buffer):
+    """Give the node on top of the stack its best split and push its children.
+
+    A leaf above ``max_depth`` grows a split where that makes it purer; a feature node takes its
+    best split, or gives way to a child that does as well alone.  The ``frozen`` node keeps its
+    split where that is allowed.
+
+    Returns the new stack height, the weight of correct rows where the leaves below are final (0
+    where the children will be visited), and the work done in rows read.
+    """
+    top -= 1
+    node, low, high, depth = stack[top, 0], stack[top, 1], stack[top, 2], stack[top, 3]
+    n_features, n_classes = sorted_rows.shape[0], leaf_weight.shape[2]
+    rows = sorted_rows[0]
+    size = high - low
+    work = size
+    if nodes[node, FEATURE] >= 0:
+        n_slots = _fill_slots(nodes, node, rows, low, high, ranks, left_slot, right_slot,
+                              node_slot, walk)
+        if node != frozen or not _is_allowed(nodes, node, rows, low, high, ranks, members,
+                                             left_slot, right_slot, n_slots, min_leaf,
+                                             leaf_held[0]):
+            work += n_features * size
+            if n_classes == 2:
+                best, feature, cut = best_split_two_classes(
+                    sorted_rows, low, high, ranks, signed_weights, members, left_slot, right_slot,
+                    n_slots, min_leaf, random, leaf_largest, leaf_held)
+            else:
+                best, feature, cut = best_split(
+                    sorted_rows, low, high, ranks, labels, weights, members, left_slot,
+                    right_slot, n_slots, min_leaf, random, leaf_weight, leaf_largest, leaf_held)
+            if feature < 0:
+                _make_leaf(nodes, unused, node)
+            else:
+                nodes[node, FEATURE], nodes[node, CUT] = feature, cut
+                for side in (LEFT, RIGHT):
+                    correct, total, short = count_correct(
+                        rows, low, high, labels, weights, members,
+                        left_slot if side == LEFT else right_slot, n_slots, min_leaf,
+                        leaf_weight[0], leaf_largest[0], leaf_held[0])
+                    if short == 0 and correct >= best - TOLERANCE * total:
+                        _lift(nodes, unused, node, side)   # a level becomes free below
+                        return _push(stack, top, node, low, high, depth), 0.0, work
+                if depth + 1 == max_depth:
+                    return top, best, work
+    if nodes[node, FEATURE] == LEAF:
+        for k in range(low, high):
+            left_slot[rows[k]] = 0
+        correct, total, _ = count_correct(rows, low, high, labels, weights, members, left_slot, 1,
+                                          1, leaf_weight[0], leaf_largest[0], leaf_held[0])
+        if (depth == max_depth or correct >= total - TOLERANCE * total
+                or leaf_held[0, 0] < 2 * min_leaf):
+            return top, correct, work
+        work += n_features * size
+        feature, cut = best_stump(sorted_rows, low, high, ranks, labels, weights, members,
+                                  min_leaf, depth + 1 == max_depth, random, leaf_weight[0, 0],
+                                  leaf_weight[0, 1])
+        if feature < 0:
+            return top, correct, work
+        nodes[node, LEFT], nodes[node, RIGHT] = _take(nodes, unused), _take(nodes, unused)
+        nodes[node, FEATURE], nodes[node, CUT] = feature, cut
+    middle = _partition(sorted_rows, low, high, ranks, nodes[node, FEATURE], nodes[node, CUT],
+                        goes_left, buffer)
+    work += n_features * size
+    top = _push(stack, top, nodes[node, RIGHT], middle, high, depth + 1)
+    return _push(stack, top, nodes[node, LEFT], low, middle, depth + 1), 0.0, work
+
+
+@njit(cache=True, nogil=True)
+def _kick(nodes, unused, ranks, random):
+    """Change one random split at random, and return the node that must not be mended at once."""
+    node, seen = -1, 0
+    for k in range(nodes.shape[0]):
+        if nodes[k, FEATURE] >= 0:
+            seen += 1
+            if _draw(random, seen) == 0:
+                node = k
+    if node < 0:
+        return -1
+    way = _draw(random, 4)
+    if way == 0:
+        _make_leaf(nodes, unused, node)
+        return -1
+    if way == 1:
+        _lift(nodes, unused, node, LEFT + _draw(random, 2))
+        return -1
+    feature = _draw(random, ranks.shape[0])
+    nodes[node, FEATURE] = feature
+    nodes[node, CUT] = ranks[feature, _draw(random, ranks.shape[1])]
+    return node
+
+
+@njit(cache=True, nogil=True)
+def search(budget, sorted_rows, ranks, labels, weights, signed_weights, members, max_depth,
+           min_leaf, max_failures, attainable, nodes, unused, kept, kept_unused, state, correct,
+           random, orders, stack, node_slot, walk, left_slot, right_slot, leaf_weight,
+           leaf_largest, leaf_held, goes_left, buffer):
+    """Improve ``nodes`` until ``max_failures`` kicks in a row bring nothing or ``budget`` is spent.
+
+    One slice of the search: called again with the same arrays it goes on where it stopped.  The
+    best tree stands in ``kept``, its weight of correct rows in ``correct[BEST]``;
+    ``state[FINISHED]`` says that the search has ended.  ``attainable`` is the weight that no tree
+    exceeds.
+    """
+    tolerance = TOLERANCE * weights.sum()
+    work = 0
+    while work < budget and state[FINISHED] == 0:
+        if state[HEIGHT] == 0:            # begin a sweep over the tree
+            orders[:] = sorted_rows
+            state[HEIGHT] = _push(stack, 0, 0, 0, ranks.shape[1], 0)
+            correct[THIS_SWEEP] = 0.0
+        state[HEIGHT], done, read = visit(
+            state[HEIGHT], state[FROZEN], nodes, unused, orders, ranks, labels, weights,
+            signed_weights, members, max_depth, min_leaf, random, stack, node_slot, walk,
+            left_slot, right_slot, leaf_weight, leaf_largest, leaf_held, goes_left, buffer)
+        work += read
+        correct[THIS_SWEEP] += done
+        if state[HEIGHT] > 0:
+            continue
+        state[SWEEPS] += 1
+        state[FROZEN] = -1
+        better = correct[THIS_SWEEP] > correct[LAST_SWEEP] + tolerance
+        correct[LAST_SWEEP] = correct[THIS_SWEEP]
+        if better and correct[THIS_SWEEP] < attainable - tolerance:
+            continue
+        # a local optimum
+        if correct[THIS_SWEEP] > correct[BEST] + tolerance:
+            state[FAILURES] = 0
+        else:
+            state[FAILURES] += 1
+        if correct[THIS_SWEEP] >= correct[BEST] - tolerance:
+            kept[:] = nodes
+            kept_unused[:] = unused
+            correct[BEST] = correct[THIS_SWEEP]
+        else:
+            nodes[:] = kept
+            unused[:] = kept_unused
+        if state[FAILURES] > max_failures or correct[BEST] >= attainable - tolerance:
+            state[FINISHED] = 1
+        else:
+            state[KICKS] += 1
+            state[FROZEN] = _kick(nodes, unused, ranks, random)
+            correct[LAST_SWEEP] = -1.0

@@ -1,0 +1,120 @@
+"""Training rows as columns of ranks, and the way back from cuts between ranks to thresholds.
+
+How a tree divides the training rows depends on the order of the values alone.  Working on ranks
+makes that exact at any scale: values one unit in the last place apart are as distinct as any.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from odtlib.tree import LEAF, DecisionTree, midpoint
+
+
+class RankedRows:
+    """Hold training rows with every feature replaced by dense ranks.
+
+    Rows of weight zero are dropped.
+
+    Parameters
+    ----------
+    X : array of float, shape (n_rows, n_features)
+        Training rows.
+    y : array of int, shape (n_rows,)
+        Class indices.
+    n_classes : int
+        Number of classes.
+    sample_weight : array of float, shape (n_rows,), optional
+        Weight of every row (default: one).
+
+    Attributes
+    ----------
+    values : list of array
+        The sorted distinct values of every feature.
+    ranks : array of int32, shape (n_features, n_rows)
+        Position of each row's value among them.
+    labels, weights, members : arrays, shape (n_rows,)
+        Class, weight, and number of training rows behind each row (one until they are merged).
+    """
+
+    def __init__(self, X, y, n_classes, sample_weight=None):
+        weights = np.ones(len(X)) if sample_weight is None else sample_weight
+        used = weights > 0
+        columns = [np.unique(column, return_inverse=True) for column in X[used].T]
+        self.values = [values for values, _ in columns]
+        self.ranks = np.array([ranks for _, ranks in columns], dtype=np.int32)
+        self.labels, self.weights = y[used], weights[used]
+        self.members = np.ones(len(self.labels), np.int64)
+        self.n_classes = n_classes
+
+    @property
+    def n_rows(self):
+        """Number of rows."""
+        return len(self.labels)
+
+    def merged(self):
+        """Merge rows that agree in all features and in the class, in lexicographic order.
+
+        A search on the result does not depend on the order of the rows, nor on whether a row is
+        repeated or weighted.
+
+        Returns
+        -------
+        RankedRows
+            With ``attainable``, the weight of correct rows that no tree exceeds, because rows
+            that agree in all features get the same label.
+        """
+        order = np.lexsort((self.labels, *self.ranks[::-1]))
+        ranks, labels = self.ranks[:, order], self.labels[order]
+        new_point = np.ones(len(order), bool)
+        new_point[1:] = np.any(ranks[:, 1:] != ranks[:, :-1], axis=0)
+        new_row = new_point.copy()
+        new_row[1:] |= labels[1:] != labels[:-1]
+        group = np.cumsum(new_row) - 1
+        rows = object.__new__(RankedRows)
+        rows.values, rows.n_classes = self.values, self.n_classes
+        rows.ranks, rows.labels = np.ascontiguousarray(ranks[:, new_row]), labels[new_row]
+        rows.weights = np.bincount(group, self.weights[order])
+        rows.members = np.bincount(group, self.members[order]).astype(np.int64)
+        largest = np.maximum.reduceat(rows.weights, np.flatnonzero(new_point[new_row]))
+        rows.attainable = float(largest.sum())
+        return rows
+
+    def tree(self, nodes):
+        """Turn a table of nodes over ranks into a tree over the features.
+
+        Parameters
+        ----------
+        nodes : array of int, shape (any, 4)
+            Feature (negative at a leaf), cut, left, right; line 0 is the root, and a row goes left
+            when its rank is at most the cut.
+
+        Returns
+        -------
+        DecisionTree
+            In preorder, with the class weights of the rows.  A threshold is the midpoint, in
+            float64, of the two values among the node's own rows that the cut separates.
+        """
+        table, value = [], []
+        stack = [(0, np.arange(self.n_rows), None)]
+        while stack:
+            line, rows, parent = stack.pop()
+            feature, cut, left, right = nodes[line].tolist()
+            if parent is not None:
+                table[parent[0]][parent[1]] = len(table)
+            table.append([LEAF, np.nan, LEAF, LEAF])
+            value.append(np.bincount(self.labels[rows], self.weights[rows], self.n_classes))
+            if feature < 0:
+                continue
+            node = len(table) - 1
+            ranks, values = self.ranks[feature, rows], self.values[feature]
+            low, high = ranks <= cut, ranks > cut
+            if not (low.any() and high.any()):   # no rows on one side: any two neighbours will do
+                last = min(cut, len(values) - 2)
+                threshold = midpoint(values[last], values[last + 1])
+            else:
+                threshold = midpoint(values[ranks[low].max()], values[ranks[high].min()])
+            table[node][:2] = feature, threshold
+            stack.append((right, rows[high], (node, 3)))
+            stack.append((left, rows[low], (node, 2)))
+        return DecisionTree(*np.array(table).T, value, n_features=len(self.values))

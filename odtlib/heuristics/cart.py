@@ -1,0 +1,243 @@
+"""CART, and CART tuned by cross-validation, over scikit-learn."""
+
+from __future__ import annotations
+
+from numbers import Integral, Real
+
+import numpy as np
+from sklearn.model_selection import ParameterGrid, check_cv
+from sklearn.tree import DecisionTreeClassifier
+from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.class_weight import compute_sample_weight
+
+from odtlib.estimator import TreeClassifier
+from odtlib.heuristics._ranks import RankedRows
+from odtlib.report import Clock, SolveReport, default_objective
+
+# The grid of CART* (Firat et al. 2020, Table 5): 2 * 4 * 2 * 5 = 80 combinations.
+TUNING_GRID = {
+    "criterion": ["gini", "entropy"],
+    "min_samples_split": [0.02, 0.05, 0.1, 0.2],
+    "class_weight": [None, "balanced"],
+    "min_samples_leaf": [0.01, 0.05, 0.1, 0.2, 1],
+}
+ONE_LEAF = np.array([[-1, 0, -1, -1]])   # a table of nodes: feature, cut, left, right
+
+
+def cart_nodes(rows, random_state, chosen=None, **parameters):
+    """Grow a CART over ranked rows.
+
+    Parameters
+    ----------
+    rows : RankedRows
+        Training rows.
+    random_state : int, RandomState or None
+        Decides between equally good splits.
+    chosen : array of int, optional
+        Grow it on these rows only.
+    **parameters
+        Of scikit-learn's ``DecisionTreeClassifier``.
+
+    Returns
+    -------
+    array of int64, shape (n_nodes, 4)
+        Feature, cut, left, right, as :meth:`RankedRows.tree` reads them.
+    """
+    chosen = slice(None) if chosen is None else chosen
+    # ranks are small integers, so that float32, in which scikit-learn grows, holds them exactly
+    fitted = DecisionTreeClassifier(random_state=random_state, **parameters).fit(
+        rows.ranks[:, chosen].T.astype(np.float32), rows.labels[chosen], rows.weights[chosen]).tree_
+    leaf = fitted.children_left < 0
+    return np.column_stack([np.where(leaf, -1, fitted.feature), np.floor(fitted.threshold),
+                            fitted.children_left, fitted.children_right]).astype(np.int64)
+
+
+class CARTClassifier(TreeClassifier):
+    """Grow a classification tree greedily, from the root down (CART, Breiman et al. 1984).
+
+    scikit-learn grows the tree, on the ranks of the values instead of the values.  Where float32
+    holds the values the training rows are divided exactly as by scikit-learn on the values; where
+    it does not, distinct values stay distinct.  Each threshold is then set to the midpoint, in
+    float64, of the two neighbouring values among the node's training rows.
+
+    Parameters
+    ----------
+    max_depth : int or None, default=3
+        Largest number of tests on a path; None grows until the leaves are pure.
+    criterion : {"gini", "entropy"}, default="gini"
+        Impurity that a split should reduce most.
+    min_samples_split : int or float, default=2
+        A node with fewer rows becomes a leaf; a float is a share of the training rows.
+    min_samples_leaf : int or float, default=1
+        No split may leave a child with fewer rows; a float is a share of the training rows.
+    class_weight : dict, "balanced" or None, default=None
+        Multiplies the weight of the rows of each class; "balanced" gives every class the same
+        weight.  It changes the tree and its labels, not the objective in the report.
+    ccp_alpha : float, default=0.0
+        Price of a leaf in cost-complexity pruning, in impurity; larger gives smaller trees.
+    random_state : int, RandomState or None, default=None
+        Decides between equally good splits; give an int to get the same tree again.
+
+    Attributes
+    ----------
+    tree_ : DecisionTree
+        Its ``value`` holds class weights with ``class_weight`` multiplied in.
+    report_ : SolveReport
+        Status ``heuristic``; the objective is the weight of misclassified training rows.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from odtlib import CARTClassifier
+    >>> X, y = load_iris(return_X_y=True)
+    >>> print(CARTClassifier(max_depth=1, random_state=0).fit(X, y).report_.objective)
+    50.0
+    """
+
+    _parameter_constraints = {
+        "max_depth": [Interval(Integral, 0, None, closed="left"), None],
+        "criterion": [StrOptions({"gini", "entropy"})],
+        "min_samples_split": [Interval(Integral, 2, None, closed="left"),
+                              Interval(Real, 0.0, 1.0, closed="right")],
+        "min_samples_leaf": [Interval(Integral, 1, None, closed="left"),
+                             Interval(Real, 0.0, 1.0, closed="neither")],
+        "class_weight": [dict, StrOptions({"balanced"}), None],
+        "ccp_alpha": [Interval(Real, 0.0, None, closed="left")],
+        "random_state": ["random_state"],
+    }
+
+    def __init__(self, max_depth=3, *, criterion="gini", min_samples_split=2, min_samples_leaf=1,
+                 class_weight=None, ccp_alpha=0.0, random_state=None):
+        self.max_depth = max_depth
+        self.criterion = criterion
+        self.min_samples_split = min_samples_split
+        self.min_samples_leaf = min_samples_leaf
+        self.class_weight = class_weight
+        self.ccp_alpha = ccp_alpha
+        self.random_state = random_state
+
+    def _solve(self, X, y, sample_weight):
+        clock = Clock()
+        grow = _Grower(X, self.classes_[y], y, len(self.classes_), sample_weight)
+        parameters = self.get_params()
+        parameters["random_state"] = check_random_state(self.random_state)
+        tree = grow(**parameters)
+        return tree, _report("heuristic", tree, X, y, sample_weight, clock)
+
+
+class TunedCARTClassifier(TreeClassifier):
+    """Choose CART's parameters by cross-validation and grow it on all rows (CART*).
+
+    All 80 combinations of criterion, smallest node to split, class weight and smallest leaf in
+    Table 5 of Firat et al. (2020) are compared by the mean accuracy over ten stratified folds; the
+    first of the best wins.  The table's smallest leaf "1" is read as one row: read as the share
+    1.0 it would always give a tree without splits.
+
+    Parameters
+    ----------
+    max_depth : int or None, default=3
+        Largest number of tests on a path, the same for every combination.
+    cv : int, splitter or iterable, default=10
+        Folds, as scikit-learn takes them.  An int is lowered to the number of rows of the largest
+        class where that is smaller (``report_.counters["folds"]`` says how many were used).
+    time_limit : float or None, default=None
+        Seconds.  Folds are worked through one after the other; when time runs out, combinations
+        are compared on the folds that all of them have seen, or, within the first, those done.
+    random_state : int, RandomState or None, default=None
+        Decides between equally good splits; give an int to get the same tree again.
+
+    Attributes
+    ----------
+    tree_ : DecisionTree
+        The best combination's tree, grown on all rows.
+    report_ : SolveReport
+        Status ``heuristic``, or ``time_limit``, or ``interrupted`` (Ctrl-C during the comparison).
+    best_params_ : dict
+        The combination chosen.
+    best_score_ : float
+        Its mean accuracy over the folds; NaN where time ran out before the first was compared.
+    """
+
+    _parameter_constraints = {
+        "max_depth": CARTClassifier._parameter_constraints["max_depth"],
+        "cv": ["cv_object"],
+        "time_limit": TreeClassifier._parameter_constraints["time_limit"],
+        "random_state": ["random_state"],
+    }
+
+    def __init__(self, max_depth=3, *, cv=10, time_limit=None, random_state=None):
+        self.max_depth = max_depth
+        self.cv = cv
+        self.time_limit = time_limit
+        self.random_state = random_state
+
+    def _solve(self, X, y, sample_weight):
+        clock = Clock(self.time_limit)
+        seed = check_random_state(self.random_state).randint(2**31 - 1)
+        n_classes = len(self.classes_)
+        weight = np.ones(len(y)) if sample_weight is None else sample_weight
+        combinations = list(ParameterGrid(TUNING_GRID))
+        folds = list(self._folds(X, y))
+        accuracy = np.full((len(folds), len(combinations)), np.nan)
+        status = "heuristic"
+        try:
+            for fold, (train, test) in enumerate(folds):
+                grow = _Grower(X[train], self.classes_[y[train]], y[train], n_classes,
+                               weight[train])
+                for k, combination in enumerate(combinations):
+                    if clock.expired:
+                        break
+                    tree = grow(max_depth=self.max_depth, random_state=seed, **combination)
+                    hit = tree.predict_codes(X[test]) == y[test]
+                    accuracy[fold, k] = np.average(hit, weights=weight[test])
+                if clock.expired:
+                    status = "time_limit"
+                    break
+        except KeyboardInterrupt:
+            status = "interrupted"
+        seen = ~np.isnan(accuracy)
+        compared = accuracy[seen.all(axis=1)] if seen[0].all() else accuracy[:1]
+        mean = compared.mean(axis=0)
+        best = int(np.argmax(np.where(np.isnan(mean), -1.0, mean)))
+        self.best_params_, self.best_score_ = combinations[best], float(mean[best])
+        tree = _Grower(X, self.classes_[y], y, n_classes, sample_weight)(
+            max_depth=self.max_depth, random_state=seed, **self.best_params_)
+        return tree, _report(status, tree, X, y, sample_weight, clock, folds=len(folds),
+                             combinations=len(combinations), fits=int(seen.sum()) + 1)
+
+    def _folds(self, X, y):
+        cv = self.cv
+        if isinstance(cv, Integral):
+            cv = min(cv, np.bincount(y).max())
+            if cv < 2:
+                raise ValueError("TunedCARTClassifier cannot cross-validate: every class has a "
+                                 "single row; use CARTClassifier.")
+        return check_cv(cv, y, classifier=True).split(X, y)
+
+
+class _Grower:
+    """Grow trees of many parameters on the same rows; ranks are computed once a class weight."""
+
+    def __init__(self, X, labels, y, n_classes, sample_weight):
+        self.data = X, y, n_classes
+        self.labels, self.weight = labels, sample_weight
+        self.rows = {}
+
+    def __call__(self, *, max_depth, random_state, class_weight=None, **parameters):
+        key = repr(class_weight)
+        if key not in self.rows:
+            X, y, n_classes = self.data
+            weight = np.ones(len(y)) if self.weight is None else self.weight.copy()
+            used = weight > 0
+            weight[used] *= compute_sample_weight(class_weight, self.labels[used])
+            self.rows[key] = RankedRows(X, y, n_classes, weight)
+        rows = self.rows[key]
+        if max_depth == 0:
+            return rows.tree(ONE_LEAF)
+        return rows.tree(cart_nodes(rows, random_state, max_depth=max_depth, **parameters))
+
+
+def _report(status, tree, X, y, sample_weight, clock, **counters):
+    objective = default_objective(tree, X, y, sample_weight)
+    return SolveReport(status, objective, 0.0, clock.elapsed, counters=counters)

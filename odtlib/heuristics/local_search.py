@@ -1,0 +1,229 @@
+"""Local search over trees: improve one split at a time while all others stay."""
+
+from __future__ import annotations
+
+from numbers import Integral
+
+import numpy as np
+from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import Interval
+from tqdm import tqdm
+
+from odtlib.estimator import TreeClassifier, announce_compilation
+from odtlib.heuristics import _kernels
+from odtlib.heuristics._kernels import TOLERANCE
+from odtlib.heuristics._ranks import RankedRows
+from odtlib.heuristics.cart import ONE_LEAF, cart_nodes
+from odtlib.report import Clock, SolveReport, default_objective
+
+SLICE = 4_000_000        # rows read between two looks at the clock: some 20 milliseconds
+SHARE = 0.7              # of the rows, for the CART that a later restart begins with
+PROOF = "optimal at any depth: only rows that agree in all features are misclassified"
+
+
+class LocalSearchTreeClassifier(TreeClassifier):
+    """Improve trees one split at a time, from many starting trees.
+
+    Coordinate descent in the line of Bertsimas & Dunn (2017; 2019, Section 8.3).  A sweep goes
+    through the tree from the root down.  At a feature node every split of every feature is tried
+    while all other splits stay, and leaves are labelled anew for each: the best one is taken, and
+    among equals a random one.  A node gives way to one of its children where that does as well,
+    and a leaf above the depth limit is split where that makes it purer.  When a sweep brings
+    nothing, one node is changed at random (a kick), and the result is kept unless it is worse.
+    After ``patience`` kicks in a row without a better tree the search restarts from another CART.
+
+    Parameters
+    ----------
+    max_depth : int, default=3
+        Largest number of tests on a path; every further level costs one more pass over the rows in
+        each sweep.
+    min_samples_leaf : int, default=1
+        Smallest number of training rows in a leaf; rows of weight zero do not count.
+    max_restarts : int or None, default=10
+        Number of starting trees: the first is CART on all rows, the others CARTs on random 70 % of
+        them.  None restarts until ``time_limit``.
+    patience : int, default=20
+        Kicks in a row without a better tree before the next restart.  More of them search longer
+        around each start.
+    time_limit : float or None, default=None
+        Seconds, compilation not included.  The search also ends when no tree can be better.
+    random_state : int, RandomState or None, default=None
+        Seed of kicks, ties and subsamples.  The same int gives the same tree where the search does
+        not end by time.
+    verbose : int, default=0
+        1 shows a progress bar in a terminal.
+
+    Attributes
+    ----------
+    tree_ : DecisionTree
+        The best tree found, without splits that change no prediction.
+    report_ : SolveReport
+        Status ``heuristic``, ``time_limit`` or ``interrupted``; ``optimal`` where only rows that
+        agree in all features are misclassified.  ``lower_bound`` is the weight of errors that such
+        rows force upon every tree.  Counters: restarts, kicks, sweeps.
+
+    Examples
+    --------
+    >>> from odtlib import LocalSearchTreeClassifier
+    >>> X, y = [[0, 0], [0, 1], [1, 0], [1, 1]], [0, 1, 1, 0]
+    >>> print(LocalSearchTreeClassifier(max_depth=2, random_state=0).fit(X, y).report_.objective)
+    0.0
+    """
+
+    _parameter_constraints = {
+        **TreeClassifier._parameter_constraints,
+        "min_samples_leaf": [Interval(Integral, 1, None, closed="left")],
+        "max_restarts": [Interval(Integral, 1, None, closed="left"), None],
+        "patience": [Interval(Integral, 0, None, closed="left")],
+    }
+
+    def __init__(self, max_depth=3, *, min_samples_leaf=1, max_restarts=10, patience=20,
+                 time_limit=None, random_state=None, verbose=0):
+        self.max_depth = max_depth
+        self.min_samples_leaf = min_samples_leaf
+        self.max_restarts = max_restarts
+        self.patience = patience
+        self.time_limit = time_limit
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def _solve(self, X, y, sample_weight):
+        return search_trees(X, y, len(self.classes_), sample_weight, **self.get_params())
+
+
+def search_trees(X, y, n_classes, sample_weight, *, max_depth, min_samples_leaf, max_restarts,
+                 patience, time_limit, random_state, verbose=0):
+    """Run the local search; parameters as in ``LocalSearchTreeClassifier``.
+
+    Returns
+    -------
+    tree : DecisionTree
+    report : SolveReport
+    """
+    if max_restarts is None and time_limit is None:
+        raise ValueError("max_restarts=None restarts for ever without a time_limit; give one of "
+                         "the two.")
+    compile_seconds = _compile()
+    clock = Clock(time_limit)
+    every_row = RankedRows(X, y, n_classes, sample_weight)
+    rows = every_row.merged()
+    random = check_random_state(random_state)
+    search = _Search(rows, max_depth, min_samples_leaf, patience)
+    bound = search.total - rows.attainable
+    tree = every_row.tree(ONE_LEAF)
+    objective = default_objective(tree, X, y, sample_weight)
+    trace = [(clock.elapsed, objective, bound, "one leaf")]
+    status, restart, cart_seconds = "heuristic", 0, 0.0
+
+    def offer(nodes, event):
+        nonlocal tree, objective
+        found = every_row.tree(nodes).pruned()
+        value = default_objective(found, X, y, sample_weight)
+        if value < objective:
+            tree, objective = found, value
+            trace.append((clock.elapsed, objective, bound, event))
+            bar.set_postfix(objective=f"{objective:g}")
+
+    bar = tqdm(total=max_restarts, desc="restarts", disable=None if verbose else True)
+    try:
+        while status == "heuristic" and max_depth > 0 and restart != max_restarts:
+            if restart > 0 and clock.remaining <= cart_seconds:
+                status = "time_limit"    # no time left to grow another CART
+                break
+            begin, chosen = clock.elapsed, None
+            if restart > 0:
+                chosen = np.sort(random.permutation(rows.n_rows)[:int(SHARE * rows.n_rows) + 1])
+            start = cart_nodes(every_row if chosen is None else rows, random, chosen,
+                               max_depth=max_depth, min_samples_leaf=min_samples_leaf)
+            cart_seconds = clock.elapsed - begin
+            if restart == 0:
+                offer(start, "cart")
+            search.begin(start, random.randint(1, 2**31 - 1))
+            while not search.finished and not clock.expired:
+                if search.advance():
+                    offer(search.kept, f"restart {restart}")
+            restart += 1
+            bar.update()
+            if objective <= bound + TOLERANCE * search.total:
+                status, bound = "optimal", min(bound, objective)
+            elif not search.finished:
+                status = "time_limit"
+    except KeyboardInterrupt:
+        status = "interrupted"
+    finally:
+        bar.close()
+    trace.append((clock.elapsed, objective, bound, status))
+    report = SolveReport(
+        status, objective, bound, clock.elapsed, start="cart", trace=trace, proof=PROOF,
+        counters={"restarts": restart, "kicks": search.kicks, "sweeps": search.sweeps},
+        compile_seconds=compile_seconds)
+    return tree, report
+
+
+class _Search:
+    """The arrays of one search, and the slices that the kernel works on them."""
+
+    def __init__(self, rows, max_depth, min_samples_leaf, patience):
+        n_features, n_rows = rows.ranks.shape
+        # in a sweep at most one old and one new leaf a row are alive
+        capacity = min(2 ** min(max_depth + 1, 40) - 1, 4 * n_rows + 1)
+        n_leaves = capacity // 2 + 1
+        order = np.argsort(rows.ranks, axis=1, kind="stable").astype(np.int32)
+        self.total = float(rows.weights.sum())
+        self.kicks = self.sweeps = 0
+        self.fixed = (order, rows.ranks, rows.labels, rows.weights,
+                      np.where(rows.labels == 0, -rows.weights, rows.weights), rows.members,
+                      max_depth, min_samples_leaf, patience, rows.attainable)
+        self.nodes = np.empty((capacity, 4), np.int64)
+        self.unused = np.empty(capacity + 1, np.int64)
+        self.kept, self.kept_unused = self.nodes.copy(), self.unused.copy()
+        self.state = np.zeros(_kernels.N_STATE, np.int64)
+        self.correct = np.zeros(_kernels.N_CORRECT)
+        self.random = np.zeros(1, np.uint64)
+        self.scratch = (
+            order.copy(), np.empty((min(max_depth, n_rows) + capacity + 2, 4), np.int64),
+            np.empty(capacity, np.int64), np.empty(capacity + 1, np.int64),
+            np.empty(n_rows, np.int64), np.empty(n_rows, np.int64),
+            np.empty((2, max(2, n_leaves), rows.n_classes)), np.empty((2, n_leaves)),
+            np.empty((2, n_leaves), np.int64), np.empty(n_rows, np.bool_),
+            np.empty(n_rows, np.int32))
+
+    def begin(self, start, seed):
+        """Start again from a table of nodes."""
+        capacity, used = len(self.nodes), len(start)
+        self.nodes[:] = _kernels.UNUSED
+        self.nodes[:used] = start
+        self.unused[0] = capacity - used
+        self.unused[1:capacity - used + 1] = np.arange(used, capacity)
+        self.state[:] = 0
+        self.state[_kernels.FROZEN] = -1
+        self.correct[:] = -1.0
+        self.random[0] = seed
+
+    def advance(self):
+        """Work for one slice; return whether a better tree than before stands in ``kept``."""
+        before = self.correct[_kernels.BEST]
+        counted = self.state[_kernels.KICKS], self.state[_kernels.SWEEPS]
+        _kernels.search(SLICE, *self.fixed, self.nodes, self.unused, self.kept, self.kept_unused,
+                        self.state, self.correct, self.random, *self.scratch)
+        self.kicks += int(self.state[_kernels.KICKS] - counted[0])
+        self.sweeps += int(self.state[_kernels.SWEEPS] - counted[1])
+        return self.correct[_kernels.BEST] > before
+
+    @property
+    def finished(self):
+        """Whether the search around the present start has ended."""
+        return bool(self.state[_kernels.FINISHED])
+
+
+def _compile():
+    """Compile the kernel, or load it from disk, before the clock starts; return the seconds."""
+    if _kernels.search.signatures:
+        return 0.0
+    announce_compilation(_kernels.search, "the local search", seconds=10)
+    clock = Clock()
+    rows = RankedRows(np.array([[0.0], [1.0]]), np.array([0, 1]), 2).merged()
+    search = _Search(rows, 1, 1, 0)
+    search.begin(ONE_LEAF, 1)
+    search.advance()
+    return clock.elapsed

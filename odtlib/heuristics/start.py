@@ -1,0 +1,115 @@
+"""Starting trees: how a warm start is handed from one method to another."""
+
+from __future__ import annotations
+
+import numpy as np
+from sklearn.utils import check_random_state
+
+from odtlib.heuristics._ranks import RankedRows
+from odtlib.heuristics.cart import ONE_LEAF, cart_nodes
+from odtlib.heuristics.local_search import search_trees
+from odtlib.tree import LEAF, DecisionTree
+
+
+def starting_tree(start, X, y, n_classes, sample_weight=None, max_depth=3, min_samples_leaf=1,
+                  random_state=None, time_limit=None):
+    """Return the tree that a solver begins with.
+
+    Parameters
+    ----------
+    start : None, "cart", "local-search" or DecisionTree
+        None begins from nothing.  "cart" grows a CART and "local-search" improves it and nine
+        others (see :class:`odtlib.LocalSearchTreeClassifier`).  A tree is checked, its leaves are
+        labelled anew from the rows, and splits that send no row to one side, or that change no
+        prediction, are dropped.
+    X : array of float64, shape (n_rows, n_features)
+        Training rows, validated.
+    y : array of int, shape (n_rows,)
+        Class indices.
+    n_classes : int
+        Number of classes.
+    sample_weight : array of float, shape (n_rows,), optional
+        Weight of every row (default: one).
+    max_depth : int, default=3
+        A deeper tree is refused.
+    min_samples_leaf : int, default=1
+        A tree with a smaller leaf is refused; rows of weight zero do not count.
+    random_state : int, RandomState or None, default=None
+        Seed of CART and of the local search.
+    time_limit : float or None, default=None
+        Seconds that the local search may take.
+
+    Returns
+    -------
+    DecisionTree or None
+        In class indices, with the class weights of the rows.
+
+    Raises
+    ------
+    ValueError
+        If ``start`` is none of these, or a tree that does not fit the data or the limits.
+    """
+    if start is None:
+        return None
+    if isinstance(start, DecisionTree):
+        return _checked(start, X, y, n_classes, sample_weight, max_depth, min_samples_leaf)
+    if not isinstance(start, str) or start not in ("cart", "local-search"):
+        raise ValueError(f"start is {start!r}; use None, 'cart', 'local-search' or a "
+                         "DecisionTree.")
+    if start == "local-search":
+        tree, _ = search_trees(
+            X, y, n_classes, sample_weight, max_depth=max_depth,
+            min_samples_leaf=min_samples_leaf, max_restarts=10, patience=20,
+            time_limit=time_limit, random_state=random_state)
+        return tree
+    rows = RankedRows(X, y, n_classes, sample_weight)
+    nodes = ONE_LEAF
+    if max_depth > 0:
+        nodes = cart_nodes(rows, check_random_state(random_state), max_depth=max_depth,
+                           min_samples_leaf=min_samples_leaf)
+    return rows.tree(nodes).pruned()
+
+
+def _checked(tree, X, y, n_classes, sample_weight, max_depth, min_samples_leaf):
+    if tree.kind != "classification":
+        raise ValueError(f"start is a {tree.kind} tree; give a classification tree.")
+    n_features = X.shape[1]
+    if tree.feature.max() >= n_features or (tree.feature_names is not None
+                                            and tree.n_features != n_features):
+        raise ValueError(f"start is a tree over {tree.n_features} features and X has "
+                         f"{n_features}; give a tree fitted on the same columns.")
+    weight = np.ones(len(y)) if sample_weight is None else sample_weight
+    used = weight > 0
+    X, y, weight = X[used], y[used], weight[used]
+    tree = tree.replace(n_features=n_features, feature_names=None)
+    members = tree.with_counts(X, np.zeros(len(y), np.int64), 1).value[:, 0]
+    tree = _without_empty(tree, members)
+    tree = tree.with_counts(X, y, n_classes, weight).pruned()
+    if tree.depth > max_depth:
+        raise ValueError(f"start is a tree of depth {tree.depth} and max_depth is {max_depth}; "
+                         "give a shallower tree or raise max_depth.")
+    smallest = int(np.unique(tree.apply(X), return_counts=True)[1].min())
+    if smallest < min_samples_leaf:
+        raise ValueError(f"a leaf of start holds {smallest} rows and min_samples_leaf is "
+                         f"{min_samples_leaf}; give a tree with larger leaves.")
+    return tree
+
+
+def _without_empty(tree, members):
+    """Drop the splits that send all rows to one side."""
+    table = []
+
+    def add(node):
+        while tree.feature[node] >= 0 and 0 in (members[tree.left[node]],
+                                                members[tree.right[node]]):
+            node = max(tree.left[node], tree.right[node], key=lambda child: members[child])
+        index = len(table)
+        table.append([tree.feature[node], tree.threshold[node], LEAF, LEAF])
+        if tree.feature[node] >= 0:
+            table[index][2] = add(tree.left[node])
+            table[index][3] = add(tree.right[node])
+        return index
+
+    add(0)
+    value = np.zeros((len(table), tree.value.shape[1]))
+    return DecisionTree(*np.array(table).T, value, n_features=tree.n_features)
