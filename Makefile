@@ -39,7 +39,7 @@ lab: $(INSTALLED) ## open the chapters in JupyterLab
 	$(BIN)/python -m jupyterlab chapters
 
 experiments: $(INSTALLED) ## rerun the quick grid of every experiment
-	$(BIN)/odt run --all --quick
+	$(BIN)/odt run --all --quick --jobs $(WORKERS)
 
 lint: $(INSTALLED) ## check the style of code and notebooks
 	$(BIN)/ruff check .
