@@ -769,8 +769,8 @@ def _constrained():
                     names,
                     "class",
                     _OCDT_FIRST,
-                    f"'class' of the paper: {rows} simulated students and their grades in "
-                    f"{courses} elective courses, at most two of them above 0.",
+                    "'class' of the paper: simulated students (first number in the name) and their "
+                    "grades in elective courses (second number), at most two of them above 0.",
                 )
             )
     for seed in range(5):
@@ -783,7 +783,8 @@ def _constrained():
                 "hts",
                 _OCDT_LATER,
                 "'hierarchical time series' of the paper's later version: thirteen whole-numbered "
-                f"targets, at most four above 0, that add up to 15; seed {seed}.",
+                "targets, at most four above 0, that add up to 15. The last number in the name is "
+                "the seed.",
             )
         )
     for rows in (500, 1000, 2000):
@@ -798,8 +799,8 @@ def _constrained():
                         "synthetic_manifold",
                         _OCDT_LATER,
                         "Synthetic data of the paper's later version: targets near a linear "
-                        "manifold; the added noise takes every training target off it; "
-                        f"seed {seed}.",
+                        "manifold; the added noise takes every target off it. The numbers in the "
+                        "name are rows, targets and seed.",
                     )
                 )
     return entries

@@ -326,7 +326,7 @@ def available(kind: str | None = None, task: str | None = None, *, as_frame: boo
     task : str, default=None
         Only ``"classification"`` or only ``"regression"``.
     as_frame : bool, default=False
-        Return a DataFrame with one row a data set: its shape, classes, kinds, licence, source.
+        Return a DataFrame with one row a data set: what the manifest says of it.
 
     Returns
     -------
@@ -361,8 +361,10 @@ def available(kind: str | None = None, task: str | None = None, *, as_frame: boo
             "targets": facts[name].get("targets"),
             "kinds": ", ".join(facts[name]["kinds"]),
             "task": facts[name]["task"],
-            "licence": facts[name]["licence"],
             "source": facts[name]["source"],
+            "licence": facts[name]["licence"],
+            "citation": facts[name]["citation"],
+            "description": facts[name]["description"],
         }
         for name in names
     ]
