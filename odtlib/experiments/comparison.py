@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+import odtlib
+
 from .measure import load_dataset, read_table, run
 
 # name in the table -> public class; a method appears as soon as odtlib has its class
@@ -63,7 +65,7 @@ def compare(data, target=None, *, max_depth=3, time_limit=60.0, test_size=0.25, 
     >>> print(table)                                             # doctest: +SKIP
     """
     import pandas as pd
-    known = _existing()
+    known = existing_methods()
     unknown = set(methods or ()) - set(known)
     if unknown:
         raise ValueError(f"there is no method {sorted(unknown)[0]!r}; use "
@@ -77,7 +79,7 @@ def compare(data, target=None, *, max_depth=3, time_limit=60.0, test_size=0.25, 
     for name in methods or known:
         settings = {"max_depth": max_depth, "time_limit": time_limit,
                     "random_state": random_state}
-        estimator = known[name]()
+        estimator = getattr(odtlib, METHODS[name])()
         estimator.set_params(**{parameter: value for parameter, value in settings.items()
                                 if parameter in estimator.get_params()})
         try:
@@ -92,10 +94,9 @@ def compare(data, target=None, *, max_depth=3, time_limit=60.0, test_size=0.25, 
     return table.reindex(columns=columns)
 
 
-def _existing():
-    import odtlib
-    return {name: getattr(odtlib, public) for name, public in METHODS.items()
-            if public in odtlib.__all__}
+def existing_methods():
+    """Return the names of :data:`METHODS` whose class this version of odtlib has."""
+    return [name for name, public in METHODS.items() if public in odtlib.__all__]
 
 
 def _split(y, test_size, random_state):
