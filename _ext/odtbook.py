@@ -11,13 +11,13 @@ from pathlib import Path
 
 from docutils import nodes
 from docutils.statemachine import StringList
-from sphinx.environment.collectors.toctree import TocTreeCollector
 from sphinx.util.docutils import SphinxDirective
+from sphinx_external_toc.collectors import TocTreeCollectorWithStyles
 from sphinx_thebe import init_thebe_core
 
 import odtlib
 
-number_by_position = TocTreeCollector.assign_section_numbers
+number_by_position = TocTreeCollectorWithStyles.assign_section_numbers
 BINDER = "https://mybinder.org"
 COLAB = "https://colab.research.google.com"
 
@@ -52,13 +52,14 @@ def number_chapters(collector, env):
     changed = number_by_position(collector, env)
     for page, numbers in env.toc_secnumbers.items():
         chapter = re.match(r"chapters/(\d+)_", page)
-        if chapter:
-            first = int(chapter[1])
-            for anchor, number in numbers.items():
-                numbers[anchor] = (first, *number[1:]) if number else number
-            for entry in env.tocs[page].findall(nodes.reference):
-                if entry.get("secnumber"):
-                    entry["secnumber"][0] = first  # the page's title shares this list
+        if not chapter:
+            continue
+        first = int(chapter[1])
+        for anchor, number in numbers.items():
+            numbers[anchor] = (first, *number[1:]) if number else number
+        for entry in (env.titles[page], *env.tocs[page].findall(nodes.reference)):
+            if entry.get("secnumber"):
+                entry["secnumber"] = [first, *entry["secnumber"][1:]]
     return changed
 
 
@@ -130,7 +131,7 @@ def public_objects(module):
 def setup(app):
     app.add_directive("public-names", PublicNames)
     app.connect("config-inited", set_repository_buttons, priority=100)
-    TocTreeCollector.assign_section_numbers = number_chapters
+    TocTreeCollectorWithStyles.assign_section_numbers = number_chapters
     app.connect("config-inited", drop_thebe)
     app.connect("autodoc-skip-member", skip_routing_methods)
     app.connect("build-finished", copy_mathjax)

@@ -13,12 +13,17 @@ import os
 import shutil
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import nbformat
 import yaml
+from jupyter_cache import get_cache
+from jupyter_cache.base import CacheBundleIn
+from jupyter_cache.executors.utils import single_nb_execution
 
 ROOT = Path(__file__).resolve().parents[1]
-OUTPUTS_DEPEND_ON = ("odtlib", "data", "chapters/experiments", "constraints.txt")
+OUTPUTS_DEPEND_ON = ("odtlib", "data", "chapters/experiments", "constraints.txt", "_ext")
 CELL_TIMEOUT = 600
 
 
@@ -58,24 +63,33 @@ def notebooks(toc: dict) -> list[Path]:
 
 def execute(paths: list[Path], cache_folder: Path, jobs: int) -> bool:
     """Execute what the cache does not hold; print the traceback of every notebook that fails."""
-    import multiprocessing
-
-    from jupyter_cache import get_cache
-    from jupyter_cache.executors import load_executor
-
-    os.cpu_count = lambda: jobs  # the executor's pool takes one process a core and has no option
-    multiprocessing.set_start_method("fork", force=True)
     cache = get_cache(cache_folder)
-    for record in cache.list_project_records():
-        cache.remove_nb_from_project(record.pk)
-    for path in paths:
-        cache.add_nb_to_project(str(path))
-    result = load_executor("local-parallel", cache).run_and_cache(timeout=CELL_TIMEOUT)
-    failures = [*result.excepted, *result.errored]
-    for failed in failures:
-        record = cache.get_project_record(failed)
-        print(f"\n{Path(failed).name} failed:\n{record.traceback or ''}", file=sys.stderr)
-    return not failures
+
+    def is_new(path):
+        try:
+            cache.match_cache_notebook(nbformat.read(path, as_version=4))
+        except KeyError:
+            return True
+        return False
+
+    def run(path):
+        notebook = nbformat.read(path, as_version=4)
+        return notebook, single_nb_execution(notebook, str(path.parent), CELL_TIMEOUT, False)
+
+    new = [path for path in paths if is_new(path)]
+    succeeded = True
+    with ThreadPoolExecutor(jobs) as pool:
+        for path, (notebook, result) in zip(new, pool.map(run, new), strict=True):
+            print(f"{path.name}: {result.time or 0:.0f} s", flush=True)
+            if result.err:
+                succeeded = False
+                print(f"\n{path} failed:\n{result.exc_string}", file=sys.stderr)
+            else:
+                bundle = CacheBundleIn(
+                    notebook, str(path), data={"execution_seconds": result.time}
+                )
+                cache.cache_notebook_bundle(bundle, check_validity=False, overwrite=True)
+    return succeeded
 
 
 def main() -> int:

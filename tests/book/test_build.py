@@ -1,0 +1,59 @@
+"""The book's build: outputs are never stale, and a failing cell fails the build."""
+
+import importlib.util
+import subprocess
+
+import nbformat
+import pytest
+from conftest import ROOT
+from nbformat.v4 import new_code_cell, new_notebook
+
+
+@pytest.fixture
+def build_book():
+    spec = importlib.util.spec_from_file_location("build_book", ROOT / "scripts" / "build_book.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture
+def checkout(tmp_path, build_book, monkeypatch):
+    """A folder like a checkout, under git, with one file that outputs depend on."""
+    (tmp_path / "odtlib").mkdir()
+    (tmp_path / "odtlib" / "tree.py").write_text("depth = 1\n")
+    (tmp_path / "constraints.txt").write_text("numpy==2\n")
+    subprocess.run(["git", "init", "-q"], cwd=tmp_path, check=True)
+    monkeypatch.setattr(build_book, "ROOT", tmp_path)
+    return tmp_path
+
+
+@pytest.mark.parametrize("under_git", [True, False])
+def test_inputs_change_with_the_library_and_the_lock(checkout, build_book, under_git):
+    if not under_git:
+        (checkout / ".git").rename(checkout / "no-git")
+    seen = [build_book.hash_of_inputs(), build_book.hash_of_inputs()]
+    assert seen[0] == seen[1]
+    for file, text in [("odtlib/tree.py", "depth = 2\n"), ("odtlib/new.py", ""),
+                       ("constraints.txt", "numpy==3\n")]:
+        (checkout / file).write_text(text)
+        seen.append(build_book.hash_of_inputs())
+    assert len(set(seen)) == 4
+
+
+def test_inputs_do_not_change_with_compiled_files(checkout, build_book):
+    (checkout / ".gitignore").write_text("__pycache__/\n")
+    before = build_book.hash_of_inputs()
+    (checkout / "odtlib" / "__pycache__").mkdir()
+    (checkout / "odtlib" / "__pycache__" / "tree.nbc").write_bytes(b"machine code")
+    assert build_book.hash_of_inputs() == before
+
+
+def test_a_failing_cell_fails_the_build(tmp_path, build_book, capfd):
+    kernel = {"kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}}
+    paths = [tmp_path / "good.ipynb", tmp_path / "bad.ipynb"]
+    for path, code in zip(paths, ["1 + 1", "raise ValueError('no such split')"], strict=True):
+        nbformat.write(new_notebook(cells=[new_code_cell(code)], metadata=kernel), path)
+    assert not build_book.execute(paths, tmp_path / "cache", jobs=2)
+    assert "no such split" in capfd.readouterr().err
+    assert build_book.execute(paths[:1], tmp_path / "cache", jobs=1)
