@@ -196,10 +196,8 @@ def _parts(dataset, split, n_rows):
     if not isinstance(split, int):
         return split
     if not isinstance(dataset, str) or dataset.endswith(".csv"):
-        from sklearn.model_selection import train_test_split
-        # the papers' rule: half to train, a quarter to test, the rest to validate
-        return train_test_split(np.arange(n_rows), train_size=0.5, test_size=0.25,
-                                random_state=1234 * split)
+        from odtlib.datasets.loading import rule
+        return rule(n_rows, split)[:2]
     from odtlib.datasets import splits
     return splits(dataset)[split][:2]
 

@@ -91,12 +91,12 @@ class Template:
 
 def check_dataset(name):
     """Raise ValueError unless ``name`` is a known data set or the path of a CSV file."""
-    from odtlib.datasets import available
-    known = list(available())
-    if name not in known and not (str(name).endswith(".csv") and Path(name).is_file()):
-        raise ValueError(f"there is no data set {name!r}{suggestion(name, known)}; "
-                         "`odt data list` shows those known, and the path of a CSV file whose "
-                         "last column is the label works too.")
+    if str(name).endswith(".csv"):
+        if not Path(name).is_file():
+            raise ValueError(f"there is no file {name!r}; paths count from the working folder.")
+        return
+    from odtlib.datasets.catalogue import find
+    find(name)
 
 
 def parameters_cell(notebook):

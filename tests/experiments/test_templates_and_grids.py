@@ -58,9 +58,9 @@ def test_a_notebook_without_parameters_cell_is_refused(toy):
 
 def test_unknown_data_sets_are_refused(toy, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(ValueError, match="no data set 'irish' .did you mean 'iris'"):
-        check_dataset("irish")
-    with pytest.raises(ValueError, match="no data set 'my.csv'"):
+    with pytest.raises(ValueError, match="no data set 'irich'; did you mean iris"):
+        check_dataset("irich")
+    with pytest.raises(ValueError, match="no file 'my.csv'"):
         template_of(toy, parameters="dataset = 'iris'").complete({"dataset": "my.csv"})
     (tmp_path / "my.csv").write_text("x,label\n1,a\n")
     check_dataset("my.csv")
