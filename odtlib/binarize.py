@@ -197,7 +197,7 @@ class _Binarizer(TransformerMixin, BaseEstimator):
         counts = np.bincount(position * n_classes + codes, minlength=len(values) * n_classes)
         cuts = self._cuts(values, counts.reshape(len(values), n_classes))
         thresholds = midpoint(values[cuts - 1], values[cuts]) + 0.0  # + 0.0: never -0.0
-        texts = [_threshold_text(t, values[c - 1], values[c])
+        texts = [threshold_text(t, values[c - 1], values[c])
                  for t, c in zip(thresholds, cuts, strict=True)]
         columns = [(j, -np.inf, t, f"{{}} <= {text}")
                    for t, text in zip(thresholds, texts, strict=True)]
@@ -515,7 +515,7 @@ def _category_columns(j, categories):
     return columns if len(columns) > 2 else columns[:-1]  # the second would repeat the first
 
 
-def _threshold_text(threshold, low, high):
+def threshold_text(threshold, low, high):
     """Write a threshold with as many digits as separate its two neighbours well."""
     for digits in range(4, 18):
         text = f"{threshold:.{digits}g}"

@@ -1,0 +1,782 @@
+"""Pictures of trees, partitions, anytime curves and rank comparisons, with matplotlib alone.
+
+Every function draws on the axes that it is given, or on a new figure, returns the axes, and leaves
+a description of what it drew in ``ax.alt`` (see :func:`alt_text`). New figures have a transparent
+background and grey text, so that they can be read on a light and on a dark page; :func:`style`
+does the same for any other plot. Importing this module changes no matplotlib setting.
+"""
+
+from __future__ import annotations
+
+import re
+from contextlib import nullcontext
+from dataclasses import dataclass
+from functools import lru_cache
+
+import matplotlib as mpl
+import numpy as np
+from matplotlib import pyplot as plt
+from matplotlib.colors import to_hex, to_rgb
+from matplotlib.font_manager import FontProperties
+from matplotlib.lines import Line2D
+from matplotlib.patches import FancyBboxPatch, Patch, Rectangle
+from matplotlib.textpath import text_to_path
+
+from odtlib.binarize import threshold_text
+
+__all__ = ["COLORS", "alt_text", "anytime", "critical_difference", "draw_tree", "partition",
+           "rc", "style"]
+
+# The palette of Okabe and Ito (2008), told apart with every common form of colour blindness. The
+# first four have a contrast above 3 on white and on the dark page, so lines take them first.
+COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#F0E442", "#999999")
+MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
+DASHES = ("-", (0, (5, 2)), (0, (1, 1.5)), (0, (6, 2, 1, 2)))
+
+# Text and lines outside boxes. No colour has a contrast of 4.5 on both white and #121212 (their
+# own contrast is 18.7, and 4.5 squared is 20.3); this grey has 4.3 on either, the best there is.
+INK = "#7A7A7A"
+# Text inside boxes, which are light on every page: contrast above 10.
+BOX_INK, BOX_FACE = "#1A1A1A", "#F4F4F4"
+
+THEMES = {"both": ("none", INK), "light": ("#FFFFFF", BOX_INK), "dark": ("#121212", "#E0E0E0")}
+
+
+# ------------------------------------------------------------------ style
+
+
+def rc(theme="both"):
+    """Return the matplotlib settings that make plots readable on the book's pages.
+
+    Parameters
+    ----------
+    theme : {"both", "light", "dark"}, default="both"
+        ``"both"`` is a transparent background with grey text, of contrast 4.3 on the white and
+        on the dark page. ``"light"`` and ``"dark"`` paint their own background, with text of
+        contrast above 10.
+
+    Returns
+    -------
+    dict
+        For ``matplotlib.pyplot.rcParams.update`` or ``matplotlib.rc_context``.
+    """
+    if theme not in THEMES:
+        raise ValueError(f"theme is {theme!r}; use 'both', 'light' or 'dark'.")
+    face, ink = THEMES[theme]
+    return {
+        "figure.facecolor": face, "axes.facecolor": "none", "savefig.facecolor": "auto",
+        "text.color": ink, "axes.labelcolor": ink, "axes.titlecolor": ink, "axes.edgecolor": ink,
+        "xtick.color": ink, "ytick.color": ink, "legend.labelcolor": ink,
+        "legend.frameon": False, "grid.color": ink, "grid.alpha": 0.3,
+        "axes.spines.top": False, "axes.spines.right": False,
+        "axes.prop_cycle": mpl.cycler(color=COLORS[:4] * 2, linestyle=DASHES[:1] * 4
+                                      + DASHES[1:2] * 4),
+    }
+
+
+def style(theme="both"):
+    """Draw everything inside the ``with`` block readable on light and dark pages.
+
+    Parameters
+    ----------
+    theme : {"both", "light", "dark"}, default="both"
+        As in :func:`rc`.
+
+    Returns
+    -------
+    context manager
+        The previous settings come back at its end.
+    """
+    return mpl.rc_context(rc(theme))
+
+
+def _new_axes(figsize, whole=False):
+    """Return axes on a new figure, styled unless the caller has chosen a style already."""
+    default = mpl.rcParams["text.color"] == mpl.rcParamsDefault["text.color"]
+    with style() if default else nullcontext():
+        if whole:
+            return plt.figure(figsize=figsize).add_axes((0, 0, 1, 1))
+        return plt.figure(figsize=figsize, layout="constrained").add_subplot()
+
+
+def _ink(ax):
+    """Return the text colour that belongs to the style in which the axes were made."""
+    return ax.xaxis.label.get_color()
+
+
+def _color(k):
+    return COLORS[k % len(COLORS)]
+
+
+def _tint(color, share):
+    """Mix a colour with white; ``share`` is the part of the colour."""
+    return to_hex(share * np.array(to_rgb(color)) + (1 - share))
+
+
+def _text_on(color):
+    """Return black or white, whichever has the larger contrast on a colour (WCAG 2.1)."""
+    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in to_rgb(color)]
+    return "black" if np.dot(linear, (0.2126, 0.7152, 0.0722)) > 0.179 else "white"
+
+
+def alt_text(drawn):
+    """Return a description of a picture, or of a tree, for readers who cannot see it.
+
+    Parameters
+    ----------
+    drawn : matplotlib.axes.Axes or DecisionTree
+        Axes that a function of this module has drawn on, or a tree.
+
+    Returns
+    -------
+    str
+        Plain sentences made from the drawn data.
+    """
+    if hasattr(drawn, "to_nested"):
+        return _tree_alt(drawn, _words(drawn))
+    if not hasattr(drawn, "alt"):
+        raise ValueError("These axes were not drawn by odtlib.plotting; describe them by hand.")
+    return drawn.alt
+
+
+def _number(value, digits=4):
+    return f"{value:.{digits}g}" if abs(value) < 10**digits else f"{value:.0f}"
+
+
+def _listing(parts):
+    parts = [str(part) for part in parts]
+    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
+
+
+def _count(number, one, many):
+    return f"{number} {one if number == 1 else many}"
+
+
+# ------------------------------------------------------------------ what a tree says
+
+
+@dataclass(frozen=True)
+class _Words:
+    """The texts of a tree."""
+
+    tests: dict  # feature node -> (name, condition), as two texts
+    branches: dict  # feature node -> what leads left, what leads right, as texts
+    conditions: dict  # feature node -> the same as full conditions
+    leaves: dict  # leaf -> (prediction, how many rows), as two texts
+    classes: list  # empty for regression
+
+
+def _prepare(tree, X, y, feature_names, class_names):
+    """Return the tree, with counts from X and y where given, and its words."""
+    if X is not None:
+        X = np.asarray(X, np.float64)
+    if y is not None:
+        if X is None:
+            raise ValueError("y is given without X; pass both, or neither.")
+        if tree.kind == "classification":
+            tree = tree.with_counts(X, _codes(y, tree.classes), relabel=False)
+    return tree, _words(tree, X, feature_names, class_names)
+
+
+def _codes(y, classes):
+    y = np.asarray(y)
+    unknown = ~np.isin(y, classes)
+    if unknown.any():
+        raise ValueError(f"y holds the label {y[unknown].tolist()[0]!r}, which the tree does not "
+                         f"know; its classes are {_listing(classes)}.")
+    order = np.argsort(classes)
+    return order[np.searchsorted(classes, y, sorter=order)]
+
+
+def _words(tree, X=None, feature_names=None, class_names=None):
+    names = [tree.feature_name(j) for j in range(tree.n_features)]
+    names = names if feature_names is None else [str(name) for name in feature_names]
+    classes = [] if tree.classes is None else list(tree.classes)
+    classes = [str(c) for c in (classes if class_names is None else class_names)]
+    tests, branches, conditions = {}, {}, {}
+    for node in np.flatnonzero(tree.feature >= 0).tolist():
+        j, threshold = int(tree.feature[node]), float(tree.threshold[node])
+        if 0 <= threshold < 1 and any(sign in names[j] for sign in (" <= ", " > ", " = ")):
+            # A 0/1 column that is named by a condition: rows that meet it are 1 and go right.
+            name = names[j].replace("<=", "≤")
+            tests[node], branches[node] = (f"{name}?", ""), ("no", "yes")
+            conditions[node] = f"not {name}", name
+            continue
+        values = tree.threshold[tree.feature == j] if X is None else X[:, j]
+        low = values[values < threshold if X is None else values <= threshold]
+        text = threshold_text(threshold, low.max(initial=-np.inf),
+                              values[values > threshold].min(initial=np.inf))
+        tests[node], branches[node] = (names[j], f"≤ {text}"), ("yes", "no")
+        conditions[node] = f"{names[j]} ≤ {text}", f"{names[j]} > {text}"
+
+    rows = _rows(tree, X)
+    leaves = {}
+    for leaf in np.flatnonzero(tree.feature < 0).tolist():
+        if tree.kind == "regression":
+            shown = [_number(v) for v in tree.value[leaf]]
+            text = ", ".join(shown[:3] + ["…"] * (len(shown) > 3))
+            count = "" if rows is None else f"n = {rows[leaf]}"
+        else:
+            text = classes[tree.label[leaf]]
+            right = tree.value[leaf, tree.label[leaf]]
+            count = "" if rows is None else f"{_number(right)} of {_number(rows[leaf])}"
+        leaves[leaf] = text, count
+    return _Words(tests, branches, conditions, leaves, classes)
+
+
+def _rows(tree, X):
+    """Return the rows (or their weight) at every node, None where the tree does not know."""
+    leaf = tree.feature < 0
+    if tree.kind == "regression":
+        return None if X is None else np.bincount(tree.apply(X), minlength=tree.n_nodes)
+    total = tree.value.sum(axis=1)
+    # Trees written by hand have one unit in the predicted class of every leaf, and no rows.
+    by_hand = np.all(total[leaf] == 1) and np.all(tree.value[leaf].max(axis=1) == 1)
+    return None if by_hand else total
+
+
+def _tree_alt(tree, words):
+    text = (f"Decision tree of depth {tree.depth} with {_count(tree.n_splits, 'split', 'splits')} "
+            f"and {_count(tree.n_leaves, 'leaf', 'leaves')}.")
+    if tree.n_splits == 0:
+        return f"{text} It always predicts {words.leaves[0][0]}."
+    if tree.n_leaves <= 8:
+        for leaf, path in _paths(tree, words):
+            value, count = words.leaves[leaf]
+            text += f" If {' and '.join(path)}: {value}{f' ({count})' if count else ''}."
+        return text
+    text += f" The root asks whether {' '.join(words.tests[0]).strip().rstrip('?')}."
+    used = sorted({words.tests[node][0].rstrip("?") for node in words.tests})
+    text += f" It splits on {_listing(used)}."
+    if words.classes:
+        found = [words.leaves[leaf][0] for leaf in words.leaves]
+        parts = [f"{_count(found.count(c), 'leaf predicts', 'leaves predict')} {c}"
+                 for c in words.classes if c in found]
+        text += f" {_listing(parts)}."
+    else:
+        values = tree.value[tree.feature < 0]
+        text += f" Its predictions lie between {_number(values.min())} and " \
+                f"{_number(values.max())}."
+    return text
+
+
+def _paths(tree, words):
+    """Yield every leaf, from left to right, with the conditions that lead to it."""
+    stack = [(0, ())]
+    while stack:
+        node, path = stack.pop()
+        if tree.feature[node] < 0:
+            yield node, path
+        else:
+            left, right = words.conditions[node]
+            stack += [(tree.right[node], (*path, right)), (tree.left[node], (*path, left))]
+
+
+# ------------------------------------------------------------------ trees
+
+FONT_SIZES = np.arange(10.0, 4.4, -0.5)  # points, tried from the largest
+WORD_SIZE = 7.0  # from this size on, breaking a word is better than a smaller font
+LEGEND_SIZE, LEGEND_ROW = 9.0, 0.22
+LINE, PAD, BAR = 1.25, 0.05, 0.06  # line height (of the font size), padding and bar (inches)
+GAP = 0.36  # between the levels of a tree that grows to the right (inches)
+
+
+def draw_tree(tree, ax=None, *, X=None, y=None, orientation="auto", font_size=None, legend=True,
+              feature_names=None, class_names=None):
+    """Draw a tree: tests in grey boxes, leaves in the colour of their class.
+
+    Rows that pass the test of a box follow its branch "yes". A leaf shows its prediction, how
+    many of its training rows have that class, and a bar with the share of every class.
+
+    Parameters
+    ----------
+    tree : DecisionTree
+        Any tree; up to 32 leaves stay readable.
+    ax : matplotlib.axes.Axes, default=None
+        Where to draw. Text is sized for the axes as they are now. By default a new figure, as
+        large as the tree needs.
+    X : array-like of shape (n_rows, n_features), default=None
+        Rows in the features of the tree. Thresholds are then written with as few digits as
+        separate the rows, and a regression tree shows how many rows reach each leaf.
+    y : array-like of shape (n_rows,), default=None
+        Labels of those rows: the counts and bars then show them instead of the training rows.
+    orientation : {"auto", "down", "right"}, default="auto"
+        Where the tree grows. ``"right"`` gives each leaf a line of its own and suits large trees;
+        ``"auto"`` takes it above eight leaves.
+    font_size : float, default=None
+        Size in points; by default the largest that fits, from 10 down to 4.5.
+    legend : bool, default=True
+        Whether to name the colours of the classes below the tree (at most eight classes).
+    feature_names, class_names : sequence of str, default=None
+        Names to show instead of those in the tree.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        With ``ax.alt``.
+    """
+    if orientation not in ("auto", "down", "right"):
+        raise ValueError(f"orientation is {orientation!r}; use 'auto', 'down' or 'right'.")
+    tree, words = _prepare(tree, X, y, feature_names, class_names)
+    down = orientation == "down" or (orientation == "auto" and tree.n_leaves <= 8)
+    levels = tree.depth + 1
+    new = ax is None
+    if new:
+        size = (max(2.0, 1.05 * tree.n_leaves), 0.95 * levels) if down \
+            else (1.55 * levels, max(1.0, 0.36 * tree.n_leaves))
+        names = words.classes if legend else []
+        ax = _new_axes((size[0], size[1] + _legend_rows(names, size[0]) * LEGEND_ROW), whole=True)
+    box = ax.get_window_extent().transformed(ax.figure.dpi_scale_trans.inverted())
+    rows = _legend_rows(words.classes, box.width) if legend else 0
+    width, height = box.width, box.height - rows * LEGEND_ROW
+    ax.set(xlim=(0, width), ylim=(-rows * LEGEND_ROW, height), aspect="auto")
+    ax.set_axis_off()
+
+    depth, place = tree.node_depth, _places(tree) * (width if down else height) / tree.n_leaves
+    along = (height if down else width) / levels  # inches of a level
+    room = _rooms(depth, place, width if down else height)
+    for size in FONT_SIZES if font_size is None else [font_size]:
+        boxes = []
+        for node in range(tree.n_nodes):
+            if down:
+                space = room[node] - 0.06, along - 0.24
+            else:  # a new figure is made as wide as its leaves
+                wide = 1.8 if new and tree.feature[node] < 0 else along - GAP
+                space = wide, room[node] - 0.04
+            boxes.append(_box(tree, words, node, size, space, down))
+        if all(fits for *_, fits in boxes):
+            break
+
+    if down:
+        centre = np.column_stack([place, height - (depth + 0.5) * along])
+    else:  # every level starts behind the widest box of the one before
+        widest = [max(boxes[node][1] for node in np.flatnonzero(depth == d)) for d in range(levels)]
+        start = 0.03 + np.concatenate([[0.0], np.cumsum(widest)[:-1]]) + GAP * np.arange(levels)
+        if new:
+            width = start[-1] + widest[-1] + 0.03
+            ax.figure.set_figwidth(width)
+            ax.set_xlim(0, width)
+        centre = np.column_stack([start[depth] + [w / 2 for _, w, *_ in boxes], height - place])
+    _draw_branches(ax, tree, words, boxes, centre, down, along, size)
+    for node in range(tree.n_nodes):
+        _draw_box(ax, tree, node, boxes[node], centre[node], size)
+    if rows:
+        ax.legend(handles=[Patch(color=_color(k), label=name)
+                           for k, name in enumerate(words.classes)],
+                  loc="lower center", ncol=-(-len(words.classes) // rows), frameon=False,
+                  labelcolor=_ink(ax), fontsize=LEGEND_SIZE, borderaxespad=0.2, borderpad=0.2,
+                  handlelength=1.0, handleheight=0.8, handletextpad=0.5, columnspacing=1.0)
+    ax.alt = _tree_alt(tree, words)
+    return ax
+
+
+def _legend_rows(names, width):
+    """Return how many rows a legend of these classes takes; none for one or too many classes."""
+    if not 2 <= len(names) <= len(COLORS):
+        return 0
+    widest = max(_width(name) for name in names) * LEGEND_SIZE + 0.42  # with patch and spacing
+    return -(-len(names) // max(1, int(width / widest)))
+
+
+def _places(tree):
+    """Return the position of every node: leaves 0.5, 1.5, ...; a parent amid its children."""
+    place, leaves = np.zeros(tree.n_nodes), 0
+    stack = [(0, False)]
+    while stack:
+        node, seen = stack.pop()
+        left, right = tree.left[node], tree.right[node]
+        if left < 0:
+            place[node] = leaves + 0.5
+            leaves += 1
+        elif seen:
+            place[node] = (place[left] + place[right]) / 2
+        else:
+            stack += [(node, True), (right, False), (left, False)]
+    return place
+
+
+def _rooms(depth, place, end):
+    """Return the width that each node can take without touching a neighbour of its level."""
+    room = np.minimum(place, end - place) * 2
+    for level in range(depth.max() + 1):
+        nodes = np.flatnonzero(depth == level)
+        nodes = nodes[np.argsort(place[nodes])]
+        gaps = np.diff(place[nodes])
+        room[nodes[:-1]] = np.minimum(room[nodes[:-1]], gaps)
+        room[nodes[1:]] = np.minimum(room[nodes[1:]], gaps)
+    return room
+
+
+@lru_cache(maxsize=4096)
+def _width(text):
+    """Return the width of a text in inches at one point, in the default font.
+
+    Small letters are drawn on whole pixels, which makes a line up to 6 % wider.
+    """
+    properties = FontProperties(family=mpl.rcParams["font.family"], size=10)
+    return 1.06 * text_to_path.get_text_width_height_descent(text, properties, False)[0] / 720
+
+
+def _wrap(text, size, width):
+    """Break a text into lines of at most ``width`` inches; say whether no word was broken.
+
+    Lines break at spaces, then behind ``_`` and ``/``, and inside words at last.
+    """
+    lines, whole = [""], True
+    for part in re.findall(r"[^\s_/]*(?:[_/]+|\s+|$)", text):
+        if not lines[-1] or _width((lines[-1] + part).rstrip()) * size <= width:
+            lines[-1] += part
+        else:
+            lines.append(part)
+        while len(lines[-1].rstrip()) > 1 and _width(lines[-1].rstrip()) * size > width:
+            keep = len(lines[-1].rstrip()) - 1
+            while keep > 1 and _width(lines[-1][:keep]) * size > width:
+                keep -= 1
+            lines[-1:] = [lines[-1][:keep], lines[-1][keep:]]
+            whole = False
+    return [line.strip() for line in lines if line.strip()], whole
+
+
+def _box(tree, words, node, size, space, down):
+    """Return the lines, the width and height (inches) of a node's box, and whether it fits."""
+    leaf = tree.feature[node] < 0
+    inner = space[0] - 2 * PAD
+    parts = [part for part in (words.leaves if leaf else words.tests)[node] if part]
+    if not down and _width("  ".join(parts)) * size <= inner:
+        parts = [("  " if leaf else " ").join(parts)]
+    wrapped = [_wrap(part, size, inner) for part in parts]
+    lines = [line for part, _ in wrapped for line in part]
+    bar = BAR + 0.03 if leaf and words.classes else 0.0
+    most = int((space[1] - 2 * PAD - bar) / (LINE * size / 72))
+    fits = len(lines) <= most and (size <= WORD_SIZE or all(whole for _, whole in wrapped))
+    if len(lines) > most and size == FONT_SIZES[-1]:  # cut the name, keep the condition
+        kept = lines[: max(1, most - len(parts) + 1)]
+        lines = [*kept[:-1], f"{kept[-1][:-1]}…", *lines[len(lines) - len(parts) + 1 :]]
+    width = max(_width(line) for line in lines) * size + 2 * PAD
+    height = len(lines) * LINE * size / 72 + 2 * PAD + bar
+    return lines, max(width, 0.35 if bar else 0.0), height, fits
+
+
+def _draw_branches(ax, tree, words, boxes, centre, down, along, size):
+    ink = _ink(ax)
+    for node in words.tests:
+        x, y = centre[node]
+        _, w, h, _ = boxes[node]
+        for child, text in zip((tree.left[node], tree.right[node]), words.branches[node],
+                               strict=True):
+            cx, cy = centre[child]
+            _, cw, ch, _ = boxes[child]
+            if down:
+                turn = y - (h / 2 + max(h, along) / 2) / 2
+                path = [(x, y - h / 2), (x, turn), (cx, turn), (cx, cy + ch / 2)]
+                side = -1 if cx < x else 1
+                label = (cx - side * 0.04, (turn + cy + ch / 2) / 2)
+                align = dict(ha="left" if side < 0 else "right", va="center")
+            else:
+                turn = max(cx - cw / 2 - GAP + 0.1, x + w / 2)
+                path = [(x + w / 2, y), (turn, y), (turn, cy), (cx - cw / 2, cy)]
+                label = ((turn + cx - cw / 2) / 2, cy + (0.01 if cy > y else -0.01))
+                align = dict(ha="center", va="bottom" if cy > y else "top")
+            ax.add_line(Line2D(*zip(*path, strict=True), color=ink, linewidth=0.9, zorder=1))
+            ax.text(*label, text, color=ink, fontsize=max(0.8 * size, 4), zorder=2,
+                    parse_math=False, **align)
+
+
+def _draw_box(ax, tree, node, box, centre, size):
+    lines, width, height, _ = box
+    leaf = tree.feature[node] < 0
+    face, edge, ink = BOX_FACE, INK, BOX_INK
+    if leaf and tree.kind == "classification":
+        edge = _color(tree.label[node])
+        face = _tint(edge, 0.25)
+    elif leaf:
+        face = _leaf_color(tree, node)
+        edge, ink = (INK, BOX_INK) if face == to_rgb(BOX_FACE) else (face, _text_on(face))
+    x, y = centre[0] - width / 2, centre[1] - height / 2
+    ax.add_patch(FancyBboxPatch(
+        (x, y), width, height, boxstyle=f"round,pad=0,rounding_size={min(0.04, height / 3)}",
+        facecolor=face, edgecolor=edge, linewidth=1.4 if leaf else 0.9, zorder=3))
+    bar = BAR + 0.03 if leaf and tree.kind == "classification" else 0.0
+    ax.text(centre[0], centre[1] + bar / 2, "\n".join(lines), color=ink, fontsize=size, zorder=5,
+            ha="center", va="center", linespacing=LINE * 0.83, parse_math=False)
+    if bar:
+        share = tree.value[node]
+        if not share.any():  # a leaf without rows
+            share = np.arange(len(share)) == tree.label[node]
+        share, start = share / share.sum(), x + PAD
+        for k in np.flatnonzero(share):
+            part = share[k] * (width - 2 * PAD)
+            ax.add_patch(Rectangle((start, y + PAD), part, BAR, color=_color(k), linewidth=0,
+                                   zorder=4))
+            start += part
+
+
+# ------------------------------------------------------------------ partitions
+
+
+def partition(tree, X=None, y=None, features=(0, 1), ax=None, *, limits=None, feature_names=None,
+              class_names=None):
+    """Draw how a tree cuts the plane of two features: one exact rectangle a leaf.
+
+    Parameters
+    ----------
+    tree : DecisionTree
+        A tree that splits on no other features than these two.
+    X : array-like of shape (n_rows, n_features), default=None
+        Rows to show, in the features of the tree.
+    y : array-like of shape (n_rows,), default=None
+        Their labels: the colour and the shape of the points.
+    features : pair of int, default=(0, 1)
+        The features of the horizontal and of the vertical axis.
+    ax : matplotlib.axes.Axes, default=None
+        Where to draw; by default a new figure.
+    limits : (left, right, bottom, top), default=None
+        The part of the plane to show; by default the rows, or else the thresholds, with a margin.
+    feature_names, class_names : sequence of str, default=None
+        Names to show instead of those in the tree.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        With ``ax.alt``.
+    """
+    other = sorted(set(tree.feature[tree.feature >= 0].tolist()) - set(features))
+    if other:
+        raise ValueError(f"The tree also splits on {_listing(tree.feature_name(j) for j in other)};"
+                         " a partition of the plane needs a tree over the two features alone.")
+    words = _words(tree, None, feature_names, class_names)
+    if X is not None:
+        X = np.asarray(X, np.float64)
+    if limits is None:
+        shown = [np.r_[tree.threshold[tree.feature == j], [] if X is None else X[:, j]]
+                 for j in features]
+        limits = [edge for values in shown for edge in _margin(values, 0.3 if X is None else 0.05)]
+    ax = _new_axes((5.0, 4.2)) if ax is None else ax
+    ink = _ink(ax)
+    for leaf, left, right, bottom, top in _rectangles(tree, features, limits):
+        ax.add_patch(Rectangle((left, bottom), right - left, top - bottom, zorder=1,
+                               facecolor=(*_leaf_color(tree, leaf), REGION), edgecolor=ink,
+                               linewidth=0.8))
+    handles = []
+    if tree.kind == "classification":
+        found = set(tree.label[tree.feature < 0].tolist())
+        codes = None if X is None or y is None else _codes(y, tree.classes)
+        for k, name in enumerate(words.classes):
+            handle = Patch(facecolor=(*to_rgb(_color(k)), REGION), edgecolor=ink, label=name)
+            if codes is not None and np.any(codes == k):
+                rows = X[codes == k]
+                handle = ax.scatter(rows[:, features[0]], rows[:, features[1]], s=22, zorder=3,
+                                    marker=MARKERS[k % len(MARKERS)], color=_color(k),
+                                    edgecolor="white", linewidth=0.5, label=name)
+            elif k not in found:
+                continue
+            handles.append(handle)
+    elif tree.value.shape[1] == 1 and np.ptp(tree.value[tree.feature < 0]) > 0:
+        values = tree.value[tree.feature < 0]
+        scale = mpl.cm.ScalarMappable(mpl.colors.Normalize(values.min(), values.max()), "cividis")
+        bar = ax.figure.colorbar(scale, ax=ax, alpha=REGION)
+        bar.set_label("prediction", color=ink)
+        bar.ax.tick_params(colors=ink)
+        bar.outline.set_edgecolor(ink)
+    if X is not None and (y is None or tree.kind == "regression"):
+        ax.scatter(X[:, features[0]], X[:, features[1]], s=14, color=ink, zorder=3, linewidth=0)
+    names = [tree.feature_name(j) if feature_names is None else feature_names[j] for j in features]
+    ax.set(xlim=limits[:2], ylim=limits[2:], xlabel=names[0], ylabel=names[1])
+    if 2 <= len(handles) <= len(COLORS):
+        ax.legend(handles=handles, loc="lower center", bbox_to_anchor=(0.5, 1.0), frameon=False,
+                  ncol=min(4, len(handles)), labelcolor=ink)
+    rows = "" if X is None else f" {_count(len(X), 'row is', 'rows are')} shown as points."
+    ax.alt = (f"The plane of {names[0]} (horizontal) and {names[1]} (vertical), cut into "
+              f"{_count(tree.n_leaves, 'rectangle', 'rectangles')} by a tree.{rows} "
+              f"{_tree_alt(tree, words)}")
+    return ax
+
+
+REGION = 0.42  # opacity of a leaf's rectangle
+
+
+def _margin(values, share):
+    low, high = (values.min(), values.max()) if len(values) else (0.0, 1.0)
+    extra = share * (high - low) or 1.0
+    return low - extra, high + extra
+
+
+def _rectangles(tree, features, limits):
+    """Yield (leaf, left, right, bottom, top) for every leaf that is seen within the limits."""
+    stack = [(0, tuple(limits))]
+    while stack:
+        node, (left, right, bottom, top) = stack.pop()
+        if left >= right or bottom >= top:
+            continue
+        if tree.feature[node] < 0:
+            yield node, left, right, bottom, top
+            continue
+        t = tree.threshold[node]
+        if tree.feature[node] == features[0]:
+            parts = (left, min(t, right), bottom, top), (max(t, left), right, bottom, top)
+        else:
+            parts = (left, right, bottom, min(t, top)), (left, right, max(t, bottom), top)
+        stack += [(tree.right[node], parts[1]), (tree.left[node], parts[0])]
+
+
+def _leaf_color(tree, leaf):
+    """Return the colour of a leaf: its class, or its value between the extremes of the tree."""
+    if tree.kind == "classification":
+        return to_rgb(_color(tree.label[leaf]))
+    values = tree.value[tree.feature < 0]
+    if values.shape[1] > 1 or np.ptp(values) == 0:
+        return to_rgb(BOX_FACE)
+    return mpl.colormaps["cividis"]((tree.value[leaf, 0] - values.min()) / np.ptp(values))[:3]
+
+
+# ------------------------------------------------------------------ anytime curves
+
+
+def anytime(reports, ax=None, *, labels=None, log_time=None):
+    """Draw incumbent (full line) and lower bound (broken line) over time, as steps.
+
+    Parameters
+    ----------
+    reports : SolveReport, list of SolveReport, or dict of str to SolveReport
+        The runs; the keys of a dict are their labels.
+    ax : matplotlib.axes.Axes, default=None
+        Where to draw; by default a new figure.
+    labels : sequence of str, default=None
+        Names of the runs in a list.
+    log_time : bool, default=None
+        Whether time is on a logarithmic axis; by default when the runs or their first events
+        differ more than a hundredfold.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        With ``ax.alt``. A dot ends the curve of a run that proved its tree optimal, a cross that
+        of any other.
+    """
+    if isinstance(reports, dict):
+        labels, reports = list(reports), list(reports.values())
+    single = not isinstance(reports, (list, tuple))
+    reports = [reports] if single else list(reports)
+    if labels is None:
+        labels = [""] if single else [f"run {k + 1}" for k in range(len(reports))]
+    if len(labels) != len(reports) or not reports:
+        raise ValueError(f"{len(labels)} labels are given for {len(reports)} reports; give one "
+                         "label a report, and at least one report.")
+    ax = _new_axes((6.0, 3.6)) if ax is None else ax
+    ends = [max(report.seconds, report.trace["seconds"].max()) for report in reports]
+    starts = [t for report in reports for t in report.trace["seconds"] if t > 0]
+    if log_time is None:
+        log_time = bool(starts) and max(ends) > 100 * min(starts)
+    handles, alts = [], []
+    for k, (report, label, end) in enumerate(zip(reports, labels, ends, strict=True)):
+        trace, color = report.trace, _color(k)
+        for column, dash in (("incumbent", DASHES[0]), ("bound", DASHES[1])):
+            known = trace[np.isfinite(trace[column].astype(float))]
+            if len(known):
+                seconds = np.append(known["seconds"], end)
+                ax.plot(np.maximum(seconds, min(starts)) if log_time else seconds,
+                        [*known[column], known[column].iloc[-1]], drawstyle="steps-post",
+                        color=color, linestyle=dash, linewidth=1.6)
+        optimal = report.status == "optimal"
+        if np.isfinite(report.objective):
+            ax.plot(end, report.objective, marker="o" if optimal else "x", color=color,
+                    markersize=6, clip_on=False, linestyle="none", markeredgewidth=1.6)
+        if label:
+            handles.append(Line2D([], [], color=color, marker="o" if optimal else "x", label=label))
+        alts.append(f"{label or 'The run'} ends after {_number(end, 3)} seconds with objective "
+                    f"{_number(report.objective, 6)}, "
+                    + ("proved optimal." if optimal else
+                       f"lower bound {_number(report.lower_bound, 6)} and status "
+                       f"{report.status.replace('_', ' ')}."))
+    handles += [Line2D([], [], color=_ink(ax), linestyle=dash, label=text)
+                for dash, text in ((DASHES[0], "incumbent"), (DASHES[1], "lower bound"))]
+    if log_time:
+        ax.set_xscale("log")
+    ax.set(xlabel="seconds", ylabel="objective")
+    ax.legend(handles=handles, frameon=False, labelcolor=_ink(ax))
+    ax.alt = ("Objective over time" + (" (logarithmic)" if log_time else "") + ": incumbent and "
+              f"lower bound as steps. {' '.join(alts)}")
+    return ax
+
+
+# ------------------------------------------------------------------ rank comparisons
+
+
+def critical_difference(scores, alpha=0.05, ax=None, *, higher_is_better=True):
+    """Compare methods over many data sets by ranks: Friedman and Nemenyi tests, and a diagram.
+
+    The diagram of Demsar (2006): methods on a line by average rank (1 is best), a bar across
+    those whose ranks do not differ significantly.
+
+    Parameters
+    ----------
+    scores : DataFrame of shape (n_data_sets, n_methods)
+        One row a data set (or split), one column a method; at least three methods and two rows.
+    alpha : float, default=0.05
+        Level of both tests. When the Friedman test does not reject at this level, the Nemenyi
+        test is not consulted: all methods are joined by one bar.
+    ax : matplotlib.axes.Axes, default=None
+        Where to draw; by default a new figure.
+    higher_is_better : bool, default=True
+        False for errors and times.
+
+    Returns
+    -------
+    ax : matplotlib.axes.Axes
+        With ``ax.alt``.
+    table : DataFrame
+        Average rank and mean score of every method, best first. ``table.attrs`` holds
+        ``friedman_p``, ``critical_difference`` (in ranks) and ``nemenyi_p`` (a DataFrame).
+    """
+    import pandas as pd
+    from scipy.stats import friedmanchisquare, studentized_range
+
+    try:
+        import scikit_posthocs
+    except ImportError:
+        raise ImportError("critical_difference needs scikit-posthocs; install odtlib with its "
+                          "'experiments' extra.") from None
+    scores = pd.DataFrame(scores)
+    n_rows, n_methods = scores.shape
+    if n_methods < 3 or n_rows < 2:
+        raise ValueError(f"scores has {n_rows} rows and {n_methods} columns; the Friedman test "
+                         "needs at least two data sets and three methods (for two methods use "
+                         "scipy.stats.wilcoxon).")
+    if scores.isna().any(axis=None):
+        raise ValueError("scores has missing values; drop the data sets that not every method "
+                         "has run on.")
+    if not scores.columns.is_unique:
+        raise ValueError("scores has two columns of the same name; give every method its own.")
+    ranks = scores.rank(axis=1, ascending=not higher_is_better).mean().sort_values(kind="stable")
+    with np.errstate(invalid="ignore"):
+        friedman = float(friedmanchisquare(*scores.to_numpy().T).pvalue)
+    friedman = 1.0 if np.isnan(friedman) else friedman  # every row is one tie
+    nemenyi = scikit_posthocs.posthoc_nemenyi_friedman(scores.to_numpy())
+    nemenyi.index = nemenyi.columns = scores.columns
+    nemenyi = nemenyi.fillna(1.0)
+    quantile = studentized_range.ppf(1 - alpha, n_methods, np.inf) / np.sqrt(2)
+    table = pd.DataFrame({"average rank": ranks, "mean score": scores.mean()[ranks.index]})
+    table.attrs = {"friedman_p": friedman, "nemenyi_p": nemenyi, "alpha": alpha,
+                   "critical_difference": float(quantile * np.sqrt(n_methods * (n_methods + 1)
+                                                                  / (6 * n_rows)))}
+    judged = nemenyi if friedman < alpha else nemenyi * 0 + 1.0
+
+    ax = _new_axes((6.5, 0.9 + 0.28 * n_methods)) if ax is None else ax
+    ink = _ink(ax)
+    scikit_posthocs.critical_difference_diagram(
+        ranks, judged, alpha=alpha, ax=ax,
+        label_fmt_left="{label} ({rank:.2f})", label_fmt_right="({rank:.2f}) {label}",
+        marker_props={"color": COLORS[0], "zorder": 3},
+        elbow_props={"color": ink, "linestyle": "-", "linewidth": 1.2},
+        crossbar_props={"color": COLORS[1], "linestyle": "-", "linewidth": 3})
+    ax.spines["top"].set_visible(True)
+    ax.tick_params(axis="x", colors=ink)
+    order = ", ".join(f"{name} {rank:.2f}" for name, rank in ranks.items())
+    pairs = [(a, b) for i, a in enumerate(ranks.index) for b in ranks.index[i + 1:]
+             if judged.loc[a, b] < alpha]
+    ax.alt = (f"Average ranks of {n_methods} methods over {n_rows} data sets, 1 is best: {order}. "
+              f"Friedman test p = {friedman:.2g}. "
+              + (f"Significantly different at level {alpha:g} (Nemenyi): "
+                 f"{_listing(f'{a} and {b}' for a, b in pairs)}." if pairs else
+                 f"No two methods differ significantly at level {alpha:g}."))
+    return ax, table

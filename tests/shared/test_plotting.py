@@ -1,0 +1,363 @@
+"""Pictures: what is drawn is true, does not overlap, and can be read on light and dark pages."""
+
+import subprocess
+import sys
+
+import matplotlib
+
+matplotlib.use("Agg")
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+import pytest
+from matplotlib.collections import PathCollection
+from matplotlib.patches import FancyBboxPatch, Rectangle
+from scipy.stats import friedmanchisquare
+
+from odtlib import plotting
+from odtlib.binarize import MDLPBinarizer
+from odtlib.report import SolveReport
+from odtlib.tree import DecisionTree
+
+
+@pytest.fixture(autouse=True)
+def close_figures():
+    before = dict(matplotlib.rcParams)
+    yield
+    assert dict(matplotlib.rcParams) == before
+    plt.close("all")
+
+
+def grown(rng, depth, n_features, n_classes, full=False):
+    if depth == 0 or (not full and rng.random() < 0.2):
+        return int(rng.integers(n_classes))
+    return (int(rng.integers(n_features)), float(rng.normal()),
+            grown(rng, depth - 1, n_features, n_classes, full),
+            grown(rng, depth - 1, n_features, n_classes, full))
+
+
+NAMES = ["x", "median income of the household", "a_very_long_name_without_any_space_in_it",
+         "Antidisestablishmentarianism2", "petal width (cm)", "$cost$"]
+
+
+def random_tree(seed, depth, n_classes=3, full=False):
+    rng = np.random.default_rng(seed)
+    X, y = rng.normal(size=(300, 6)), rng.integers(0, n_classes, 300)
+    tree = DecisionTree.from_nested(grown(rng, depth, 6, n_classes, full), n_classes,
+                                    n_features=6, feature_names=NAMES,
+                                    classes=["ham", "spam", "something else"][:n_classes])
+    return tree.with_counts(X, y, n_classes), X, y
+
+
+def boxes_and_texts(ax):
+    """Pixel extents of the node boxes, and those of the texts inside boxes, in node order."""
+    ax.figure.canvas.draw()
+    boxes = [p for p in ax.patches if isinstance(p, FancyBboxPatch)]
+    texts = [t for t in ax.texts if t.get_text() not in ("yes", "no")]
+    assert len(boxes) == len(texts)
+    return [b.get_window_extent() for b in boxes], [t.get_window_extent() for t in texts], texts
+
+
+# ------------------------------------------------------------------ trees
+
+
+@pytest.mark.parametrize("orientation", ["auto", "down", "right"])
+@pytest.mark.parametrize("seed, depth", [(0, 0), (1, 1), (2, 2), (3, 3), (4, 4), (5, 5)])
+def test_boxes_hold_their_text_and_do_not_overlap(seed, depth, orientation):
+    tree, _, _ = random_tree(seed, depth, full=depth == 5)
+    ax = plotting.draw_tree(tree, orientation=orientation)
+    boxes, texts, _ = boxes_and_texts(ax)
+    assert len(boxes) == tree.n_nodes
+    page = ax.figure.bbox
+    for box, text in zip(boxes, texts, strict=True):
+        assert box.x0 <= text.x0 and text.x1 <= box.x1
+        assert box.y0 - 1 <= text.y0 and text.y1 <= box.y1 + 1  # a pixel for the descenders
+        assert page.x0 <= box.x0 and box.x1 <= page.x1 and page.y0 <= box.y0 <= box.y1 <= page.y1
+    for i, a in enumerate(boxes):
+        for b in boxes[:i]:
+            assert a.x1 < b.x0 or b.x1 < a.x0 or a.y1 < b.y0 or b.y1 < a.y0
+    assert sum(t.get_text() in ("yes", "no") for t in ax.texts) == 2 * tree.n_splits
+
+
+def test_depth_five_stays_readable():
+    ax = plotting.draw_tree(random_tree(0, 5, full=True)[0])
+    _, _, texts = boxes_and_texts(ax)
+    assert min(t.get_fontsize() for t in texts) >= 7
+    assert max(ax.figure.get_size_inches()) < 13
+
+
+def test_what_the_boxes_say():
+    X = np.array([[1.0], [2.0], [4.0], [5.0]])
+    tree = DecisionTree.from_nested((0, 2.7182818, 0, 1), feature_names=["length"],
+                                    classes=["short", "long"])
+    _, _, texts = boxes_and_texts(plotting.draw_tree(tree))
+    assert [t.get_text() for t in texts] == ["length\n≤ 2.718", "short", "long"]
+    ax = plotting.draw_tree(tree, X=X, y=["short", "short", "long", "short"],
+                            feature_names=["size"], class_names=["S", "L"])
+    _, _, texts = boxes_and_texts(ax)
+    assert [t.get_text() for t in texts] == ["size\n≤ 2.718", "S\n2 of 2", "L\n1 of 2"]
+    left, right = (next(t for t in ax.texts if t.get_text() == word) for word in ("yes", "no"))
+    assert left.get_position()[0] < right.get_position()[0]  # x <= t goes left, and is "yes"
+    # The bar of the second leaf: half a row of each class, in the colours of the classes.
+    bars = [p for p in ax.patches if type(p) is Rectangle]
+    assert [matplotlib.colors.to_hex(p.get_facecolor()).upper() for p in bars] == [
+        plotting.COLORS[0], plotting.COLORS[0], plotting.COLORS[1]]
+    assert bars[1].get_width() == pytest.approx(bars[2].get_width())
+    assert ax.alt == ("Decision tree of depth 1 with 1 split and 2 leaves. "
+                      "If size ≤ 2.718: S (2 of 2). If size > 2.718: L (1 of 2).")
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_written_thresholds_separate_the_rows(seed):
+    rng = np.random.default_rng(seed)
+    X = np.sort(rng.normal(size=(40, 1)) * rng.choice([1e-9, 1.0, 1e9]) + 7, axis=0)
+    k = int(rng.integers(0, 39))
+    tree = DecisionTree.from_nested((0, float(X[k, 0] / 2 + X[k + 1, 0] / 2), 0, 1))
+    _, _, texts = boxes_and_texts(plotting.draw_tree(tree, X=X))
+    written = float(texts[0].get_text().split("≤")[1])
+    assert X[k, 0] <= written < X[k + 1, 0]
+
+
+def test_columns_named_by_conditions_become_questions():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 1))
+    y = (np.abs(X[:, 0]) < 0.7).astype(int)
+    binarizer = MDLPBinarizer("onehot").fit(X, y)
+    inside = int(np.flatnonzero(np.isnan(binarizer.threshold_))[0])
+    tree = binarizer.to_original(DecisionTree.from_nested((inside, 0.5, 0, 1)), ["dose"])
+    ax = plotting.draw_tree(tree)
+    low, high = (f"{t:.4g}" for t in (binarizer.lower_[inside], binarizer.upper_[inside]))
+    question = f"{low} < dose ≤ {high}"
+    root = next(t.get_text() for t in ax.texts if "dose" in t.get_text())
+    assert root.replace("\n", " ") == f"{question}?"
+    place = {t.get_text(): t.get_position()[0] for t in ax.texts}
+    assert place["no"] < place["yes"]  # the ones of the column go right
+    assert f"If not {question}: 0. If {question}: 1." in ax.alt
+
+
+def test_regression_trees():
+    tree = DecisionTree.from_nested((0, 0.5, [1.5], (0, 1.5, [-2.0], [30.25])), kind="regression")
+    ax = plotting.draw_tree(tree, X=[[0.0], [1.0], [1.2], [2.0]])
+    _, _, texts = boxes_and_texts(ax)
+    assert [t.get_text() for t in texts][1::2] == ["1.5\nn = 1", "-2\nn = 2"]
+    assert ax.get_legend() is None
+    assert "If x0 > 0.5 and x0 > 1.5: 30.25 (n = 1)." in ax.alt
+    both = DecisionTree.from_nested((0, 0.5, [1.0, 2.0], [3.0, 4.0]), kind="regression")
+    assert "If x0 ≤ 0.5: 1, 2." in plotting.draw_tree(both).alt
+    many = random_tree(1, 5, full=True)[0]
+    many = many.replace(kind="regression", value=many.value[:, 0], label=None, classes=None)
+    assert "Its predictions lie between" in plotting.alt_text(many)
+
+
+def test_alt_text_of_a_large_tree_counts_its_leaves():
+    tree, _, _ = random_tree(3, 5, full=True)
+    alt = plotting.alt_text(tree)
+    assert alt == plotting.draw_tree(tree).alt
+    assert alt.startswith("Decision tree of depth 5 with 31 splits and 32 leaves. The root asks")
+    leaf = tree.feature < 0
+    for k, name in enumerate(tree.classes):
+        count = int(np.sum(tree.label[leaf] == k))
+        noun = "leaf predicts" if count == 1 else "leaves predict"
+        assert f"{count} {noun} {name}" in alt
+    with pytest.raises(ValueError, match="not drawn by odtlib"):
+        plotting.alt_text(plt.figure().add_subplot())
+
+
+def test_drawing_on_given_axes_and_through_the_tree():
+    tree, _, _ = random_tree(2, 3, full=True)
+    figure, axes = plt.subplots(1, 2, figsize=(12, 4))
+    assert tree.plot(ax=axes[0]) is axes[0]
+    assert tree.plot(ax=axes[1], orientation="right", legend=False) is axes[1]
+    assert axes[0].get_legend() is not None and axes[1].get_legend() is None
+    # Default matplotlib axes keep black text; nothing grey is forced on them.
+    assert {t.get_color() for t in axes[0].texts if t.get_text() == "yes"} == {"black"}
+
+
+def test_draw_tree_refuses():
+    tree = DecisionTree.from_nested((0, 0.5, 0, 1), classes=["a", "b"])
+    with pytest.raises(ValueError, match="use 'auto', 'down' or 'right'"):
+        plotting.draw_tree(tree, orientation="up")
+    with pytest.raises(ValueError, match="y is given without X"):
+        plotting.draw_tree(tree, y=["a"])
+    with pytest.raises(ValueError, match="label 'c', which the tree does not know"):
+        plotting.draw_tree(tree, X=[[1.0]], y=["c"])
+
+
+# ------------------------------------------------------------------ partitions
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_rectangles_tile_the_plane_and_predict_like_the_tree(seed):
+    rng = np.random.default_rng(seed)
+    nested = grown(rng, 4, 2, 3)
+    tree = DecisionTree.from_nested(nested, 3, n_features=2)
+    limits = -1.5, 2.0, -2.0, 1.0
+    found = list(plotting._rectangles(tree, (0, 1), limits))
+    area = sum((right - left) * (top - bottom) for _, left, right, bottom, top in found)
+    assert area == pytest.approx(3.5 * 3.0)
+    for leaf, left, right, bottom, top in found:
+        assert tree.apply([[right, top]])[0] == leaf  # the upper right corner belongs to it
+        inside = [[left + 1e-9 * (right - left), bottom + 1e-9 * (top - bottom)],
+                  [(left + right) / 2, (bottom + top) / 2]]
+        assert set(tree.apply(inside)) == {leaf}
+
+
+def test_partition_shows_the_rows():
+    rng = np.random.default_rng(0)
+    X = rng.random((50, 4))
+    y = np.where(X[:, 3] > 0.5, "up", "down")
+    tree = DecisionTree.from_nested((3, 0.5, 0, (1, 0.3, 1, 0)), 2, n_features=4,
+                                    classes=["down", "up"])
+    ax = plotting.partition(tree, X, y, features=(3, 1))
+    assert (ax.get_xlabel(), ax.get_ylabel()) == ("x3", "x1")
+    shown = [c for c in ax.collections if isinstance(c, PathCollection)]
+    assert [len(c.get_offsets()) for c in shown] == [(y == "down").sum(), (y == "up").sum()]
+    assert np.array_equal(shown[1].get_offsets(), X[y == "up"][:, [3, 1]])
+    assert len({c.get_paths()[0].vertices.shape for c in shown}) == 2  # two marker shapes
+    assert len([p for p in ax.patches if isinstance(p, Rectangle)]) == 3
+    assert "cut into 3 rectangles by a tree. 50 rows are shown as points." in ax.alt
+    with pytest.raises(ValueError, match="also splits on x3"):
+        plotting.partition(tree, X, y, features=(0, 1))
+
+
+def test_partition_without_rows_and_of_values():
+    tree = DecisionTree.from_nested((0, 2.0, [1.0], (1, 5.0, [2.0], [9.0])), kind="regression")
+    ax = plotting.partition(tree)
+    assert ax.get_xlim()[0] < 2.0 < ax.get_xlim()[1] and ax.get_ylim()[0] < 5.0 < ax.get_ylim()[1]
+    assert len(ax.figure.axes) == 2  # with a colour bar
+    given = plotting.partition(tree, limits=(0, 3, 0, 6))
+    assert given.get_xlim() == (0, 3) and given.get_ylim() == (0, 6)
+
+
+# ------------------------------------------------------------------ anytime curves
+
+
+def report(status="optimal"):
+    events = [(0.0, np.inf, 0.0, "start"), (0.5, 9.0, 1.0, "first"), (2.0, 7.0, 7.0, "done")]
+    return SolveReport(status, 7, 7 if status == "optimal" else 3, 2.5, trace=events, proof="all")
+
+
+def test_anytime_draws_the_trace():
+    ax = report().plot()
+    incumbent, bound = ax.lines[0], ax.lines[1]
+    assert incumbent.get_xdata().tolist() == [0.5, 2.0, 2.5]
+    assert incumbent.get_ydata().tolist() == [9.0, 7.0, 7.0]
+    assert bound.get_xdata().tolist() == [0.0, 0.5, 2.0, 2.5]
+    assert bound.get_ydata().tolist() == [0.0, 1.0, 7.0, 7.0]
+    assert {line.get_drawstyle() for line in (incumbent, bound)} == {"steps-post"}
+    assert "ends after 2.5 seconds with objective 7, proved optimal." in ax.alt
+
+
+def test_anytime_compares_runs():
+    runs = {"fast": report(), "slow": report("time_limit")}
+    ax = plotting.anytime(runs, log_time=True)
+    assert ax.get_xscale() == "log"
+    assert ax.lines[1].get_xdata().min() == 0.5  # an event at zero is not lost on this axis
+    texts = [t.get_text() for t in ax.get_legend().get_texts()]
+    assert texts == ["fast", "slow", "incumbent", "lower bound"]
+    assert "slow ends after 2.5 seconds with objective 7, lower bound 3 and status time limit." \
+        in ax.alt
+    assert plotting.anytime([report(), report()], labels=["a", "b"]).get_xscale() == "linear"
+    with pytest.raises(ValueError, match="1 labels are given for 2 reports"):
+        plotting.anytime([report(), report()], labels=["a"])
+
+
+# ------------------------------------------------------------------ rank comparisons
+
+
+def test_critical_difference():
+    rng = np.random.default_rng(0)
+    scores = pd.DataFrame(rng.normal(size=(30, 4)) + [0, 0.1, 2, 4],
+                          columns=["CART", "CART*", "BinOCT", "MurTree"])
+    ax, table = plotting.critical_difference(scores)
+    expected = scores.rank(axis=1, ascending=False).mean()
+    assert table.index.tolist() == expected.sort_values().index.tolist()
+    assert table["average rank"].to_dict() == pytest.approx(expected.to_dict())
+    assert table.attrs["friedman_p"] == pytest.approx(friedmanchisquare(*scores.T.to_numpy())[1])
+    # Demsar (2006), Table 5(a): q = 2.569 for four methods at 0.05.
+    assert table.attrs["critical_difference"] == pytest.approx(2.569 * np.sqrt(20 / 180), abs=1e-3)
+    apart = table.attrs["nemenyi_p"] < 0.05
+    for a in scores:
+        for b in scores:  # the p values and the critical difference are one and the same test
+            distance = abs(expected[a] - expected[b])
+            assert apart.loc[a, b] == (distance > table.attrs["critical_difference"])
+    assert "MurTree and CART" in ax.alt and "CART and CART*" not in ax.alt
+    _, errors = plotting.critical_difference(-scores, higher_is_better=False)
+    assert errors["average rank"].to_dict() == table["average rank"].to_dict()
+
+
+def test_critical_difference_without_a_difference():
+    rng = np.random.default_rng(1)
+    same = pd.DataFrame(np.tile(rng.random((6, 1)), 3), columns=list("abc"))
+    for scores in (same, pd.DataFrame(rng.random((6, 3)), columns=list("abc"))):
+        ax, table = plotting.critical_difference(scores)
+        assert table.attrs["friedman_p"] > 0.05
+        assert ax.alt.endswith("No two methods differ significantly at level 0.05.")
+        assert sum(len(line.get_xdata()) == 3 and len(set(line.get_ydata())) == 1
+                   for line in ax.lines) == 1  # one bar joins all
+
+
+@pytest.mark.parametrize("scores, message", [
+    (np.ones((5, 2)), "at least two data sets and three methods"),
+    (np.ones((1, 3)), "at least two data sets and three methods"),
+    (np.array([[1.0, 2, 3], [1, np.nan, 2]]), "missing values"),
+    (pd.DataFrame(np.ones((3, 3)), columns=["a", "a", "b"]), "two columns of the same name"),
+])
+def test_critical_difference_refuses(scores, message):
+    with pytest.raises(ValueError, match=message):
+        plotting.critical_difference(scores)
+
+
+# ------------------------------------------------------------------ colours and settings
+
+
+def luminance(color):
+    c = np.array(matplotlib.colors.to_rgb(color))
+    return float(np.where(c <= 0.04045, c / 12.92, ((c + 0.055) / 1.055) ** 2.4)
+                 @ [0.2126, 0.7152, 0.0722])
+
+
+def contrast(a, b):
+    """Contrast ratio of WCAG 2.1."""
+    high, low = sorted((luminance(a), luminance(b)), reverse=True)
+    return (high + 0.05) / (low + 0.05)
+
+
+def test_contrast():
+    pages = "#FFFFFF", "#121212"
+    for page in pages:
+        assert contrast(plotting.INK, page) > 4.28
+        assert all(contrast(color, page) > 3 for color in plotting.COLORS[:4])
+    # The claim beside INK: no colour reaches 4.5 on both pages.
+    greys = [f"#{v:02X}{v:02X}{v:02X}" for v in range(256)]
+    assert max(min(contrast(grey, page) for page in pages) for grey in greys) < 4.4
+    faces = [plotting._tint(color, 0.25) for color in plotting.COLORS] + [plotting.BOX_FACE]
+    assert all(contrast(plotting.BOX_INK, face) > 10 for face in faces)
+    for value in np.linspace(0, 1, 50):
+        face = matplotlib.colormaps["cividis"](value)[:3]
+        assert contrast(plotting._text_on(face), face) > 4.5
+    for theme, page in (("light", "#FFFFFF"), ("dark", "#121212")):
+        settings = plotting.rc(theme)
+        assert settings["figure.facecolor"] == page
+        assert contrast(settings["text.color"], page) > 10
+
+
+def test_style_is_used_and_undone():
+    tree = DecisionTree.from_nested((0, 0.5, 0, 1))
+    ax = plotting.draw_tree(tree)
+    assert ax.figure.get_facecolor()[3] == 0  # transparent
+    assert {t.get_color() for t in ax.texts if t.get_text() in ("yes", "no")} == {plotting.INK}
+    with plotting.style("dark"):
+        ax = plotting.partition(tree.replace(n_features=2))
+    assert matplotlib.colors.to_hex(ax.figure.get_facecolor()) == "#121212"
+    assert ax.xaxis.label.get_color() == plotting.THEMES["dark"][1]
+    with pytest.raises(ValueError, match="use 'both', 'light' or 'dark'"):
+        plotting.style("sepia")
+
+
+def test_import_is_lazy_and_changes_no_setting():
+    code = ("import sys, odtlib; assert 'matplotlib' not in sys.modules\n"
+            "import matplotlib; before = dict(matplotlib.rcParams)\n"
+            "import odtlib.plotting; assert dict(matplotlib.rcParams) == before")
+    subprocess.run([sys.executable, "-c", code], check=True)
