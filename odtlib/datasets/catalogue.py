@@ -98,8 +98,8 @@ def _shipped():
             name="iris_uci",
             kinds=("shipped", "small"),
             description="Iris as the papers used it, the UCI file: rows 35 and 38 (counted from 1) "
-            "differ from Fisher's article, 4.9 3.1 1.5 0.1 and 4.9 3.1 1.5 0.1 instead of "
-            "4.9 3.1 1.5 0.2 and 4.9 3.6 1.4 0.1.",
+            "are both 4.9, 3.1, 1.5, 0.1; in Fisher's article they are 4.9, 3.1, 1.5, 0.2 and "
+            "4.9, 3.6, 1.4, 0.1.",
             source="UCI Machine Learning Repository, Iris, from scikit-learn's copy",
             citation="https://doi.org/10.24432/C56C76",
             licence=_UCI_LICENCE,

@@ -358,6 +358,7 @@ def available(kind: str | None = None, task: str | None = None, *, as_frame: boo
             "rows": facts[name]["rows"],
             "features": facts[name]["features"],
             "classes": facts[name].get("classes"),
+            "largest_class": _largest_share(facts[name].get("class_counts")),
             "targets": facts[name].get("targets"),
             "kinds": ", ".join(facts[name]["kinds"]),
             "task": facts[name]["task"],
@@ -369,6 +370,11 @@ def available(kind: str | None = None, task: str | None = None, *, as_frame: boo
         for name in names
     ]
     return pd.DataFrame(rows).set_index("name").astype({"classes": "Int64", "targets": "Int64"})
+
+
+def _largest_share(class_counts) -> float | None:
+    """The share of rows in the largest class, which a tree without a split gets right."""
+    return max(class_counts.values()) / sum(class_counts.values()) if class_counts else None
 
 
 N_SPLITS = 5

@@ -123,6 +123,7 @@ def test_available_filters():
 def test_available_as_frame():
     frame = available("small", as_frame=True)
     assert frame.loc["monk1", ["rows", "features", "classes"]].tolist() == [124, 6, 2]
+    assert frame.loc["monk2", "largest_class"] == pytest.approx(105 / 169)
     assert list(frame.index) == available("small")
 
 
