@@ -35,7 +35,7 @@ DASHES = ("-", (0, (5, 2)), (0, (1, 1.5)), (0, (6, 2, 1, 2)))
 
 # Text and lines outside boxes. No colour has a contrast of 4.5 on both white and #121212 (their
 # own contrast is 18.7, and 4.5 squared is 20.3); this grey has 4.3 on either, the best there is.
-INK = "#7A7A7A"
+INK = "#797979"
 # Text inside boxes, which are light on every page: contrast above 10.
 BOX_INK, BOX_FACE = "#1A1A1A", "#F4F4F4"
 
