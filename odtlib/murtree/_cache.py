@@ -46,6 +46,13 @@ def find(table, low, high):
 
 
 @njit(**OPTIONS)
+def find_problem(table, row_key, depth, budget):
+    """Return the position of a subproblem, given the two words of the key of its rows, or -1."""
+    low, high = problem_key(row_key[0], row_key[1], depth, budget)
+    return find(table, low, high)
+
+
+@njit(**OPTIONS)
 def details(exact, depth, feature, budget, size):
     """Pack what an entry knows besides its value; ``feature`` is -1 for a leaf, -2 for unknown."""
     return np.uint64(exact + 2 * depth + 64 * (feature + 2) + (budget << 32) + (size << 46))

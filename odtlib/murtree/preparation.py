@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ._cache import BUCKET, ENTRY
+from ._cache import ENTRY
 from ._kernels import KEYS_FROM_ROWS, MERGE_COLUMNS, MIN_LEAF, N_CLASSES, N_COLUMNS
 from ._objectives import ELEMENT, choose_kernel
 
@@ -161,8 +161,8 @@ def _aligned(n_bytes, shape=None):
 class Workspace:
     """All arrays of a search over one problem, for trees up to a given depth."""
 
-    def __init__(self, problem, max_depth, max_nodes, *, min_samples_leaf=1, merge_columns=True,
-                 keys_from_rows=True, cache_entries=1 << 14):
+    def __init__(self, problem, max_depth, max_nodes, *, min_samples_leaf, merge_columns,
+                 keys_from_rows, cache_entries):
         n_rows, n_columns = problem.rows.shape
         n_classes = len(problem.class_sizes)
         width = max(32, (n_columns + 31) // 32 * 32)
@@ -210,7 +210,7 @@ class Workspace:
         self.front = np.zeros(8)
         self.found = np.zeros(2, np.int64)
         self.column_keys = np.zeros((levels, 2 * (width + 32)), np.uint64)
-        self.table = np.zeros(max(BUCKET, cache_entries) * ENTRY, np.uint64)
+        self.table = np.zeros(cache_entries * ENTRY, np.uint64)
         self.shuffle = np.zeros(width)
         self.active[0, :n_columns] = np.arange(n_columns)
         self.n_columns = n_columns

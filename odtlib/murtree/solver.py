@@ -7,8 +7,8 @@ import numpy as np
 from odtlib.report import Clock
 
 from . import _search as S
-from ._cache import ENTRY, find, move_entries, problem_key
-from ._kernels import N_CLASSES, N_COLUMNS
+from ._cache import ENTRY, find_problem, move_entries
+from ._kernels import N_CLASSES
 from ._objectives import kernel_addresses
 from .preparation import Workspace
 
@@ -16,6 +16,7 @@ CACHES = {None: 0, "dataset": S.DATASET, "branch": S.BRANCH, "closure": S.CLOSUR
 FEATURE_ORDERS = {"depth-two": S.BY_DEPTH_TWO, "in-order": S.IN_ORDER, "gini": S.BY_GINI,
                   "random": S.AT_RANDOM}
 CHILD_ORDERS = {"dynamic": S.DYNAMIC, "post-order": S.POST_ORDER, "gap": S.BY_GAP}
+FIRST_CACHE_ENTRIES = 1 << 14
 FIRST_SLICE, LONGEST_SLICE = 2e5, 0.1       # work of the first slice; seconds that one may take
 
 
@@ -46,10 +47,13 @@ class Solver:
         self.penalty = float(penalty)
         self.memory_limit = np.inf if memory_limit is None else float(memory_limit)
         max_nodes = min(max_nodes, 2 ** max_depth - 1)
+        entries = FIRST_CACHE_ENTRIES
+        while entries > 8 and 8 * ENTRY * entries > self.memory_limit:
+            entries //= 2
         self.space = space = Workspace(
             problem, max(1, min(max_depth, max_nodes)), max_nodes,
             min_samples_leaf=min_samples_leaf, merge_columns=merge_columns,
-            keys_from_rows=cache == "dataset" or merge_columns)
+            keys_from_rows=cache == "dataset" or merge_columns, cache_entries=entries)
         levels = len(space.rows)
         self.state = np.zeros((levels, S.N_STATE), np.int64)
         self.cost = np.zeros((levels, S.N_COST))
@@ -64,11 +68,14 @@ class Solver:
         self.control[S.REFINE] = refine_bounds
         self.control[S.INFER] = infer_bounds
         self.control[S.SHARE_SIZES] = share_sizes
-        self.control[S.ADDRESS_PREPARE:S.ADDRESS_SIMILARITY + 1] = kernel_addresses(problem.kernel)
         if feature_order == "random":
             space.shuffle[:] = np.random.default_rng(random_state).random(len(space.shuffle))
         self.memory_full = False
         self._work = FIRST_SLICE
+        clock = Clock()
+        self.control[S.ADDRESS_PREPARE:S.ADDRESS_SIMILARITY + 1] = kernel_addresses(problem.kernel)
+        self._search(0)                       # no work: compiles the search, or loads it
+        self.compile_seconds = clock.elapsed
 
     # One question --------------------------------------------------------------------------
 
@@ -96,19 +103,24 @@ class Solver:
 
     def _key(self, rows):
         row_keys = self.space.data[2]
-        return (row_keys[2 * rows].sum(dtype=np.uint64), row_keys[2 * rows + 1].sum(dtype=np.uint64))
+        return np.array([row_keys[2 * rows].sum(dtype=np.uint64),
+                         row_keys[2 * rows + 1].sum(dtype=np.uint64)])
 
-    def _slice(self, clock):
-        """Do one slice of work; adapt the next one to the time that it took."""
+    def _search(self, work):
         space = self.space
-        before = clock.elapsed
-        S.search(int(self._work), self.control, self.penalty, self.state, self.cost, self.keys,
+        S.search(work, self.control, self.penalty, self.state, self.cost, self.keys,
                  space.rows, space.class_start, space.active, space.order, space.key,
                  space.bound_1, space.bound_0, space.leaf_cost, space.side_cost, space.front,
                  space.found, space.data, space.native, space.totals, space.column_keys,
                  space.table, space.table.view(np.float64), self.counters, space.shuffle)
+
+    def _slice(self, clock):
+        """Do one slice of work; adapt the next one to the time that it took."""
+        before = clock.elapsed
+        self._search(int(self._work))
         taken = max(clock.elapsed - before, 1e-6)
-        self._work = max(1.0, min(4.0, 0.5 * LONGEST_SLICE / taken) * self._work)
+        if self.control[S.MODE] != S.DONE:
+            self._work = max(1.0, min(4.0, 0.5 * LONGEST_SLICE / taken) * self._work)
         self._grow()
 
     def _grow(self):
@@ -138,7 +150,7 @@ class Solver:
         clock : Clock, optional
             Ends the search early.
         watch : callable, optional
-            Called with the best cost known after every slice.
+            Called with the solver after every slice.
 
         Returns
         -------
@@ -154,13 +166,34 @@ class Solver:
             if self.control[S.MODE] == S.DONE:
                 break
             if watch is not None:
-                watch(float(self.cost[0, S.BEST]))
+                watch(self)
             if clock.expired:
                 break
         finished = self.control[S.MODE] == S.DONE
         self.found = bool(self.state[0, S.BEST_FEATURE] != S.UNKNOWN)
         self.value = float(self.cost[0, S.VALUE if finished else S.BEST])
         return bool(finished)
+
+    @property
+    def incumbent(self):
+        """Cost of the best tree of the last question; infinite if none was found."""
+        return float(self.cost[0, S.BEST]) if self.state[0, S.BEST_FEATURE] != S.UNKNOWN else np.inf
+
+    @property
+    def bound(self):
+        """Lower bound on the cost, from what is known about the children of each root split."""
+        state, cost, space = self.state[0], self.cost[0], self.space
+        if self.control[S.MODE] == S.DONE:
+            return float(cost[S.VALUE])
+        best = min(float(cost[S.BEST]), float(cost[S.LEAF]), float(cost[S.REFINED]))
+        n_active, last = state[S.N_ACTIVE], state[S.BUDGET] - 1 - 2 * state[S.LOWEST]
+        if n_active == 0 or state[S.DEPTH] < 3:
+            return float(cost[S.LOWER])
+        open_features = space.order[0, state[S.POSITION]:n_active]
+        for a in range(last + 1):
+            below = space.bound_1[0, a, open_features] + space.bound_0[0, last - a, open_features]
+            best = min(best, self.penalty + below.min(initial=np.inf))
+        return max(best, float(cost[S.LOWER]))
 
     def root(self):
         """Return ``(column, (budget, cost) of child 1, the same of child 0)``, or None for a leaf."""
@@ -200,20 +233,43 @@ class Solver:
 
     def _rebuild(self, rows, depth, budget, value):
         """Find a tree of known cost again; the cache remembers most of it."""
-        if budget > 0:
+        if budget == 0:
+            return self._build(rows, None, depth)
+        root = self._remembered(rows, depth, budget)
+        if root is None:
             # Sums of floats may differ in the last digits from those of the first search.
             slack = 1e-9 * max(1.0, abs(value))
             self.solve(depth, budget, upper=value + slack, lower=value, rows=rows)
             root = self.root()
-        else:
-            root = None
-        return self._build(rows, root, depth)
+        return self._build(rows, root, min(depth, budget))
+
+    def _remembered(self, rows, depth, budget):
+        """Return the root split of a solved subproblem if the cache has it and both children."""
+        entry = self.cached(rows, depth, budget)
+        if entry is None or not entry[1] & 1:
+            return None
+        column = (entry[1] >> 6 & 0x3FFFFFF) - 2
+        if column < 0:
+            return None
+        depth = min(depth, budget)
+        budget_1 = entry[1] >> 32 & 0x3FFF
+        budget_0 = min(budget, 2 ** depth - 1) - 1 - budget_1
+        has = self.problem.rows[rows, column] == 1
+        children = []
+        for part, nodes in ((rows[has], budget_1), (rows[~has], budget_0)):
+            known = (0.0, 1) if nodes == 0 else self.cached(part, depth - 1, nodes)
+            if known is None or not known[1] & 1:
+                return None
+            children.append((nodes, known[0]))
+        return column, *children
 
     def cached(self, rows, depth, budget):
-        """Return the cached entry of a subproblem as ``(value, word)``, or None."""
+        """Return the cached entry of a subproblem as ``(value, details)``, or None."""
+        if self.control[S.CACHE] != S.DATASET:
+            return None
         budget = min(budget, 2 ** depth - 1)
-        low, high = self._key(rows)
-        place = find(self.space.table, *problem_key(low, high, min(depth, budget), budget))
+        table = self.space.table
+        place = find_problem(table, self._key(rows), min(depth, budget), budget)
         if place < 0:
             return None
-        return float(self.space.table.view(np.float64)[place + 2]), int(self.space.table[place + 3])
+        return float(table.view(np.float64)[place + 2]), int(table[place + 3])
