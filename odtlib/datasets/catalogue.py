@@ -12,7 +12,7 @@ from functools import cache, partial
 from pathlib import Path
 
 from odtlib.datasets import generators, tables
-from odtlib.datasets.fetch import Delimited, Exams, Insurance, OpenML, Targets
+from odtlib.datasets.fetch import Delimited, OpenML, Rows
 from odtlib.datasets.tables import Table
 
 KINDS = {
@@ -81,118 +81,113 @@ def _table(name, kinds, title, doi, description, *, folder="cg_splits", download
     )
 
 
+def _made(name, make, source, doi, description, *, small=False):
+    """A shipped set; ``small`` if it is one of the 14 small tables of the papers."""
+    return Entry(
+        name=name,
+        kinds=("shipped", "small") if small else ("shipped",),
+        description=description,
+        source=source,
+        licence=_UCI_LICENCE,
+        citation=f"https://doi.org/{doi}",
+        make=make,
+        splits="published rule" if small else "rule",
+    )
+
+
 def _shipped():
     scikit = "scikit-learn's copy of UCI Machine Learning Repository, "
+    generated = "generated; equals UCI Machine Learning Repository, "
     entries = [
-        Entry(
-            name="iris",
-            kinds=("shipped",),
-            description="150 flowers of three species, with the values of Fisher's article (1936), "
+        _made(
+            "iris",
+            partial(generators.bundled, "load_iris"),
+            scikit + "Iris, corrected to Fisher's article",
+            "10.24432/C56C76",
+            "150 flowers of three species, with the values of Fisher's article (1936), "
             "as scikit-learn has them. The papers used the UCI file: iris_uci.",
-            source=scikit + "Iris, corrected to Fisher's article",
-            citation="https://doi.org/10.24432/C56C76",
-            licence=_UCI_LICENCE,
-            make=partial(generators.bundled, "load_iris"),
         ),
-        Entry(
-            name="iris_uci",
-            kinds=("shipped", "small"),
-            description="Iris as the papers used it, the UCI file: rows 35 and 38 (counted from 1) "
+        _made(
+            "iris_uci",
+            generators.iris_uci,
+            "UCI Machine Learning Repository, Iris, from scikit-learn's copy",
+            "10.24432/C56C76",
+            "Iris as the papers used it, the UCI file: rows 35 and 38 (counted from 1) "
             "are both 4.9, 3.1, 1.5, 0.1; in Fisher's article they are 4.9, 3.1, 1.5, 0.2 and "
             "4.9, 3.6, 1.4, 0.1.",
-            source="UCI Machine Learning Repository, Iris, from scikit-learn's copy",
-            citation="https://doi.org/10.24432/C56C76",
-            licence=_UCI_LICENCE,
-            make=generators.iris_uci,
-            splits="published rule",
+            small=True,
         ),
-        Entry(
-            name="wine",
-            kinds=("shipped", "small"),
-            description="178 wines of three cultivars, 13 chemical measurements. Classes count "
+        _made(
+            "wine",
+            partial(generators.bundled, "load_wine"),
+            scikit + "Wine",
+            "10.24432/C5PC7J",
+            "178 wines of three cultivars, 13 chemical measurements. Classes count "
             "from 0 (scikit-learn); the papers' file counts from 1." + _ROUNDED,
-            source=scikit + "Wine",
-            citation="https://doi.org/10.24432/C5PC7J",
-            licence=_UCI_LICENCE,
-            make=partial(generators.bundled, "load_wine"),
-            splits="published rule",
+            small=True,
         ),
-        Entry(
-            name="breast_cancer",
-            kinds=("shipped",),
-            description="569 breast masses, 30 measurements of cell nuclei (WDBC). Not used by "
+        _made(
+            "breast_cancer",
+            partial(generators.bundled, "load_breast_cancer"),
+            scikit + "Breast Cancer Wisconsin (Diagnostic)",
+            "10.24432/C5DW2B",
+            "569 breast masses, 30 measurements of cell nuclei (WDBC). Not used by "
             "the papers.",
-            source=scikit + "Breast Cancer Wisconsin (Diagnostic)",
-            citation="https://doi.org/10.24432/C5DW2B",
-            licence=_UCI_LICENCE,
-            make=partial(generators.bundled, "load_breast_cancer"),
         ),
-        Entry(
-            name="digits",
-            kinds=("shipped",),
-            description="1797 handwritten digits, 8 by 8 grey levels (test part of the UCI set). "
+        _made(
+            "digits",
+            partial(generators.bundled, "load_digits"),
+            scikit + "Optical Recognition of Handwritten Digits",
+            "10.24432/C50P49",
+            "1797 handwritten digits, 8 by 8 grey levels (test part of the UCI set). "
             "Not used by the papers.",
-            source=scikit + "Optical Recognition of Handwritten Digits",
-            citation="https://doi.org/10.24432/C50P49",
-            licence=_UCI_LICENCE,
-            make=partial(generators.bundled, "load_digits"),
         ),
-        Entry(
-            name="balance-scale",
-            kinds=("shipped", "small"),
-            description="All 625 combinations of two weights and two distances from 1 to 5; the "
+        _made(
+            "balance-scale",
+            generators.balance_scale,
+            generated + "Balance Scale",
+            "10.24432/C5488X",
+            "All 625 combinations of two weights and two distances from 1 to 5; the "
             "class says which side is heavier.",
-            source="generated; equals UCI Machine Learning Repository, Balance Scale",
-            citation="https://doi.org/10.24432/C5488X",
-            licence=_UCI_LICENCE,
-            make=generators.balance_scale,
-            splits="published rule",
+            small=True,
         ),
-        Entry(
-            name="tic-tac-toe",
-            kinds=("shipped", "small"),
-            description="All 958 boards at which a game of tic-tac-toe that x began can end; the "
+        _made(
+            "tic-tac-toe",
+            generators.tic_tac_toe,
+            generated + "Tic-Tac-Toe Endgame",
+            "10.24432/C5688J",
+            "All 958 boards at which a game of tic-tac-toe that x began can end; the "
             "class says whether x has won. Two 0/1 columns a cell (o, x), as in the papers.",
-            source="generated; equals UCI Machine Learning Repository, Tic-Tac-Toe Endgame",
-            citation="https://doi.org/10.24432/C5688J",
-            licence=_UCI_LICENCE,
-            make=generators.tic_tac_toe,
-            splits="published rule",
+            small=True,
         ),
-        Entry(
-            name="tic-tac-toe_boards",
-            kinds=("shipped",),
-            description="The rows of tic-tac-toe with one nominal column (x, o, b) a cell, as in "
+        _made(
+            "tic-tac-toe_boards",
+            generators.tic_tac_toe_boards,
+            generated + "Tic-Tac-Toe Endgame",
+            "10.24432/C5688J",
+            "The rows of tic-tac-toe with one nominal column (x, o, b) a cell, as in "
             "the UCI file.",
-            source="generated; equals UCI Machine Learning Repository, Tic-Tac-Toe Endgame",
-            citation="https://doi.org/10.24432/C5688J",
-            licence=_UCI_LICENCE,
-            make=generators.tic_tac_toe_boards,
         ),
-        Entry(
-            name="car_evaluation",
-            kinds=("shipped", "small"),
-            description="The 1728 cars in the papers' numbers. Lossy: safety med and high are both "
+        _made(
+            "car_evaluation",
+            generators.car_evaluation,
+            "generated; equals the papers' preparation of UCI Machine Learning Repository, "
+            "Car Evaluation",
+            "10.24432/C5JP48",
+            "The 1728 cars in the papers' numbers. Lossy: safety med and high are both "
             "1, so that only 1152 feature vectors differ and contradictory rows exist; doors 5more "
             "is 56 and persons more is 5. The papers' tables say five features; there are six. "
             "The original is car.",
-            source="generated; equals the papers' preparation of UCI Machine Learning Repository, "
-            "Car Evaluation",
-            citation="https://doi.org/10.24432/C5JP48",
-            licence=_UCI_LICENCE,
-            make=generators.car_evaluation,
-            splits="published rule",
+            small=True,
         ),
-        Entry(
-            name="car",
-            kinds=("shipped",),
-            description="All 1728 combinations of six nominal attributes, judged by the four-table "
+        _made(
+            "car",
+            generators.car,
+            generated + "Car Evaluation",
+            "10.24432/C5JP48",
+            "All 1728 combinations of six nominal attributes, judged by the four-table "
             "model of Bohanec and Rajkovic (price, comfort, technical quality, car). Same rows, in "
             "the same order, as car_evaluation.",
-            source="generated; equals UCI Machine Learning Repository, Car Evaluation",
-            citation="https://doi.org/10.24432/C5JP48",
-            licence=_UCI_LICENCE,
-            make=generators.car,
         ),
     ]
     concepts = {
@@ -200,23 +195,16 @@ def _shipped():
         2: "exactly two of the six attributes equal 1",
         3: "(a5 = 3 and a4 = 1) or (a5 is not 4 and a2 is not 3)",
     }
+    noise = " The labels are the concept itself, without the noise that monk3 has in 6 rows."
     for problem, concept in concepts.items():
-        noise = (
-            " The labels are the concept itself, without the noise that monk3 has in 6 rows."
-            if problem == 3
-            else ""
-        )
         entries.append(
-            Entry(
-                name=f"monk{problem}_full",
-                kinds=("shipped",),
-                description=f"All 432 rows of the domain of monk's problem {problem}; class 1 "
-                f"when {concept}.{noise}",
-                source="generated; equals UCI Machine Learning Repository, MONK's Problems, "
-                f"monks-{problem}.test",
-                citation="https://doi.org/10.24432/C5R30R",
-                licence=_UCI_LICENCE,
-                make=partial(generators.monk, problem),
+            _made(
+                f"monk{problem}_full",
+                partial(generators.monk, problem),
+                f"{generated}MONK's Problems, monks-{problem}.test",
+                "10.24432/C5R30R",
+                f"All 432 rows of the domain of monk's problem {problem}; class 1 when "
+                f"{concept}.{noise if problem == 3 else ''}",
             )
         )
     return entries
@@ -671,7 +659,9 @@ def _series(name, member, names, archive, base, description):
         citation="Birbil et al. (2024)",
         file=f"ocdt/{archive}.npz",
         read=partial(tables.member_targets, member=member, names=names, n_features=n_features),
-        downloads=(Targets(f"{base}data/{member}.csv", n_features),),
+        downloads=(
+            Rows(f"{base}data/{member}.csv", partial(tables.number_rows, n_features=n_features)),
+        ),
         aliases=(member,),
     )
 
@@ -692,8 +682,8 @@ def _constrained():
             "then mathematics to 0 where reading and writing are together at most 110.",
             source=f"{exam_source}; altered by Birbil et al., repository sibirbil/OCDT",
             file="ocdt/scores_constrained_exams.csv.gz",
-            read=tables.exams,
-            downloads=(Exams(f"{_OCDT_FIRST}data/constrained_exams.csv"),),
+            read=partial(tables.from_rows, read=tables.exam_rows),
+            downloads=(Rows(f"{_OCDT_FIRST}data/constrained_exams.csv", tables.exam_rows),),
             **common,
         ),
         Entry(
@@ -701,7 +691,7 @@ def _constrained():
             description="The rows of scores before any score was set to 0.",
             source=f"{exam_source}; repository sibirbil/OCDT (history)",
             file="ocdt/scores_exams.csv.gz",
-            read=tables.exams,
+            read=partial(tables.from_rows, read=tables.exam_rows),
             **common,
         ),
         Entry(
@@ -709,11 +699,12 @@ def _constrained():
             description="Another thousand pupils from the same generator; not the paper's rows.",
             source=f"{exam_source}, as on Kaggle (Students Performance in Exams)",
             file="ocdt/scores_StudentsPerformance.csv.gz",
-            read=tables.exams,
+            read=partial(tables.from_rows, read=tables.exam_rows),
             downloads=(
-                Exams(
+                Rows(
                     f"{_GITHUB}HarryPrajapati/Students-Performance-in-Exams-Data-Scince-with-"
-                    "Python-/9602a7165003503becbd320da587699e2af39262/StudentsPerformance.csv"
+                    "Python-/9602a7165003503becbd320da587699e2af39262/StudentsPerformance.csv",
+                    tables.exam_rows,
                 ),
             ),
             **common,
@@ -724,6 +715,7 @@ def _constrained():
         ("cars", 500, "'cars' of the paper: the first 500"),
         ("cars_full", None, "All 6045"),
     ):
+        read = partial(tables.insurance_rows, first=first)
         entries.append(
             Entry(
                 name=name,
@@ -732,13 +724,12 @@ def _constrained():
                 "commas), and two targets: was there a claim, and its amount.",
                 source=f"{insurance}; repository sibirbil/OCDT (history)",
                 file="ocdt/cars_insurance.csv.gz",
-                read=partial(tables.insurance, first=first),
-                downloads=(
-                    Insurance(f"{_OCDT_FIRST}data/insurance_evaluation_data.csv", first=first),
-                ),
+                read=partial(tables.from_rows, read=read),
+                downloads=(Rows(f"{_OCDT_FIRST}data/insurance_evaluation_data.csv", read),),
                 **common,
             )
         )
+    read = partial(tables.insurance_rows, targets=("CLAIM_FLAG", "CLM_AMT"))
     entries.append(
         Entry(
             name="cars_claims",
@@ -746,12 +737,12 @@ def _constrained():
             "features and targets. Not used by the paper.",
             source="car insurance claims (Kaggle), repository mostafasabry10/Final_Car_Insurance",
             file="ocdt/cars_claim_10302.csv.gz",
-            read=partial(tables.insurance, targets=("CLAIM_FLAG", "CLM_AMT")),
+            read=partial(tables.from_rows, read=read),
             downloads=(
-                Insurance(
+                Rows(
                     f"{_GITHUB}mostafasabry10/Final_Car_Insurance/"
                     "ab759270d4e627df39a27ef9c5a6f75c0713f1d0/car_insurance_claim.csv",
-                    targets=("CLAIM_FLAG", "CLM_AMT"),
+                    read,
                 ),
             ),
             **common,

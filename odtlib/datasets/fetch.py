@@ -12,20 +12,13 @@ import tarfile
 import urllib.parse
 import urllib.request
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 
 import numpy as np
 
-from odtlib.datasets.tables import (
-    DataError,
-    Table,
-    exam_rows,
-    insurance_rows,
-    labels,
-    numeric_targets,
-)
+from odtlib.datasets.tables import DataError, Table, labels
 
 TIMEOUT = 60  # seconds without an answer
 LIMIT = 256 * 2**20  # bytes; the largest source is a tenth of it
@@ -161,45 +154,15 @@ class Delimited:
 
 
 @dataclass(frozen=True)
-class Targets:
-    """A comma-separated file with a header and several numeric targets on the right."""
+class Rows:
+    """A comma-separated file with a header, which ``read`` makes a table of."""
 
     url: str
-    n_features: int
-
-    def table(self) -> Table:
-        rows = Delimited(self.url).rows()
-        try:
-            values = np.array(rows[1:], dtype=np.float64)
-            return numeric_targets(values, rows[0], self.n_features)
-        except (IndexError, ValueError) as error:
-            raise DataError(f"{self.url} is not in the expected form ({error})") from error
-
-
-@dataclass(frozen=True)
-class Exams:
-    """A comma-separated exam file."""
-
-    url: str
+    read: Callable[[list[list[str]]], Table]
 
     def table(self) -> Table:
         try:
-            return exam_rows(Delimited(self.url).rows())
-        except (IndexError, ValueError) as error:
-            raise DataError(f"{self.url} is not in the expected form ({error})") from error
-
-
-@dataclass(frozen=True)
-class Insurance:
-    """A comma-separated car insurance file."""
-
-    url: str
-    targets: tuple[str, str] = ("TARGET_FLAG", "TARGET_AMT")
-    first: int | None = None
-
-    def table(self) -> Table:
-        try:
-            return insurance_rows(Delimited(self.url).rows(), self.targets, self.first)
+            return self.read(Delimited(self.url).rows())
         except (IndexError, ValueError) as error:
             raise DataError(f"{self.url} is not in the expected form ({error})") from error
 

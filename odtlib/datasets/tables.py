@@ -76,6 +76,11 @@ def read_rows(path) -> list[list[str]]:
         return list(csv.reader(file))
 
 
+def from_rows(path, read) -> Table:
+    """Read a gzipped CSV file whose rows, header first, ``read`` makes a table of."""
+    return read(read_rows(path))
+
+
 def numeric_csv(path) -> Table:
     """Read a gzipped CSV file of numbers whose last column ``target`` is the class label."""
     with gzip.open(path, "rt", encoding="utf-8") as file:
@@ -125,8 +130,14 @@ def member_targets(path, member: str, names, n_features: int) -> Table:
         return numeric_targets(archive[member], names, n_features)
 
 
+def number_rows(rows: list[list[str]], n_features: int) -> Table:
+    """The features and targets of a file of numbers."""
+    header, *body = rows
+    return numeric_targets(np.array(body, dtype=np.float64), header, n_features)
+
+
 def exam_rows(rows: list[list[str]]) -> Table:
-    """Five nominal features and three scores, from the rows of an exam file."""
+    """The five nominal features and three scores of an exam file."""
     header, *body = rows
     return Table(
         np.array([row[:5] for row in body]),
@@ -134,11 +145,6 @@ def exam_rows(rows: list[list[str]]) -> Table:
         tuple(header[:5]),
         tuple(header[5:8]),
     )
-
-
-def exams(path) -> Table:
-    """Read a gzipped exam file."""
-    return exam_rows(read_rows(path))
 
 
 CAR_FEATURES = (
@@ -158,8 +164,3 @@ def insurance_rows(rows, targets=("TARGET_FLAG", "TARGET_AMT"), first=None) -> T
     position = [header.index(name) for name in (*CAR_FEATURES, *targets)]
     values = [[float(row[j].lstrip("$").replace(",", "")) for j in position] for row in complete]
     return numeric_targets(np.array(values), [*CAR_FEATURES, *targets], len(CAR_FEATURES))
-
-
-def insurance(path, **options) -> Table:
-    """Read a gzipped car insurance file."""
-    return insurance_rows(read_rows(path), **options)
