@@ -104,4 +104,5 @@ def test_readme_example_runs():
         [sys.executable, "-c", example], cwd=ROOT, capture_output=True, text=True, check=False
     )
     assert run.returncode == 0, run.stderr
-    assert "0.0 errors, optimal" in run.stdout
+    assert "CART: 72.0 errors" in run.stdout  # the figure that the text around it states
+    assert "MurTree: 0.0 errors, optimal" in run.stdout
