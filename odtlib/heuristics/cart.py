@@ -74,6 +74,8 @@ class CARTClassifier(TreeClassifier):
     class_weight : dict, "balanced" or None, default=None
         Multiplies the weight of the rows of each class; "balanced" gives every class the same
         weight.  It changes the tree and its labels, not the objective in the report.
+    min_weight_fraction_leaf : float, default=0.0
+        No split may leave a child with a smaller share of the whole weight.
     ccp_alpha : float, default=0.0
         Price of a leaf in cost-complexity pruning, in impurity; larger gives smaller trees.
     random_state : int, RandomState or None, default=None
@@ -103,17 +105,20 @@ class CARTClassifier(TreeClassifier):
         "min_samples_leaf": [Interval(Integral, 1, None, closed="left"),
                              Interval(Real, 0.0, 1.0, closed="neither")],
         "class_weight": [dict, StrOptions({"balanced"}), None],
+        "min_weight_fraction_leaf": [Interval(Real, 0.0, 0.5, closed="both")],
         "ccp_alpha": [Interval(Real, 0.0, None, closed="left")],
         "random_state": ["random_state"],
     }
 
     def __init__(self, max_depth=3, *, criterion="gini", min_samples_split=2, min_samples_leaf=1,
-                 class_weight=None, ccp_alpha=0.0, random_state=None):
+                 class_weight=None, min_weight_fraction_leaf=0.0, ccp_alpha=0.0,
+                 random_state=None):
         self.max_depth = max_depth
         self.criterion = criterion
         self.min_samples_split = min_samples_split
         self.min_samples_leaf = min_samples_leaf
         self.class_weight = class_weight
+        self.min_weight_fraction_leaf = min_weight_fraction_leaf
         self.ccp_alpha = ccp_alpha
         self.random_state = random_state
 

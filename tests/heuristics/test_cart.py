@@ -1,0 +1,138 @@
+"""CART and tuned CART against scikit-learn."""
+
+import numpy as np
+import pytest
+from heuristics import reference
+from sklearn.datasets import load_breast_cancer, load_wine
+from sklearn.model_selection import GridSearchCV
+from sklearn.tree import DecisionTreeClassifier
+from sklearn.utils.estimator_checks import check_estimator
+
+from odtlib import CARTClassifier, TunedCARTClassifier
+from odtlib.heuristics.cart import TUNING_GRID
+
+
+def test_scikit_learns_own_checks():
+    check_estimator(CARTClassifier())
+
+
+def test_scikit_learns_own_checks_of_tuned_cart():
+    # Shares of the rows (Table 5) do not see weights, so that a weight of two is not two rows.
+    check_estimator(TunedCARTClassifier(cv=2), expected_failed_checks={
+        "check_sample_weight_equivalence_on_dense_data": "shares count rows, not weights"})
+
+
+@pytest.mark.parametrize("options", [
+    {}, dict(criterion="entropy"), dict(min_samples_leaf=4), dict(min_samples_leaf=0.1),
+    dict(min_samples_split=0.2), dict(class_weight="balanced"), dict(ccp_alpha=0.02),
+    dict(min_weight_fraction_leaf=0.15),
+    dict(class_weight={0: 3.0, 1: 1.0, 2: 0.5}), dict(max_depth=None)])
+def test_same_tree_as_scikit_learn(options):
+    random = np.random.RandomState(0)
+    for seed in range(25):
+        X, y, weight = reference.random_rows(random, 60, 4, 9, 3, "integers")
+        options = {"max_depth": 4, "random_state": seed, **options}
+        ours = CARTClassifier(**options).fit(X, y, weight)
+        theirs = DecisionTreeClassifier(**options).fit(X, y, weight)
+        assert np.array_equal(ours.tree_.feature, np.where(theirs.tree_.children_left < 0, -1,
+                                                           theirs.tree_.feature))
+        inner = ours.tree_.feature >= 0
+        assert np.array_equal(ours.tree_.threshold[inner], theirs.tree_.threshold[inner])
+        assert np.array_equal(ours.predict(X), theirs.predict(X))
+        assert ours.predict_proba(X) == pytest.approx(theirs.predict_proba(X))
+        wrong = theirs.predict(X) != y
+        assert ours.report_.objective == weight[wrong].sum() == ours.verify(X, y, weight)
+        assert ours.report_.status == "heuristic"
+
+
+def test_real_data_divide_as_in_scikit_learn():
+    for load in (load_breast_cancer, load_wine):
+        X, y = load(return_X_y=True)
+        X = X.astype(np.float32).astype(float)
+        for depth in (1, 3, 6):
+            ours = CARTClassifier(depth, random_state=1).fit(X, y)
+            theirs = DecisionTreeClassifier(max_depth=depth, random_state=1).fit(X, y)
+            assert np.array_equal(ours.predict(X), theirs.predict(X))
+
+
+@pytest.mark.parametrize("low, high", [
+    (1.0, np.nextafter(1.0, 2.0)), (np.nextafter(1.0, 0.0), 1.0), (1e8, 1e8 + 1e-7),
+    (1e-300, 2e-300), (0.0, 5e-324), (-1.7e308, 1.7e308), (1e39, 1e40)])
+def test_any_two_floats_are_separated(low, high):
+    X = np.array([[low], [high], [low], [high]])
+    model = CARTClassifier(max_depth=1).fit(X, [0, 1, 0, 1])
+    assert model.predict(X).tolist() == [0, 1, 0, 1]
+    assert low <= model.tree_.threshold[0] < high
+
+
+def test_thresholds_are_midpoints_of_the_rows_of_their_node():
+    X = np.array([[0.0, 0.0], [0.0, 10.0], [1.0, 4.0], [1.0, 6.0]])
+    tree = CARTClassifier(max_depth=2, random_state=0).fit(X, [0, 0, 1, 2]).tree_
+    assert tree.to_nested() == (0, 0.5, 0, (1, 5.0, 1, 2))
+
+
+def test_rows_of_weight_zero_do_not_count():
+    X, y = np.array([[0.0], [1], [2], [3]]), [0, 1, 1, 0]
+    model = CARTClassifier(max_depth=None).fit(X, y, sample_weight=[1, 1, 1, 0])
+    assert model.tree_.to_nested() == (0, 0.5, 0, 1)
+    assert model.report_.objective == 0
+
+
+def test_depth_zero_and_constant_features_give_a_leaf():
+    X, y = np.ones((5, 2)), ["b", "a", "b", "b", "a"]
+    for model in (CARTClassifier(0), CARTClassifier(3), TunedCARTClassifier(3, cv=2)):
+        assert model.fit(X, y).tree_.n_nodes == 1
+        assert model.predict(X).tolist() == ["b"] * 5
+
+
+def test_the_grid_of_the_paper():
+    sizes = {name: len(values) for name, values in TUNING_GRID.items()}
+    assert np.prod(list(sizes.values())) == 80
+    assert sizes == {"criterion": 2, "min_samples_split": 4, "class_weight": 2,
+                     "min_samples_leaf": 5}
+
+
+def test_same_choice_as_a_grid_search():
+    X, y = load_wine(return_X_y=True)
+    X, y = np.round(X, 2).astype(np.float32).astype(float)[::2], y[::2]
+    ours = TunedCARTClassifier(max_depth=3, cv=4, random_state=0).fit(X, y)
+    seed = np.random.RandomState(0).randint(2**31 - 1)
+    theirs = GridSearchCV(DecisionTreeClassifier(max_depth=3, random_state=seed), TUNING_GRID,
+                          cv=4).fit(X, y)
+    assert ours.best_score_ == pytest.approx(theirs.best_score_, abs=1e-12)
+    assert ours.best_params_ == theirs.best_params_
+    assert np.array_equal(ours.predict(X), theirs.predict(X))
+    assert ours.report_.counters == {"folds": 4, "combinations": 80, "fits": 321}
+
+
+def test_tuning_with_little_time_still_gives_a_tree():
+    X, y = load_wine(return_X_y=True)
+    model = TunedCARTClassifier(time_limit=1e-9, random_state=0).fit(X, y)
+    assert model.report_.status == "time_limit" and model.report_.counters["fits"] == 1
+    assert model.best_params_["criterion"] == "gini" and np.isnan(model.best_score_)
+    assert model.score(X, y) > 0.8
+
+
+def test_tuning_can_be_interrupted(monkeypatch):
+    from odtlib.heuristics import cart
+    grow, calls = cart._Grower.__call__, []
+
+    def interrupted(self, **parameters):
+        calls.append(parameters)
+        if len(calls) == 100:
+            raise KeyboardInterrupt
+        return grow(self, **parameters)
+
+    monkeypatch.setattr(cart._Grower, "__call__", interrupted)
+    X, y = load_wine(return_X_y=True)
+    model = TunedCARTClassifier(random_state=0).fit(X, y)
+    assert model.report_.status == "interrupted" and model.report_.counters["fits"] == 100
+    # compared on the one fold that all 80 combinations have seen
+    assert model.best_score_ == pytest.approx(np.round(model.best_score_ * 18) / 18)
+
+
+def test_too_few_rows_to_cross_validate():
+    with pytest.raises(ValueError, match="use CARTClassifier"):
+        TunedCARTClassifier().fit([[0.0], [1.0]], [0, 1])
+    model = TunedCARTClassifier().fit([[0.0], [1.0], [2.0]], [0, 0, 1])
+    assert model.report_.counters["folds"] == 2

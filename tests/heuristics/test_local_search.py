@@ -1,0 +1,149 @@
+"""The local search as an estimator."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from heuristics import reference
+from sklearn.datasets import load_breast_cancer, load_wine
+from sklearn.utils.estimator_checks import check_estimator
+
+from odtlib import CARTClassifier, LocalSearchTreeClassifier
+from odtlib.heuristics.local_search import _Search
+
+
+def test_scikit_learns_own_checks():
+    check_estimator(LocalSearchTreeClassifier(max_restarts=3))
+
+
+def test_exclusive_or_is_found():
+    # the third feature agrees with two rows of three: greedy growth takes it first, and is lost
+    X = np.array([[0.0, 0, 0], [0, 1, 1], [1, 0, 1], [1, 1, 0]] * 3)
+    X[:4, 2] = 1 - X[:4, 2]
+    y = np.array(["no", "yes", "yes", "no"] * 3)
+    model = LocalSearchTreeClassifier(max_depth=2, random_state=0).fit(X, y)
+    assert model.predict(X).tolist() == y.tolist()
+    assert model.report_.status == "optimal" and model.report_.objective == 0
+    assert CARTClassifier(max_depth=2, random_state=0).fit(X, y).score(X, y) < 1
+
+
+def test_between_cart_and_the_optimum():
+    random = np.random.RandomState(0)
+    reached = 0
+    for k in range(150):
+        n_classes = random.randint(2, 4)
+        X, y, weight = reference.random_rows(random, 25, 3, 6, n_classes,
+                                             ["ones", "integers", "floats"][k % 3])
+        model = LocalSearchTreeClassifier(2, max_restarts=5, random_state=k).fit(X, y, weight)
+        cart = CARTClassifier(2, random_state=k).fit(X, y, weight)
+        optimum = reference.best_depth_two(X, y, weight, n_classes)
+        report = model.report_
+        assert model.verify(X, y, weight) == report.objective
+        assert report.lower_bound <= optimum + 1e-9 <= report.objective + 2e-9
+        assert report.objective <= cart.report_.objective + 1e-9
+        reached += report.objective <= optimum + 1e-9
+    assert reached >= 145
+
+
+def test_repeated_weighted_and_shuffled_rows_give_the_same_tree():
+    random = np.random.RandomState(1)
+    for k in range(20):
+        X, y, weight = reference.random_rows(random, 30, 3, 5, 3, "integers")
+        times, order = weight.astype(int), random.permutation(30)
+        fit = LocalSearchTreeClassifier(3, max_restarts=3, random_state=k).fit
+        one = fit(X, y, weight).tree_.to_json()
+        assert fit(X[order], y[order], weight[order]).tree_.to_json() == one
+        assert fit(X.repeat(times, 0), y.repeat(times)).tree_.to_json() == one
+
+
+@pytest.mark.parametrize("min_samples_leaf", [1, 3, 10, 40])
+def test_smallest_leaf(min_samples_leaf):
+    X, y = load_wine(return_X_y=True)
+    model = LocalSearchTreeClassifier(4, min_samples_leaf=min_samples_leaf, max_restarts=2,
+                                      random_state=0).fit(X, y)
+    assert np.unique(model.apply(X), return_counts=True)[1].min() >= min_samples_leaf
+    cart = CARTClassifier(4, min_samples_leaf=min_samples_leaf, random_state=0).fit(X, y)
+    assert model.report_.objective <= cart.report_.objective
+
+
+@pytest.mark.parametrize("scale, shift", [(1.0, 0.0), (2.0**-52, 1.0), (1e-300, 0.0), (1e305, 0.0)])
+def test_the_scale_of_the_values_does_not_matter(scale, shift):
+    random = np.random.RandomState(2)
+    X, y, _ = reference.random_rows(random, 40, 2, 12, 2)
+    plain = LocalSearchTreeClassifier(3, max_restarts=2, random_state=0).fit(X, y)
+    other = LocalSearchTreeClassifier(3, max_restarts=2, random_state=0).fit(X * scale + shift, y)
+    assert np.array_equal(plain.predict(X), other.predict(X * scale + shift))
+
+
+def test_contradictory_rows_bound_the_objective():
+    X, y = np.array([[0.0], [0], [0], [1], [1]]), np.array([0, 0, 1, 1, 1])
+    report = LocalSearchTreeClassifier(1).fit(X, y, [1.0, 2.0, 2.5, 1.0, 1.0]).report_
+    assert (report.status, report.objective, report.lower_bound) == ("optimal", 2.5, 2.5)
+    assert "any depth" in report.proof
+
+
+@pytest.mark.parametrize("depth, leaves", [(0, 1), (1, 2), (40, None)])
+def test_any_depth(depth, leaves):
+    random = np.random.RandomState(3)
+    X, y, _ = reference.random_rows(random, 80, 2, 50, 3)
+    model = LocalSearchTreeClassifier(depth, max_restarts=1, patience=3, random_state=0).fit(X, y)
+    assert model.tree_.depth <= depth
+    if leaves is None:
+        assert model.report_.objective == model.report_.lower_bound
+    else:
+        assert model.tree_.n_leaves == leaves
+
+
+def test_the_same_seed_gives_the_same_tree():
+    X, y = load_breast_cancer(return_X_y=True)
+    trees = [LocalSearchTreeClassifier(4, max_restarts=2, random_state=seed).fit(X, y).tree_
+             for seed in (7, 7, 8)]
+    assert trees[0].to_json() == trees[1].to_json() != trees[2].to_json()
+
+
+def test_time_limit_ends_restarts():
+    X, y = load_breast_cancer(return_X_y=True)
+    model = LocalSearchTreeClassifier(3, max_restarts=None, time_limit=0.2, random_state=0)
+    report = model.fit(X, y).report_
+    assert report.status == "time_limit" and report.seconds < 1.2
+    incumbents = report.trace["incumbent"]
+    assert incumbents.is_monotonic_decreasing and incumbents.iloc[-1] == report.objective
+    tiny = LocalSearchTreeClassifier(3, time_limit=1e-9, random_state=0).fit(X, y)
+    cart = CARTClassifier(3, random_state=np.random.RandomState(0)).fit(X, y)
+    assert tiny.report_.status == "time_limit"
+    assert tiny.report_.objective == cart.report_.objective
+
+
+@pytest.mark.parametrize("slices", [0, 1])
+def test_interruption_returns_the_best_tree_so_far(monkeypatch, slices):
+    advance, calls = _Search.advance, []
+
+    def interrupted(self):
+        calls.append(1)
+        if len(calls) > slices:
+            raise KeyboardInterrupt
+        return advance(self)
+
+    X, y = load_breast_cancer(return_X_y=True)
+    LocalSearchTreeClassifier(1, max_restarts=1).fit(X, y)
+    monkeypatch.setattr(_Search, "advance", interrupted)
+    model = LocalSearchTreeClassifier(4, random_state=0).fit(X, y)
+    assert model.report_.status == "interrupted"
+    cart = CARTClassifier(4, random_state=np.random.RandomState(0)).fit(X, y)
+    assert model.report_.objective <= cart.report_.objective - slices
+
+
+def test_without_any_end():
+    with pytest.raises(ValueError, match="restarts for ever without a time_limit"):
+        LocalSearchTreeClassifier(max_restarts=None).fit([[0.0], [1.0]], [0, 1])
+
+
+def test_feature_names_reach_the_tree():
+    frame = pd.DataFrame({"width": [1.0, 2, 3, 4], "height": [0.0, 0, 0, 0]})
+    model = LocalSearchTreeClassifier(1, random_state=0).fit(frame, ["s", "s", "t", "t"])
+    assert "width <= 2.5" in str(model.tree_)
+
+
+def test_progress_is_shown_only_in_a_terminal(capsys):
+    LocalSearchTreeClassifier(1, verbose=1).fit([[0.0], [1.0]], [0, 1])
+    captured = capsys.readouterr()
+    assert captured.out == "" and "restarts" not in captured.err
