@@ -13,7 +13,7 @@ from .comparison import compare
 from .forking import new
 from .grid import Experiment
 from .measure import emit, record, run
-from .records import load_records, provenance
+from .results import load_records, provenance
 from .runner import execute, run_experiment
 
 __all__ = ["Experiment", "book_root", "compare", "emit", "execute", "load_records", "new",

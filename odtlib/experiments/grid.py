@@ -6,7 +6,7 @@ import itertools
 import tomllib
 
 from .book import locate
-from .records import key
+from .records import key, read_csv
 from .templates import Template
 
 
@@ -80,6 +80,33 @@ class Experiment:
         points = {key(point): point for table in self._tables
                   for point in expand({**table, **shrunk}, self.template)}
         return list(points.values())
+
+    def records(self, further=()):
+        """Return the records of this experiment by key.
+
+        Parameters
+        ----------
+        further : iterable of dict
+            Records that take the place of those in the CSV file.
+
+        Returns
+        -------
+        dict
+            Key -> record, in the order of the file.  A parameter that the template has gained
+            since a record was written counts as having had its default.  A record with a
+            parameter that the template has lost keeps its old key, which no grid declares.
+        """
+        records = {}
+        for record in [*read_csv(self.place.records), *further]:
+            if set(record["parameters"]) <= set(self.template.defaults):
+                record = {**record, "parameters": {**self.template.defaults,
+                                                   **record["parameters"]}}
+            records[key(record["parameters"])] = record
+        return records
+
+    def declared(self):
+        """Return the keys of all runs, quick and full, in the order of the file."""
+        return list(dict.fromkeys(map(key, [*self.points(), *self.points(quick=True)])))
 
 
 def expand(table, template):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from .book import names
 from .grid import Experiment
-from .records import key, read_csv
 
 
 def overview():
@@ -15,14 +14,12 @@ def overview():
     str
     """
     rows = [("experiment", "runs", "recorded", "failed", "last run", "question")]
-    for name in names():
-        experiment = Experiment(name)
-        declared = {key(point) for point in [*experiment.points(), *experiment.points(True)]}
-        records = [record for record in read_csv(experiment.place.records)
-                   if key(record["parameters"]) in declared]
+    for experiment in map(Experiment, names()):
+        declared, found = experiment.declared(), experiment.records()
+        records = [found[name] for name in declared if name in found]
         failed = sum(record["status"] == "failed" for record in records)
         last = max((record["date"] for record in records), default="never")[:10]
-        rows.append((name, str(len(declared)), str(len(records)), str(failed), last,
+        rows.append((experiment.name, str(len(declared)), str(len(records)), str(failed), last,
                      experiment.title))
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return "\n".join("  ".join(cell.ljust(width) for cell, width in

@@ -17,7 +17,7 @@ from .book import PACKAGE
 from .grid import Experiment, expand, select
 from .measure import record as empty_record
 from .notebooks import close_kernel, execute_notebook
-from .records import Journal, key, problems, read_csv, write_csv
+from .records import Journal, key, problems, write_csv
 from .templates import Template
 
 CONNECT_SECONDS = 10   # to reach a Dask scheduler
@@ -101,16 +101,14 @@ def run_experiment(experiment, *, quick=False, jobs=1, dask=None, resume=False,
         If another runner is at work on this experiment, or no cluster answers.
     """
     experiment = Experiment(experiment)
-    declared = [*experiment.points(), *experiment.points(quick=True)]
+    declared = experiment.declared()
     points = {key(point): point for point in
               select(experiment.points(quick), only, experiment.template.defaults)}
     place = experiment.place
     with _Lock(place.runs / "lock", experiment.name):
         journal = Journal(place.runs / "journal.jsonl")
-        records = {key(r["parameters"]): r for r in read_csv(place.records)}
-        records.update(journal.finished)
-        known = {key(point) for point in declared}
-        dropped = [name for name in records if name not in known]
+        records = experiment.records(journal.finished.values())
+        dropped = set(records) - set(declared)
         for name in dropped:
             del records[name]
         if dropped:
@@ -120,7 +118,7 @@ def run_experiment(experiment, *, quick=False, jobs=1, dask=None, resume=False,
                 or (retry_failed and records[name]["status"] == "failed")]
         if records or place.results.exists():
             write_csv(place.results, _ordered(records, declared))
-        journal.begin((journal.open | set(todo)) & known)
+        journal.begin((journal.open | set(todo)) & set(declared))
         say(f"{experiment.name}: {len(points)} runs, {len(points) - len(todo)} finished"
             + _estimate(todo, records, jobs, dask))
         try:
@@ -227,8 +225,7 @@ def _code_state():
 
 
 def _ordered(records, declared):
-    order = dict.fromkeys(map(key, declared))
-    return [records[name] for name in order if name in records]
+    return [records[name] for name in declared if name in records]
 
 
 def _estimate(todo, records, jobs, dask):

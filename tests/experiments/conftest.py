@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from experiments.runner_fakes import RUN
+from experiments.runner_fakes import PARAMETERS, RUN
 
 GRID = """
 title = "Does the runner run?"
@@ -19,7 +19,6 @@ b = [0.5, 1]
 [quick]
 a = [1]
 """
-PARAMETERS = 'a = 1\nb = 0.5\nmode = "good"  # one of: "good", "bad"\nnote = None'
 
 
 def notebook(*sources):

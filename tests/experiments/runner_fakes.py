@@ -6,6 +6,7 @@ import time
 
 from odtlib import experiments
 
+PARAMETERS = 'a = 1\nb = 0.5\nmode = "good"  # one of: "good", "bad"\nnote = None'
 RUN = """from odtlib import experiments
 if mode == "bad" and a == 2:
     raise RuntimeError("no luck with two")
@@ -31,6 +32,7 @@ def run_counting(log, grid, resume):
 
 
 def pure(records):
-    """What must not depend on when and how often a run was tried."""
+    """What must not depend on when, and after which other work, a run was tried."""
+    moving = {"date", "commit", "dirty", "versions"}
     return [{name: value for name, value in record.items()
-             if name != "date" and not name.endswith("seconds")} for record in records]
+             if name not in moving and not name.endswith("seconds")} for record in records]

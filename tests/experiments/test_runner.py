@@ -10,7 +10,7 @@ import sys
 import time
 
 import pytest
-from experiments.runner_fakes import RUN, counting, pure, run_counting
+from experiments.runner_fakes import PARAMETERS, RUN, counting, pure, run_counting
 
 from odtlib import experiments
 from odtlib.__main__ import main
@@ -285,3 +285,18 @@ def test_the_command_refuses_before_it_starts(toy, capsys, arguments):
     assert len(captured.err.splitlines()) == 1
     assert captured.out == ""
     assert not (grid.parent / ".runs").exists()
+
+
+def test_a_template_may_gain_a_parameter_without_losing_its_records(toy, tmp_path, monkeypatch):
+    monkeypatch.setenv("RUNS_LOG", str(tmp_path / "log"))
+    grid = toy()
+    records = experiments.run_experiment(grid, executor=counting, say=lambda line: None)
+    toy(parameters=PARAMETERS + "\nextra = 3")
+    resumed = experiments.run_experiment(grid, resume=True, executor=None, say=lambda line: None)
+    assert [r["parameters"] for r in resumed] == [{**r["parameters"], "extra": 3}
+                                                  for r in records]
+    assert list(experiments.load_records(grid)["extra"]) == [3] * 8
+    toy(parameters=PARAMETERS.replace("\nnote = None", ""))
+    said = []
+    experiments.run_experiment(grid, executor=counting, say=said.append)
+    assert "8 records are outside the grid and dropped" in said[0]

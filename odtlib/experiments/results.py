@@ -1,0 +1,70 @@
+"""Records as chapters read them: a table, and the line that says where it comes from."""
+
+from __future__ import annotations
+
+from .grid import Experiment
+from .records import COLUMNS
+
+
+def load_records(experiment):
+    """Return the records of an experiment as a table.
+
+    Parameters
+    ----------
+    experiment : str or pathlib.Path
+        As for ``odt run``: a name, or the path of a grid file.
+
+    Returns
+    -------
+    pandas.DataFrame
+        A column for each parameter, then those of :data:`COLUMNS`; ``counters``, ``measures`` and
+        ``versions`` hold dictionaries (``table["counters"].str.get("nodes")`` takes one entry
+        out).  ``.attrs["provenance"]`` is the line of :func:`provenance`.
+
+    Raises
+    ------
+    ValueError
+        If the experiment does not exist or has no records yet.
+    """
+    import pandas as pd
+    records = list(Experiment(experiment).records().values())
+    if not records:
+        raise ValueError(f"experiment {str(experiment)!r} has no records yet; "
+                         f"`odt run {experiment}` makes them.")
+    table = pd.DataFrame([record["parameters"] for record in records])
+    for name in list(COLUMNS)[1:]:
+        table[name] = [record[name] for record in records]
+        if COLUMNS[name][0] is float:
+            table[name] = table[name].astype(float)
+    table.attrs["provenance"] = provenance(table)
+    return table
+
+
+def provenance(table):
+    """Say when, with what and on what machine records were made.
+
+    Parameters
+    ----------
+    table : pandas.DataFrame
+        From :func:`load_records`, or a selection of its rows.
+
+    Returns
+    -------
+    str
+        The line that stands under a figure.
+    """
+    def each(values):
+        return " and ".join(dict.fromkeys(str(v) for v in values if v is not None and v == v))
+
+    days = sorted({date[:10] for date in table["date"]})
+    commits = each((commit or "no commit")[:7] + (", changed" if dirty is True else "")
+                   for commit, dirty in zip(table["commit"], table["dirty"], strict=True))
+    versions = {name: each(versions.get(name) for versions in table["versions"])
+                for name in ("odtlib", "numpy", "numba")}
+    cores = each(f"{n:g}" for n in table["cores"] if n == n)
+    libraries = "".join(f", {name} {versions[name]}" for name in ("numpy", "numba")
+                        if versions[name])
+    plural = "run" if len(table) == 1 else "runs"
+    return (f"Records of {days[0]}{f' to {days[-1]}' if len(days) > 1 else ''}, "
+            f"odtlib {versions['odtlib']} ({commits}), {len(table)} {plural} on "
+            f"{each(table['processor'])}, {cores} cores{libraries}.")
