@@ -160,7 +160,7 @@ def _register_engine():
 
 def _reset_cell():
     from nbformat.v4 import new_code_cell
-    return new_code_cell("%reset -f\n%matplotlib inline")
+    return new_code_cell("%reset -f")
 
 
 def _kernel_environment():
