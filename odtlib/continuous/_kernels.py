@@ -1,0 +1,1064 @@
+"""Exact search over all thresholds: sorted columns, depth-two trees, and the levels above them.
+
+Objectives are integers: ``unit`` per misclassified row, or integer weights.  The *mass* of a set of
+rows is what it would cost to get all of them wrong.  Thresholds of a feature in a node are numbered
+in increasing order; a threshold is told to the outside as (feature, value id of the last value on
+its left).
+
+Interval bounds.  Let a < t < b be thresholds of one feature, L and R the optimal objectives of the
+left and the right child, and ``m`` the mass on the left.  Adding rows never makes a tree cheaper,
+and costs at most their mass, hence
+
+    L_t >= max(L_a, L_b - (m_b - m_t))   and   R_t >= max(R_b, R_a - (m_t - m_a)),
+
+which closes the gap (a, b), or shrinks it from both ends, once L_t + R_t cannot be below the
+incumbent.  With a smallest leaf size the first terms do not hold (a subset may forbid a split), so
+they are taken as zero; the second terms do.
+
+Kernels work in slices: ``search`` returns once ``state[WORK]`` has passed ``state[LIMIT]`` and goes
+on from the same arrays when it is called again.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from odtlib._simd import read
+from odtlib.continuous._sweep import (
+    LANES_MANY,
+    LANES_TWO,
+    OPTIONS,
+    sweep_many,
+    sweep_two,
+    sweep_weighted,
+)
+
+INFINITE = 1 << 60
+
+# state: what the slices of one search share
+WORK, LIMIT, LEVEL, RESULT = 0, 1, 2, 3
+PAIR_ROOT, PAIR_VALUE = 4, 5                       # root split of the last depth-two solve
+PAIR_PHASE, PAIR_STEP, PAIR_STUMP, PAIR_BEST, PAIR_LEAF, PAIR_CLASSES, PAIR_MASS = range(6, 13)
+NODES, PAIRS, BATCHES, LANES = 13, 14, 15, 16      # counters
+STATE_SIZE = 20
+
+LEAF, STUMP = -1, -2       # roots of a depth-two solution that is smaller than depth two
+
+# a gap between two evaluated thresholds a and b: thresholds LOW .. HIGH - 1 are open
+LOW, HIGH, MASS_A, LEFT_A, RIGHT_A, MASS_B, LEFT_B, RIGHT_B = range(8)
+
+# per feature, in a depth-two solve
+ERROR, INDEX, CLOSED, GAPS, OPEN = range(5)
+
+# problem: constants of one search
+UNIT, PENALTY, MIN_LEAF, N_CLASSES, DEPTH, SLACK = range(6)
+
+
+@njit(**OPTIONS)
+def rank_column(column, by_value, labels, n_classes, order, value_id):
+    """Give equal values one id and order the rows by value, then by class."""
+    n = len(by_value)
+    i = 0
+    v = 0
+    while i < n:
+        x = column[by_value[i]]
+        j = i + 1
+        while j < n and column[by_value[j]] == x:
+            j += 1
+        if j - i == 1:
+            order[i] = by_value[i]
+            value_id[by_value[i]] = v
+        else:
+            w = i
+            for c in range(n_classes):
+                for q in range(i, j):
+                    row = by_value[q]
+                    if labels[row] == c:
+                        order[w] = row
+                        value_id[row] = v
+                        w += 1
+        v += 1
+        i = j
+
+
+@njit(**OPTIONS)
+def index_column(order, rows, values, labels, weight, strict, distinct, cut, segment, mass, counts):
+    """List the thresholds of a sorted column and its segments (see ``_sweep``).
+
+    ``distinct``: no two rows share a value.  ``strict``: within a tie nothing may be taken,
+    whatever its classes.  ``counts``: thresholds, segments.
+    """
+    if distinct:
+        for i in range(rows - 1):
+            cut[i] = i + 1
+        segment[0] = 2 * rows + 1
+        counts[0] = rows - 1
+        counts[1] = 1
+    else:
+        n_cuts = 0
+        n_segments = 0
+        row = read(order, 0)
+        value = read(values, row)
+        label = read(labels, row)
+        begin = 0            # of the current tie
+        done = 0             # rows that segments cover so far
+        mixed = False
+        for i in range(1, rows + 1):
+            if i < rows:
+                row = read(order, i)
+                next_value = read(values, row)
+                next_label = read(labels, row)
+                same = next_value == value
+            else:
+                same = False
+                next_value = value
+                next_label = label
+            if same:
+                mixed |= strict or next_label != label
+            else:
+                if mixed:
+                    if begin > done:
+                        segment[n_segments] = 2 * begin + 1
+                        n_segments += 1
+                    segment[n_segments] = 2 * i
+                    n_segments += 1
+                    done = i
+                    mixed = False
+                begin = i
+                if i < rows:
+                    cut[n_cuts] = i
+                    n_cuts += 1
+            value = next_value
+            label = next_label
+        if rows > done:
+            segment[n_segments] = 2 * rows + 1
+            n_segments += 1
+        counts[0] = n_cuts
+        counts[1] = n_segments
+    if weight is not None:
+        total = 0
+        i = 0
+        for k in range(counts[0]):
+            while i < cut[k]:
+                total += weight[order[i]]
+                i += 1
+            mass[k] = total
+
+
+@njit(**OPTIONS)
+def split_node(order, counts, rows, values, labels, weight, strict, feature, value, left_rows,
+               left_order, right_order, cut, segment, mass, count, left, right):
+    """Split the sorted columns of a node at a threshold and index those of both children."""
+    side = values[feature]
+    right_rows = rows - left_rows
+    for g in range(order.shape[0]):
+        column = order[g]
+        to_left = left_order[g]
+        to_right = right_order[g]
+        a = 0
+        b = 0
+        for i in range(rows):
+            row = column[i]
+            to_left[a] = row
+            to_right[b] = row
+            goes_left = np.int64(read(side, row) <= value)
+            a += goes_left
+            b += 1 - goes_left
+        distinct = counts[g, 0] == rows - 1
+        index_column(to_left, left_rows, values[g], labels, weight, strict, distinct,
+                     cut[left, g], segment[left, g], mass[left, g], count[left, g])
+        index_column(to_right, right_rows, values[g], labels, weight, strict, distinct,
+                     cut[right, g], segment[right, g], mass[right, g], count[right, g])
+
+
+@njit(**OPTIONS)
+def best_stumps(order, rows, values, labels, weight, problem, feature, value, counts, result):
+    """Find the best split of the rows with value id <= value, and of the others, one at a time.
+
+    The slow way, for the trees that are kept.  ``result[side]``: objective, feature (or LEAF),
+    value id.  ``counts``: work, shape (3, n_classes): cost of the classes of both sides, and of a
+    prefix.
+    """
+    n_classes = problem[N_CLASSES]
+    least = problem[MIN_LEAF]
+    unit = problem[UNIT]
+    p = order.shape[0]
+    for side in range(3):
+        for c in range(n_classes):
+            counts[side, c] = 0
+    left_rows = 0
+    for i in range(rows):
+        row = read(order[0], i)
+        side = np.int64(read(values[feature], row) > value)
+        counts[side, read(labels, row)] += unit if weight is None else weight[row]
+        left_rows += 1 - side
+    for side in range(2):
+        most = 0
+        mass = 0
+        for c in range(n_classes):
+            most = max(most, counts[side, c])
+            mass += counts[side, c]
+        members = rows - left_rows if side else left_rows
+        best = mass - most
+        best_feature = LEAF
+        best_value = LEAF
+        for g in range(p):
+            for c in range(n_classes):
+                counts[2, c] = 0
+            seen = 0
+            last = -1
+            for i in range(rows):
+                row = read(order[g], i)
+                if np.int64(read(values[feature], row) > value) != side:
+                    continue
+                here = read(values[g], row)
+                if here != last and seen >= least and members - seen >= least:
+                    low = 0
+                    high = 0
+                    for c in range(n_classes):
+                        low = max(low, counts[2, c])
+                        high = max(high, counts[side, c] - counts[2, c])
+                    cost = mass - low - high + problem[PENALTY]
+                    if cost < best:
+                        best = cost
+                        best_feature = g
+                        best_value = last
+                last = here
+                seen += 1
+                counts[2, read(labels, row)] += unit if weight is None else weight[row]
+        result[side, 0] = best
+        result[side, 1] = best_feature
+        result[side, 2] = best_value
+
+
+# ------------------------------------------------------------------ intervals
+
+
+@njit(**OPTIONS)
+def first_at_least(cut, mass, weight, unit, low, high, target):
+    """Return the first threshold in low .. high - 1 with that much mass on its left, else high."""
+    if weight is None:
+        target = -(-target // unit)
+        while low < high:
+            middle = (low + high) >> 1
+            if cut[middle] < target:
+                low = middle + 1
+            else:
+                high = middle
+    else:
+        while low < high:
+            middle = (low + high) >> 1
+            if mass[middle] < target:
+                low = middle + 1
+            else:
+                high = middle
+    return low
+
+
+@njit(**OPTIONS)
+def gap_bound(mass_a, left_a, right_a, mass_b, left_b, right_b):
+    """Return a lower bound of L + R anywhere between two evaluated thresholds."""
+    between = mass_b - mass_a
+    return max(left_a + right_b, left_b + right_a - between,
+               (left_a + right_a + left_b + right_b - between + 1) >> 1)
+
+
+@njit(**OPTIONS)
+def choose(gaps, n_gaps, cut, mass, weight, unit, bound, want, chosen, feature_state):
+    """Shrink the gaps to what may give less than ``bound`` and spread thresholds over them.
+
+    Closed gaps leave; what they prove goes to ``feature_state[CLOSED]``.  Returns how many
+    thresholds are in ``chosen``.
+    """
+    left = 0
+    n_open = 0
+    for j in range(n_gaps):
+        mass_a = gaps[j, MASS_A]
+        mass_b = gaps[j, MASS_B]
+        a = gaps[j, LEFT_A] + gaps[j, RIGHT_A]
+        b = gaps[j, LEFT_B] + gaps[j, RIGHT_B]
+        flat = max(gaps[j, LEFT_A] + gaps[j, RIGHT_B],
+                   gaps[j, LEFT_B] + gaps[j, RIGHT_A] - (mass_b - mass_a))
+        low = gaps[j, LOW]
+        high = gaps[j, HIGH]
+        if flat >= bound:
+            proved = max(flat, (a + b - (mass_b - mass_a) + 1) >> 1)
+            feature_state[CLOSED] = min(feature_state[CLOSED], proved)
+            continue
+        if a >= bound:
+            low = first_at_least(cut, mass, weight, unit, low, high, mass_a + a - bound + 1)
+        if b >= bound:
+            high = first_at_least(cut, mass, weight, unit, low, high, mass_b - (b - bound))
+        if low >= high:
+            proved = max(flat, (a + b - (mass_b - mass_a) + 1) >> 1)
+            feature_state[CLOSED] = min(feature_state[CLOSED], max(proved, bound))
+            continue
+        if low > gaps[j, LOW] or high < gaps[j, HIGH]:
+            feature_state[CLOSED] = min(feature_state[CLOSED], bound)
+        if left < j:
+            for q in range(MASS_A, RIGHT_B + 1):
+                gaps[left, q] = gaps[j, q]
+        gaps[left, LOW] = low
+        gaps[left, HIGH] = high
+        left += 1
+        n_open += high - low
+    feature_state[GAPS] = left
+    if left == 0:
+        return 0
+    if left + want + 2 > gaps.shape[0]:      # no room for more gaps: eat one from its left end
+        k = min(want, gaps[0, HIGH] - gaps[0, LOW])
+        for x in range(k):
+            chosen[x] = gaps[0, LOW] + x
+        return k
+    k = 0
+    fed = min(left, want)
+    spare = want - fed
+    for j in range(fed):
+        low = gaps[j, LOW]
+        size = gaps[j, HIGH] - low
+        share = 1 + spare * size // n_open
+        if share >= size:
+            for x in range(size):
+                chosen[k] = low + x
+                k += 1
+        else:
+            for x in range(share):
+                chosen[k] = low + size * (2 * x + 1) // (2 * share)
+                k += 1
+    return k
+
+
+@njit(**OPTIONS)
+def refine(gaps, spare, cut, mass, weight, unit, monotone, chosen, k, errors, feature_state):
+    """Split the gaps at the thresholds that were evaluated."""
+    n_gaps = feature_state[GAPS]
+    for j in range(n_gaps):
+        for q in range(8):
+            spare[j, q] = gaps[j, q]
+    w = 0
+    x = 0
+    for j in range(n_gaps):
+        low = spare[j, LOW]
+        high = spare[j, HIGH]
+        mass_a = spare[j, MASS_A]
+        left_a = spare[j, LEFT_A]
+        right_a = spare[j, RIGHT_A]
+        while x < k and chosen[x] < high:
+            t = chosen[x]
+            mass_t = cut[t] * unit if weight is None else mass[t]
+            left_t = errors[0, x]
+            right_t = errors[1, x]
+            if t > low:
+                gaps[w, LOW] = low
+                gaps[w, HIGH] = t
+                gaps[w, MASS_A] = mass_a
+                gaps[w, LEFT_A] = left_a
+                gaps[w, RIGHT_A] = right_a
+                gaps[w, MASS_B] = mass_t
+                gaps[w, LEFT_B] = left_t
+                gaps[w, RIGHT_B] = right_t if monotone else 0
+                w += 1
+            low = t + 1
+            mass_a = mass_t
+            left_a = left_t if monotone else 0
+            right_a = right_t
+            x += 1
+        if high > low:
+            gaps[w, LOW] = low
+            gaps[w, HIGH] = high
+            gaps[w, MASS_A] = mass_a
+            gaps[w, LEFT_A] = left_a
+            gaps[w, RIGHT_A] = right_a
+            for q in range(MASS_B, RIGHT_B + 1):
+                gaps[w, q] = spare[j, q]
+            w += 1
+    feature_state[GAPS] = w
+
+
+# ------------------------------------------------------------------ depth two
+
+
+@njit(**OPTIONS)
+def evaluate(order, cut, segment, counts, rows, feature, chosen, k, labels, weight, problem,
+             n_classes, table_two, table_many, table_weighted, vectors, code, classes, errors):
+    """Compute the optimal stumps of both children for a batch of thresholds.
+
+    ``errors[0, lane]`` and ``errors[1, lane]``: objectives of the left and the right child; lanes
+    k and above take all rows as the left child.  ``classes[0]``: compact class numbers.
+    """
+    unit = problem[UNIT]
+    penalty = problem[PENALTY]
+    column = order[feature]
+    p = order.shape[0]
+    best = vectors[0]
+    quick = table_two is not None and (table_many is None or n_classes == 2)
+    lanes = LANES_TWO if quick else LANES_MANY
+    width = 2 * LANES_MANY
+    if quick:
+        for x in range(2 * LANES_TWO):
+            best[x] = -rows
+        i = 0
+        for x in range(LANES_TWO + 1):
+            end = cut[feature, chosen[x]] if x < k else rows
+            while i < end:
+                row = read(column, i)
+                code[row] = read(classes[0], read(labels, row)) * (LANES_TWO + 1) + x
+                i += 1
+    else:
+        total = vectors[1]
+        for c in range(n_classes):
+            classes[1, c] = 0
+        i = 0
+        for x in range(LANES_MANY + 1):
+            end = cut[feature, chosen[x]] if x < k else rows
+            while i < end:
+                row = read(column, i)
+                c = read(classes[0], read(labels, row))
+                code[row] = (c << 6) + x
+                classes[1, c] += 1 if weight is None else weight[row]
+                i += 1
+            if x < LANES_MANY:
+                if weight is not None:
+                    vectors[4, x] = end
+                    vectors[4, LANES_MANY + x] = rows - end
+                for c in range(n_classes):
+                    total[c * width + x] = classes[1, c]
+        for c in range(n_classes):
+            for x in range(LANES_MANY):
+                total[c * width + LANES_MANY + x] = classes[1, c] - total[c * width + x]
+        for x in range(2 * LANES_MANY):
+            best[x] = total[x]
+        for c in range(1, n_classes):
+            for x in range(2 * LANES_MANY):
+                best[x] = max(best[x], total[c * width + x])
+        if penalty > 0:
+            for x in range(LANES_MANY):
+                errors[2, x] = best[x]
+                errors[3, x] = best[LANES_MANY + x]
+    for g in range(p):
+        if counts[g, 0] == 0:
+            continue
+        if table_weighted is not None:
+            sweep_weighted(order[g], segment[g], counts[g, 1], code, table_weighted, best,
+                           n_classes, vectors[1], vectors[2], vectors[3], weight,
+                           problem[MIN_LEAF], vectors[4])
+        elif quick:
+            if table_two is not None:
+                sweep_two(order[g], segment[g], counts[g, 1], code, table_two, best)
+        elif table_many is not None:
+            sweep_many(order[g], segment[g], counts[g, 1], code, table_many, best, n_classes,
+                       vectors[1], vectors[2], vectors[3])
+    if weight is not None:
+        mass = 0
+        for c in range(n_classes):
+            mass += classes[1, c]
+        for x in range(lanes):
+            left = 0
+            for c in range(n_classes):
+                left += vectors[1, c * width + x]
+            errors[0, x] = left - best[x]
+            errors[1, x] = mass - left - best[LANES_MANY + x]
+            if penalty > 0:
+                errors[0, x] = min(errors[0, x] + penalty, left - errors[2, x])
+                errors[1, x] = min(errors[1, x] + penalty, mass - left - errors[3, x])
+    else:
+        for x in range(lanes):
+            left = np.int64(cut[feature, chosen[x]]) if x < k else rows
+            if quick:
+                errors[0, x] = ((left - best[x]) >> 1) * unit
+                errors[1, x] = ((rows - left - best[LANES_TWO + x]) >> 1) * unit
+            else:
+                errors[0, x] = (left - best[x]) * unit
+                errors[1, x] = (rows - left - best[LANES_MANY + x]) * unit
+        if penalty > 0:
+            if quick:      # rows of the majority class of both children
+                classes[1, 0] = 0
+                classes[1, 1] = 0
+                i = 0
+                for x in range(LANES_TWO):
+                    end = cut[feature, chosen[x]] if x < k else rows
+                    while i < end:
+                        classes[1, classes[0, labels[column[i]]]] += 1
+                        i += 1
+                    errors[2, x] = max(classes[1, 0], classes[1, 1])
+                    errors[3, x] = classes[1, 0]
+                for x in range(LANES_TWO):
+                    left = np.int64(cut[feature, chosen[x]]) if x < k else rows
+                    first = classes[1, 0] - errors[3, x]
+                    errors[3, x] = max(first, rows - left - first)
+            for x in range(lanes):
+                left = np.int64(cut[feature, chosen[x]]) if x < k else rows
+                errors[0, x] = min(errors[0, x] + penalty, (left - errors[2, x]) * unit)
+                errors[1, x] = min(errors[1, x] + penalty, (rows - left - errors[3, x]) * unit)
+
+
+@njit(**OPTIONS)
+def depth_two(order, cut, segment, mass, counts, rows, labels, weight, problem, cap, lower,
+              table_two, table_many, table_weighted, vectors, code, classes, errors, chosen,
+              gaps, spare, features, state):
+    """Find the best tree of depth two if its objective is below ``cap``, else bound it.
+
+    ``lower[f]``: lower bound with root feature f, in and out.  Returns False when the slice ends
+    first; otherwise ``state[RESULT]`` is the optimum if below ``cap``, else a lower bound of at
+    least ``cap``, and ``state[PAIR_ROOT]``, ``state[PAIR_VALUE]`` the root's feature (or LEAF,
+    STUMP) and threshold number.
+    """
+    p = order.shape[0]
+    unit = problem[UNIT]
+    penalty = problem[PENALTY]
+    least = problem[MIN_LEAF]
+    monotone = least == 1
+    if state[PAIR_PHASE] == 0:
+        state[PAIRS] += 1
+        n_classes = problem[N_CLASSES]
+        for c in range(n_classes):
+            classes[1, c] = 0
+        for i in range(rows):
+            row = read(order[0], i)
+            classes[1, labels[row]] += unit if weight is None else weight[row]
+        total = 0
+        largest = 0
+        present = 0
+        for c in range(n_classes):
+            classes[0, c] = present
+            if classes[1, c] > 0:
+                present += 1
+            total += classes[1, c]
+            largest = max(largest, classes[1, c])
+        state[PAIR_LEAF] = total - largest
+        state[PAIR_BEST] = total - largest
+        state[PAIR_MASS] = total
+        state[PAIR_CLASSES] = present
+        state[PAIR_ROOT] = LEAF
+        state[PAIR_STUMP] = -1
+        state[PAIR_STEP] = 0
+        for f in range(p):
+            low = 0
+            high = counts[f, 0]
+            if least > 1:
+                while low < high and cut[f, low] < least:
+                    low += 1
+                while low < high and rows - cut[f, high - 1] < least:
+                    high -= 1
+            features[f, ERROR] = INFINITE
+            features[f, INDEX] = -1
+            features[f, CLOSED] = INFINITE
+            features[f, OPEN] = 0
+            features[f, GAPS] = 0
+            if low < high:
+                features[f, GAPS] = 1
+                for q in range(8):
+                    gaps[f, 0, q] = 0
+                gaps[f, 0, LOW] = low
+                gaps[f, 0, HIGH] = high
+                gaps[f, 0, MASS_B] = total
+        state[PAIR_PHASE] = 1
+    best = state[PAIR_BEST]
+    n_classes = state[PAIR_CLASSES]
+    quick = table_two is not None and (table_many is None or n_classes <= 2)
+    lanes = LANES_TWO if quick else LANES_MANY
+    scale = 1 if quick else n_classes
+    while best > penalty:       # no split can pay otherwise
+        if state[WORK] >= state[LIMIT]:
+            state[PAIR_BEST] = best
+            return False
+        step = state[PAIR_STEP]
+        if step < p:
+            f = step
+            state[PAIR_STEP] += 1
+            if features[f, GAPS] == 0 or lower[f] >= min(best, cap):
+                continue
+            if state[PAIR_STUMP] >= 0:
+                gaps[f, 0, RIGHT_A] = state[PAIR_STUMP]
+                gaps[f, 0, LEFT_B] = state[PAIR_STUMP]
+        else:
+            f = -1
+            for h in range(p):       # the most promising feature first
+                if features[h, OPEN] and (f < 0 or features[h, ERROR] < features[f, ERROR]):
+                    f = h
+            if f < 0:
+                break
+        want = lanes - 1 if state[PAIR_STUMP] < 0 else lanes
+        k = choose(gaps[f], features[f, GAPS], cut[f], mass[f], weight, unit,
+                   min(best, cap) - penalty, want, chosen, features[f])
+        features[f, OPEN] = k > 0
+        if k == 0:
+            continue
+        evaluate(order, cut, segment, counts, rows, f, chosen, k, labels, weight, problem,
+                 n_classes, table_two, table_many, table_weighted, vectors, code, classes, errors)
+        state[WORK] += scale * p * rows + 100
+        state[BATCHES] += 1
+        state[LANES] += k
+        if state[PAIR_STUMP] < 0:
+            stump = errors[0, lanes - 1]
+            state[PAIR_STUMP] = stump
+            if stump < best:
+                best = stump
+                state[PAIR_ROOT] = STUMP
+            gaps[f, 0, RIGHT_A] = stump
+            gaps[f, features[f, GAPS] - 1, LEFT_B] = stump
+        refine(gaps[f], spare, cut[f], mass[f], weight, unit, monotone, chosen, k, errors,
+               features[f])
+        for x in range(k):
+            error = errors[0, x] + errors[1, x]
+            if error < features[f, ERROR]:
+                features[f, ERROR] = error
+                features[f, INDEX] = chosen[x]
+        if features[f, ERROR] + penalty < best:
+            best = features[f, ERROR] + penalty
+            state[PAIR_ROOT] = f
+            state[PAIR_VALUE] = features[f, INDEX]
+    state[PAIR_PHASE] = 0
+    state[PAIR_BEST] = best
+    bound = best
+    for f in range(p):
+        proved = min(features[f, ERROR], features[f, CLOSED])
+        if features[f, GAPS] == 0:
+            if proved == INFINITE:      # the feature has no threshold to offer
+                continue
+            lower[f] = max(lower[f], proved + penalty)
+        bound = min(bound, lower[f])
+    state[RESULT] = best if best < cap else max(bound, cap)
+    return True
+
+
+@njit(**OPTIONS)
+def rebuild_pair(order, cut, rows, values, labels, weight, problem, root, threshold, counts,
+                 result, tree):
+    """Write the tree of a depth-two solution: ``tree[node]`` is (feature or LEAF, value id)."""
+    for node in range(tree.shape[0]):
+        tree[node, 0] = LEAF
+        tree[node, 1] = LEAF
+    if root == LEAF:
+        return
+    feature = 0
+    value = INFINITE
+    if root >= 0:
+        feature = root
+        value = read(values[root], read(order[root], cut[root, threshold] - 1))
+        tree[0, 0] = root
+        tree[0, 1] = value
+    best_stumps(order, rows, values, labels, weight, problem, feature, value, counts, result)
+    for side in range(2):
+        if root >= 0 or side == 0:
+            node = side + 1 if root >= 0 else 0
+            tree[node, 0] = result[side, 1]
+            tree[node, 1] = result[side, 2]
+
+
+# ------------------------------------------------------------------ depth three and more
+
+# frame: one level of the search
+(PHASE, SLOT, ROWS, MASS, CAP, BEST, POSITION, FEATURE, THRESHOLD, CUT_ROWS, CUT_MASS, GAP, LEFT,
+ RIGHT, HALF, TURN, SIZE, KEPT, SEEN, FIRST, SIDE, LEFT_ROOT, LEFT_VALUE, RIGHT_ROOT, RIGHT_VALUE,
+ BOUND, COMPARED) = range(27)
+FRAME_SIZE = 27
+
+# phases
+START, NEXT_FEATURE, OPEN_FEATURE, NEXT_THRESHOLD, CHILD, RETURNED, FINISHED = range(7)
+
+# what a slice ends with
+RUNNING, WANTS_FEATURE, IMPROVED, DONE = range(4)
+
+# profile: the evaluated thresholds of the current feature, with both ends
+AT, AT_MASS, AT_LEFT, AT_RIGHT, AT_ARCHIVE = range(5)
+
+
+@njit(**OPTIONS)
+def widest_gap(profile, size, cut, mass, weight, unit, monotone, bound, similar, use_similar,
+               frame):
+    """Find the widest stretch of thresholds that may still give less than ``bound``.
+
+    Returns its profile entry (or -1), first threshold, and end; keeps in ``frame[BOUND]`` what the
+    closed gaps and the evaluated thresholds prove.
+    """
+    entry = -1
+    widest = 0
+    first = 0
+    last = 0
+    proved = INFINITE
+    for j in range(size):
+        left_a = profile[AT_LEFT, j] if monotone else 0
+        right_a = profile[AT_RIGHT, j]
+        mass_a = profile[AT_MASS, j]
+        if 0 < j < size - 1:
+            proved = min(proved, profile[AT_LEFT, j] + right_a)
+        if j == size - 1:
+            break
+        low = profile[AT, j] + 1
+        high = profile[AT, j + 1]
+        if low >= high:
+            continue
+        left_b = profile[AT_LEFT, j + 1]
+        right_b = profile[AT_RIGHT, j + 1] if monotone else 0
+        mass_b = profile[AT_MASS, j + 1]
+        here = gap_bound(mass_a, left_a, right_a, mass_b, left_b, right_b)
+        if max(left_a + right_b, left_b + right_a - (mass_b - mass_a)) < bound:
+            over = left_a + right_a - bound
+            if over >= 0:
+                low = first_at_least(cut, mass, weight, unit, low, high, mass_a + over + 1)
+            over = left_b + right_b - bound
+            if over >= 0:
+                high = first_at_least(cut, mass, weight, unit, low, high, mass_b - over)
+            if use_similar:
+                while low < high and (max(similar[0, cut[low]], left_a)
+                                      + max(similar[1, cut[low]], right_b) >= bound):
+                    low += 1
+                while low < high and (max(similar[0, cut[high - 1]], left_a)
+                                      + max(similar[1, cut[high - 1]], right_b) >= bound):
+                    high -= 1
+            if low < high:
+                if cut[high - 1] - cut[low] + 1 > widest:
+                    entry = j
+                    widest = cut[high - 1] - cut[low] + 1
+                    first = low
+                    last = high
+            else:
+                here = max(here, bound)
+        proved = min(proved, here)
+    frame[BOUND] = proved
+    return entry, first, last
+
+
+@njit(**OPTIONS)
+def measure_similarity(seen, n_seen, order, rows, values, weight, unit, similar):
+    """Bound both children of every prefix of a column by thresholds solved for other features.
+
+    A child that holds all but mass d of a solved set costs at least that set's optimum less d.
+    ``similar[0, i]`` bounds the first i rows, ``similar[1, i]`` the others.
+    """
+    for i in range(rows + 1):
+        similar[0, i] = 0
+        similar[1, i] = 0
+    for q in range(n_seen):
+        other = values[seen[q, 0]]
+        value = seen[q, 1]
+        left = seen[q, 2]
+        right = seen[q, 3]
+        for i in range(rows):
+            similar[0, i] = max(similar[0, i], left)
+            similar[1, i] = max(similar[1, i], right)
+            row = read(order, i)
+            cost = unit if weight is None else weight[row]
+            if read(other, row) <= value:
+                left += cost
+            else:
+                right -= cost
+        similar[0, rows] = max(similar[0, rows], left)
+    for i in range(1, rows + 1):
+        similar[0, i] = max(similar[0, i], similar[0, i - 1])
+    for i in range(rows - 1, -1, -1):
+        similar[1, i] = max(similar[1, i], similar[1, i + 1])
+
+
+@njit(**OPTIONS)
+def search(values, labels, weight, problem, order, cut, segment, mass, count, table_two, table_many,
+           table_weighted, vectors, code, classes, counts, errors, chosen, gaps, spare, features,
+           state, frames, profiles, lower, feature_order, guess, archive, similar, seen, trees,
+           child_trees):
+    """Search for one slice and return RUNNING, WANTS_FEATURE, IMPROVED or DONE.
+
+    Level l of the search is a node with ``DEPTH - l >= 3`` levels of splits left (the root of a
+    tree of depth two also starts here).  Its children live in slots ``2 l + 1`` and ``2 l + 2``.
+    After WANTS_FEATURE the caller puts a root feature in ``frames[0, FEATURE]`` and sets the phase
+    OPEN_FEATURE, or FINISHED.
+    """
+    p = order.shape[1]
+    unit = problem[UNIT]
+    penalty = problem[PENALTY]
+    least = problem[MIN_LEAF]
+    monotone = least == 1
+    strict = least > 1
+    while True:
+        if state[WORK] >= state[LIMIT]:
+            return RUNNING
+        level = state[LEVEL]
+        frame = frames[level]
+        slot = frame[SLOT]
+        rows = frame[ROWS]
+        depth = problem[DEPTH] - level
+        phase = frame[PHASE]
+        profile = profiles[level]
+        if phase == START or (phase == CHILD and depth == 3):
+            # the one place where depth-two trees are solved
+            if phase == START:
+                pair_slot = slot
+                pair_rows = rows
+                cap = INFINITE
+                pair_lower = lower[level + 1]
+                if state[PAIR_PHASE] == 0:
+                    for f in range(p):
+                        pair_lower[f] = 0
+            else:
+                bound = min(frame[BEST] - (problem[SLACK] if level == 0 else 0),
+                            frame[CAP]) - penalty
+                left_rows = frame[CUT_ROWS]
+                on_left = (left_rows >= rows - left_rows) == (frame[TURN] == 0)
+                half = frame[HALF] if frame[TURN] == 1 else 0
+                if on_left:
+                    pair_slot = 2 * level + 1
+                    pair_rows = left_rows
+                    cap = bound - frame[RIGHT] + half
+                    pair_lower = archive[level, 0, frame[KEPT]]
+                    known = frame[LEFT]
+                else:
+                    pair_slot = 2 * level + 2
+                    pair_rows = rows - left_rows
+                    cap = bound - frame[LEFT] + half
+                    pair_lower = archive[level, 1, frame[KEPT]]
+                    known = frame[RIGHT]
+                if state[PAIR_PHASE] == 0 and cap <= known:
+                    frame[PHASE] = RETURNED
+                    state[RESULT] = known
+                    continue
+            if not depth_two(order[pair_slot], cut[pair_slot], segment[pair_slot], mass[pair_slot],
+                             count[pair_slot], pair_rows, labels, weight, problem, cap, pair_lower,
+                             table_two, table_many, table_weighted, vectors, code, classes, errors,
+                             chosen, gaps, spare, features, state):
+                return RUNNING
+            if phase == START:
+                best = state[RESULT]
+                if best < frame[BEST]:
+                    frame[BEST] = best
+                    rebuild_pair(order[slot], cut[slot], rows, values, labels, weight, problem,
+                                 state[PAIR_ROOT], state[PAIR_VALUE], counts, errors, trees[level])
+                for f in range(p):       # the most promising feature first
+                    guess[level, f] = features[f, INDEX]
+                    q = f
+                    while q > 0 and (features[feature_order[level, q - 1], ERROR]
+                                     > features[f, ERROR]):
+                        feature_order[level, q] = feature_order[level, q - 1]
+                        q -= 1
+                    feature_order[level, q] = f
+                frame[MASS] = state[PAIR_MASS]
+                frame[POSITION] = -1
+                frame[SEEN] = 0
+                frame[PHASE] = NEXT_FEATURE
+                if depth == 2 or best <= penalty:
+                    frame[PHASE] = FINISHED
+                if level == 0:
+                    return IMPROVED
+            else:
+                frame[PHASE] = RETURNED
+                if on_left:
+                    frame[LEFT_ROOT] = state[PAIR_ROOT]
+                    frame[LEFT_VALUE] = state[PAIR_VALUE]
+                else:
+                    frame[RIGHT_ROOT] = state[PAIR_ROOT]
+                    frame[RIGHT_VALUE] = state[PAIR_VALUE]
+        elif phase == NEXT_FEATURE:
+            if level == 0:
+                return WANTS_FEATURE
+            frame[POSITION] += 1
+            if frame[POSITION] == p:
+                frame[PHASE] = FINISHED
+            else:
+                frame[FEATURE] = feature_order[level, frame[POSITION]]
+                frame[PHASE] = OPEN_FEATURE
+        elif phase == OPEN_FEATURE:
+            f = frame[FEATURE]
+            frame[PHASE] = NEXT_FEATURE
+            bound = min(frame[BEST] - (problem[SLACK] if level == 0 else 0), frame[CAP])
+            n_cuts = count[slot, f, 0]
+            if n_cuts == 0 or lower[level, f] >= bound:
+                continue
+            frame[COMPARED] = monotone and frame[SEEN] > 0
+            if frame[COMPARED]:
+                measure_similarity(seen[level], frame[SEEN], order[slot, f], rows, values, weight,
+                                   unit, similar[level])
+                state[WORK] += frame[SEEN] * rows
+            for q in range(5):
+                profile[q, 0] = 0
+                profile[q, 1] = 0
+            low = 0
+            high = n_cuts
+            while strict and low < high and cut[slot, f, low] < least:
+                low += 1
+            while strict and low < high and rows - cut[slot, f, high - 1] < least:
+                high -= 1
+            profile[AT, 0] = low - 1
+            profile[AT, 1] = high
+            profile[AT_MASS, 1] = frame[MASS]
+            frame[SIZE] = 2
+            profile[AT_ARCHIVE, 1] = 1
+            for g in range(p):
+                for side in range(2):
+                    archive[level, side, 0, g] = 0
+                    archive[level, side, 1, g] = 0
+            frame[KEPT] = 2
+            frame[FIRST] = 1
+            frame[PHASE] = NEXT_THRESHOLD
+        elif phase == NEXT_THRESHOLD:
+            f = frame[FEATURE]
+            cuts = cut[slot, f]
+            bound = min(frame[BEST] - (problem[SLACK] if level == 0 else 0),
+                        frame[CAP]) - penalty
+            j, low, high = widest_gap(profile, frame[SIZE], cuts, mass[slot, f], weight, unit,
+                                      monotone, bound, similar[level],
+                                      frame[COMPARED], frame)
+            state[WORK] += 10 * frame[SIZE]
+            if j < 0:
+                lower[level, f] = max(lower[level, f], frame[BOUND] + penalty)
+                frame[PHASE] = NEXT_FEATURE
+                continue
+            if frame[FIRST] and low <= guess[level, f] < high:
+                t = guess[level, f]
+            else:
+                t = first_at_least(cuts, mass[slot, f], None, 1, low, high,
+                                   (cuts[low] + cuts[high - 1] + 1) >> 1)
+                t = min(t, high - 1)
+            frame[FIRST] = 0
+            left_rows = np.int64(cuts[t])
+            here = left_rows * unit if weight is None else mass[slot, f, t]
+            begin = np.int64(cuts[low]) * unit if weight is None else mass[slot, f, low]
+            end = np.int64(cuts[high - 1]) * unit if weight is None else mass[slot, f, high - 1]
+            before = here - profile[AT_MASS, j]
+            after = profile[AT_MASS, j + 1] - here
+            frame[THRESHOLD] = t
+            frame[CUT_ROWS] = left_rows
+            frame[CUT_MASS] = here
+            frame[GAP] = j
+            frame[HALF] = max(end - here, here - begin)
+            frame[TURN] = 0
+            state[NODES] += 1
+            left = max(0, profile[AT_LEFT, j + 1] - after)
+            right = max(0, profile[AT_RIGHT, j] - before)
+            kept = frame[KEPT]
+            a = profile[AT_ARCHIVE, j]
+            b = profile[AT_ARCHIVE, j + 1]
+            for g in range(p):
+                archive[level, 0, kept, g] = max(0, archive[level, 0, b, g] - after)
+                archive[level, 1, kept, g] = max(0, archive[level, 1, a, g] - before)
+            if monotone:
+                left = max(left, profile[AT_LEFT, j])
+                right = max(right, profile[AT_RIGHT, j + 1])
+                for g in range(p):
+                    archive[level, 0, kept, g] = max(archive[level, 0, kept, g],
+                                                     archive[level, 0, a, g])
+                    archive[level, 1, kept, g] = max(archive[level, 1, kept, g],
+                                                     archive[level, 1, b, g])
+                if frame[COMPARED]:
+                    left = max(left, similar[level, 0, left_rows])
+                    right = max(right, similar[level, 1, left_rows])
+            frame[LEFT] = left
+            frame[RIGHT] = right
+            first_slot = 2 * level + 1
+            split_node(order[slot], count[slot], rows, values, labels, weight, strict, f,
+                       read(values[f], read(order[slot, f], left_rows - 1)), left_rows,
+                       order[first_slot], order[first_slot + 1], cut, segment, mass, count,
+                       first_slot, first_slot + 1)
+            state[WORK] += 3 * p * rows
+            frame[PHASE] = CHILD
+        elif phase == CHILD:        # a child with three or more levels left: one level down
+            bound = min(frame[BEST] - (problem[SLACK] if level == 0 else 0),
+                        frame[CAP]) - penalty
+            left_rows = frame[CUT_ROWS]
+            on_left = (left_rows >= rows - left_rows) == (frame[TURN] == 0)
+            half = frame[HALF] if frame[TURN] == 1 else 0
+            side = 0 if on_left else 1
+            known = frame[LEFT] if on_left else frame[RIGHT]
+            cap = bound - (frame[RIGHT] if on_left else frame[LEFT]) + half
+            if cap <= known:
+                frame[PHASE] = RETURNED
+                state[RESULT] = known
+                continue
+            child = frames[level + 1]
+            child[PHASE] = START
+            child[SLOT] = 2 * level + 1 + side
+            child[ROWS] = left_rows if on_left else rows - left_rows
+            child[CAP] = cap
+            child[BEST] = INFINITE
+            child[SIDE] = side
+            for g in range(p):
+                lower[level + 1, g] = archive[level, side, frame[KEPT], g]
+            state[LEVEL] = level + 1
+        elif phase == RETURNED:
+            left_rows = frame[CUT_ROWS]
+            if (left_rows >= rows - left_rows) == (frame[TURN] == 0):
+                frame[LEFT] = max(frame[LEFT], state[RESULT])
+            else:
+                frame[RIGHT] = max(frame[RIGHT], state[RESULT])
+            frame[TURN] += 1
+            if frame[TURN] == 1:
+                frame[PHASE] = CHILD
+                continue
+            frame[PHASE] = NEXT_THRESHOLD
+            f = frame[FEATURE]
+            t = frame[THRESHOLD]
+            left = frame[LEFT]
+            right = frame[RIGHT]
+            j = frame[GAP]
+            bound = min(frame[BEST] - (problem[SLACK] if level == 0 else 0),
+                        frame[CAP]) - penalty
+            value = read(values[f], read(order[slot, f], left_rows - 1))
+            improved = left + right < bound      # both are exact then: see the caps
+            if improved:
+                frame[BEST] = left + right + penalty
+                if depth == 3:
+                    for side in range(2):
+                        s = 2 * level + 1 + side
+                        rebuild_pair(order[s], cut[s], left_rows if side == 0 else rows - left_rows,
+                                     values, labels, weight, problem,
+                                     frame[RIGHT_ROOT] if side else frame[LEFT_ROOT],
+                                     frame[RIGHT_VALUE] if side else frame[LEFT_VALUE],
+                                     counts, errors, child_trees[level, side])
+                trees[level, 0, 0] = f
+                trees[level, 0, 1] = value
+                for d in range(depth - 1):
+                    for side in range(2):
+                        for q in range(1 << d):
+                            to = (2 << d) - 1 + (side << d) + q
+                            for part in range(2):
+                                trees[level, to, part] = child_trees[level, side,
+                                                                     (1 << d) - 1 + q, part]
+            if frame[SEEN] < seen.shape[1]:
+                q = frame[SEEN]
+                seen[level, q, 0] = f
+                seen[level, q, 1] = value
+                seen[level, q, 2] = left - frame[CUT_MASS]
+                seen[level, q, 3] = right
+                frame[SEEN] += 1
+            k = frame[SIZE]
+            while k > j + 1:
+                for q in range(5):
+                    profile[q, k] = profile[q, k - 1]
+                k -= 1
+            profile[AT, k] = t
+            profile[AT_MASS, k] = frame[CUT_MASS]
+            profile[AT_LEFT, k] = left
+            profile[AT_RIGHT, k] = right
+            profile[AT_ARCHIVE, k] = frame[KEPT]
+            frame[SIZE] += 1
+            if frame[KEPT] + 1 < archive.shape[2]:
+                frame[KEPT] += 1
+            else:                      # no room: later thresholds inherit nothing from this one
+                profile[AT_ARCHIVE, k] = 0
+            if monotone:
+                for x in range(k + 1, frame[SIZE]):
+                    profile[AT_LEFT, x] = max(profile[AT_LEFT, x], left)
+                for x in range(k):
+                    profile[AT_RIGHT, x] = max(profile[AT_RIGHT, x], right)
+            if frame[BEST] <= penalty:
+                frame[PHASE] = FINISHED
+            if improved and level == 0:
+                return IMPROVED
+        else:                          # FINISHED
+            if level == 0:
+                return DONE
+            best = frame[BEST]
+            bound = best
+            if best >= frame[CAP]:
+                for f in range(p):
+                    if count[slot, f, 0] > 0:
+                        bound = min(bound, lower[level, f])
+                bound = max(bound, frame[CAP])
+            state[RESULT] = bound
+            state[LEVEL] = level - 1
+            parent = frames[level - 1]
+            parent[PHASE] = RETURNED
+            for g in range(p):
+                archive[level - 1, frame[SIDE], parent[KEPT], g] = lower[level, g]
+            for node in range(trees.shape[1]):
+                child_trees[level - 1, frame[SIDE], node, 0] = trees[level, node, 0]
+                child_trees[level - 1, frame[SIDE], node, 1] = trees[level, node, 1]

@@ -1,0 +1,405 @@
+"""The search over all thresholds, slice by slice: preparation, limits, incumbents, threads."""
+
+from __future__ import annotations
+
+import threading
+from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+
+import numpy as np
+
+from odtlib.continuous import _kernels as k
+from odtlib.continuous._sweep import LANES_MANY, LANES_TWO, bucket_table, two_class_table
+from odtlib.tree import DecisionTree, midpoint
+
+NARROW_ROWS = 32_767      # 16-bit counters and ranks hold this many rows
+SLICE = 20_000_000        # row visits between two looks at the clock: some 30 ms
+MAX_GAPS = 1024           # open gaps kept per feature of a depth-two problem
+MAX_KEPT = 1024           # evaluated thresholds whose bounds per feature are inherited
+MAX_SEEN = 2000           # evaluated thresholds that similarity bounds look at
+MAX_CLASSES = 1000        # a row's code has 10 bits for its class
+
+
+class SortedColumns:
+    """Rows sorted by every feature, with equal values told apart exactly.
+
+    Parameters
+    ----------
+    X : array of float64, shape (n_rows, n_features)
+        Training rows.
+    y : array of int64, shape (n_rows,)
+        Class indices.
+    n_classes : int
+        Number of classes.
+    wide : bool
+        Whether 32-bit row numbers are needed.
+    expired : callable
+        Asked between features; preparation stops (``complete`` stays False) when it returns True.
+    """
+
+    def __init__(self, X, y, n_classes, wide, expired):
+        n, p = X.shape
+        kind = np.uint32 if wide else np.uint16
+        self.order = np.empty((p, n), kind)
+        self.value_id = np.empty((p, n), kind)
+        self.labels = y.astype(np.uint16)
+        self.complete = False
+        for f in range(p):
+            if expired():
+                return
+            column = np.ascontiguousarray(X[:, f])
+            k.rank_column(column, np.argsort(column), self.labels, n_classes, self.order[f],
+                          self.value_id[f])
+        self.complete = True
+
+    def best_stump(self, cost):
+        """Return the best tree with at most one split, as a heap (see ``decode``).
+
+        Parameters
+        ----------
+        cost : Costs
+            Of mistakes and splits.
+
+        Returns
+        -------
+        array of int, shape (3, 2)
+        """
+        heap = np.empty((3, 2), np.int64)
+        no_cuts = np.empty((1, 0), np.int32)
+        k.rebuild_pair(self.order, no_cuts, len(self.labels), self.value_id, self.labels,
+                       cost.weight, _problem(cost, 1, 0), k.STUMP, 0,
+                       np.empty((3, cost.n_classes), np.int64), np.empty((2, 3), np.int64), heap)
+        return heap
+
+    def decode(self, heap, X, y):
+        """Turn value ids into a tree with thresholds midway between the values of its rows.
+
+        Parameters
+        ----------
+        heap : array of int, shape (n_nodes, 2)
+            (feature or -1, value id of the last value that goes left) per node in heap order.
+        X, y : array
+            The training rows.
+
+        Returns
+        -------
+        DecisionTree
+            Its leaves predict class 0; fill them by ``with_counts``.
+        """
+        def nested(node, rows):
+            if node >= len(heap) or heap[node, 0] < 0:
+                return 0
+            feature, value = heap[node]
+            goes_left = self.value_id[feature, rows] <= value
+            left, right = rows[goes_left], rows[~goes_left]
+            threshold = midpoint(X[left, feature].max(), X[right, feature].min())
+            return (int(feature), float(threshold), nested(2 * node + 1, left),
+                    nested(2 * node + 2, right))
+        return DecisionTree.from_nested(nested(0, np.arange(len(y))), n_classes=2,
+                                        n_features=X.shape[1])
+
+
+def _problem(cost, max_depth, slack):
+    return np.array([cost.unit, cost.penalty, cost.min_samples_leaf, cost.n_classes, max_depth,
+                     slack], np.int64)
+
+
+def _layout(n, p, cost, max_depth, wide):
+    """Return shape and type of every large array of a search."""
+    levels = max(1, max_depth - 2)
+    slots = 2 * levels + 1 if max_depth > 2 else 1
+    nodes = 2 ** max_depth - 1
+    weighted = cost.weight is not None
+    lane = np.int64 if weighted else np.int32 if wide else np.int16
+    gaps = min(n // 2 + 3, MAX_GAPS) + LANES_TWO + 2
+    return {
+        "order": ((slots, p, n), np.uint32 if wide else np.uint16),
+        "cut": ((slots, p, n + 1), np.int32),
+        "segment": ((slots, p, n + 1), np.int32),
+        "mass": ((slots, p, n + 1 if weighted else 0), np.int64),
+        "count": ((slots, p, 2), np.int64),
+        "vectors": ((5, max(2 * LANES_TWO, 2 * LANES_MANY * cost.n_classes)), lane),
+        "code": ((n,), np.uint16),
+        "classes": ((2, cost.n_classes), np.int64),
+        "counts": ((3, cost.n_classes), np.int64),
+        "errors": ((4, LANES_TWO), np.int64),
+        "chosen": ((LANES_TWO + 1,), np.int64),
+        "gaps": ((p, gaps, 8), np.int64),
+        "spare": ((gaps, 8), np.int64),
+        "features": ((p, 5), np.int64),
+        "state": ((k.STATE_SIZE,), np.int64),
+        "frames": ((levels, k.FRAME_SIZE), np.int64),
+        "profiles": ((levels, 5, n + 2), np.int64),
+        "lower": ((levels + 1, p), np.int64),
+        "feature_order": ((levels, p), np.int64),
+        "guess": ((levels, p), np.int64),
+        "archive": ((levels, 2, min(n + 3, MAX_KEPT), p), np.int64),
+        "similar": ((levels, 2, n + 1), np.int64),
+        "seen": ((levels, min(n * p, MAX_SEEN), 4), np.int64),
+        "trees": ((levels, nodes, 2), np.int64),
+        "child_trees": ((levels, 2, nodes, 2), np.int64),
+    }
+
+
+def bytes_needed(n_rows, n_features, cost, max_depth, wide):
+    """Return the bytes that one search allocates, sorted columns included.
+
+    Parameters
+    ----------
+    n_rows, n_features : int
+        Size of the data.
+    cost : Costs
+        Of mistakes and splits.
+    max_depth : int
+        At least 1.
+    wide : bool
+        Whether 32-bit row numbers are needed.
+
+    Returns
+    -------
+    int
+    """
+    sizes = _layout(n_rows, n_features, cost, max_depth, wide)
+    columns = 2 * n_rows * n_features * np.dtype(sizes["order"][1]).itemsize
+    return columns + sum(int(np.prod(shape)) * np.dtype(kind).itemsize
+                         for shape, kind in sizes.values())
+
+
+class ThresholdSearch:
+    """Search for the best tree over all thresholds, resumable after every slice.
+
+    Parameters
+    ----------
+    columns : SortedColumns
+        The training rows.
+    cost : Costs
+        Of mistakes and splits.
+    max_depth : int
+        At least 2.
+    slack : int, default=0
+        Trees that are better by no more than this are not looked for.
+    incumbent : int, optional
+        Objective of a known tree; only better trees are looked for.
+    """
+
+    def __init__(self, columns, cost, max_depth, *, slack=0, incumbent=k.INFINITE):
+        p, n = columns.order.shape
+        wide = columns.order.dtype == np.uint32
+        arrays = {name: np.empty(shape, kind) for name, (shape, kind) in
+                  _layout(n, p, cost, max_depth, wide).items()}
+        arrays["order"][0] = columns.order
+        for name in ("count", "errors", "chosen", "state", "frames", "lower"):
+            arrays[name][...] = 0
+        weighted = cost.weight is not None
+        lane = arrays["vectors"].dtype
+        arrays["vectors"] = _aligned(arrays["vectors"])
+        tables = {
+            "table_two": None if weighted else _aligned(two_class_table()),
+            "table_many": None if weighted or cost.n_classes == 2 else
+            _aligned(bucket_table(lane, 1)),
+            "table_weighted": bucket_table(lane, -1) if weighted else None,
+        }
+        self.arrays = {"values": columns.value_id, "labels": columns.labels,
+                       "weight": cost.weight, "problem": _problem(cost, max_depth, slack),
+                       **dict(list(arrays.items())[:5]), **tables, **dict(list(arrays.items())[5:])}
+        for f in range(p):
+            k.index_column(arrays["order"][0, f], n, columns.value_id[f], columns.labels,
+                           cost.weight, cost.min_samples_leaf > 1, False, arrays["cut"][0, f],
+                           arrays["segment"][0, f], arrays["mass"][0, f], arrays["count"][0, f])
+        frame = arrays["frames"][0]
+        frame[k.ROWS] = n
+        frame[k.CAP] = k.INFINITE
+        frame[k.BEST] = incumbent
+        self._current = None
+
+    @property
+    def n_offers(self):
+        """Number of features that have a threshold at the root."""
+        return int((self.arrays["count"][0, :, 0] > 0).sum())
+
+    def clone(self):
+        """Return a copy that goes on from the same point, sharing what is never written."""
+        shared = ("values", "labels", "weight", "table_two", "table_many", "table_weighted")
+        other = object.__new__(ThresholdSearch)
+        other._current = None
+        other.arrays = {name: array if name in shared else array.copy()
+                        for name, array in self.arrays.items()}
+        return other
+
+    def advance(self, work=SLICE):
+        """Search for one slice; see :func:`odtlib.continuous._kernels.search`."""
+        state = self.arrays["state"]
+        state[k.LIMIT] = state[k.WORK] + work
+        return k.search(*self.arrays.values())
+
+    def salvage(self):
+        """Adopt what a depth-two solve at the root has found when a limit cut it short."""
+        state, frame = self.arrays["state"], self.arrays["frames"][0]
+        unfinished = frame[k.PHASE] == k.START and state[k.PAIR_PHASE] == 1
+        if unfinished and state[k.PAIR_BEST] < frame[k.BEST]:
+            frame[k.BEST] = state[k.PAIR_BEST]
+            a = self.arrays
+            k.rebuild_pair(a["order"][0], a["cut"][0], frame[k.ROWS], a["values"], a["labels"],
+                           a["weight"], a["problem"], state[k.PAIR_ROOT], state[k.PAIR_VALUE],
+                           a["counts"], a["errors"], a["trees"][0])
+        return unfinished
+
+    def open_feature(self, feature):
+        """Search the root splits on one feature next."""
+        frame = self.arrays["frames"][0]
+        frame[k.FEATURE] = self._current = feature
+        frame[k.PHASE] = k.OPEN_FEATURE
+
+    @property
+    def current(self):
+        """The root feature that was opened last, None before the first."""
+        return self._current
+
+    @property
+    def best(self):
+        """Objective of the best tree that is known."""
+        return int(self.arrays["frames"][0, k.BEST])
+
+    @best.setter
+    def best(self, value):
+        self.arrays["frames"][0, k.BEST] = value
+
+    @property
+    def lower(self):
+        """Lower bound per root feature, shape (n_features,)."""
+        return self.arrays["lower"][0]
+
+    @property
+    def tree(self):
+        """The best tree found here: (feature or -1, value id) per node in heap order."""
+        return self.arrays["trees"][0]
+
+    @property
+    def feature_order(self):
+        """Root features, the most promising first."""
+        return self.arrays["feature_order"][0]
+
+
+def _aligned(array):
+    """Copy an array to an address that is a multiple of 64, for whole-register loads."""
+    buffer = np.zeros(array.nbytes + 64, np.uint8)
+    start = -buffer.ctypes.data % 64
+    copy = buffer[start:start + array.nbytes].view(array.dtype).reshape(array.shape)
+    copy[:] = array
+    return copy
+
+
+class Run:
+    """Drive searches to the end or to a limit, and keep what they find.
+
+    Parameters
+    ----------
+    search : ThresholdSearch
+        A fresh search.
+    clock : Clock
+        Its limit ends the run.
+    n_jobs : int
+        Threads that share the root features.
+    watch : callable
+        ``watch(event, objective, bound, done)`` after every incumbent and every closed root
+        feature; ``done`` is the number of root features closed so far.
+
+    Attributes
+    ----------
+    status : str
+        ``done``, ``time_limit`` or ``interrupted``.
+    best : int
+        Objective of the best tree that is known.
+    tree : array or None
+        That tree (see :attr:`ThresholdSearch.tree`); None where the incumbent given to the search
+        was not improved on.
+    """
+
+    def __init__(self, search, clock, n_jobs=1, watch=lambda *event: None):
+        self.searches = [search]
+        self.clock = clock
+        self.n_jobs = n_jobs
+        self.watch = watch
+        self.best = search.best
+        self.tree = None
+        self.status = "done"
+        self.closed = 0
+        self._offers = search.arrays["count"][0, :, 0] > 0     # features with a threshold
+        self._queue = None
+        self._lock = threading.Lock()
+        self._stop = threading.Event()
+
+    @property
+    def counters(self):
+        """Work done, for the report."""
+        states = [search.arrays["state"] for search in self.searches]
+        return {name: int(sum(state[at] for state in states)) for name, at in
+                (("nodes", k.NODES), ("depth_two", k.PAIRS), ("batches", k.BATCHES),
+                 ("thresholds", k.LANES))}
+
+    @property
+    def bound(self):
+        """No tree has a smaller objective (at most ``best``)."""
+        problem = self.searches[0].arrays["problem"]
+        if self.best <= problem[k.PENALTY]:
+            return self.best
+        if problem[k.DEPTH] == 2:
+            return self.best if self._finished else 0
+        lower = np.max([search.lower for search in self.searches], axis=0)[self._offers]
+        return min(self.best, int(lower.min(initial=self.best)))
+
+    def __call__(self):
+        """Run; ``status`` says how it ended."""
+        self._finished = False
+        try:
+            self._work(self.searches[0])
+            if self._queue and not self._stop.is_set():
+                first = self.searches[0]
+                self.searches += [first.clone() for _ in range(min(self.n_jobs, len(self._queue))
+                                                               - 1)]
+                if len(self.searches) == 1:
+                    self._work(first)
+                else:
+                    with ThreadPoolExecutor(len(self.searches)) as pool:
+                        tasks = [pool.submit(self._work, search) for search in self.searches]
+                        try:      # waits end now and then, so that Ctrl-C is seen everywhere
+                            while wait(tasks, 0.1, FIRST_EXCEPTION).not_done:
+                                if any(task.done() and task.exception() for task in tasks):
+                                    break
+                        finally:
+                            self._stop.set()
+                    for task in tasks:
+                        task.result()
+        except KeyboardInterrupt:
+            self._stop.set()
+            self.status = "interrupted"
+        else:
+            self._finished = self.status == "done"
+        if self.searches[0].salvage() and self.searches[0].best < self.best:
+            self.best, self.tree = self.searches[0].best, self.searches[0].tree.copy()
+        return self
+
+    def _work(self, search):
+        while not self._stop.is_set():
+            outcome = search.advance()
+            with self._lock:
+                if search.best < self.best:
+                    self.best, self.tree = search.best, search.tree.copy()
+                    self.watch("improved", self.best, self.bound, self.closed)
+                else:
+                    search.best = self.best
+                if outcome == k.DONE:
+                    self._stop.set()
+                    return
+                if outcome == k.WANTS_FEATURE:
+                    if self._queue is None:
+                        self._queue = [f for f in search.feature_order if self._offers[f]]
+                        return
+                    if search.current is not None:
+                        self.closed += 1
+                        self.watch("feature closed", self.best, self.bound, self.closed)
+                    if not self._queue:
+                        return
+                    search.open_feature(self._queue.pop(0))
+            if self.clock.expired:
+                self.status = "time_limit"
+                self._stop.set()

@@ -1,0 +1,305 @@
+"""ContinuousTreeClassifier against enumeration, known optima, and its own certificates."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import threading
+
+import numpy as np
+import pytest
+from continuous.reference import instance, optimum
+from sklearn.base import clone
+from sklearn.utils.estimator_checks import check_estimator
+
+from odtlib import ContinuousTreeClassifier
+from odtlib.continuous import classifier as door
+from odtlib.datasets import load
+
+needs_data = pytest.mark.skipif(not os.environ.get("ODTLIB_DATA"), reason="ODTLIB_DATA is not set")
+
+# errors of the best tree, from two other solvers (ConTree 1.0.8 and a prototype)
+KNOWN = {
+    2: {"bank": 100, "raisin": 109, "wilt": 138, "rice": 257, "segment": 990, "bidding": 113,
+        "fault": 803, "page": 253, "occupancy": 208, "room": 559, "htru": 369, "magic": 3746,
+        "eeg": 4956, "avila": 9617},
+    3: {"bank": 23, "wilt": 88, "raisin": 94, "room": 80, "segment": 278, "bidding": 50,
+        "page": 168, "rice": 243, "occupancy": 185},
+    4: {"bank": 0, "wilt": 50},
+}
+
+
+def draw(random, depths=(2, 3, 4)):
+    """Draw an instance whose size enumeration can manage at the drawn depth."""
+    depth = int(random.choice(depths))
+    n_rows = int(random.integers(2, {0: 40, 1: 40, 2: 40, 3: 22, 4: 14}[depth]))
+    n_features = int(random.integers(1, 5 if depth < 4 else 4))
+    X, y = instance(random, n_rows, n_features, int(random.integers(2, 6)))
+    y[:2] = 0, 1
+    return depth, X, y
+
+
+def check(model, X, y, expected, weight=None):
+    """Fit and compare: the objective, the tree's own errors, the shape of the tree."""
+    model.fit(X, y, weight)
+    report = model.report_
+    assert report.status == "optimal"
+    assert report.objective == report.lower_bound
+    assert report.objective == pytest.approx(expected, rel=1e-12, abs=1e-12)
+    assert model.verify(X, y, weight) == pytest.approx(report.objective, rel=1e-12)
+    assert model.tree_.depth <= model.max_depth
+    if weight is None:
+        leaves = np.unique(model.apply(X), return_counts=True)[1]
+        assert leaves.min() >= min(model.min_samples_leaf, len(y))
+        assert len(leaves) == model.tree_.n_leaves
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_equals_enumeration(seed):
+    random = np.random.default_rng(seed)
+    for _ in range(180):
+        depth, X, y = draw(random)
+        model = ContinuousTreeClassifier(depth, start=None)
+        check(model, X, y, optimum(X, y, depth))
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_wide_kernels_equal_enumeration(seed, monkeypatch):
+    monkeypatch.setattr(door, "NARROW_ROWS", 0)
+    random = np.random.default_rng(100 + seed)
+    for _ in range(50):
+        depth, X, y = draw(random)
+        check(ContinuousTreeClassifier(depth, start=None), X, y, optimum(X, y, depth))
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_weights_equal_enumeration(seed):
+    random = np.random.default_rng(200 + seed)
+    for _ in range(50):
+        depth, X, y = draw(random)
+        weight = random.integers(0, 5, len(y)).astype(float)
+        weight[:2] += 1
+        if random.random() < 0.5:
+            weight *= random.random()
+        check(ContinuousTreeClassifier(depth, start=None), X, y, optimum(X, y, depth, weight),
+              weight)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_smallest_leaf_equals_enumeration(seed):
+    random = np.random.default_rng(300 + seed)
+    for _ in range(50):
+        depth, X, y = draw(random)
+        least = int(random.integers(2, 6))
+        model = ContinuousTreeClassifier(depth, min_samples_leaf=least, start=None)
+        check(model, X, y, optimum(X, y, depth, min_samples_leaf=least))
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_price_of_a_split_equals_enumeration(seed):
+    random = np.random.default_rng(400 + seed)
+    for _ in range(50):
+        depth, X, y = draw(random)
+        sparsity = float(random.choice([0.5 / len(y), 1 / len(y), 0.03, 0.2]))
+        weight = random.integers(1, 4, len(y)).astype(float) if random.random() < 0.5 else None
+        total = len(y) if weight is None else weight.sum()
+        model = ContinuousTreeClassifier(depth, sparsity=sparsity, start=None).fit(X, y, weight)
+        best = optimum(X, y, depth, weight, penalty=sparsity * total)
+        assert model.report_.status == "optimal"
+        # the price is rounded to 2**-20 of a row
+        assert model.report_.objective == pytest.approx(best, rel=1e-5)
+        model.verify(X, y, weight)
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_gap_holds(seed):
+    random = np.random.default_rng(500 + seed)
+    for _ in range(50):
+        depth, X, y = draw(random)
+        model = ContinuousTreeClassifier(depth, max_gap=0.15, start=None).fit(X, y)
+        best = optimum(X, y, depth)
+        assert model.report_.lower_bound <= best <= model.report_.objective
+        assert model.report_.gap <= 0.15 * len(y)
+
+
+@pytest.mark.parametrize("depth", [0, 1])
+def test_leaf_and_stump_equal_enumeration(depth):
+    random = np.random.default_rng(600 + depth)
+    for _ in range(100):
+        _, X, y = draw(random, [depth])
+        least = int(random.integers(1, 4))
+        model = ContinuousTreeClassifier(depth, min_samples_leaf=least, start=None)
+        check(model, X, y, optimum(X, y, depth, min_samples_leaf=least))
+
+
+@pytest.mark.parametrize("n_jobs", [2, 3])
+def test_threads_find_the_same_optimum(n_jobs):
+    random = np.random.default_rng(700)
+    for _ in range(10):
+        X = random.normal(size=(120, 5)).round(1)
+        y = random.integers(0, 3, 120)
+        one = ContinuousTreeClassifier(3, start=None).fit(X, y)
+        more = ContinuousTreeClassifier(3, start=None, n_jobs=n_jobs).fit(X, y)
+        assert more.report_.status == "optimal"
+        assert more.report_.objective == one.report_.objective
+
+
+@pytest.mark.parametrize("start", ["cart", "local-search", None])
+def test_start_does_not_change_the_optimum(start):
+    random = np.random.default_rng(800)
+    for _ in range(15):
+        depth, X, y = draw(random)
+        model = ContinuousTreeClassifier(depth, start=start, random_state=0)
+        check(model, X, y, optimum(X, y, depth))
+        assert model.report_.start == start
+
+
+def test_start_from_the_optimum_keeps_it():
+    random = np.random.default_rng(801)
+    X, y = random.normal(size=(80, 3)), random.integers(0, 3, 80)
+    best = ContinuousTreeClassifier(3, start=None).fit(X, y)
+    again = ContinuousTreeClassifier(3, start=best.tree_).fit(X, y)
+    assert again.report_.objective == best.report_.objective
+    assert again.report_.status == "optimal"
+    assert again.report_.start == "tree"
+
+
+@needs_data
+@pytest.mark.parametrize(("depth", "name"), [(d, name) for d in KNOWN for name in KNOWN[d]])
+def test_known_optima(depth, name):
+    data = load(f"continuous/{name}")
+    model = ContinuousTreeClassifier(depth).fit(data.X, data.y)
+    assert model.report_.status == "optimal"
+    assert model.verify(data.X, data.y) == KNOWN[depth][name]
+
+
+@needs_data
+def test_large_values_that_other_solvers_confuse():
+    data = load("continuous/raisin")
+    X = 1e8 + data.X / np.abs(data.X).max(axis=0)
+    ranks = np.column_stack([np.unique(column, return_inverse=True)[1] for column in X.T])
+    shifted = ContinuousTreeClassifier(2).fit(X, data.y)
+    assert shifted.report_.objective == ContinuousTreeClassifier(2).fit(
+        ranks, data.y).report_.objective
+
+
+# ------------------------------------------------------------------ limits
+
+
+def hard(n_rows=1500):
+    """Return labels that no shallow tree explains: depth 4 takes far longer than a test."""
+    random = np.random.default_rng(0)
+    return random.normal(size=(n_rows, 8)), random.integers(0, 2, n_rows)
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_time_limit_returns_the_best_tree_so_far(n_jobs):
+    X, y = hard()
+    model = ContinuousTreeClassifier(4, time_limit=0.4, n_jobs=n_jobs).fit(X, y)
+    report = model.report_
+    assert report.status == "time_limit"
+    assert report.lower_bound < report.objective
+    assert report.objective <= report.trace["incumbent"].iloc[0]
+    assert model.verify(X, y) == report.objective
+    assert (np.diff(report.trace["incumbent"]) <= 0).all()
+    assert (np.diff(report.trace["bound"]) >= 0).all()
+
+
+def test_time_limit_before_anything_was_solved():
+    X, y = hard()
+    for start in ("cart", None):
+        model = ContinuousTreeClassifier(4, time_limit=1e-9, start=start).fit(X, y)
+        assert model.report_.status == "time_limit"
+        assert model.verify(X, y) == model.report_.objective <= len(y) / 2
+
+
+def test_memory_limit_returns_the_start():
+    X, y = hard()
+    model = ContinuousTreeClassifier(4, memory_limit=0.01).fit(X, y)
+    assert model.report_.status == "memory_limit"
+    assert model.verify(X, y) == model.report_.objective == model.report_.trace["incumbent"][0]
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_interrupt_returns_the_best_tree_so_far(n_jobs):
+    import _thread
+    X, y = hard()
+    ContinuousTreeClassifier(2, start=None).fit(X, y)      # compiled before the timer starts
+    timer = threading.Timer(0.5, _thread.interrupt_main)
+    timer.start()
+    model = ContinuousTreeClassifier(4, start=None, n_jobs=n_jobs).fit(X, y)
+    timer.cancel()
+    assert model.report_.status == "interrupted"
+    assert model.verify(X, y) == model.report_.objective
+
+
+def test_a_cut_depth_two_solve_is_used(monkeypatch):
+    from odtlib.continuous import solver
+    X, y = hard()
+    clock = door.Clock(1e-9)
+    cost = door.Costs(y, 2, None, 0.0, 1)
+    columns = solver.SortedColumns(X, y, 2, False, lambda: False)
+    search = solver.ThresholdSearch(columns, cost, 4)
+    monkeypatch.setattr(solver.ThresholdSearch.advance, "__defaults__", (1,))
+    run = solver.Run(search, clock)()
+    assert run.status == "time_limit"
+    tree = columns.decode(run.tree, X, y).with_counts(X, y, 2)
+    assert cost.of(tree, X, y) == run.best < min(np.bincount(y))
+
+
+def test_slices_do_not_change_the_search(monkeypatch):
+    from odtlib.continuous import solver
+    random = np.random.default_rng(900)
+    X, y = random.normal(size=(60, 4)).round(1), random.integers(0, 3, 60)
+    whole = ContinuousTreeClassifier(4, start=None).fit(X, y)
+    monkeypatch.setattr(solver.ThresholdSearch.advance, "__defaults__", (1,))
+    cut = ContinuousTreeClassifier(4, start=None).fit(X, y)
+    assert cut.tree_ == whole.tree_
+    assert cut.report_.counters == whole.report_.counters
+
+
+# ------------------------------------------------------------------ the common door
+
+
+def test_scikit_learn_checks():
+    check_estimator(ContinuousTreeClassifier(2))
+
+
+def test_pickle_and_clone():
+    X, y = hard(60)
+    model = ContinuousTreeClassifier(2, sparsity=0.01).fit(X, y)
+    copy = pickle.loads(pickle.dumps(model))
+    assert copy.tree_ == model.tree_
+    assert copy.verify(X, y) == model.report_.objective
+    assert clone(model).get_params() == model.get_params()
+
+
+def test_same_data_same_tree():
+    random = np.random.default_rng(1)
+    X, y = random.integers(0, 5, (100, 4)).astype(float), random.integers(0, 2, 100)
+    trees = [ContinuousTreeClassifier(3).fit(X, y).tree_ for _ in range(2)]
+    assert trees[0] == trees[1]
+
+
+@pytest.mark.parametrize(("options", "message"), [
+    ({"max_depth": -1}, "max_depth"), ({"min_samples_leaf": 0}, "min_samples_leaf"),
+    ({"sparsity": -0.1}, "sparsity"), ({"max_gap": 2}, "max_gap"), ({"start": "best"}, "start"),
+    ({"n_jobs": 0}, "n_jobs"), ({"memory_limit": 0}, "memory_limit"),
+])
+def test_bad_options_are_named(options, message):
+    X, y = hard(20)
+    with pytest.raises(ValueError, match=message):
+        ContinuousTreeClassifier(**options).fit(X, y)
+
+
+def test_too_many_classes_are_refused():
+    with pytest.raises(ValueError, match="at most 1000"):
+        ContinuousTreeClassifier().fit(np.arange(1200.0).reshape(-1, 1), np.arange(1200))
+
+
+def test_progress_and_trace(capsys):
+    X, y = hard(80)
+    model = ContinuousTreeClassifier(3, start=None, verbose=1).fit(X, y)
+    assert (model.report_.trace["event"] == "feature closed").sum() == X.shape[1]
+    assert model.report_.trace["bound"].iloc[-1] == model.report_.objective
+    assert set(model.report_.counters) == {"nodes", "depth_two", "batches", "thresholds"}
