@@ -74,3 +74,76 @@ def splits(X, min_leaf=1):
             left = X[:, j] <= a
             if min_leaf <= left.sum() <= len(X) - min_leaf:
                 yield j, a + (b - a) / 2, left
+
+
+def absolute_cost(feasible_set, Y, sample_weight=None):
+    """Least absolute error of a feasible prediction: one linear program a piece."""
+    from scipy.optimize import linprog
+    n, k = Y.shape
+    w = np.ones(n) if sample_weight is None else sample_weight
+    best = np.inf
+    for p in feasible_set.pieces(k):
+        # variables y (k), e (n k): e >= y - y_i, e >= y_i - y
+        E = -np.eye(n * k)
+        tile = np.tile(np.eye(k), (n, 1))
+        A = np.vstack([np.hstack([tile, E]), np.hstack([-tile, E]),
+                       np.hstack([p.rows, np.zeros((len(p.rhs), n * k))])])
+        b = np.concatenate([Y.ravel(), -Y.ravel(), p.rhs])
+        equal = np.hstack([p.equal, np.zeros((len(p.equal_rhs), n * k))])
+        result = linprog(np.concatenate([np.zeros(k), np.repeat(w, k)]), A_ub=A, b_ub=b,
+                         A_eq=equal if len(equal) else None,
+                         b_eq=p.equal_rhs if len(equal) else None,
+                         bounds=[*zip(p.lower, p.upper, strict=True)] + [(0, None)] * (n * k))
+        if result.status == 0:
+            best = min(best, result.fun)
+    return best
+
+
+def poisson_cost(feasible_set, Y, sample_weight=None):
+    """Least half Poisson deviance of a feasible prediction, by a general solver on each piece."""
+    from scipy.optimize import LinearConstraint, minimize
+    n, k = Y.shape
+    w = np.ones(n) if sample_weight is None else sample_weight
+    s, total = w @ Y, w.sum()
+    constant = w @ (np.where(Y > 0, Y * np.log(np.maximum(Y, 1e-300)), 0) - Y).sum(1)
+    best = np.inf
+    for p in feasible_set.pieces(k):
+        low = np.maximum(p.lower, np.where(s > 0, 1e-6, 0.0))
+        if np.any(low > p.upper):
+            continue
+        constraints = [LinearConstraint(p.rows, -np.inf, p.rhs)] if len(p.rhs) else []
+        if len(p.equal_rhs):
+            constraints.append(LinearConstraint(p.equal, p.equal_rhs, p.equal_rhs))
+        start = feasible_set.project(np.maximum(s / total, 0.01))
+        result = minimize(
+            lambda y: (total * y - np.where(s > 0, s * np.log(np.maximum(y, 1e-12)), 0)).sum(),
+            np.clip(start, low, p.upper), bounds=[*zip(low, p.upper, strict=True)],
+            constraints=constraints, method="SLSQP", options={"ftol": 1e-14, "maxiter": 500})
+        if result.success:
+            best = min(best, result.fun + constant)
+    return best
+
+
+def medoid_cost(loss, Y, w):
+    """Least loss of predicting one of the rows."""
+    return min(loss.cost(Y, w, y) for y in Y)
+
+
+def check_splits(tree, X, Y, w, cost, min_leaf, tolerance=1e-9, first=True):
+    """Assert that every split of a tree is the best one for its rows (and the first of equals)."""
+    path = tree.decision_path(X).toarray().astype(bool)
+    for node in np.flatnonzero(tree.feature >= 0):
+        rows = np.flatnonzero(path[:, node])
+        options = [(cost(Y[rows[left]], w[rows[left]]) + cost(Y[rows[~left]], w[rows[~left]]),
+                    j, t) for j, t, left in splits(X[rows], min_leaf)]
+        values = np.array([o[0] for o in options])
+        best = values.min()
+        mine = [o for o in options if o[1] == tree.feature[node]
+                and np.isclose(o[2], tree.threshold[node], rtol=1e-12, atol=0)]
+        assert len(mine) == 1, "the threshold is not a midpoint"
+        slack = tolerance * max(1.0, np.abs(values[np.isfinite(values)]).max())
+        assert mine[0][0] <= best + slack
+        if first:
+            chosen = options.index(mine[0])
+            assert not np.any(values[:chosen] < values[chosen] - slack)
+            assert np.flatnonzero(values <= best + slack)[0] == chosen

@@ -1,0 +1,355 @@
+"""Grow one tree: the compiled builder for closed forms, the lazy one for everything else."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from odtlib.constrained import _growth, _lazy, _projections
+from odtlib.constrained._losses import LOSSES, SquaredError
+from odtlib.constrained.sets import Box
+
+SLICE = 5_000_000    # row visits between two looks at the clock
+FREE = Box()
+
+
+@dataclass
+class Rules:
+    """When growth stops.
+
+    Parameters
+    ----------
+    max_depth, min_samples_split, min_samples_leaf, max_features : int
+        As in the estimators.
+    min_decrease : float
+        Least decrease of the weighted loss that a split must bring.
+    seed : int
+        Start of the feature draw.
+    """
+
+    max_depth: int
+    min_samples_split: int
+    min_samples_leaf: int
+    min_decrease: float
+    max_features: int
+    seed: int
+
+
+@dataclass
+class Growth:
+    """A grown tree, and how it came about; arrays have one entry a node, in preorder."""
+
+    feature: np.ndarray
+    threshold: np.ndarray
+    left: np.ndarray
+    right: np.ndarray
+    leaf_rows: list
+    status: str
+    counters: dict = field(default_factory=dict)
+
+
+class _State:
+    """The arrays that both builders share."""
+
+    def __init__(self, X, Y, w, rules):
+        n, p = X.shape
+        self.columns = np.ascontiguousarray(X.T)
+        order = np.argsort(self.columns, axis=1)
+        self.values = np.take_along_axis(self.columns, order, axis=1)
+        self.order = order.astype(np.int32)
+        self.targets = np.array(Y, order="C")   # a copy is writable: one signature
+        self.sample_weight = np.empty(0) if w is None else w
+        size = int(min(2.0 * n, 2.0 ** min(rules.max_depth + 1, 60)))
+        self.stack = np.zeros((max(n, 2) + 2, 5), np.int64)
+        self.stack[0] = 0, n, 0, -1, 0
+        self.progress = np.array([0, 1, 0], np.int64)
+        self.feature, self.left, self.right, self.rows = np.full((4, size), -1, np.int64)
+        self.threshold, self.weight = np.full((2, size), np.nan)
+        self.sums = np.zeros((size, Y.shape[1]))
+        self.start = np.zeros(size, np.int64)
+
+    def growth(self, status, counters):
+        """Cut the arrays to size and list the rows of every leaf."""
+        count = self.progress[0]
+        feature = self.feature[:count]
+        leaves = np.flatnonzero(feature < 0)
+        # Leaves in preorder hold consecutive segments.
+        ends = np.cumsum(self.rows[leaves])
+        rows = [None] * count
+        for node, end in zip(leaves, ends, strict=True):
+            rows[node] = self.order[0, end - self.rows[node]:end]
+        return Growth(feature, self.threshold[:count], self.left[:count], self.right[:count],
+                      rows, status, {"nodes": int(count), **counters})
+
+
+def grow_tree(X, Y, w, loss, split, feasible, slack, relaxation, rules, clock):
+    """Grow a tree.
+
+    Parameters
+    ----------
+    X, Y : array, shape (n_rows, n_features) and (n_rows, n_targets)
+        Training rows.
+    w : array, shape (n_rows,), or None
+        Positive weights.
+    loss : SquaredError, AbsoluteError or PoissonDeviance
+        What the splits minimise.
+    split : {"mean", "exact", "medoid", "penalty"}
+        How a child is evaluated.
+    feasible : FeasibleSet
+        The constraints.
+    slack : float
+        Penalty per unit of distance, for ``penalty``.
+    relaxation : tuple or None
+        For the signed penalty: coefficients (already times half the strength), bounds.
+    rules : Rules
+        Stopping rules.
+    clock : Clock
+        Time limit.
+
+    Returns
+    -------
+    Growth
+    """
+    k = Y.shape[1]
+    weights = loss.weights
+    criterion = _growth.POISSON if loss.name == "poisson" else _growth.SQUARED
+    if split == "mean":
+        feasible = FREE
+    if split in ("mean", "exact"):
+        slack = np.inf
+    code = None
+    if relaxation is not None:
+        code = (_projections.SHIFTED, np.zeros(1, np.int64),
+                np.concatenate([np.broadcast_to(np.asarray(a, float), k) for a in relaxation]))
+    elif split != "medoid":
+        code = feasible.encode(k, weights)
+    if loss.name == "poisson" and code is not None and code[0] == _projections.SEPARABLE \
+            and code[1][1] == 1:
+        code = None
+    closed = code is not None and code[0] != _projections.POLYHEDRA
+    if loss.name == "poisson" and closed:
+        closed = code[0] in (_projections.SEPARABLE, _projections.SIMPLEX)
+    if closed and loss.name != "absolute_error":
+        if split == "mean" and loss.name == "squared_error":
+            Y = Y - Y.mean(axis=0)   # the origin does not matter here; sums stay small
+        return _grow_closed(X, Y, w, criterion, code, slack, weights, rules, clock)
+    return _LazyBuilder(X, Y, w, loss, split, feasible, slack, code, rules, clock).run()
+
+
+def _grow_closed(X, Y, w, criterion, code, slack, weights, rules, clock):
+    state = _State(X, Y, w, rules)
+    random = np.array([rules.seed], np.uint64)
+    status, budget = "heuristic", SLICE
+    arguments = (state.order, state.values, state.targets, state.sample_weight, criterion, *code,
+                 slack, weights, rules.max_depth, rules.min_samples_split, rules.min_samples_leaf,
+                 rules.min_decrease, rules.max_features)
+    tree = (state.stack, state.feature, state.threshold, state.left, state.right, state.weight,
+            state.sums, state.rows)
+    while state.progress[1] > 0:
+        try:
+            _growth.grow(*arguments, budget, state.progress, random, *tree)
+        except KeyboardInterrupt:
+            status, budget = "interrupted", -1
+        if clock.expired and state.progress[1] > 0 and budget > 0:
+            status, budget = "time_limit", -1
+    return state.growth(status, {"candidate_rows": int(state.progress[2])})
+
+
+class _LazyBuilder:
+    """Grow node by node in Python; bound all candidates in a kernel, evaluate few of them."""
+
+    def __init__(self, X, Y, w, loss, split, feasible, slack, code, rules, clock):
+        self.state = _State(X, Y, w, rules)
+        self.loss, self.split, self.feasible, self.slack = loss, split, feasible, slack
+        self.rules, self.clock, self.code = rules, clock, code
+        self.w = np.ones(len(Y)) if w is None else w
+        self.Y = self.state.targets
+        n, p, k = len(Y), X.shape[1], Y.shape[1]
+        self.row_constant = loss.row_constant(Y)
+        size = n * p
+        self.feature, self.position = np.empty((2, size), np.int64)
+        self.cut, self.n_left, self.q_left = np.empty((3, size))
+        self.sums_left = np.empty((size, k))
+        self.plain, self.low, self.cost = np.empty((3, size, 2))
+        self.random = np.random.RandomState(rules.seed % 2**32)
+        lower, upper = self._outer_bounds(k)
+        self.outer = (np.array([k, 0], np.int64), np.concatenate([lower, upper]))
+        self.absolute = loss.name == "absolute_error"
+        self.refine = _lazy.PLAIN
+        if split != "medoid":
+            squared = loss.name == "squared_error"
+            self.refine = _lazy.PARTS if not squared else (
+                _lazy.DISTANCE if slack == np.inf else _lazy.SQUARES)
+        self.kernel = loss.name == "squared_error" and (code is not None or split == "medoid")
+        self.candidates = self.children = 0
+
+    def _outer_bounds(self, k):
+        pieces = None if self.split in ("medoid", "penalty") else self.feasible.pieces(k)
+        if pieces is None:
+            return np.full(k, -np.inf), np.full(k, np.inf)
+        return (np.min([p.lower for p in pieces], axis=0),
+                np.max([p.upper for p in pieces], axis=0))
+
+    def run(self):
+        """Grow the tree."""
+        state, rules = self.state, self.rules
+        stack = [(0, len(self.Y), 0, -1, False)]
+        buffers = [np.empty(len(self.Y), kind) for kind in (np.bool_, np.int32, np.float64)]
+        status = "heuristic"
+        while stack:
+            start, end, depth, parent, is_left = stack.pop()
+            node = state.progress[0]
+            state.progress[0] += 1
+            if parent >= 0:
+                (state.left if is_left else state.right)[parent] = node
+            state.rows[node] = end - start
+            rows = state.order[0, start:end]
+            targets = self.Y[rows]
+            if (status != "heuristic" or depth >= rules.max_depth
+                    or end - start < max(rules.min_samples_split, 2 * rules.min_samples_leaf)
+                    or np.all(targets == targets[0])):
+                continue
+            try:
+                best = self._best_split(start, end)
+                if self.clock.expired:
+                    status = "time_limit"   # the node in work is split by the best so far
+            except KeyboardInterrupt:
+                status, best = "interrupted", None
+            if best is None:
+                continue
+            feature, cut, middle, cost = best
+            if rules.min_decrease > 0 and \
+                    self._node_cost(rows) - cost < rules.min_decrease:
+                continue
+            state.feature[node], state.threshold[node] = feature, cut
+            _growth.partition(state.order, state.values, start, end, feature, middle, *buffers)
+            stack.append((middle, end, depth + 1, node, False))
+            stack.append((start, middle, depth + 1, node, True))
+        return state.growth(status, {"candidates": self.candidates,
+                                     "children_evaluated": self.children})
+
+    def _node_cost(self, rows):
+        Y, w = self.Y[rows], self.w[rows]
+        if self.split == "medoid":
+            return self.loss.cost(Y, w, self.loss.medoid(Y, w, Y))
+        if self.slack < np.inf:
+            mean = w @ Y / w.sum()
+            distance = self.feasible.distance(mean, self.loss.weights)
+            penalty = distance**2 if distance <= 0.5 * self.slack else \
+                self.slack * (distance - 0.25 * self.slack)
+            return self.loss.cost(Y, w, mean) + w.sum() * penalty
+        return self.loss.cost(Y, w, self.loss.best(Y, w, self.feasible))
+
+    def _features(self, start, end):
+        values = self.state.values
+        varies = np.flatnonzero(values[:, start] != values[:, end - 1])
+        if self.rules.max_features < len(varies):
+            varies = np.sort(self.random.permutation(varies)[:self.rules.max_features])
+        return varies
+
+    def _best_split(self, start, end):
+        state, loss = self.state, self.loss
+        rows = state.order[0, start:end]
+        w, Y = self.w[rows], self.Y[rows]
+        n, sums, q = w.sum(), w @ Y, float(w @ self.row_constant[rows])
+        criterion = _growth.POISSON if loss.name == "poisson" else _growth.SQUARED
+        unconstrained_first = self.split == "medoid" or self.absolute
+        outer_floats = np.concatenate([np.full(len(sums), -np.inf), np.full(len(sums), np.inf)]) \
+            if unconstrained_first else self.outer[1]
+        count = _lazy.list_candidates(
+            state.order, state.columns, self.Y, state.sample_weight, self.row_constant, start, end,
+            self._features(start, end), self.rules.min_samples_leaf, criterion, self.outer[0],
+            outer_floats, loss.weights, n, sums, q, self.feature, self.position, self.cut,
+            self.n_left, self.q_left, self.sums_left, self.plain, self.low)
+        if count == 0:
+            return None
+        self.candidates += count
+        exact = False
+        if self.absolute:
+            exact = self._absolute_bounds(start, end, rows, count)
+        low, cost = self.low[:count], self.cost[:count]
+        cost[:] = np.nan
+        first_bound = low.sum(axis=1)
+        tolerance = 1e-12 * max(abs(q), first_bound.max(where=np.isfinite(first_bound), initial=0))
+        if exact:   # the bounds are the costs
+            best = first_bound.min()
+            if not np.isfinite(best):
+                return None
+            chosen = int(np.flatnonzero(first_bound <= best + tolerance)[0])
+            return self._split(chosen, best)
+        rank = np.argsort(first_bound, kind="stable")
+        progress = np.array([0, -1, 0], np.int64)
+        parent_distance = 0.0
+        if self.refine == _lazy.DISTANCE:
+            parent_distance = self.feasible.distance(sums / n, loss.weights)
+        arrays = (self.feature[:count], self.n_left[:count], self.q_left[:count],
+                  self.sums_left[:count], self.plain[:count], low, cost, n, sums)
+        best = np.inf
+        if self.kernel:
+            code = self.code or (_projections.SEPARABLE, *self.outer)
+            done = False
+            while not done and not (self.clock.expired and progress[1] >= 0):
+                best, done = _lazy.search(
+                    state.order, self.Y, start, end, self.split == "medoid", SLICE, rank,
+                    first_bound, progress, best, self.refine, tolerance, *code, self.slack,
+                    self.feature[:count], self.position[:count], self.n_left[:count],
+                    self.q_left[:count], self.sums_left[:count], self.plain[:count], low, cost, n,
+                    sums, q, loss.weights, parent_distance)
+        else:
+            while not (self.clock.expired and progress[1] >= 0):
+                c = _lazy.next_candidate(rank, first_bound, progress, best, self.refine, tolerance,
+                                         *arrays, loss.weights, parent_distance)
+                if c < 0:
+                    break
+                segment, middle = state.order[self.feature[c]], self.position[c] + 1
+                for side, part in enumerate((segment[start:middle], segment[middle:end])):
+                    cost[c, side] = low[c, side] = max(low[c, side], self._node_cost(part))
+                    progress[2] += 1
+                    if low[c].sum() > best + tolerance:
+                        break
+                else:
+                    if _lazy.is_better(low[c].sum(), c, best, progress[1], tolerance):
+                        best, progress[1] = low[c].sum(), c
+        self.children += int(progress[2])
+        chosen = progress[1]
+        if chosen < 0:
+            return None
+        return self._split(chosen, best)
+
+    def _split(self, chosen, cost):
+        return (int(self.feature[chosen]), float(self.cut[chosen]),
+                int(self.position[chosen]) + 1, float(cost))
+
+    def _absolute_bounds(self, start, end, rows, count):
+        """Fill the bounds for absolute error; True where they are the exact costs."""
+        weights = self.loss.weights
+        k = len(weights)
+        code = self.feasible.encode(k, np.ones(k)) if self.split == "exact" else None
+        separable = code is not None and code[0] == _projections.SEPARABLE
+        if self.split == "mean":
+            ints, floats = self.outer[0], np.concatenate([np.full(k, -np.inf), np.full(k, np.inf)])
+        elif separable:
+            ints, floats = code[1], code[2]
+        else:
+            ints, floats = self.outer
+        floats = floats * np.concatenate([weights, weights])
+        scaled = self.Y * weights
+        values, ranks = [], np.zeros((len(self.Y), k), np.int64)
+        for j in range(k):
+            distinct, ranks[rows, j] = np.unique(scaled[rows, j], return_inverse=True)
+            values.append(distinct)
+        offsets = np.concatenate([[0], np.cumsum([len(v) for v in values])])
+        _lazy.absolute_bounds(self.state.order, self.state.columns, ranks, np.concatenate(values),
+                              offsets, scaled, self.state.sample_weight, start, end,
+                              self.feature[:count], self.position[:count], ints, floats,
+                              self.low[:count])
+        return self.split == "mean" or separable
+
+
+def make_loss(criterion, weights):
+    """Return the loss of that name in the metric of the weights."""
+    return LOSSES[criterion](weights)
+
+
+__all__ = ["Growth", "Rules", "SquaredError", "grow_tree", "make_loss"]

@@ -1,0 +1,346 @@
+"""Kernels that grow constrained regression trees from presorted rows.
+
+The rows of a node are one segment ``[start, end)`` in every row of ``order``, sorted by that
+feature; a split partitions every segment stably, so that nothing is sorted twice.
+
+A node's *gain* is the part of the weighted sum of squares ``q = sum w_i |y_i|^2`` that its
+prediction explains: its cost is ``q - gain`` (for Poisson deviance, up to a constant of the node's
+rows).  The gain depends only on the weight ``n`` and the weighted sum ``s`` of the targets.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from odtlib.constrained._projections import SEPARABLE, SIMPLEX, project
+
+SQUARED, POISSON = 0, 1
+
+
+@njit(cache=True, nogil=True)
+def gain(criterion, kind, ints, floats, slack, n, s, weights, mean, point):
+    """Return what the best prediction explains.
+
+    Parameters
+    ----------
+    criterion : int
+        SQUARED or POISSON.
+    kind, ints, floats
+        The encoded set.
+    slack : float
+        Penalty per unit of distance to the set; infinite for a hard constraint.
+    n, s : float and array, shape (n_targets,)
+        Weight and weighted sum of the rows.
+    weights : array, shape (n_targets,)
+        Metric.
+    mean, point : arrays, shape (n_targets,)
+        Scratch.
+    """
+    k = s.size
+    total = 0.0
+    if criterion == POISSON:
+        # minus min over y of sum_j n y_j - s_j log y_j
+        if kind == SIMPLEX:
+            everything = s.sum()
+            for j in range(k):
+                if s[j] > 0.0:
+                    total += s[j] * np.log(floats[0] * s[j] / everything)
+            return total - n * floats[0]
+        for j in range(k):
+            value = s[j] / n
+            value = floats[j] if value < floats[j] else (
+                floats[k + j] if value > floats[k + j] else value)
+            total -= n * value
+            if s[j] > 0.0:
+                total += s[j] * np.log(value) if value > 0.0 else -np.inf
+        return total
+    if kind == SEPARABLE and slack == np.inf:
+        inverse = 1.0 / n
+        allow_zero = ints[1] == 1
+        for j in range(k):
+            value = s[j] * inverse
+            value = floats[j] if value < floats[j] else (
+                floats[k + j] if value > floats[k + j] else value)
+            part = weights[j] * value * (2.0 * s[j] - n * value)
+            mean[j] = max(part, 0.0) if allow_zero else part
+            total += mean[j]
+        kept = ints[0]
+        if kept >= k:
+            return total
+        if 2 * kept > k:   # fewer to leave out than to keep
+            for _ in range(k - kept):
+                smallest = 0
+                for j in range(1, k):
+                    if mean[j] < mean[smallest]:
+                        smallest = j
+                total -= mean[smallest]
+                mean[smallest] = np.inf
+            return total
+        total = 0.0
+        for _ in range(kept):
+            largest = 0
+            for j in range(1, k):
+                if mean[j] > mean[largest]:
+                    largest = j
+            total += mean[largest]
+            mean[largest] = 0.0
+        return total
+    for j in range(k):
+        mean[j] = s[j] / n
+        total += weights[j] * s[j] * mean[j]
+    distance = project(kind, ints, floats, mean, weights, point)
+    if distance < 0.0:
+        return -np.inf
+    if slack < np.inf:
+        # The best point lies on the segment to the projection: the Huber function of the distance.
+        root = np.sqrt(distance)
+        distance = distance if root <= 0.5 * slack else slack * (root - 0.25 * slack)
+    return total - n * distance
+
+
+@njit(cache=True, nogil=True)
+def partition(order, values, start, end, feature, middle, goes_left, index_buffer, value_buffer):
+    """Split every feature's segment stably: the rows before ``middle`` of ``feature`` go left."""
+    for i in range(start, end):
+        goes_left[order[feature, i]] = i < middle
+    for f in range(order.shape[0]):
+        if f == feature:
+            continue
+        segment, column = order[f], values[f]
+        left, right = start, 0
+        for i in range(start, end):   # both writes, one of them kept: no branch to mispredict
+            row, value = segment[i], column[i]
+            segment[left], column[left] = row, value
+            index_buffer[right], value_buffer[right] = row, value
+            is_left = np.int64(goes_left[row])
+            left += is_left
+            right += 1 - is_left
+        for i in range(right):
+            segment[left + i], column[left + i] = index_buffer[i], value_buffer[i]
+
+
+@njit(cache=True, nogil=True)
+def midpoint(low, high):
+    """A value x with low <= x < high, halfway."""
+    value = low + 0.5 * (high - low)
+    return low if value >= high or value < low else value
+
+
+@njit(cache=True, nogil=True)
+def _two_gains(left, sums, n_left, n, free, allow_zero, kept, floats, weights, top):
+    """Gains of both children for squared error and a separable set, in one pass."""
+    k = sums.size
+    n_right = n - n_left
+    inverse_left, inverse_right = 1.0 / n_left, 1.0 / n_right
+    total = 0.0
+    if free:
+        for j in range(k):
+            a = left[j]
+            b = sums[j] - a
+            total += weights[j] * (a * a * inverse_left + b * b * inverse_right)
+        return total
+    select = allow_zero and kept < k
+    if select:
+        for t in range(2 * kept):
+            top[t] = 0.0
+    for j in range(k):
+        a = left[j]
+        b = sums[j] - a
+        low, high = floats[j], floats[k + j]
+        value = min(max(a * inverse_left, low), high)
+        part_left = weights[j] * value * (2.0 * a - n_left * value)
+        value = min(max(b * inverse_right, low), high)
+        part_right = weights[j] * value * (2.0 * b - n_right * value)
+        if select:   # the largest gains so far, ascending from the last kept place
+            if part_left > top[kept - 1]:
+                t = kept - 1
+                while t > 0 and top[t - 1] < part_left:
+                    top[t] = top[t - 1]
+                    t -= 1
+                top[t] = part_left
+            if part_right > top[2 * kept - 1]:
+                t = 2 * kept - 1
+                while t > kept and top[t - 1] < part_right:
+                    top[t] = top[t - 1]
+                    t -= 1
+                top[t] = part_right
+        elif allow_zero:
+            total += max(part_left, 0.0) + max(part_right, 0.0)
+        else:
+            total += part_left + part_right
+    if select:
+        for t in range(2 * kept):
+            total += top[t]
+    return total
+
+
+@njit(cache=True, nogil=True)
+def _best_split(order, values, targets, sample_weight, start, end, features, min_leaf, criterion,
+                kind, ints, floats, slack, weights, n, sums, scratch):
+    """Scan the features for the largest total gain of two children; the first wins ties."""
+    k = targets.shape[1]
+    left, right, mean, point = scratch[0], scratch[1], scratch[2], scratch[3]
+    separable = kind == SEPARABLE and slack == np.inf and criterion == SQUARED and ints[0] > 0
+    allow_zero, kept = ints[-1] == 1, ints[0]
+    free = separable and not allow_zero
+    if free:
+        for j in range(k):
+            free = free and floats[j] == -np.inf and floats[k + j] == np.inf
+    top = np.empty(2 * max(kept, 1)) if separable else np.empty(0)
+    best, best_feature, best_position = -np.inf, -1, 0
+    to_beat = -np.inf
+    weighted = sample_weight.size > 0
+    for f in features:
+        column, segment = values[f], order[f]
+        if column[start] == column[end - 1]:
+            continue
+        left[:] = 0.0
+        n_left = 0.0
+        for i in range(start, end - min_leaf):
+            row = segment[i]
+            if weighted:
+                w = sample_weight[row]
+                n_left += w
+                for j in range(k):
+                    left[j] += w * targets[row, j]
+            else:
+                n_left += 1.0
+                for j in range(k):
+                    left[j] += targets[row, j]
+            if column[i] == column[i + 1] or i + 1 - start < min_leaf:
+                continue
+            if separable:
+                total = _two_gains(left, sums, n_left, n, free, allow_zero, kept, floats, weights,
+                                   top)
+            else:
+                if criterion == SQUARED:   # constraints cannot explain more than the means do
+                    total = _two_gains(left, sums, n_left, n, True, False, k, floats, weights, top)
+                    if total <= to_beat:
+                        continue
+                for j in range(k):
+                    right[j] = sums[j] - left[j]
+                total = gain(criterion, kind, ints, floats, slack, n_left, left, weights, mean,
+                             point)
+                total += gain(criterion, kind, ints, floats, slack, n - n_left, right, weights,
+                              mean, point)
+            if total > to_beat:
+                best, best_feature, best_position = total, f, i
+                to_beat = best + 1e-12 * abs(best)   # rounding must not decide between equals
+    return best, best_feature, best_position
+
+
+@njit(cache=True, nogil=True)
+def _draw_features(state, permutation, values, start, end, count, chosen):
+    """Draw features without replacement until ``count`` vary in the node, in ascending order."""
+    p = permutation.size
+    found = 0
+    for i in range(p):
+        state = state * np.uint64(6364136223846793005) + np.uint64(1442695040888963407)
+        other = i + np.int64((state >> np.uint64(33)) % np.uint64(p - i))
+        permutation[i], permutation[other] = permutation[other], permutation[i]
+        f = permutation[i]
+        if values[f, start] != values[f, end - 1]:
+            chosen[found] = f
+            found += 1
+            if found == count:
+                break
+    chosen[:found].sort()
+    return state, found
+
+
+@njit(cache=True, nogil=True)
+def grow(order, values, targets, sample_weight, criterion, kind, ints, floats, slack, weights,
+         max_depth, min_split, min_leaf, min_decrease, max_features, budget, progress, random,
+         stack, feature, threshold, left, right, node_weight, node_sums, node_rows):
+    """Grow nodes in preorder until the stack is empty or the budget of row visits is spent.
+
+    Parameters
+    ----------
+    order : array of int32, shape (n_features, n_rows)
+        Rows sorted by every feature; partitioned in place.
+    values : array, shape (n_features, n_rows)
+        The features in that order; partitioned with it.
+    targets : array, shape (n_rows, n_targets)
+        Targets.
+    sample_weight : array, shape (n_rows,) or (0,)
+        Weights, empty for ones.
+    criterion ... weights
+        See :func:`gain`.
+    max_depth, min_split, min_leaf, min_decrease, max_features
+        Stopping rules; ``min_decrease`` in units of the weighted sum of squares.
+    budget : int
+        Row visits of this slice; negative makes leaves of all nodes that still wait.
+    progress : array of int64, shape (3,)
+        Number of nodes, size of the stack, candidates evaluated; updated.
+    random : array of uint64, shape (1,)
+        State of the feature draw; updated.
+    stack : array of int64, shape (size, 5)
+        Waiting nodes: start, end, depth, parent, whether left.
+    feature ... node_rows
+        The tree; filled.
+    """
+    n_features, k = order.shape[0], targets.shape[1]
+    scratch = np.empty((4, k))
+    index_buffer, value_buffer = np.empty(order.shape[1], np.int32), np.empty(order.shape[1])
+    goes_left = np.empty(order.shape[1], np.bool_)
+    permutation = np.arange(n_features)
+    chosen = np.arange(n_features)
+    mean, point = np.empty(k), np.empty(k)
+    weighted = sample_weight.size > 0
+    draining = budget < 0
+    visits = 0
+    while progress[1] > 0 and (draining or visits < budget):
+        progress[1] -= 1
+        start, end, depth, parent, is_left = stack[progress[1]]
+        node = progress[0]
+        progress[0] += 1
+        if parent >= 0:
+            if is_left:
+                left[parent] = node
+            else:
+                right[parent] = node
+        segment = order[0]
+        n = 0.0
+        sums = node_sums[node]
+        sums[:] = 0.0
+        pure = True
+        first = segment[start]
+        for i in range(start, end):
+            row = segment[i]
+            w = sample_weight[row] if weighted else 1.0
+            n += w
+            for j in range(k):
+                sums[j] += w * targets[row, j]
+                pure = pure and targets[row, j] == targets[first, j]
+        node_weight[node] = n
+        node_rows[node] = end - start
+        feature[node] = left[node] = right[node] = -1
+        threshold[node] = np.nan
+        if (draining or pure or depth >= max_depth or end - start < min_split
+                or end - start < 2 * min_leaf):
+            continue
+        count = n_features
+        if max_features < n_features:
+            random[0], count = _draw_features(random[0], permutation, values, start, end,
+                                              max_features, chosen)
+        best, f, position = _best_split(
+            order, values, targets, sample_weight, start, end, chosen[:count], min_leaf,
+            criterion, kind, ints, floats, slack, weights, n, sums, scratch)
+        visits += (end - start) * (count + n_features)
+        progress[2] += (end - start) * count
+        if f < 0:
+            continue
+        if min_decrease > 0.0:
+            own = gain(criterion, kind, ints, floats, slack, n, sums, weights, mean, point)
+            if best - own < min_decrease:
+                continue
+        middle = position + 1
+        feature[node] = f
+        threshold[node] = midpoint(values[f, position], values[f, middle])
+        partition(order, values, start, end, f, middle, goes_left, index_buffer, value_buffer)
+        for side in range(2):   # the left child is taken first
+            entry = stack[progress[1]]
+            entry[0], entry[1] = (middle, end) if side == 0 else (start, middle)
+            entry[2], entry[3], entry[4] = depth + 1, node, side
+            progress[1] += 1

@@ -1,0 +1,356 @@
+"""Kernels of the lazy exact split search: bound every candidate cheaply, evaluate few exactly.
+
+A child's *cost* is the least loss of one feasible prediction for its rows.  Four facts give lower
+bounds, so that candidates whose bound exceeds the best split need no projection:
+
+* a larger (outer) set has no larger cost, so a closed-form outer set bounds every candidate;
+* cost is superadditive: the rows between two candidates of one feature add at least their own
+  cost, so evaluated neighbours bound the candidates between them;
+* the distance to a set is 1-Lipschitz: a child whose mean is close to that of an evaluated one is
+  about as far from the set;
+* the same holds from the mean of the parent, whose distance is known.
+
+Candidates are taken in ascending order of their first bound.  Among equal splits the first feature
+and the lowest threshold win.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from odtlib.constrained._growth import SQUARED, gain, midpoint
+from odtlib.constrained._projections import SEPARABLE
+
+# What may be used to raise bounds: nothing; superadditivity; also the squares of the rows between
+# two candidates; also the distance to the set.
+PLAIN, PARTS, SQUARES, DISTANCE = range(4)
+
+
+@njit(cache=True, nogil=True)
+def list_candidates(order, columns, targets, sample_weight, row_constant, start, end, features,
+                    min_leaf, criterion, outer_ints, outer_floats, weights, n, sums, q,
+                    feature, position, cut, n_left, q_left, sums_left, plain, low):
+    """Fill one entry a candidate; return how many there are.
+
+    Parameters
+    ----------
+    row_constant : array, shape (n_rows,)
+        What a row adds to ``q``: cost = q - gain.
+    outer_ints, outer_floats
+        A box that contains the set.
+    n, sums, q : float, array, float
+        Totals of the node.
+    feature, position, cut, n_left, q_left, sums_left : arrays
+        The candidate: its feature, last left position, threshold, totals of its left rows.
+    plain : array, shape (n_candidates, 2)
+        Cost of each child without constraints.
+    low : array, shape (n_candidates, 2)
+        Lower bound of the cost of each child.
+    """
+    k = targets.shape[1]
+    left, right, mean, point = np.empty(k), np.empty(k), np.empty(k), np.empty(k)
+    free_floats = np.empty(2 * k)
+    free_floats[:k], free_floats[k:] = -np.inf, np.inf
+    count = 0
+    weighted = sample_weight.size > 0
+    for f in features:
+        column, segment = columns[f], order[f]
+        left[:] = 0.0
+        weight, constant = 0.0, 0.0
+        for i in range(start, end - min_leaf):
+            row = segment[i]
+            w = sample_weight[row] if weighted else 1.0
+            weight += w
+            constant += w * row_constant[row]
+            for j in range(k):
+                left[j] += w * targets[row, j]
+            if column[row] == column[segment[i + 1]] or i + 1 - start < min_leaf:
+                continue
+            for j in range(k):
+                right[j] = sums[j] - left[j]
+                sums_left[count, j] = left[j]
+            feature[count], position[count] = f, i
+            cut[count] = midpoint(column[row], column[segment[i + 1]])
+            n_left[count], q_left[count] = weight, constant
+            for side in range(2):
+                m = weight if side == 0 else n - weight
+                total = constant if side == 0 else q - constant
+                s = left if side == 0 else right
+                if criterion == SQUARED:
+                    plain[count, side] = max(0.0, total - gain(
+                        criterion, SEPARABLE, outer_ints, free_floats, np.inf, m, s, weights, mean,
+                        point))
+                else:
+                    plain[count, side] = 0.0
+                low[count, side] = max(plain[count, side], total - gain(
+                    criterion, SEPARABLE, outer_ints, outer_floats, np.inf, m, s, weights, mean,
+                    point))
+            count += 1
+    return count
+
+
+@njit(cache=True, nogil=True)
+def _mean_step(a, b, side, n_left, sums_left, n, sums, weights):
+    """Distance between the means of one child under two candidates."""
+    total = 0.0
+    for j in range(sums.size):
+        if side == 0:
+            step = sums_left[a, j] / n_left[a] - sums_left[b, j] / n_left[b]
+        else:
+            step = (sums[j] - sums_left[a, j]) / (n - n_left[a]) \
+                - (sums[j] - sums_left[b, j]) / (n - n_left[b])
+        total += weights[j] * step * step
+    return np.sqrt(total)
+
+
+@njit(cache=True, nogil=True)
+def _tighten(c, n_candidates, refine, feature, n_left, q_left, sums_left, plain, low, cost, n, sums,
+             weights, parent_distance):
+    """Raise the bounds of a candidate from its evaluated neighbours and from the parent."""
+    k = sums.size
+    lipschitz = refine == DISTANCE
+    for side in range(2):
+        m = n_left[c] if side == 0 else n - n_left[c]
+        if lipschitz:
+            step = 0.0
+            for j in range(k):
+                s = sums_left[c, j] if side == 0 else sums[j] - sums_left[c, j]
+                step += weights[j] * (s / m - sums[j] / n) ** 2
+            rest = parent_distance - np.sqrt(step)
+            if rest > 0.0:
+                low[c, side] = max(low[c, side], plain[c, side] + m * rest * rest)
+        for direction in (-1, 1):
+            other = c + direction
+            while (0 <= other < n_candidates and feature[other] == feature[c]
+                   and np.isnan(cost[other, side])):
+                other += direction
+            if not (0 <= other < n_candidates and feature[other] == feature[c]):
+                continue
+            if lipschitz:
+                size = n_left[other] if side == 0 else n - n_left[other]
+                rest = np.sqrt(max(0.0, cost[other, side] - plain[other, side]) / size) \
+                    - _mean_step(c, other, side, n_left, sums_left, n, sums, weights)
+                if rest > 0.0:
+                    low[c, side] = max(low[c, side], plain[c, side] + m * rest * rest)
+            if (direction == -1) == (side == 0):   # the neighbour's child is part of this one
+                between = 0.0
+                size = abs(n_left[c] - n_left[other])
+                if refine >= SQUARES and size > 0.0:   # what the rows between add
+                    between = abs(q_left[c] - q_left[other])
+                    for j in range(k):
+                        between -= weights[j] * (sums_left[c, j] - sums_left[other, j])**2 / size
+                low[c, side] = max(low[c, side], cost[other, side] + max(0.0, between))
+
+
+@njit(cache=True, nogil=True)
+def next_candidate(rank, first_bound, state, best, refine, tolerance, feature, n_left, q_left,
+                   sums_left, plain, low, cost, n, sums, weights, parent_distance):
+    """Return the next candidate that may be the best split, or -1.
+
+    ``state`` holds the position in ``rank`` and the best candidate so far; ``best`` its cost.
+    """
+    count = rank.size
+    while state[0] < count:
+        c = rank[state[0]]
+        if first_bound[c] > best + tolerance:
+            state[0] = count
+            break
+        state[0] += 1
+        lost = False
+        for attempt in range(2):
+            bound = low[c, 0] + low[c, 1]
+            lost = bound > best + tolerance or (bound >= best - tolerance and c > state[1] >= 0)
+            if lost or attempt == 1 or refine == PLAIN:
+                break
+            _tighten(c, count, refine, feature, n_left, q_left, sums_left, plain, low, cost, n,
+                     sums, weights, parent_distance)
+        if not lost:
+            return c
+    return -1
+
+
+@njit(cache=True, nogil=True)
+def is_better(total, c, best, incumbent, tolerance):
+    """Whether a candidate replaces the best one; the first of equals wins."""
+    return total < best - tolerance or (total <= best + tolerance and c < incumbent)
+
+
+@njit(cache=True, nogil=True)
+def _medoid_cost(segment, first, last, targets, n, s, plain, weights):
+    """Plain cost plus the squared distance of the mean to the nearest row."""
+    k = s.size
+    nearest = np.inf
+    for i in range(first, last):
+        distance = 0.0
+        for j in range(k):
+            distance += weights[j] * (targets[segment[i], j] - s[j] / n) ** 2
+        nearest = min(nearest, distance)
+    return plain + n * nearest
+
+
+@njit(cache=True, nogil=True)
+def search(order, targets, start, end, medoid, budget, rank, first_bound, state, best, refine,
+           tolerance, kind, ints, floats, slack, feature, position, n_left, q_left,
+           sums_left, plain, low, cost, n, sums, q, weights, parent_distance):
+    """Evaluate candidates until the best split is proved or the budget is spent.
+
+    Returns
+    -------
+    (float, bool)
+        Cost of the best split, and whether the search is over.  ``state`` holds the position, the
+        best candidate and the number of children evaluated.
+    """
+    k = sums.size
+    s, mean, point = np.empty(k), np.empty(k), np.empty(k)
+    while budget > 0:
+        c = next_candidate(rank, first_bound, state, best, refine, tolerance, feature, n_left,
+                           q_left, sums_left, plain, low, cost, n, sums, weights, parent_distance)
+        if c < 0:
+            return best, True
+        for side in range(2):
+            m = n_left[c] if side == 0 else n - n_left[c]
+            for j in range(k):
+                s[j] = sums_left[c, j] if side == 0 else sums[j] - sums_left[c, j]
+            if medoid:
+                first = start if side == 0 else position[c] + 1
+                last = position[c] + 1 if side == 0 else end
+                value = _medoid_cost(order[feature[c]], first, last, targets, m, s,
+                                     plain[c, side], weights)
+                budget -= last - first
+            else:
+                total = q_left[c] if side == 0 else q - q_left[c]
+                value = max(low[c, side], total - gain(SQUARED, kind, ints, floats, slack, m, s,
+                                                       weights, mean, point))
+                budget -= 20
+            cost[c, side] = low[c, side] = value
+            state[2] += 1
+            bound = low[c, 0] + low[c, 1]
+            if bound > best + tolerance:
+                break
+        else:
+            if is_better(bound, c, best, state[1], tolerance):
+                best, state[1] = bound, c
+    return best, False
+
+
+@njit(cache=True, nogil=True)
+def absolute_bounds(order, columns, ranks, sorted_values, start_of_target, targets, sample_weight,
+                    start, end, feature, position, ints, floats, low):
+    """Fill the exact cost of every child under absolute error and a separable set.
+
+    Two Fenwick trees a target and side, over the ranks of its values in the node, hold weights and
+    weighted sums; the median and the loss of any value are found in logarithmic time.
+
+    Parameters
+    ----------
+    ranks : array of int64, shape (n_rows, n_targets)
+        Rank of every row's target among the node's distinct values.
+    sorted_values : array
+        Distinct values of all targets, one after the other.
+    start_of_target : array of int64, shape (n_targets + 1,)
+        Where each target's values start.
+    ints, floats
+        A SEPARABLE set.
+    low : array, shape (n_candidates, 2)
+        Filled; candidates are those of :func:`list_candidates`.
+    """
+    k = targets.shape[1]
+    size = sorted_values.size + k
+    weight_tree, sum_tree = np.zeros((2, size)), np.zeros((2, size))
+    total_weight, total_sum = np.zeros((2, k)), np.zeros((2, k))
+    full_weight, full_sum = np.zeros(size), np.zeros(size)
+    node_weight, node_sum = 0.0, np.zeros(k)
+    gains = np.empty(k)
+    weighted = sample_weight.size > 0
+    for i in range(start, end):
+        row = order[0, i]
+        w = sample_weight[row] if weighted else 1.0
+        node_weight += w
+        for j in range(k):
+            node_sum[j] += w * targets[row, j]
+            _add(full_weight, full_sum, start_of_target[j] + j,
+                 start_of_target[j + 1] - start_of_target[j], ranks[row, j], w,
+                 w * targets[row, j])
+    c = 0
+    while c < feature.size:
+        f = feature[c]
+        weight_tree[0], sum_tree[0] = 0.0, 0.0
+        weight_tree[1], sum_tree[1] = full_weight, full_sum
+        total_weight[0], total_sum[0] = 0.0, 0.0
+        total_weight[1], total_sum[1] = node_weight, node_sum
+        i = start
+        while c < feature.size and feature[c] == f:
+            while i <= position[c]:
+                row = order[f, i]
+                w = sample_weight[row] if weighted else 1.0
+                for j in range(k):
+                    offset, length = start_of_target[j] + j, \
+                        start_of_target[j + 1] - start_of_target[j]
+                    for side in range(2):
+                        sign = w if side == 0 else -w
+                        _add(weight_tree[side], sum_tree[side], offset, length, ranks[row, j],
+                             sign, sign * targets[row, j])
+                        total_weight[side, j] += sign
+                        total_sum[side, j] += sign * targets[row, j]
+                i += 1
+            for side in range(2):
+                cost = 0.0
+                for j in range(k):
+                    offset, length = start_of_target[j] + j, \
+                        start_of_target[j + 1] - start_of_target[j]
+                    values = sorted_values[start_of_target[j]:start_of_target[j + 1]]
+                    median = values[_find(weight_tree[side], offset, length,
+                                          0.5 * total_weight[side, j])]
+                    value = min(max(median, floats[j]), floats[k + j])
+                    at_value = _loss(weight_tree[side], sum_tree[side], offset, values, value,
+                                     total_weight[side, j], total_sum[side, j])
+                    gains[j] = 0.0
+                    if ints[1] == 1:
+                        at_zero = _loss(weight_tree[side], sum_tree[side], offset, values, 0.0,
+                                        total_weight[side, j], total_sum[side, j])
+                        gains[j] = max(0.0, at_zero - at_value)
+                        at_value = at_zero
+                    cost += at_value
+                if ints[1] == 1:
+                    gains.sort()
+                    for j in range(min(ints[0], k)):
+                        cost -= gains[k - 1 - j]
+                low[c, side] = max(0.0, cost)
+            c += 1
+
+
+@njit(cache=True, nogil=True)
+def _add(weight_tree, sum_tree, offset, length, rank, weight, value):
+    i = rank + 1
+    while i <= length:
+        weight_tree[offset + i - 1] += weight
+        sum_tree[offset + i - 1] += value
+        i += i & -i
+
+
+@njit(cache=True, nogil=True)
+def _find(tree, offset, length, target):
+    """Rank of the first value whose cumulated weight reaches the target."""
+    position, step = 0, 1
+    while 2 * step <= length:
+        step *= 2
+    slack = 1e-12 * target
+    while step > 0:
+        if position + step <= length and tree[offset + position + step - 1] < target - slack:
+            position += step
+            target -= tree[offset + position - 1]
+        step //= 2
+    return min(position, length - 1)
+
+
+@njit(cache=True, nogil=True)
+def _loss(weight_tree, sum_tree, offset, values, value, total_weight, total_sum):
+    """Sum of w |y - value| over the rows in the tree."""
+    i = np.searchsorted(values, value, side="right")
+    below, below_sum = 0.0, 0.0
+    while i > 0:
+        below += weight_tree[offset + i - 1]
+        below_sum += sum_tree[offset + i - 1]
+        i -= i & -i
+    return value * (2.0 * below - total_weight) + total_sum - 2.0 * below_sum

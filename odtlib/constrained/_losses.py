@@ -1,0 +1,288 @@
+"""The best prediction of a group of rows under each loss, with and without constraints.
+
+Squared error needs the projection of the mean alone.  Absolute error and Poisson deviance have
+closed forms on boxes (and at-most-so-many-nonzero sets, and the simplex); on other unions of
+polyhedra they are solved piece by piece: absolute error by cutting planes on linear programs,
+Poisson deviance by Newton steps, each of them a weighted projection.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from odtlib.constrained import _projections
+from odtlib.constrained.sets import Piece, Simplex
+
+
+def signed_point(mean, relaxation, strength):
+    """Minimiser of the released code's penalty, which rewards slack: shift, then clip."""
+    coefficients, lower, upper = (np.broadcast_to(a, mean.shape) for a in relaxation)
+    return np.clip(mean - 0.5 * strength * coefficients, lower, upper)
+
+
+def huber_point(mean, feasible, strength, weights):
+    """Minimiser of squared error plus ``strength`` times the distance to the set, per row."""
+    nearest = feasible.project(mean, weights)
+    distance = np.sqrt((weights * (mean - nearest) ** 2).sum())
+    share = 1.0 if distance <= 0.5 * strength else 0.5 * strength / distance
+    return nearest if share == 1.0 else mean + share * (nearest - mean)
+
+
+class SquaredError:
+    """Weighted squared error, summed over targets."""
+
+    name = "squared_error"
+
+    def __init__(self, weights):
+        self.weights = weights
+
+    def row_constant(self, Y):
+        """What each row adds to the total of squares."""
+        return (self.weights * Y**2).sum(axis=1)
+
+    def center(self, Y, w):
+        """Best prediction without constraints."""
+        return w @ Y / w.sum()
+
+    def best(self, Y, w, feasible):
+        """Best feasible prediction."""
+        return feasible.project(self.center(Y, w), self.weights)
+
+    def cost(self, Y, w, y):
+        """Loss of predicting ``y`` for all rows."""
+        return float(w @ (self.weights * (Y - y) ** 2).sum(axis=1))
+
+    def medoid(self, Y, w, candidates):
+        """The candidate row that predicts the others best; the first of equals."""
+        center = self.center(Y, w)
+        return candidates[np.argmin((self.weights * (candidates - center) ** 2).sum(axis=1))]
+
+    def check(self, Y, feasible):
+        """Refuse what this loss cannot do."""
+
+
+class AbsoluteError(SquaredError):
+    """Weighted absolute error, summed over targets."""
+
+    name = "absolute_error"
+
+    def row_constant(self, Y):
+        return np.zeros(len(Y))
+
+    def center(self, Y, w):
+        return np.array([_Curve(y, w, 1.0).median for y in Y.T])
+
+    def cost(self, Y, w, y):
+        return float(w @ (self.weights * np.abs(Y - y)).sum(axis=1))
+
+    def medoid(self, Y, w, candidates):
+        total = sum(_Curve(y, w, a).value(c) for y, a, c in
+                    zip(Y.T, self.weights, candidates.T, strict=True))
+        return candidates[np.argmin(total)]
+
+    def best(self, Y, w, feasible):
+        curves = [_Curve(y, w, a) for y, a in zip(Y.T, self.weights, strict=True)]
+        code = feasible.encode(len(curves), np.ones(len(curves)))
+        if code is not None and code[0] == _projections.SEPARABLE:
+            return _separable_median(curves, code)
+        best, point = np.inf, None
+        pieces = feasible.pieces(len(curves))
+        medians = np.array([c.median for c in curves])
+        clipped = [np.clip(medians, p.lower, p.upper) for p in pieces]
+        bounds = [sum(c.value(v) for c, v in zip(curves, y, strict=True)) for y in clipped]
+        for r in np.argsort(bounds, kind="stable"):
+            if bounds[r] >= best:
+                break
+            value, y = (bounds[r], clipped[r]) if pieces[r].is_box() else \
+                _cutting_planes(curves, pieces[r])
+            if value < best:
+                best, point = value, y
+        return point
+
+    def check(self, Y, feasible):
+        k = Y.shape[1]
+        code = feasible.encode(k, np.ones(k))
+        if (code is None or code[0] != _projections.SEPARABLE) and feasible.pieces(k) is None:
+            raise ValueError(f"absolute error needs a set that is a union of at most 4096 "
+                             f"polyhedra, and {feasible} is not; use criterion='squared_error'.")
+
+
+class PoissonDeviance(SquaredError):
+    """Weighted half Poisson deviance, summed over targets; targets must not be negative."""
+
+    name = "poisson"
+
+    def row_constant(self, Y):
+        return (np.where(Y > 0, Y * np.log(np.where(Y > 0, Y, 1.0)), 0.0) - Y).sum(axis=1)
+
+    def cost(self, Y, w, y):
+        s, n = w @ Y, w.sum()
+        with np.errstate(divide="ignore"):
+            part = np.where(s > 0, s * np.log(np.where(s > 0, y, 1.0)), 0.0)
+        return float(w @ self.row_constant(Y) + n * np.sum(y) - part.sum())
+
+    def medoid(self, Y, w, candidates):
+        mean = w @ Y / w.sum()
+        with np.errstate(divide="ignore"):
+            part = np.where(mean > 0, mean * np.log(np.where(mean > 0, candidates, 1.0)), 0.0)
+        return candidates[np.argmin((candidates - part).sum(axis=1))]
+
+    def best(self, Y, w, feasible):
+        mean = w @ Y / w.sum()
+        if isinstance(feasible, Simplex):
+            return feasible.total * mean / mean.sum() if mean.sum() > 0 else \
+                feasible.project(mean)
+        options = []
+        for piece in feasible.pieces(len(mean)):
+            y = np.clip(mean, piece.lower, piece.upper) if piece.is_box() else \
+                _poisson_newton(mean, piece)
+            if y is not None:
+                with np.errstate(divide="ignore", invalid="ignore"):
+                    value = np.sum(y - np.where(mean > 0, mean * np.log(np.where(mean > 0, y, 1)),
+                                                0.0))
+                options.append((value, y))
+        return min(options, key=lambda pair: pair[0])[1]
+
+    def check(self, Y, feasible):
+        k = Y.shape[1]
+        if np.any(Y < 0):
+            raise ValueError("Poisson deviance needs targets >= 0; "
+                             f"row {int(np.argmin(Y.min(axis=1)))} has {Y.min():g}.")
+        if isinstance(feasible, Simplex):
+            if feasible.total == 0 and np.any(Y > 0):
+                raise ValueError(f"Poisson deviance is infinite: {feasible} forces zeros where "
+                                 "targets are positive; use criterion='squared_error'.")
+            return
+        pieces = feasible.pieces(k)
+        if pieces is None:
+            raise ValueError(f"Poisson deviance needs a set that is a union of at most 4096 "
+                             f"polyhedra, and {feasible} is not; use criterion='squared_error'.")
+        used = Y.max(axis=0) > 0
+        if not any(_positive_piece(p, used) is not None for p in pieces):
+            raise ValueError(
+                f"Poisson deviance is infinite: {feasible} forces targets to zero whose data are "
+                "positive, and a zero prediction of a positive count has infinite deviance; use "
+                "criterion='squared_error', or a set with a small positive lower bound.")
+
+
+class _Curve:
+    """The convex piecewise linear function F(v) = a sum_i w_i |y_i - v| of one target."""
+
+    def __init__(self, y, w, a):
+        order = np.argsort(y, kind="stable")
+        self.y, w = y[order], a * w[order]
+        self.weight = np.concatenate([[0.0], np.cumsum(w)])
+        self.sum = np.concatenate([[0.0], np.cumsum(w * self.y)])
+        half = 0.5 * self.weight[-1]
+        slack = 1e-12 * half
+        low = np.searchsorted(self.weight[1:], half - slack)
+        high = np.searchsorted(self.weight[1:], half + slack)
+        self.median = 0.5 * (self.y[low] + self.y[min(high, len(y) - 1)])
+
+    def value(self, v):
+        i = np.searchsorted(self.y, v, side="right")
+        return v * (2 * self.weight[i] - self.weight[-1]) + self.sum[-1] - 2 * self.sum[i]
+
+    def slopes(self, v):
+        """Left and right slope at ``v``."""
+        left, right = (np.searchsorted(self.y, v, side=side) for side in ("left", "right"))
+        return 2 * self.weight[left] - self.weight[-1], 2 * self.weight[right] - self.weight[-1]
+
+
+def _separable_median(curves, code):
+    _, ints, floats = code
+    k = len(curves)
+    y = np.clip([c.median for c in curves], floats[:k], floats[k:])
+    if ints[1]:
+        gains = np.array([c.value(0.0) - c.value(v) for c, v in zip(curves, y, strict=True)])
+        keep = np.argsort(-gains, kind="stable")[:ints[0]]
+        y = np.where(np.isin(np.arange(k), keep) & (gains > 0), y, 0.0)
+    return y
+
+
+def _cutting_planes(curves, piece):
+    """Minimise a sum of curves over a polyhedron: cuts at the current point until they touch."""
+    from scipy.optimize import linprog
+    k = len(curves)
+    low = np.maximum(piece.lower, [min(c.y[0], u) for c, u in zip(curves, piece.upper,
+                                                                 strict=True)])
+    cuts, rights = [], []
+
+    def add(j, v):
+        for slope in set(curves[j].slopes(v)):
+            row = np.zeros(2 * k)
+            row[j], row[k + j] = slope, -1.0
+            cuts.append(row)
+            rights.append(slope * v - curves[j].value(v))
+
+    for j, curve in enumerate(curves):
+        for v in {curve.y[0], curve.median, curve.y[-1], low[j]}:
+            add(j, v)
+    bounds = [*zip(piece.lower, piece.upper, strict=True), *[(0.0, np.inf)] * k]
+    pad = np.zeros((len(piece.rhs), k))
+    pad_equal = np.zeros((len(piece.equal_rhs), k))
+    while True:
+        result = linprog(
+            np.concatenate([np.zeros(k), np.ones(k)]),
+            A_ub=np.vstack([np.hstack([piece.rows, pad]), *[c[None] for c in cuts]]),
+            b_ub=np.concatenate([piece.rhs, rights]),
+            A_eq=np.hstack([piece.equal, pad_equal]) if len(pad_equal) else None,
+            b_eq=piece.equal_rhs if len(pad_equal) else None, bounds=bounds, method="highs")
+        if result.status != 0:
+            raise RuntimeError(f"HiGHS ended with: {result.message}")
+        y = np.clip(result.x[:k], piece.lower, piece.upper)
+        values = np.array([c.value(v) for c, v in zip(curves, y, strict=True)])
+        short = values - result.x[k:] > 1e-9 * max(1.0, values.sum())
+        if not short.any():
+            return values.sum(), y
+        for j in np.flatnonzero(short):
+            add(j, y[j])
+
+
+def _positive_piece(piece, used):
+    """The part of a piece where the used targets are positive, None if there is none."""
+    floor = 1e-6 * max(1.0, np.abs(piece.rhs).max(initial=0.0),
+                       np.abs(piece.equal_rhs).max(initial=0.0))
+    k = len(used)
+    part = (piece & Piece.make(k, lower=np.where(used, floor, 0.0))).tightened()
+    return part if part is not None and (part.is_box() or not part.is_empty()) else None
+
+
+def _poisson_newton(mean, piece):
+    """Minimise sum y - mean log y over a polyhedron; every step is a weighted projection."""
+    used = mean > 0
+    piece = _positive_piece(piece, used)
+    if piece is None:
+        return None
+    scale = max(1.0, mean.max())
+
+    def value(y):
+        return np.sum(y) - np.sum(mean[used] * np.log(y[used]))
+
+    def project(y, weights):
+        out = np.empty_like(y)
+        rows, rhs, n_equal = piece.kernel_rows(weights)
+        root = np.sqrt(weights)
+        _projections.polyhedron(rows, rhs, n_equal, y * root, np.inf, out)
+        return np.clip(out / root, piece.lower, piece.upper)
+
+    y = project(np.maximum(mean, 1e-3 * scale), np.ones(len(mean)))
+    for _ in range(200):
+        slope = 1.0 - np.divide(mean, y, out=np.zeros_like(y), where=used)
+        curvature = np.divide(mean, y**2, out=np.zeros_like(y), where=used)
+        curvature = np.maximum(curvature, 1e-8 * max(curvature.max(), 1.0 / scale))
+        step = project(y - slope / curvature, curvature) - y
+        decrease = slope @ step
+        if decrease > -1e-13 * scale:
+            break
+        length = 1.0
+        while length > 1e-12:
+            new = y + length * step
+            if np.all(new[used] > 0) and value(new) <= value(y) + 1e-4 * length * decrease:
+                break
+            length *= 0.5
+        y = y + length * step
+    return y
+
+
+LOSSES = {loss.name: loss for loss in (SquaredError, AbsoluteError, PoissonDeviance)}

@@ -1,0 +1,348 @@
+"""Regression trees whose every prediction satisfies constraints among the targets."""
+
+from __future__ import annotations
+
+import warnings
+from functools import partial
+from numbers import Integral, Real
+
+import numpy as np
+from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from odtlib.constrained import _growth, sets
+from odtlib.constrained._builder import Rules, grow_tree, make_loss
+from odtlib.constrained._losses import huber_point, signed_point
+from odtlib.estimator import TreeRegressor, announce_compilation
+from odtlib.report import Clock, SolveReport
+from odtlib.tree import DecisionTree
+
+CONSTRAINTS = [sets.FeasibleSet, None]
+INFEASIBLE_TARGETS = [StrOptions({"raise", "warn", "project", "keep"})]
+
+
+def prepare_constraints(constraints, n_targets):
+    """Return the feasible set for so many targets, R^k where there are no constraints."""
+    feasible = sets.Box() if constraints is None else constraints
+    feasible.bind(n_targets)
+    return feasible
+
+
+def prepare_targets(Y, feasible, policy, tol, weights):
+    """Apply the policy for training targets outside the set.
+
+    Parameters
+    ----------
+    Y : array, shape (n_rows, n_targets)
+        Training targets.
+    feasible : FeasibleSet
+        The constraints.
+    policy : {"raise", "warn", "project", "keep"}
+        What to do with rows outside.
+    tol : float
+        Tolerance of the check.
+    weights : array, shape (n_targets,)
+        Metric of the projection.
+
+    Returns
+    -------
+    (array, array)
+        The targets to train on, and which rows of them are feasible.
+
+    Raises
+    ------
+    ValueError
+        If the policy is "raise" and a row is outside.
+    """
+    inside = feasible.contains(Y, tol)
+    if inside.all() or policy == "keep":
+        return Y, inside
+    if policy == "project":
+        Y = Y.copy()
+        Y[~inside] = feasible.project(Y[~inside], weights)
+        return Y, np.ones(len(Y), bool)
+    worst = int(np.argmax(feasible.violation(Y)))
+    message = (f"{int(np.sum(~inside))} of {len(Y)} training targets violate the constraints; the "
+               f"worst is row {worst}: {feasible.explain(Y[worst])}. Pass "
+               "on_infeasible_targets='project' to replace them by the nearest feasible vectors, "
+               "'keep' to train on them as they are, or correct the data or the constraints.")
+    if policy == "raise":
+        raise ValueError(message)
+    warnings.warn(message, UserWarning, stacklevel=4)
+    return Y, inside
+
+
+def target_metric(target_weights, Y, w):
+    """Return the weight of each target in the loss."""
+    k = Y.shape[1]
+    if target_weights is None:
+        return np.ones(k)
+    if isinstance(target_weights, str):
+        mean = np.average(Y, axis=0, weights=w)
+        variance = np.average((Y - mean) ** 2, axis=0, weights=w)
+        return 1.0 / np.where(variance > 0, variance, 1.0)
+    return sets.FeasibleSet()._weights(target_weights, k)
+
+
+def tree_loss(tree, X, y, sample_weight=None, *, criterion, weights):
+    """Recompute the training loss of a tree: what ``report_.verify`` calls."""
+    Y = np.asarray(y, float).reshape(len(y), -1)
+    w = np.ones(len(Y)) if sample_weight is None else np.asarray(sample_weight, float)
+    loss = make_loss(criterion, weights)
+    leaf = tree.apply(X)
+    return sum(loss.cost(Y[leaf == node], w[leaf == node], tree.value[node])
+               for node in np.unique(leaf) if w[leaf == node].any())
+
+
+class ConstrainedTreeRegressor(TreeRegressor):
+    """Grow a regression tree that predicts only vectors of a feasible set.
+
+    Splits and leaves are chosen separately, so that all variants S(.):L(.) of Birbil et al. (2024)
+    are here: S(O) is ``split="exact"``, S(A) ``"mean"``, S(M) ``"medoid"`` and S(R) ``"penalty"``;
+    L(O) is ``leaf="project"``, L(A) ``"mean"``, L(M) ``"medoid"`` and L(R) ``"penalty"``.
+
+    Parameters
+    ----------
+    constraints : FeasibleSet, optional
+        A set of :mod:`odtlib.constrained.sets`; None allows every vector.
+    split : {"mean", "exact", "medoid", "penalty"}, default="mean"
+        How the two children of a candidate split are evaluated: by their unconstrained optimum
+        (as fast as CART), by their best feasible prediction (as fast for sets with closed forms,
+        otherwise a lazy search with the same optimum), by their best training row (slow), or by
+        their penalised optimum.
+    leaf : {"project", "medoid", "mean", "penalty"}, default="project"
+        Prediction of a leaf.  With "project" and "medoid" every prediction is feasible; "mean" and
+        "penalty" promise nothing, see ``leaf_feasible_``.
+    criterion : {"squared_error", "absolute_error", "poisson"}, default="squared_error"
+        Loss.  Poisson deviance is refused where the set forces zeros.
+    penalty : {"distance", "signed"}, default="distance"
+        For "penalty": ``n * penalty_strength * distance(y, set)``, zero exactly on the set, or the
+        released code's linear penalty, which rewards slack (equation 5; for reproduction, only for
+        the sets of :func:`odtlib.constrained.sets.paper_model`).
+    penalty_strength : float, default=1.0
+        Lambda.  With "distance", 0 is the mean and anything beyond twice the distance of the mean
+        is the exact projection; in units of the targets.
+    target_weights : None, "standardize" or array of shape (n_targets,), default=None
+        Weight of each target in the loss; "standardize" divides by the variances, for targets in
+        different units.
+    max_depth : int, optional
+        Largest number of tests on a path (default: no limit).
+    min_samples_split : int, default=2
+        Fewest rows of a node that is split.
+    min_samples_leaf : int, default=1
+        Fewest rows of a leaf.
+    min_impurity_decrease : float, default=0.0
+        Least decrease of the loss a split must bring, as a share of the total sample weight.
+    ccp_alpha : float, default=0.0
+        Price of a leaf, in loss per unit of weight: cost-complexity pruning after growth.
+    max_features : int or float, optional
+        Features drawn at each node, a number or a share (default: all).
+    on_infeasible_targets : {"raise", "warn", "project", "keep"}, default="raise"
+        What to do with training targets outside the set.
+    tol : float, default=1e-6
+        Tolerance of every feasibility check, relative to the largest target of the vector.
+    time_limit : float, optional
+        Seconds; when they end the waiting nodes become leaves.
+    random_state : int, RandomState instance, optional
+        Seed of the feature draw.
+    verbose : int, default=0
+        1 prints the report.
+
+    Attributes
+    ----------
+    tree_ : DecisionTree
+    report_ : SolveReport
+        ``objective`` is the training loss; growth is greedy, so its status is "heuristic" although
+        every split is exact.
+    leaf_feasible_ : array of bool, shape (n_nodes,)
+        Whether the prediction of each node is in the set (True for inner nodes).
+    target_weights_ : array, shape (n_targets,)
+
+    Notes
+    -----
+    The node problem (equation 3 of the paper) with squared error is the projection of the mean, so
+    no mixed-integer program is solved.  Thresholds are midpoints.  Among equal splits the first
+    feature and the lowest threshold win.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from odtlib.constrained import ConstrainedTreeRegressor, sets
+    >>> X = np.arange(6.0).reshape(-1, 1)
+    >>> y = np.array([[8, 0], [6, 0], [7, 0], [0, 5], [0, 6], [7, 0]])
+    >>> model = ConstrainedTreeRegressor(sets.AtMostKNonzero(1, 0, 10), max_depth=1, split="exact")
+    >>> model.fit(X, y).predict([[0.0], [9.0]])
+    array([[7.        , 0.        ],
+           [0.        , 3.66666667]])
+    """
+
+    _parameter_constraints = {
+        **TreeRegressor._parameter_constraints,
+        "constraints": CONSTRAINTS,
+        "split": [StrOptions({"mean", "exact", "medoid", "penalty"})],
+        "leaf": [StrOptions({"project", "medoid", "mean", "penalty"})],
+        "criterion": [StrOptions({"squared_error", "absolute_error", "poisson"})],
+        "penalty": [StrOptions({"distance", "signed"})],
+        "penalty_strength": [Interval(Real, 0, None, closed="left")],
+        "target_weights": [StrOptions({"standardize"}), "array-like", None],
+        "max_depth": [Interval(Integral, 0, None, closed="left"), None],
+        "min_samples_split": [Interval(Integral, 2, None, closed="left")],
+        "min_samples_leaf": [Interval(Integral, 1, None, closed="left")],
+        "min_impurity_decrease": [Interval(Real, 0, None, closed="left")],
+        "ccp_alpha": [Interval(Real, 0, None, closed="left")],
+        "max_features": [Interval(Integral, 1, None, closed="left"),
+                         Interval(Real, 0, 1, closed="right"), None],
+        "on_infeasible_targets": INFEASIBLE_TARGETS,
+        "tol": [Interval(Real, 0, None, closed="left")],
+    }
+
+    def __init__(self, constraints=None, *, split="mean", leaf="project",
+                 criterion="squared_error", penalty="distance", penalty_strength=1.0,
+                 target_weights=None, max_depth=None, min_samples_split=2, min_samples_leaf=1,
+                 min_impurity_decrease=0.0, ccp_alpha=0.0, max_features=None,
+                 on_infeasible_targets="raise", tol=1e-6, time_limit=None, random_state=None,
+                 verbose=0):
+        self.constraints = constraints
+        self.split = split
+        self.leaf = leaf
+        self.criterion = criterion
+        self.penalty = penalty
+        self.penalty_strength = penalty_strength
+        self.target_weights = target_weights
+        self.max_depth = max_depth
+        self.min_samples_split = min_samples_split
+        self.min_samples_leaf = min_samples_leaf
+        self.min_impurity_decrease = min_impurity_decrease
+        self.ccp_alpha = ccp_alpha
+        self.max_features = max_features
+        self.on_infeasible_targets = on_infeasible_targets
+        self.tol = tol
+        self.time_limit = time_limit
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def _solve(self, X, Y, sample_weight):
+        announce_compilation(_growth.grow, "constrained trees", seconds=8)
+        clock = Clock(self.time_limit)
+        original, original_X, original_weight = Y, X, sample_weight
+        if sample_weight is not None:   # a row of weight zero must not offer thresholds
+            used = sample_weight > 0
+            X, Y, sample_weight = X[used], Y[used], sample_weight[used]
+        k = Y.shape[1]
+        feasible = prepare_constraints(self.constraints, k)
+        w = np.ones(len(Y)) if sample_weight is None else sample_weight
+        weights = target_metric(self.target_weights, Y, w)
+        Y, inside = prepare_targets(Y, feasible, self.on_infeasible_targets, self.tol, weights)
+        loss = make_loss(self.criterion, weights)
+        relaxation = self._check_combination(Y, feasible, loss, weights)
+        rules = Rules(
+            max_depth=2**31 if self.max_depth is None else self.max_depth,
+            min_samples_split=self.min_samples_split, min_samples_leaf=self.min_samples_leaf,
+            min_decrease=self.min_impurity_decrease * w.sum(),
+            max_features=self._n_features_drawn(X.shape[1]),
+            seed=int(check_random_state(self.random_state).randint(2**31)))
+        slack = float(self.penalty_strength) if self.split == "penalty" else np.inf
+        growth = grow_tree(X, Y, sample_weight, loss, self.split, feasible, slack,
+                           relaxation if self.split == "penalty" else None, rules, clock)
+        tree = self._predictions(growth, Y, w, inside, feasible, loss, relaxation, X.shape[1])
+        if self.ccp_alpha > 0:
+            tree = self._prune(tree, X, Y, w, loss)
+        self.target_weights_ = weights
+        self.leaf_feasible_ = feasible.contains(tree.value, self.tol) | (tree.feature >= 0)
+        if self.leaf in ("project", "medoid") and not self.leaf_feasible_.all():
+            node = int(np.flatnonzero(~self.leaf_feasible_)[0])
+            raise RuntimeError(f"the prediction of leaf {node} is not feasible "
+                               f"({feasible.explain(tree.value[node])}); raise tol above the "
+                               "accuracy of the projection.")
+        evaluate = partial(tree_loss, criterion=self.criterion, weights=weights)
+        objective = evaluate(tree, original_X, original, original_weight)
+        report = SolveReport(growth.status, objective, 0.0, clock.elapsed,
+                             counters=growth.counters, evaluate=evaluate)
+        if self.verbose:
+            print(report)
+        return tree, report
+
+    def _check_combination(self, Y, feasible, loss, weights):
+        """Refuse what cannot be done; return the signed relaxation where it is asked for."""
+        uses_penalty = "penalty" in (self.split, self.leaf)
+        if uses_penalty and self.criterion != "squared_error":
+            raise ValueError(f"the penalty needs criterion='squared_error', got "
+                             f"{self.criterion!r}; use split='exact' and leaf='project'.")
+        if self.criterion == "poisson" and self.target_weights is not None:
+            raise ValueError("Poisson deviance takes no target_weights; leave them out.")
+        if self.split == "exact" or self.leaf == "project" or self.criterion == "poisson":
+            loss.check(Y, feasible)
+        if not (uses_penalty and self.penalty == "signed"):
+            return None
+        if feasible.signed_relaxation is None:
+            raise ValueError("penalty='signed' reproduces the released code of Birbil et al. and "
+                             "needs a set made by sets.paper_model; use penalty='distance'.")
+        coefficients, lower, upper = feasible.signed_relaxation
+        return (0.5 * self.penalty_strength * np.asarray(coefficients, float), lower, upper)
+
+    def _n_features_drawn(self, p):
+        if self.max_features is None:
+            return p
+        if isinstance(self.max_features, Integral):
+            return min(int(self.max_features), p)
+        return max(1, int(self.max_features * p))
+
+    def _predictions(self, growth, Y, w, inside, feasible, loss, relaxation, n_features):
+        """Give every node the prediction that it would have as a leaf."""
+        count = len(growth.feature)
+        rows = list(growth.leaf_rows)
+        for node in range(count - 1, -1, -1):
+            if growth.feature[node] >= 0:
+                rows[node] = np.concatenate([rows[growth.left[node]], rows[growth.right[node]]])
+        value = np.empty((count, Y.shape[1]))
+        only_squares = loss.name == "squared_error"
+        if only_squares or self.leaf == "mean":
+            for node in range(count):
+                value[node] = loss.center(Y[rows[node]], w[rows[node]])
+        if self.leaf == "medoid":
+            for node in range(count):
+                value[node] = self._medoid(rows[node], Y, w, inside, feasible, loss)
+        elif self.leaf == "penalty":
+            for node in range(count):
+                value[node] = signed_point(value[node], feasible.signed_relaxation,
+                                           self.penalty_strength) if relaxation is not None else \
+                    huber_point(value[node], feasible, self.penalty_strength, loss.weights)
+        elif self.leaf == "project" and only_squares:
+            value = feasible.project(value, loss.weights)
+        elif self.leaf == "project":
+            for node in np.flatnonzero((growth.feature < 0) | (self.ccp_alpha > 0)):
+                value[node] = loss.best(Y[rows[node]], w[rows[node]], feasible)
+            for node in np.flatnonzero((growth.feature >= 0) & (self.ccp_alpha == 0)):
+                value[node] = loss.center(Y[rows[node]], w[rows[node]])
+        return DecisionTree(growth.feature, growth.threshold, growth.left, growth.right, value,
+                            n_features=n_features, kind="regression")
+
+    def _medoid(self, rows, Y, w, inside, feasible, loss):
+        candidates = Y[rows[inside[rows]]]
+        if len(candidates):
+            return loss.medoid(Y[rows], w[rows], np.unique(candidates, axis=0))
+        # No row of the node is feasible (on_infeasible_targets="keep" or "warn").
+        nearest = loss.medoid(Y[rows], w[rows], Y[rows])
+        return feasible.project(nearest, loss.weights)
+
+    def _prune(self, tree, X, Y, w, loss):
+        """Cut the weakest links: collapse a node where its subtree saves less than its price."""
+        price = self.ccp_alpha * w.sum()
+        path = tree.decision_path(X).tocsc()
+        best, keep = np.empty(tree.n_nodes), np.zeros(tree.n_nodes, bool)
+        for node in range(tree.n_nodes - 1, -1, -1):
+            rows = path.indices[path.indptr[node]:path.indptr[node + 1]]
+            own = loss.cost(Y[rows], w[rows], tree.value[node]) + price
+            best[node] = own
+            if tree.feature[node] >= 0:
+                below = best[tree.left[node]] + best[tree.right[node]]
+                if below < own:
+                    best[node], keep[node] = below, True
+
+        def nested(node):
+            if not keep[node]:
+                return tree.value[node]
+            return (int(tree.feature[node]), float(tree.threshold[node]),
+                    nested(tree.left[node]), nested(tree.right[node]))
+
+        return DecisionTree.from_nested(nested(0), n_features=tree.n_features, kind="regression")

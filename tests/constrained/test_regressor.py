@@ -1,0 +1,323 @@
+"""Constrained trees: exact splits, every variant, the guarantee, and the scikit-learn contract."""
+
+import pickle
+
+import numpy as np
+import pytest
+from constrained import reference
+from sklearn.base import clone
+from sklearn.model_selection import GridSearchCV
+from sklearn.tree import DecisionTreeRegressor
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from odtlib.constrained import ConstrainedTreeRegressor, sets
+from odtlib.constrained._builder import make_loss
+
+RNG = np.random.default_rng(61)
+
+
+def table(n=40, p=3, k=3, low=0.0, high=100.0):
+    """Rows with ties, a constant feature, duplicate rows with different targets."""
+    X = RNG.normal(size=(n, p))
+    X[:, 0] = np.round(X[:, 0])
+    X[:, -1] = 3.0
+    X[n // 2:n // 2 + 3] = X[0]
+    centre = RNG.uniform(low, high, (3, k))
+    Y = centre[np.digitize(X[:, 1 % p], [-0.5, 0.5])] + RNG.normal(0, 0.2 * (high - low), (n, k))
+    return X, np.clip(Y, low, high)
+
+
+def ball(radius):
+    def nearest(y, w):
+        assert np.ptp(w) == 0
+        return y * min(1.0, radius / max(np.linalg.norm(y), 1e-300))
+    return sets.Custom(nearest, n_targets=3, is_convex=True, name="ball")
+
+
+SETS = {
+    "free": sets.Box(),
+    "box": sets.Box(20, [60, 50, 40]),
+    "one": sets.AtMostKNonzero(1, 0, 90),
+    "two of three": sets.AtMostKNonzero(2, 10, 80),
+    "none": sets.AtMostKNonzero(0),
+    "simplex": sets.Simplex(100.0),
+    "sparse": sets.SparseSimplex(2, 100.0),
+    "integer": sets.SparseSimplex(2, 100, integer=True),
+    "plane": sets.Affine([[1, -1, 0]], 5.0),
+    "hierarchy": sets.Hierarchy([[1, 1], [1, 0], [0, 1]]),
+    "indicator": sets.Indicator(0, 1, 1, 80, n_targets=3),
+    "scores": sets.paper_model("scores"),
+    "printed": sets.paper_model("scores", "printed"),
+    "polyhedron": sets.Polyhedron([[1, 1, 1], [-1, 2, 0]], [90, 10], lower=0),
+    "ball": ball(60.0),
+}
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("name", SETS)
+def test_exact_splits_equal_brute_force(name, weighted):
+    feasible = SETS[name]
+    for n in (2, 7, 40):
+        X, Y = table(n) if n > 6 else (RNG.normal(size=(n, 2)), RNG.uniform(0, 100, (n, 3)))
+        w = RNG.integers(1, 4, n).astype(float) if weighted else np.ones(n)
+        model = ConstrainedTreeRegressor(feasible, split="exact", max_depth=3, min_samples_leaf=2,
+                                         on_infeasible_targets="keep")
+        model.fit(X, Y, w if weighted else None)
+        reference.check_splits(model.tree_, X, Y, w,
+                               lambda Y, w: reference.squared_cost(feasible, Y, w), 2)
+        assert feasible.contains(model.predict(RNG.normal(size=(50, X.shape[1])) * 3)).all()
+        assert model.verify(X, Y, w) == pytest.approx(model.report_.objective)
+
+
+@pytest.mark.parametrize("name", ["one", "simplex", "scores", "polyhedron", "plane"])
+def test_exact_splits_with_target_weights(name):
+    X, Y = table()
+    weights = np.array([1.0, 0.01, 4.0])
+    feasible = SETS[name]
+    model = ConstrainedTreeRegressor(feasible, split="exact", max_depth=3, target_weights=weights,
+                                     on_infeasible_targets="keep").fit(X, Y)
+    reference.check_splits(model.tree_, X, Y, np.ones(len(X)),
+                           lambda Y, w: reference.squared_cost(feasible, Y, w, weights), 1)
+
+
+@pytest.mark.parametrize("name", ["free", "box", "one", "scores", "polyhedron", "simplex"])
+def test_exact_splits_for_absolute_error(name):
+    feasible = SETS[name]
+    X, Y = table(16)
+    w = RNG.integers(1, 4, len(X)).astype(float)
+    model = ConstrainedTreeRegressor(feasible, split="exact", criterion="absolute_error",
+                                     max_depth=2, on_infeasible_targets="keep").fit(X, Y, w)
+    if feasible.pieces(3) is not None:
+        reference.check_splits(model.tree_, X, Y, w,
+                               lambda Y, w: reference.absolute_cost(feasible, Y, w), 1, 1e-7)
+    best = [reference.absolute_cost(feasible, Y[rows], w[rows]) for rows in
+            (model.apply(X) == leaf for leaf in np.unique(model.apply(X)))]
+    assert model.report_.objective == pytest.approx(sum(best), rel=1e-7)
+
+
+@pytest.mark.parametrize("feasible", [sets.Box(), sets.Box(20, 60), sets.Simplex(100.0),
+                                      sets.Polyhedron([[1, 1, 1]], [120], lower=1.0),
+                                      sets.Affine([[1, -1, 0]], 0.0)],
+                         ids=["free", "box", "simplex", "polyhedron", "plane"])
+def test_exact_splits_for_poisson(feasible):
+    X, Y = table(16)
+    Y = np.round(Y)
+    model = ConstrainedTreeRegressor(feasible, split="exact", criterion="poisson", max_depth=2,
+                                     on_infeasible_targets="keep").fit(X, Y)
+    reference.check_splits(model.tree_, X, Y, np.ones(len(X)),
+                           lambda Y, w: reference.poisson_cost(feasible, Y, w), 1, 1e-5,
+                           first=False)
+    assert feasible.contains(model.predict(X)).all()
+
+
+@pytest.mark.parametrize("criterion", ["squared_error", "absolute_error", "poisson"])
+def test_medoid_splits_and_leaves(criterion):
+    X, Y = table(30)
+    Y = np.round(Y) + 1
+    loss = make_loss(criterion, np.ones(3))
+    w = RNG.integers(1, 3, len(X)).astype(float)
+    model = ConstrainedTreeRegressor(sets.Box(0, 200), split="medoid", leaf="medoid",
+                                     criterion=criterion, max_depth=2).fit(X, Y, w)
+    reference.check_splits(model.tree_, X, Y, w,
+                           lambda Y, w: reference.medoid_cost(loss, Y, w), 1, 1e-9, first=False)
+    rows = {tuple(y) for y in Y}
+    assert all(tuple(y) in rows for y in model.predict(X))
+    best = sum(reference.medoid_cost(loss, Y[m], w[m]) for m in
+               (model.apply(X) == leaf for leaf in np.unique(model.apply(X))))
+    assert model.report_.objective == pytest.approx(best)
+
+
+def test_penalty_sweeps_from_the_mean_to_the_exact_prediction():
+    """The least penalised cost is the Huber function of the distance, for any set."""
+    X, Y = table(60)
+    for name in ("one", "scores", "simplex"):
+        feasible = SETS[name]
+        options = dict(max_depth=3, on_infeasible_targets="keep")
+
+        def fit(feasible=feasible, options=options, **changes):
+            return ConstrainedTreeRegressor(feasible, **options, **changes).fit(X, Y)
+
+        mean, exact = fit(split="mean", leaf="mean"), fit(split="exact", leaf="project")
+        none = fit(split="penalty", leaf="penalty", penalty_strength=0.0)
+        full = fit(split="penalty", leaf="penalty", penalty_strength=1e4)
+        for a, b in ((mean, none), (exact, full)):
+            np.testing.assert_array_equal(a.tree_.feature, b.tree_.feature)
+            np.testing.assert_allclose(a.predict(X), b.predict(X), atol=1e-9)
+        last = np.inf
+        for strength in (1.0, 10.0, 30.0, 100.0):
+            one = fit(split="mean", leaf="penalty", penalty_strength=strength)
+            away = feasible.distance(one.predict(X)).sum()
+            assert away <= last + 1e-9
+            last = away
+
+            def cost(Y, w, strength=strength, feasible=feasible):
+                d = feasible.distance(Y.mean(0))
+                grid = np.linspace(0, d, 2001)   # distance moved towards the set
+                return ((Y - Y.mean(0)) ** 2).sum() + len(Y) * (grid**2 + strength * (d - grid)
+                                                                ).min()
+            model = fit(split="penalty", leaf="project", penalty_strength=strength)
+            reference.check_splits(model.tree_, X, Y, np.ones(len(X)), cost, 1, 1e-5, first=False)
+
+
+def test_the_released_relaxation_predicts_zero_on_class():
+    """S(R):L(R) of the paper: at lambda = 1500 every prediction is the zero vector."""
+    X, Y = table(60, k=5)
+    model = ConstrainedTreeRegressor(sets.paper_model("class"), split="penalty", leaf="penalty",
+                                     penalty="signed", penalty_strength=1500.0, max_depth=4,
+                                     on_infeasible_targets="keep").fit(X, Y)
+    assert not model.predict(X).any()
+    assert model.report_.objective == pytest.approx((Y**2).sum())
+
+
+def test_mean_splits_are_those_of_cart():
+    X, Y = RNG.normal(size=(300, 4)).astype(np.float32), RNG.normal(size=(300, 3))
+    ours = ConstrainedTreeRegressor(max_depth=6, min_samples_leaf=3).fit(X, Y)
+    theirs = DecisionTreeRegressor(max_depth=6, min_samples_leaf=3, random_state=0).fit(X, Y)
+    np.testing.assert_array_equal(ours.tree_.feature, np.maximum(theirs.tree_.feature, -1))
+    np.testing.assert_allclose(ours.predict(X), theirs.predict(X), atol=1e-12)
+
+
+def test_lazy_search_projects_few_candidates():
+    """The target of the house: at most 15 % of the candidates for sets with eight binaries."""
+    rng = np.random.default_rng(3)
+    n, k = 400, 4
+    X = rng.normal(size=(n, 4))
+    Y = np.clip(40 + 20 * X[:, :k] + rng.normal(0, 10, (n, k)), 0, 100)
+    eye = np.eye(k)
+    feasible = sets.MixedBinary(   # each target off, low or high; few binaries; a common budget
+        np.vstack([eye, -eye, np.zeros((1, k)), np.ones((1, k))]),
+        np.vstack([np.hstack([-50 * eye, -50 * eye]), np.hstack([10 * eye, 20 * eye]),
+                   np.ones((1, 2 * k)), np.zeros((1, 2 * k))]),
+        np.append(np.zeros(2 * k), [5.0, 150.0]))
+    assert feasible.n_binaries == 8
+    model = ConstrainedTreeRegressor(feasible, split="exact", max_depth=8, min_samples_leaf=5,
+                                     on_infeasible_targets="keep").fit(X, Y)
+    counters = model.report_.counters
+    assert counters["children_evaluated"] <= 2 * 0.15 * counters["candidates"]
+    reference.check_splits(ConstrainedTreeRegressor(
+        feasible, split="exact", max_depth=1, on_infeasible_targets="keep").fit(X, Y).tree_,
+        X, Y, np.ones(n), lambda Y, w: reference.squared_cost(feasible, Y, w), 1)
+
+
+def test_no_infeasible_prediction_over_random_sets_data_and_queries():
+    names = [name for name in SETS if name != "ball"]
+    checked = 0
+    for trial in range(300):
+        feasible = SETS[names[trial % len(names)]]
+        X, Y = table(int(RNG.integers(4, 30)), low=-20.0, high=120.0)
+        model = ConstrainedTreeRegressor(
+            feasible, split=["mean", "exact", "medoid", "penalty"][trial % 4],
+            leaf=["project", "medoid"][(trial // 4) % 2], penalty_strength=20.0,
+            max_depth=int(RNG.integers(0, 6)), on_infeasible_targets=["keep", "project"][trial % 2],
+            random_state=trial, max_features=[None, 1][(trial // 8) % 2]).fit(X, Y)
+        queries = RNG.normal(size=(40, X.shape[1])) * 10
+        inside = feasible.contains(model.predict(queries))
+        assert inside.all(), (feasible, model)
+        checked += len(queries)
+    assert checked == 12_000
+
+
+def test_targets_outside_the_set():
+    X, Y = table(30)
+    feasible = sets.AtMostKNonzero(1, 0, 100)
+    Y = feasible.project(Y)
+    model = ConstrainedTreeRegressor(feasible, max_depth=2).fit(X, Y)
+    Y[4] = [50.0, 60.0, 0.0]
+    Y[7] = [10.0, 10.0, 0.0]
+    with pytest.raises(ValueError, match=r"2 of 30 .* worst is row 4: 2 targets are nonzero, at "
+                                         r"most 1 may be"):
+        model.fit(X, Y)
+    with pytest.warns(UserWarning, match="worst is row 4"):
+        model.set_params(on_infeasible_targets="warn").fit(X, Y)
+    projected = clone(model).set_params(on_infeasible_targets="project").fit(X, Y)
+    by_hand = clone(model).set_params(on_infeasible_targets="raise").fit(X, feasible.project(Y))
+    np.testing.assert_array_equal(projected.predict(X), by_hand.predict(X))
+    assert projected.verify(X, Y) == projected.report_.objective   # against the given targets
+
+
+def test_a_medoid_leaf_without_feasible_rows_is_projected():
+    X, Y = np.arange(4.0).reshape(-1, 1), np.full((4, 2), 3.0)
+    feasible = sets.AtMostKNonzero(1, 0, 10)
+    model = ConstrainedTreeRegressor(feasible, leaf="medoid", on_infeasible_targets="keep")
+    assert feasible.contains(model.fit(X, Y).predict(X)).all()
+
+
+@pytest.mark.parametrize("options, message", [
+    (dict(constraints=sets.AtMostKNonzero(1), criterion="poisson"), "forces targets to zero"),
+    (dict(constraints=sets.Box(0, [5, 0, 5]), criterion="poisson"), "forces targets to zero"),
+    (dict(constraints=sets.SparseSimplex(1, 5, integer=True), criterion="absolute_error"),
+     "absolute error needs"),
+    (dict(split="penalty", criterion="absolute_error"), "penalty needs"),
+    (dict(split="penalty", penalty="signed"), "paper_model"),
+    (dict(constraints=sets.Box(0, 1, 2)), "set for 2 targets"),
+    (dict(constraints="box"), "constraints"),
+    (dict(criterion="poisson", target_weights="standardize"), "target_weights"),
+    (dict(target_weights=[1.0, 2.0]), "3 positive numbers"),
+])
+def test_what_cannot_be_done_is_refused(options, message):
+    X, Y = table()
+    with pytest.raises(ValueError, match=message):
+        ConstrainedTreeRegressor(**{"on_infeasible_targets": "keep", **options}).fit(X, Y)
+
+
+def test_poisson_refuses_negative_targets():
+    X, Y = table()
+    Y[3, 1] = -1.0
+    with pytest.raises(ValueError, match="row 3 has -1"):
+        ConstrainedTreeRegressor(criterion="poisson").fit(X, Y)
+
+
+def test_pruning_minimises_loss_plus_price():
+    X, Y = table(60)
+    full = ConstrainedTreeRegressor(SETS["scores"], split="exact", max_depth=4,
+                                    on_infeasible_targets="keep").fit(X, Y)
+    for alpha in (1.0, 50.0, 1e6):
+        pruned = clone(full).set_params(ccp_alpha=alpha).fit(X, Y)
+        value = pruned.report_.objective + alpha * len(X) * pruned.tree_.n_leaves
+        assert value <= full.report_.objective + alpha * len(X) * full.tree_.n_leaves + 1e-6
+        assert pruned.tree_.n_leaves <= full.tree_.n_leaves
+    assert pruned.tree_.n_leaves == 1
+    big = ConstrainedTreeRegressor(SETS["scores"], split="exact", min_impurity_decrease=1e9,
+                                   on_infeasible_targets="keep").fit(X, Y)
+    assert big.tree_.n_leaves == 1
+
+
+def test_time_limit_and_determinism():
+    X, Y = RNG.normal(size=(3000, 5)), np.abs(RNG.normal(size=(3000, 3)))
+    slow = ConstrainedTreeRegressor(ball(1.0), split="exact", time_limit=0.3,
+                                    on_infeasible_targets="keep").fit(X, Y)
+    assert slow.report_.status == "time_limit" and slow.leaf_feasible_.all()
+    a, b = (ConstrainedTreeRegressor(SETS["one"], split="exact", max_depth=5, max_features=2,
+                                     random_state=7, on_infeasible_targets="keep").fit(X, Y)
+            for _ in range(2))
+    np.testing.assert_array_equal(a.tree_.threshold, b.tree_.threshold)
+
+
+def test_one_dimensional_targets_pickle_and_grid_search():
+    X, Y = table(60)
+    model = ConstrainedTreeRegressor(sets.Box(0, 50), on_infeasible_targets="project", max_depth=3)
+    assert model.fit(X, Y[:, 0]).predict(X).shape == (60,)
+    again = pickle.loads(pickle.dumps(model))
+    np.testing.assert_array_equal(again.predict(X), model.predict(X))
+    search = GridSearchCV(model, {"max_depth": [1, 2], "split": ["mean", "exact"]}, cv=2)
+    assert search.fit(X, Y).best_estimator_.tree_.depth <= 2
+
+
+def test_standardised_targets_do_not_depend_on_units():
+    X, Y = table(60)
+    factors = np.array([1.0, 1e-4, 1e3])
+    for name in ("one", "scores"):
+        options = dict(split="exact", max_depth=3, target_weights="standardize",
+                       on_infeasible_targets="keep")
+        plain = ConstrainedTreeRegressor(SETS[name], **options).fit(X, Y)
+        scaled = ConstrainedTreeRegressor(SETS[name] * factors, **options).fit(X, Y * factors)
+        np.testing.assert_allclose(plain.predict(X) * factors, scaled.predict(X), rtol=1e-6,
+                                   atol=1e-9)
+
+
+@parametrize_with_checks([
+    ConstrainedTreeRegressor(),
+    ConstrainedTreeRegressor(sets.Box(-1e9, 1e9), split="exact", max_depth=3),
+])
+def test_scikit_learn_checks(estimator, check):
+    check(estimator)
