@@ -40,9 +40,10 @@ DYNAMIC, POST_ORDER, BY_GAP = range(3)
 DATASET, BRANCH, CLOSURE = 1, 2, 3
 # Entries of ``counters``.
 (NODES, DEPTH_TWO_PAIRS, CACHE_HITS, PRUNED_BY_BOUND, PRUNED_BY_CACHE, SIMILARITY_UPDATES,
- COLUMNS_DROPPED, CACHE_ENTRIES, BOUNDS_INFERRED, N_COUNTERS) = range(10)
+ COLUMNS_DROPPED, CACHE_ENTRIES, BOUNDS_INFERRED, BOUNDS_REFINED, N_COUNTERS) = range(11)
 COUNTER_NAMES = ("nodes", "depth_two_pairs", "cache_hits", "pruned_by_bound", "pruned_by_cache",
-                 "similarity_updates", "columns_dropped", "cache_entries", "bounds_inferred")
+                 "similarity_updates", "columns_dropped", "cache_entries", "bounds_inferred",
+                 "bounds_refined")
 
 UNKNOWN, NO_SPLIT = -2, -1
 
@@ -457,7 +458,10 @@ def search(work, control, penalty, state, cost, keys, rows, class_start, active,
             elif st[EXACT]:
                 co[VALUE] = min(co[LEAF], co[REFINED])
             elif control[REFINE]:                # Eq. 17
-                co[VALUE] = max(co[UPPER], min(co[LEAF], co[REFINED]))
+                co[VALUE] = min(co[LEAF], co[REFINED])
+                if co[VALUE] > co[UPPER]:
+                    counters[BOUNDS_REFINED] += 1
+                co[VALUE] = max(co[UPPER], co[VALUE])
             else:
                 co[VALUE] = co[UPPER]
             if use_cache and t > 0:

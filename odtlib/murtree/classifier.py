@@ -233,7 +233,7 @@ class _Run:
 
     def heuristic_tree(self, start):
         """Return a start over the columns that respects all limits."""
-        depth = min(self.depth, self.nodes)
+        depth = self.depth
         if isinstance(start, str):                  # as deep as every tree fits the node budget
             depth = min(depth, int(np.log2(self.nodes + 1)))
         tree = starting_tree(start, self.columns.astype(np.float64), self.y, self.n_classes,

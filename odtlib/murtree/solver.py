@@ -10,7 +10,7 @@ from . import _search as S
 from ._cache import ENTRY, find_problem, move_entries
 from ._kernels import N_CLASSES
 from ._objectives import kernel_addresses
-from .preparation import Workspace
+from .preparation import Workspace, budgets_of_children
 
 CACHES = {None: 0, "dataset": S.DATASET, "branch": S.BRANCH, "closure": S.CLOSURE}
 FEATURE_ORDERS = {"depth-two": S.BY_DEPTH_TWO, "in-order": S.IN_ORDER, "gini": S.BY_GINI,
@@ -53,7 +53,8 @@ class Solver:
         self.space = space = Workspace(
             problem, max(1, min(max_depth, max_nodes)), max_nodes,
             min_samples_leaf=min_samples_leaf, merge_columns=merge_columns,
-            keys_from_rows=cache == "dataset" or merge_columns, cache_entries=entries)
+            keys_from_rows=cache == "dataset" or merge_columns, cache_entries=entries,
+            any_budget=share_sizes)
         levels = len(space.rows)
         self.state = np.zeros((levels, S.N_STATE), np.int64)
         self.cost = np.zeros((levels, S.N_COST))
@@ -91,7 +92,9 @@ class Solver:
         state, cost = self.state[0], self.cost[0]
         state[:] = 0
         state[S.DEPTH], state[S.BUDGET], state[S.N_CANDIDATES] = depth, budget, space.n_columns
+        state[S.BEST_FEATURE] = S.UNKNOWN
         cost[S.UPPER], cost[S.LOWER] = upper, lower
+        cost[S.BEST], cost[S.REFINED] = upper, np.inf
         cost[S.LEAF] = self._leaf_cost(rows, starts, n_classes)
         self.keys[0] = self._key(rows)
         self.control[S.LEVEL], self.control[S.MODE] = 0, S.ENTER
@@ -158,6 +161,9 @@ class Solver:
             Whether the search was finished.  Then ``value`` is the optimum if ``found``, else a
             lower bound; without, it is the best cost so far if ``found``.
         """
+        if budgets_of_children(depth, budget) > self.space.bound_1.shape[1]:
+            raise ValueError(f"this solver was not made for {budget} feature nodes at depth "
+                             f"{depth}; make it with share_sizes=True.")
         clock = Clock() if clock is None else clock
         rows = np.arange(len(self.problem.rows), dtype=np.int32) if rows is None else rows
         self._open(rows, depth, budget, upper, lower)

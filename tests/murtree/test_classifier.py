@@ -1,0 +1,185 @@
+"""The estimator: scikit-learn's checks, limits, starts, binarisers, reports, known optima."""
+
+import os
+import pickle
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import clone
+from sklearn.datasets import load_iris
+from sklearn.model_selection import GridSearchCV
+from sklearn.utils.estimator_checks import check_estimator
+
+from odtlib import DecisionTree, MurTreeClassifier
+from odtlib.binarize import QuantileBinarizer
+from odtlib.murtree.solver import Solver
+from tests.murtree.test_search import blobs
+from tests.naive import best_tree_cost
+
+DATA = Path(os.environ.get("ODTLIB_DATA", "no data")) / "murtree_binary"
+
+# Depth, optimum; the first two also at depth 3 (MurTree's C++ and STreeD agree on them).
+KNOWN = [("DL", "anneal", 3, 112), ("DL", "anneal", 4, 91), ("DL", "yeast", 4, 366),
+         ("DL", "german-credit", 4, 204), ("DL", "hypothyroid", 4, 53), ("DL", "kr-vs-kp", 4, 144),
+         ("DL", "heart-cleveland", 4, 25), ("DL", "australian-credit", 4, 56),
+         ("DL", "diabetes", 4, 137), ("DL", "vehicle", 4, 12)]
+
+
+def murtree_set(folder, name):
+    path = DATA / f"{folder}.npz"
+    if not path.exists():
+        pytest.skip("set ODTLIB_DATA to a folder with murtree_binary")
+    table = np.load(path)
+    X = np.unpackbits(table[f"{name}.X"], axis=1)[:, :int(table[f"{name}.nf"])]
+    return X, table[f"{name}.y"]
+
+
+@pytest.mark.parametrize("folder, name, depth, errors", KNOWN)
+def test_known_optima(folder, name, depth, errors):
+    X, y = murtree_set(folder, name)
+    model = MurTreeClassifier(max_depth=depth).fit(X, y)
+    assert model.report_.status == "optimal"
+    assert model.report_.objective == errors == (model.predict(X) != y).sum()
+    assert model.report_.lower_bound == errors
+    assert model.tree_.depth <= depth
+
+
+def test_scikit_learn_accepts_it():
+    check_estimator(MurTreeClassifier(max_depth=2))
+
+
+def test_clone_pickle_search_and_labels():
+    X, y = load_iris(return_X_y=True)
+    names = np.array(["setosa", "versicolor", "virginica"])[y]
+    model = MurTreeClassifier(max_depth=2).fit(X, names)
+    again = pickle.loads(pickle.dumps(model))
+    assert np.array_equal(again.predict(X), model.predict(X))
+    assert again.verify(X, names) == model.report_.objective
+    assert clone(model).get_params() == model.get_params()
+    search = GridSearchCV(MurTreeClassifier(), {"max_depth": [1, 2]}, cv=3).fit(X, names)
+    assert search.best_params_ == {"max_depth": 2}
+
+
+def test_data_frames_keep_their_names_and_categories():
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"size": rng.random(80), "colour": rng.choice(["red", "blue", "green"], 80)})
+    y = np.where((frame["colour"] == "red") & (frame["size"] > 0.5), "yes", "no")
+    model = MurTreeClassifier(max_depth=2).fit(frame, y)
+    assert model.report_.objective == 0
+    assert (model.predict(frame) == y).all()
+    assert "colour" in str(model.tree_) and "size" in str(model.tree_)
+    numbers = MurTreeClassifier(max_depth=1).fit(frame[["size"]], frame["size"] > 0.5)
+    assert "size <= " in str(numbers.tree_)
+
+
+def test_weights_equal_repeated_rows():
+    rng = np.random.default_rng(1)
+    X, y = blobs(n_rows=60, n_columns=8, n_classes=3)
+    weight = rng.integers(0, 4, 60)
+    weighted = MurTreeClassifier(max_depth=3).fit(X, y, sample_weight=weight)
+    repeated = MurTreeClassifier(max_depth=3).fit(np.repeat(X, weight, axis=0),
+                                                  np.repeat(y, weight))
+    assert weighted.report_.objective == repeated.report_.objective
+    huge = MurTreeClassifier(max_depth=3).fit(X, y, sample_weight=weight * 1e6)
+    assert huge.report_.objective == weighted.report_.objective * 1e6
+
+
+@pytest.mark.parametrize("nodes", [0, 1, 2, 4, 5])
+@pytest.mark.parametrize("sparsity", [0.0, 1.5])
+def test_limits_on_size_and_sparsity(nodes, sparsity):
+    X, y = blobs(n_rows=40, n_columns=5)
+    model = MurTreeClassifier(3, nodes, sparsity=sparsity, min_samples_leaf=2).fit(X, y)
+    expected = best_tree_cost(X, y, np.ones(40), 2, 3, nodes, 2, sparsity)
+    assert model.report_.objective == pytest.approx(expected)
+    assert model.verify(X, y) == pytest.approx(expected)
+    assert model.tree_.n_splits <= nodes
+    assert np.bincount(model.apply(X)).max() >= 2
+
+
+@pytest.mark.parametrize("start", ["cart", "local-search"])
+def test_a_start_changes_the_report_only(start):
+    X, y = blobs(n_rows=100)
+    plain = MurTreeClassifier(max_depth=3).fit(X, y)
+    started = MurTreeClassifier(max_depth=3, start=start, random_state=0).fit(X, y)
+    assert started.report_.objective == plain.report_.objective
+    assert started.report_.start == start
+    begun = MurTreeClassifier(max_depth=3, start=plain.tree_).fit(X, y)
+    assert begun.report_.status == "optimal" and begun.report_.start == "tree"
+    assert begun.report_.objective == plain.report_.objective
+
+
+def test_a_start_with_too_many_nodes_is_refused():
+    X, y = blobs()
+    start = MurTreeClassifier(max_depth=3).fit(X, y).tree_
+    with pytest.raises(ValueError, match="feature nodes and max_nodes is 2"):
+        MurTreeClassifier(max_depth=3, max_nodes=2, start=start).fit(X, y)
+
+
+def test_the_time_limit_returns_a_verified_tree_and_a_bound():
+    X, y = blobs(n_rows=2000, n_columns=40)
+    model = MurTreeClassifier(max_depth=7, time_limit=0.3).fit(X, y)
+    report = model.report_
+    assert report.status == "time_limit"
+    assert report.seconds < 1.3
+    assert 0 <= report.lower_bound <= report.objective == model.verify(X, y)
+    incumbents = report.trace["incumbent"].to_numpy()
+    assert (np.diff(incumbents) <= 0).all() and (np.diff(report.trace["bound"]) >= 0).all()
+
+
+@pytest.mark.parametrize("slices", [0, 1, 4])
+def test_an_interruption_returns_the_incumbent(monkeypatch, slices):
+    X, y = blobs(n_rows=500, n_columns=30)
+    run_slice, done = Solver._slice, []
+
+    def interrupted(self, clock):
+        if self.state[0, 0] == 6 and len(done) == slices:
+            done.append("interrupt")
+            raise KeyboardInterrupt
+        done.append("slice")
+        self._work = min(self._work, 1e4)
+        run_slice(self, clock)
+
+    monkeypatch.setattr(Solver, "_slice", interrupted)
+    model = MurTreeClassifier(max_depth=6).fit(X, y)
+    assert "interrupt" in done
+    assert model.report_.status == "interrupted"
+    assert model.verify(X, y) == model.report_.objective >= model.report_.lower_bound
+
+
+def test_binarisers():
+    X, y = load_iris(return_X_y=True)
+    errors = {}
+    for binarizer in ("mdlp", "quantile", "all", QuantileBinarizer(3)):
+        model = MurTreeClassifier(2, binarizer=binarizer).fit(X, y)
+        assert model.verify(X, y) == model.report_.objective
+        errors[str(binarizer)] = model.report_.objective
+    assert errors["all"] == min(errors.values())
+    with pytest.raises(ValueError, match="binarizer=None needs features that are 0 or 1"):
+        MurTreeClassifier(binarizer=None).fit(X, y)
+
+
+def test_no_column_gives_a_leaf():
+    X, y = np.zeros((5, 2)), np.array([0, 1, 1, 1, 0])
+    model = MurTreeClassifier().fit(X, y)
+    assert model.tree_.n_nodes == 1
+    assert model.report_.objective == 2
+    assert (model.predict(X) == 1).all()
+
+
+def test_memory_limit_and_report():
+    X, y = blobs(n_rows=300, n_columns=24)
+    model = MurTreeClassifier(max_depth=5, memory_limit=4096).fit(X, y)
+    free = MurTreeClassifier(max_depth=5).fit(X, y)
+    assert model.report_.status == "optimal"
+    assert model.report_.objective == free.report_.objective
+    assert model.report_.counters["cache_bytes"] <= 4096
+    assert "24 predicates at depth 5" in free.report_.proof
+
+
+def test_the_same_tree_every_time():
+    X, y = blobs(n_rows=200)
+    first, second = (MurTreeClassifier(max_depth=4).fit(X, y).tree_ for _ in range(2))
+    assert isinstance(first, DecisionTree)
+    assert first.to_json() == second.to_json()

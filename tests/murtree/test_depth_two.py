@@ -1,0 +1,132 @@
+"""The depth-two kernels against counting by hand, for every kernel and at block boundaries."""
+
+from functools import cache
+
+import numpy as np
+import pytest
+
+from odtlib.murtree._objectives import choose_kernel
+from odtlib.murtree.preparation import prepare
+from odtlib.murtree.solver import Solver
+
+KERNELS = ["two classes, 16 bits", "two classes, 32 bits", "classes, 16 bits", "classes, 32 bits",
+           "weights"]
+
+
+def front(X, y, weight, n_classes, min_leaf=1):
+    """Return the best scores with at most 0, 1, 2, 3 feature nodes and depth two."""
+    def leaf(rows):
+        sums = np.bincount(y[rows], weights=weight[rows], minlength=n_classes)
+        return sums.sum() - sums.max()
+
+    def split(rows):
+        best = leaf(rows)
+        for j in range(X.shape[1]):
+            one, zero = rows & (X[:, j] == 1), rows & (X[:, j] == 0)
+            if one.sum() >= min_leaf and zero.sum() >= min_leaf:
+                best = min(best, leaf(one) + leaf(zero))
+        return best
+
+    everything = np.ones(len(y), bool)
+    best = [leaf(everything), split(everything), np.inf, np.inf]
+    for j in range(X.shape[1]):
+        one, zero = X[:, j] == 1, X[:, j] == 0
+        if one.sum() >= min_leaf and zero.sum() >= min_leaf:
+            best[2] = min(best[2], split(one) + leaf(zero), leaf(one) + split(zero))
+            best[3] = min(best[3], split(one) + split(zero))
+    return np.minimum.accumulate(best)
+
+
+def data(rng, n_rows, n_columns, n_classes):
+    X = (rng.random((n_rows, n_columns)) < rng.random(n_columns)).astype(np.uint8)
+    y = (X[:, 0] + X[:, -1] * (rng.random(n_rows) < 0.8) + (rng.random(n_rows) < 0.2)) % n_classes
+    return X, y.astype(np.int64)
+
+
+def solver(X, y, n_classes, kernel, depth, nodes, weight=None, **options):
+    min_leaf = options.get("min_samples_leaf", 1)
+    problem = prepare(X, y, n_classes, weight, merge_rows=False, min_samples_leaf=min_leaf)
+    problem.kernel = kernel
+    return Solver(problem, depth, nodes, **options)
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+@pytest.mark.parametrize("shape", [(1, 1), (15, 31), (16, 32), (33, 33), (90, 40), (70, 65)])
+def test_fronts_of_a_node(kernel, shape):
+    rng = np.random.default_rng(shape[0])
+    n_classes = 2 if "two" in kernel else 3
+    X, y = data(rng, *shape, n_classes)
+    expected = front(X, y, np.ones(len(y)), n_classes)
+    for nodes in range(4):
+        search = solver(X, y, n_classes, kernel, 2, nodes)
+        assert search.solve(2, nodes)
+        assert search.value == expected[nodes]
+
+
+@cache
+def fronts_of_children(n_rows, n_classes):
+    X, y = data(np.random.default_rng(n_rows), n_rows, 34, n_classes)
+    ones = np.ones(n_rows)
+    return X, y, [(front(X[one], y[one], ones[one], n_classes),
+                   front(X[~one], y[~one], ones[~one], n_classes))
+                  for one in (X[:, j] == 1 for j in range(34)) if 0 < one.sum() < n_rows]
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_fronts_of_both_children(kernel):
+    """Depth three with every node budget is a root over two fronts."""
+    n_classes = 2 if "two" in kernel else 4
+    X, y, fronts = fronts_of_children(75, n_classes)
+    for nodes in (3, 4, 5, 6, 7):
+        expected = min(one[a] + zero[nodes - 1 - a] for one, zero in fronts
+                       for a in range(max(0, nodes - 4), min(4, nodes)))
+        search = solver(X, y, n_classes, kernel, 3, nodes)
+        assert search.solve(3, nodes)
+        assert search.value == expected
+
+
+@pytest.mark.parametrize("kernel", ["classes, 16 bits", "classes, 32 bits", "weights"])
+@pytest.mark.parametrize("min_leaf", [2, 7, 25])
+def test_minimum_leaf_size(kernel, min_leaf):
+    rng = np.random.default_rng(min_leaf)
+    X, y = data(rng, 80, 12, 3)
+    expected = front(X, y, np.ones(80), 3, min_leaf)
+    for nodes in range(4):
+        search = solver(X, y, 3, kernel, 2, nodes, min_samples_leaf=min_leaf)
+        assert search.solve(2, nodes)
+        assert search.value == expected[nodes]
+
+
+def test_weights_are_summed():
+    rng = np.random.default_rng(5)
+    X, y = data(rng, 60, 33, 3)
+    weight = rng.random(60) * np.array([1e-6, 1.0, 1e6])[rng.integers(0, 3, 60)]
+    expected = front(X, y, weight, 3)
+    for nodes in range(4):
+        search = solver(X, y, 3, "weights", 2, nodes, weight)
+        assert search.solve(2, nodes)
+        assert search.value == pytest.approx(expected[nodes], rel=1e-12)
+
+
+def test_counts_beyond_16_bits():
+    """More rows of a class than 16 bits can count: the kernel changes and the score is right."""
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 2, (140_000, 3)).astype(np.uint8)
+    y = ((X[:, 0] ^ X[:, 1]) ^ (rng.random(140_000) < 0.1)).astype(np.int64)
+    problem = prepare(X, y, 2, merge_rows=False)
+    assert problem.kernel == "two classes, 32 bits"
+    search = Solver(problem, 2, 3)
+    assert search.solve(2, 3)
+    assert search.value == (y != (X[:, 0] ^ X[:, 1])).sum()
+
+
+@pytest.mark.parametrize("sizes, min_leaf, weighted, kernel", [
+    ((32_767, 32_767), 1, False, "two classes, 16 bits"),
+    ((32_768, 5), 1, False, "two classes, 32 bits"),
+    ((40_000, 5), 2, False, "classes, 16 bits"),
+    ((30_000, 30_000, 5_535), 1, False, "classes, 16 bits"),
+    ((30_000, 30_000, 5_536), 1, False, "classes, 32 bits"),
+    ((5, 5), 1, True, "weights"),
+])
+def test_the_narrowest_exact_kernel_is_chosen(sizes, min_leaf, weighted, kernel):
+    assert choose_kernel(np.array(sizes), min_leaf, weighted) == kernel

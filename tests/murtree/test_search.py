@@ -1,0 +1,197 @@
+"""The search against brute force: every option, budget and kind of data."""
+
+import numpy as np
+import pytest
+
+from odtlib.murtree import _search as S
+from odtlib.murtree.preparation import prepare
+from odtlib.murtree.solver import Solver
+from tests.naive import best_tree_cost
+
+
+def instance(rng):
+    """Return a small instance: ties, contradictions, constant columns, one row, weights."""
+    n_rows, n_columns = int(rng.integers(1, 25)), int(rng.integers(1, 6))
+    n_classes = int(rng.integers(2, 5))
+    X = (rng.random((n_rows, n_columns)) < rng.choice([0.2, 0.5, 0.9])).astype(np.uint8)
+    if n_columns > 1 and rng.random() < 0.3:
+        X[:, 1] = 1 - X[:, 0]                       # a complement
+    y = rng.integers(0, n_classes, n_rows)
+    if rng.random() < 0.5:
+        a, b = rng.integers(0, n_columns, 2)
+        y = ((X[:, a] ^ X[:, b]) + (rng.random(n_rows) < 0.2)) % n_classes
+    depth = int(rng.integers(1, 5 if n_columns < 4 else 4))
+    nodes = int(rng.integers(0, min(2 ** depth, 8)))
+    weight = [None, rng.integers(0, 4, n_rows).astype(float), rng.random(n_rows) * 1e3][
+        rng.integers(0, 3)]
+    return X, y.astype(np.int64), n_classes, depth, nodes, weight
+
+
+def options(rng):
+    return {
+        "similarity": bool(rng.integers(2)),
+        "cache": [None, "dataset"][rng.integers(2)],
+        "feature_order": ["depth-two", "in-order", "gini", "random"][rng.integers(4)],
+        "child_order": ["dynamic", "post-order", "gap"][rng.integers(3)],
+        "refine_bounds": bool(rng.integers(2)),
+        "infer_bounds": bool(rng.integers(2)),
+        "share_sizes": bool(rng.integers(2)),
+        "merge_columns": bool(rng.integers(2)),
+        "memory_limit": [None, 2048][rng.integers(2)],
+        "random_state": 0,
+    }
+
+
+def cost_of(nested, problem, X, y, weight, penalty):
+    """Return cost, size, depth and smallest leaf of nested tuples."""
+    def go(part, rows):
+        if not isinstance(part, tuple):
+            return weight[rows][y[rows] != part].sum(), 0, 0, len(rows)
+        one = X[rows, problem.columns[part[0]]] == 1
+        zero_side, one_side = go(part[1], rows[~one]), go(part[2], rows[one])
+        return (zero_side[0] + one_side[0], zero_side[1] + one_side[1] + 1,
+                max(zero_side[2], one_side[2]) + 1, min(zero_side[3], one_side[3]))
+    errors, size, depth, leaf = go(nested, np.arange(len(y)))
+    return errors + penalty * size, size, depth, leaf
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_optimum_equals_brute_force(seed):
+    rng = np.random.default_rng(seed)
+    for _ in range(260):
+        X, y, n_classes, depth, nodes, weight = instance(rng)
+        min_leaf = int(rng.choice([1, 1, 1, 2, 3]))
+        penalty = float(rng.choice([0.0, 0.0, 0.3, 1.0, 2.5]))
+        ones = np.ones(len(y)) if weight is None else weight
+        expected = best_tree_cost(X, y, ones, n_classes, depth, nodes, min_leaf, penalty)
+        chosen = options(rng)
+        problem = prepare(X, y, n_classes, weight, min_samples_leaf=min_leaf,
+                          merge_rows=bool(rng.integers(2)),
+                          merge_columns=chosen["merge_columns"])
+        solver = Solver(problem, depth, nodes, penalty=penalty, min_samples_leaf=min_leaf,
+                        **chosen)
+        assert solver.solve(depth, nodes)
+        assert solver.value + problem.offset == pytest.approx(expected, rel=1e-9, abs=1e-9)
+        cost, size, reached, leaf = cost_of(solver.tree(min(depth, nodes)), problem, X, y, ones,
+                                            penalty)
+        assert cost == pytest.approx(expected, rel=1e-9, abs=1e-9)
+        assert size <= nodes and reached <= depth
+        assert size == 0 or leaf >= min_leaf
+
+
+def blobs(seed=0, n_rows=120, n_columns=14, n_classes=2):
+    rng = np.random.default_rng(seed)
+    X = (rng.random((n_rows, n_columns)) < 0.5).astype(np.uint8)
+    y = (X[:, 0] + (X[:, 1] & X[:, 2]) + (X[:, 3] ^ X[:, 4]) + (rng.random(n_rows) < 0.15))
+    return X, y.astype(np.int64) % n_classes
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("depth, nodes", [(4, 15), (4, 8), (5, 9)])
+def test_slices_of_any_length_give_the_same(n_classes, depth, nodes):
+    X, y = blobs(n_classes=n_classes, n_columns=10)
+    problem = prepare(X, y, n_classes)
+    whole = Solver(problem, depth, nodes)
+    whole.solve(depth, nodes)
+    sliced = Solver(problem, depth, nodes)
+    sliced._open(np.arange(len(problem.rows), dtype=np.int32), depth, nodes, np.inf, 0.0)
+    n_slices, bounds = 0, []
+    while sliced.control[S.MODE] != S.DONE:
+        sliced._search(1)
+        n_slices += 1
+        bounds.append(sliced.bound)
+        assert sliced.bound <= whole.value <= sliced.incumbent
+    assert n_slices > 20
+    assert sliced.incumbent == whole.value
+    assert sliced.counters.tolist() == whole.counters.tolist()
+
+
+def stairs(seed=1, n_rows=150):
+    """Thresholds of a few numbers: neighbouring columns are similar, as in real data."""
+    rng = np.random.default_rng(seed)
+    numbers = rng.random((n_rows, 4))
+    X = np.concatenate([numbers <= t for t in (0.2, 0.4, 0.45, 0.6, 0.8)], axis=1).astype(np.uint8)
+    y = (numbers[:, 0] > 0.5) ^ (numbers[:, 1] > 0.42) ^ (rng.random(n_rows) < 0.15)
+    return np.hstack([X, X[:, :1]]), y.astype(np.int64)
+
+
+SWITCHES = [
+    ({"similarity": False}, "pruned_by_bound"),
+    ({"cache": None}, "cache_hits"),
+    ({"refine_bounds": False}, "bounds_refined"),
+    ({"feature_order": "in-order"}, "depth_two_pairs"),
+    ({"feature_order": "gini"}, "depth_two_pairs"),
+    ({"feature_order": "random", "random_state": 3}, "depth_two_pairs"),
+    ({"child_order": "post-order"}, "nodes"),
+    ({"child_order": "gap"}, "nodes"),
+    ({"merge_columns": False}, "columns_dropped"),
+    ({"share_sizes": True}, "cache_entries"),
+]
+
+
+@pytest.mark.parametrize("switch, counter", SWITCHES)
+def test_each_technique_changes_the_work_and_not_the_optimum(switch, counter):
+    X, y = stairs()
+    problem = prepare(X, y, 2, merge_columns=False)
+    budget = 12                                 # not full, so that budgets matter too
+    plain = Solver(problem, 4, budget)
+    plain.solve(4, budget)
+    other = Solver(problem, 4, budget, **switch)
+    other.solve(4, budget)
+    assert other.value == plain.value
+    names = dict(zip(S.COUNTER_NAMES, range(len(S.COUNTER_NAMES)), strict=True))
+    assert other.counters[names[counter]] != plain.counters[names[counter]]
+
+
+def test_bounds_are_inferred_from_larger_trees():
+    X, y = blobs(2, n_columns=12)
+    problem = prepare(X, y, 2)
+    values = {}
+    for infer in (False, True):
+        solver = Solver(problem, 4, 15, infer_bounds=infer, share_sizes=True)
+        values[infer] = []
+        for nodes in range(15, 2, -1):
+            solver.solve(4, nodes)
+            values[infer].append(solver.value)
+        inferred = solver.counters[S.BOUNDS_INFERRED]
+        assert (inferred > 0) == infer
+    assert values[True] == values[False]
+    assert values[True] == sorted(values[True])
+
+
+def test_a_tiny_cache_is_only_slower():
+    X, y = blobs(3, n_rows=200, n_columns=18)
+    problem = prepare(X, y, 2)
+    large, small = Solver(problem, 5, 31), Solver(problem, 5, 31, memory_limit=2048)
+    large.solve(5, 31)
+    small.solve(5, 31)
+    assert small.value == large.value
+    assert small.space.table.nbytes <= 2048
+    assert small.counters[S.DEPTH_TWO_PAIRS] > large.counters[S.DEPTH_TWO_PAIRS]
+    optimum = small.value + problem.offset
+    assert cost_of(small.tree(5), problem, X, y, np.ones(200), 0.0)[0] == optimum
+
+
+def test_the_cache_grows():
+    X, y = blobs(4, n_rows=300, n_columns=24)
+    problem = prepare(X, y, 2)
+    solver = Solver(problem, 5, 31, memory_limit=8 * 4 * 64)
+    assert len(solver.space.table) == 4 * 64
+    solver.memory_limit = np.inf
+    solver._work = 1000
+    solver.solve(5, 31)
+    assert len(solver.space.table) > 4 * 64
+
+
+def test_an_upper_bound_below_the_optimum_gives_a_bound():
+    X, y = blobs(5)
+    problem = prepare(X, y, 2)
+    solver = Solver(problem, 3, 7)
+    solver.solve(3, 7)
+    optimum = solver.value
+    assert optimum > 2
+    again = Solver(problem, 3, 7)
+    assert again.solve(3, 7, upper=optimum)
+    assert not again.found
+    assert again.value == optimum               # a bound that the refined rule makes tight
+    assert Solver(problem, 3, 7).solve(3, 7, upper=optimum + 1)
