@@ -1,6 +1,19 @@
 """Trees and forests whose every prediction satisfies constraints among the targets."""
 
 from odtlib.constrained import sets
+from odtlib.constrained.classifier import ConstrainedTreeClassifier
+from odtlib.constrained.ensemble import (
+    ConstrainedBoostingRegressor,
+    ConstrainedForestRegressor,
+    ProjectedRegressor,
+)
 from odtlib.constrained.regressor import ConstrainedTreeRegressor
 
-__all__ = ["ConstrainedTreeRegressor", "sets"]
+__all__ = [
+    "ConstrainedBoostingRegressor",
+    "ConstrainedForestRegressor",
+    "ConstrainedTreeClassifier",
+    "ConstrainedTreeRegressor",
+    "ProjectedRegressor",
+    "sets",
+]

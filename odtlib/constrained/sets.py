@@ -211,8 +211,8 @@ class FeasibleSet:
                              f"{n_targets}; state the set for as many targets as y has columns.")
 
     def _rows(self, y):
-        y = np.asarray(y, dtype=np.float64)
-        Y = np.ascontiguousarray(np.atleast_2d(y))
+        y = np.array(y, dtype=np.float64, order="C")   # writable: one signature of the kernels
+        Y = np.atleast_2d(y)
         if y.ndim > 2 or Y.shape[1] == 0:
             raise ValueError(f"target vectors must have shape (n_targets,) or (n_rows, n_targets), "
                              f"got {y.shape}.")
@@ -224,7 +224,7 @@ class FeasibleSet:
     def _weights(self, weights, n_targets):
         if weights is None:
             return np.ones(n_targets)
-        weights = np.ascontiguousarray(weights, dtype=np.float64)
+        weights = np.array(weights, dtype=np.float64, order="C")
         if weights.shape != (n_targets,) or not np.all(weights > 0) or np.isinf(weights).any():
             raise ValueError(f"weights must be {n_targets} positive numbers, one a target, got "
                              f"{weights!r}.")

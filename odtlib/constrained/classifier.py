@@ -1,0 +1,164 @@
+"""Classification with constraints among the targets: one label for every feasible combination."""
+
+from __future__ import annotations
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, _fit_context, clone
+from sklearn.tree import DecisionTreeClassifier
+from sklearn.utils._param_validation import HasMethods, StrOptions
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+
+from odtlib.constrained.sets import FeasibleSet
+
+
+class ConstrainedTreeClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
+    """Predict several class targets together, only in feasible combinations.
+
+    The reduction of Birbil et al. (2024, section 1): every feasible combination of target values
+    seen in training becomes one label of an ordinary classifier.
+
+    Parameters
+    ----------
+    constraints : FeasibleSet or callable, optional
+        A set (for numeric targets), or ``constraints(combination) -> bool`` for one row of target
+        values; None allows every combination.
+    estimator : classifier, optional
+        What learns the labels (default: scikit-learn's ``DecisionTreeClassifier``); any classifier
+        of :mod:`odtlib` serves.
+    on_infeasible_targets : {"raise", "drop"}, default="raise"
+        What to do with training rows whose combination is not feasible.
+
+    Attributes
+    ----------
+    combinations_ : array, shape (n_combinations, n_targets)
+        The target values behind each label.
+    estimator_ : classifier
+        The fitted clone; its classes are indices into ``combinations_``.
+    classes_ : array or list of arrays
+        Classes of each target.
+    """
+
+    _parameter_constraints = {
+        "constraints": [FeasibleSet, callable, None],
+        "estimator": [HasMethods(["fit", "predict"]), None],
+        "on_infeasible_targets": [StrOptions({"raise", "drop"})],
+    }
+
+    def __init__(self, constraints=None, *, estimator=None, on_infeasible_targets="raise"):
+        self.constraints = constraints
+        self.estimator = estimator
+        self.on_infeasible_targets = on_infeasible_targets
+
+    def _allowed(self, combinations):
+        if self.constraints is None:
+            return np.ones(len(combinations), bool)
+        if isinstance(self.constraints, FeasibleSet):
+            try:
+                values = combinations.astype(np.float64)
+            except (TypeError, ValueError):
+                raise ValueError("a FeasibleSet needs numeric targets; encode the labels as "
+                                 "numbers, or pass a callable on one combination.") from None
+            return self.constraints.contains(values)
+        return np.array([bool(self.constraints(c)) for c in combinations])
+
+    @_fit_context(prefer_skip_nested_validation=False)
+    def fit(self, X, y, sample_weight=None):
+        """Label the feasible combinations and fit the classifier.
+
+        Parameters
+        ----------
+        X : array or data frame, shape (n_rows, n_features)
+            Training rows, without missing values.
+        y : array, shape (n_rows,) or (n_rows, n_targets)
+            Class of each target.
+        sample_weight : array, shape (n_rows,), optional
+            Non-negative weight of every row.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError
+            If a training row is not feasible and ``on_infeasible_targets="raise"``, or if fewer
+            than two combinations are left.
+        """
+        if y is None:
+            raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is "
+                             "None.")
+        X, y = validate_data(self, X, y, dtype=np.float64, order="C", multi_output=True)
+        check_classification_targets(y[:, 0] if np.ndim(y) == 2 else y)
+        self._single = np.ndim(y) == 1
+        Y = np.asarray(y).reshape(len(X), -1)
+        self.n_outputs_ = Y.shape[1]
+        by_target = np.column_stack([np.unique(column, return_inverse=True)[1] for column in Y.T])
+        _, first, codes = np.unique(by_target, axis=0, return_index=True, return_inverse=True)
+        combinations, codes = Y[first], codes.ravel()
+        allowed = self._allowed(combinations)
+        rows = allowed[codes]
+        if not rows.all():
+            worst = int(np.flatnonzero(~rows)[0])
+            if self.on_infeasible_targets == "raise":
+                raise ValueError(f"{int(np.sum(~rows))} of {len(X)} training rows have an "
+                                 f"infeasible combination of targets, the first is row {worst}: "
+                                 f"{Y[worst].tolist()}. Pass on_infeasible_targets='drop' to leave "
+                                 "them out, or correct the data or the constraints.")
+        self.combinations_ = combinations[allowed]
+        if len(self.combinations_) < 2:
+            raise ValueError(f"y holds {len(self.combinations_)} feasible combination (one class "
+                             "only); a classifier needs at least two.")
+        classes = [np.unique(column) for column in self.combinations_.T]
+        self.classes_ = classes[0] if self._single else classes
+        options = {}
+        if sample_weight is not None:
+            sample_weight = _check_sample_weight(sample_weight, X, dtype=np.float64,
+                                                 ensure_non_negative=True)
+            options["sample_weight"] = sample_weight[rows]
+        labels = (np.cumsum(allowed) - 1)[codes[rows]]
+        estimator = DecisionTreeClassifier(random_state=0) if self.estimator is None else \
+            clone(self.estimator)
+        self.estimator_ = estimator.fit(X[rows], labels, **options)
+        return self
+
+    def predict(self, X):
+        """Predict one feasible combination for each row.
+
+        Parameters
+        ----------
+        X : array or data frame, shape (n_rows, n_features)
+            Rows like those of the fit.
+
+        Returns
+        -------
+        array, shape (n_rows,) or (n_rows, n_targets)
+        """
+        check_is_fitted(self, "estimator_")
+        X = validate_data(self, X, reset=False, dtype=np.float64, order="C")
+        Y = self.combinations_[self.estimator_.predict(X)]
+        return Y[:, 0] if self._single else Y
+
+    def score(self, X, y, sample_weight=None):
+        """Return the share of rows whose whole combination is right.
+
+        Parameters
+        ----------
+        X : array or data frame, shape (n_rows, n_features)
+            Rows.
+        y : array, shape (n_rows,) or (n_rows, n_targets)
+            True classes.
+        sample_weight : array, shape (n_rows,), optional
+            Weight of every row.
+
+        Returns
+        -------
+        float
+        """
+        right = np.asarray(self.predict(X) == np.asarray(y)).reshape(len(X), -1).all(axis=1)
+        return float(np.average(right, weights=sample_weight))
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = True
+        return tags

@@ -1,0 +1,376 @@
+"""Ensembles with feasible predictions: average or add first, project last.
+
+The feasible prediction of least squared error is the projection of the conditional mean, so a
+forest should estimate that mean as well as it can and project once.  An average of feasible trees
+is feasible for convex sets only.
+"""
+
+from __future__ import annotations
+
+from numbers import Integral, Real
+
+import numpy as np
+from sklearn.base import BaseEstimator, MetaEstimatorMixin, RegressorMixin, _fit_context, clone
+from sklearn.tree import DecisionTreeRegressor
+from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+
+from odtlib.constrained.regressor import (
+    CONSTRAINTS,
+    INFEASIBLE_TARGETS,
+    ConstrainedTreeRegressor,
+    prepare_constraints,
+    prepare_targets,
+    target_metric,
+)
+
+
+class _ProjectedPredictions(RegressorMixin, BaseEstimator):
+    """Validate, let the subclass predict anything, and project."""
+
+    def _prepare(self, X, y, sample_weight):
+        if y is None:
+            raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is "
+                             "None.")
+        X, y = validate_data(self, X, y, dtype=np.float64, order="C", multi_output=True,
+                             y_numeric=True)
+        if sample_weight is not None:
+            sample_weight = _check_sample_weight(sample_weight, X, dtype=np.float64,
+                                                 ensure_non_negative=True)
+        self._single = np.ndim(y) == 1
+        Y = np.array(y, dtype=np.float64).reshape(len(X), -1)
+        self.n_outputs_ = Y.shape[1]
+        self._feasible = prepare_constraints(self.constraints, Y.shape[1])
+        w = np.ones(len(Y)) if sample_weight is None else sample_weight
+        self.target_weights_ = target_metric(self.target_weights, Y, w)
+        return X, Y, sample_weight
+
+    def _rows(self, X):
+        check_is_fitted(self, "target_weights_")
+        return validate_data(self, X, reset=False, dtype=np.float64, order="C")
+
+    def _shape(self, Y):
+        return Y[:, 0] if self._single else Y
+
+    def _project(self, Y):
+        Y = np.asarray(Y, dtype=np.float64).reshape(len(Y), -1)
+        return self._shape(self._feasible.project(Y, self.target_weights_))
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = True
+        return tags
+
+
+class ConstrainedForestRegressor(_ProjectedPredictions):
+    """Grow a random forest whose every prediction is feasible, for any set.
+
+    Parameters
+    ----------
+    constraints : FeasibleSet, optional
+        A set of :mod:`odtlib.constrained.sets`; None allows every vector.
+    n_estimators : int, default=100
+        Number of trees.
+    aggregate : {"project", "average"}, default="project"
+        "project" averages unconstrained leaves and projects the average: feasible for any set.
+        "average" averages trees whose leaves are projected, for comparison: feasible only for
+        convex sets.
+    split : {"mean", "exact"}, default="mean"
+        How splits are evaluated, see :class:`ConstrainedTreeRegressor`.
+    bootstrap : bool, default=True
+        Whether each tree sees a sample of the rows, drawn with replacement.
+    max_depth : int, optional
+        Largest depth of a tree (default: no limit).
+    min_samples_split : int, default=2
+        Fewest rows of a node that is split.
+    min_samples_leaf : int, default=1
+        Fewest rows of a leaf.
+    max_features : int or float, default=1.0
+        Features drawn at each node, a number or a share.
+    target_weights : None, "standardize" or array of shape (n_targets,), default=None
+        Weight of each target in the loss and in the projection.
+    on_infeasible_targets : {"raise", "warn", "project", "keep"}, default="raise"
+        What to do with training targets outside the set.
+    tol : float, default=1e-6
+        Tolerance of the check of the training targets.
+    n_jobs : int, optional
+        Threads (default: one).
+    random_state : int, RandomState instance, optional
+        Seed.
+    verbose : int, default=0
+        joblib's verbosity.
+
+    Attributes
+    ----------
+    estimators_ : list of ConstrainedTreeRegressor
+    target_weights_ : array, shape (n_targets,)
+    """
+
+    _parameter_constraints = {
+        "constraints": CONSTRAINTS,
+        "n_estimators": [Interval(Integral, 1, None, closed="left")],
+        "aggregate": [StrOptions({"project", "average"})],
+        "split": [StrOptions({"mean", "exact"})],
+        "bootstrap": ["boolean"],
+        "max_depth": [Interval(Integral, 0, None, closed="left"), None],
+        "min_samples_split": [Interval(Integral, 2, None, closed="left")],
+        "min_samples_leaf": [Interval(Integral, 1, None, closed="left")],
+        "max_features": [Interval(Integral, 1, None, closed="left"),
+                         Interval(Real, 0, 1, closed="right")],
+        "target_weights": [StrOptions({"standardize"}), "array-like", None],
+        "on_infeasible_targets": INFEASIBLE_TARGETS,
+        "tol": [Interval(Real, 0, None, closed="left")],
+        "n_jobs": [Integral, None],
+        "random_state": ["random_state"],
+        "verbose": ["verbose"],
+    }
+
+    def __init__(self, constraints=None, *, n_estimators=100, aggregate="project", split="mean",
+                 bootstrap=True, max_depth=None, min_samples_split=2, min_samples_leaf=1,
+                 max_features=1.0, target_weights=None, on_infeasible_targets="raise", tol=1e-6,
+                 n_jobs=None, random_state=None, verbose=0):
+        self.constraints = constraints
+        self.n_estimators = n_estimators
+        self.aggregate = aggregate
+        self.split = split
+        self.bootstrap = bootstrap
+        self.max_depth = max_depth
+        self.min_samples_split = min_samples_split
+        self.min_samples_leaf = min_samples_leaf
+        self.max_features = max_features
+        self.target_weights = target_weights
+        self.on_infeasible_targets = on_infeasible_targets
+        self.tol = tol
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X, y, sample_weight=None):
+        """Grow the trees.
+
+        Parameters
+        ----------
+        X : array or data frame, shape (n_rows, n_features)
+            Training rows, without missing values.
+        y : array, shape (n_rows,) or (n_rows, n_targets)
+            Targets.
+        sample_weight : array, shape (n_rows,), optional
+            Non-negative weight of every row (default: one each).
+
+        Returns
+        -------
+        self
+        """
+        from joblib import Parallel, delayed
+        X, Y, sample_weight = self._prepare(X, y, sample_weight)
+        Y, _ = prepare_targets(Y, self._feasible, self.on_infeasible_targets, self.tol,
+                               self.target_weights_)
+        random = check_random_state(self.random_state)
+        seeds = random.randint(2**31, size=self.n_estimators)
+
+        def one(seed):
+            rows = np.arange(len(X))
+            draw = np.random.RandomState(seed)
+            if self.bootstrap:
+                rows = draw.randint(len(X), size=len(X))
+                if sample_weight is not None and not sample_weight[rows].any():
+                    rows = np.append(rows[1:], np.argmax(sample_weight))
+            tree = ConstrainedTreeRegressor(
+                self.constraints, split=self.split,
+                leaf="mean" if self.aggregate == "project" else "project",
+                target_weights=self.target_weights_, max_depth=self.max_depth,
+                min_samples_split=self.min_samples_split, min_samples_leaf=self.min_samples_leaf,
+                max_features=self.max_features, on_infeasible_targets="keep", tol=self.tol,
+                random_state=draw.randint(2**31))
+            return tree.fit(X[rows], Y[rows],
+                            None if sample_weight is None else sample_weight[rows])
+
+        self.estimators_ = Parallel(n_jobs=self.n_jobs, prefer="threads", verbose=self.verbose)(
+            delayed(one)(seed) for seed in seeds)
+        return self
+
+    def predict(self, X):
+        """Predict by the trees together.
+
+        Parameters
+        ----------
+        X : array or data frame, shape (n_rows, n_features)
+            Rows like those of the fit.
+
+        Returns
+        -------
+        array, shape (n_rows,) or (n_rows, n_targets)
+            Feasible, unless ``aggregate="average"`` and the set is not convex.
+        """
+        X = self._rows(X)
+        total = sum(tree.tree_.value[tree.tree_.apply(X)] for tree in self.estimators_)
+        average = total / len(self.estimators_)
+        return self._project(average) if self.aggregate == "project" else self._shape(average)
+
+
+class ConstrainedBoostingRegressor(_ProjectedPredictions):
+    """Boost trees for squared error and project their sum.
+
+    Parameters
+    ----------
+    constraints : FeasibleSet, optional
+        A set of :mod:`odtlib.constrained.sets`; None allows every vector.
+    n_estimators : int, default=100
+        Number of trees.
+    learning_rate : float, default=0.1
+        Share of each tree that is added.
+    max_depth : int, default=3
+        Largest depth of a tree.
+    min_samples_leaf : int, default=1
+        Fewest rows of a leaf.
+    target_weights : None, "standardize" or array of shape (n_targets,), default=None
+        Weight of each target in the loss and in the projection.
+    random_state : int, RandomState instance, optional
+        Not used; the trees are deterministic.
+
+    Attributes
+    ----------
+    estimators_ : list of ConstrainedTreeRegressor
+    start_ : array, shape (n_targets,)
+        The mean of the targets, to which the trees are added.
+    """
+
+    _parameter_constraints = {
+        "constraints": CONSTRAINTS,
+        "n_estimators": [Interval(Integral, 1, None, closed="left")],
+        "learning_rate": [Interval(Real, 0, None, closed="neither")],
+        "max_depth": [Interval(Integral, 0, None, closed="left")],
+        "min_samples_leaf": [Interval(Integral, 1, None, closed="left")],
+        "target_weights": [StrOptions({"standardize"}), "array-like", None],
+        "random_state": ["random_state"],
+    }
+
+    def __init__(self, constraints=None, *, n_estimators=100, learning_rate=0.1, max_depth=3,
+                 min_samples_leaf=1, target_weights=None, random_state=None):
+        self.constraints = constraints
+        self.n_estimators = n_estimators
+        self.learning_rate = learning_rate
+        self.max_depth = max_depth
+        self.min_samples_leaf = min_samples_leaf
+        self.target_weights = target_weights
+        self.random_state = random_state
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X, y, sample_weight=None):
+        """Add trees to the mean, each grown on what is left.
+
+        Parameters
+        ----------
+        X : array or data frame, shape (n_rows, n_features)
+            Training rows, without missing values.
+        y : array, shape (n_rows,) or (n_rows, n_targets)
+            Targets.
+        sample_weight : array, shape (n_rows,), optional
+            Non-negative weight of every row (default: one each).
+
+        Returns
+        -------
+        self
+        """
+        X, Y, sample_weight = self._prepare(X, y, sample_weight)
+        self.start_ = np.average(Y, axis=0, weights=sample_weight)
+        rest = Y - self.start_
+        self.estimators_ = []
+        for _ in range(self.n_estimators):
+            tree = ConstrainedTreeRegressor(max_depth=self.max_depth,
+                                            min_samples_leaf=self.min_samples_leaf,
+                                            target_weights=self.target_weights_, random_state=0)
+            tree.fit(X, rest, sample_weight)
+            rest = rest - self.learning_rate * tree.tree_.value[tree.tree_.apply(X)]
+            self.estimators_.append(tree)
+        return self
+
+    def predict(self, X):
+        """Add the trees and project.
+
+        Parameters
+        ----------
+        X : array or data frame, shape (n_rows, n_features)
+            Rows like those of the fit.
+
+        Returns
+        -------
+        array, shape (n_rows,) or (n_rows, n_targets)
+            Feasible.
+        """
+        X = self._rows(X)
+        total = sum(tree.tree_.value[tree.tree_.apply(X)] for tree in self.estimators_)
+        return self._project(self.start_ + self.learning_rate * total)
+
+
+class ProjectedRegressor(MetaEstimatorMixin, _ProjectedPredictions):
+    """Project the predictions of any regressor: the baseline that every claim must beat.
+
+    Parameters
+    ----------
+    estimator : regressor, optional
+        Anything with ``fit`` and ``predict`` for several targets (default: scikit-learn's
+        ``DecisionTreeRegressor``).
+    constraints : FeasibleSet, optional
+        A set of :mod:`odtlib.constrained.sets`; None allows every vector.
+    target_weights : None, "standardize" or array of shape (n_targets,), default=None
+        Weight of each target in the projection.
+
+    Attributes
+    ----------
+    estimator_ : regressor
+        The fitted clone.
+    """
+
+    _parameter_constraints = {
+        "estimator": [HasMethods(["fit", "predict"]), None],
+        "constraints": CONSTRAINTS,
+        "target_weights": [StrOptions({"standardize"}), "array-like", None],
+    }
+
+    def __init__(self, estimator=None, constraints=None, *, target_weights=None):
+        self.estimator = estimator
+        self.constraints = constraints
+        self.target_weights = target_weights
+
+    @_fit_context(prefer_skip_nested_validation=False)
+    def fit(self, X, y, sample_weight=None):
+        """Fit a clone of the regressor, which never sees the constraints.
+
+        Parameters
+        ----------
+        X : array or data frame, shape (n_rows, n_features)
+            Training rows, without missing values.
+        y : array, shape (n_rows,) or (n_rows, n_targets)
+            Targets.
+        sample_weight : array, shape (n_rows,), optional
+            Passed on where given.
+
+        Returns
+        -------
+        self
+        """
+        X, Y, sample_weight = self._prepare(X, y, sample_weight)
+        estimator = DecisionTreeRegressor(random_state=0) if self.estimator is None else \
+            clone(self.estimator)
+        options = {} if sample_weight is None else {"sample_weight": sample_weight}
+        self.estimator_ = estimator.fit(X, self._shape(Y), **options)
+        return self
+
+    def predict(self, X):
+        """Project what the regressor predicts.
+
+        Parameters
+        ----------
+        X : array or data frame, shape (n_rows, n_features)
+            Rows like those of the fit.
+
+        Returns
+        -------
+        array, shape (n_rows,) or (n_rows, n_targets)
+            Feasible.
+        """
+        X = self._rows(X)
+        return self._project(self.estimator_.predict(X))

@@ -1,0 +1,117 @@
+"""Forests, boosting, projected regressors and the classifier by combinations."""
+
+import numpy as np
+import pytest
+from sklearn.ensemble import RandomForestRegressor
+from sklearn.linear_model import LinearRegression
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from odtlib.constrained import (
+    ConstrainedBoostingRegressor,
+    ConstrainedForestRegressor,
+    ConstrainedTreeClassifier,
+    ConstrainedTreeRegressor,
+    ProjectedRegressor,
+    sets,
+)
+
+RNG = np.random.default_rng(5)
+X = RNG.normal(size=(120, 4))
+Y = np.clip(30 + 20 * X[:, :3] + RNG.normal(0, 5, (120, 3)), 0, 100)
+QUERIES = RNG.normal(size=(300, 4)) * 2
+NONCONVEX = [sets.AtMostKNonzero(2, 0, 100), sets.SparseSimplex(2, 60, integer=True),
+             sets.paper_model("scores")]
+
+
+@pytest.mark.parametrize("feasible", NONCONVEX, ids=["two", "integer", "scores"])
+def test_every_prediction_is_feasible(feasible):
+    models = [
+        ConstrainedForestRegressor(feasible, n_estimators=10, random_state=0,
+                                   on_infeasible_targets="keep"),
+        ConstrainedForestRegressor(feasible, n_estimators=10, split="exact", max_features=0.5,
+                                   random_state=0, on_infeasible_targets="project"),
+        ConstrainedBoostingRegressor(feasible, n_estimators=20),
+        ProjectedRegressor(LinearRegression(), feasible),
+        ProjectedRegressor(constraints=feasible),
+    ]
+    for model in models:
+        assert feasible.contains(model.fit(X, Y).predict(QUERIES)).all()
+
+
+def test_averaging_feasible_trees_is_feasible_for_convex_sets_only():
+    options = dict(n_estimators=20, aggregate="average", random_state=0, max_depth=4,
+                   on_infeasible_targets="keep")
+    convex, other = sets.Simplex(90.0), sets.AtMostKNonzero(2, 0, 100)
+    assert convex.contains(ConstrainedForestRegressor(convex, **options).fit(X, Y)
+                           .predict(QUERIES)).all()
+    assert not other.contains(ConstrainedForestRegressor(other, **options).fit(X, Y)
+                              .predict(QUERIES)).all()
+
+
+def test_the_forest_is_the_projection_of_its_trees_average():
+    forest = ConstrainedForestRegressor(NONCONVEX[0], n_estimators=7, random_state=3,
+                                        on_infeasible_targets="keep").fit(X, Y)
+    average = np.mean([tree.predict(QUERIES) for tree in forest.estimators_], axis=0)
+    np.testing.assert_allclose(forest.predict(QUERIES), NONCONVEX[0].project(average))
+    samples = {tuple(tree.tree_.threshold[:1]) for tree in forest.estimators_}
+    assert len(samples) > 1, "trees must see different rows"
+
+
+def test_forest_of_one_tree_without_bootstrap_is_the_tree():
+    forest = ConstrainedForestRegressor(NONCONVEX[0], n_estimators=1, bootstrap=False, max_depth=4,
+                                        on_infeasible_targets="keep").fit(X, Y)
+    tree = ConstrainedTreeRegressor(NONCONVEX[0], max_depth=4,
+                                    on_infeasible_targets="keep").fit(X, Y)
+    np.testing.assert_allclose(forest.predict(QUERIES), tree.predict(QUERIES))
+
+
+def test_forest_is_as_good_as_the_one_people_use():
+    """On unconstrained targets our forest and scikit-learn's differ by chance only."""
+    rows, targets = RNG.normal(size=(400, 4)), None
+    targets = np.c_[rows[:, 0] * rows[:, 1], rows[:, 2]] + RNG.normal(0, 0.1, (400, 2))
+    ours = ConstrainedForestRegressor(n_estimators=50, random_state=0).fit(rows[:200],
+                                                                           targets[:200])
+    theirs = RandomForestRegressor(50, random_state=0).fit(rows[:200], targets[:200])
+    a, b = (((m.predict(rows[200:]) - targets[200:]) ** 2).mean() for m in (ours, theirs))
+    assert a < 1.15 * b and b < 1.15 * a
+
+
+def test_boosting_learns_and_projects_last():
+    model = ConstrainedBoostingRegressor(NONCONVEX[0], n_estimators=60, learning_rate=0.2).fit(X, Y)
+    raw = ConstrainedBoostingRegressor(n_estimators=60, learning_rate=0.2).fit(X, Y)
+    np.testing.assert_allclose(model.predict(X), NONCONVEX[0].project(raw.predict(X)))
+    assert ((raw.predict(X) - Y) ** 2).mean() < 0.1 * Y.var()
+
+
+def test_classifier_predicts_feasible_combinations_only():
+    rows = RNG.normal(size=(200, 3))
+    flags = (rows + RNG.normal(0, 0.3, rows.shape) > 0).astype(int)
+    flags[flags.sum(axis=1) > 2, 0] = 0
+    at_most_two = sets.AtMostKNonzero(2, 0, 1)
+    for constraints in (at_most_two, lambda c: sum(c) <= 2):
+        model = ConstrainedTreeClassifier(constraints).fit(rows, flags)
+        assert model.predict(rows).sum(axis=1).max() <= 2 and model.score(rows, flags) == 1.0
+    flags[0] = 1
+    with pytest.raises(ValueError, match=r"1 of 200 .* first is row 0: \[1, 1, 1\]"):
+        model.fit(rows, flags)
+    model.set_params(on_infeasible_targets="drop").fit(rows, flags)
+    assert model.predict(rows).sum(axis=1).max() <= 2
+    words = np.array(["no", "yes"])[flags[1:]]
+    with pytest.raises(ValueError, match="numeric targets"):
+        ConstrainedTreeClassifier(at_most_two).fit(rows[1:], words)
+    by_word = ConstrainedTreeClassifier(lambda c: list(c).count("yes") <= 2).fit(rows[1:], words)
+    assert ((by_word.predict(rows) == "yes").sum(axis=1) <= 2).all()
+
+
+RESAMPLED = dict.fromkeys(
+    ("check_sample_weight_equivalence_on_dense_data",
+     "check_sample_weight_equivalence_on_sparse_data"),
+    "a bootstrap draws rows, so that a weight is not a repetition")
+
+
+@parametrize_with_checks(
+    [ConstrainedForestRegressor(n_estimators=3), ConstrainedBoostingRegressor(n_estimators=5),
+     ProjectedRegressor(), ConstrainedTreeClassifier()],
+    expected_failed_checks=lambda e: RESAMPLED if hasattr(e, "bootstrap") else {})
+def test_scikit_learn_checks(estimator, check):
+    check(estimator)
