@@ -7,6 +7,7 @@ from odtlib.constrained.ensemble import (
     ConstrainedForestRegressor,
     ProjectedRegressor,
 )
+from odtlib.constrained.optimal import OptimalConstrainedTreeRegressor
 from odtlib.constrained.regressor import ConstrainedTreeRegressor
 
 __all__ = [
@@ -14,6 +15,7 @@ __all__ = [
     "ConstrainedForestRegressor",
     "ConstrainedTreeClassifier",
     "ConstrainedTreeRegressor",
+    "OptimalConstrainedTreeRegressor",
     "ProjectedRegressor",
     "sets",
 ]

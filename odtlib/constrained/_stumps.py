@@ -1,0 +1,64 @@
+"""Kernels of the optimal small trees: totals, best stumps, and the rows of two children."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from odtlib.constrained._growth import SQUARED, _best_split, gain, midpoint
+
+
+@njit(cache=True, nogil=True)
+def totals(rows, targets, sample_weight, row_constant, sums):
+    """Fill the weighted sum of the targets; return the weight and the total of squares."""
+    sums[:] = 0.0
+    n, q = 0.0, 0.0
+    weighted = sample_weight.size > 0
+    for i in range(rows.size):
+        w = sample_weight[rows[i]] if weighted else 1.0
+        n += w
+        q += w * row_constant[rows[i]]
+        for j in range(sums.size):
+            sums[j] += w * targets[rows[i], j]
+    return n, q
+
+
+@njit(cache=True, nogil=True)
+def best_stump(order, values, targets, sample_weight, row_constant, min_leaf, split_too, kind,
+               ints, floats, weights):
+    """Return the cost of the best tree of depth one (or zero), its feature (-1) and threshold."""
+    k = targets.shape[1]
+    scratch = np.empty((4, k))
+    sums = np.empty(k)
+    rows = order[0]
+    n, q = totals(rows, targets, sample_weight, row_constant, sums)
+    best = gain(SQUARED, kind, ints, floats, np.inf, n, sums, weights, scratch[2], scratch[3])
+    if not split_too or rows.size < 2 * min_leaf:
+        return max(0.0, q - best), -1, np.nan
+    two, f, i = _best_split(order, values, targets, sample_weight, 0, rows.size,
+                            np.arange(order.shape[0]), min_leaf, SQUARED, kind, ints, floats,
+                            np.inf, weights, n, sums, scratch)
+    if f < 0 or two <= best + 1e-12 * abs(best):
+        return max(0.0, q - best), -1, np.nan
+    return max(0.0, q - two), f, midpoint(values[f, i], values[f, i + 1])
+
+
+@njit(cache=True, nogil=True)
+def children(order, values, feature, middle):
+    """Return the sorted rows and values of both children, the first ``middle`` rows left."""
+    p, n = order.shape
+    goes_left = np.zeros(order.max() + 1, np.bool_)
+    goes_left[order[feature, :middle]] = True
+    left_order = np.empty((p, middle), order.dtype)
+    right_order = np.empty((p, n - middle), order.dtype)
+    left_values, right_values = np.empty((p, middle)), np.empty((p, n - middle))
+    for f in range(p):
+        a = b = 0
+        for i in range(n):
+            if goes_left[order[f, i]]:
+                left_order[f, a], left_values[f, a] = order[f, i], values[f, i]
+                a += 1
+            else:
+                right_order[f, b], right_values[f, b] = order[f, i], values[f, i]
+                b += 1
+    return left_order, left_values, right_order, right_values

@@ -1,0 +1,242 @@
+"""Exact optimal trees of small depth whose leaves are projected: the paper's future work."""
+
+from __future__ import annotations
+
+import heapq
+from functools import partial
+from numbers import Integral, Real
+
+import numpy as np
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from odtlib.constrained import _stumps
+from odtlib.constrained._builder import make_loss
+from odtlib.constrained.regressor import (
+    CONSTRAINTS,
+    INFEASIBLE_TARGETS,
+    ConstrainedTreeRegressor,
+    prepare_constraints,
+    prepare_targets,
+    target_metric,
+    tree_loss,
+)
+from odtlib.estimator import TreeRegressor, announce_compilation
+from odtlib.report import Clock, SolveReport
+from odtlib.tree import DecisionTree
+
+
+class _Stopped(Exception):
+    """The clock ran out, or the user interrupted."""
+
+
+class _Search:
+    """Branch and bound over the thresholds of one feature after the other.
+
+    The least cost of a tree is monotone in its rows (the same tree does no better on more rows).
+    As a threshold moves right the left child grows and the right child shrinks; so for every
+    threshold between two evaluated ones, a < b, the cost is at least that of the left child at a
+    plus that of the right child at b.  Whole intervals are discarded by that bound.
+    """
+
+    def __init__(self, Y, w, row_constant, min_leaf, code, weights, clock):
+        self.arguments = (Y, np.empty(0) if w is None else w, row_constant, min_leaf)
+        self.code, self.min_leaf, self.clock = (*code, weights), min_leaf, clock
+        self.evaluated = self.nodes = 0
+        self.root_bound, self.events, self.interrupted = 0.0, [], False
+
+    def stump(self, order, values, split_too):
+        """Best tree of depth one, or the leaf."""
+        cost, f, cut = _stumps.best_stump(order, values, *self.arguments, split_too, *self.code)
+        return cost, (None if f < 0 else (f, cut, None, None))
+
+    def solve(self, order, values, depth, cutoff, root=False):
+        """Return a lower bound and a tree: the optimal one if its cost is below ``cutoff``.
+
+        A tree is None (a leaf) or (feature, threshold, left, right).  Where no tree below the
+        cutoff exists the second part is False and the first still a valid bound.
+        """
+        if depth <= 1:
+            cost, tree = self.stump(order, values, depth == 1)
+            return cost, (tree if cost < cutoff else False)
+        self.nodes += 1
+        best, tree = self.stump(order, values, True)
+        if best >= cutoff:
+            best, tree = cutoff, False
+        heap = []
+        positions = []
+        for f in range(len(values)):
+            cuts = np.flatnonzero(values[f, :-1] < values[f, 1:])
+            cuts = cuts[(cuts + 1 >= self.min_leaf) & (values.shape[1] - cuts - 1 >= self.min_leaf)]
+            positions.append(cuts)
+            if len(cuts):
+                heapq.heappush(heap, (0.0, f, 0, len(cuts), 0.0, 0.0))
+        while heap:
+            bound, f, first, last, low_left, low_right = heapq.heappop(heap)
+            if root:
+                self.root_bound = max(self.root_bound, min(bound, best))
+            if bound >= best * (1 - 1e-12):
+                break
+            if self.clock.expired or self.interrupted:
+                if root:   # the popped bound is the smallest that is left
+                    return bound, tree
+                raise _Stopped
+            middle = (first + last) // 2
+            cut = positions[f][middle]
+            parts = _stumps.children(order, values, f, cut + 1)
+            self.evaluated += 1
+            try:
+                left, left_tree = self.solve(parts[0], parts[1], depth - 1, best - low_right)
+                left = max(left, low_left)
+                right, right_tree = self.solve(parts[2], parts[3], depth - 1, best - left)
+                right = max(right, low_right)
+            except (_Stopped, KeyboardInterrupt) as stop:
+                self.interrupted |= isinstance(stop, KeyboardInterrupt)
+                if root:
+                    return min([bound, *(entry[0] for entry in heap)]), tree
+                raise _Stopped from None
+            if left_tree is not False and right_tree is not False and left + right < best:
+                best = left + right
+                low, high = values[f, cut], values[f, cut + 1]
+                tree = (f, _stumps.midpoint(low, high), left_tree, right_tree)
+                if root:
+                    self.events.append((self.clock.elapsed, best, self.root_bound, "better tree"))
+            for a, b, x, y in ((first, middle, low_left, right),
+                               (middle + 1, last, left, low_right)):
+                if a < b and x + y < best * (1 - 1e-12):
+                    heapq.heappush(heap, (x + y, f, a, b, x, y))
+        return (best, tree)
+
+
+class OptimalConstrainedTreeRegressor(TreeRegressor):
+    """Find the best tree of small depth whose leaves are feasible predictions.
+
+    Every threshold of every feature is considered; the loss is squared error.
+
+    Parameters
+    ----------
+    constraints : FeasibleSet, optional
+        A set of :mod:`odtlib.constrained.sets` with a compiled projection (all but ``Custom`` and
+        those that need SCIP); None allows every vector.
+    max_depth : int, default=2
+        Largest depth.  Depth 2 takes seconds for thousands of rows, depth 3 for hundreds.
+    min_samples_leaf : int, default=1
+        Fewest rows of a leaf.
+    target_weights : None, "standardize" or array of shape (n_targets,), default=None
+        Weight of each target in the loss.
+    on_infeasible_targets : {"raise", "warn", "project", "keep"}, default="raise"
+        What to do with training targets outside the set.
+    tol : float, default=1e-6
+        Tolerance of the feasibility checks.
+    time_limit : float, optional
+        Seconds; when they end the best tree so far comes back, the greedy exact tree at worst.
+    random_state : int, RandomState instance, optional
+        Not used; the search is deterministic.
+    verbose : int, default=0
+        1 prints the report.
+
+    Attributes
+    ----------
+    tree_ : DecisionTree
+    report_ : SolveReport
+        ``objective`` is the training loss; status "optimal" comes with the bound.
+    target_weights_ : array, shape (n_targets,)
+    """
+
+    _parameter_constraints = {
+        **TreeRegressor._parameter_constraints,
+        "constraints": CONSTRAINTS,
+        "min_samples_leaf": [Interval(Integral, 1, None, closed="left")],
+        "target_weights": [StrOptions({"standardize"}), "array-like", None],
+        "on_infeasible_targets": INFEASIBLE_TARGETS,
+        "tol": [Interval(Real, 0, None, closed="left")],
+    }
+
+    def __init__(self, constraints=None, *, max_depth=2, min_samples_leaf=1, target_weights=None,
+                 on_infeasible_targets="raise", tol=1e-6, time_limit=None, random_state=None,
+                 verbose=0):
+        self.constraints = constraints
+        self.max_depth = max_depth
+        self.min_samples_leaf = min_samples_leaf
+        self.target_weights = target_weights
+        self.on_infeasible_targets = on_infeasible_targets
+        self.tol = tol
+        self.time_limit = time_limit
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def _solve(self, X, Y, sample_weight):
+        announce_compilation(_stumps.best_stump, "optimal constrained trees", seconds=10)
+        clock = Clock(self.time_limit)
+        original = X, Y, sample_weight
+        if sample_weight is not None:
+            used = sample_weight > 0
+            X, Y, sample_weight = X[used], Y[used], sample_weight[used]
+        k = Y.shape[1]
+        feasible = prepare_constraints(self.constraints, k)
+        w = np.ones(len(Y)) if sample_weight is None else sample_weight
+        weights = target_metric(self.target_weights, Y, w)
+        code = feasible.encode(k, weights)
+        if code is None:
+            raise ValueError(f"{feasible} has no compiled projection; use "
+                             "ConstrainedTreeRegressor(split='exact'), which takes any set.")
+        Y, _ = prepare_targets(Y, feasible, self.on_infeasible_targets, self.tol, weights)
+        loss = make_loss("squared_error", weights)
+        evaluate = partial(tree_loss, criterion="squared_error", weights=weights)
+
+        greedy = ConstrainedTreeRegressor(
+            self.constraints, split="exact", max_depth=self.max_depth,
+            min_samples_leaf=self.min_samples_leaf, target_weights=weights, tol=self.tol,
+            on_infeasible_targets="keep", time_limit=self.time_limit,
+        ).fit(X, Y, sample_weight).tree_
+        start = evaluate(greedy, X, Y, sample_weight)
+        order = np.argsort(X.T, axis=1)
+        values = np.take_along_axis(np.ascontiguousarray(X.T), order, axis=1)
+        search = _Search(np.array(Y), sample_weight, loss.row_constant(Y), self.min_samples_leaf,
+                         code, weights, clock)
+        search.events.append((clock.elapsed, start, 0.0, "greedy tree"))
+        # Only trees better by more than rounding replace the greedy one.
+        bound, found = search.solve(order.astype(np.int32), values, self.max_depth,
+                                    start * (1 - 1e-12), root=True)
+        tree = greedy if found is False else self._wrap(found, X, Y, w, feasible, loss)
+        stopped = search.interrupted or clock.expired
+        objective = evaluate(tree, *original)
+        trained = evaluate(tree, X, Y, sample_weight)   # differs where targets were projected
+        optimal = not stopped or bound >= trained * (1 - 1e-9)
+        status = "optimal" if optimal else ("interrupted" if search.interrupted else "time_limit")
+        if optimal:
+            bound = trained
+        if trained != objective:
+            bound = objective if optimal else -np.inf
+        report = SolveReport(
+            status, objective, min(bound, objective), clock.elapsed, start="greedy exact tree",
+            counters={"splits_evaluated": search.evaluated, "subproblems": search.nodes},
+            trace=[*search.events, (clock.elapsed, objective, min(bound, objective), status)],
+            proof=f"optimal among all trees of depth {self.max_depth} over all thresholds, with "
+                  f"at least {self.min_samples_leaf} rows a leaf, for the targets trained on"
+                  if optimal else "", evaluate=evaluate)
+        self.target_weights_ = weights
+        if self.verbose:
+            print(report)
+        return tree, report
+
+    def _wrap(self, found, X, Y, w, feasible, loss):
+        """Fill the shape of a tree with the best feasible prediction of every leaf."""
+        def nested(part, rows):
+            if part is None:
+                return loss.best(Y[rows], w[rows], feasible)
+            f, cut, left, right = part
+            goes_left = X[rows, f] <= cut
+            return (int(f), float(cut), nested(left, rows[goes_left]),
+                    nested(right, rows[~goes_left]))
+
+        tree = DecisionTree.from_nested(nested(found, np.arange(len(X))), n_features=X.shape[1],
+                                        kind="regression")
+        inner = tree.feature >= 0
+        if inner.any():   # inner nodes: feasible too, as every value of this tree
+            value = tree.value.copy()
+            value[inner] = feasible.project(value[inner], loss.weights)
+            tree = tree.replace(value=value)
+        return tree
+
+
+__all__ = ["OptimalConstrainedTreeRegressor"]

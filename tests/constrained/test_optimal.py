@@ -1,0 +1,92 @@
+"""Optimal constrained trees: against brute force over all trees, and their certificates."""
+
+import numpy as np
+import pytest
+from constrained import reference
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from odtlib.constrained import ConstrainedTreeRegressor, OptimalConstrainedTreeRegressor, sets
+
+RNG = np.random.default_rng(11)
+SETS = {
+    "free": sets.Box(),
+    "one": sets.AtMostKNonzero(1, 0, 90),
+    "simplex": sets.Simplex(100.0),
+    "scores": sets.paper_model("scores"),
+    "polyhedron": sets.Polyhedron([[1, 1, 1], [-1, 2, 0]], [90, 10], lower=0),
+}
+
+
+def table(n, p=2):
+    X = RNG.normal(size=(n, p))
+    X[:, 0] = np.round(X[:, 0] * 2)
+    X[-1] = X[0]
+    return X, np.clip(50 + 30 * np.sign(X[:, :1]) * np.array([1, -1, 1])
+                      + RNG.normal(0, 20, (n, 3)), 0, 100)
+
+
+def brute_force(feasible, X, Y, w, depth, min_leaf):
+    best = reference.squared_cost(feasible, Y, w)
+    if depth:
+        for _, _, left in reference.splits(X, min_leaf):
+            best = min(best, brute_force(feasible, X[left], Y[left], w[left], depth - 1, min_leaf)
+                       + brute_force(feasible, X[~left], Y[~left], w[~left], depth - 1, min_leaf))
+    return best
+
+
+@pytest.mark.parametrize("name", SETS)
+@pytest.mark.parametrize("depth", [0, 1, 2, 3])
+def test_matches_brute_force(name, depth):
+    for n, min_leaf in ((2, 1), (9, 1), (12, 2)) if depth == 3 else ((2, 1), (14, 1), (25, 3)):
+        X, Y = table(n)
+        w = RNG.integers(1, 4, n).astype(float)
+        model = OptimalConstrainedTreeRegressor(SETS[name], max_depth=depth,
+                                                min_samples_leaf=min_leaf,
+                                                on_infeasible_targets="keep").fit(X, Y, w)
+        best = brute_force(SETS[name], X, Y, w, depth, min_leaf)
+        assert model.report_.status == "optimal"
+        assert model.report_.objective == pytest.approx(best, rel=1e-9, abs=1e-6)
+        assert model.report_.lower_bound == pytest.approx(best, rel=1e-9, abs=1e-6)
+        assert model.verify(X, Y, w) == model.report_.objective
+        assert model.tree_.depth <= depth
+        counts = np.bincount(model.apply(X))
+        assert counts[counts > 0].min() >= min_leaf or model.tree_.n_leaves == 1
+        assert SETS[name].contains(model.predict(RNG.normal(size=(30, 2)))).all()
+
+
+def test_never_worse_than_greedy_and_sometimes_better():
+    better = 0
+    for _ in range(10):
+        X, Y = table(60, 3)
+        options = dict(max_depth=2, min_samples_leaf=2, on_infeasible_targets="keep")
+        optimal = OptimalConstrainedTreeRegressor(SETS["one"], **options).fit(X, Y)
+        greedy = ConstrainedTreeRegressor(SETS["one"], split="exact", **options).fit(X, Y)
+        assert optimal.report_.objective <= greedy.report_.objective * (1 + 1e-12)
+        better += optimal.report_.objective < 0.999 * greedy.report_.objective
+    assert better > 0
+
+
+def test_a_time_limit_returns_a_tree_and_a_valid_bound():
+    X, Y = RNG.normal(size=(1500, 6)), RNG.uniform(0, 100, (1500, 3))
+    model = OptimalConstrainedTreeRegressor(SETS["one"], max_depth=3, time_limit=0.5,
+                                            on_infeasible_targets="keep").fit(X, Y)
+    report = model.report_
+    assert report.status == "time_limit" and report.seconds < 1.5
+    assert report.lower_bound <= report.objective
+    assert SETS["one"].contains(model.predict(X)).all()
+
+
+def test_projected_training_targets():
+    X, Y = table(30)
+    model = OptimalConstrainedTreeRegressor(SETS["one"], on_infeasible_targets="project").fit(X, Y)
+    assert model.report_.status == "optimal" and model.verify(X, Y) == model.report_.objective
+
+
+def test_custom_sets_are_refused():
+    with pytest.raises(ValueError, match="no compiled projection"):
+        OptimalConstrainedTreeRegressor(sets.Custom(lambda y, w: y)).fit([[0.0], [1.0]], [0.0, 1.0])
+
+
+@parametrize_with_checks([OptimalConstrainedTreeRegressor()])
+def test_scikit_learn_checks(estimator, check):
+    check(estimator)
