@@ -46,7 +46,7 @@ from .simd import (
     store_lane_bits,
 )
 
-OPTIONS = {"cache": True, "nogil": True, "error_model": "numpy"}
+OPTIONS = {"cache": True, "nogil": True, "error_model": "numpy", "_nrt": False}
 
 # Entries of ``shape``, the integers that stay the same during a search.
 N_CLASSES, N_COLUMNS, MIN_LEAF, MERGE_COLUMNS, KEYS_FROM_ROWS = range(5)
@@ -159,14 +159,14 @@ def open_node(rows, class_start, candidates, n_candidates, shape, row_bits, row_
     row_bytes = n_columns // 8
     n_rows = class_start[n_classes]
     per_word = blocks.itemsize * 8
-    word = 0
+    word = np.int64(0)
     for feature in range(n_columns):
         counts[feature] = 0
     for c in range(n_classes):
         first_word = word
         word = pack_rows(row_bits, row_bytes, rows, class_start[c], class_start[c + 1],
                          all_blocks, n_columns, word)
-        count_singles(all_blocks, n_columns, first_word, word, singles, 0)
+        count_singles(all_blocks, n_columns, first_word, word, singles, np.int64(0))
         for feature in range(n_columns):
             counts[feature] += singles[feature]
     if shape[KEYS_FROM_ROWS]:
@@ -180,7 +180,7 @@ def open_node(rows, class_start, candidates, n_candidates, shape, row_bits, row_
             blocks[w * width + k] = all_blocks[w * n_columns + active[k]]
         for k in range(kept, width):
             blocks[w * width + k] = 0
-    first_word = 0
+    first_word = np.int64(0)
     for c in range(n_classes):
         size = class_start[c + 1] - class_start[c]
         for w in range((size + per_word - 1) // per_word):
@@ -204,7 +204,7 @@ def pack_smaller_child(feature, class_start, width, shape, blocks, local_bits, s
     for c in range(n_classes):
         ones += np.int64(singles[c * width + feature])
     side = 1 if 2 * ones <= class_start[n_classes] else 0
-    found, word, child_word = 0, 0, 0
+    found, word, child_word = 0, 0, np.int64(0)
     child_start[0] = 0
     child_words[0] = 0
     full = np.int64((1 << per_word) - 1)
@@ -301,8 +301,8 @@ def prepare_two_classes(rows, class_start, candidates, n_candidates, shape, row_
         store(extremes, 2 * width + first, most_0)
         store(extremes, 3 * width + first, least_0)
     differences = singles
-    score_two_classes(extremes, 0, width, n_active, differences, 2 * width, difference, n_rows,
-                      front, 0)
+    score_two_classes(extremes, np.int64(0), width, n_active, differences, 2 * width, difference, n_rows,
+                      front, np.int64(0))
     for j in range(n_active):
         x = read(differences, 2 * width + j)
         y = difference - x
@@ -367,7 +367,7 @@ def children_two_classes(feature, class_start, n_active, width, shape, blocks, l
     small_difference = 2 * child_start[1] - small_rows
     n_rows = class_start[2]
     place = 0 if side == 1 else 4
-    score_two_classes(extremes, 0, width, n_active, child_singles, x, small_difference,
+    score_two_classes(extremes, np.int64(0), width, n_active, child_singles, x, small_difference,
                       small_rows, front, place)
     score_two_classes(extremes, 4 * width, width, n_active, child_singles, y,
                       2 * class_start[1] - n_rows - small_difference, n_rows - small_rows,
@@ -480,8 +480,8 @@ def prepare_classes(rows, class_start, candidates, n_candidates, shape, row_bits
     most = np.int64(0)
     for c in range(n_classes):
         most = max(most, class_start[c + 1] - class_start[c])
-    score_classes(extremes, 0, width, n_active, n_rows, most, totals, n_active * width, min_leaf,
-                  front, 0)
+    score_classes(extremes, np.int64(0), width, n_active, n_rows, most, totals, n_active * width, min_leaf,
+                  front, np.int64(0))
     for j in range(n_active):
         rows_1 = np.int64(totals[n_active * width + j])
         rows_0 = n_rows - rows_1
@@ -601,7 +601,7 @@ def children_classes(feature, class_start, n_active, width, shape, blocks, local
         small_most = max(small_most, size)
         large_most = max(large_most, class_start[c + 1] - class_start[c] - size)
     place = 0 if side == 1 else 4
-    score_classes(extremes, 0, width, n_active, n_small, small_most, child_singles, counts,
+    score_classes(extremes, np.int64(0), width, n_active, n_small, small_most, child_singles, counts,
                   min_leaf, front, place)
     score_classes(extremes, 4 * width, width, n_active, n_large, large_most, child_singles,
                   large_counts, min_leaf, front, 4 - place)

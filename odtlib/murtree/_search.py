@@ -193,6 +193,8 @@ def search(work, control, penalty, state, cost, keys, rows, class_start, active,
     infer, share = control[INFER] > 0, control[SHARE_SIZES] > 0
     t = control[LEVEL]
     mode = control[MODE]
+    # Literals as arguments would compile the callee once more for each.
+    nothing, one, two, unknown = np.int64(0), np.int64(1), np.int64(2), np.int64(UNKNOWN)
     while work > 0 and mode != DONE:
         st, co, starts = state[t], cost[t], class_start[t]
         n_rows = starts[n_classes]
@@ -223,7 +225,7 @@ def search(work, control, penalty, state, cost, keys, rows, class_start, active,
                 low, high = keys[t, 0], keys[t, 1]
                 for some in range(1, min(3, budget) + 1):
                     control[FILLED] += remember(table, values, low, high, min(2, some), some,
-                                                front[some], 1, UNKNOWN, 0, some)
+                                                front[some], one, unknown, nothing, some)
             if depth <= 2 or n_active == 0:      # all trees have been seen
                 for k in range(n_active):
                     co[REFINED] = min(co[REFINED], key[k])
@@ -298,11 +300,11 @@ def search(work, control, penalty, state, cost, keys, rows, class_start, active,
                             bound_1[t, b, k] = leaf_cost[t, 1, k]
                             bound_0[t, b, k] = leaf_cost[t, 0, k]
                             continue
-                        value, exact = look_up(table, values, low, high, 2, lowest + b, infer,
+                        value, exact = look_up(table, values, low, high, two, lowest + b, infer,
                                                counters)
                         bound_1[t, b, k] = max(bound_1[t, b, k], value)
                         solved = solved and exact == 1
-                        value, exact = look_up(table, values, low_sum - low, high_sum - high, 2,
+                        value, exact = look_up(table, values, low_sum - low, high_sum - high, two,
                                                lowest + b, infer, counters)
                         bound_0[t, b, k] = max(bound_0[t, b, k], value)
                         solved = solved and exact == 1
@@ -326,11 +328,11 @@ def search(work, control, penalty, state, cost, keys, rows, class_start, active,
                     if use_cache:
                         for b in range(1 if share else max(lowest, 1),
                                        (3 if share else lowest + last) + 1):
-                            control[FILLED] += remember(table, values, low, high, 2, b, front[b],
-                                                        1, UNKNOWN, 0, b)
+                            control[FILLED] += remember(table, values, low, high, two, b, front[b],
+                                                        one, unknown, nothing, b)
                             control[FILLED] += remember(
-                                table, values, low_sum - low, high_sum - high, 2, b,
-                                front[4 + b], 1, UNKNOWN, 0, b)
+                                table, values, low_sum - low, high_sum - high, two, b,
+                                front[4 + b], one, unknown, nothing, b)
                 for a in range(last + 1):
                     value = penalty + bound_1[t, a, k] + bound_0[t, last - a, k]
                     if value < co[BEST]:

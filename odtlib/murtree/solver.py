@@ -202,7 +202,7 @@ class Solver:
         return max(best, float(cost[S.LOWER]))
 
     def root(self):
-        """Return ``(column, (budget, cost) of child 1, the same of child 0)``, or None for a leaf."""
+        """Return column, (budget, cost) of child 1, the same of child 0; or None for a leaf."""
         state, cost = self.state[0], self.cost[0]
         if state[S.BEST_FEATURE] < 0:
             return None

@@ -64,7 +64,8 @@ def test_clone_pickle_search_and_labels():
 
 def test_data_frames_keep_their_names_and_categories():
     rng = np.random.default_rng(0)
-    frame = pd.DataFrame({"size": rng.random(80), "colour": rng.choice(["red", "blue", "green"], 80)})
+    colours = rng.choice(["red", "blue", "green"], 80)
+    frame = pd.DataFrame({"size": rng.random(80), "colour": colours})
     y = np.where((frame["colour"] == "red") & (frame["size"] > 0.5), "yes", "no")
     model = MurTreeClassifier(max_depth=2).fit(frame, y)
     assert model.report_.objective == 0
