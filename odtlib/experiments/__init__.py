@@ -5,7 +5,8 @@ to run a template (``chapters/experiments/<template>.ipynb``).  ``odt run <name>
 template once for every combination and writes one record a run to ``data/results/<name>.csv``.
 
 In a template: :func:`run`, :func:`record`, :func:`emit`.  In a chapter: :func:`execute`,
-:func:`load_records`, :func:`provenance`.  On the reader's own data: :func:`compare`.
+:func:`load_records`, :func:`provenance`, :func:`published`.  On the reader's own data:
+:func:`compare`.
 """
 
 from .book import book_root
@@ -13,8 +14,9 @@ from .comparison import compare
 from .forking import new
 from .grid import Experiment
 from .measure import emit, record, run
+from .published import published
 from .results import load_records, provenance
 from .runner import execute, run_experiment
 
 __all__ = ["Experiment", "book_root", "compare", "emit", "execute", "load_records", "new",
-           "provenance", "record", "run", "run_experiment"]
+           "provenance", "published", "record", "run", "run_experiment"]
