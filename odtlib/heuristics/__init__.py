@@ -3,5 +3,7 @@
 from odtlib.heuristics.cart import CARTClassifier, TunedCARTClassifier
 from odtlib.heuristics.local_search import LocalSearchTreeClassifier
 from odtlib.heuristics.start import starting_tree
+from odtlib.heuristics.threshold_sampling import sample_splits
 
-__all__ = ["CARTClassifier", "LocalSearchTreeClassifier", "TunedCARTClassifier", "starting_tree"]
+__all__ = ["CARTClassifier", "LocalSearchTreeClassifier", "TunedCARTClassifier", "sample_splits",
+           "starting_tree"]
