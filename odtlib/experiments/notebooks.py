@@ -160,7 +160,8 @@ def _register_engine():
 
 def _reset_cell():
     from nbformat.v4 import new_code_cell
-    return new_code_cell("%reset -f")
+    # a reset also ends the display of figures, so it is switched on again
+    return new_code_cell("%reset -f\n%matplotlib inline")
 
 
 def _kernel_environment():

@@ -70,10 +70,11 @@ def test_a_failed_run_is_a_record_and_can_be_retried(toy):
     assert read_csv(grid.with_suffix(".csv")) == mended
 
 
-def test_runs_in_one_kernel_do_not_see_each_other_and_a_dead_kernel_is_replaced(toy):
+def test_runs_in_one_kernel_are_alike_and_a_dead_kernel_is_replaced(toy):
     run = ("import os\nfrom odtlib import experiments\n"
            "if a == 2:\n    os._exit(1)\n"
            "if a == 4:\n    experiments.emit(experiments.record())\n"
+           "import matplotlib.pyplot as plt\nplt.plot([0, a])\n"
            "seen = 'left_over' in globals()\nleft_over = a\n"
            "experiments.emit(experiments.record(measures={'pid': os.getpid(), 'seen': seen}))")
     grid = toy(run=run, grid=BAD.replace("[1, 2, 3]", "[0, 1, 2, 3, 4]"))
@@ -85,6 +86,9 @@ def test_runs_in_one_kernel_do_not_see_each_other_and_a_dead_kernel_is_replaced(
     first, second, third = (records[i]["measures"] for i in (0, 1, 3))
     assert first["pid"] == second["pid"] != third["pid"]
     assert not (first["seen"] or second["seen"] or third["seen"])
+    for path in (grid.parent / ".runs" / "notebooks").iterdir():
+        drawn = "image/png" in path.read_text()
+        assert drawn == (not path.name.startswith("2-")), "only the dead kernel shows no picture"
 
 
 def test_a_record_that_breaks_the_schema_is_a_failed_run(toy):
