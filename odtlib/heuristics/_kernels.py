@@ -333,6 +333,114 @@ def best_stump(sorted_rows, low, high, ranks, labels, weights, members, min_leaf
 
 
 @njit(cache=True, nogil=True)
+def count_cuts(sorted_rows, low, high, ranks):
+    """Count the cuts between different ranks, over all features."""
+    cuts = 0
+    for feature in range(sorted_rows.shape[0]):
+        for k in range(low, high - 1):
+            cuts += (ranks[feature, sorted_rows[feature, k]]
+                     != ranks[feature, sorted_rows[feature, k + 1]])
+    return cuts
+
+
+@njit(cache=True, nogil=True)
+def _largest(row):
+    """Return the largest entry of a short vector."""
+    value = row[0]
+    for c in range(1, len(row)):
+        value = max(value, row[c])
+    return value
+
+
+@njit(cache=True, nogil=True)
+def _best_stumps(sorted_rows, low, high, ranks, labels, weights, members, side, whole, held,
+                 min_leaf, passed, seen, last, best, feature, cut):
+    """Find the best split of either side of a divided node at once, or none where none is better.
+
+    ``side[row]`` is 0 or 1; ``whole`` (2, classes) and ``held`` (2,) are what the sides hold.
+    Fills ``best``, ``feature`` and ``cut`` (2,); ``passed``, ``seen``, ``last`` are scratch.
+    """
+    n_classes = whole.shape[1]
+    for s in range(2):
+        best[s], feature[s], cut[s] = _largest(whole[s]), LEAF, 0
+    for f in range(sorted_rows.shape[0]):
+        rows = sorted_rows[f]
+        rank = ranks[f]
+        passed[:] = 0.0
+        seen[:] = 0
+        last[:] = -1
+        for k in range(low, high):
+            row = rows[k]
+            s = np.int64(side[row])
+            here = rank[row]
+            if here != last[s]:
+                if seen[s] >= min_leaf and held[s] - seen[s] >= min_leaf:
+                    left = passed[s, 0]
+                    right = whole[s, 0] - passed[s, 0]
+                    for c in range(1, n_classes):
+                        left = max(left, passed[s, c])
+                        right = max(right, whole[s, c] - passed[s, c])
+                    if left + right > best[s] + TOLERANCE * (whole[0].sum() + whole[1].sum()):
+                        best[s], feature[s], cut[s] = left + right, f, (last[s] + here) // 2
+                last[s] = here
+            passed[s, labels[row]] += weights[row]
+            seen[s] += members[row]
+
+
+@njit(cache=True, nogil=True)
+def best_depth_two(sorted_rows, low, high, ranks, labels, weights, members, min_leaf, random,
+                   side, chosen_feature, chosen_cut):
+    """Find the best tree of depth two over all cuts, by trying every root.
+
+    Fills ``chosen_feature`` and ``chosen_cut`` (root, left, right; feature -1 at a leaf) and
+    returns the weight of correct rows; among equally good roots one is drawn.
+    """
+    n_classes = np.int64(labels.max() + 1)
+    whole = np.zeros((2, n_classes))
+    passed = np.zeros((2, n_classes))
+    held, seen, last = np.zeros(2, np.int64), np.zeros(2, np.int64), np.zeros(2, np.int64)
+    value, feature, cut = np.zeros(2), np.zeros(2, np.int64), np.zeros(2, np.int64)
+    total = 0.0
+    all_members = 0
+    for k in range(low, high):
+        row = sorted_rows[0, k]
+        whole[1, labels[row]] += weights[row]
+        total += weights[row]
+        all_members += members[row]
+    start = whole[1].copy()
+    tolerance = TOLERANCE * total
+    best, ties = _largest(start), 1       # a leaf, until a split is better
+    chosen_feature[:] = LEAF
+    for f in range(sorted_rows.shape[0]):
+        rows = sorted_rows[f]
+        whole[0] = 0.0
+        whole[1] = start
+        held[0], held[1] = 0, all_members
+        for k in range(low, high):
+            side[rows[k]] = True
+        for k in range(low, high - 1):
+            row = rows[k]
+            side[row] = False
+            whole[0, labels[row]] += weights[row]
+            whole[1, labels[row]] -= weights[row]
+            held[0] += members[row]
+            held[1] -= members[row]
+            here, there = ranks[f, row], ranks[f, rows[k + 1]]
+            if here == there or held[0] < min_leaf or held[1] < min_leaf:
+                continue
+            _best_stumps(sorted_rows, low, high, ranks, labels, weights, members, side, whole,
+                         held, min_leaf, passed, seen, last, value, feature, cut)
+            if value[0] + value[1] < best - tolerance:
+                continue
+            ties = 1 if value[0] + value[1] > best + tolerance else ties + 1
+            if _draw(random, ties) == 0:
+                best = value[0] + value[1]
+                chosen_feature[0], chosen_cut[0] = f, (here + there) // 2
+                chosen_feature[1:], chosen_cut[1:] = feature, cut
+    return best
+
+
+@njit(cache=True, nogil=True)
 def _partition(sorted_rows, low, high, ranks, feature, cut, goes_left, buffer):
     """Put the rows that go left first in every feature's order, stably; return where they end."""
     n_left = 0
@@ -395,14 +503,30 @@ def _push(stack, top, node, low, high, depth):
 
 
 @njit(cache=True, nogil=True)
+def _plant(nodes, unused, node, feature, cut):
+    """Put a tree of depth two (root, left, right; feature -1 at a leaf) in place of ``node``."""
+    if nodes[node, FEATURE] >= 0:
+        _make_leaf(nodes, unused, node)
+    for k in range(3):
+        if feature[k] >= 0:
+            target = node if k == 0 else nodes[node, LEFT + k - 1]
+            left, right = _take(nodes, unused), _take(nodes, unused)
+            nodes[target, FEATURE], nodes[target, CUT] = feature[k], cut[k]
+            nodes[target, LEFT], nodes[target, RIGHT] = left, right
+        elif k == 0:
+            return
+
+
+@njit(cache=True, nogil=True)
 def visit(top, frozen, nodes, unused, sorted_rows, ranks, labels, weights, signed_weights,
-          members, max_depth, min_leaf, random, stack, node_slot, walk, left_slot, right_slot,
-          leaf_weight, leaf_largest, leaf_held, goes_left, buffer):
+          members, max_depth, min_leaf, depth_two_work, random, stack, node_slot, walk, left_slot,
+          right_slot, leaf_weight, leaf_largest, leaf_held, goes_left, buffer):
     """Give the node on top of the stack its best split and push its children.
 
     A leaf above ``max_depth`` grows a split where that makes it purer; a feature node takes its
     best split, or gives way to a child that does as well alone.  The ``frozen`` node keeps its
-    split where that is allowed.
+    split where that is allowed.  A node with two levels left gets its best tree of depth two where
+    finding it reads at most ``depth_two_work`` rows.
 
     Returns the new stack height, the weight of correct rows where the leaves below are final (0
     where the children will be visited), and the work done in rows read.
@@ -413,6 +537,21 @@ def visit(top, frozen, nodes, unused, sorted_rows, ranks, labels, weights, signe
     rows = sorted_rows[0]
     size = high - low
     work = size
+    if depth + 2 == max_depth and node != frozen and n_features * size <= depth_two_work:
+        cuts = count_cuts(sorted_rows, low, high, ranks)
+        if cuts * n_features * size <= depth_two_work:
+            work += (cuts + 1) * n_features * size
+            n_slots = _number_leaves(nodes, node, node_slot, walk)
+            for k in range(low, high):
+                left_slot[rows[k]] = node_slot[_leaf_of(nodes, ranks, node, rows[k])]
+            correct, total, short = count_correct(
+                rows, low, high, labels, weights, members, left_slot, n_slots, min_leaf,
+                leaf_weight[0], leaf_largest[0], leaf_held[0])
+            best = best_depth_two(sorted_rows, low, high, ranks, labels, weights, members,
+                                  min_leaf, random, goes_left, buffer[:3], buffer[3:6])
+            if short > 0 or best > correct + TOLERANCE * total:
+                _plant(nodes, unused, node, buffer[:3], buffer[3:6])
+                return top, best, work
     if nodes[node, FEATURE] >= 0:
         n_slots = _fill_slots(nodes, node, rows, low, high, ranks, left_slot, right_slot,
                               node_slot, walk)
@@ -491,9 +630,9 @@ def _kick(nodes, unused, ranks, random):
 
 @njit(cache=True, nogil=True)
 def search(budget, sorted_rows, ranks, labels, weights, signed_weights, members, max_depth,
-           min_leaf, max_failures, attainable, nodes, unused, kept, kept_unused, state, correct,
-           random, orders, stack, node_slot, walk, left_slot, right_slot, leaf_weight,
-           leaf_largest, leaf_held, goes_left, buffer):
+           min_leaf, depth_two_work, max_failures, attainable, nodes, unused, kept, kept_unused,
+           state, correct, random, orders, stack, node_slot, walk, left_slot, right_slot,
+           leaf_weight, leaf_largest, leaf_held, goes_left, buffer):
     """Improve ``nodes`` until ``max_failures`` kicks in a row bring nothing or ``budget`` is spent.
 
     One slice of the search: called again with the same arrays it goes on where it stopped.  The
@@ -510,8 +649,8 @@ def search(budget, sorted_rows, ranks, labels, weights, signed_weights, members,
             correct[THIS_SWEEP] = 0.0
         state[HEIGHT], done, read = visit(
             state[HEIGHT], state[FROZEN], nodes, unused, orders, ranks, labels, weights,
-            signed_weights, members, max_depth, min_leaf, random, stack, node_slot, walk,
-            left_slot, right_slot, leaf_weight, leaf_largest, leaf_held, goes_left, buffer)
+            signed_weights, members, max_depth, min_leaf, depth_two_work, random, stack, node_slot,
+            walk, left_slot, right_slot, leaf_weight, leaf_largest, leaf_held, goes_left, buffer)
         work += read
         correct[THIS_SWEEP] += done
         if state[HEIGHT] > 0:

@@ -18,6 +18,7 @@ from odtlib.report import Clock, SolveReport, default_objective
 
 SLICE = 4_000_000        # rows read between two looks at the clock: some 20 milliseconds
 SHARE = 0.7              # of the rows, for the CART that a later restart begins with
+DEPTH_TWO_WORK = 200_000  # rows read at most for one exact tree of depth two: about a millisecond
 PROOF = "optimal at any depth: only rows that agree in all features are misclassified"
 
 
@@ -45,6 +46,9 @@ class LocalSearchTreeClassifier(TreeClassifier):
     patience : int, default=20
         Kicks in a row without a better tree before the next restart.  More of them search longer
         around each start.
+    depth_two : bool, default=True
+        Whether nodes with two levels left get their best tree of depth two where few rows and cuts
+        make that quick (at most 200,000 rows read), instead of one best split after the other.
     time_limit : float or None, default=None
         Seconds, compilation not included.  The search also ends when no tree can be better.
     random_state : int, RandomState or None, default=None
@@ -75,14 +79,16 @@ class LocalSearchTreeClassifier(TreeClassifier):
         "min_samples_leaf": [Interval(Integral, 1, None, closed="left")],
         "max_restarts": [Interval(Integral, 1, None, closed="left"), None],
         "patience": [Interval(Integral, 0, None, closed="left")],
+        "depth_two": ["boolean"],
     }
 
     def __init__(self, max_depth=3, *, min_samples_leaf=1, max_restarts=10, patience=20,
-                 time_limit=None, random_state=None, verbose=0):
+                 depth_two=True, time_limit=None, random_state=None, verbose=0):
         self.max_depth = max_depth
         self.min_samples_leaf = min_samples_leaf
         self.max_restarts = max_restarts
         self.patience = patience
+        self.depth_two = depth_two
         self.time_limit = time_limit
         self.random_state = random_state
         self.verbose = verbose
@@ -92,7 +98,7 @@ class LocalSearchTreeClassifier(TreeClassifier):
 
 
 def search_trees(X, y, n_classes, sample_weight, *, max_depth, min_samples_leaf, max_restarts,
-                 patience, time_limit, random_state, verbose=0):
+                 patience, depth_two, time_limit, random_state, verbose=0):
     """Run the local search; parameters as in ``LocalSearchTreeClassifier``.
 
     Returns
@@ -108,7 +114,7 @@ def search_trees(X, y, n_classes, sample_weight, *, max_depth, min_samples_leaf,
     every_row = RankedRows(X, y, n_classes, sample_weight)
     rows = every_row.merged()
     random = check_random_state(random_state)
-    search = _Search(rows, max_depth, min_samples_leaf, patience)
+    search = _Search(rows, max_depth, min_samples_leaf, patience, depth_two)
     bound = search.total - rows.attainable
     tree = every_row.tree(ONE_LEAF)
     objective = default_objective(tree, X, y, sample_weight)
@@ -163,7 +169,7 @@ def search_trees(X, y, n_classes, sample_weight, *, max_depth, min_samples_leaf,
 class _Search:
     """The arrays of one search, and the slices that the kernel works on them."""
 
-    def __init__(self, rows, max_depth, min_samples_leaf, patience):
+    def __init__(self, rows, max_depth, min_samples_leaf, patience, depth_two):
         n_features, n_rows = rows.ranks.shape
         # in a sweep at most one old and one new leaf a row are alive
         capacity = min(2 ** min(max_depth + 1, 40) - 1, 4 * n_rows + 1)
@@ -173,7 +179,8 @@ class _Search:
         self.kicks = self.sweeps = 0
         self.fixed = (order, rows.ranks, rows.labels, rows.weights,
                       np.where(rows.labels == 0, -rows.weights, rows.weights), rows.members,
-                      max_depth, min_samples_leaf, patience, rows.attainable)
+                      max_depth, min_samples_leaf, DEPTH_TWO_WORK if depth_two else 0, patience,
+                      rows.attainable)
         self.nodes = np.empty((capacity, 4), np.int64)
         self.unused = np.empty(capacity + 1, np.int64)
         self.kept, self.kept_unused = self.nodes.copy(), self.unused.copy()
@@ -186,7 +193,7 @@ class _Search:
             np.empty(n_rows, np.int64), np.empty(n_rows, np.int64),
             np.empty((2, max(2, n_leaves), rows.n_classes)), np.empty((2, n_leaves)),
             np.empty((2, n_leaves), np.int64), np.empty(n_rows, np.bool_),
-            np.empty(n_rows, np.int32))
+            np.empty(max(6, n_rows), np.int32))
 
     def begin(self, start, seed):
         """Start again from a table of nodes."""
@@ -223,7 +230,7 @@ def _compile():
     announce_compilation(_kernels.search, "the local search", seconds=10)
     clock = Clock()
     rows = RankedRows(np.array([[0.0], [1.0]]), np.array([0, 1]), 2).merged()
-    search = _Search(rows, 1, 1, 0)
+    search = _Search(rows, 1, 1, 0, True)
     search.begin(ONE_LEAF, 1)
     search.advance()
     return clock.elapsed

@@ -60,7 +60,7 @@ def starting_tree(start, X, y, n_classes, sample_weight=None, max_depth=3, min_s
         tree, _ = search_trees(
             X, y, n_classes, sample_weight, max_depth=max_depth,
             min_samples_leaf=min_samples_leaf, max_restarts=10, patience=20,
-            time_limit=time_limit, random_state=random_state)
+            depth_two=True, time_limit=time_limit, random_state=random_state)
         return tree
     rows = RankedRows(X, y, n_classes, sample_weight)
     nodes = ONE_LEAF

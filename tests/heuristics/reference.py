@@ -55,21 +55,22 @@ def coordinate_steps(tree, X):
                 yield tree.replace(feature=features, threshold=thresholds)
 
 
-def best_depth_two(X, y, weight, n_classes):
-    """Least weight of errors of a tree of depth two over all thresholds."""
-    def stump(rows):
-        best = weight[rows].sum() - correct_weight(y[rows], weight[rows],
-                                                   np.zeros(rows.sum(), int), n_classes)
+def best_depth_two(X, y, weight, n_classes, members=None, min_leaf=1):
+    """Return the least weight of errors of a tree of depth two over all thresholds."""
+    members = np.ones(len(y), int) if members is None else members
+
+    def divisions(rows):
         for feature in range(X.shape[1]):
             for value in cuts(X[rows, feature]):
-                slot = (X[rows, feature] <= value).astype(int)
-                best = min(best, weight[rows].sum() - correct_weight(y[rows], weight[rows], slot,
-                                                                     n_classes))
-        return best
+                low = rows & (X[:, feature] <= value)
+                if min(members[low].sum(), members[rows & ~low].sum()) >= min_leaf:
+                    yield low, rows & ~low
 
-    best = stump(np.ones(len(y), bool))
-    for feature in range(X.shape[1]):
-        for value in cuts(X[:, feature]):
-            low = X[:, feature] <= value
-            best = min(best, stump(low) + stump(~low))
-    return best
+    def errors(rows):
+        return weight[rows].sum() - max(weight[rows & (y == c)].sum() for c in range(n_classes))
+
+    def stump(rows):
+        return min([errors(rows)] + [errors(a) + errors(b) for a, b in divisions(rows)])
+
+    every = np.ones(len(y), bool)
+    return min([errors(every)] + [stump(a) + stump(b) for a, b in divisions(every)])

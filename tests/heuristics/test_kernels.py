@@ -104,6 +104,36 @@ def test_best_split_of_a_leaf(errors_first, min_leaf):
             max(value[1] for value in options.values() if value[0] >= correct - 1e-9), abs=1e-8)
 
 
+@pytest.mark.parametrize("min_leaf", [1, 3])
+def test_best_tree_of_depth_two(min_leaf):
+    generator = np.array([5], np.uint64)
+    feature, cut = np.empty(3, np.int32), np.empty(3, np.int32)
+    depths = []
+    for _, rows, order, low, high in instances(70, seed=20 + min_leaf):
+        node = np.sort(order[0, low:high])
+        labels, weights, members = rows.labels[node], rows.weights[node], rows.members[node]
+        X = rows.ranks[:, node].T
+        best = _kernels.best_depth_two(
+            order, low, high, rows.ranks, rows.labels, rows.weights, rows.members, min_leaf,
+            generator, np.empty(rows.n_rows, bool), feature, cut)
+        optimum = weights.sum() - reference.best_depth_two(X, labels, weights, rows.n_classes,
+                                                           members, min_leaf)
+        assert best == pytest.approx(optimum, abs=1e-9)
+        slot = np.zeros(len(node), int)        # the tree found has that weight, and large leaves
+        if feature[0] >= 0:
+            slot = 1 + (X[:, feature[0]] > cut[0])
+            for side in (1, 2):
+                if feature[side] >= 0:
+                    slot[(slot == side) & (X[:, feature[side]] > cut[side])] += 2
+            assert min(members[slot == s].sum() for s in np.unique(slot)) >= min_leaf
+        assert reference.correct_weight(labels, weights, slot, rows.n_classes) == pytest.approx(
+            best, abs=1e-9)
+        depths.append(0 if feature[0] < 0 else 1 + (feature[1:] >= 0).any())
+        cuts = sum(len(np.unique(column)) - 1 for column in X.T)
+        assert _kernels.count_cuts(order, low, high, rows.ranks) == cuts
+    assert {0, 2} <= set(depths)
+
+
 def test_equally_good_splits_are_drawn_evenly():
     ranks = np.array([[0, 1, 2, 3, 4]] * 2, np.int32)   # five rows of one class: all cuts are equal
     order = np.array([[0, 1, 2, 3, 4]] * 2, np.int32)
@@ -133,9 +163,10 @@ def test_partition_keeps_every_order():
             assert line[high:].tolist() == old[high:].tolist()
 
 
-def run(rows, start, *, max_depth, min_leaf=1, patience=5, seed=1, budget=None, check=None):
+def run(rows, start, *, max_depth, min_leaf=1, patience=5, seed=1, budget=None, check=None,
+        depth_two=False):
     """Run one search to its end, in slices of ``budget``, and return it."""
-    search = _Search(rows, max_depth, min_leaf, patience)
+    search = _Search(rows, max_depth, min_leaf, patience, depth_two)
     search.begin(start, seed)
     while not search.finished:
         if budget is None:
@@ -170,9 +201,9 @@ def test_every_line_is_either_in_the_tree_or_unused():
             free = unused[1:unused[0] + 1].tolist()
             assert sorted(lines_in_use(nodes) + free) == list(range(len(nodes)))
 
-    for random, rows, _, low, high in instances(60, seed=4):
+    for random, rows, _, low, high in instances(25, seed=4):
         run(rows.merged(), ONE_LEAF, max_depth=random.randint(1, 9), min_leaf=random.randint(1, 4),
-            budget=1, check=check)
+            budget=1, check=check, depth_two=random.rand() < 0.5)
         assert low < high
 
 
@@ -181,7 +212,8 @@ def test_reported_weight_and_leaf_sizes_are_those_of_the_tree():
         merged = rows.merged()
         depth, min_leaf = random.randint(1, 6), random.randint(1, 4)
         start = cart_nodes(rows, random, max_depth=depth, min_samples_leaf=min_leaf)
-        search = run(merged, start, max_depth=depth, min_leaf=min_leaf)
+        search = run(merged, start, max_depth=depth, min_leaf=min_leaf,
+                     depth_two=random.rand() < 0.5)
         tree = merged.tree(search.kept)
         leaf = tree.feature < 0
         assert tree.depth <= depth
@@ -204,7 +236,8 @@ def test_slices_do_not_change_the_result():
 def test_the_result_cannot_be_improved_by_one_split():
     for random, rows, *_ in instances(60, seed=7):
         merged = rows.merged()
-        search = run(merged, ONE_LEAF, max_depth=random.randint(1, 4))
+        search = run(merged, ONE_LEAF, max_depth=random.randint(1, 4),
+                     depth_two=random.rand() < 0.5)
         X = np.array([v[r] for v, r in zip(merged.values, merged.ranks, strict=True)]).T
         tree = merged.tree(search.kept)
         for neighbour in reference.coordinate_steps(tree, X):

@@ -8,6 +8,7 @@ from sklearn.datasets import load_breast_cancer, load_wine
 from sklearn.utils.estimator_checks import check_estimator
 
 from odtlib import CARTClassifier, LocalSearchTreeClassifier
+from odtlib.datasets import load
 from odtlib.heuristics.local_search import _Search
 
 
@@ -42,6 +43,14 @@ def test_between_cart_and_the_optimum():
         assert report.objective <= cart.report_.objective + 1e-9
         reached += report.objective <= optimum + 1e-9
     assert reached >= 145
+
+
+@pytest.mark.parametrize("name, depth, optimum", [("monk1_full", 3, 48), ("monk3_full", 3, 0)])
+def test_depth_two_steps_escape_where_single_splits_do_not(name, depth, optimum):
+    data = load(name)
+    found = {steps: LocalSearchTreeClassifier(depth, depth_two=steps, random_state=0)
+             .fit(data.X, data.y).report_.objective for steps in (False, True)}
+    assert found[True] == optimum < found[False]
 
 
 def test_repeated_weighted_and_shuffled_rows_give_the_same_tree():
