@@ -20,6 +20,8 @@ from .book import PACKAGE
 from .measure import MIME
 
 RUNS_PER_KERNEL = 200
+# a reset also ends the display of figures, so it is switched on again
+EMPTY_NAMESPACE = "%reset -f\n%matplotlib inline"
 _local = threading.local()
 
 
@@ -110,16 +112,22 @@ class _Kernel:
 
     def close(self):
         atexit.unregister(self._kill)
+        # first the process, so that a cell under way ends and the thread is free again
         self._kill()
-        if self.client is not None:
-            self.thread.submit(self.client.stop_channels).result()
+        self.thread.submit(self._release).result()
         self.thread.shutdown()
 
     def _kill(self):
-        # first the process, so that a cell under way ends and the thread is free again
         if self.manager is not None and self.manager.has_kernel:
             self.manager.provisioner.process.kill()
-            self.manager.cleanup_connection_file()
+
+    def _release(self):
+        # sockets left open would block the interpreter when it collects their context
+        from jupyter_core.utils import run_sync
+        if self.client is not None:
+            self.client.stop_channels()
+            run_sync(self.manager.shutdown_kernel)(now=True)
+            run_sync(self.manager.cleanup_resources)()
 
 
 def _register_engine():
@@ -136,7 +144,6 @@ def _register_engine():
                                      execution_timeout=None, start_timeout=60, **_):
             executed["notebook"] = manager.nb
             client = PapermillNotebookClient(manager, km=warm.manager, kernel_name=kernel_name,
-                                             timeout=execution_timeout,
                                              startup_timeout=start_timeout)
             started = time.perf_counter()
             if warm.manager is None:
@@ -149,19 +156,12 @@ def _register_engine():
                 warm.manager, warm.client = client.km, client.kc
             else:
                 client.kc = warm.client
-            client.nb.cells.insert(0, _reset_cell())
-            client.execute_cell(client.nb.cells[0], 0)
-            del client.nb.cells[0]
+            client.wait_for_reply(client.kc.execute(EMPTY_NAMESPACE, silent=True))
             executed["start_seconds"] = time.perf_counter() - started
+            client.timeout = execution_timeout
             client.execute(cleanup_kc=False)
 
     papermill_engines.register("odtlib", WarmEngine)
-
-
-def _reset_cell():
-    from nbformat.v4 import new_code_cell
-    # a reset also ends the display of figures, so it is switched on again
-    return new_code_cell("%reset -f\n%matplotlib inline")
 
 
 def _kernel_environment():
