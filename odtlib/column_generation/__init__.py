@@ -1,0 +1,5 @@
+"""Column generation over paths, and exact solutions of the problem that it restricts."""
+
+from odtlib.column_generation.restricted import RestrictedTreeClassifier
+
+__all__ = ["RestrictedTreeClassifier"]

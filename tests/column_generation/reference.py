@@ -1,0 +1,80 @@
+"""Slow, obvious references for column generation."""
+
+import itertools
+
+import numpy as np
+
+from odtlib.column_generation.paths import RestrictedProblem
+
+
+def draw_problem(random, depth=None, n_classes=None, weights=None, most_rows=30, candidates=None):
+    """Draw a restricted problem with ties, duplicate rows and splits that divide nothing."""
+    depth = int(random.randint(1, 4)) if depth is None else depth
+    n_classes = int(random.randint(2, 5)) if n_classes is None else n_classes
+    n_rows = int(random.randint(n_classes, most_rows))
+    X = random.randint(0, 5, (n_rows, 3)).astype(float)
+    X[:, 2] = X[:, 2] > 2
+    y = random.randint(0, n_classes, n_rows)
+    y[:n_classes] = np.arange(n_classes)
+    weight = {None: None, "integers": random.randint(0, 4, n_rows).astype(float),
+              "floats": random.rand(n_rows)}[weights]
+    if weight is not None:
+        weight[:n_classes] += 0.5 if weights == "floats" else 1
+    most = candidates or {1: 8, 2: 5, 3: 3}[depth]
+    splits = []
+    for _ in range(2 ** depth - 1):
+        size = random.randint(1, most + 1)
+        pool = [(int(random.randint(3)), float(random.randint(-1, 5)) + 0.5) for _ in range(size)]
+        splits.append(list(dict.fromkeys(pool)))
+    return RestrictedProblem(X, y, n_classes, splits, weight)
+
+
+def all_choices(problem):
+    """Yield every choice of one split a node."""
+    yield from map(np.array, itertools.product(*map(range, np.diff(problem.start))))
+
+
+def leaf_of(problem, choices, branches):
+    """Return the leaf that every row reaches under a choice at every node."""
+    node = np.zeros(branches.shape[1], int)
+    for _ in range(problem.depth):
+        for row in range(len(node)):
+            split = problem.start[node[row]] + choices[node[row]]
+            node[row] = 2 * node[row] + (1 if branches[split, row] else 2)
+    return node - problem.n_nodes
+
+
+def errors(problem, choices):
+    """Weight of misclassified rows, counted leaf by leaf."""
+    leaf = leaf_of(problem, choices, problem.goes_left)
+    wrong = 0.0
+    for end in range(problem.n_leaves):
+        sums = [problem.weights[(leaf == end) & (problem.y == c)].sum()
+                for c in range(problem.n_classes)]
+        wrong += sum(sums) - max(sums)
+    return wrong
+
+
+def fewest_errors(problem, node=0, rows=None):
+    """Least weight of misclassified rows, by trying every split of every node."""
+    rows = np.arange(problem.n_rows) if rows is None else rows
+    if node >= problem.n_nodes:
+        sums = [problem.weights[rows][problem.y[rows] == c].sum() for c in range(problem.n_classes)]
+        return sum(sums) - max(sums)
+    best = np.inf
+    for split in range(problem.start[node], problem.start[node + 1]):
+        left = problem.goes_left[split, rows]
+        best = min(best, fewest_errors(problem, 2 * node + 1, rows[left])
+                   + fewest_errors(problem, 2 * node + 2, rows[~left]))
+    return best
+
+
+def path_table(problem, leaf):
+    """Yield (choices, set of rows as bools) of every path to a leaf, in the order of numbers."""
+    nodes, to_left = problem.path_nodes(leaf)
+    sizes = np.diff(problem.start)[nodes]
+    for choices in itertools.product(*map(range, sizes)):
+        rows = np.ones(problem.n_rows, bool)
+        for node, side, choice in zip(nodes, to_left, choices, strict=True):
+            rows &= problem.goes_left[problem.start[node] + choice] == side
+        yield choices, rows

@@ -1,0 +1,139 @@
+"""Paths and the dynamic program against enumeration."""
+
+import os
+
+import numpy as np
+import pytest
+from column_generation.reference import (
+    all_choices,
+    draw_problem,
+    errors,
+    fewest_errors,
+    path_table,
+)
+from sklearn.utils.estimator_checks import check_estimator
+
+from odtlib import RestrictedTreeClassifier
+from odtlib.column_generation.paths import RestrictedProblem
+from odtlib.column_generation.restricted import DynamicProgram, optimum
+
+needs_data = pytest.mark.skipif(not os.environ.get("ODTLIB_DATA"), reason="ODTLIB_DATA is not set")
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_optimum_equals_enumeration(seed):
+    random = np.random.RandomState(seed)
+    problem = draw_problem(random, weights=(None, "integers", "floats")[seed % 3])
+    expected = fewest_errors(problem)
+    assert optimum(problem) == pytest.approx(expected, rel=1e-9, abs=1e-9)
+    known = np.array([random.randint(n) for n in np.diff(problem.start)])
+    program = DynamicProgram(problem, known)
+    while not program.done:
+        program.advance(1)   # the smallest slices
+    assert program.lower_bound == pytest.approx(expected, rel=1e-9, abs=1e-9)
+    assert errors(problem, program.choices) == pytest.approx(expected, rel=1e-9, abs=1e-9)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_deep_trees_equal_enumeration(seed):
+    random = np.random.RandomState(100 + seed)
+    problem = draw_problem(random, depth=4 + seed % 2, candidates=2, most_rows=60)
+    assert optimum(problem) == fewest_errors(problem)
+
+
+def test_many_words_and_many_candidates():
+    random = np.random.RandomState(5)
+    X = random.rand(700, 4)
+    y = (X[:, 0] + X[:, 1] * X[:, 2] > 0.8).astype(int) + (X[:, 3] > 0.9)
+    pool = [(f, float(t)) for f in range(4) for t in np.linspace(0.1, 0.9, 9)]
+    problem = RestrictedProblem(X, y, 3, [pool] * 3)
+    assert optimum(problem) == fewest_errors(problem)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_paths_hold_the_rows_and_values_of_their_definition(seed):
+    random = np.random.RandomState(seed)
+    problem = draw_problem(random, weights=(None, "floats")[seed % 2])
+    value, target = problem.paths
+    for leaf in range(problem.n_leaves):
+        table = list(path_table(problem, leaf))
+        assert len(table) == len(value[leaf])
+        choices = problem.choices(leaf, np.arange(len(table)))
+        for number, (expected, rows) in enumerate(table):
+            assert tuple(choices[number]) == expected
+            assert np.array_equal(problem.path_contains(leaf, number, problem.goes_left), rows)
+            sums = np.bincount(problem.y[rows], problem.weights[rows], problem.n_classes)
+            assert value[leaf][number] == pytest.approx(sums.max(), rel=1e-9, abs=1e-12)
+            assert sums[target[leaf][number]] == pytest.approx(sums.max(), rel=1e-9, abs=1e-12)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_choices_make_trees_with_the_errors_counted(seed):
+    random = np.random.RandomState(seed)
+    problem = draw_problem(random)
+    for choices in list(all_choices(problem))[:40]:
+        tree = problem.tree(choices)
+        wrong = problem.weights[tree.predict_codes(problem.X) != problem.y].sum()
+        assert problem.errors(choices) == pytest.approx(errors(problem, choices))
+        assert wrong == pytest.approx(errors(problem, choices))
+        assert tree.depth <= problem.depth
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_merged_rows_take_the_same_way_through_every_tree(seed):
+    problem = draw_problem(np.random.RandomState(seed), depth=2)
+    ways = []
+    for leaf in range(problem.n_leaves):
+        ways += [rows for _, rows in path_table(problem, leaf)]
+    ways = np.array(ways).T
+    same = problem.signature[:, None] == problem.signature[None]
+    assert np.array_equal(same, (ways[:, None] == ways[None]).all(axis=2))
+
+
+def test_the_estimator_passes_scikit_learns_checks():
+    check_estimator(RestrictedTreeClassifier(max_depth=2, n_trees=10))
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_report_and_tree_agree(weighted):
+    random = np.random.RandomState(1)
+    X, y = random.rand(200, 4), random.randint(0, 3, 200)
+    weight = random.rand(200) if weighted else None
+    model = RestrictedTreeClassifier(2, n_trees=30).fit(X, y, weight)
+    assert model.report_.status == "optimal"
+    assert model.verify(X, y, weight) == pytest.approx(model.report_.objective)
+    assert model.report_.objective <= model.report_.trace["incumbent"][0] + 1e-9
+    assert model.report_.objective == pytest.approx(fewest_errors(model.problem_))
+
+
+def test_given_splits_are_used():
+    X = np.array([[0.0, 0], [0, 1], [1, 0], [1, 1]])
+    y = np.array([0, 1, 1, 0])
+    model = RestrictedTreeClassifier(2, splits=[[(0, 0.5)], [(1, 0.5)], [(1, 0.5)]]).fit(X, y)
+    assert model.report_.objective == 0 and model.predict(X).tolist() == y.tolist()
+    with pytest.raises(ValueError, match="splits has 1 lists; a tree of depth 2 has 3"):
+        RestrictedTreeClassifier(2, splits=[[(0, 0.5)]]).fit(X, y)
+    with pytest.raises(ValueError, match="tests feature 7; X has 2"):
+        RestrictedTreeClassifier(1, splits=[[(7, 0.5)]]).fit(X, y)
+    with pytest.raises(ValueError, match="not empty"):
+        RestrictedTreeClassifier(1, splits=[[]]).fit(X, y)
+
+
+def test_a_time_limit_returns_a_tree_and_no_proof():
+    random = np.random.RandomState(0)
+    X, y = random.rand(3000, 10), random.randint(0, 2, 3000)
+    model = RestrictedTreeClassifier(6, n_trees=300, sample_share=0.5, root_candidates="all",
+                                     node_candidates="all", time_limit=1.0).fit(X, y)
+    assert model.report_.status == "time_limit"
+    assert model.report_.lower_bound < model.report_.objective
+    assert model.verify(X, y) == model.report_.objective
+
+
+def test_constant_rows_give_a_leaf():
+    model = RestrictedTreeClassifier(3).fit(np.ones((5, 2)), [0, 1, 1, 0, 1])
+    assert model.tree_.n_leaves == 1 and model.report_.objective == 2
+
+
+def test_depth_zero():
+    model = RestrictedTreeClassifier(0).fit(np.arange(5.0)[:, None], list("abbab"))
+    assert model.predict([[3.0]]).tolist() == ["b"] and model.report_.status == "optimal"
