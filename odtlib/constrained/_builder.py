@@ -44,9 +44,24 @@ class Growth:
     threshold: np.ndarray
     left: np.ndarray
     right: np.ndarray
-    leaf_rows: list
+    mean: np.ndarray
+    order: np.ndarray      # rows, leaf after leaf
+    n_rows: np.ndarray
     status: str
     counters: dict = field(default_factory=dict)
+
+    def rows(self):
+        """List the rows of every node."""
+        count = len(self.feature)
+        leaves = np.flatnonzero(self.feature < 0)
+        ends = np.cumsum(self.n_rows[leaves])   # leaves in preorder hold consecutive rows
+        rows = [None] * count
+        for node, end in zip(leaves, ends, strict=True):
+            rows[node] = self.order[end - self.n_rows[node]:end]
+        for node in range(count - 1, -1, -1):
+            if self.feature[node] >= 0:
+                rows[node] = np.concatenate([rows[self.left[node]], rows[self.right[node]]])
+        return rows
 
 
 class _State:
@@ -67,20 +82,14 @@ class _State:
         self.feature, self.left, self.right, self.rows = np.full((4, size), -1, np.int64)
         self.threshold, self.weight = np.full((2, size), np.nan)
         self.sums = np.zeros((size, Y.shape[1]))
-        self.start = np.zeros(size, np.int64)
 
-    def growth(self, status, counters):
-        """Cut the arrays to size and list the rows of every leaf."""
+    def growth(self, status, counters, origin=0.0):
+        """Cut the arrays to size."""
         count = self.progress[0]
-        feature = self.feature[:count]
-        leaves = np.flatnonzero(feature < 0)
-        # Leaves in preorder hold consecutive segments.
-        ends = np.cumsum(self.rows[leaves])
-        rows = [None] * count
-        for node, end in zip(leaves, ends, strict=True):
-            rows[node] = self.order[0, end - self.rows[node]:end]
-        return Growth(feature, self.threshold[:count], self.left[:count], self.right[:count],
-                      rows, status, {"nodes": int(count), **counters})
+        mean = self.sums[:count] / self.weight[:count, None] + origin
+        return Growth(self.feature[:count], self.threshold[:count], self.left[:count],
+                      self.right[:count], mean, self.order[0], self.rows[:count], status,
+                      {"nodes": int(count), **counters})
 
 
 def grow_tree(X, Y, w, loss, split, feasible, slack, relaxation, rules, clock):
@@ -131,13 +140,15 @@ def grow_tree(X, Y, w, loss, split, feasible, slack, relaxation, rules, clock):
     if loss.name == "poisson" and closed:
         closed = code[0] in (_projections.SEPARABLE, _projections.SIMPLEX)
     if closed and loss.name != "absolute_error":
+        origin = 0.0
         if split == "mean" and loss.name == "squared_error":
-            Y = Y - Y.mean(axis=0)   # the origin does not matter here; sums stay small
-        return _grow_closed(X, Y, w, criterion, code, slack, weights, rules, clock)
+            origin = Y.mean(axis=0)   # the origin does not matter here; sums stay small
+        return _grow_closed(X, Y - origin, w, criterion, code, slack, weights, rules, clock,
+                            origin)
     return _LazyBuilder(X, Y, w, loss, split, feasible, slack, code, rules, clock).run()
 
 
-def _grow_closed(X, Y, w, criterion, code, slack, weights, rules, clock):
+def _grow_closed(X, Y, w, criterion, code, slack, weights, rules, clock, origin):
     state = _State(X, Y, w, rules)
     random = np.array([rules.seed], np.uint64)
     status, budget = "heuristic", SLICE
@@ -153,7 +164,7 @@ def _grow_closed(X, Y, w, criterion, code, slack, weights, rules, clock):
             status, budget = "interrupted", -1
         if clock.expired and state.progress[1] > 0 and budget > 0:
             status, budget = "time_limit", -1
-    return state.growth(status, {"candidate_rows": int(state.progress[2])})
+    return state.growth(status, {"candidate_rows": int(state.progress[2])}, origin)
 
 
 class _LazyBuilder:
@@ -206,6 +217,7 @@ class _LazyBuilder:
             state.rows[node] = end - start
             rows = state.order[0, start:end]
             targets = self.Y[rows]
+            state.weight[node], state.sums[node] = self.w[rows].sum(), self.w[rows] @ targets
             if (status != "heuristic" or depth >= rules.max_depth
                     or end - start < max(rules.min_samples_split, 2 * rules.min_samples_leaf)
                     or np.all(targets == targets[0])):

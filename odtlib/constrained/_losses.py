@@ -49,7 +49,7 @@ class SquaredError:
         return feasible.project(self.center(Y, w), self.weights)
 
     def cost(self, Y, w, y):
-        """Loss of predicting ``y`` for all rows."""
+        """Loss of predicting ``y``, one vector for all rows or one for each."""
         return float(w @ (self.weights * (Y - y) ** 2).sum(axis=1))
 
     def medoid(self, Y, w, candidates):
@@ -116,10 +116,9 @@ class PoissonDeviance(SquaredError):
         return (np.where(Y > 0, Y * np.log(np.where(Y > 0, Y, 1.0)), 0.0) - Y).sum(axis=1)
 
     def cost(self, Y, w, y):
-        s, n = w @ Y, w.sum()
         with np.errstate(divide="ignore"):
-            part = np.where(s > 0, s * np.log(np.where(s > 0, y, 1.0)), 0.0)
-        return float(w @ self.row_constant(Y) + n * np.sum(y) - part.sum())
+            part = np.where(Y > 0, Y * np.log(np.where(Y > 0, y, 1.0)), 0.0)
+        return float(w @ (self.row_constant(Y) + (y - part).sum(axis=1)))
 
     def medoid(self, Y, w, candidates):
         mean = w @ Y / w.sum()

@@ -89,9 +89,7 @@ def tree_loss(tree, X, y, sample_weight=None, *, criterion, weights):
     Y = np.asarray(y, float).reshape(len(y), -1)
     w = np.ones(len(Y)) if sample_weight is None else np.asarray(sample_weight, float)
     loss = make_loss(criterion, weights)
-    leaf = tree.apply(X)
-    return sum(loss.cost(Y[leaf == node], w[leaf == node], tree.value[node])
-               for node in np.unique(leaf) if w[leaf == node].any())
+    return loss.cost(Y, w, tree.value[tree.apply(X)])
 
 
 class ConstrainedTreeRegressor(TreeRegressor):
@@ -289,31 +287,23 @@ class ConstrainedTreeRegressor(TreeRegressor):
 
     def _predictions(self, growth, Y, w, inside, feasible, loss, relaxation, n_features):
         """Give every node the prediction that it would have as a leaf."""
-        count = len(growth.feature)
-        rows = list(growth.leaf_rows)
-        for node in range(count - 1, -1, -1):
-            if growth.feature[node] >= 0:
-                rows[node] = np.concatenate([rows[growth.left[node]], rows[growth.right[node]]])
-        value = np.empty((count, Y.shape[1]))
+        value = growth.mean
         only_squares = loss.name == "squared_error"
-        if only_squares or self.leaf == "mean":
-            for node in range(count):
-                value[node] = loss.center(Y[rows[node]], w[rows[node]])
-        if self.leaf == "medoid":
-            for node in range(count):
-                value[node] = self._medoid(rows[node], Y, w, inside, feasible, loss)
-        elif self.leaf == "penalty":
-            for node in range(count):
-                value[node] = signed_point(value[node], feasible.signed_relaxation,
-                                           self.penalty_strength) if relaxation is not None else \
-                    huber_point(value[node], feasible, self.penalty_strength, loss.weights)
-        elif self.leaf == "project" and only_squares:
+        if only_squares and self.leaf == "project":
             value = feasible.project(value, loss.weights)
-        elif self.leaf == "project":
-            for node in np.flatnonzero((growth.feature < 0) | (self.ccp_alpha > 0)):
-                value[node] = loss.best(Y[rows[node]], w[rows[node]], feasible)
-            for node in np.flatnonzero((growth.feature >= 0) & (self.ccp_alpha == 0)):
-                value[node] = loss.center(Y[rows[node]], w[rows[node]])
+        elif self.leaf == "penalty":
+            value = np.array([
+                signed_point(y, feasible.signed_relaxation, self.penalty_strength)
+                if relaxation is not None else
+                huber_point(y, feasible, self.penalty_strength, loss.weights) for y in value])
+        elif not (only_squares and self.leaf == "mean"):
+            for node, rows in enumerate(growth.rows()):
+                if self.leaf == "medoid":
+                    value[node] = self._medoid(rows, Y, w, inside, feasible, loss)
+                elif self.leaf == "mean" or (growth.feature[node] >= 0 and self.ccp_alpha == 0):
+                    value[node] = loss.center(Y[rows], w[rows])
+                else:
+                    value[node] = loss.best(Y[rows], w[rows], feasible)
         return DecisionTree(growth.feature, growth.threshold, growth.left, growth.right, value,
                             n_features=n_features, kind="regression")
 

@@ -551,11 +551,18 @@ class AtMostKNonzero(FeasibleSet):
                 rf"[{_describe(self.lower)}, {_describe(self.upper)}]")
 
     def _violation(self, Y):
-        zero = np.abs(Y)
-        within = np.minimum(np.maximum(np.maximum(self.lower - Y, Y - self.upper), 0.0), zero)
-        order = np.argsort(within - zero, axis=1, kind="stable")[:, :self.max_nonzero]
-        np.put_along_axis(zero, order, np.take_along_axis(within, order, 1), 1)
-        return zero.max(axis=1)
+        used = Y != 0
+        violation = np.zeros(len(Y))
+        check = (used.sum(axis=1) > self.max_nonzero) | (
+            used & ((Y < self.lower) | (Y > self.upper))).any(axis=1)
+        if check.any():   # most rows of most data are feasible
+            zero = np.abs(Y[check])
+            outside = np.maximum(np.maximum(self.lower - Y[check], Y[check] - self.upper), 0.0)
+            within = np.minimum(outside, zero)
+            order = np.argsort(within - zero, axis=1, kind="stable")[:, :self.max_nonzero]
+            np.put_along_axis(zero, order, np.take_along_axis(within, order, 1), 1)
+            violation[check] = zero.max(axis=1)
+        return violation
 
     def _encode(self, n_targets, weights):
         return (_projections.SEPARABLE, [min(self.max_nonzero, n_targets), 1],
