@@ -49,7 +49,7 @@ from .simd import (
 OPTIONS = {"cache": True, "nogil": True, "error_model": "numpy", "_nrt": False}
 
 # Entries of ``shape``, the integers that stay the same during a search.
-N_CLASSES, N_COLUMNS, MIN_LEAF, MERGE_COLUMNS, KEYS_FROM_ROWS = range(5)
+N_CLASSES, N_COLUMNS, MIN_LEAF, MERGE_COLUMNS, KEYS_FROM_ROWS, COUNT_PAIRS = range(6)
 # Rows of ``side_cost``: score of side 0 and 1 of each split, as a leaf and after one more split,
 # and the Gini impurity of both sides together.
 LEAF_0, LEAF_1, SPLIT_0, SPLIT_1, IMPURITY = range(5)
@@ -195,15 +195,19 @@ def open_node(rows, class_start, candidates, n_candidates, shape, row_bits, row_
 
 
 @njit(**OPTIONS)
-def pack_smaller_child(feature, class_start, width, shape, blocks, local_bits, singles, child_rows,
-                       child_blocks, child_singles, child_start, child_words):
-    """Pack the child of ``feature`` with fewer rows, grouped by class; return its side."""
+def pack_child(feature, side, class_start, width, shape, blocks, local_bits, singles, child_rows,
+               child_blocks, child_singles, child_start, child_words):
+    """Pack one child of ``feature``, grouped by class; return its side.
+
+    ``side`` is 1 or 0, or -1 for the child with fewer rows.
+    """
     n_classes = shape[N_CLASSES]
     per_word = blocks.itemsize * 8
-    ones = 0
-    for c in range(n_classes):
-        ones += np.int64(singles[c * width + feature])
-    side = 1 if 2 * ones <= class_start[n_classes] else 0
+    if side < 0:
+        ones = 0
+        for c in range(n_classes):
+            ones += np.int64(singles[c * width + feature])
+        side = 1 if 2 * ones <= class_start[n_classes] else 0
     found, word, child_word = 0, 0, np.int64(0)
     child_start[0] = 0
     child_words[0] = 0
@@ -278,7 +282,7 @@ def prepare_two_classes(rows, class_start, candidates, n_candidates, shape, row_
         y = load32(singles, width + first)
         store(totals, n_active * width + first, add(x, y))
         store(singles, 2 * width + first, subtract(x, y))
-    for first in range(0, width, 32):
+    for first in range(0, width if shape[COUNT_PAIRS] else 0, 32):
         most_1, least_1, most_0, least_0 = zero, zero, zero, zero
         for i in range(n_active):
             count_0, count_1 = zero, zero
@@ -301,8 +305,8 @@ def prepare_two_classes(rows, class_start, candidates, n_candidates, shape, row_
         store(extremes, 2 * width + first, most_0)
         store(extremes, 3 * width + first, least_0)
     differences = singles
-    score_two_classes(extremes, np.int64(0), width, n_active, differences, 2 * width, difference, n_rows,
-                      front, np.int64(0))
+    score_two_classes(extremes, np.int64(0), width, n_active, differences, 2 * width, difference,
+                      n_rows, front, np.int64(0))
     for j in range(n_active):
         x = read(differences, 2 * width + j)
         y = difference - x
@@ -320,12 +324,12 @@ def prepare_two_classes(rows, class_start, candidates, n_candidates, shape, row_
 
 
 @njit(**OPTIONS)
-def children_two_classes(feature, class_start, n_active, width, shape, blocks, local_bits, pairs,
-                         singles, child_rows, child_blocks, child_singles, child_start,
+def children_two_classes(feature, side, class_start, n_active, width, shape, blocks, local_bits,
+                         pairs, singles, child_rows, child_blocks, child_singles, child_start,
                          child_words, extremes, front):
     """Solve both children of ``feature`` to depth two; see :func:`children_classes`."""
-    side = pack_smaller_child(feature, class_start, width, shape, blocks, local_bits, singles,
-                              child_rows, child_blocks, child_singles, child_start, child_words)
+    side = pack_child(feature, side, class_start, width, shape, blocks, local_bits, singles,
+                      child_rows, child_blocks, child_singles, child_start, child_words)
     zero = zeros_like(load32(blocks, 0))
     x, y = 2 * width, 3 * width      # differences of the smaller and of the larger child
     for first in range(0, width, 32):
@@ -441,7 +445,7 @@ def prepare_classes(rows, class_start, candidates, n_candidates, shape, row_bits
         store(totals, n_active * width + first, total)
         store(extremes, first, leaf_1)
         store(extremes, width + first, leaf_0)
-    for first in range(0, width, 32):
+    for first in range(0, width if shape[COUNT_PAIRS] else 0, 32):
         split_1, split_0 = zero, zero
         rows_j = load32(totals, n_active * width + first)
         for i in range(n_active):
@@ -480,8 +484,8 @@ def prepare_classes(rows, class_start, candidates, n_candidates, shape, row_bits
     most = np.int64(0)
     for c in range(n_classes):
         most = max(most, class_start[c + 1] - class_start[c])
-    score_classes(extremes, np.int64(0), width, n_active, n_rows, most, totals, n_active * width, min_leaf,
-                  front, np.int64(0))
+    score_classes(extremes, np.int64(0), width, n_active, n_rows, most, totals, n_active * width,
+                  min_leaf, front, np.int64(0))
     for j in range(n_active):
         rows_1 = np.int64(totals[n_active * width + j])
         rows_0 = n_rows - rows_1
@@ -501,7 +505,7 @@ def prepare_classes(rows, class_start, candidates, n_candidates, shape, row_bits
 
 
 @njit(**OPTIONS)
-def children_classes(feature, class_start, n_active, width, shape, blocks, local_bits, pairs,
+def children_classes(feature, side, class_start, n_active, width, shape, blocks, local_bits, pairs,
                      singles, child_rows, child_blocks, child_singles, child_start, child_words,
                      extremes, front):
     """Solve both children of ``feature`` to depth two, from the counts of a prepared node.
@@ -510,11 +514,13 @@ def children_classes(feature, class_start, n_active, width, shape, blocks, local
     ----------
     feature : int
         Position of the feature among the ``n_active`` features of the node.
+    side : int
+        The child to count, -1 for the one with fewer rows; the other is counted by subtraction.
     front : array, (8,), output
         Best scores of child 1 with 0, 1, 2, 3 feature nodes, then of child 0.
     """
-    side = pack_smaller_child(feature, class_start, width, shape, blocks, local_bits, singles,
-                              child_rows, child_blocks, child_singles, child_start, child_words)
+    side = pack_child(feature, side, class_start, width, shape, blocks, local_bits, singles,
+                      child_rows, child_blocks, child_singles, child_start, child_words)
     n_classes, min_leaf = shape[N_CLASSES], shape[MIN_LEAF]
     n_small = child_start[n_classes]
     n_large = class_start[n_classes] - n_small
@@ -601,10 +607,29 @@ def children_classes(feature, class_start, n_active, width, shape, blocks, local
         small_most = max(small_most, size)
         large_most = max(large_most, class_start[c + 1] - class_start[c] - size)
     place = 0 if side == 1 else 4
-    score_classes(extremes, np.int64(0), width, n_active, n_small, small_most, child_singles, counts,
-                  min_leaf, front, place)
+    score_classes(extremes, np.int64(0), width, n_active, n_small, small_most, child_singles,
+                  counts, min_leaf, front, place)
     score_classes(extremes, 4 * width, width, n_active, n_large, large_most, child_singles,
                   large_counts, min_leaf, front, 4 - place)
+
+
+@njit(**OPTIONS)
+def add_closure(feature, totals, n_active, width, n_rows, active, literals, sums):
+    """Sum the keys of all literals that hold in each child of ``feature``.
+
+    A literal is a feature with a value.  ``sums`` receives two words for child 1, two for child 0.
+    """
+    sums[:] = 0
+    last = n_active * width
+    rows_1 = np.float64(totals[last + feature])
+    for j in range(n_active):
+        both, rows_j = np.float64(totals[feature * width + j]), np.float64(totals[last + j])
+        for side in range(2):
+            inside, size = (both, rows_1) if side == 1 else (rows_j - both, n_rows - rows_1)
+            if inside == 0 or inside == size:
+                place = 4 * active[j] + (2 if inside == size else 0)
+                sums[2 * (1 - side)] += literals[place]
+                sums[2 * (1 - side) + 1] += literals[place + 1]
 
 
 @njit(**OPTIONS)

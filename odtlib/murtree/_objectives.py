@@ -24,7 +24,9 @@ DATA = types.Tuple((_I64, types.uint8[::1], types.uint64[::1], _F64, _I64, _I64,
 NATIVE = types.UniTuple(types.uint16[::1], 7)
 PREPARE = (types.int32[::1], _I64, _I64, types.int64, DATA, NATIVE, types.uint16[::1], _I64,
            types.uint64[::1], types.float64[:, ::1], _F64, _I64)
-CHILDREN = (types.int64, _I64, types.int64, types.int64, DATA, NATIVE, _F64)
+CHILDREN = (types.int64, types.int64, _I64, types.int64, types.int64, DATA, NATIVE, _F64)
+CLOSURE = (types.int64, types.uint16[::1], types.int64, types.int64, _I64, DATA, _I64,
+           types.uint64[::1], types.uint64[::1])
 SIMILARITY = (types.int64, types.uint16[::1], types.int64, types.int64, _I64, DATA, types.float64,
               types.float64, _F64, _F64)
 
@@ -53,21 +55,21 @@ def prepare_two_classes_32(rows, starts, candidates, n, data, native, totals, ac
 
 
 @njit(**OPTIONS)
-def children_two_classes_16(feature, starts, n_active, width, data, native, front):
+def children_two_classes_16(feature, side, starts, n_active, width, data, native, front):
     shape, bits, row_keys, weights, counts, slots, local, child_rows, child_start, words = data
     packed, blocks, pairs, singles, extremes, child_blocks, child_singles = native
     _kernels.children_two_classes(
-        feature, starts, n_active, width, shape, blocks, local, pairs, singles.view(np.int16),
+        feature, side, starts, n_active, width, shape, blocks, local, pairs, singles.view(np.int16),
         child_rows, child_blocks, child_singles.view(np.int16), child_start, words,
         extremes.view(np.int16), front)
 
 
 @njit(**OPTIONS)
-def children_two_classes_32(feature, starts, n_active, width, data, native, front):
+def children_two_classes_32(feature, side, starts, n_active, width, data, native, front):
     shape, bits, row_keys, weights, counts, slots, local, child_rows, child_start, words = data
     packed, blocks, pairs, singles, extremes, child_blocks, child_singles = native
     _kernels.children_two_classes(
-        feature, starts, n_active, width, shape, blocks.view(np.uint32), local,
+        feature, side, starts, n_active, width, shape, blocks.view(np.uint32), local,
         pairs.view(np.uint32), singles.view(np.int32), child_rows, child_blocks.view(np.uint32),
         child_singles.view(np.int32), child_start, words, extremes.view(np.int32), front)
 
@@ -95,20 +97,20 @@ def prepare_classes_32(rows, starts, candidates, n, data, native, totals, active
 
 
 @njit(**OPTIONS)
-def children_classes_16(feature, starts, n_active, width, data, native, front):
+def children_classes_16(feature, side, starts, n_active, width, data, native, front):
     shape, bits, row_keys, weights, counts, slots, local, child_rows, child_start, words = data
     packed, blocks, pairs, singles, extremes, child_blocks, child_singles = native
     _kernels.children_classes(
-        feature, starts, n_active, width, shape, blocks, local, pairs, singles, child_rows,
+        feature, side, starts, n_active, width, shape, blocks, local, pairs, singles, child_rows,
         child_blocks, child_singles, child_start, words, extremes, front)
 
 
 @njit(**OPTIONS)
-def children_classes_32(feature, starts, n_active, width, data, native, front):
+def children_classes_32(feature, side, starts, n_active, width, data, native, front):
     shape, bits, row_keys, weights, counts, slots, local, child_rows, child_start, words = data
     packed, blocks, pairs, singles, extremes, child_blocks, child_singles = native
     _kernels.children_classes(
-        feature, starts, n_active, width, shape, blocks.view(np.uint32), local,
+        feature, side, starts, n_active, width, shape, blocks.view(np.uint32), local,
         pairs.view(np.uint32), singles.view(np.uint32), child_rows, child_blocks.view(np.uint32),
         child_singles.view(np.uint32), child_start, words, extremes.view(np.uint32), front)
 
@@ -139,10 +141,10 @@ def prepare_weights(rows, starts, candidates, n, data, native, totals, active, k
 
 
 @njit(**OPTIONS)
-def children_weights(feature, starts, n_active, width, data, native, front):
+def children_weights(feature, side, starts, n_active, width, data, native, front):
     shape, bits, row_keys, weights, counts, slots, local, child_rows, child_start, words = data
     packed, blocks, pairs, singles, extremes, child_blocks, child_singles = native
-    _weights.children(feature, starts, n_active, width, shape, local, pairs.view(np.float64),
+    _weights.children(feature, side, starts, n_active, width, shape, local, pairs.view(np.float64),
                       singles.view(np.float64), child_blocks.view(np.float64),
                       child_singles.view(np.float64), blocks.view(np.float64), counts, front)
 
@@ -153,6 +155,18 @@ def similarity_weights(feature, totals, n_active, width, starts, data, value_1, 
     sums = totals.view(np.float64)
     _kernels.bound_by_similarity(feature, sums, n_active, width, sums[(n_active + 1) * width],
                                  value_1, value_0, bound_1, bound_0)
+
+
+@njit(**OPTIONS)
+def closure_16(feature, totals, n_active, width, starts, data, active, literals, sums):
+    _kernels.add_closure(feature, totals, n_active, width, starts[data[0][N_CLASSES]], active,
+                         literals, sums)
+
+
+@njit(**OPTIONS)
+def closure_32(feature, totals, n_active, width, starts, data, active, literals, sums):
+    _kernels.add_closure(feature, totals.view(np.uint32), n_active, width,
+                         starts[data[0][N_CLASSES]], active, literals, sums)
 
 
 _KERNELS = {
@@ -182,3 +196,9 @@ def kernel_addresses(name):
     kernels = _KERNELS[name]
     return tuple(address_of(kernel, signature) for kernel, signature
                  in zip(kernels, (PREPARE, CHILDREN, SIMILARITY), strict=True))
+
+
+@cache
+def closure_address(name):
+    """Compile or load the kernel that finds closures; return its address."""
+    return address_of({2: closure_16, 4: closure_32}[ELEMENT[name]], CLOSURE)

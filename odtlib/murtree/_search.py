@@ -33,17 +33,19 @@ from .simd import call_at
 UPPER, LOWER, BEST, REFINED, LEAF, VALUE, BEST_VALUE_1, BEST_VALUE_0, N_COST = range(9)
 # Entries of ``control``.
 LEVEL, MODE, SIMILARITY, CACHE, FEATURE_ORDER, CHILD_ORDER, SHARE_SIZES, REFINE, INFER, \
-    ADDRESS_PREPARE, ADDRESS_CHILDREN, ADDRESS_SIMILARITY, FILLED, N_CONTROL = range(14)
+    ADDRESS_PREPARE, ADDRESS_CHILDREN, ADDRESS_SIMILARITY, ADDRESS_CLOSURE, FILLED, SPECIALISED, \
+    INCREMENTAL, N_CONTROL = range(17)
 ENTER, ADVANCE, RECEIVE, FINISH, DONE = range(5)
 BY_DEPTH_TWO, IN_ORDER, BY_GINI, AT_RANDOM = range(4)
 DYNAMIC, POST_ORDER, BY_GAP = range(3)
 DATASET, BRANCH, CLOSURE = 1, 2, 3
 # Entries of ``counters``.
 (NODES, DEPTH_TWO_PAIRS, CACHE_HITS, PRUNED_BY_BOUND, PRUNED_BY_CACHE, SIMILARITY_UPDATES,
- COLUMNS_DROPPED, CACHE_ENTRIES, BOUNDS_INFERRED, BOUNDS_REFINED, N_COUNTERS) = range(11)
+ COLUMNS_DROPPED, CACHE_ENTRIES, BOUNDS_INFERRED, BOUNDS_REFINED, DATA_SETS_COUNTED,
+ N_COUNTERS) = range(12)
 COUNTER_NAMES = ("nodes", "depth_two_pairs", "cache_hits", "pruned_by_bound", "pruned_by_cache",
                  "similarity_updates", "columns_dropped", "cache_entries", "bounds_inferred",
-                 "bounds_refined")
+                 "bounds_refined", "data_sets_counted")
 
 UNKNOWN, NO_SPLIT = -2, -1
 
@@ -119,11 +121,23 @@ def penalised(front, penalty):
 
 
 @njit(**OPTIONS)
-def child_key(side, low_sum, high_sum, low, high):
-    """Return the key of the rows on one side of a split."""
-    if side == 1:
-        return low, high
-    return low_sum - low, high_sum - high
+def child_keys(kind, key, column, column_keys, width, literals, child_key):
+    """Write the keys of both children of a split: two words for child 1, two for child 0.
+
+    A data set is known by the sum of its rows' keys, a branch by the sum of its literals' keys;
+    for closures ``child_key`` comes in with the sums of the literals that the split adds.
+    """
+    size = width + 32
+    if kind == DATASET:
+        child_key[0], child_key[1] = column_keys[column], column_keys[size + column]
+        child_key[2] = column_keys[width] - child_key[0]
+        child_key[3] = column_keys[size + width] - child_key[1]
+    else:
+        if kind == BRANCH:
+            child_key[0], child_key[1] = literals[4 * column + 2], literals[4 * column + 3]
+            child_key[2], child_key[3] = literals[4 * column], literals[4 * column + 1]
+        for word in range(4):
+            child_key[word] += key[word & 1]
 
 
 @njit(**OPTIONS)
@@ -165,7 +179,8 @@ def remember(table, values, low, high, depth, budget, value, exact, feature, bud
 @njit(**OPTIONS)
 def search(work, control, penalty, state, cost, keys, rows, class_start, active, order, key,
            bound_1, bound_0, leaf_cost, side_cost, front, found, data, native, totals,
-           column_keys, table, values, counters, shuffle):
+           column_keys, table, values, counters, shuffle, literals,
+           child_key):
     """Work on the stack until it is empty (``control[MODE] == DONE``) or ``work`` is used up.
 
     Parameters
@@ -188,9 +203,11 @@ def search(work, control, penalty, state, cost, keys, rows, class_start, active,
     shape, row_bits = data[0], data[1]
     n_classes, n_columns = shape[N_CLASSES], shape[N_COLUMNS]
     row_bytes = n_columns // 8
-    size = n_columns + 32
     use_cache, similar = control[CACHE] > 0, control[SIMILARITY] > 0
     infer, share = control[INFER] > 0, control[SHARE_SIZES] > 0
+    # Trees of this depth are solved without splitting the rows.
+    terminal = 2 if control[SPECIALISED] else 1
+    pairwise = 3 if control[SPECIALISED] else 0      # depth whose children the kernel solves
     t = control[LEVEL]
     mode = control[MODE]
     # Literals as arguments would compile the callee once more for each.
@@ -219,14 +236,15 @@ def search(work, control, penalty, state, cost, keys, rows, class_start, active,
             work -= 50 + n_rows * width // 64 + n_rows * width * width // 4096
             st[N_ACTIVE], st[WIDTH] = n_active, width
             counters[COLUMNS_DROPPED] += st[N_CANDIDATES] - n_active
-            best_shallow_tree(side_cost, n_active, depth, budget, penalty, key, st, co)
-            if share:
+            best_shallow_tree(side_cost, n_active, min(depth, terminal), budget, penalty, key,
+                              st, co)
+            if share and terminal == 2:
                 penalised(front, penalty)
                 low, high = keys[t, 0], keys[t, 1]
                 for some in range(1, min(3, budget) + 1):
                     control[FILLED] += remember(table, values, low, high, min(2, some), some,
                                                 front[some], one, unknown, nothing, some)
-            if depth <= 2 or n_active == 0:      # all trees have been seen
+            if depth <= terminal or n_active == 0:      # all trees have been seen
                 for k in range(n_active):
                     co[REFINED] = min(co[REFINED], key[k])
                 st[EXACT] = 1
@@ -256,7 +274,6 @@ def search(work, control, penalty, state, cost, keys, rows, class_start, active,
 
         n_active, width, lowest = st[N_ACTIVE], st[WIDTH], st[LOWEST]
         last = budget - 1 - 2 * lowest       # allocations 0..last: child 1 gets lowest + a nodes
-        low_sum, high_sum = column_keys[t, n_columns], column_keys[t, size + n_columns]
 
         if mode == RECEIVE:                  # the child on level t + 1 is finished
             child, child_cost = state[t + 1], cost[t + 1]
@@ -275,7 +292,7 @@ def search(work, control, penalty, state, cost, keys, rows, class_start, active,
                 st[STEP] = 3
             mode = ADVANCE
 
-        if mode == ADVANCE and depth == 3:
+        if mode == ADVANCE and depth == pairwise:
             # Both children have depth two: one kernel call solves them for every budget.
             mode = FINISH
             while st[POSITION] < n_active and co[BEST] > co[LOWER]:
@@ -293,18 +310,22 @@ def search(work, control, penalty, state, cost, keys, rows, class_start, active,
                     continue
                 solved = use_cache
                 if use_cache:
-                    column = active[t + 1, k]
-                    low, high = column_keys[t, column], column_keys[t, size + column]
+                    if control[CACHE] == CLOSURE:
+                        call_at(control[ADDRESS_CLOSURE],
+                                (k, totals[t], n_active, width, starts, data, active[t + 1],
+                                 literals, child_key))
+                    child_keys(control[CACHE], keys[t], active[t + 1, k], column_keys[t],
+                               n_columns, literals, child_key)
                     for b in range(last + 1):
                         if lowest + b == 0:
                             bound_1[t, b, k] = leaf_cost[t, 1, k]
                             bound_0[t, b, k] = leaf_cost[t, 0, k]
                             continue
-                        value, exact = look_up(table, values, low, high, two, lowest + b, infer,
-                                               counters)
+                        value, exact = look_up(table, values, child_key[0], child_key[1], two,
+                                               lowest + b, infer, counters)
                         bound_1[t, b, k] = max(bound_1[t, b, k], value)
                         solved = solved and exact == 1
-                        value, exact = look_up(table, values, low_sum - low, high_sum - high, two,
+                        value, exact = look_up(table, values, child_key[2], child_key[3], two,
                                                lowest + b, infer, counters)
                         bound_0[t, b, k] = max(bound_0[t, b, k], value)
                         solved = solved and exact == 1
@@ -317,8 +338,14 @@ def search(work, control, penalty, state, cost, keys, rows, class_start, active,
                             co[REFINED] = min(co[REFINED], penalty + least)
                             solved = True
                 if not solved:
+                    side = -1 if control[INCREMENTAL] else 1
                     call_at(control[ADDRESS_CHILDREN],
-                            (k, starts, n_active, width, data, native, front))
+                            (k, side, starts, n_active, width, data, native, front))
+                    counters[DATA_SETS_COUNTED] += 1
+                    if side == 1:            # count the other child from scratch as well
+                        call_at(control[ADDRESS_CHILDREN],
+                                (k, nothing, starts, n_active, width, data, native, front))
+                        counters[DATA_SETS_COUNTED] += 1
                     counters[DEPTH_TWO_PAIRS] += 1
                     work -= 10 + width * width // 64 + n_rows * width * width // 16384
                     penalised(front, penalty)
@@ -328,10 +355,11 @@ def search(work, control, penalty, state, cost, keys, rows, class_start, active,
                     if use_cache:
                         for b in range(1 if share else max(lowest, 1),
                                        (3 if share else lowest + last) + 1):
-                            control[FILLED] += remember(table, values, low, high, two, b, front[b],
-                                                        one, unknown, nothing, b)
                             control[FILLED] += remember(
-                                table, values, low_sum - low, high_sum - high, two, b,
+                                table, values, child_key[0], child_key[1], two, b, front[b],
+                                one, unknown, nothing, b)
+                            control[FILLED] += remember(
+                                table, values, child_key[2], child_key[3], two, b,
                                 front[4 + b], one, unknown, nothing, b)
                 for a in range(last + 1):
                     value = penalty + bound_1[t, a, k] + bound_0[t, last - a, k]
@@ -351,7 +379,7 @@ def search(work, control, penalty, state, cost, keys, rows, class_start, active,
                                 (k, totals[t], n_active, width, starts, data, bound_1[t, b, k],
                                  bound_0[t, b, k], bound_1[t, b], bound_0[t, b]))
 
-        while mode == ADVANCE and depth > 3:
+        while mode == ADVANCE and depth != pairwise:
             if st[STEP] == 0:
                 if st[POSITION] >= n_active or co[BEST] <= co[LOWER]:
                     mode = FINISH
@@ -376,20 +404,26 @@ def search(work, control, penalty, state, cost, keys, rows, class_start, active,
                     continue
                 st[TOUCHED], st[SOLVED] = 1, 0
                 column = active[t + 1, k]
-                low, high = column_keys[t, column], column_keys[t, size + column]
+                if use_cache:
+                    if control[CACHE] == CLOSURE:
+                        call_at(control[ADDRESS_CLOSURE],
+                                (k, totals[t], n_active, width, starts, data, active[t + 1],
+                                 literals, child_key))
+                    child_keys(control[CACHE], keys[t], column, column_keys[t], n_columns,
+                               literals, child_key)
                 if lowest + a == 0:
                     bound_1[t, a, k] = leaf_cost[t, 1, k]
                     st[SOLVED] |= 2
                 elif use_cache:
-                    value, exact = look_up(table, values, low, high, depth - 1, lowest + a,
-                                           infer, counters)
+                    value, exact = look_up(table, values, child_key[0], child_key[1],
+                                           depth - 1, lowest + a, infer, counters)
                     bound_1[t, a, k] = max(bound_1[t, a, k], value)
                     st[SOLVED] |= 2 * exact
                 if lowest + last - a == 0:
                     bound_0[t, last - a, k] = leaf_cost[t, 0, k]
                     st[SOLVED] |= 1
                 elif use_cache:
-                    value, exact = look_up(table, values, low_sum - low, high_sum - high,
+                    value, exact = look_up(table, values, child_key[2], child_key[3],
                                            depth - 1, lowest + last - a, infer, counters)
                     bound_0[t, last - a, k] = max(bound_0[t, last - a, k], value)
                     st[SOLVED] |= exact
@@ -430,9 +464,15 @@ def search(work, control, penalty, state, cost, keys, rows, class_start, active,
                 child_cost[UPPER], child_cost[LOWER] = upper, mine
                 child_cost[LEAF] = leaf_cost[t, side, k]
                 column = active[t + 1, k]
-                keys[t + 1, 0], keys[t + 1, 1] = child_key(
-                    side, low_sum, high_sum, column_keys[t, column],
-                    column_keys[t, size + column])
+                if use_cache:                # the other child may have been solved in between
+                    if control[CACHE] == CLOSURE:
+                        call_at(control[ADDRESS_CLOSURE],
+                                (k, totals[t], n_active, width, starts, data, active[t + 1],
+                                 literals, child_key))
+                    child_keys(control[CACHE], keys[t], column, column_keys[t], n_columns,
+                               literals, child_key)
+                    keys[t + 1, 0] = child_key[2 - 2 * side]
+                    keys[t + 1, 1] = child_key[3 - 2 * side]
                 split_rows(row_bits, row_bytes, rows[t], starts, n_classes, column, side,
                            rows[t + 1], class_start[t + 1])
                 work -= 10 + n_rows // 16

@@ -176,12 +176,13 @@ def prepare(rows, class_start, candidates, n_candidates, shape, row_bits, row_ke
 
 
 @njit(**OPTIONS)
-def children(feature, class_start, n_active, width, shape, local_bits, pairs, singles,
+def children(feature, side, class_start, n_active, width, shape, local_bits, pairs, singles,
              child_pairs, child_singles, local_weights, counts, front):
     """Solve both children of ``feature`` to depth two; see ``children_classes``."""
     n_classes, min_leaf = shape[N_CLASSES], shape[MIN_LEAF]
     last = (n_classes + 1) * width
-    side = 1 if 2 * singles[n_classes * width + feature] <= singles[last + n_classes] else 0
+    if side < 0:
+        side = 1 if 2 * singles[n_classes * width + feature] <= singles[last + n_classes] else 0
     add_rows(local_bits, local_weights, class_start, n_active, width, n_classes, feature, side,
              child_pairs, child_singles, counts)
     place = 0 if side == 1 else 4

@@ -7,7 +7,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from ._cache import ENTRY
-from ._kernels import KEYS_FROM_ROWS, MERGE_COLUMNS, MIN_LEAF, N_CLASSES, N_COLUMNS
+from ._kernels import (
+    COUNT_PAIRS,
+    KEYS_FROM_ROWS,
+    MERGE_COLUMNS,
+    MIN_LEAF,
+    N_CLASSES,
+    N_COLUMNS,
+)
 from ._objectives import ELEMENT, choose_kernel
 
 MOST_COPIES = 4      # integer weights are written as copies while the rows grow at most this much
@@ -168,7 +175,7 @@ class Workspace:
     """All arrays of a search over one problem, for trees up to a given depth."""
 
     def __init__(self, problem, max_depth, max_nodes, *, min_samples_leaf, merge_columns,
-                 keys_from_rows, cache_entries, any_budget):
+                 keys_from_rows, cache_entries, any_budget, count_pairs):
         n_rows, n_columns = problem.rows.shape
         n_classes = len(problem.class_sizes)
         width = max(32, (n_columns + 31) // 32 * 32)
@@ -193,8 +200,9 @@ class Workspace:
         while slots < 4 * width:
             slots *= 2
         self.shape = np.zeros(8, np.int64)
-        self.shape[[N_CLASSES, N_COLUMNS, MIN_LEAF, MERGE_COLUMNS, KEYS_FROM_ROWS]] = (
-            n_classes, width, min_samples_leaf, merge_columns, keys_from_rows)
+        self.shape[[N_CLASSES, N_COLUMNS, MIN_LEAF, MERGE_COLUMNS, KEYS_FROM_ROWS,
+                    COUNT_PAIRS]] = (n_classes, width, min_samples_leaf, merge_columns,
+                                     keys_from_rows, count_pairs)
         self.data = (self.shape, bits.ravel(), row_keys, problem.weights.ravel(),
                      np.zeros(width, np.int64), np.zeros(slots, np.int64),
                      np.zeros(n_rows * width // 8 + 64, np.uint8),
@@ -216,6 +224,8 @@ class Workspace:
         self.found = np.zeros(2, np.int64)
         self.column_keys = np.zeros((levels, 2 * (width + 32)), np.uint64)
         self.table = np.zeros(cache_entries * ENTRY, np.uint64)
+        self.literals = random.integers(0, 2**64, size=4 * width, dtype=np.uint64)
+        self.child_key = np.zeros(4, np.uint64)
         self.shuffle = np.zeros(width)
         self.active[0, :n_columns] = np.arange(n_columns)
         self.n_columns = n_columns

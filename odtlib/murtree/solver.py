@@ -9,7 +9,7 @@ from odtlib.report import Clock
 from . import _search as S
 from ._cache import ENTRY, find_problem, move_entries
 from ._kernels import N_CLASSES
-from ._objectives import kernel_addresses
+from ._objectives import closure_address, kernel_addresses
 from .preparation import Workspace, budgets_of_children
 
 CACHES = {None: 0, "dataset": S.DATASET, "branch": S.BRANCH, "closure": S.CLOSURE}
@@ -42,9 +42,15 @@ class Solver:
     def __init__(self, problem, max_depth, max_nodes, *, penalty=0.0, min_samples_leaf=1,
                  similarity=True, cache="dataset", feature_order="depth-two",
                  child_order="dynamic", refine_bounds=True, infer_bounds=False,
-                 share_sizes=False, merge_columns=True, memory_limit=None, random_state=None):
+                 share_sizes=False, merge_columns=True, specialised=True, incremental=True,
+                 memory_limit=None, random_state=None):
         self.problem = problem
         self.penalty = float(penalty)
+        if cache == "closure":
+            merge_columns = False            # a closure names all columns
+            if problem.kernel == "weights":
+                raise ValueError("the closure cache works on counts; choose another cache for "
+                                 "weights that are not small integers.")
         self.memory_limit = np.inf if memory_limit is None else float(memory_limit)
         max_nodes = min(max_nodes, 2 ** max_depth - 1)
         entries = FIRST_CACHE_ENTRIES
@@ -54,7 +60,7 @@ class Solver:
             problem, max(1, min(max_depth, max_nodes)), max_nodes,
             min_samples_leaf=min_samples_leaf, merge_columns=merge_columns,
             keys_from_rows=cache == "dataset" or merge_columns, cache_entries=entries,
-            any_budget=share_sizes)
+            any_budget=share_sizes, count_pairs=specialised or similarity or cache == "closure")
         levels = len(space.rows)
         self.state = np.zeros((levels, S.N_STATE), np.int64)
         self.cost = np.zeros((levels, S.N_COST))
@@ -69,12 +75,15 @@ class Solver:
         self.control[S.REFINE] = refine_bounds
         self.control[S.INFER] = infer_bounds
         self.control[S.SHARE_SIZES] = share_sizes
+        self.control[S.SPECIALISED], self.control[S.INCREMENTAL] = specialised, incremental
         if feature_order == "random":
             space.shuffle[:] = np.random.default_rng(random_state).random(len(space.shuffle))
         self.memory_full = False
         self._work = FIRST_SLICE
         clock = Clock()
         self.control[S.ADDRESS_PREPARE:S.ADDRESS_SIMILARITY + 1] = kernel_addresses(problem.kernel)
+        if cache == "closure":
+            self.control[S.ADDRESS_CLOSURE] = closure_address(problem.kernel)
         self._search(0)                       # no work: compiles the search, or loads it
         self.compile_seconds = clock.elapsed
 
@@ -96,7 +105,7 @@ class Solver:
         cost[S.UPPER], cost[S.LOWER] = upper, lower
         cost[S.BEST], cost[S.REFINED] = upper, np.inf
         cost[S.LEAF] = self._leaf_cost(rows, starts, n_classes)
-        self.keys[0] = self._key(rows)
+        self.keys[0] = self._key(rows)       # branches and closures are told apart by it too
         self.control[S.LEVEL], self.control[S.MODE] = 0, S.ENTER
 
     def _leaf_cost(self, rows, starts, n_classes):
@@ -115,7 +124,8 @@ class Solver:
                  space.rows, space.class_start, space.active, space.order, space.key,
                  space.bound_1, space.bound_0, space.leaf_cost, space.side_cost, space.front,
                  space.found, space.data, space.native, space.totals, space.column_keys,
-                 space.table, space.table.view(np.float64), self.counters, space.shuffle)
+                 space.table, space.table.view(np.float64), self.counters, space.shuffle,
+                 space.literals, space.child_key)
 
     def _slice(self, clock):
         """Do one slice of work; adapt the next one to the time that it took."""

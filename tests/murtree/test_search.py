@@ -30,7 +30,9 @@ def instance(rng):
 def options(rng):
     return {
         "similarity": bool(rng.integers(2)),
-        "cache": [None, "dataset"][rng.integers(2)],
+        "cache": [None, "dataset", "dataset", "branch", "closure"][rng.integers(5)],
+        "specialised": bool(rng.integers(4)),
+        "incremental": bool(rng.integers(2)),
         "feature_order": ["depth-two", "in-order", "gini", "random"][rng.integers(4)],
         "child_order": ["dynamic", "post-order", "gap"][rng.integers(3)],
         "refine_bounds": bool(rng.integers(2)),
@@ -68,6 +70,8 @@ def test_optimum_equals_brute_force(seed):
         problem = prepare(X, y, n_classes, weight, min_samples_leaf=min_leaf,
                           merge_rows=bool(rng.integers(2)),
                           merge_columns=chosen["merge_columns"])
+        if problem.kernel == "weights" and chosen["cache"] == "closure":
+            chosen["cache"] = "branch"
         solver = Solver(problem, depth, nodes, penalty=penalty, min_samples_leaf=min_leaf,
                         **chosen)
         assert solver.solve(depth, nodes)
@@ -118,6 +122,10 @@ def stairs(seed=1, n_rows=150):
 SWITCHES = [
     ({"similarity": False}, "pruned_by_bound"),
     ({"cache": None}, "cache_hits"),
+    ({"cache": "branch"}, "cache_entries"),
+    ({"cache": "closure"}, "cache_entries"),
+    ({"specialised": False}, "depth_two_pairs"),
+    ({"incremental": False}, "data_sets_counted"),
     ({"refine_bounds": False}, "bounds_refined"),
     ({"feature_order": "in-order"}, "depth_two_pairs"),
     ({"feature_order": "gini"}, "depth_two_pairs"),
