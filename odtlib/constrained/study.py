@@ -21,6 +21,8 @@ SPLITS = {"A": "mean", "O": "exact", "M": "medoid", "R": "penalty"}
 LEAVES = {"A": "mean", "O": "project", "M": "medoid", "R": "penalty"}
 VARIANTS = ("S(A):L(A)", "S(A):L(M)", "S(A):L(O)", "S(M):L(M)", "S(M):L(O)", "S(O):L(M)",
             "S(O):L(O)", "S(R):L(M)", "S(R):L(O)", "S(R):L(R)")
+RELEASED = {"released S(A):L(A)": (False, False), "released S(A):L(O)": (False, True),
+            "released S(O):L(O)": (True, True)}
 CLASS_SETS = tuple(f"class_{n}_{k}" for n in (500, 1000, 2000) for k in (3, 5, 7))
 DEPTHS = (3, 6, 9, 12, 15)
 STRENGTH = {"class": 1500.0, "scores": 500.0, "cars": 0.0}   # lambda of the released code
@@ -79,7 +81,8 @@ def make_variant(variant, feasible, max_depth, strength):
     Parameters
     ----------
     variant : str
-        One of ``VARIANTS``; "S(A):L(A)" is scikit-learn's tree, as in the paper.
+        One of ``VARIANTS``; "S(A):L(A)" is scikit-learn's tree, as in the paper.  Or one of
+        ``RELEASED``, with the builder of the first released code.
     feasible : FeasibleSet
         The constraints.
     max_depth : int
@@ -92,6 +95,8 @@ def make_variant(variant, feasible, max_depth, strength):
     estimator
     """
     stopping = dict(max_depth=max_depth, min_samples_split=10, min_samples_leaf=5)
+    if variant in RELEASED:
+        return ReleasedTree(feasible, *RELEASED[variant], max_depth)
     if variant == "S(A):L(A)":
         return DecisionTreeRegressor(random_state=20, **stopping)
     return ConstrainedTreeRegressor(
@@ -136,11 +141,31 @@ def _measure(model, dataset, feasible, X, Y, train, test, medoids=False):
             "seconds": cpu, "leaves": None if leaves is None else int(leaves)}
 
 
-def _folds(dataset):
+def table(dataset):
+    """Return the features and targets of a data set, nominal features as 0/1 columns.
+
+    Parameters
+    ----------
+    dataset : str
+        A name of :func:`odtlib.datasets.available`.  Class sets are generated, bit for bit those
+        of the paper, so that they need no file.
+
+    Returns
+    -------
+    (array, array)
+    """
+    if dataset in CLASS_SETS:
+        from odtlib.datasets.constrained_generators import grades
+        data = grades(*map(int, dataset.split("_")[1:]))
+        return data.X, data.y
     from odtlib.datasets import load
     data = load(dataset)
-    X = np.asarray(data.one_hot(drop_first=True).X, dtype=np.float64)
-    return X, data.y, list(KFold(5, shuffle=True, random_state=0).split(X))
+    return np.asarray(data.one_hot(drop_first=True).X, dtype=np.float64), data.y
+
+
+def _folds(dataset):
+    X, Y = table(dataset)
+    return X, Y, list(KFold(5, shuffle=True, random_state=0).split(X))
 
 
 def _table(rows):
@@ -148,7 +173,7 @@ def _table(rows):
     return {name: [row[name] for row in rows] for name in columns}
 
 
-def compare_variants(dataset, max_depth=15, max_courses=2, variants=VARIANTS):
+def compare_variants(dataset, max_depth=15, max_courses=2, variants=(*VARIANTS, *RELEASED)):
     """Run variants on the five folds of the paper.
 
     Parameters
@@ -161,7 +186,7 @@ def compare_variants(dataset, max_depth=15, max_courses=2, variants=VARIANTS):
         For class: 1 is the paper's appendix.  Medoids are then taken among all rows, as in the
         released code, although two thirds of them violate the model.
     variants : sequence of str
-        Which of ``VARIANTS``.
+        Which of ``VARIANTS`` and ``RELEASED``.
 
     Returns
     -------
@@ -219,3 +244,99 @@ def compare_ensembles(dataset, n_estimators=100, max_courses=2):
     }
     return {name: _table([_measure(model, dataset, feasible, X, Y, train, test)
                           for train, test in folds]) for name, model in methods.items()}
+
+
+def released_tree(X, Y, feasible, max_depth, min_leaf=5, min_split=10):
+    """Grow a tree as the first released code of the paper does, its slip included.
+
+    A candidate is evaluated with the rows before position i on the left, but its threshold is the
+    value at i, so that the tree sends row i (and its equals) left: evaluation and split differ by
+    one row.  Every node is split while a candidate is left, without a test of improvement.
+
+    Parameters
+    ----------
+    X, Y : arrays
+        Training rows.
+    feasible : FeasibleSet
+        Constraints of the split evaluation; ``sets.Box()`` for S(A).
+    max_depth : int
+        Largest depth.
+    min_leaf, min_split : int, default=5 and 10
+        The paper's stopping rules.
+
+    Returns
+    -------
+    DecisionTree
+        With the mean targets as values.
+    """
+    from odtlib.tree import DecisionTree
+    feature, threshold, left, right, mean = [], [], [], [], []
+
+    def cost(n, s, q):
+        m = s / n[:, None]
+        return q - (s * m).sum(axis=1) + n * ((m - feasible.project(m)) ** 2).sum(axis=1)
+
+    def best(member):
+        found = (np.inf, None, None)
+        y, n = Y[member], len(member)
+        for f in range(X.shape[1]):
+            order = np.argsort(X[member, f], kind="stable")
+            x = X[member, f][order]
+            i = np.arange(min_leaf, n - min_leaf - 1)
+            i = i[x[i] != x[i + 1]]
+            if not len(i):
+                continue
+            sums, squares = np.cumsum(y[order], axis=0), np.cumsum((y[order] ** 2).sum(axis=1))
+            total = cost(i.astype(float), sums[i - 1], squares[i - 1]) + cost(
+                (n - i).astype(float), sums[-1] - sums[i - 1], squares[-1] - squares[i - 1])
+            if total.min() < found[0]:
+                found = (total.min(), f, x[i[np.argmin(total)]])
+        return found
+
+    def grow(member, depth):
+        node = len(feature)
+        for part, value in ((feature, -1), (threshold, np.nan), (left, -1), (right, -1),
+                            (mean, Y[member].mean(axis=0))):
+            part.append(value)
+        if depth < max_depth and len(member) >= min_split:
+            _, f, cut = best(member)
+            if f is not None:
+                goes_left = X[member, f] <= cut
+                feature[node], threshold[node] = f, cut
+                left[node] = grow(member[goes_left], depth + 1)
+                right[node] = grow(member[~goes_left], depth + 1)
+        return node
+
+    grow(np.arange(len(X)), 0)
+    return DecisionTree(feature, threshold, left, right, np.array(mean), n_features=X.shape[1],
+                        kind="regression")
+
+
+class ReleasedTree:
+    """S(A):L(A), S(A):L(O) or S(O):L(O) with the builder of the first released code.
+
+    Parameters
+    ----------
+    feasible : FeasibleSet
+        Constraints.
+    exact : bool
+        Whether splits are evaluated under them.
+    project : bool
+        Whether leaves are.
+    max_depth : int
+        Largest depth.
+    """
+
+    def __init__(self, feasible, exact, project, max_depth):
+        self.feasible, self.exact, self.project = feasible, exact, project
+        self.max_depth = max_depth
+
+    def fit(self, X, Y):
+        """Grow the tree."""
+        tree = released_tree(X, Y, self.feasible if self.exact else sets.Box(), self.max_depth)
+        self.tree_ = tree.replace(value=self.feasible.project(tree.value)) if self.project else tree
+        return self
+
+    def predict(self, X):
+        """Predict by the leaves."""
+        return self.tree_.predict(X)
