@@ -25,7 +25,7 @@ PROOF = "optimal at any depth: only rows that agree in all features are misclass
 class LocalSearchTreeClassifier(TreeClassifier):
     """Improve trees one split at a time, from many starting trees.
 
-    Coordinate descent in the line of Bertsimas & Dunn (2017; 2019, Section 8.3).  A sweep goes
+    Coordinate descent as Dunn (2018) uses it for optimal classification trees.  A sweep goes
     through the tree from the root down.  At a feature node every split of every feature is tried
     while all other splits stay, and leaves are labelled anew for each: the best one is taken, and
     among equals a random one.  A node gives way to one of its children where that does as well,
