@@ -23,7 +23,9 @@ from jupyter_cache.base import CacheBundleIn
 from jupyter_cache.executors.utils import single_nb_execution
 
 ROOT = Path(__file__).resolve().parents[1]
-OUTPUTS_DEPEND_ON = ("odtlib", "data", "chapters/experiments", "constraints.txt", "_ext")
+OUTPUTS_DEPEND_ON = (
+    "odtlib", "data", "chapters/experiments", "constraints.txt", "_ext", "_config.yml"
+)
 CELL_TIMEOUT = 600
 
 
