@@ -15,6 +15,7 @@ _HOME = {
     "CARTClassifier": "odtlib.heuristics",
     "TunedCARTClassifier": "odtlib.heuristics",
     "LocalSearchTreeClassifier": "odtlib.heuristics",
+    "ColumnGenerationClassifier": "odtlib.column_generation",
     "RestrictedTreeClassifier": "odtlib.column_generation",
     "MurTreeClassifier": "odtlib.murtree",
     "MurTreeRegressor": "odtlib.murtree",

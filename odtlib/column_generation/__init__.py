@@ -1,5 +1,6 @@
 """Column generation over paths, and exact solutions of the problem that it restricts."""
 
+from odtlib.column_generation.classifier import ColumnGenerationClassifier
 from odtlib.column_generation.restricted import RestrictedTreeClassifier
 
-__all__ = ["RestrictedTreeClassifier"]
+__all__ = ["ColumnGenerationClassifier", "RestrictedTreeClassifier"]

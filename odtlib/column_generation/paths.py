@@ -10,6 +10,8 @@ from odtlib.column_generation import _kernels as kernels
 from odtlib.column_generation._bits import pack
 from odtlib.heuristics.threshold_sampling import tree_of_splits
 
+MOST_PATHS = 2e7   # 16 bytes each
+
 
 class RestrictedProblem:
     """Hold the depth-k tree construction problem with a set of candidate splits at every node.
@@ -188,7 +190,18 @@ class RestrictedProblem:
 
         A path to a leaf is numbered by its choices like the digits of a number, the root's first.
         Only the target that is best for its rows is kept; any other makes a dominated column.
+
+        Raises
+        ------
+        ValueError
+            If there are more than twenty million.
         """
+        n_paths = sum(float(np.prod(np.diff(self.start)[self.path_nodes(leaf)[0]]))
+                      for leaf in range(self.n_leaves))
+        if n_paths > MOST_PATHS:
+            raise ValueError(f"the candidate splits make {n_paths:.3g} paths, more than column "
+                             "generation can enumerate; lower root_candidates, node_candidates or "
+                             "max_depth, or use RestrictedTreeClassifier.")
         value, target = [], []
         packed = self.packed
         for leaf in range(self.n_leaves):

@@ -1,0 +1,169 @@
+"""Branch-and-price: prove the best tree of the candidates by branching on splits."""
+
+from __future__ import annotations
+
+import heapq
+
+import numpy as np
+
+
+class BranchAndPrice:
+    """Search over restrictions of the candidates, best bound first.
+
+    A node of the search allows some of the splits at each node of the tree; its bound is the
+    relaxation with paths generated for these.  Branching takes the first node of the tree whose
+    split is fractional and divides its allowed splits in two: the one that the relaxation uses
+    most, and the others.
+
+    Parameters
+    ----------
+    generation : ColumnGeneration
+        Solves relaxations; its pricing must end with an exact one.
+    choices : array of int, shape (n_nodes,)
+        A known tree, whose paths are in the master.
+    watch : callable, optional
+        Called with (best errors, lower bound, event) when either improves.
+
+    Attributes
+    ----------
+    best : float
+        Weight of correct rows of the best tree.
+    choices : array of int
+        Its splits.
+    bound : float
+        No tree has more weight of correct rows.
+    n_solved : int
+        Relaxations solved.
+    proved : bool
+        Whether the best tree is proved best.
+    """
+
+    def __init__(self, generation, choices, watch=None):
+        self.generation, self.master = generation, generation.master
+        self.problem = generation.master.problem
+        self.choices = np.array(choices)
+        self.best = self.problem.total - self.problem.errors(choices)
+        self.watch = watch
+        self.bound = np.inf
+        self.n_solved = 0
+        self.proved = False
+        # whole weights: a better tree is better by one
+        whole = self.problem.unit == 1.0
+        self.step = 1.0 - 1e-6 if whole else 1e-9 * self.problem.total
+
+    def run(self):
+        """Search to the end, or until the clock of the generation is over."""
+        problem = self.problem
+        everything = np.ones(problem.n_splits, bool)
+        queue = [(-np.inf, 0, everything)]
+        pushed = 1
+        while queue:
+            self._improve_bound(-queue[0][0])
+            if -queue[0][0] < self.best + self.step:
+                break
+            above, _, allowed = heapq.heappop(queue)
+            self._make_feasible(allowed)
+            self.master.restrict(allowed)
+            outcome = self.generation.solve(allowed)
+            self.n_solved += 1
+            bound = min(-above, outcome.bound)
+            if outcome.relaxation is not None:
+                self._round(outcome.relaxation, allowed)
+            if not outcome.converged:
+                heapq.heappush(queue, (-bound, 0, allowed))
+                self._improve_bound(-queue[0][0])
+                return
+            if bound < self.best + self.step:
+                continue
+            for part in self._branch(outcome.relaxation, allowed):
+                heapq.heappush(queue, (-bound, pushed, part))
+                pushed += 1
+        self.proved = True
+        self._improve_bound(self.best)
+
+    def _improve_bound(self, bound):
+        bound = max(bound, self.best)
+        if bound < self.bound:
+            self.bound = bound
+            if self.watch is not None:
+                self.watch(self.problem.total - self.best, self.problem.total - bound, "bound")
+
+    def _make_feasible(self, allowed):
+        """Give the master a tree that uses allowed splits only."""
+        choices = self.choices.copy()
+        for node in range(self.problem.n_nodes):
+            mine = allowed[self.problem.start[node]:self.problem.start[node + 1]]
+            if not mine[choices[node]]:
+                choices[node] = int(mine.argmax())
+        self.master.add_tree(choices)
+
+    def _round(self, relaxation, allowed):
+        """Try the tree of the split used most at every node."""
+        choices = np.array([use.argmax() for use in self.master.split_values(relaxation)])
+        value = self.problem.total - self.problem.errors(choices)
+        if value > self.best + 1e-9:
+            self.best, self.choices = value, choices
+            self.master.add_tree(choices)
+            if self.watch is not None:
+                self.watch(self.problem.total - value, self.problem.total - self.bound, "tree")
+
+    def _branch(self, relaxation, allowed):
+        problem = self.problem
+        for node, use in enumerate(self.master.split_values(relaxation)):
+            first = problem.start[node]
+            span = slice(first, problem.start[node + 1])
+            if use.max() < 1.0 - 1e-6 and allowed[span].sum() > 1:
+                break
+        else:
+            # integral splits make the relaxation a tree, which has been counted: what is left of
+            # the bound is rounding
+            return
+        split = int(use.argmax())
+        only, others = allowed.copy(), allowed.copy()
+        only[span] = False
+        only[first + split] = True
+        others[first + split] = False
+        yield only
+        yield others
+
+
+def dive(generation, choices):
+    """Fix the split used most at every node, from the root down, solving anew in between.
+
+    Parameters
+    ----------
+    generation : ColumnGeneration
+        Solves relaxations.
+    choices : array of int, shape (n_nodes,)
+        A known tree, whose paths are in the master.
+
+    Returns
+    -------
+    array of int, shape (n_nodes,)
+        The tree found; nodes that time did not reach keep the split used most when it ended.
+
+    Notes
+    -----
+    The diving heuristic that Patel et al. (2023), Section 5, propose for the master without row
+    constraints.
+    """
+    master, problem = generation.master, generation.master.problem
+    allowed = np.ones(problem.n_splits, bool)
+    found = np.array(choices)
+    for node in range(problem.n_nodes):
+        outcome = generation.solve(allowed)
+        if outcome.relaxation is None:
+            break
+        use = master.split_values(outcome.relaxation)
+        found[node:] = [values.argmax() for values in use[node:]]
+        if all(values.max() > 1.0 - 1e-6 for values in use):
+            break
+        allowed[problem.start[node]:problem.start[node + 1]] = False
+        allowed[problem.start[node] + found[node]] = True
+        tree = np.where(np.arange(problem.n_nodes) <= node, found, choices)
+        master.add_tree(tree)
+        master.restrict(allowed)
+        if generation.clock.expired:
+            break
+    master.restrict(np.ones(problem.n_splits, bool))
+    return found

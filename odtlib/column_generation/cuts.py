@@ -1,0 +1,163 @@
+"""Row constraints as cutting planes: which rows a relaxation sends down more or less than one path.
+
+A row need not be in the data: every point of the feature space follows one path of a tree, whatever
+its label (Patel et al. 2023, Section 3.3).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from odtlib.column_generation._bits import pack
+
+TOLERANCE = 1e-6
+
+
+def violated_rows(master, x, sides):
+    """Find the training rows whose constraint (1c) a relaxation violates.
+
+    Parameters
+    ----------
+    master : Master
+        The master problem.
+    x : array, shape (n_columns,)
+        Value of every path.
+    sides : {"upper", "lower", "equal"}
+        Which side of the constraint counts.
+
+    Returns
+    -------
+    array of int
+        One row of each group that branches alike, in the order of the rows.
+    """
+    problem = master.problem
+    rows = problem.representatives
+    sums = master.row_sums(x, _packed_rows(problem), rows)
+    wrong = np.zeros(len(rows), bool)
+    if sides != "lower":
+        wrong |= sums > 1.0 + TOLERANCE
+    if sides != "upper":
+        wrong |= sums < 1.0 - TOLERANCE
+    return rows[wrong]
+
+
+def _packed_rows(problem):
+    if not hasattr(problem, "_rows_in_order"):
+        problem._rows_in_order = pack(problem.goes_left)
+    return problem._rows_in_order
+
+
+def violated_point(master, x, solver="cp-sat", seconds=np.inf):
+    """Find points, labelled or not, that a relaxation sends down more than one path in all.
+
+    Patel et al. (2023), model (8): choose a branch for each split, consistent between thresholds
+    of one feature, so that the paths followed weigh most.
+
+    Parameters
+    ----------
+    master : Master
+        The master problem.
+    x : array, shape (n_columns,)
+        Value of every path.
+    solver : {"cp-sat", "milp"}, default="cp-sat"
+        CP-SAT returns every solution above one that it meets on the way, HiGHS the best alone.
+    seconds : float, default=inf
+        Time limit.
+
+    Returns
+    -------
+    points : array of float, shape (n_points, n_features)
+        Points whose constraint is violated.
+    proved : bool
+        Whether there is none, where ``points`` is empty, or the best is among them.
+    """
+    problem = master.problem
+    columns = np.flatnonzero(x > 1e-9)
+    tests = {}      # (feature, threshold) -> number
+    paths = []      # of every column: (test, goes right)
+    for column in columns:
+        leaf = master.leaf[column]
+        choices = problem.choices(leaf, master.path[[column]])[0]
+        splits = problem.start[master.nodes[leaf]] + choices
+        paths.append([(tests.setdefault((int(problem.feature[s]), float(problem.threshold[s])),
+                                        len(tests)), not left)
+                      for s, left in zip(splits, master.to_left[leaf], strict=True)])
+    order = sorted(tests)
+    chain = [(tests[a], tests[b]) for a, b in zip(order[:-1], order[1:], strict=True)
+             if a[0] == b[0]]
+    model = {"cp-sat": _by_cp_sat, "milp": _by_milp}[solver]
+    answers, proved = model(len(tests), paths, x[columns], chain, seconds)
+    points = np.array([_point(problem, tests, right) for right in answers])
+    points = points.reshape(-1, problem.X.shape[1])
+    if len(points):
+        left = pack(problem.branches(points))
+        sums = master.row_sums(x, left, np.arange(len(points)))
+        points = points[sums > 1.0 + TOLERANCE]
+    return points, proved
+
+
+def _by_cp_sat(n_tests, paths, value, chain, seconds):
+    from ortools.sat.python import cp_model
+
+    class Collector(cp_model.CpSolverSolutionCallback):
+        def __init__(self, variables):
+            super().__init__()
+            self.variables, self.found = variables, []
+
+        def on_solution_callback(self):
+            if self.ObjectiveValue() > 1e6 * (1.0 + TOLERANCE):
+                self.found.append([bool(self.Value(v)) for v in self.variables])
+
+    model = cp_model.CpModel()
+    right = [model.NewBoolVar(f"right_{i}") for i in range(n_tests)]
+    follows = [model.NewBoolVar(f"follows_{p}") for p in range(len(paths))]
+    for follow, path in zip(follows, paths, strict=True):
+        literals = [right[test] if side else right[test].Not() for test, side in path]
+        model.AddBoolAnd(literals).OnlyEnforceIf(follow)
+        model.AddBoolOr([follow, *[literal.Not() for literal in literals]])
+    for low, high in chain:      # left at the lower threshold, then left at the higher
+        model.AddImplication(right[low].Not(), right[high].Not())
+    model.Maximize(sum(int(v) * f for v, f in zip(np.floor(1e6 * value), follows, strict=True)))
+    solver = cp_model.CpSolver()
+    solver.parameters.num_workers = 1
+    if np.isfinite(seconds):
+        solver.parameters.max_time_in_seconds = max(0.01, seconds)
+    collector = Collector(right)
+    status = solver.Solve(model, collector)
+    return collector.found, status == cp_model.OPTIMAL
+
+
+def _by_milp(n_tests, paths, value, chain, seconds):
+    import highspy
+    lp = highspy.Highs()
+    lp.silent()
+    if np.isfinite(seconds):
+        lp.setOptionValue("time_limit", max(0.01, seconds))
+    right = [lp.addBinary() for _ in range(n_tests)]
+    # a path that is followed is worth its value, so nothing needs to force it
+    follows = [lp.addVariable(lb=0.0, ub=1.0, obj=-float(v)) for v in value]
+    for follow, path in zip(follows, paths, strict=True):
+        for test, side in path:
+            lp.addConstr(follow <= right[test] if side else follow + right[test] <= 1)
+    for low, high in chain:
+        lp.addConstr(right[high] <= right[low])
+    lp.setOptionValue("mip_rel_gap", 0.0)
+    lp.run()
+    proved = lp.getModelStatus() == highspy.HighsModelStatus.kOptimal
+    if lp.getInfo().primal_solution_status != highspy.kSolutionStatusFeasible:
+        return [], False
+    return [[lp.val(v) > 0.5 for v in right]], proved
+
+
+def _point(problem, tests, right):
+    """Return a point that takes the branches given for some tests."""
+    point = problem.X[0].copy()
+    for feature in {f for f, _ in tests}:
+        mine = [(t, right[i]) for (f, t), i in tests.items() if f == feature]
+        above = max((t for t, side in mine if side), default=-np.inf)
+        most = min((t for t, side in mine if not side), default=np.inf)
+        if most < np.inf:
+            point[feature] = most
+        else:
+            point[feature] = above + 1.0 if above + 1.0 > above else np.nextafter(above, np.inf)
+    return point

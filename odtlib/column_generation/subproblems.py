@@ -1,0 +1,311 @@
+"""Pricing by integer programming: the subproblem models of both papers, for HiGHS and CP-SAT."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+
+from odtlib.column_generation.pricing import TOLERANCE, some_reduced_costs
+
+
+class Model:
+    """Collect a maximisation over 0/1 variables, for either solver.
+
+    Attributes
+    ----------
+    objective : list of float
+        One coefficient a variable.
+    rows : list of (list of int, list of float, float, float)
+        Variables, coefficients, lower and upper bound.
+    fixed : list of int
+        Variables that must be 0.
+    """
+
+    def __init__(self):
+        self.objective, self.rows, self.fixed = [], [], []
+
+    def variables(self, objective):
+        """Add variables and return their numbers.
+
+        Parameters
+        ----------
+        objective : sequence of float
+            One coefficient each.
+
+        Returns
+        -------
+        list of int
+        """
+        first = len(self.objective)
+        self.objective += [float(c) for c in objective]
+        return list(range(first, len(self.objective)))
+
+    def row(self, index, value, low, high):
+        """Add a row.
+
+        Parameters
+        ----------
+        index : sequence of int
+            Variables.
+        value : sequence of float
+            Coefficients, whole numbers.
+        low, high : float
+            Bounds, may be infinite.
+        """
+        self.rows.append((list(index), list(value), low, high))
+
+
+def build(master, relaxation, leaf, allowed, *, target=None, distinct=False, needed_only=True,
+          merge_rows=True):
+    """Build the subproblem of a leaf.
+
+    Parameters
+    ----------
+    master : Master
+        The master problem.
+    relaxation : Relaxation
+        Its duals.
+    leaf : int
+        The leaf.
+    allowed : array of bool, shape (n_splits,)
+        Splits that paths may use.
+    target : int, optional
+        The class at the leaf: model (9) to (16) of Firat et al. (2020).  By default the model
+        chooses the class, which is the merged model (3) of Patel et al. (2023).
+    distinct : bool, default=False
+        Forbid a split twice on a path (14); it changes no optimum of the master, and makes a leaf
+        infeasible whose nodes offer too few splits.
+    needed_only : bool, default=True
+        Force a row into the leaf that its branches lead to (13), (3e), only where not counting
+        it would pay: where its dual is positive.
+    merge_rows : bool, default=True
+        Have one variable for all rows that branch alike and have the same class.
+
+    Returns
+    -------
+    model : Model
+    splits : list of list of int
+        For every level the variables of the node's splits.
+    """
+    if master.link != "node":
+        raise ValueError("the subproblem models price the papers' form only; use link='node'.")
+    problem, model = master.problem, Model()
+    nodes, to_left = master.nodes[leaf], master.to_left[leaf]
+    gamma, level_start = relaxation.gamma[leaf], master.level_start[leaf]
+    splits = [model.variables(-gamma[level_start[h]:level_start[h + 1]])
+              for h in range(len(nodes))]
+    for node, mine in zip(nodes, splits, strict=True):
+        model.row(mine, np.ones(len(mine)), 1.0, 1.0)                              # (10), (3b)
+        model.fixed += [u for u, yes in zip(mine, allowed[problem.start[node]:], strict=False)
+                        if not yes]
+    if distinct:                                                                   # (14)
+        same = {}
+        for node, mine in zip(nodes, splits, strict=True):
+            for i, u in enumerate(mine):
+                s = problem.start[node] + i
+                same.setdefault((problem.feature[s], problem.threshold[s]), []).append(u)
+        for group in same.values():
+            if len(group) > 1:
+                model.row(group, np.ones(len(group)), -np.inf, 1.0)
+
+    def follow(branches, objective, forced):
+        """Add a variable for every row that says whether it reaches the leaf."""
+        reach = model.variables(objective)
+        for y, row, must in zip(reach, branches.T, forced, strict=True):
+            leading = []
+            for node, side, mine in zip(nodes, to_left, splits, strict=True):
+                here = row[problem.start[node]:problem.start[node + 1]]
+                lead = [u for u, left in zip(mine, here, strict=True) if left == side]
+                model.row([y, *lead], [1.0] + [-1.0] * len(lead), -np.inf, 0.0)    # (11), (12)
+                leading += lead
+            if must:                                                               # (13), (3e)
+                model.row([y, *leading], [-1.0] + [1.0] * len(leading), -np.inf,
+                          len(nodes) - 1.0)
+        return reach
+
+    rows, weights = np.arange(problem.n_rows), problem.weights
+    if merge_rows:
+        _, rows, group = np.unique(problem.signature * problem.n_classes + problem.y,
+                                   return_index=True, return_inverse=True)
+        weights = np.bincount(group, weights)
+    labels = problem.y[rows]
+    if target is not None:
+        rows, weights = rows[labels == target], weights[labels == target]
+    everywhere = np.full(len(rows), not needed_only)
+    gain = weights if target is not None else np.zeros(len(rows))
+    reach = follow(problem.goes_left[:, rows], gain, everywhere)
+    if target is None:
+        chosen = model.variables(np.zeros(problem.n_classes))
+        model.row(chosen, np.ones(len(chosen)), 1.0, 1.0)                          # (3h)
+        correct = model.variables(weights)
+        for z, y, label in zip(correct, reach, labels, strict=True):
+            model.row([z, y], [1.0, -1.0], -np.inf, 0.0)                           # (3f)
+            model.row([z, chosen[label]], [1.0, -1.0], -np.inf, 0.0)               # (3g)
+    # rows of the master's constraints, whose duals the path pays
+    beta = relaxation.beta
+    paying = np.flatnonzero(np.abs(beta) > 1e-12)
+    follow(master.branches[:, paying], -beta[paying], (beta[paying] > 0) | (not needed_only))
+    return model, splits
+
+
+class Subproblems:
+    """Price by solving integer programs, leaf after leaf.
+
+    Parameters
+    ----------
+    solver : {"cp-sat", "milp"}, default="cp-sat"
+        CP-SAT, or HiGHS.
+    merged : bool, default=True
+        One model a leaf that chooses the class (Patel et al. 2023); else one a leaf and class
+        (Firat et al. 2020).
+    first_only : bool, default=True
+        Stop at the first leaf that yields a path, as the published program does; else solve all
+        leaves, which also gives a bound every time.
+    distinct, needed_only, merge_rows : bool
+        See :func:`build`.
+    scale : float, default=1e5
+        CP-SAT takes whole coefficients: they are multiplied by this and rounded.  The bound
+        accounts for the rounding.
+    warm_start : bool, default=True
+        Hint CP-SAT at the path that was best for the leaf in the last iteration.
+    """
+
+    exact = True
+
+    def __init__(self, solver="cp-sat", merged=True, *, first_only=True, distinct=False,
+                 needed_only=True, merge_rows=True, scale=1e5, warm_start=True):
+        self.solver, self.merged, self.first_only = solver, merged, first_only
+        self.options = dict(distinct=distinct, needed_only=needed_only, merge_rows=merge_rows)
+        self.scale, self.warm_start = scale, warm_start
+        self.last = {}
+        self.n_solved = 0
+
+    def __call__(self, master, relaxation, allowed, seconds=np.inf):
+        """Return improving paths; see :class:`odtlib.column_generation.pricing.Enumeration`.
+
+        Parameters
+        ----------
+        master, relaxation, allowed
+            As there.
+        seconds : float, default=inf
+            Time left.
+
+        Returns
+        -------
+        leaf, path : arrays of int
+            The paths to add.
+        best : array, shape (n_leaves,), or None
+            Upper bounds of the reduced costs; None where not every leaf was solved to the end.
+        """
+        end = time.perf_counter() + seconds
+        problem = master.problem
+        leaves, paths = [], []
+        best = np.full(problem.n_leaves, -np.inf)
+        complete = True
+        targets = [None] if self.merged else range(problem.n_classes)
+        for leaf in range(problem.n_leaves):
+            for target in targets:
+                left = end - time.perf_counter()
+                if left <= 0:
+                    return np.array(leaves, np.int64), np.array(paths, np.int64), None
+                model, splits = build(master, relaxation, leaf, allowed, target=target,
+                                      **self.options)
+                solve = self._cp_sat if self.solver == "cp-sat" else self._highs
+                chosen, bound = solve(model, splits, left, self.last.get((leaf, target)))
+                self.n_solved += 1
+                complete &= bound is not None
+                if bound is not None:
+                    best[leaf] = max(best[leaf], bound - relaxation.alpha[leaf])
+                if not len(chosen):
+                    continue
+                self.last[leaf, target] = chosen[-1]
+                sizes = [len(mine) for mine in splits]
+                found = np.unique([np.ravel_multi_index(choice, sizes) for choice in chosen])
+                cost = some_reduced_costs(master, relaxation, np.full(len(found), leaf), found)
+                good = found[cost > TOLERANCE]
+                leaves += [leaf] * len(good)
+                paths += good.tolist()
+            if leaves and self.first_only:
+                complete = False
+                break
+        return (np.array(leaves, np.int64), np.array(paths, np.int64),
+                best if complete else None)
+
+    def _cp_sat(self, model, splits, seconds, hint):
+        from ortools.sat.python import cp_model
+
+        class Collector(cp_model.CpSolverSolutionCallback):
+            def __init__(self, levels):
+                super().__init__()
+                self.levels, self.found = levels, []
+
+            def on_solution_callback(self):
+                self.found.append([next(i for i, u in enumerate(mine) if self.Value(u))
+                                   for mine in self.levels])
+
+        cp = cp_model.CpModel()
+        variables = [cp.NewBoolVar("") for _ in model.objective]
+        for index, value, low, high in model.rows:
+            expression = cp_model.LinearExpr.WeightedSum([variables[i] for i in index],
+                                                         [int(v) for v in value])
+            if np.isfinite(low):
+                cp.Add(expression == int(high))
+            else:
+                cp.Add(expression <= int(high))
+        for i in model.fixed:
+            cp.Add(variables[i] == 0)
+        exact = self.scale * np.array(model.objective)
+        rounded = np.rint(exact)
+        cp.Maximize(cp_model.LinearExpr.WeightedSum(variables, [int(c) for c in rounded]))
+        if hint is not None and self.warm_start:
+            for mine, choice in zip(splits, hint, strict=True):
+                for i, u in enumerate(mine):
+                    cp.AddHint(variables[u], i == choice)
+        solver = cp_model.CpSolver()
+        solver.parameters.num_workers = 1
+        if np.isfinite(seconds):
+            solver.parameters.max_time_in_seconds = max(0.01, seconds)
+        collector = Collector([[variables[u] for u in mine] for mine in splits])
+        status = solver.Solve(cp, collector)
+        if status == cp_model.INFEASIBLE:
+            return [], -np.inf
+        bound = None
+        if status == cp_model.OPTIMAL:
+            bound = (solver.BestObjectiveBound() + np.abs(exact - rounded).sum()) / self.scale
+        return collector.found, bound
+
+    def _highs(self, model, splits, seconds, hint):
+        import highspy
+        lp = highspy.Highs()
+        lp.silent()
+        n = len(model.objective)
+        high = np.ones(n)
+        high[model.fixed] = 0.0
+        nothing = np.zeros(0, np.int32)
+        lp.addCols(n, -np.array(model.objective), np.zeros(n), high, 0, nothing, nothing,
+                   np.zeros(0))
+        lp.changeColsIntegrality(n, np.arange(n, dtype=np.int32),
+                                 np.full(n, highspy.HighsVarType.kInteger))
+        starts = np.cumsum([0, *(len(row[0]) for row in model.rows)])
+        lp.addRows(len(model.rows), np.array([row[2] for row in model.rows]),
+                   np.array([row[3] for row in model.rows]), int(starts[-1]),
+                   starts[:-1].astype(np.int32),
+                   np.concatenate([row[0] for row in model.rows]).astype(np.int32),
+                   np.concatenate([row[1] for row in model.rows]).astype(float))
+        lp.setOptionValue("mip_rel_gap", 0.0)
+        lp.setOptionValue("mip_abs_gap", TOLERANCE / 10)
+        lp.setOptionValue("threads", 1)
+        if np.isfinite(seconds):
+            lp.setOptionValue("time_limit", max(0.01, seconds))
+        lp.run()
+        status = lp.getModelStatus()
+        if status == highspy.HighsModelStatus.kInfeasible:
+            return [], -np.inf
+        if lp.getInfo().primal_solution_status != highspy.kSolutionStatusFeasible:
+            return [], None
+        values = np.array(lp.getSolution().col_value)
+        bound = None
+        if status == highspy.HighsModelStatus.kOptimal:
+            bound = max(-lp.getInfo().mip_dual_bound, -lp.getInfo().objective_function_value)
+        return [[int(values[mine].argmax()) for mine in splits]], bound

@@ -1,0 +1,128 @@
+"""Statements of the two papers that do not hold as printed, each with a small counterexample.
+
+The order of lines in Algorithm 1 is tested with threshold sampling.
+"""
+
+import itertools
+import os
+
+import numpy as np
+import pytest
+from column_generation.reference import draw_problem
+from scipy.optimize import linprog
+
+from odtlib.column_generation.generation import ColumnGeneration
+from odtlib.column_generation.master import Master
+from odtlib.column_generation.paths import RestrictedProblem
+from odtlib.column_generation.pricing import Enumeration
+from odtlib.column_generation.restricted import optimum
+from odtlib.column_generation.subproblems import Subproblems
+from odtlib.heuristics import sample_splits
+from odtlib.report import Clock
+
+
+def test_appendix_c_does_not_reduce_exact_cover():
+    """Firat et al. (2020), Appendix C: "cannot be greater than q" and "the other direction".
+
+    Twelve elements, q = 4, and all triples within {1..4} and within {5..9}: no exact cover, yet a
+    path of four splits sends more than four rows to the leaf.  Rows that reach the leaf are
+    compatible with the chosen rows, not with each other.
+    """
+    q = 4
+    sets = [set(c) for part in (range(1, 5), range(5, 10)) for c in itertools.combinations(part, 3)]
+    assert not any(set().union(*four) == set(range(1, 13))
+                   for four in itertools.combinations(sets, q))
+    # the feature of row s is 0.5 where a row is s or disjoint from s, else 1; split at 0.5
+    goes_left = np.array([[r == s or not sets[r] & sets[s] for r in range(len(sets))]
+                          for s in range(len(sets))])
+    most = max(goes_left[list(four)].all(axis=0).sum()
+               for four in itertools.combinations(range(len(sets)), q))
+    assert most == 10 > q
+
+
+def test_a_relaxation_without_row_constraints_exceeds_the_number_of_rows():
+    """The linking constraints of both papers are so weak that rows are counted more than once."""
+    most, total = 0.0, 1.0
+    for seed in range(60):
+        problem = draw_problem(np.random.RandomState(800 + seed), depth=3, most_rows=40)
+        master = Master(problem)
+        master.add_tree(np.zeros(problem.n_nodes, int))
+        outcome = ColumnGeneration(master, [Enumeration()], Clock()).solve()
+        if outcome.relaxation.value / problem.total > most / total:
+            most, total = outcome.relaxation.value, problem.total
+    assert most > total + 0.5
+
+
+def test_patel_3e_with_the_printed_rule_misprices():
+    """Patel et al. (2023), below (3): (3e) "only useful if beta >= 1 for r in R_t".
+
+    In the merged model the class is a variable, so a row with 0 < beta < 1 may reach the leaf
+    under another class and must then pay.  With (3e) left out for it, the model does not see the
+    payment and overestimates the best reduced cost.
+    """
+    X = np.array([[0.0], [0.0], [0.0], [1.0]])
+    y = np.array([0, 1, 1, 0])
+    problem = RestrictedProblem(X, y, 2, [[(0, 0.5)]])
+    master = Master(problem)
+    master.add_tree(np.zeros(1, int))
+    master.add_cuts(problem.goes_left[:, :1], "equal")
+    relaxation = master.solve()
+    relaxation.alpha[:], relaxation.beta[:] = 0.0, 0.5
+    for gamma in relaxation.gamma:
+        gamma[:] = 0.0
+    allowed = np.ones(1, bool)
+    _, _, true = Enumeration()(master, relaxation, allowed)
+    assert true[0] == pytest.approx(2.0 - 0.5)
+    _, _, priced = Subproblems("milp", first_only=False)(master, relaxation, allowed)
+    assert priced[0] == pytest.approx(1.5, abs=1e-5)
+    # without (3e) the row of class 0 reaches the leaf, is predicted 1, and does not pay
+    assert merged_model_without_3e(y[:3], beta=[0.5, 0.0, 0.0]) == pytest.approx(2.0)
+
+
+def merged_model_without_3e(y, beta):
+    """Relaxation of (3) at a leaf that all rows reach, with (3e) left out; integral here."""
+    n, classes = len(y), int(max(y)) + 1
+    # variables: z, y, w; maximise sum z - beta y
+    cost = np.concatenate([-np.ones(n), beta, np.zeros(classes)])
+    rows, right = [], []
+    for r in range(n):
+        for other in (n + r, 2 * n + y[r]):
+            line = np.zeros(2 * n + classes)
+            line[r], line[other] = 1, -1
+            rows.append(line)
+            right.append(0.0)
+    choose = np.concatenate([np.zeros(2 * n), np.ones(classes)])[None]
+    answer = linprog(cost, np.array(rows), right, choose, [1.0], bounds=(0, 1))
+    return -answer.fun
+
+
+def test_average_gains_of_firat_are_relative():
+    """The gains over CART in the abstract and Section 7.3 are means of relative improvements."""
+    cart = np.array([71.2, 91.7, 76.9, 91.0, 96.8, 76.8, 65.2, 93.8, 77.3, 93.1, 86.0, 63.2, 71.2,
+                     95.7])
+    cgh = np.array([73.2, 92.0, 76.9, 91.1, 96.8, 77.1, 67.1, 93.8, 78.8, 93.3, 87.1, 64.0, 71.8,
+                    96.6])
+    assert np.mean(100 * (cgh / cart - 1)) == pytest.approx(0.9, abs=0.05)   # "0.9%"
+    assert np.mean(cgh - cart) == pytest.approx(0.69, abs=0.005)             # in points
+
+
+@pytest.mark.skipif(not os.environ.get("ODTLIB_DATA"), reason="ODTLIB_DATA is not set")
+def test_published_accuracies_cannot_come_from_nine_tenths_of_the_rows():
+    """Patel et al. (2023), Table 7, tic-tac-toe at depth 3: 77.4; stated share 90 %.
+
+    No tree over the splits of CARTs on 90 % of the rows is as accurate; over those on 70 % one is.
+    """
+    from odtlib.datasets import load, splits
+    data = load("tic-tac-toe")
+    X, y = np.asarray(data.X, float), np.unique(data.y, return_inverse=True)[1]
+    accuracy = {}
+    for share in (0.9, 0.7):
+        parts = []
+        for train, *_ in splits("tic-tac-toe"):
+            sampled = sample_splits(X[train], y[train], 2, max_depth=3, sample_share=share,
+                                    backend="sklearn")
+            problem = RestrictedProblem(X[train], y[train], 2, sampled.splits)
+            parts.append(100 * (1 - optimum(problem) / problem.total))
+        accuracy[share] = np.mean(parts)
+    assert accuracy[0.9] < 77.35 - 0.3
+    assert accuracy[0.7] == pytest.approx(77.4, abs=0.05)
