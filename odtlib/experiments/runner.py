@@ -100,12 +100,14 @@ def run_experiment(experiment, *, quick=False, jobs=1, dask=None, resume=False,
     RuntimeError
         If another runner is at work on this experiment, or no cluster answers.
     """
+    from joblib import delayed
+    from tqdm import tqdm
     experiment = Experiment(experiment)
     declared = experiment.declared()
     points = {key(point): point for point in
               select(experiment.points(quick), only, experiment.template.defaults)}
     place = experiment.place
-    with _Lock(place.runs / "lock", experiment.name):
+    with _Lock(place.runs / "lock", experiment.name), _workers(jobs, dask) as parallel:
         journal = Journal(place.runs / "journal.jsonl")
         records = experiment.records(journal.finished.values())
         dropped = set(records) - set(declared)
@@ -123,7 +125,11 @@ def run_experiment(experiment, *, quick=False, jobs=1, dask=None, resume=False,
             + _estimate(todo, records, jobs, dask))
         try:
             state = _code_state()
-            for answer, name in _answers(todo, points, experiment, jobs, dask, executor):
+            watched = None if dask or jobs == 1 else os.getpid()
+            tasks = (delayed(_work)(executor, experiment.template.notebook, points[name], name,
+                                    watched) for name in todo)
+            for answer, name in tqdm(parallel(tasks), total=len(todo), desc=experiment.name,
+                                     unit="run", disable=not todo, smoothing=0.1):
                 record = _finish(answer, points[name], state)
                 journal.append(record)
                 _keep_notebook(place, name, answer)
@@ -131,6 +137,8 @@ def run_experiment(experiment, *, quick=False, jobs=1, dask=None, resume=False,
             records.update(journal.finished)
             if records:
                 write_csv(place.results, _ordered(records, declared))
+            # from here on the CSV alone counts, also when somebody restores an older one
+            journal.begin(journal.open)
     asked = [records[name] for name in points]
     failed = [record for record in asked if record["status"] == "failed"]
     say(f"{experiment.name}: records in {os.path.relpath(place.results)}"
@@ -139,20 +147,16 @@ def run_experiment(experiment, *, quick=False, jobs=1, dask=None, resume=False,
     return asked
 
 
-def _answers(todo, points, experiment, jobs, dask, executor):
-    """Yield (answer, key) of every run as it ends."""
-    from joblib import Parallel, delayed, parallel_config
-    from tqdm import tqdm
-    tasks = (delayed(_work)(executor, experiment.template.notebook, points[name], name,
-                            None if dask or jobs == 1 else os.getpid()) for name in todo)
-    with contextlib.ExitStack() as stack:
-        if dask:
-            stack.enter_context(_cluster(dask))
-            stack.enter_context(parallel_config(backend="dask"))
-        parallel = Parallel(n_jobs=-1 if dask else jobs, batch_size=1,
-                            return_as="generator_unordered")
-        yield from tqdm(parallel(tasks), total=len(todo), desc=experiment.name, unit="run",
-                        disable=not todo, smoothing=0.1)
+@contextlib.contextmanager
+def _workers(jobs, dask):
+    """Yield what runs tasks: processes here, or the workers of a cluster."""
+    from joblib import Parallel, parallel_config
+    options = {"batch_size": 1, "return_as": "generator_unordered"}
+    if dask:
+        with _cluster(dask), parallel_config(backend="dask"):
+            yield Parallel(n_jobs=-1, **options)
+    else:
+        yield Parallel(n_jobs=jobs, **options)
 
 
 def _work(executor, notebook, point, name, runner):

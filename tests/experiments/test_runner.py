@@ -47,10 +47,16 @@ def test_a_run_leaves_a_record_and_an_executed_notebook(toy):
     again = experiments.run_experiment(grid, resume=True, executor=None, say=said.append)
     assert again == records
     assert "8 finished" in said[-2]
+    before = grid.with_suffix(".csv").read_text()
     quick = experiments.run_experiment(grid, quick=True, only=["b=1"], say=said.append)
     assert pure(quick) == pure(records[1:2])
     assert "by earlier runs, 1 of them the same" in said[-2]
     assert pure(read_csv(grid.with_suffix(".csv"))) == pure(records)
+
+    # the CSV alone counts once it is written: an older one may be restored from git
+    grid.with_suffix(".csv").write_text(before)
+    assert experiments.run_experiment(grid, resume=True, executor=None,
+                                      say=said.append) == records
 
 
 def test_a_failed_run_is_a_record_and_can_be_retried(toy):
@@ -251,8 +257,10 @@ def test_a_dask_cluster_runs_the_grid(toy):
 
 def test_a_cluster_that_does_not_answer_is_one_sentence(toy, monkeypatch):
     monkeypatch.setattr("odtlib.experiments.runner.CONNECT_SECONDS", 0.5)
+    grid = toy()
     with pytest.raises(RuntimeError, match="no Dask scheduler answers at tcp://127.0.0.1:9;"):
-        experiments.run_experiment(toy(), dask="tcp://127.0.0.1:9", say=lambda line: None)
+        experiments.run_experiment(grid, dask="tcp://127.0.0.1:9", say=lambda line: None)
+    assert not Journal(grid.parent / ".runs" / "journal.jsonl").asked
 
 
 def test_execute_returns_the_record_of_one_run_or_a_list(toy):
