@@ -126,6 +126,7 @@ class _Kernel:
         from jupyter_core.utils import run_sync
         if self.client is not None:
             self.client.stop_channels()
+        if self.manager is not None:
             run_sync(self.manager.shutdown_kernel)(now=True)
             run_sync(self.manager.cleanup_resources)()
 
@@ -152,10 +153,10 @@ def _register_engine():
                 client.km.kernel_spec.argv[0] = sys.executable
                 client.extra_arguments = ["--log-level=ERROR"]
                 client.start_new_kernel(env=_kernel_environment())
+                warm.manager = client.km
                 client.start_new_kernel_client()
-                warm.manager, warm.client = client.km, client.kc
-            else:
-                client.kc = warm.client
+                warm.client = client.kc
+            client.kc = warm.client
             client.wait_for_reply(client.kc.execute(EMPTY_NAMESPACE, silent=True))
             executed["start_seconds"] = time.perf_counter() - started
             client.timeout = execution_timeout
