@@ -4,6 +4,7 @@ PYTHON ?= $(firstword $(foreach p,python3.11 python3 python3.12 python3.13 pytho
 BIN := .venv/bin
 EXTRAS := milp,dask,book,lab,test
 INSTALLED := .venv/installed
+KERNELS := .venv/kernels
 WORKERS ?= 2
 
 # Solvers, tests and notebooks run side by side: none of them may take all the cores for itself.
@@ -26,11 +27,15 @@ $(INSTALLED): pyproject.toml constraints.txt | $(BIN)/python
 		--constraint constraints.txt --editable ".[$(EXTRAS)]"
 	@touch $@
 
-book: $(INSTALLED) ## run the chapters and build the book (_build/html/index.html)
+# Compiled once, beside the sources; numba itself notices which kernels changed.
+$(KERNELS): $(INSTALLED) $(wildcard odtlib/*.py odtlib/*/*.py)
+	$(BIN)/python scripts/compile_kernels.py --jobs $(WORKERS)
+	@touch $@
+
+book: $(KERNELS) ## run the chapters and build the book (_build/html/index.html)
 	$(BIN)/python scripts/build_book.py --jobs $(WORKERS)
 
-test: $(INSTALLED) ## run the tests, then every chapter and template cell by cell
-	$(BIN)/python scripts/compile_kernels.py --jobs $(WORKERS)
+test: $(KERNELS) ## run the tests, then every chapter and template cell by cell
 	$(BIN)/python -m pytest -n $(WORKERS) --dist loadscope --nbval-lax -q
 
 check-book: $(INSTALLED) ## open every built page in a browser, desktop, phone, light, dark
