@@ -1,6 +1,6 @@
 """Column generation over paths, and exact solutions of the problem that it restricts."""
 
 from odtlib.column_generation.classifier import ColumnGenerationClassifier
-from odtlib.column_generation.restricted import RestrictedTreeClassifier
+from odtlib.column_generation.restricted import RestrictedTreeClassifier, optimum
 
-__all__ = ["ColumnGenerationClassifier", "RestrictedTreeClassifier"]
+__all__ = ["ColumnGenerationClassifier", "RestrictedTreeClassifier", "optimum"]

@@ -86,6 +86,8 @@ class ColumnGenerationClassifier(CandidateTreeClassifier):
         ``counters``: ``relaxation`` (value of the last master, weight of correct rows), whether it
         ``converged`` and is ``integral``, ``iterations``, ``columns``, ``cuts``, ``relaxations``
         solved by branch-and-price, and seconds in each phase.
+    cart_ : DecisionTree or None
+        The CART of all rows, which the tree is never worse than; None where splits were given.
     iterations_ : list of dict
         The iteration table; ``pandas.DataFrame(model.iterations_)`` shows it.
     problem_ : RestrictedProblem
@@ -203,7 +205,7 @@ class ColumnGenerationClassifier(CandidateTreeClassifier):
                 counters["converged"] = outcome.converged
                 counters["relaxation_seconds"] = clock.elapsed - begin
                 begin = clock.elapsed
-                best = self._integer(problem, master, generation, best, clock, counters)
+                best = self._integer(problem, generation, outcome.relaxation, best, clock, counters)
         except KeyboardInterrupt:
             interrupted = True
         counters.update(
@@ -222,9 +224,13 @@ class ColumnGenerationClassifier(CandidateTreeClassifier):
             status = "time_limit"
         return best, least, status, counters, trace
 
-    def _integer(self, problem, master, generation, best, clock, counters):
+    def _integer(self, problem, generation, relaxation, best, clock, counters):
+        master = generation.master
         if self.integer == "diving":
             found = dive(generation, best)
+        elif counters.get("integral"):   # the relaxation is a tree already
+            found = np.array([use.argmax() for use in master.split_values(relaxation)])
+            counters["integer_proved"] = True
         else:
             found, counters["integer_proved"] = master.solve_integer(clock.remaining, best)
         if found is not None and problem.errors(found) < problem.errors(best):
@@ -257,4 +263,4 @@ class ColumnGenerationClassifier(CandidateTreeClassifier):
             return 0.0
         errors = max(0.0, problem.total - bound)
         # whole weights: so are the errors
-        return float(np.ceil(errors - 1e-5)) if problem.unit == 1.0 else errors
+        return max(0.0, float(np.ceil(errors - 1e-5))) if problem.unit == 1.0 else errors

@@ -10,7 +10,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from odtlib.column_generation import _kernels as k
 from odtlib.column_generation.paths import RestrictedProblem
 from odtlib.estimator import TreeClassifier, announce_compilation
-from odtlib.heuristics.threshold_sampling import sample_splits
+from odtlib.heuristics.threshold_sampling import sample_splits, tree_of_splits
 from odtlib.report import Clock, SolveReport, default_objective
 from odtlib.tree import DecisionTree
 
@@ -121,7 +121,7 @@ class CandidateTreeClassifier(TreeClassifier):
             objective = default_objective(tree, X, y, sample_weight)
             return tree, SolveReport("optimal", objective, objective, clock.elapsed,
                                      proof="optimal at depth 0")
-        cart = None
+        cart = self.cart_ = None
         if self.splits is None:
             sampled = sample_splits(
                 X, y, n_classes, sample_weight, max_depth=self.max_depth, n_trees=self.n_trees,
@@ -131,6 +131,8 @@ class CandidateTreeClassifier(TreeClassifier):
                 # as published: a third of the time
                 time_limit=None if self.time_limit is None else self.time_limit / 3)
             splits, cart = sampled.splits, sampled.cart
+            self.cart_ = tree_of_splits(cart, X, y, n_classes, sample_weight).replace(
+                classes=self.classes_)
             if not splits[0]:
                 tree = leaf.with_counts(X, y, n_classes, sample_weight)
                 objective = default_objective(tree, X, y, sample_weight)
@@ -200,6 +202,8 @@ class RestrictedTreeClassifier(CandidateTreeClassifier):
     report_ : SolveReport
         ``counters``: candidate ``splits``, ``subproblems``, ``last_splits`` tried at nodes above
         leaves, and subproblem pairs ``bounded`` without a search.
+    cart_ : DecisionTree or None
+        The CART of all rows, which the tree is never worse than; None where splits were given.
     problem_ : RestrictedProblem
         The candidates; missing where no split was found.
 
