@@ -24,7 +24,8 @@ def project(feasible_set, point, weights):
 
     Returns
     -------
-    array, shape (n_targets,)
+    (array, array)
+        The point, and the values of the binaries that ``_formulate`` returned.
 
     Raises
     ------
@@ -42,7 +43,7 @@ def project(feasible_set, point, weights):
                           "OR-Tools (pip install ortools).") from None
     model = mathopt.Model()
     y = [model.add_variable() for _ in point]
-    feasible_set._formulate(model, y)
+    binaries = feasible_set._formulate(model, y) or []
     model.minimize_quadratic_objective(
         sum(w * (v - p) * (v - p) for v, p, w in zip(y, point, weights, strict=True)))
     parameters = mathopt.SolveParameters(relative_gap_tolerance=1e-9, absolute_gap_tolerance=1e-9)
@@ -52,7 +53,7 @@ def project(feasible_set, point, weights):
         raise ValueError(f"{feasible_set} is empty: no target vector satisfies its constraints.")
     if reason != mathopt.TerminationReason.OPTIMAL:
         raise RuntimeError(f"SCIP ended with {reason.name} while projecting on {feasible_set}.")
-    return np.array(result.variable_values(y))
+    return np.array(result.variable_values(y)), np.array(result.variable_values(binaries))
 
 
 def indicator(model, row, rhs, variables, flag):

@@ -419,10 +419,12 @@ class FeasibleSet:
                  np.vstack([r for r, _, _ in parts]), np.concatenate([b for _, b, _ in parts])])
 
     def _project_slowly(self, Y, weights):
-        return np.array([self._polish(_mathopt.project(self, y, weights)) for y in Y])
+        return np.array([self._polish(y, *_mathopt.project(self, y, weights), weights)
+                         for y in Y])
 
-    def _polish(self, y):
-        return y
+    def _polish(self, point, nearest, binaries, weights):
+        """Make exact what SCIP found to its tolerance."""
+        return nearest
 
     def _formulate(self, model, y):
         """Add the constraints to a MathOpt model over the variables ``y``."""
@@ -956,6 +958,10 @@ class Intersection(FeasibleSet):
         for member in self.members:
             member._formulate(model, y)
 
+    def _polish(self, point, nearest, binaries, weights):
+        whole = any(getattr(member, "integer", False) for member in self.members)
+        return np.round(nearest) if whole else nearest
+
     def _explain(self, y):
         return next(m.explain(y) for m in self.members if not m.contains(y))
 
@@ -1142,8 +1148,32 @@ class MixedBinary(FeasibleSet):
         pieces = self._pieces(self.n_targets)
         if pieces is not None:
             return np.min([p.violation(Y) for p in pieces], axis=0)
-        gap = np.abs(Y - self._project_slowly(Y, np.ones(self.n_targets))).max(axis=1)
-        return np.where(gap > 2e-3, gap, 0.0)   # what SCIP can tell apart
+        return np.array([self._least_violation(y) for y in Y])
+
+    def _least_violation(self, y):
+        """The pattern of least violation, by a mixed-integer linear program."""
+        from scipy.optimize import LinearConstraint, milp
+        m, inner, equal = self.n_binaries, self.b - self.A @ y, self.b_eq - self.A_eq @ y
+        rows = np.vstack([np.hstack([self.B, -np.ones((len(inner), 1))]),
+                          np.hstack([self.B_eq, -np.ones((len(equal), 1))]),
+                          np.hstack([-self.B_eq, -np.ones((len(equal), 1))])])
+        result = milp(np.append(np.zeros(m), 1.0), integrality=np.append(np.ones(m), 0),
+                      bounds=(0, np.append(np.ones(m), np.inf)),
+                      constraints=LinearConstraint(rows, -np.inf,
+                                                   np.concatenate([inner, equal, -equal])))
+        z = np.round(result.x[:m])
+        return self._pattern(z).violation(y[None])[0]
+
+    def _pattern(self, z):
+        return Piece.make(self.n_targets, self.A, self.b - self.B @ z, self.A_eq,
+                          self.b_eq - self.B_eq @ z, self.lower, self.upper)
+
+    def _polish(self, point, nearest, binaries, weights):
+        piece = self._pattern(np.round(binaries)).tightened()
+        rows, rhs, n_equal = piece.kernel_rows(weights)
+        root, out = np.sqrt(weights), np.empty(len(point))
+        _projections.polyhedron(rows, rhs, n_equal, point * root, np.inf, out)
+        return np.clip(out / root, piece.lower, piece.upper)
 
     def _formulate(self, model, y):
         z = [model.add_binary_variable() for _ in range(self.n_binaries)]
@@ -1159,6 +1189,7 @@ class MixedBinary(FeasibleSet):
                 model.add_linear_constraint(v >= low)
             if np.isfinite(high):
                 model.add_linear_constraint(v <= high)
+        return z
 
 
 class Scaled(FeasibleSet):

@@ -340,3 +340,30 @@ class ReleasedTree:
     def predict(self, X):
         """Predict by the leaves."""
         return self.tree_.predict(X)
+
+
+def tidy(records):
+    """Unfold records of the study into one row a variant and fold.
+
+    Parameters
+    ----------
+    records : pandas.DataFrame
+        From ``odtlib.experiments.load_records("constrained")``, or of the ensembles.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Columns ``dataset``, ``max_courses``, ``max_depth``, ``variant``, ``fold``, and the
+        measures of :func:`compare_variants`.
+    """
+    import pandas as pd
+    parts = []
+    for _, record in records.iterrows():
+        for variant, folds in record["measures"].items():
+            part = pd.DataFrame(folds)
+            part.insert(0, "fold", range(len(part)))
+            part.insert(0, "variant", variant)
+            for name in ("max_depth", "max_courses", "dataset"):
+                part.insert(0, name, record[name])
+            parts.append(part)
+    return pd.concat(parts, ignore_index=True)

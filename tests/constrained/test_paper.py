@@ -3,15 +3,11 @@
 import numpy as np
 import pytest
 from constrained import reference
-from sklearn.model_selection import KFold
-from sklearn.tree import DecisionTreeRegressor
 
-from odtlib.constrained import ConstrainedTreeRegressor, sets
+from odtlib.constrained import ConstrainedTreeRegressor, sets, study
 from odtlib.constrained._builder import make_loss
 from odtlib.datasets import constrained_generators as generators
 from odtlib.datasets import load
-
-CLASS = [f"class_{n}_{k}" for n in (500, 1000, 2000) for k in (3, 5, 7)]
 
 
 def published(name):
@@ -21,7 +17,7 @@ def published(name):
         pytest.skip(f"the data set {name} is not here; set ODTLIB_DATA")
 
 
-@pytest.mark.parametrize("name", CLASS)
+@pytest.mark.parametrize("name", study.CLASS_SETS)
 def test_the_class_generator_is_bit_identical_to_the_published_files(name):
     data = published(name)
     _, n, k = name.split("_")
@@ -51,37 +47,18 @@ def test_our_generators_satisfy_their_sets():
         assert not np.array_equal(make(seed=3).y, make(seed=4).y)
 
 
-def folds(X):
-    return KFold(5, shuffle=True, random_state=0).split(X)
-
-
-def infeasible(name, Y):
-    """The counters of the released code."""
-    if name == "class":
-        return np.sum((Y > 1e-4).sum(axis=1) >= 3)
-    if name == "scores":
-        return np.sum(((Y[:, 1] < 50) & (Y[:, 2] > 1e-4))
-                      | ((Y[:, 1] + Y[:, 2] < 110) & (Y[:, 0] > 1e-4)))
-    return np.sum((Y[:, 0] == 0) & (Y[:, 1] > 0))
-
-
 @pytest.mark.parametrize("name, depths, mse, count", [
     ("class", [15], 1184.16, 130.93),
     ("scores", [3, 6, 9, 12, 15], 499.83, 17.04),
     ("cars", [3, 6, 9, 12, 15], 1.500151e7, None),
 ])
 def test_the_published_scikit_learn_rows_are_reproduced_exactly(name, depths, mse, count):
-    errors, counts = [], []
-    for member in CLASS if name == "class" else [name]:
-        data = published(member)
-        X = data.one_hot(drop_first=True).X
-        for train, test in folds(X):
-            for depth in depths:
-                tree = DecisionTreeRegressor(max_depth=depth, min_samples_split=10,
-                                             min_samples_leaf=5, random_state=20)
-                Y = tree.fit(X[train], data.y[train]).predict(X[test])
-                errors.append(np.mean((Y - data.y[test]) ** 2))
-                counts.append(infeasible(name, Y))
+    if name != "class":
+        published(name)
+    found = [study.compare_variants(member, depth, 1, ["S(A):L(A)"])["S(A):L(A)"]
+             for member in (study.CLASS_SETS if name == "class" else [name]) for depth in depths]
+    errors = [one["mse"] for one in found]
+    counts = [one["infeasible"] for one in found]
     assert np.mean(errors) == pytest.approx(mse, rel=1e-5, abs=0.0051 if mse < 1e5 else 5)
     if count is not None:
         assert np.mean(counts) == pytest.approx(count, abs=0.0051)
@@ -89,20 +66,9 @@ def test_the_published_scikit_learn_rows_are_reproduced_exactly(name, depths, ms
 
 def test_the_published_relaxation_row_is_the_mean_square_of_the_targets():
     """S(R):L(R) on class predicts zero: 1587.567371, and 2363.568, 1417.401, 1012.9999 (n=1000)."""
-    squares, by_file = [], {}
-    for name in CLASS:
-        data = published(name)
-        errors = []
-        for train, test in folds(data.X):
-            model = ConstrainedTreeRegressor(
-                sets.paper_model("class", "printed"), split="penalty", leaf="penalty",
-                penalty="signed", penalty_strength=1500.0, max_depth=15, min_samples_split=10,
-                min_samples_leaf=5, on_infeasible_targets="keep").fit(data.X[train], data.y[train])
-            Y = model.predict(data.X[test])
-            assert not Y.any()
-            errors.append(np.mean((Y - data.y[test]) ** 2))
-        squares += errors
-        by_file[name] = np.mean(errors)
+    by_file = {name: np.mean(study.compare_variants(name, 15, 1, ["S(R):L(R)"])["S(R):L(R)"]["mse"])
+               for name in study.CLASS_SETS}
+    squares = list(by_file.values())
     assert np.mean(squares) == pytest.approx(1587.567371, abs=1e-6)
     for name, value in (("class_1000_3", 2363.568), ("class_1000_5", 1417.401),
                         ("class_1000_7", 1012.9999)):

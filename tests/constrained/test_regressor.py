@@ -199,22 +199,63 @@ def test_lazy_search_projects_few_candidates():
         X, Y, np.ones(n), lambda Y, w: reference.squared_cost(feasible, Y, w), 1)
 
 
+def random_set(k=3):
+    """A set of a random kind with random numbers in it."""
+    kind = int(RNG.integers(9))
+    low = RNG.uniform(-20, 20, k)
+    bounds = (low, low + RNG.uniform(0, 80, k))
+    point = RNG.uniform(0, 60, k)
+    A = RNG.normal(size=(4, k))
+    plane = sets.Polyhedron(A, A @ point + RNG.uniform(0, 20, 4))
+    if kind == 0:
+        return sets.Box(*bounds)
+    if kind == 1:
+        return sets.AtMostKNonzero(int(RNG.integers(0, k + 1)), *bounds)
+    if kind == 2:
+        return sets.SparseSimplex(int(RNG.integers(1, k + 1)), int(RNG.integers(0, 100)),
+                                  bool(RNG.integers(2)))
+    if kind == 3:
+        return sets.Affine(A[:2], A[:2] @ point)
+    if kind == 4:
+        return plane
+    if kind == 5:
+        return sets.UnionOf([plane, sets.Box(*bounds), sets.Simplex(50.0)])
+    if kind == 6:
+        return sets.MixedBinary(A, 30 * RNG.normal(size=(4, 3)), np.abs(A @ point), lower=-99,
+                                upper=99)
+    if kind == 7:
+        return sets.AtMostKNonzero(2, 0, 100, n_targets=k) & sets.Polyhedron([np.ones(k)], [70.0])
+    return sets.Hierarchy(RNG.integers(0, 2, (k, 2)).astype(float)) * RNG.uniform(0.1, 9, k)
+
+
 def test_no_infeasible_prediction_over_random_sets_data_and_queries():
-    names = [name for name in SETS if name != "ball"]
     checked = 0
-    for trial in range(300):
-        feasible = SETS[names[trial % len(names)]]
+    for trial in range(1500):
+        feasible = random_set()
         X, Y = table(int(RNG.integers(4, 30)), low=-20.0, high=120.0)
         model = ConstrainedTreeRegressor(
             feasible, split=["mean", "exact", "medoid", "penalty"][trial % 4],
             leaf=["project", "medoid"][(trial // 4) % 2], penalty_strength=20.0,
             max_depth=int(RNG.integers(0, 6)), on_infeasible_targets=["keep", "project"][trial % 2],
             random_state=trial, max_features=[None, 1][(trial // 8) % 2]).fit(X, Y)
-        queries = RNG.normal(size=(40, X.shape[1])) * 10
+        queries = RNG.normal(size=(20, X.shape[1])) * 10
         inside = feasible.contains(model.predict(queries))
         assert inside.all(), (feasible, model)
         checked += len(queries)
-    assert checked == 12_000
+    assert checked == 30_000
+
+
+def test_a_set_with_too_many_patterns_grows_a_tree_with_scip():
+    k = 13
+    feasible = sets.MixedBinary(np.vstack([np.eye(k), np.zeros(k)]),
+                                np.vstack([-9.0 * np.eye(k), np.ones(k)]),
+                                np.append(np.zeros(k), 2.0), lower=0.0)
+    X, Y = RNG.normal(size=(12, 1)), RNG.uniform(0, 9, (12, k))
+    options = dict(split="exact", max_depth=1, on_infeasible_targets="keep")
+    slow = ConstrainedTreeRegressor(feasible, **options).fit(X, Y)
+    fast = ConstrainedTreeRegressor(sets.AtMostKNonzero(2, 0, 9), **options).fit(X, Y)
+    assert slow.tree_.threshold[0] == fast.tree_.threshold[0]
+    np.testing.assert_allclose(slow.predict(X), fast.predict(X), atol=1e-9)
 
 
 def test_targets_outside_the_set():

@@ -159,7 +159,7 @@ def test_projections_match_scip(feasible):
         assert feasible.contains(got, 1e-9)
         inner = feasible.inner if isinstance(feasible, sets.Scaled) else feasible
         factor = np.broadcast_to(getattr(feasible, "factors", 1.0), k)
-        expected = factor * _mathopt.project(inner, point / factor, weights * factor**2)
+        expected = factor * _mathopt.project(inner, point / factor, weights * factor**2)[0]
         same_distance(got, expected, point, weights, 2e-6)
 
 
@@ -201,8 +201,13 @@ def test_too_many_patterns_go_to_scip():
     assert feasible.pieces(n) is None
     point = RNG.uniform(0, 10, n)
     expected = sets.AtMostKNonzero(2, 0.0, 5.0).project(point)
-    same_distance(feasible.project(point), expected, point, np.ones(n), 1e-5)
-    assert feasible.contains(expected)
+    same_distance(feasible.project(point), expected, point, np.ones(n))
+    assert feasible.contains(expected, 1e-9)
+    assert feasible.violation(np.append(np.full(3, 4.0), np.zeros(n - 3))) == pytest.approx(1.0)
+    whole = sets.SparseSimplex(2, 7, integer=True, n_targets=3) & sets.Box(0, 4, 3)
+    assert whole.pieces(3) is None
+    got = whole.project([9.0, 1.0, -1.0])
+    np.testing.assert_array_equal(got, [4.0, 3.0, 0.0])
 
 
 def test_custom_sets():
