@@ -70,12 +70,9 @@ def copy_mathjax(app, exception):
         spec = importlib.util.find_spec("sphinx-mathjax-offline")
         source = Path(spec.origin).parent / "static" / "mathjax"
         target = Path(app.outdir) / "_static" / "mathjax"
-        for part in ("tex-mml-chtml.js", "output/chtml/fonts"):
-            (target / part).parent.mkdir(parents=True, exist_ok=True)
-            if (source / part).is_dir():
-                shutil.copytree(source / part, target / part, dirs_exist_ok=True)
-            else:
-                shutil.copy2(source / part, target / part)
+        fonts = "output/chtml/fonts"
+        shutil.copytree(source / fonts, target / fonts, dirs_exist_ok=True)
+        shutil.copy2(source / "tex-mml-chtml.js", target)
 
 
 class PublicNames(SphinxDirective):
@@ -98,6 +95,7 @@ class PublicNames(SphinxDirective):
                     text = [f".. autoclass:: {path}", "   :members:", ""]
                 for line in text:
                     lines.append(line, *self.get_source_info())
+        lines = lines or StringList(["Being written."], *self.get_source_info()[:1])
         container = nodes.Element()
         self.state.nested_parse(lines, self.content_offset, container)
         return container.children

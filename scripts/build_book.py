@@ -50,10 +50,11 @@ def hash_of_inputs() -> str:
 
 
 def contents(only: str | None) -> dict:
-    """Return the table of contents, or one of the landing page and the page ``only``."""
+    """Return the table of contents, or one of ``only`` and the pages that all others refer to."""
     toc = yaml.safe_load((ROOT / "_toc.yml").read_text(encoding="utf-8"))
     if only:
-        toc["parts"] = [{"caption": "Draft", "chapters": [{"file": only}]}]
+        pages = [only, "chapters/appendices/glossary", "chapters/appendices/bibliography"]
+        toc["parts"] = [{"caption": "Draft", "chapters": [{"file": page} for page in pages]}]
     return toc
 
 
