@@ -87,6 +87,9 @@ def style(theme="both"):
     context manager
         The previous settings come back at its end.
     """
+    # A notebook's backend turns interactive when it is first used; inside the block that would be
+    # undone at its end, and later figures would not be shown.
+    plt.draw_if_interactive()
     return mpl.rc_context(rc(theme))
 
 
