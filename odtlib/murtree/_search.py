@@ -25,12 +25,16 @@ from ._kernels import (
 )
 from .simd import call_at
 
-# Columns of ``state``: integers that a level remembers.
-(DEPTH, BUDGET, N_CANDIDATES, N_ACTIVE, WIDTH, POSITION, ALLOCATION, STEP, FIRST_SIDE, SOLVED,
- BEST_FEATURE, BEST_BUDGET_1, BEST_BUDGET_0, SIZE, EXACT, TOUCHED, CHILD_SIDE, LOWEST,
- N_STATE) = range(19)
-# Columns of ``cost``: scores that a level remembers.
-UPPER, LOWER, BEST, REFINED, LEAF, VALUE, BEST_VALUE_1, BEST_VALUE_0, N_COST = range(9)
+# Columns of ``state``: integers that a level remembers.  A level answers for all node budgets from
+# LOW to HIGH at once; those of its children go from CHILD_LOW to CHILD_HIGH.
+(DEPTH, LOW, HIGH, CHILD_LOW, CHILD_HIGH, N_CANDIDATES, N_ACTIVE, WIDTH, POSITION, STEP, FIRST_SIDE,
+ CHILD_SIDE, TOUCHED, N_STATE) = range(14)
+# Rows of ``cost``, per level and node budget.  TARGET is the cost to beat: BEST, or minus infinity
+# where nothing better is wanted.
+UPPER, LOWER, BEST, TARGET, REFINED, VALUE, BEST_VALUE_1, BEST_VALUE_0, N_COST = range(9)
+# Rows of ``choice``, per level and node budget: the root of the best tree, and the node budgets of
+# its children; whether VALUE is the optimum.
+FEATURE, BUDGET_1, BUDGET_0, EXACT, N_CHOICE = range(5)
 # Entries of ``control``.
 LEVEL, MODE, SIMILARITY, CACHE, FEATURE_ORDER, CHILD_ORDER, SHARE_SIZES, REFINE, INFER, \
     ADDRESS_PREPARE, ADDRESS_CHILDREN, ADDRESS_SIMILARITY, ADDRESS_CLOSURE, FILLED, SPECIALISED, \
@@ -84,31 +88,72 @@ def sort_by_key(order, key, n):
 
 
 @njit(**OPTIONS)
-def best_shallow_tree(side_cost, n_active, depth, budget, penalty, key, state, cost):
-    """Take the best tree of depth at most two, given the scores of both sides of each split."""
+def take(choice, cost, n, value, feature, budget_1, budget_0, value_1, value_0):
+    """Make a tree the best one with at most ``n`` feature nodes."""
+    cost[BEST, n] = value
+    cost[TARGET, n] = value if value > cost[LOWER, n] else -np.inf
+    choice[FEATURE, n] = feature
+    choice[BUDGET_1, n], choice[BUDGET_0, n] = budget_1, budget_0
+    cost[BEST_VALUE_1, n], cost[BEST_VALUE_0, n] = value_1, value_0
+
+
+@njit(**OPTIONS)
+def try_shallow_trees(side_cost, n_active, depth, low, high, penalty, key, choice, cost):
+    """Take the best trees of depth at most two, given the scores of both sides of each split.
+
+    Leaves in ``key`` the cost of the best such tree under each root, and in REFINED the least cost
+    for each node budget.
+    """
     for k in range(n_active):
         leaf_0, leaf_1 = side_cost[LEAF_0, k], side_cost[LEAF_1, k]
-        value_0, value_1 = leaf_0, leaf_1
-        size_0, size_1 = 0, 0
-        if depth >= 2 and budget >= 2:
-            split_0, split_1 = side_cost[SPLIT_0, k] + penalty, side_cost[SPLIT_1, k] + penalty
-            if budget >= 3:
-                if split_0 < leaf_0:
+        value_0, value_1, size_0, size_1 = leaf_0, leaf_1, 0, 0
+        largest = min(high, 3 if depth >= 2 else 1)
+        for n in range(1, largest + 1):
+            if n >= 2:
+                split_0 = side_cost[SPLIT_0, k] + penalty
+                split_1 = side_cost[SPLIT_1, k] + penalty
+                value_0, value_1, size_0, size_1 = leaf_0, leaf_1, 0, 0
+                if split_0 < leaf_0 and (n == 3 or split_0 - leaf_0 < split_1 - leaf_1):
                     value_0, size_0 = split_0, 1
-                if split_1 < leaf_1:
+                if split_1 < leaf_1 and (n == 3 or size_0 == 0):
                     value_1, size_1 = split_1, 1
-            elif split_0 - leaf_0 < min(0.0, split_1 - leaf_1):
-                value_0, size_0 = split_0, 1
-            elif split_1 < leaf_1:
-                value_1, size_1 = split_1, 1
-        value = penalty + value_0 + value_1
-        key[k] = value
-        if value < cost[BEST]:
-            cost[BEST] = value
-            state[BEST_FEATURE] = k
-            state[BEST_BUDGET_0], state[BEST_BUDGET_1] = size_0, size_1
-            cost[BEST_VALUE_0], cost[BEST_VALUE_1] = value_0, value_1
-            state[SIZE] = 1 + size_0 + size_1
+            key[k] = penalty + value_0 + value_1
+            for m in range(max(low, n), (high if n == largest else n) + 1):
+                cost[REFINED, m] = min(cost[REFINED, m], key[k])
+                if key[k] < cost[TARGET, m]:
+                    take(choice, cost, m, key[k], k, size_1, size_0, value_1, value_0)
+
+
+@njit(**OPTIONS)
+def combine(bound_1, bound_0, exact, k, low, high, child_low, child_high, penalty, choice, cost,
+            accept):
+    """Go through all node budgets of the children of split ``k``; tell if one may be better.
+
+    With ``accept``, trees whose two children are solved are taken where they are better; all that
+    is not taken enters REFINED (Eq. 15).
+    """
+    open_ = False
+    for a in range(child_low, child_high + 1):
+        for b in range(max(child_low, low - 1 - a), min(child_high, high - 1 - a) + 1):
+            n = a + b + 1
+            value = penalty + bound_1[a, k] + bound_0[b, k]
+            if value < cost[TARGET, n]:
+                open_ = True
+                if accept and exact[1, a] and exact[0, b]:
+                    take(choice, cost, n, value, k, a, b, bound_1[a, k], bound_0[b, k])
+                    continue
+            if accept:
+                cost[REFINED, n] = min(cost[REFINED, n], value)
+    return open_
+
+
+@njit(**OPTIONS)
+def nothing_open(cost, low, high):
+    """Tell whether no node budget is left for which a better tree is wanted."""
+    for n in range(low, high + 1):
+        if cost[TARGET, n] > -np.inf:
+            return False
+    return True
 
 
 @njit(**OPTIONS)
@@ -177,10 +222,9 @@ def remember(table, values, low, high, depth, budget, value, exact, feature, bud
 
 
 @njit(**OPTIONS)
-def search(work, control, penalty, state, cost, keys, rows, class_start, active, order, key,
-           bound_1, bound_0, leaf_cost, side_cost, front, found, data, native, totals,
-           column_keys, table, values, counters, shuffle, literals,
-           child_key):
+def search(work, control, penalty, state, cost, choice, leaf, exact, keys, rows, class_start,
+           active, order, key, bound_1, bound_0, leaf_cost, side_cost, front, found, data, native,
+           totals, column_keys, table, values, counters, shuffle, literals, child_key):
     """Work on the stack until it is empty (``control[MODE] == DONE``) or ``work`` is used up.
 
     Parameters
@@ -191,10 +235,11 @@ def search(work, control, penalty, state, cost, keys, rows, class_start, active,
         Where the search stands, its options and the addresses of its kernels.
     penalty : float
         Cost of a feature node (the sparse objective, Eq. 19).
-    state, cost, keys : arrays, (levels, ...)
+    state, cost, choice, leaf, keys : arrays, first axis: level
         What each level remembers; see the names of their columns.
-    rows, class_start, active, order, bound_1, bound_0, leaf_cost, totals, column_keys : arrays
-        First axis: level.  Bounds have a second axis for the node budget of the child.
+    rows, class_start, active, order, bound_1, bound_0, exact, leaf_cost, totals, column_keys
+        First axis: level.  Bounds on the children have a second axis for the node budget of the
+        child; ``exact`` tells which of those of the current split are optima.
     data, native : tuples
         Handed on to the kernels.
     table, values : arrays
@@ -208,26 +253,32 @@ def search(work, control, penalty, state, cost, keys, rows, class_start, active,
     # Trees of this depth are solved without splitting the rows.
     terminal = 2 if control[SPECIALISED] else 1
     pairwise = 3 if control[SPECIALISED] else 0      # depth whose children the kernel solves
-    t = control[LEVEL]
-    mode = control[MODE]
     # Literals as arguments would compile the callee once more for each.
     nothing, one, two, unknown = np.int64(0), np.int64(1), np.int64(2), np.int64(UNKNOWN)
+    t, mode = control[LEVEL], control[MODE]
+
     while work > 0 and mode != DONE:
-        st, co, starts = state[t], cost[t], class_start[t]
+        st, co, ch, starts = state[t], cost[t], choice[t], class_start[t]
         n_rows = starts[n_classes]
-        depth, budget = st[DEPTH], st[BUDGET]
+        depth, low, high = st[DEPTH], st[LOW], st[HIGH]
 
         if mode == ENTER:
             counters[NODES] += 1
-            st[EXACT], st[SIZE], st[N_ACTIVE], st[POSITION] = 0, 0, 0, 0
-            st[ALLOCATION], st[STEP], st[TOUCHED] = 0, 0, 0
-            st[BEST_FEATURE] = UNKNOWN
-            co[BEST], co[REFINED] = co[UPPER], np.inf
-            if co[LEAF] < co[BEST]:
-                co[BEST] = co[LEAF]
-                st[BEST_FEATURE] = NO_SPLIT
+            st[N_ACTIVE], st[POSITION], st[STEP], st[TOUCHED] = 0, 0, 0, 0
+            for n in range(low, high + 1):
+                co[BEST, n], co[REFINED, n] = co[UPPER, n], np.inf
+                ch[FEATURE, n], ch[EXACT, n] = UNKNOWN, 0
+                if leaf[t] < co[BEST, n]:
+                    co[BEST, n] = leaf[t]
+                    ch[FEATURE, n] = NO_SPLIT
+                co[TARGET, n] = -np.inf
+                if n == 0:
+                    ch[EXACT, n] = 1
+                    co[VALUE, n] = leaf[t]
+                elif co[BEST, n] > co[LOWER, n]:
+                    co[TARGET, n] = co[BEST, n]
             mode = FINISH
-            if co[BEST] <= co[LOWER] or budget == 0:
+            if nothing_open(co, low, high):
                 continue
             call_at(control[ADDRESS_PREPARE],
                     (rows[t], starts, active[t], st[N_CANDIDATES], data, native, totals[t],
@@ -236,20 +287,19 @@ def search(work, control, penalty, state, cost, keys, rows, class_start, active,
             work -= 50 + n_rows * width // 64 + n_rows * width * width // 4096
             st[N_ACTIVE], st[WIDTH] = n_active, width
             counters[COLUMNS_DROPPED] += st[N_CANDIDATES] - n_active
-            best_shallow_tree(side_cost, n_active, min(depth, terminal), budget, penalty, key,
-                              st, co)
+            try_shallow_trees(side_cost, n_active, min(depth, terminal), low, high, penalty, key,
+                              ch, co)
             if share and terminal == 2:
                 penalised(front, penalty)
-                low, high = keys[t, 0], keys[t, 1]
-                for some in range(1, min(3, budget) + 1):
-                    control[FILLED] += remember(table, values, low, high, min(2, some), some,
-                                                front[some], one, unknown, nothing, some)
-            if depth <= terminal or n_active == 0:      # all trees have been seen
-                for k in range(n_active):
-                    co[REFINED] = min(co[REFINED], key[k])
-                st[EXACT] = 1
-                continue
-            if co[BEST] <= co[LOWER]:
+                for n in range(1, min(3, high) + 1):
+                    control[FILLED] += remember(table, values, keys[t, 0], keys[t, 1],
+                                                min(two, n), n, front[n], one, unknown, nothing, n)
+            for n in range(low, high + 1):           # all trees of such a size have been seen
+                if depth <= terminal or n <= terminal or n_active == 0:
+                    ch[EXACT, n] = 1
+                    co[VALUE, n] = min(leaf[t], co[REFINED, n])
+                    co[TARGET, n] = -np.inf
+            if nothing_open(co, low, high):
                 continue
             for k in range(n_active):
                 order[t, k] = k
@@ -264,51 +314,54 @@ def search(work, control, penalty, state, cost, keys, rows, class_start, active,
             if control[FEATURE_ORDER] != IN_ORDER:
                 sort_by_key(order[t], key, n_active)
             largest = (1 << (depth - 1)) - 1
-            st[LOWEST] = max(0, budget - 1 - largest)
-            for b in range(min(budget - 1, largest) - st[LOWEST] + 1):
+            st[CHILD_LOW], st[CHILD_HIGH] = max(0, low - 1 - largest), min(high - 1, largest)
+            for b in range(st[CHILD_LOW], st[CHILD_HIGH] + 1):
                 for k in range(n_active):
                     bound_1[t, b, k] = 0.0
                     bound_0[t, b, k] = 0.0
             mode = ADVANCE
             continue
 
-        n_active, width, lowest = st[N_ACTIVE], st[WIDTH], st[LOWEST]
-        last = budget - 1 - 2 * lowest       # allocations 0..last: child 1 gets lowest + a nodes
+        n_active, width = st[N_ACTIVE], st[WIDTH]
+        first, last = st[CHILD_LOW], st[CHILD_HIGH]
+        bounds_1, bounds_0, solved = bound_1[t], bound_0[t], exact[t]
 
-        if mode == RECEIVE:                  # the child on level t + 1 is finished
-            child, child_cost = state[t + 1], cost[t + 1]
-            k, a = order[t, st[POSITION]], st[ALLOCATION]
-            value = child_cost[VALUE]
-            # Fewer nodes cannot do better, so the bound holds for smaller budgets too.
-            if st[CHILD_SIDE] == 1:
-                for b in range(a + 1):
-                    bound_1[t, b, k] = max(bound_1[t, b, k], value)
-            else:
-                for b in range(last - a + 1):
-                    bound_0[t, b, k] = max(bound_0[t, b, k], value)
-            if child[EXACT]:
-                st[SOLVED] |= 1 << st[CHILD_SIDE]
-            else:
-                st[STEP] = 3
+        if mode == RECEIVE:                          # the child on level t + 1 is finished
+            k, side = order[t, st[POSITION]], st[CHILD_SIDE]
+            bounds = bounds_1 if side == 1 else bounds_0
+            for n in range(state[t + 1, LOW], state[t + 1, HIGH] + 1):
+                bounds[n, k] = max(bounds[n, k], cost[t + 1, VALUE, n])
+                solved[side, n] |= choice[t + 1, EXACT, n]
+            # Fewer nodes cannot do better, so a bound holds for smaller budgets too (Eq. 18).
+            for n in range(last - 1, first - 1, -1):
+                bounds[n, k] = max(bounds[n, k], bounds[n + 1, k])
             mode = ADVANCE
 
-        if mode == ADVANCE and depth == pairwise:
-            # Both children have depth two: one kernel call solves them for every budget.
-            mode = FINISH
-            while st[POSITION] < n_active and co[BEST] > co[LOWER]:
-                if work <= 0:
-                    mode = ADVANCE
+        while mode == ADVANCE:
+            if work <= 0:
+                break
+            if st[STEP] == 0:
+                # The next split, and what is known about its children.
+                if st[POSITION] >= n_active or nothing_open(co, low, high):
+                    mode = FINISH
                     break
+                work -= 1
                 k = order[t, st[POSITION]]
-                st[POSITION] += 1
-                least = np.inf
-                for a in range(last + 1):
-                    least = min(least, bound_1[t, a, k] + bound_0[t, last - a, k])
-                if penalty + least >= co[BEST]:
+                if not combine(bounds_1, bounds_0, solved, k, low, high, first, last, penalty, ch,
+                               co, False):
                     counters[PRUNED_BY_BOUND] += 1
-                    co[REFINED] = min(co[REFINED], penalty + least)
+                    for n in range(first, last + 1):
+                        solved[0, n], solved[1, n] = 0, 0
+                    combine(bounds_1, bounds_0, solved, k, low, high, first, last, penalty, ch, co,
+                            True)
+                    st[POSITION] += 1
                     continue
-                solved = use_cache
+                all_solved = True
+                for n in range(first, last + 1):
+                    solved[0, n], solved[1, n] = n == 0, n == 0
+                    if n == 0:
+                        bounds_1[n, k] = leaf_cost[t, 1, k]
+                        bounds_0[n, k] = leaf_cost[t, 0, k]
                 if use_cache:
                     if control[CACHE] == CLOSURE:
                         call_at(control[ADDRESS_CLOSURE],
@@ -316,28 +369,24 @@ def search(work, control, penalty, state, cost, keys, rows, class_start, active,
                                  literals, child_key))
                     child_keys(control[CACHE], keys[t], active[t + 1, k], column_keys[t],
                                n_columns, literals, child_key)
-                    for b in range(last + 1):
-                        if lowest + b == 0:
-                            bound_1[t, b, k] = leaf_cost[t, 1, k]
-                            bound_0[t, b, k] = leaf_cost[t, 0, k]
-                            continue
-                        value, exact = look_up(table, values, child_key[0], child_key[1], two,
-                                               lowest + b, infer, counters)
-                        bound_1[t, b, k] = max(bound_1[t, b, k], value)
-                        solved = solved and exact == 1
-                        value, exact = look_up(table, values, child_key[2], child_key[3], two,
-                                               lowest + b, infer, counters)
-                        bound_0[t, b, k] = max(bound_0[t, b, k], value)
-                        solved = solved and exact == 1
-                    if not solved:
-                        least = np.inf
-                        for a in range(last + 1):
-                            least = min(least, bound_1[t, a, k] + bound_0[t, last - a, k])
-                        if penalty + least >= co[BEST]:
-                            counters[PRUNED_BY_CACHE] += 1
-                            co[REFINED] = min(co[REFINED], penalty + least)
-                            solved = True
-                if not solved:
+                    for n in range(max(first, 1), last + 1):
+                        value, known = look_up(table, values, child_key[0], child_key[1],
+                                               depth - 1, n, infer, counters)
+                        bounds_1[n, k] = max(bounds_1[n, k], value)
+                        solved[1, n] = known
+                        value, other_known = look_up(table, values, child_key[2], child_key[3],
+                                                     depth - 1, n, infer, counters)
+                        bounds_0[n, k] = max(bounds_0[n, k], value)
+                        solved[0, n] = other_known
+                        all_solved = all_solved and known + other_known == 2
+                elif last > 0:
+                    all_solved = False
+                st[STEP] = 3
+                if not all_solved and not combine(bounds_1, bounds_0, solved, k, low, high, first,
+                                                  last, penalty, ch, co, False):
+                    counters[PRUNED_BY_CACHE] += 1
+                elif not all_solved and depth == pairwise:
+                    # Both children have depth two: one kernel call solves them for all budgets.
                     side = -1 if control[INCREMENTAL] else 1
                     call_at(control[ADDRESS_CHILDREN],
                             (k, side, starts, n_active, width, data, native, front))
@@ -349,120 +398,51 @@ def search(work, control, penalty, state, cost, keys, rows, class_start, active,
                     counters[DEPTH_TWO_PAIRS] += 1
                     work -= 10 + width * width // 64 + n_rows * width * width // 16384
                     penalised(front, penalty)
-                    for b in range(last + 1):
-                        bound_1[t, b, k] = front[lowest + b]
-                        bound_0[t, b, k] = front[4 + lowest + b]
+                    for n in range(first, last + 1):
+                        bounds_1[n, k], bounds_0[n, k] = front[n], front[4 + n]
+                        solved[1, n], solved[0, n] = 1, 1
                     if use_cache:
-                        for b in range(1 if share else max(lowest, 1),
-                                       (3 if share else lowest + last) + 1):
+                        for n in range(1 if share else max(first, 1), (3 if share else last) + 1):
                             control[FILLED] += remember(
-                                table, values, child_key[0], child_key[1], two, b, front[b],
-                                one, unknown, nothing, b)
+                                table, values, child_key[0], child_key[1], two, n, front[n],
+                                one, unknown, nothing, n)
                             control[FILLED] += remember(
-                                table, values, child_key[2], child_key[3], two, b,
-                                front[4 + b], one, unknown, nothing, b)
-                for a in range(last + 1):
-                    value = penalty + bound_1[t, a, k] + bound_0[t, last - a, k]
-                    if value < co[BEST]:
-                        co[BEST] = value
-                        st[BEST_FEATURE] = k
-                        st[BEST_BUDGET_1], st[BEST_BUDGET_0] = lowest + a, lowest + last - a
-                        co[BEST_VALUE_1] = bound_1[t, a, k]
-                        co[BEST_VALUE_0] = bound_0[t, last - a, k]
-                        st[SIZE] = budget
-                    else:
-                        co[REFINED] = min(co[REFINED], value)
-                if similar:
-                    counters[SIMILARITY_UPDATES] += 1
-                    for b in range(last + 1):
-                        call_at(control[ADDRESS_SIMILARITY],
-                                (k, totals[t], n_active, width, starts, data, bound_1[t, b, k],
-                                 bound_0[t, b, k], bound_1[t, b], bound_0[t, b]))
+                                table, values, child_key[2], child_key[3], two, n,
+                                front[4 + n], one, unknown, nothing, n)
+                elif not all_solved:
+                    st[STEP] = 1
+                    st[FIRST_SIDE] = 0
+                    if control[CHILD_ORDER] == DYNAMIC:
+                        st[FIRST_SIDE] = 1 if leaf_cost[t, 1, k] >= leaf_cost[t, 0, k] else 0
+                    elif control[CHILD_ORDER] == BY_GAP:
+                        gap_1 = leaf_cost[t, 1, k] - bounds_1[last, k]
+                        gap_0 = leaf_cost[t, 0, k] - bounds_0[last, k]
+                        st[FIRST_SIDE] = 1 if gap_1 >= gap_0 else 0
 
-        while mode == ADVANCE and depth != pairwise:
-            if st[STEP] == 0:
-                if st[POSITION] >= n_active or co[BEST] <= co[LOWER]:
-                    mode = FINISH
-                    break
-                k, a = order[t, st[POSITION]], st[ALLOCATION]
-                if a > last:                     # all allocations of this feature are done
-                    if similar and st[TOUCHED]:
-                        counters[SIMILARITY_UPDATES] += 1
-                        for b in range(last + 1):
-                            call_at(control[ADDRESS_SIMILARITY],
-                                    (k, totals[t], n_active, width, starts, data,
-                                     bound_1[t, b, k], bound_0[t, b, k], bound_1[t, b],
-                                     bound_0[t, b]))
-                    st[POSITION] += 1
-                    st[ALLOCATION], st[TOUCHED] = 0, 0
-                    continue
-                least = penalty + bound_1[t, a, k] + bound_0[t, last - a, k]
-                if least >= co[BEST]:
-                    counters[PRUNED_BY_BOUND] += 1
-                    co[REFINED] = min(co[REFINED], least)
-                    st[ALLOCATION] += 1
-                    continue
-                st[TOUCHED], st[SOLVED] = 1, 0
-                column = active[t + 1, k]
-                if use_cache:
-                    if control[CACHE] == CLOSURE:
-                        call_at(control[ADDRESS_CLOSURE],
-                                (k, totals[t], n_active, width, starts, data, active[t + 1],
-                                 literals, child_key))
-                    child_keys(control[CACHE], keys[t], column, column_keys[t], n_columns,
-                               literals, child_key)
-                if lowest + a == 0:
-                    bound_1[t, a, k] = leaf_cost[t, 1, k]
-                    st[SOLVED] |= 2
-                elif use_cache:
-                    value, exact = look_up(table, values, child_key[0], child_key[1],
-                                           depth - 1, lowest + a, infer, counters)
-                    bound_1[t, a, k] = max(bound_1[t, a, k], value)
-                    st[SOLVED] |= 2 * exact
-                if lowest + last - a == 0:
-                    bound_0[t, last - a, k] = leaf_cost[t, 0, k]
-                    st[SOLVED] |= 1
-                elif use_cache:
-                    value, exact = look_up(table, values, child_key[2], child_key[3],
-                                           depth - 1, lowest + last - a, infer, counters)
-                    bound_0[t, last - a, k] = max(bound_0[t, last - a, k], value)
-                    st[SOLVED] |= exact
-                least = penalty + bound_1[t, a, k] + bound_0[t, last - a, k]
-                if least >= co[BEST] and st[SOLVED] != 3:
-                    counters[PRUNED_BY_CACHE] += 1
-                    co[REFINED] = min(co[REFINED], least)
-                    st[ALLOCATION] += 1
-                    continue
-                st[STEP] = 1
-                st[FIRST_SIDE] = 0
-                if control[CHILD_ORDER] == DYNAMIC:
-                    st[FIRST_SIDE] = 1 if leaf_cost[t, 1, k] >= leaf_cost[t, 0, k] else 0
-                elif control[CHILD_ORDER] == BY_GAP:
-                    gap_1 = leaf_cost[t, 1, k] - bound_1[t, a, k]
-                    gap_0 = leaf_cost[t, 0, k] - bound_0[t, last - a, k]
-                    st[FIRST_SIDE] = 1 if gap_1 >= gap_0 else 0
-            k, a = order[t, st[POSITION]], st[ALLOCATION]
+            k = order[t, st[POSITION]]
             if st[STEP] < 3:
+                # Solve a child for the node budgets that may still give a better tree.
                 side = st[FIRST_SIDE] if st[STEP] == 1 else 1 - st[FIRST_SIDE]
                 st[STEP] += 1
-                if st[SOLVED] >> side & 1:
-                    continue
-                if side == 1:
-                    other, mine, nodes = bound_0[t, last - a, k], bound_1[t, a, k], lowest + a
-                else:
-                    other, mine = bound_1[t, a, k], bound_0[t, last - a, k]
-                    nodes = lowest + last - a
-                upper = co[BEST] - penalty - other
-                if mine >= upper:
-                    st[STEP] = 3
+                mine = bounds_1 if side == 1 else bounds_0
+                other = bounds_0 if side == 1 else bounds_1
+                child_low, child_high = last + 1, -1
+                for a in range(first, last + 1):
+                    upper = -np.inf
+                    for b in range(max(first, low - 1 - a), min(last, high - 1 - a) + 1):
+                        upper = max(upper, co[TARGET, a + b + 1] - penalty - other[b, k])
+                    cost[t + 1, LOWER, a] = mine[a, k]
+                    cost[t + 1, UPPER, a] = mine[a, k]
+                    if solved[side, a] == 0 and mine[a, k] < upper:
+                        cost[t + 1, UPPER, a] = upper
+                        child_low, child_high = min(child_low, a), max(child_high, a)
+                if child_high < 0:
                     continue
                 st[CHILD_SIDE] = side
-                child, child_cost = state[t + 1], cost[t + 1]
-                child[DEPTH] = min(depth - 1, nodes)
-                child[BUDGET] = min(nodes, (1 << child[DEPTH]) - 1)
-                child[N_CANDIDATES] = n_active
-                child_cost[UPPER], child_cost[LOWER] = upper, mine
-                child_cost[LEAF] = leaf_cost[t, side, k]
+                state[t + 1, DEPTH] = min(depth - 1, child_high)
+                state[t + 1, LOW], state[t + 1, HIGH] = child_low, child_high
+                state[t + 1, N_CANDIDATES] = n_active
+                leaf[t + 1] = leaf_cost[t, side, k]
                 column = active[t + 1, k]
                 if use_cache:                # the other child may have been solved in between
                     if control[CACHE] == CLOSURE:
@@ -479,40 +459,41 @@ def search(work, control, penalty, state, cost, keys, rows, class_start, active,
                 mode = ENTER
                 t += 1
                 break
-            value = penalty + bound_1[t, a, k] + bound_0[t, last - a, k]
-            if st[SOLVED] == 3 and value < co[BEST]:
-                co[BEST] = value
-                st[BEST_FEATURE] = k
-                st[BEST_BUDGET_1], st[BEST_BUDGET_0] = lowest + a, lowest + last - a
-                co[BEST_VALUE_1] = bound_1[t, a, k]
-                co[BEST_VALUE_0] = bound_0[t, last - a, k]
-                st[SIZE] = budget
-            else:
-                co[REFINED] = min(co[REFINED], value)
+
+            combine(bounds_1, bounds_0, solved, k, low, high, first, last, penalty, ch, co, True)
+            if similar:
+                counters[SIMILARITY_UPDATES] += 1
+                for n in range(first, last + 1):
+                    call_at(control[ADDRESS_SIMILARITY],
+                            (k, totals[t], n_active, width, starts, data, bounds_1[n, k],
+                             bounds_0[n, k], bounds_1[n], bounds_0[n]))
             st[STEP] = 0
-            st[ALLOCATION] += 1
+            st[POSITION] += 1
 
         if mode == FINISH:
-            st, co = state[t], cost[t]
-            if co[BEST] < co[UPPER]:
-                st[EXACT] = 1
-                co[VALUE] = co[BEST]
-            elif st[EXACT]:
-                co[VALUE] = min(co[LEAF], co[REFINED])
-            elif control[REFINE]:                # Eq. 17
-                co[VALUE] = min(co[LEAF], co[REFINED])
-                if co[VALUE] > co[UPPER]:
-                    counters[BOUNDS_REFINED] += 1
-                co[VALUE] = max(co[UPPER], co[VALUE])
-            else:
-                co[VALUE] = co[UPPER]
-            if use_cache and t > 0:
-                feature = NO_SPLIT
-                if st[BEST_FEATURE] >= 0:
-                    feature = active[t + 1, st[BEST_FEATURE]]
-                control[FILLED] += remember(
-                    table, values, keys[t, 0], keys[t, 1], st[DEPTH], st[BUDGET], co[VALUE],
-                    st[EXACT], feature, st[BEST_BUDGET_1], st[SIZE])
+            for n in range(low, high + 1):
+                if co[BEST, n] < co[UPPER, n]:
+                    ch[EXACT, n] = 1
+                    co[VALUE, n] = co[BEST, n]
+                elif ch[EXACT, n]:                       # VALUE is known already
+                    pass
+                elif co[UPPER, n] <= co[LOWER, n]:       # was not asked for
+                    co[VALUE, n] = co[LOWER, n]
+                    continue
+                else:
+                    co[VALUE, n] = co[UPPER, n]
+                    if control[REFINE]:                  # Eq. 17
+                        refined = min(leaf[t], co[REFINED, n])
+                        if refined > co[UPPER, n]:
+                            counters[BOUNDS_REFINED] += 1
+                            co[VALUE, n] = refined
+                if use_cache and t > 0 and n > 0:
+                    feature = unknown if ch[FEATURE, n] == UNKNOWN else np.int64(NO_SPLIT)
+                    if ch[FEATURE, n] >= 0:
+                        feature = active[t + 1, ch[FEATURE, n]]
+                    control[FILLED] += remember(
+                        table, values, keys[t, 0], keys[t, 1], st[DEPTH], n, co[VALUE, n],
+                        ch[EXACT, n], feature, ch[BUDGET_1, n], n)
             if t == 0:
                 mode = DONE
             else:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import namedtuple
 from functools import partial
 from numbers import Integral, Real
 
@@ -27,6 +28,9 @@ def _penalised_errors(tree, X, y, sample_weight=None, *, penalty):
     return default_objective(tree, X, y, sample_weight) + penalty * tree.n_splits
 
 
+PathEntry = namedtuple("PathEntry", "max_nodes objective optimal tree")
+
+
 class MurTreeClassifier(TreeClassifier):
     """Classification tree with the fewest training errors within limits on depth and size.
 
@@ -41,24 +45,39 @@ class MurTreeClassifier(TreeClassifier):
         columns.
     max_nodes : int, optional
         Most feature nodes (default: ``2 ** max_depth - 1``, a full tree).
+    max_leaf_nodes : int, optional
+        Most leaves: the same limit said in leaves, one more than feature nodes.
     min_samples_leaf : int, default=1
         Fewest rows in a leaf.  Above 1 the similarity bound does not hold and is not used, so the
         search takes longer.
     sparsity : float, default=0.0
         Cost of a feature node in units of misclassified weight (Eq. 19).  A split is made only if
         it saves more; large values give small trees, sooner.
+    minimise_nodes : bool, default=False
+        Whether, among the trees of least cost, one with the fewest feature nodes is found
+        (Algorithm 7).  One more search in the filled cache.
     binarizer : {"mdlp", "quantile", "all"}, transformer or None, default="mdlp"
         How features that are not 0/1 become 0/1 columns; not used when all features are 0/1.
         "mdlp" cuts by entropy and class, "quantile" at quantiles, "all" between any two values,
         which can make thousands of columns.  None refuses other features.  A transformer is cloned
         and fitted.  The tree is optimal for the columns that it makes.
-    cache : {"dataset"} or None, default="dataset"
-        What a solved subproblem is remembered by.  Without a cache equal subproblems are solved
-        again.
+    cache : {"dataset", "branch", "closure"} or None, default="dataset"
+        What a solved subproblem is remembered by (Section 4.5): its rows, the tests on the path to
+        it, or all tests that its rows share.  "branch" recognises fewer equal subproblems,
+        "closure" costs more time each.  Without a cache equal subproblems are solved again.
     similarity_bound : bool, default=True
         Whether subproblems are bounded by similar ones (Proposition 9).
     refined_bound : bool, default=True
         Whether a failed search leaves the refined bound of Eq. 17, or only that of DL8.5.
+    infer_bounds : bool, default=False
+        Whether the bound of a tree with more feature nodes is looked up for one with fewer
+        (Proposition 11); of use with node budgets only.
+    incremental_counts : bool, default=True
+        Whether the larger child of a split is counted by subtraction, in the spirit of Section
+        4.3.3.  With False both are counted from scratch.
+    specialised_depth_two : bool, default=True
+        Whether trees of depth two are solved on pairwise counts (Section 4.3).  With False the
+        general search goes down to depth one: many times slower.
     feature_order : {"depth-two", "in-order", "gini", "random"}, default="depth-two"
         Which split is tried first: the one with the best depth-two tree, the first column, the
         purest sides, or any.
@@ -103,12 +122,17 @@ class MurTreeClassifier(TreeClassifier):
     _parameter_constraints = {
         **TreeClassifier._parameter_constraints,
         "max_nodes": [Interval(Integral, 0, None, closed="left"), None],
+        "max_leaf_nodes": [Interval(Integral, 1, None, closed="left"), None],
         "min_samples_leaf": [Interval(Integral, 1, None, closed="left")],
         "sparsity": [Interval(Real, 0, None, closed="left")],
+        "minimise_nodes": ["boolean"],
         "binarizer": [StrOptions(set(BINARIZERS)), HasMethods(["fit", "transform"]), None],
         "cache": [StrOptions({name for name in CACHES if name}), None],
         "similarity_bound": ["boolean"],
         "refined_bound": ["boolean"],
+        "infer_bounds": ["boolean"],
+        "incremental_counts": ["boolean"],
+        "specialised_depth_two": ["boolean"],
         "feature_order": [StrOptions(set(FEATURE_ORDERS))],
         "child_order": [StrOptions(set(CHILD_ORDERS))],
         "merge_rows": ["boolean"],
@@ -118,19 +142,25 @@ class MurTreeClassifier(TreeClassifier):
     }
     _accepts_categories = True
 
-    def __init__(self, max_depth=4, max_nodes=None, *, min_samples_leaf=1, sparsity=0.0,
-                 binarizer="mdlp", cache="dataset", similarity_bound=True, refined_bound=True,
-                 feature_order="depth-two", child_order="dynamic", merge_rows=True,
-                 merge_columns=True, start=None, time_limit=None, memory_limit=None,
-                 random_state=None, verbose=0):
+    def __init__(self, max_depth=4, max_nodes=None, *, max_leaf_nodes=None, min_samples_leaf=1,
+                 sparsity=0.0, minimise_nodes=False, binarizer="mdlp", cache="dataset",
+                 similarity_bound=True, refined_bound=True, infer_bounds=False,
+                 incremental_counts=True, specialised_depth_two=True, feature_order="depth-two",
+                 child_order="dynamic", merge_rows=True, merge_columns=True, start=None,
+                 time_limit=None, memory_limit=None, random_state=None, verbose=0):
         self.max_depth = max_depth
         self.max_nodes = max_nodes
+        self.max_leaf_nodes = max_leaf_nodes
         self.min_samples_leaf = min_samples_leaf
         self.sparsity = sparsity
+        self.minimise_nodes = minimise_nodes
         self.binarizer = binarizer
         self.cache = cache
         self.similarity_bound = similarity_bound
         self.refined_bound = refined_bound
+        self.infer_bounds = infer_bounds
+        self.incremental_counts = incremental_counts
+        self.specialised_depth_two = specialised_depth_two
         self.feature_order = feature_order
         self.child_order = child_order
         self.merge_rows = merge_rows
@@ -140,6 +170,30 @@ class MurTreeClassifier(TreeClassifier):
         self.memory_limit = memory_limit
         self.random_state = random_state
         self.verbose = verbose
+
+    @classmethod
+    def dl85(cls, max_depth=4, **options):
+        """Return the estimator set up like DL8.5 (Aglin et al., 2020), a baseline of the paper.
+
+        Subproblems are branches, children are solved in a fixed order, columns are tried as they
+        come, only the bound of DL8.5 is used, and depth two is nothing special.
+
+        Parameters
+        ----------
+        max_depth : int, default=4
+            Most tests on a path.
+        **options
+            Further parameters of the estimator; they win over those set here.
+
+        Returns
+        -------
+        MurTreeClassifier
+        """
+        settings = {"cache": "branch", "similarity_bound": False, "refined_bound": False,
+                    "incremental_counts": False, "specialised_depth_two": False,
+                    "feature_order": "in-order", "child_order": "post-order",
+                    "merge_rows": False, "merge_columns": False}
+        return cls(max_depth, **{**settings, **options})
 
     def _keeps_frame(self, X):
         return super()._keeps_frame(X) and any(
@@ -189,47 +243,90 @@ class MurTreeClassifier(TreeClassifier):
     # The fit ----------------------------------------------------------------------------------
 
     def _nodes(self):
-        full = 2 ** self.max_depth - 1
-        return full if self.max_nodes is None else min(self.max_nodes, full)
+        nodes = 2 ** self.max_depth - 1
+        if self.max_nodes is not None:
+            nodes = min(nodes, self.max_nodes)
+        if self.max_leaf_nodes is not None:
+            nodes = min(nodes, self.max_leaf_nodes - 1)
+        return nodes
 
-    def _solver(self, problem, **options):
-        announce_compilation(S.search, "MurTree", seconds=9)
-        settings = dict(
-            penalty=self.sparsity, min_samples_leaf=self.min_samples_leaf,
-            similarity=self.similarity_bound, cache=self.cache,
-            feature_order=self.feature_order, child_order=self.child_order,
-            refine_bounds=self.refined_bound, merge_columns=self.merge_columns,
+    def _solver(self, problem):
+        announce_compilation(S.search, "MurTree", seconds=10)
+        return Solver(
+            problem, self.max_depth, self._nodes(), penalty=self.sparsity,
+            min_samples_leaf=self.min_samples_leaf, similarity=self.similarity_bound,
+            cache=self.cache, feature_order=self.feature_order, child_order=self.child_order,
+            refine_bounds=self.refined_bound, infer_bounds=self.infer_bounds,
+            merge_columns=self.merge_columns, specialised=self.specialised_depth_two,
+            incremental=self.incremental_counts, share_sizes=self.minimise_nodes,
             memory_limit=self.memory_limit, random_state=self.random_state)
-        return Solver(problem, self.max_depth, self._nodes(), **{**settings, **options})
 
     def _solve(self, X, y, sample_weight):
         clock = Clock(self.time_limit)
-        columns = self._columns(X, y, sample_weight)
-        n_classes = len(self.classes_)
-        run = _Run(self, columns, y, n_classes, sample_weight, clock)
-        tree, report = run.finish(*run.search())
+        every = getattr(self, "_every_budget", False)
+        run = _Run(self, self._columns(X, y, sample_weight), y, sample_weight, clock,
+                   smallest=0 if every else None)
+        run.search()
+        tree, report = run.finish()
+        if every:
+            self._path = run.path(tree, report)
         return self._in_features(tree), report
+
+    def path(self, X, y, sample_weight=None):
+        """Find the optimal tree for every node budget from 0 to the limit, in one search.
+
+        All budgets share one pass over the splits and one cache (Section 4.5.5).  The estimator is
+        fitted too: ``tree_`` is the tree for the largest budget.  The limits, ``sparsity`` and
+        ``time_limit`` hold; ``start`` and ``minimise_nodes`` are not used.
+
+        Parameters
+        ----------
+        X : array or data frame, shape (n_rows, n_features)
+            Training rows.
+        y : array, shape (n_rows,)
+            Labels of any type.
+        sample_weight : array, shape (n_rows,), optional
+            Non-negative weight of every row (default: one each).
+
+        Returns
+        -------
+        list of PathEntry
+            ``(max_nodes, objective, optimal, tree)`` for each budget, the smallest first.
+        """
+        self._every_budget = True
+        try:
+            self.fit(X, y, sample_weight)
+        finally:
+            del self._every_budget
+        names = None if self._tree_over_columns else self.tree_.feature_names
+        entries, optimal = self.__dict__.pop("_path"), self.report_.status == "optimal"
+        return [PathEntry(nodes, cost, optimal, self._in_features(tree).replace(
+            classes=self.classes_, **({"feature_names": names} if names else {})))
+            for nodes, cost, tree in entries]
 
 
 class _Run:
     """One fit: the data, the start, the search, and the tree with its report."""
 
-    def __init__(self, model, columns, y, n_classes, sample_weight, clock):
+    def __init__(self, model, columns, y, sample_weight, clock, smallest=None):
         self.model, self.columns, self.y = model, columns, y
-        self.n_classes, self.sample_weight, self.clock = n_classes, sample_weight, clock
+        self.n_classes, self.sample_weight, self.clock = len(model.classes_), sample_weight, clock
         self.depth, self.nodes = model.max_depth, model._nodes()
-        self.problem = prepare(columns, y, n_classes, sample_weight,
+        self.smallest = self.nodes if smallest is None else smallest
+        self.problem = prepare(columns, y, self.n_classes, sample_weight,
                                min_samples_leaf=model.min_samples_leaf,
                                merge_rows=model.merge_rows, merge_columns=model.merge_columns)
         self.solver = model._solver(self.problem)
         self.trace = []
-        self.fallback = None
-        start = model.start
+        self.status, self.bound = "optimal", -np.inf
+        self.start, self.upper = None, np.inf        # a tree to begin with, and its cost
+        start = model.start if smallest is None else None
         if start is None and clock.time_limit is not None \
                 and columns.size > MOST_CELLS_FOR_A_LATE_START:
             start = "cart"
         if start is not None:
-            self.fallback = self.heuristic_tree(start)
+            self.start = self.heuristic_tree(start)
+            self.upper = self.cost(self.start) - self.problem.offset
 
     def heuristic_tree(self, start):
         """Return a start over the columns that respects all limits."""
@@ -251,8 +348,8 @@ class _Run:
 
     def record(self, event):
         """Note incumbent and bound, if one of them is new."""
-        incumbent = min(self.solver.incumbent, self.upper) + self.problem.offset
-        bound = min(self.solver.bound + self.problem.offset, incumbent)
+        incumbent = min(self.solver.incumbent(), self.upper) + self.problem.offset
+        bound = min(self.solver.bound() + self.problem.offset, incumbent)
         if not self.trace or self.trace[-1][1:3] != (incumbent, bound) or event != "search":
             self.trace.append((self.clock.elapsed - self.solver.compile_seconds, incumbent,
                                bound, event))
@@ -261,45 +358,64 @@ class _Run:
                       f"bound {bound:g}  gap {incumbent - bound:g}", flush=True)
 
     def search(self):
-        """Run the search; return the status and the proved bound on the objective."""
-        self.upper = np.inf
-        if self.fallback is not None:
-            self.upper = self.cost(self.fallback) - self.problem.offset
-        status = "optimal"
+        """Run the search; keep status, bound, and cost and tree for each node budget."""
+        solver = self.solver
         try:
-            finished = self.solver.solve(
-                self.depth, self.nodes, upper=self.upper, clock=self.clock,
-                watch=lambda solver: self.record("search"))
+            finished = solver.solve(
+                self.depth, self.nodes, smallest=self.smallest, upper=self.upper,
+                clock=self.clock, watch=lambda _: self.record("search"))
             if not finished:
-                status = "time_limit"
+                self.status = "time_limit"
         except KeyboardInterrupt:
-            status = "interrupted"
-        bound = self.solver.bound + self.problem.offset
-        self.record(status)
-        return status, bound
+            self.status = "interrupted"
+        self.bound = solver.bound() + self.problem.offset
+        self.record(self.status)
+        self.counters = {**self.problem.counters, **solver.counted(),
+                         "cache_bytes": solver.space.table.nbytes}
+        budgets = [n for n in range(self.smallest, self.nodes + 1)
+                   if np.isfinite(solver.incumbent(n))]
+        claims = [solver.incumbent(n) + self.problem.offset for n in budgets]
+        self.found = {n: self.checked(nested, claim) for n, nested, claim
+                      in zip(budgets, solver.trees(self.depth, budgets), claims, strict=True)}
 
-    def finish(self, status, bound):
-        """Build the tree, check that it costs what the search says, and write the report."""
-        solver, model = self.solver, self.model
-        counters = {**self.problem.counters,
-                    **dict(zip(S.COUNTER_NAMES, solver.counters.tolist(), strict=True)),
-                    "cache_bytes": solver.space.table.nbytes}
-        claimed = min(solver.incumbent, self.upper) + self.problem.offset
-        if solver.incumbent < self.upper:
-            tree = self.over_columns(solver.tree(min(self.depth, self.nodes)))
-        elif self.fallback is not None:
-            tree = self.fallback
-        else:
-            tree = self.heuristic_tree("cart")
+    def smaller(self, tree):
+        """Return a tree of the same cost with the fewest feature nodes (Algorithm 7)."""
+        cost = self.cost(tree)
+        value = cost - self.problem.offset
+        if tree.n_splits == 0:
+            return tree
+        self.solver.solve(self.depth, tree.n_splits - 1, smallest=0, lower=value,
+                          upper=value + 1e-9 * max(1.0, abs(value)))
+        for nodes in range(tree.n_splits):
+            if np.isfinite(self.solver.incumbent(nodes)):
+                return self.checked(self.solver.trees(self.depth, [nodes])[0], cost)
+        return tree
+
+    def checked(self, nested, claim):
+        """Turn the solver's nested tuples into a tree over the columns that costs as claimed."""
+        def convert(part):
+            if not isinstance(part, tuple):
+                return part
+            column, zero, one = part
+            return (int(self.problem.columns[column]), 0.5, convert(zero), convert(one))
+        tree = DecisionTree.from_nested(convert(nested), n_classes=self.n_classes,
+                                        n_features=self.columns.shape[1])
         tree = tree.with_counts(self.columns, self.y, self.n_classes, self.sample_weight).pruned()
+        if self.cost(tree) > claim + 1e-7 * max(1.0, abs(claim)):
+            raise RuntimeError(f"the tree has cost {self.cost(tree):g}, the search counted "
+                               f"{claim:g}; please report this as a bug of odtlib.")
+        return tree
+
+    def finish(self):
+        """Return the tree for the largest node budget and the report."""
+        model = self.model
+        trees = [self.found.get(self.nodes), self.start]
+        if self.status != "optimal" and self.columns.size <= MOST_CELLS_FOR_A_LATE_START:
+            trees.append(self.heuristic_tree("cart"))
+        tree = min((tree for tree in trees if tree is not None), key=self.cost)
+        if self.status == "optimal" and model.minimise_nodes:
+            tree = self.smaller(tree)
         objective = self.cost(tree)
-        if np.isfinite(claimed) and objective > claimed + 1e-7 * max(1.0, abs(claimed)):
-            raise RuntimeError(f"the tree has cost {objective:g}, the search counted {claimed:g}; "
-                               "please report this as a bug of odtlib.")
-        if status != "optimal" and self.columns.size <= MOST_CELLS_FOR_A_LATE_START:
-            cart = self.heuristic_tree("cart")
-            if self.cost(cart) < objective:
-                tree, objective = cart, self.cost(cart)
         limits = f"depth {self.depth}"
         if self.nodes < 2 ** self.depth - 1:
             limits += f" and {self.nodes} feature nodes"
@@ -309,20 +425,20 @@ class _Run:
             limits += f", sparsity {model.sparsity:g}"
         start = model.start if model.start is None or isinstance(model.start, str) else "tree"
         report = SolveReport(
-            status, objective, min(bound, objective),
-            self.clock.elapsed - solver.compile_seconds, start=start, counters=counters,
-            trace=self.trace, compile_seconds=solver.compile_seconds,
+            self.status, objective, min(self.bound, objective),
+            self.clock.elapsed - self.solver.compile_seconds, start=start,
+            counters=self.counters, trace=self.trace, compile_seconds=self.solver.compile_seconds,
             proof=f"optimal for these {self.columns.shape[1]} predicates at {limits}"
-            if status == "optimal" else "",
+            if self.status == "optimal" else "",
             evaluate=partial(_penalised_errors, penalty=model.sparsity))
         return tree, report
 
-    def over_columns(self, nested):
-        """Turn the solver's nested tuples into a tree over the given columns."""
-        def convert(part):
-            if not isinstance(part, tuple):
-                return part
-            column, zero, one = part
-            return (int(self.problem.columns[column]), 0.5, convert(zero), convert(one))
-        return DecisionTree.from_nested(convert(nested), n_classes=self.n_classes,
-                                        n_features=self.columns.shape[1])
+    def path(self, tree, report):
+        """Return ``(nodes, cost, tree)`` for every node budget."""
+        trees = {**self.found, self.nodes: tree}
+        best, entries = None, []
+        for nodes in range(self.nodes + 1):
+            if nodes in trees and (best is None or self.cost(trees[nodes]) < self.cost(best)):
+                best = trees[nodes]
+            entries.append((nodes, self.cost(best), best))
+        return entries

@@ -165,17 +165,11 @@ def _aligned(n_bytes, shape=None):
     return words if shape is None else words.reshape(shape)
 
 
-def budgets_of_children(depth, nodes, any_budget=False):
-    """Return how many node budgets a child may have in the search for a tree, at most."""
-    full = nodes >= 2 ** depth - 1 and not any_budget
-    return 1 if full else min(nodes, 2 ** (depth - 1))
-
-
 class Workspace:
     """All arrays of a search over one problem, for trees up to a given depth."""
 
     def __init__(self, problem, max_depth, max_nodes, *, min_samples_leaf, merge_columns,
-                 keys_from_rows, cache_entries, any_budget, count_pairs):
+                 keys_from_rows, cache_entries, count_pairs):
         n_rows, n_columns = problem.rows.shape
         n_classes = len(problem.class_sizes)
         width = max(32, (n_columns + 31) // 32 * 32)
@@ -215,7 +209,7 @@ class Workspace:
         self.active = np.zeros((levels + 1, width), np.int64)
         self.order = np.zeros((levels, width), np.int64)
         self.key = np.zeros(width)
-        budgets = budgets_of_children(max_depth, max_nodes, any_budget)
+        budgets = min(max_nodes, 2 ** (max_depth - 1)) + 1
         self.bound_1 = np.zeros((levels, budgets, width))
         self.bound_0 = np.zeros((levels, budgets, width))
         self.leaf_cost = np.zeros((levels, 2, width))

@@ -10,7 +10,7 @@ from . import _search as S
 from ._cache import ENTRY, find_problem, move_entries
 from ._kernels import N_CLASSES
 from ._objectives import closure_address, kernel_addresses
-from .preparation import Workspace, budgets_of_children
+from .preparation import Workspace
 
 CACHES = {None: 0, "dataset": S.DATASET, "branch": S.BRANCH, "closure": S.CLOSURE}
 FEATURE_ORDERS = {"depth-two": S.BY_DEPTH_TWO, "in-order": S.IN_ORDER, "gini": S.BY_GINI,
@@ -60,10 +60,13 @@ class Solver:
             problem, max(1, min(max_depth, max_nodes)), max_nodes,
             min_samples_leaf=min_samples_leaf, merge_columns=merge_columns,
             keys_from_rows=cache == "dataset" or merge_columns, cache_entries=entries,
-            any_budget=share_sizes, count_pairs=specialised or similarity or cache == "closure")
+            count_pairs=specialised or similarity or cache == "closure")
         levels = len(space.rows)
         self.state = np.zeros((levels, S.N_STATE), np.int64)
-        self.cost = np.zeros((levels, S.N_COST))
+        self.cost = np.zeros((levels, S.N_COST, max_nodes + 1))
+        self.choice = np.zeros((levels, S.N_CHOICE, max_nodes + 1), np.int64)
+        self.exact = np.zeros((levels, 2, max_nodes + 1), np.int64)
+        self.leaf = np.zeros(levels)
         self.keys = np.zeros((levels, 2), np.uint64)
         self.control = np.zeros(S.N_CONTROL, np.int64)
         self.counters = np.zeros(S.N_COUNTERS, np.int64)
@@ -89,22 +92,22 @@ class Solver:
 
     # One question --------------------------------------------------------------------------
 
-    def _open(self, rows, depth, budget, upper, lower):
+    def _open(self, rows, depth, low, high, upper, lower):
         """Put a subproblem on the stack; ``rows`` are grouped by class."""
         space = self.space
-        budget = min(budget, 2 ** depth - 1)
-        depth = min(depth, budget)
-        n_classes = space.shape[N_CLASSES]
+        high = min(high, 2 ** depth - 1)
+        low = min(low, high)
         space.rows[0, :len(rows)] = rows
         starts = np.searchsorted(rows, np.concatenate([[0], np.cumsum(self.problem.class_sizes)]))
         space.class_start[0] = starts
         state, cost = self.state[0], self.cost[0]
         state[:] = 0
-        state[S.DEPTH], state[S.BUDGET], state[S.N_CANDIDATES] = depth, budget, space.n_columns
-        state[S.BEST_FEATURE] = S.UNKNOWN
+        state[S.DEPTH], state[S.N_CANDIDATES] = min(depth, high), space.n_columns
+        state[S.LOW], state[S.HIGH] = low, high
+        self.choice[0, S.FEATURE] = S.UNKNOWN
         cost[S.UPPER], cost[S.LOWER] = upper, lower
         cost[S.BEST], cost[S.REFINED] = upper, np.inf
-        cost[S.LEAF] = self._leaf_cost(rows, starts, n_classes)
+        self.leaf[0] = self._leaf_cost(rows, starts, space.shape[N_CLASSES])
         self.keys[0] = self._key(rows)       # branches and closures are told apart by it too
         self.control[S.LEVEL], self.control[S.MODE] = 0, S.ENTER
 
@@ -120,10 +123,10 @@ class Solver:
 
     def _search(self, work):
         space = self.space
-        S.search(work, self.control, self.penalty, self.state, self.cost, self.keys,
-                 space.rows, space.class_start, space.active, space.order, space.key,
-                 space.bound_1, space.bound_0, space.leaf_cost, space.side_cost, space.front,
-                 space.found, space.data, space.native, space.totals, space.column_keys,
+        S.search(work, self.control, self.penalty, self.state, self.cost, self.choice, self.leaf,
+                 self.exact, self.keys, space.rows, space.class_start, space.active, space.order,
+                 space.key, space.bound_1, space.bound_0, space.leaf_cost, space.side_cost,
+                 space.front, space.found, space.data, space.native, space.totals, space.column_keys,
                  space.table, space.table.view(np.float64), self.counters, space.shuffle,
                  space.literals, space.child_key)
 
@@ -149,15 +152,19 @@ class Solver:
                                               table.view(np.float64))
         space.table = table
 
-    def solve(self, depth, budget, *, upper=np.inf, lower=0.0, rows=None, clock=None, watch=None):
-        """Find the best tree with cost below ``upper``.
+    def solve(self, depth, nodes, *, smallest=None, upper=np.inf, lower=0.0, rows=None, clock=None,
+              watch=None):
+        """Find the best trees with cost below ``upper``.
 
         Parameters
         ----------
-        depth, budget : int
+        depth, nodes : int
             Limits on depth and feature nodes.
-        upper, lower : float
+        smallest : int, optional
+            Answer for all node budgets from ``smallest`` to ``nodes`` (default: for ``nodes``).
+        upper, lower : float or array
             Only trees cheaper than ``upper`` count; one that costs ``lower`` ends the search.
+            Arrays give one number for each node budget from 0 on.
         rows : array of int, optional
             Rows of the problem (default: all).
         clock : Clock, optional
@@ -168,70 +175,85 @@ class Solver:
         Returns
         -------
         bool
-            Whether the search was finished.  Then ``value`` is the optimum if ``found``, else a
-            lower bound; without, it is the best cost so far if ``found``.
+            Whether the search was finished.
         """
-        if budgets_of_children(depth, budget) > self.space.bound_1.shape[1]:
-            raise ValueError(f"this solver was not made for {budget} feature nodes at depth "
-                             f"{depth}; make it with share_sizes=True.")
         clock = Clock() if clock is None else clock
         rows = np.arange(len(self.problem.rows), dtype=np.int32) if rows is None else rows
-        self._open(rows, depth, budget, upper, lower)
+        self._open(rows, depth, nodes if smallest is None else smallest, nodes, upper, lower)
         while True:
             self._slice(clock)
             if self.control[S.MODE] == S.DONE:
-                break
+                return True
             if watch is not None:
                 watch(self)
             if clock.expired:
-                break
-        finished = self.control[S.MODE] == S.DONE
-        self.found = bool(self.state[0, S.BEST_FEATURE] != S.UNKNOWN)
-        self.value = float(self.cost[0, S.VALUE if finished else S.BEST])
-        return bool(finished)
+                return False
 
     @property
-    def incumbent(self):
-        """Cost of the best tree of the last question; infinite if none was found."""
-        return float(self.cost[0, S.BEST]) if self.state[0, S.BEST_FEATURE] != S.UNKNOWN else np.inf
+    def nodes(self):
+        """The largest node budget of the last question."""
+        return int(self.state[0, S.HIGH])
 
-    @property
+    def value(self, nodes=None):
+        """Return the optimum found for a node budget, or the lower bound if none is below upper."""
+        return float(self.cost[0, S.VALUE, self.nodes if nodes is None else nodes])
+
+    def incumbent(self, nodes=None):
+        """Return the cost of the best tree of the last question; infinite if none was found."""
+        nodes = self.nodes if nodes is None else nodes
+        found = self.choice[0, S.FEATURE, nodes] != S.UNKNOWN
+        return float(self.cost[0, S.BEST, nodes]) if found else np.inf
+
     def bound(self):
-        """Lower bound on the cost, from what is known about the children of each root split."""
-        state, cost, space = self.state[0], self.cost[0], self.space
+        """Return a lower bound for the largest budget, from the children of each root split."""
+        state, cost, space, nodes = self.state[0], self.cost[0], self.space, self.nodes
         if self.control[S.MODE] == S.DONE:
-            return float(cost[S.VALUE])
-        best = min(float(cost[S.BEST]), float(cost[S.LEAF]), float(cost[S.REFINED]))
-        n_active, last = state[S.N_ACTIVE], state[S.BUDGET] - 1 - 2 * state[S.LOWEST]
+            return self.value()
+        n_active = state[S.N_ACTIVE]
         if n_active == 0 or state[S.DEPTH] < 3:
-            return float(cost[S.LOWER])
+            return float(cost[S.LOWER, nodes])
+        best = min(float(cost[S.BEST, nodes]), float(self.leaf[0]), float(cost[S.REFINED, nodes]))
         open_features = space.order[0, state[S.POSITION]:n_active]
-        for a in range(last + 1):
-            below = space.bound_1[0, a, open_features] + space.bound_0[0, last - a, open_features]
-            best = min(best, self.penalty + below.min(initial=np.inf))
-        return max(best, float(cost[S.LOWER]))
+        for a in range(state[S.CHILD_LOW], state[S.CHILD_HIGH] + 1):
+            if state[S.CHILD_LOW] <= nodes - 1 - a <= state[S.CHILD_HIGH]:
+                below = (space.bound_1[0, a, open_features]
+                         + space.bound_0[0, nodes - 1 - a, open_features])
+                best = min(best, self.penalty + below.min(initial=np.inf))
+        return max(best, float(cost[S.LOWER, nodes]))
 
-    def root(self):
+    def counted(self):
+        """Return the counters of all questions so far by name."""
+        return dict(zip(S.COUNTER_NAMES, self.counters.tolist(), strict=True))
+
+    def root(self, nodes=None):
         """Return column, (budget, cost) of child 1, the same of child 0; or None for a leaf."""
-        state, cost = self.state[0], self.cost[0]
-        if state[S.BEST_FEATURE] < 0:
+        nodes = self.nodes if nodes is None else nodes
+        choice, cost = self.choice[0, :, nodes], self.cost[0, :, nodes]
+        if choice[S.FEATURE] < 0:
             return None
-        column = int(self.space.active[1, state[S.BEST_FEATURE]])
-        return (column, (int(state[S.BEST_BUDGET_1]), float(cost[S.BEST_VALUE_1])),
-                (int(state[S.BEST_BUDGET_0]), float(cost[S.BEST_VALUE_0])))
+        column = int(self.space.active[1, choice[S.FEATURE]])
+        return (column, (int(choice[S.BUDGET_1]), float(cost[S.BEST_VALUE_1])),
+                (int(choice[S.BUDGET_0]), float(cost[S.BEST_VALUE_0])))
 
     # The tree ------------------------------------------------------------------------------
 
-    def tree(self, depth):
-        """Build the best tree found by the last :meth:`solve` as nested tuples.
+    def trees(self, depth, budgets):
+        """Build the best trees found by the last :meth:`solve` as nested tuples.
 
         Returns
         -------
-        tuple or int
-            ``(column, child 0, child 1)`` in columns of the problem, or the class of a leaf.
+        list of (tuple or int)
+            For each of ``budgets`` ``(column, child 0, child 1)`` in columns of the problem, or
+            the class of a leaf.
         """
         rows = np.arange(len(self.problem.rows), dtype=np.int32)
-        return self._build(rows, self.root(), depth)
+        roots = [self.root(nodes) for nodes in budgets]      # building asks new questions
+        return [self._build(rows, root, min(depth, max(nodes, 1)))
+                for root, nodes in zip(roots, budgets, strict=True)]
+
+    def tree(self, depth):
+        """Build the best tree for the largest node budget; see :meth:`trees`."""
+        return self.trees(depth, [self.nodes])[0]
 
     def _build(self, rows, root, depth):
         sums = np.bincount(

@@ -135,7 +135,7 @@ def test_an_interruption_returns_the_incumbent(monkeypatch, slices):
     run_slice, done = Solver._slice, []
 
     def interrupted(self, clock):
-        if self.state[0, 0] == 6 and len(done) == slices:
+        if self.nodes == 63 and len(done) == slices:
             done.append("interrupt")
             raise KeyboardInterrupt
         done.append("slice")
@@ -184,3 +184,66 @@ def test_the_same_tree_every_time():
     first, second = (MurTreeClassifier(max_depth=4).fit(X, y).tree_ for _ in range(2))
     assert isinstance(first, DecisionTree)
     assert first.to_json() == second.to_json()
+
+
+def test_the_path_holds_the_optimum_of_every_budget():
+    X, y = blobs(n_rows=80, n_columns=9, n_classes=3)
+    model = MurTreeClassifier(max_depth=3, max_nodes=6)
+    path = model.path(X, y + 5)
+    assert [entry.max_nodes for entry in path] == list(range(7))
+    for entry in path:
+        single = MurTreeClassifier(max_depth=3, max_nodes=entry.max_nodes).fit(X, y + 5)
+        assert entry.optimal
+        assert entry.objective == single.report_.objective
+        assert (entry.tree.predict(X) != y + 5).sum() == entry.objective
+        assert entry.tree.n_splits <= entry.max_nodes
+    assert model.report_.objective == path[-1].objective
+    assert model.tree_.to_json() == path[-1].tree.to_json()
+
+
+def test_the_path_in_original_features():
+    X, y = load_iris(return_X_y=True)
+    names = ["a", "b", "c", "d"]
+    path = MurTreeClassifier(max_depth=2).path(pd.DataFrame(X, columns=names), y)
+    assert [entry.objective for entry in path] == [100, 50, 6, 6]
+    assert path[2].tree.feature_names == tuple(names)
+    assert (path[2].tree.predict(X) != y).sum() == 6
+
+
+@pytest.mark.parametrize("sparsity", [0.0, 0.25])
+def test_fewest_nodes_among_the_best_trees(sparsity):
+    rng = np.random.default_rng(3)
+    saved = 0
+    for _ in range(25):
+        n_rows, n_columns = int(rng.integers(5, 40)), int(rng.integers(2, 6))
+        X = rng.integers(0, 2, (n_rows, n_columns))
+        y = (X[:, 0] & X[:, 1]) ^ (rng.random(n_rows) < 0.1)
+        if len(np.unique(y)) < 2:
+            continue
+        model = MurTreeClassifier(3, sparsity=sparsity, minimise_nodes=True).fit(X, y)
+        plain = MurTreeClassifier(3, sparsity=sparsity).fit(X, y)
+        assert model.report_.objective == plain.report_.objective
+        saved += plain.tree_.n_splits - model.tree_.n_splits
+        size, ones = model.tree_.n_splits, np.ones(n_rows)
+        if size:
+            fewer = best_tree_cost(X, y.astype(int), ones, 2, 3, size - 1, 1, sparsity)
+            assert fewer > model.report_.objective
+    assert sparsity or saved > 0
+
+
+def test_leaves_and_nodes_are_the_same_limit():
+    X, y = blobs()
+    leaves = MurTreeClassifier(max_depth=3, max_leaf_nodes=4).fit(X, y)
+    nodes = MurTreeClassifier(max_depth=3, max_nodes=3).fit(X, y)
+    assert leaves.report_.objective == nodes.report_.objective
+    assert leaves.tree_.n_leaves <= 4
+
+
+def test_dl85_finds_the_same_optimum_with_more_work():
+    X, y = blobs(n_columns=8)
+    murtree = MurTreeClassifier(max_depth=3).fit(X, y)
+    dl85 = MurTreeClassifier.dl85(max_depth=3).fit(X, y)
+    assert dl85.report_.objective == murtree.report_.objective
+    assert dl85.report_.counters["nodes"] > 10 * murtree.report_.counters["nodes"]
+    assert dl85.report_.counters["depth_two_pairs"] == 0
+    assert MurTreeClassifier.dl85(cache="closure").cache == "closure"

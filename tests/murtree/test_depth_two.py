@@ -60,7 +60,7 @@ def test_fronts_of_a_node(kernel, shape):
     for nodes in range(4):
         search = solver(X, y, n_classes, kernel, 2, nodes)
         assert search.solve(2, nodes)
-        assert search.value == expected[nodes]
+        assert search.value() == expected[nodes]
 
 
 @cache
@@ -82,7 +82,7 @@ def test_fronts_of_both_children(kernel):
                        for a in range(max(0, nodes - 4), min(4, nodes)))
         search = solver(X, y, n_classes, kernel, 3, nodes)
         assert search.solve(3, nodes)
-        assert search.value == expected
+        assert search.value() == expected
 
 
 @pytest.mark.parametrize("kernel", ["classes, 16 bits", "classes, 32 bits", "weights"])
@@ -94,7 +94,7 @@ def test_minimum_leaf_size(kernel, min_leaf):
     for nodes in range(4):
         search = solver(X, y, 3, kernel, 2, nodes, min_samples_leaf=min_leaf)
         assert search.solve(2, nodes)
-        assert search.value == expected[nodes]
+        assert search.value() == expected[nodes]
 
 
 def test_weights_are_summed():
@@ -105,7 +105,7 @@ def test_weights_are_summed():
     for nodes in range(4):
         search = solver(X, y, 3, "weights", 2, nodes, weight)
         assert search.solve(2, nodes)
-        assert search.value == pytest.approx(expected[nodes], rel=1e-12)
+        assert search.value() == pytest.approx(expected[nodes], rel=1e-12)
 
 
 def test_counts_beyond_16_bits():
@@ -117,7 +117,7 @@ def test_counts_beyond_16_bits():
     assert problem.kernel == "two classes, 32 bits"
     search = Solver(problem, 2, 3)
     assert search.solve(2, 3)
-    assert search.value == (y != (X[:, 0] ^ X[:, 1])).sum()
+    assert search.value() == (y != (X[:, 0] ^ X[:, 1])).sum()
 
 
 @pytest.mark.parametrize("sizes, min_leaf, weighted, kernel", [

@@ -75,7 +75,7 @@ def test_optimum_equals_brute_force(seed):
         solver = Solver(problem, depth, nodes, penalty=penalty, min_samples_leaf=min_leaf,
                         **chosen)
         assert solver.solve(depth, nodes)
-        assert solver.value + problem.offset == pytest.approx(expected, rel=1e-9, abs=1e-9)
+        assert solver.value() + problem.offset == pytest.approx(expected, rel=1e-9, abs=1e-9)
         cost, size, reached, leaf = cost_of(solver.tree(min(depth, nodes)), problem, X, y, ones,
                                             penalty)
         assert cost == pytest.approx(expected, rel=1e-9, abs=1e-9)
@@ -98,15 +98,15 @@ def test_slices_of_any_length_give_the_same(n_classes, depth, nodes):
     whole = Solver(problem, depth, nodes)
     whole.solve(depth, nodes)
     sliced = Solver(problem, depth, nodes)
-    sliced._open(np.arange(len(problem.rows), dtype=np.int32), depth, nodes, np.inf, 0.0)
+    sliced._open(np.arange(len(problem.rows), dtype=np.int32), depth, nodes, nodes, np.inf, 0.0)
     n_slices, bounds = 0, []
     while sliced.control[S.MODE] != S.DONE:
         sliced._search(1)
         n_slices += 1
-        bounds.append(sliced.bound)
-        assert sliced.bound <= whole.value <= sliced.incumbent
+        bounds.append(sliced.bound())
+        assert sliced.bound() <= whole.value() <= sliced.incumbent()
     assert n_slices > 20
-    assert sliced.incumbent == whole.value
+    assert sliced.incumbent() == whole.value()
     assert sliced.counters.tolist() == whole.counters.tolist()
 
 
@@ -117,6 +117,25 @@ def stairs(seed=1, n_rows=150):
     X = np.concatenate([numbers <= t for t in (0.2, 0.4, 0.45, 0.6, 0.8)], axis=1).astype(np.uint8)
     y = (numbers[:, 0] > 0.5) ^ (numbers[:, 1] > 0.42) ^ (rng.random(n_rows) < 0.15)
     return np.hstack([X, X[:, :1]]), y.astype(np.int64)
+
+
+@pytest.mark.parametrize("depth", [3, 4])
+def test_the_similarity_bound_cuts_no_optimum(depth):
+    """On data where it prunes much; all node budgets, alone and at once."""
+    rng = np.random.default_rng(depth)
+    for seed in range(60):
+        X, y = stairs(seed, n_rows=int(rng.integers(10, 60)))
+        X = X[:, rng.permutation(21)[:6]]
+        problem = prepare(X, y, 2)
+        largest = 2 ** depth - 1
+        every = Solver(problem, depth, largest)
+        assert every.solve(depth, largest, smallest=0)
+        for nodes in range(largest + 1):
+            alone = Solver(problem, depth, nodes, similarity=bool(seed % 2))
+            assert alone.solve(depth, nodes)
+            plain = Solver(problem, depth, nodes, similarity=False, cache=None)
+            assert plain.solve(depth, nodes)
+            assert every.value(nodes) == alone.value() == plain.value()
 
 
 SWITCHES = [
@@ -139,14 +158,15 @@ SWITCHES = [
 
 @pytest.mark.parametrize("switch, counter", SWITCHES)
 def test_each_technique_changes_the_work_and_not_the_optimum(switch, counter):
-    X, y = stairs()
+    X, y = stairs(n_rows=250)
     problem = prepare(X, y, 2, merge_columns=False)
-    budget = 12                                 # not full, so that budgets matter too
-    plain = Solver(problem, 4, budget)
-    plain.solve(4, budget)
-    other = Solver(problem, 4, budget, **switch)
-    other.solve(4, budget)
-    assert other.value == plain.value
+    # Budgets that are not full, so that they matter too.
+    depth, budget = (5, 20) if "child_order" in switch else (4, 9)
+    plain = Solver(problem, depth, budget)
+    plain.solve(depth, budget)
+    other = Solver(problem, depth, budget, **switch)
+    other.solve(depth, budget)
+    assert other.value() == plain.value()
     names = dict(zip(S.COUNTER_NAMES, range(len(S.COUNTER_NAMES)), strict=True))
     assert other.counters[names[counter]] != plain.counters[names[counter]]
 
@@ -160,7 +180,7 @@ def test_bounds_are_inferred_from_larger_trees():
         values[infer] = []
         for nodes in range(15, 2, -1):
             solver.solve(4, nodes)
-            values[infer].append(solver.value)
+            values[infer].append(solver.value())
         inferred = solver.counters[S.BOUNDS_INFERRED]
         assert (inferred > 0) == infer
     assert values[True] == values[False]
@@ -173,10 +193,10 @@ def test_a_tiny_cache_is_only_slower():
     large, small = Solver(problem, 5, 31), Solver(problem, 5, 31, memory_limit=2048)
     large.solve(5, 31)
     small.solve(5, 31)
-    assert small.value == large.value
+    assert small.value() == large.value()
     assert small.space.table.nbytes <= 2048
     assert small.counters[S.DEPTH_TWO_PAIRS] > large.counters[S.DEPTH_TWO_PAIRS]
-    optimum = small.value + problem.offset
+    optimum = small.value() + problem.offset
     assert cost_of(small.tree(5), problem, X, y, np.ones(200), 0.0)[0] == optimum
 
 
@@ -196,10 +216,10 @@ def test_an_upper_bound_below_the_optimum_gives_a_bound():
     problem = prepare(X, y, 2)
     solver = Solver(problem, 3, 7)
     solver.solve(3, 7)
-    optimum = solver.value
+    optimum = solver.value()
     assert optimum > 2
     again = Solver(problem, 3, 7)
     assert again.solve(3, 7, upper=optimum)
-    assert not again.found
-    assert again.value == optimum               # a bound that the refined rule makes tight
+    assert again.incumbent() == np.inf
+    assert again.value() == optimum               # a bound that the refined rule makes tight
     assert Solver(problem, 3, 7).solve(3, 7, upper=optimum + 1)
