@@ -19,7 +19,7 @@ from odtlib.report import Clock, SolveReport, default_objective
 SLICE = 4_000_000        # rows read between two looks at the clock: some 20 milliseconds
 SHARE = 0.7              # of the rows, for the CART that a later restart begins with
 DEPTH_TWO_WORK = 200_000  # rows read at most for one exact tree of depth two: about a millisecond
-PROOF = "optimal at any depth: only rows that agree in all features are misclassified"
+PROOF = "optimal at any depth"
 
 
 class LocalSearchTreeClassifier(TreeClassifier):
