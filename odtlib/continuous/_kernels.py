@@ -40,7 +40,7 @@ INFINITE = 1 << 60
 WORK, LIMIT, LEVEL, RESULT = 0, 1, 2, 3
 PAIR_ROOT, PAIR_VALUE = 4, 5                       # root split of the last depth-two solve
 PAIR_PHASE, PAIR_STEP, PAIR_STUMP, PAIR_BEST, PAIR_LEAF, PAIR_CLASSES, PAIR_MASS = range(6, 13)
-NODES, PAIRS, BATCHES, LANES = 13, 14, 15, 16      # counters
+NODES, PAIRS, BATCHES, EVALUATED = 13, 14, 15, 16      # counters
 STATE_SIZE = 20
 
 LEAF, STUMP = -1, -2       # roots of a depth-two solution that is smaller than depth two
@@ -56,90 +56,120 @@ UNIT, PENALTY, MIN_LEAF, N_CLASSES, DEPTH, SLACK = range(6)
 
 
 @njit(**OPTIONS)
-def rank_column(column, by_value, labels, n_classes, order, value_id):
-    """Give equal values one id and order the rows by value, then by class."""
+def pack_column(column, row_bits, packed):
+    """Write integers that sort almost like the values: their leading bits, then the row number."""
+    bits = column.view(np.int64)
+    rows = (1 << row_bits) - 1
+    for i in range(len(column)):
+        value = bits[i] if column[i] != 0.0 else 0       # both zeros are one value
+        value ^= (value >> 63) & 0x7FFFFFFFFFFFFFFF      # negative numbers sort backwards
+        packed[i] = (value & ~rows) | i
+
+
+@njit(**OPTIONS)
+def unpack_column(column, row_bits, packed):
+    """Turn sorted packed integers into row numbers, sorted exactly by value.
+
+    Returns False when values share so many leading bits that sorting them is another's task.
+    """
+    n = len(column)
+    rows = (1 << row_bits) - 1
+    moves = 0
+    for i in range(n):
+        row = packed[i] & rows
+        j = i
+        while j > 0 and column[packed[j - 1]] > column[row]:
+            packed[j] = packed[j - 1]
+            j -= 1
+            moves += 1
+        packed[j] = row
+        if moves > 4 * n:
+            return False
+    return True
+
+
+@njit(**OPTIONS)
+def rank_column(column, by_value, labels, counts, order, keys):
+    """Order the rows by value, then by class, and give each its key: (value id << 16) + class.
+
+    Equal values share an id; ids increase with the values.  ``counts``: work, one per class.
+    """
     n = len(by_value)
     i = 0
     v = 0
     while i < n:
-        x = column[by_value[i]]
+        row = by_value[i]
+        x = column[row]
         j = i + 1
         while j < n and column[by_value[j]] == x:
             j += 1
-        if j - i == 1:
-            order[i] = by_value[i]
-            value_id[by_value[i]] = v
+        if j - i <= 8:              # sort the tie by class: by insertion, or by counting
+            for q in range(i, j):
+                row = by_value[q]
+                label = read(labels, row)
+                keys[row] = (v << 16) + label
+                w = q
+                while w > i and read(labels, order[w - 1]) > label:
+                    order[w] = order[w - 1]
+                    w -= 1
+                order[w] = row
         else:
+            for c in range(len(counts)):
+                counts[c] = 0
+            for q in range(i, j):
+                counts[labels[by_value[q]]] += 1
             w = i
-            for c in range(n_classes):
-                for q in range(i, j):
-                    row = by_value[q]
-                    if labels[row] == c:
-                        order[w] = row
-                        value_id[row] = v
-                        w += 1
+            for c in range(len(counts)):
+                w += counts[c]
+                counts[c] = w - counts[c]
+            for q in range(i, j):
+                row = by_value[q]
+                label = read(labels, row)
+                order[counts[label]] = row
+                counts[label] += 1
+                keys[row] = (v << 16) + label
         v += 1
         i = j
 
 
 @njit(**OPTIONS)
-def index_column(order, rows, values, labels, weight, strict, distinct, cut, segment, mass, counts):
+def index_column(order, rows, keys, weight, strict, cut, segment, mass, counts):
     """List the thresholds of a sorted column and its segments (see ``_sweep``).
 
-    ``distinct``: no two rows share a value.  ``strict``: within a tie nothing may be taken,
-    whatever its classes.  ``counts``: thresholds, segments.
+    ``strict``: within a tie nothing may be taken, whatever its classes.  ``counts``: thresholds,
+    segments, and whether all values are distinct, which children inherit: ``cut[i] = i + 1``.
     """
-    if distinct:
-        for i in range(rows - 1):
-            cut[i] = i + 1
-        segment[0] = 2 * rows + 1
-        counts[0] = rows - 1
-        counts[1] = 1
-    else:
-        n_cuts = 0
-        n_segments = 0
-        row = read(order, 0)
-        value = read(values, row)
-        label = read(labels, row)
-        begin = 0            # of the current tie
-        done = 0             # rows that segments cover so far
-        mixed = False
-        for i in range(1, rows + 1):
-            if i < rows:
-                row = read(order, i)
-                next_value = read(values, row)
-                next_label = read(labels, row)
-                same = next_value == value
-            else:
-                same = False
-                next_value = value
-                next_label = label
-            if same:
-                mixed |= strict or next_label != label
-            else:
-                if mixed:
-                    if begin > done:
-                        segment[n_segments] = 2 * begin + 1
-                        n_segments += 1
-                    segment[n_segments] = 2 * i
-                    n_segments += 1
-                    done = i
-                    mixed = False
-                begin = i
-                if i < rows:
-                    cut[n_cuts] = i
-                    n_cuts += 1
-            value = next_value
-            label = next_label
-        if rows > done:
-            segment[n_segments] = 2 * rows + 1
+    n_cuts = 0
+    n_segments = 0
+    done = 0             # rows that segments cover so far
+    mixed = False        # whether the current tie holds several classes
+    key = read(keys, read(order, 0))
+    for i in range(1, rows):
+        before = key
+        key = read(keys, read(order, i))
+        new = (key >> 16) != (before >> 16)
+        if mixed and new:
+            segment[n_segments] = 2 * i
             n_segments += 1
-        counts[0] = n_cuts
-        counts[1] = n_segments
+            done = i
+            mixed = False
+        elif not new and (strict or key != before) and not mixed:
+            mixed = True
+            begin = np.int64(cut[n_cuts - 1]) if n_cuts > 0 else 0
+            if begin > done:
+                segment[n_segments] = 2 * begin + 1
+                n_segments += 1
+        cut[n_cuts] = i
+        n_cuts += np.int64(new)
+    if mixed or rows > done:
+        segment[n_segments] = 2 * rows + (0 if mixed else 1)
+        n_segments += 1
+    counts[0] = n_cuts
+    counts[1] = n_segments
     if weight is not None:
         total = 0
         i = 0
-        for k in range(counts[0]):
+        for k in range(n_cuts):
             while i < cut[k]:
                 total += weight[order[i]]
                 i += 1
@@ -147,10 +177,11 @@ def index_column(order, rows, values, labels, weight, strict, distinct, cut, seg
 
 
 @njit(**OPTIONS)
-def split_node(order, counts, rows, values, labels, weight, strict, feature, value, left_rows,
-               left_order, right_order, cut, segment, mass, count, left, right):
+def split_node(order, counts, rows, keys, weight, strict, feature, value, left_rows, left_order,
+               right_order, cut, segment, mass, count, left, right):
     """Split the sorted columns of a node at a threshold and index those of both children."""
-    side = values[feature]
+    side = keys[feature]
+    limit = (value + 1) << 16
     right_rows = rows - left_rows
     for g in range(order.shape[0]):
         column = order[g]
@@ -162,18 +193,25 @@ def split_node(order, counts, rows, values, labels, weight, strict, feature, val
             row = column[i]
             to_left[a] = row
             to_right[b] = row
-            goes_left = np.int64(read(side, row) <= value)
+            goes_left = np.int64(read(side, row) < limit)
             a += goes_left
             b += 1 - goes_left
-        distinct = counts[g, 0] == rows - 1
-        index_column(to_left, left_rows, values[g], labels, weight, strict, distinct,
-                     cut[left, g], segment[left, g], mass[left, g], count[left, g])
-        index_column(to_right, right_rows, values[g], labels, weight, strict, distinct,
-                     cut[right, g], segment[right, g], mass[right, g], count[right, g])
+        if counts[g, 2] and weight is None:
+            count[left, g, 0] = left_rows - 1
+            count[right, g, 0] = right_rows - 1
+            count[left, g, 1] = 1
+            count[right, g, 1] = 1
+            segment[left, g, 0] = 2 * left_rows + 1
+            segment[right, g, 0] = 2 * right_rows + 1
+        else:
+            index_column(to_left, left_rows, keys[g], weight, strict, cut[left, g],
+                         segment[left, g], mass[left, g], count[left, g])
+            index_column(to_right, right_rows, keys[g], weight, strict, cut[right, g],
+                         segment[right, g], mass[right, g], count[right, g])
 
 
 @njit(**OPTIONS)
-def best_stumps(order, rows, values, labels, weight, problem, feature, value, counts, result):
+def best_stumps(order, rows, keys, labels, weight, problem, feature, value, counts, result):
     """Find the best split of the rows with value id <= value, and of the others, one at a time.
 
     The slow way, for the trees that are kept.  ``result[side]``: objective, feature (or LEAF),
@@ -190,7 +228,7 @@ def best_stumps(order, rows, values, labels, weight, problem, feature, value, co
     left_rows = 0
     for i in range(rows):
         row = read(order[0], i)
-        side = np.int64(read(values[feature], row) > value)
+        side = np.int64(read(keys[feature], row) >> 16 > value)
         counts[side, read(labels, row)] += unit if weight is None else weight[row]
         left_rows += 1 - side
     for side in range(2):
@@ -210,9 +248,9 @@ def best_stumps(order, rows, values, labels, weight, problem, feature, value, co
             last = -1
             for i in range(rows):
                 row = read(order[g], i)
-                if np.int64(read(values[feature], row) > value) != side:
+                if np.int64(read(keys[feature], row) >> 16 > value) != side:
                     continue
-                here = read(values[g], row)
+                here = read(keys[g], row) >> 16
                 if here != last and seen >= least and members - seen >= least:
                     low = 0
                     high = 0
@@ -381,7 +419,8 @@ def refine(gaps, spare, cut, mass, weight, unit, monotone, chosen, k, errors, fe
 
 @njit(**OPTIONS)
 def evaluate(order, cut, segment, counts, rows, feature, chosen, k, labels, weight, problem,
-             n_classes, table_two, table_many, table_weighted, vectors, code, classes, errors):
+             n_classes, table_two, table_many, table_weighted, vectors, code, classes,
+             errors):
     """Compute the optimal stumps of both children for a batch of thresholds.
 
     ``errors[0, lane]`` and ``errors[1, lane]``: objectives of the left and the right child; lanes
@@ -390,107 +429,90 @@ def evaluate(order, cut, segment, counts, rows, feature, chosen, k, labels, weig
     unit = problem[UNIT]
     penalty = problem[PENALTY]
     column = order[feature]
-    p = order.shape[0]
     best = vectors[0]
-    quick = table_two is not None and (table_many is None or n_classes == 2)
-    lanes = LANES_TWO if quick else LANES_MANY
-    width = 2 * LANES_MANY
-    if quick:
-        for x in range(2 * LANES_TWO):
-            best[x] = -rows
-        i = 0
-        for x in range(LANES_TWO + 1):
-            end = cut[feature, chosen[x]] if x < k else rows
+    total = vectors[1]
+    two = table_two is not None and n_classes == 2
+    lanes = LANES_TWO if two else LANES_MANY
+    width = 2 * lanes
+    for c in range(n_classes):
+        classes[1, c] = 0
+    i = 0
+    for x in range(lanes + 1):
+        end = cut[feature, chosen[x]] if x < k else rows
+        if two and penalty == 0:
             while i < end:
                 row = read(column, i)
-                code[row] = read(classes[0], read(labels, row)) * (LANES_TWO + 1) + x
+                c = read(labels, row)
+                if table_many is not None:
+                    c = read(classes[0], c)
+                code[row] = c * (LANES_TWO + 1) + x
                 i += 1
-    else:
-        total = vectors[1]
-        for c in range(n_classes):
-            classes[1, c] = 0
-        i = 0
-        for x in range(LANES_MANY + 1):
-            end = cut[feature, chosen[x]] if x < k else rows
+        else:
             while i < end:
                 row = read(column, i)
                 c = read(classes[0], read(labels, row))
-                code[row] = (c << 6) + x
+                code[row] = c * (LANES_TWO + 1) + x if two else (c << 5) + x
                 classes[1, c] += 1 if weight is None else weight[row]
                 i += 1
-            if x < LANES_MANY:
-                if weight is not None:
-                    vectors[4, x] = end
-                    vectors[4, LANES_MANY + x] = rows - end
+            if x < lanes:
                 for c in range(n_classes):
                     total[c * width + x] = classes[1, c]
-        for c in range(n_classes):
-            for x in range(LANES_MANY):
-                total[c * width + LANES_MANY + x] = classes[1, c] - total[c * width + x]
-        for x in range(2 * LANES_MANY):
-            best[x] = total[x]
-        for c in range(1, n_classes):
-            for x in range(2 * LANES_MANY):
-                best[x] = max(best[x], total[c * width + x])
-        if penalty > 0:
-            for x in range(LANES_MANY):
-                errors[2, x] = best[x]
-                errors[3, x] = best[LANES_MANY + x]
-    for g in range(p):
+                if weight is not None:
+                    vectors[4, x] = end
+                    vectors[4, lanes + x] = rows - end
+    if two and penalty == 0:
+        for x in range(width):
+            best[x] = -rows
+    else:
+        for x in range(lanes):
+            most = 0
+            rest = 0
+            for c in range(n_classes):
+                left = total[c * width + x]
+                total[c * width + lanes + x] = classes[1, c] - left
+                most = max(most, left)
+                rest = max(rest, classes[1, c] - left)
+            errors[2, x] = most
+            errors[3, x] = rest
+            best[x] = -rows if two else most
+            best[lanes + x] = -rows if two else rest
+    for g in range(order.shape[0]):
         if counts[g, 0] == 0:
             continue
         if table_weighted is not None:
             sweep_weighted(order[g], segment[g], counts[g, 1], code, table_weighted, best,
-                           n_classes, vectors[1], vectors[2], vectors[3], weight,
-                           problem[MIN_LEAF], vectors[4])
-        elif quick:
-            if table_two is not None:
+                           n_classes, total, vectors[2], vectors[3], weight, problem[MIN_LEAF],
+                           vectors[4])
+        if table_two is not None:
+            if two:
                 sweep_two(order[g], segment[g], counts[g, 1], code, table_two, best)
-        elif table_many is not None:
-            sweep_many(order[g], segment[g], counts[g, 1], code, table_many, best, n_classes,
-                       vectors[1], vectors[2], vectors[3])
+        if table_many is not None:
+            if not two:
+                sweep_many(order[g], segment[g], counts[g, 1], code, table_many, best, n_classes,
+                           total, vectors[2], vectors[3])
+    mass = rows
     if weight is not None:
         mass = 0
         for c in range(n_classes):
             mass += classes[1, c]
-        for x in range(lanes):
+    for x in range(lanes):
+        left = rows
+        if weight is not None:
             left = 0
             for c in range(n_classes):
-                left += vectors[1, c * width + x]
-            errors[0, x] = left - best[x]
-            errors[1, x] = mass - left - best[LANES_MANY + x]
-            if penalty > 0:
-                errors[0, x] = min(errors[0, x] + penalty, left - errors[2, x])
-                errors[1, x] = min(errors[1, x] + penalty, mass - left - errors[3, x])
-    else:
-        for x in range(lanes):
-            left = np.int64(cut[feature, chosen[x]]) if x < k else rows
-            if quick:
-                errors[0, x] = ((left - best[x]) >> 1) * unit
-                errors[1, x] = ((rows - left - best[LANES_TWO + x]) >> 1) * unit
-            else:
-                errors[0, x] = (left - best[x]) * unit
-                errors[1, x] = (rows - left - best[LANES_MANY + x]) * unit
+                left += total[c * width + x]
+        elif x < k:
+            left = np.int64(cut[feature, chosen[x]])
+        right = mass - left
+        if two:
+            errors[0, x] = ((left - best[x]) >> 1) * unit
+            errors[1, x] = ((right - best[lanes + x]) >> 1) * unit
+        else:
+            errors[0, x] = (left - best[x]) * unit
+            errors[1, x] = (right - best[lanes + x]) * unit
         if penalty > 0:
-            if quick:      # rows of the majority class of both children
-                classes[1, 0] = 0
-                classes[1, 1] = 0
-                i = 0
-                for x in range(LANES_TWO):
-                    end = cut[feature, chosen[x]] if x < k else rows
-                    while i < end:
-                        classes[1, classes[0, labels[column[i]]]] += 1
-                        i += 1
-                    errors[2, x] = max(classes[1, 0], classes[1, 1])
-                    errors[3, x] = classes[1, 0]
-                for x in range(LANES_TWO):
-                    left = np.int64(cut[feature, chosen[x]]) if x < k else rows
-                    first = classes[1, 0] - errors[3, x]
-                    errors[3, x] = max(first, rows - left - first)
-            for x in range(lanes):
-                left = np.int64(cut[feature, chosen[x]]) if x < k else rows
-                errors[0, x] = min(errors[0, x] + penalty, (left - errors[2, x]) * unit)
-                errors[1, x] = min(errors[1, x] + penalty, (rows - left - errors[3, x]) * unit)
+            errors[0, x] = min(errors[0, x] + penalty, (left - errors[2, x]) * unit)
+            errors[1, x] = min(errors[1, x] + penalty, (right - errors[3, x]) * unit)
 
 
 @njit(**OPTIONS)
@@ -522,7 +544,7 @@ def depth_two(order, cut, segment, mass, counts, rows, labels, weight, problem, 
         present = 0
         for c in range(n_classes):
             classes[0, c] = present
-            if classes[1, c] > 0:
+            if classes[1, c] > 0 or n_classes == 2:
                 present += 1
             total += classes[1, c]
             largest = max(largest, classes[1, c])
@@ -556,9 +578,10 @@ def depth_two(order, cut, segment, mass, counts, rows, labels, weight, problem, 
         state[PAIR_PHASE] = 1
     best = state[PAIR_BEST]
     n_classes = state[PAIR_CLASSES]
-    quick = table_two is not None and (table_many is None or n_classes <= 2)
-    lanes = LANES_TWO if quick else LANES_MANY
-    scale = 1 if quick else n_classes
+    lanes = LANES_TWO if table_two is not None and n_classes <= 2 else LANES_MANY
+    scale = 1 if n_classes <= 2 else 4
+    if weight is not None:
+        scale = 10 * n_classes
     while best > penalty:       # no split can pay otherwise
         if state[WORK] >= state[LIMIT]:
             state[PAIR_BEST] = best
@@ -586,10 +609,11 @@ def depth_two(order, cut, segment, mass, counts, rows, labels, weight, problem, 
         if k == 0:
             continue
         evaluate(order, cut, segment, counts, rows, f, chosen, k, labels, weight, problem,
-                 n_classes, table_two, table_many, table_weighted, vectors, code, classes, errors)
+                 n_classes, table_two, table_many, table_weighted, vectors, code, classes,
+                 errors)
         state[WORK] += scale * p * rows + 100
         state[BATCHES] += 1
-        state[LANES] += k
+        state[EVALUATED] += k
         if state[PAIR_STUMP] < 0:
             stump = errors[0, lanes - 1]
             state[PAIR_STUMP] = stump
@@ -624,7 +648,7 @@ def depth_two(order, cut, segment, mass, counts, rows, labels, weight, problem, 
 
 
 @njit(**OPTIONS)
-def rebuild_pair(order, cut, rows, values, labels, weight, problem, root, threshold, counts,
+def rebuild_pair(order, cut, rows, keys, labels, weight, problem, root, threshold, counts,
                  result, tree):
     """Write the tree of a depth-two solution: ``tree[node]`` is (feature or LEAF, value id)."""
     for node in range(tree.shape[0]):
@@ -636,10 +660,10 @@ def rebuild_pair(order, cut, rows, values, labels, weight, problem, root, thresh
     value = INFINITE
     if root >= 0:
         feature = root
-        value = read(values[root], read(order[root], cut[root, threshold] - 1))
+        value = read(keys[root], read(order[root], cut[root, threshold] - 1)) >> 16
         tree[0, 0] = root
         tree[0, 1] = value
-    best_stumps(order, rows, values, labels, weight, problem, feature, value, counts, result)
+    best_stumps(order, rows, keys, labels, weight, problem, feature, value, counts, result)
     for side in range(2):
         if root >= 0 or side == 0:
             node = side + 1 if root >= 0 else 0
@@ -652,8 +676,8 @@ def rebuild_pair(order, cut, rows, values, labels, weight, problem, root, thresh
 # frame: one level of the search
 (PHASE, SLOT, ROWS, MASS, CAP, BEST, POSITION, FEATURE, THRESHOLD, CUT_ROWS, CUT_MASS, GAP, LEFT,
  RIGHT, HALF, TURN, SIZE, KEPT, SEEN, FIRST, SIDE, LEFT_ROOT, LEFT_VALUE, RIGHT_ROOT, RIGHT_VALUE,
- BOUND, COMPARED) = range(27)
-FRAME_SIZE = 27
+ BOUND, COMPARED, PROBING) = range(28)
+FRAME_SIZE = 28
 
 # phases
 START, NEXT_FEATURE, OPEN_FEATURE, NEXT_THRESHOLD, CHILD, RETURNED, FINISHED = range(7)
@@ -722,7 +746,7 @@ def widest_gap(profile, size, cut, mass, weight, unit, monotone, bound, similar,
 
 
 @njit(**OPTIONS)
-def measure_similarity(seen, n_seen, order, rows, values, weight, unit, similar):
+def measure_similarity(seen, n_seen, order, rows, keys, weight, unit, similar):
     """Bound both children of every prefix of a column by thresholds solved for other features.
 
     A child that holds all but mass d of a solved set costs at least that set's optimum less d.
@@ -732,8 +756,8 @@ def measure_similarity(seen, n_seen, order, rows, values, weight, unit, similar)
         similar[0, i] = 0
         similar[1, i] = 0
     for q in range(n_seen):
-        other = values[seen[q, 0]]
-        value = seen[q, 1]
+        other = keys[seen[q, 0]]
+        limit = (seen[q, 1] + 1) << 16
         left = seen[q, 2]
         right = seen[q, 3]
         for i in range(rows):
@@ -741,7 +765,7 @@ def measure_similarity(seen, n_seen, order, rows, values, weight, unit, similar)
             similar[1, i] = max(similar[1, i], right)
             row = read(order, i)
             cost = unit if weight is None else weight[row]
-            if read(other, row) <= value:
+            if read(other, row) < limit:
                 left += cost
             else:
                 right -= cost
@@ -753,16 +777,17 @@ def measure_similarity(seen, n_seen, order, rows, values, weight, unit, similar)
 
 
 @njit(**OPTIONS)
-def search(values, labels, weight, problem, order, cut, segment, mass, count, table_two, table_many,
-           table_weighted, vectors, code, classes, counts, errors, chosen, gaps, spare, features,
-           state, frames, profiles, lower, feature_order, guess, archive, similar, seen, trees,
-           child_trees):
+def search(keys, labels, weight, problem, order, cut, segment, mass, count, table_two, table_many,
+           table_weighted, vectors, code, classes, counts, errors, chosen, gaps, spare,
+           features, state, frames, probes, profiles, lower, feature_order, guess, archive, similar,
+           seen, trees, child_trees):
     """Search for one slice and return RUNNING, WANTS_FEATURE, IMPROVED or DONE.
 
     Level l of the search is a node with ``DEPTH - l >= 3`` levels of splits left (the root of a
     tree of depth two also starts here).  Its children live in slots ``2 l + 1`` and ``2 l + 2``.
     After WANTS_FEATURE the caller puts a root feature in ``frames[0, FEATURE]`` and sets the phase
-    OPEN_FEATURE, or FINISHED.
+    OPEN_FEATURE.  With ``frames[0, PROBING]`` only its most promising threshold is solved, and
+    kept in ``probes[f]``: threshold, mass on its left, objectives of both children.
     """
     p = order.shape[1]
     unit = problem[UNIT]
@@ -814,14 +839,14 @@ def search(values, labels, weight, problem, order, cut, segment, mass, count, ta
                     continue
             if not depth_two(order[pair_slot], cut[pair_slot], segment[pair_slot], mass[pair_slot],
                              count[pair_slot], pair_rows, labels, weight, problem, cap, pair_lower,
-                             table_two, table_many, table_weighted, vectors, code, classes, errors,
-                             chosen, gaps, spare, features, state):
+                             table_two, table_many, table_weighted, vectors, code, classes,
+                             errors, chosen, gaps, spare, features, state):
                 return RUNNING
             if phase == START:
                 best = state[RESULT]
                 if best < frame[BEST]:
                     frame[BEST] = best
-                    rebuild_pair(order[slot], cut[slot], rows, values, labels, weight, problem,
+                    rebuild_pair(order[slot], cut[slot], rows, keys, labels, weight, problem,
                                  state[PAIR_ROOT], state[PAIR_VALUE], counts, errors, trees[level])
                 for f in range(p):       # the most promising feature first
                     guess[level, f] = features[f, INDEX]
@@ -865,7 +890,7 @@ def search(values, labels, weight, problem, order, cut, segment, mass, count, ta
                 continue
             frame[COMPARED] = monotone and frame[SEEN] > 0
             if frame[COMPARED]:
-                measure_similarity(seen[level], frame[SEEN], order[slot, f], rows, values, weight,
+                measure_similarity(seen[level], frame[SEEN], order[slot, f], rows, keys, weight,
                                    unit, similar[level])
                 state[WORK] += frame[SEEN] * rows
             for q in range(5):
@@ -882,6 +907,16 @@ def search(values, labels, weight, problem, order, cut, segment, mass, count, ta
             profile[AT_MASS, 1] = frame[MASS]
             frame[SIZE] = 2
             profile[AT_ARCHIVE, 1] = 1
+            if level == 0 and probes[f, 0] >= 0:
+                for q in range(5):
+                    profile[q, 2] = profile[q, 1]
+                for q in range(4):
+                    profile[q, 1] = probes[f, q]
+                profile[AT_ARCHIVE, 1] = 0       # it keeps no bounds per feature
+                if monotone:
+                    profile[AT_RIGHT, 0] = profile[AT_RIGHT, 1]
+                    profile[AT_LEFT, 2] = profile[AT_LEFT, 1]
+                frame[SIZE] = 3
             for g in range(p):
                 for side in range(2):
                     archive[level, side, 0, g] = 0
@@ -944,8 +979,8 @@ def search(values, labels, weight, problem, order, cut, segment, mass, count, ta
             frame[LEFT] = left
             frame[RIGHT] = right
             first_slot = 2 * level + 1
-            split_node(order[slot], count[slot], rows, values, labels, weight, strict, f,
-                       read(values[f], read(order[slot, f], left_rows - 1)), left_rows,
+            split_node(order[slot], count[slot], rows, keys, weight, strict, f,
+                       read(keys[f], read(order[slot, f], left_rows - 1)) >> 16, left_rows,
                        order[first_slot], order[first_slot + 1], cut, segment, mass, count,
                        first_slot, first_slot + 1)
             state[WORK] += 3 * p * rows
@@ -991,7 +1026,7 @@ def search(values, labels, weight, problem, order, cut, segment, mass, count, ta
             j = frame[GAP]
             bound = min(frame[BEST] - (problem[SLACK] if level == 0 else 0),
                         frame[CAP]) - penalty
-            value = read(values[f], read(order[slot, f], left_rows - 1))
+            value = read(keys[f], read(order[slot, f], left_rows - 1)) >> 16
             improved = left + right < bound      # both are exact then: see the caps
             if improved:
                 frame[BEST] = left + right + penalty
@@ -999,7 +1034,7 @@ def search(values, labels, weight, problem, order, cut, segment, mass, count, ta
                     for side in range(2):
                         s = 2 * level + 1 + side
                         rebuild_pair(order[s], cut[s], left_rows if side == 0 else rows - left_rows,
-                                     values, labels, weight, problem,
+                                     keys, labels, weight, problem,
                                      frame[RIGHT_ROOT] if side else frame[LEFT_ROOT],
                                      frame[RIGHT_VALUE] if side else frame[LEFT_VALUE],
                                      counts, errors, child_trees[level, side])
@@ -1039,6 +1074,12 @@ def search(values, labels, weight, problem, order, cut, segment, mass, count, ta
                     profile[AT_LEFT, x] = max(profile[AT_LEFT, x], left)
                 for x in range(k):
                     profile[AT_RIGHT, x] = max(profile[AT_RIGHT, x], right)
+            if level == 0 and frame[PROBING]:
+                probes[f, 0] = t
+                probes[f, 1] = frame[CUT_MASS]
+                probes[f, 2] = left
+                probes[f, 3] = right
+                frame[PHASE] = NEXT_FEATURE
             if frame[BEST] <= penalty:
                 frame[PHASE] = FINISHED
             if improved and level == 0:

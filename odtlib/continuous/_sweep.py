@@ -2,9 +2,10 @@
 
 A batch holds ``lanes`` thresholds of one root feature, in increasing order.  ``code[row]``
 combines the class of a row with the number of thresholds of the batch that leave it on the right,
-its *bucket*.  ``table[code]`` is what the row adds to a prefix of the left child and to one of the
-right child, for every threshold of the batch: one pass over a sorted column of the children then
-evaluates all their splits at that column, for all thresholds at once.
+its *bucket*.  ``table[code]`` is what the row adds to a prefix of the left child (first half of the
+lanes) and to one of the right child (second half), for every threshold of the batch: one pass over
+a sorted column then evaluates all splits of both children at that column, for all thresholds at
+once.
 
 ``segment`` describes the column: each entry is ``2 * end + free``.  In a free segment every prefix
 may be taken as a split: where equal values share one class, what the inner prefixes of a tie give
@@ -33,8 +34,8 @@ from odtlib._simd import (
 )
 
 OPTIONS = {"cache": True, "nogil": True, "error_model": "numpy"}
-LANES_TWO = 64     # thresholds a batch with two classes
-LANES_MANY = 32    # thresholds a batch with more classes, or with weights
+LANES_TWO = 32     # thresholds a batch with two classes: both children fill 64 lanes of 8 bits
+LANES_MANY = 16    # thresholds a batch with more classes, or with weights: 32 wider lanes
 BLOCK = 120        # rows that an 8-bit lane can count before it is widened
 
 
@@ -59,83 +60,85 @@ def bucket_table(dtype, value):
 
 @njit(**OPTIONS)
 def sweep_two(order, segment, n_segments, code, table, best):
-    """Two classes.  ``best[lane]``: largest ``2 * correct - rows`` so far, left child then right.
+    """Two classes.  ``best[lane]``: largest ``2 * correct - rows`` so far.
 
     With d the surplus of the second class in a prefix and D in all rows, a split gets
     ``(rows + |d| + |D - d|) / 2`` rows right, and |d| + |D - d| is the largest of D, -D, 2d - D and
     D - 2d: the extremes of d over all prefixes suffice.
     """
     nothing = zeros_like(load64(table, 0))
-    nothing_wide = zeros_like(load64(best, 0))
-    left = nothing_wide
-    right = nothing_wide
-    left_low = nothing_wide
-    left_high = nothing_wide
-    right_low = nothing_wide
-    right_high = nothing_wide
+    surplus = zeros_like(load64(best, 0))
+    lowest = surplus
+    highest = surplus
     i = 0
     for s in range(n_segments):
         end = read(segment, s)
         free = end & 1
         end >>= 1
         while i < end:
-            stop = min(i + BLOCK, end)
-            block_left = nothing
-            block_right = nothing
-            if free:
-                low_left = nothing
-                high_left = nothing
-                low_right = nothing
-                high_right = nothing
-                while i < stop:
+            if free:      # two blocks side by side: one sum alone would wait for itself
+                count = min(BLOCK, (end - i + 1) >> 1)
+                block = nothing
+                low = nothing
+                high = nothing
+                later = nothing
+                later_low = nothing
+                later_high = nothing
+                middle = i + count
+                while i < middle - 1:
                     at = read(code, read(order, i)) * (2 * LANES_TWO)
-                    block_left = add(block_left, load64(table, at))
-                    block_right = add(block_right, load64(table, at + LANES_TWO))
-                    low_left = minimum(low_left, block_left)
-                    high_left = maximum(high_left, block_left)
-                    low_right = minimum(low_right, block_right)
-                    high_right = maximum(high_right, block_right)
+                    block = add(block, load64(table, at))
+                    at = read(code, read(order, i + count)) * (2 * LANES_TWO)
+                    later = add(later, load64(table, at))
+                    low = minimum(low, block)
+                    later_low = minimum(later_low, later)
+                    high = maximum(high, block)
+                    later_high = maximum(later_high, later)
                     i += 1
-                left_low = minimum(left_low, add(left, widen_like(left, low_left)))
-                left_high = maximum(left_high, add(left, widen_like(left, high_left)))
-                right_low = minimum(right_low, add(right, widen_like(right, low_right)))
-                right_high = maximum(right_high, add(right, widen_like(right, high_right)))
+                block = add(block, load64(table, read(code, read(order, i)) * (2 * LANES_TWO)))
+                low = minimum(low, block)
+                high = maximum(high, block)
+                if i + count < end:
+                    at = read(code, read(order, i + count)) * (2 * LANES_TWO)
+                    later = add(later, load64(table, at))
+                    later_low = minimum(later_low, later)
+                    later_high = maximum(later_high, later)
+                i = min(middle + count, end)
+                lowest = minimum(lowest, add(surplus, widen_like(surplus, low)))
+                highest = maximum(highest, add(surplus, widen_like(surplus, high)))
+                surplus = add(surplus, widen_like(surplus, block))
+                lowest = minimum(lowest, add(surplus, widen_like(surplus, later_low)))
+                highest = maximum(highest, add(surplus, widen_like(surplus, later_high)))
+                surplus = add(surplus, widen_like(surplus, later))
             else:
+                stop = min(i + BLOCK, end)
+                block = nothing
                 while i < stop:
-                    at = read(code, read(order, i)) * (2 * LANES_TWO)
-                    block_left = add(block_left, load64(table, at))
-                    block_right = add(block_right, load64(table, at + LANES_TWO))
+                    block = add(block, load64(table, read(code, read(order, i)) * (2 * LANES_TWO)))
                     i += 1
-            left = add(left, widen_like(left, block_left))
-            right = add(right, widen_like(right, block_right))
+                surplus = add(surplus, widen_like(surplus, block))
         if not free:
-            left_low = minimum(left_low, left)
-            left_high = maximum(left_high, left)
-            right_low = minimum(right_low, right)
-            right_high = maximum(right_high, right)
-    gain = maximum(subtract(add(left_high, left_high), left),
-                   subtract(left, add(left_low, left_low)))
+            lowest = minimum(lowest, surplus)
+            highest = maximum(highest, surplus)
+    gain = maximum(subtract(add(highest, highest), surplus),
+                   subtract(surplus, add(lowest, lowest)))
     store(best, 0, maximum(load64(best, 0), gain))
-    gain = maximum(subtract(add(right_high, right_high), right),
-                   subtract(right, add(right_low, right_low)))
-    store(best, LANES_TWO, maximum(load64(best, LANES_TWO), gain))
 
 
 @njit(**OPTIONS)
 def sweep_many(order, segment, n_segments, code, table, best, n_classes, total, prefix, suffix):
-    """Any number of classes.  ``best[lane]``: most rows right so far, left child then right.
+    """Any number of classes.  ``best[lane]``: most rows right so far.
 
-    ``total``, ``prefix`` and ``suffix`` hold rows per class, child and lane.  The largest prefix
-    count never falls, so it is a running maximum; the largest suffix count is sought anew.
+    ``total``, ``prefix`` and ``suffix`` hold rows per class and lane.  Runs of one class are taken
+    together.  The largest prefix count never falls, so it is a running maximum; the largest suffix
+    count is sought anew where a threshold may follow.
     """
-    nothing = zeros_like(load32(best, 0))
-    for c in range(2 * n_classes):
-        store(prefix, c * LANES_MANY, nothing)
-        store(suffix, c * LANES_MANY, load32(total, c * LANES_MANY))
-    top_left = nothing
-    top_right = nothing
-    best_left = load32(best, 0)
-    best_right = load32(best, LANES_MANY)
+    width = 2 * LANES_MANY
+    found = load32(best, 0)
+    top = zeros_like(found)
+    for c in range(n_classes):
+        store(prefix, c * width, top)
+        store(suffix, c * width, load32(total, c * width))
     i = 0
     for s in range(n_segments):
         end = read(segment, s)
@@ -143,40 +146,26 @@ def sweep_many(order, segment, n_segments, code, table, best, n_classes, total, 
         end >>= 1
         while i < end:
             at = read(code, read(order, i))
-            label = at >> 6
-            at = (at & 63) * (2 * LANES_MANY)
-            left = load32(table, at)
-            right = load32(table, at + LANES_MANY)
+            label = at >> 5
+            run = load32(table, (at & 31) * width)
             i += 1
-            while i < end:      # a run of one class counts as one row
+            while i < end:
                 at = read(code, read(order, i))
-                if at >> 6 != label:
+                if at >> 5 != label:
                     break
-                at = (at & 63) * (2 * LANES_MANY)
-                left = add(left, load32(table, at))
-                right = add(right, load32(table, at + LANES_MANY))
+                run = add(run, load32(table, (at & 31) * width))
                 i += 1
-            at = label * (2 * LANES_MANY)
-            here = add(load32(prefix, at), left)
-            store(prefix, at, here)
-            top_left = maximum(top_left, here)
-            store(suffix, at, subtract(load32(suffix, at), left))
-            at += LANES_MANY
-            here = add(load32(prefix, at), right)
-            store(prefix, at, here)
-            top_right = maximum(top_right, here)
-            store(suffix, at, subtract(load32(suffix, at), right))
+            at = label * width
+            store(suffix, at, subtract(load32(suffix, at), run))
+            run = add(load32(prefix, at), run)
+            store(prefix, at, run)
+            top = maximum(top, run)
             if free or i == end:
-                rest_left = load32(suffix, 0)
-                rest_right = load32(suffix, LANES_MANY)
+                rest = load32(suffix, 0)
                 for c in range(1, n_classes):
-                    at = c * (2 * LANES_MANY)
-                    rest_left = maximum(rest_left, load32(suffix, at))
-                    rest_right = maximum(rest_right, load32(suffix, at + LANES_MANY))
-                best_left = maximum(best_left, add(top_left, rest_left))
-                best_right = maximum(best_right, add(top_right, rest_right))
-    store(best, 0, best_left)
-    store(best, LANES_MANY, best_right)
+                    rest = maximum(rest, load32(suffix, c * width))
+                found = maximum(found, add(top, rest))
+    store(best, 0, found)
 
 
 @njit(**OPTIONS)
@@ -184,43 +173,40 @@ def sweep_weighted(order, segment, n_segments, code, table, best, n_classes, tot
                    weight, min_leaf, rows):
     """Integer weights and a smallest number of rows a leaf, any number of classes.
 
-    ``best[lane]``: largest weight right so far, left child then right; ``rows`` likewise: the rows
-    of each child.  ``table`` holds masks of 64 bits.
+    ``best[lane]``: largest weight right so far; ``rows`` likewise: the rows of each child.
+    ``table`` holds masks of 64 bits.
     """
-    for child in range(2):
-        half = child * LANES_MANY
-        best_here = load32(best, half)
-        nothing = zeros_like(best_here)
-        for c in range(n_classes):
-            at = c * (2 * LANES_MANY) + half
-            store(prefix, at, nothing)
-            store(suffix, at, load32(total, at))
-        top = nothing
-        taken = nothing
-        least = spread_like(nothing, min_leaf)
-        rows_here = load32(rows, half)
-        i = 0
-        for s in range(n_segments):
-            end = read(segment, s)
-            free = end & 1
-            end >>= 1
-            while i < end:
-                row = read(order, i)
-                at = read(code, row)
-                mask = load32(table, (at & 63) * (2 * LANES_MANY) + half)
-                taken = subtract(taken, mask)
-                gain = bitwise_and(mask, spread_like(mask, read(weight, row)))
-                at = (at >> 6) * (2 * LANES_MANY) + half
-                after = add(load32(prefix, at), gain)
-                store(prefix, at, after)
-                store(suffix, at, subtract(load32(suffix, at), gain))
-                top = maximum(top, after)
-                i += 1
-                if free or i == end:
-                    rest = load32(suffix, half)
-                    for c in range(1, n_classes):
-                        rest = maximum(rest, load32(suffix, c * (2 * LANES_MANY) + half))
-                    smaller = minimum(taken, subtract(rows_here, taken))
-                    value = keep_where_at_least(add(top, rest), smaller, least, nothing)
-                    best_here = maximum(best_here, value)
-        store(best, half, best_here)
+    width = 2 * LANES_MANY
+    found = load32(best, 0)
+    nothing = zeros_like(found)
+    for c in range(n_classes):
+        store(prefix, c * width, nothing)
+        store(suffix, c * width, load32(total, c * width))
+    top = nothing
+    taken = nothing
+    least = spread_like(nothing, min_leaf)
+    members = load32(rows, 0)
+    i = 0
+    for s in range(n_segments):
+        end = read(segment, s)
+        free = end & 1
+        end >>= 1
+        while i < end:
+            row = read(order, i)
+            at = read(code, row)
+            mask = load32(table, (at & 31) * width)
+            taken = subtract(taken, mask)
+            gain = bitwise_and(mask, spread_like(mask, read(weight, row)))
+            at = (at >> 5) * width
+            store(suffix, at, subtract(load32(suffix, at), gain))
+            gain = add(load32(prefix, at), gain)
+            store(prefix, at, gain)
+            top = maximum(top, gain)
+            i += 1
+            if free or i == end:
+                rest = load32(suffix, 0)
+                for c in range(1, n_classes):
+                    rest = maximum(rest, load32(suffix, c * width))
+                smaller = minimum(taken, subtract(members, taken))
+                found = maximum(found, keep_where_at_least(add(top, rest), smaller, least, nothing))
+    store(best, 0, found)

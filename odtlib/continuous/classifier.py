@@ -49,8 +49,9 @@ class ContinuousTreeClassifier(TreeClassifier):
         optimum: 0.01 is one point of training accuracy.  Above 0 the search is faster, and the
         status is ``heuristic`` unless the bound meets the objective.
     start : {"cart", "local-search"}, DecisionTree or None, default="cart"
-        Tree that the search starts from and falls back on.  A better start closes more of the
-        search; None saves its time.
+        Tree that a search of more than a moment starts from, and that every search falls back on.
+        A better start closes more of the search; "local-search" takes seconds; None saves the
+        time and leaves a single leaf to fall back on.
     n_jobs : int, default=1
         Threads that share the features of the root, each with its own copy of the working arrays.
     time_limit : float, default=None
@@ -129,13 +130,8 @@ class ContinuousTreeClassifier(TreeClassifier):
         wide = len(y) > NARROW_ROWS or cost.weight is not None
         compile_seconds = _make_ready(n_classes > 2, wide, cost.weight is not None)
         clock = Clock(self.time_limit)
-        tree, trace = None, []
-        if self.start is not None:
-            tree = starting_tree(self.start, X, y, n_classes, sample_weight, self.max_depth,
-                                 self.min_samples_leaf, self.random_state, self.time_limit)
-            tree = tree.with_counts(X, y, n_classes, sample_weight)
-            trace.append((clock.elapsed, cost.of(tree, X, y) / cost.scale, 0.0, "start"))
-        tree, best, bound, status, counters = self._search(X, y, tree, cost, wide, clock, trace)
+        trace = []
+        tree, best, bound, status, counters = self._search(X, y, cost, wide, clock, trace)
         tree = tree.with_counts(X, y, n_classes, cost.row_costs)
         found = cost.of(tree, X, y)
         if found > best:
@@ -155,40 +151,68 @@ class ContinuousTreeClassifier(TreeClassifier):
             compile_seconds=compile_seconds, evaluate=Objective(cost.penalty / cost.scale))
         return tree, report
 
-    def _search(self, X, y, tree, cost, wide, clock, trace):
+    def _search(self, X, y, cost, wide, clock, trace):
         """Return tree, its cost, lower bound, status and counters."""
         n, p = X.shape
-        best = cost.total if tree is None else cost.of(tree, X, y)
-        leaf = DecisionTree.from_nested(int(np.argmax(cost.of_classes)), n_classes=cost.n_classes,
-                                        n_features=p)
-        if tree is None:
-            tree, best = leaf, cost.of(leaf, X, y)
+        fallback = _Fallback(self, X, y, cost, clock)
         if self.max_depth == 0:
-            return leaf, best, best, "done", {}
+            return fallback.leaf, fallback.leaf_cost, fallback.leaf_cost, "done", {}
         needed = self.n_jobs * bytes_needed(n, p, cost, self.max_depth, wide)
         if self.memory_limit is not None and needed > self.memory_limit * 1e6:
-            return tree, best, 0, "memory_limit", {}
+            return *fallback(), 0, "memory_limit", {}
         try:
             columns = SortedColumns(X, y, cost.n_classes, wide, lambda: clock.expired)
         except KeyboardInterrupt:
-            return tree, best, 0, "interrupted", {}
+            return *fallback(), 0, "interrupted", {}
         if not columns.complete:
-            return tree, best, 0, "time_limit", {}
+            return *fallback(), 0, "time_limit", {}
         if self.max_depth == 1:
             tree = columns.decode(columns.best_stump(cost), X, y)
             best = cost.of(tree.with_counts(X, y, cost.n_classes, cost.row_costs), X, y)
             return tree, best, best, "done", {}
         search = ThresholdSearch(columns, cost, self.max_depth,
-                                 slack=int(self.max_gap * cost.total), incumbent=best)
+                                 slack=int(self.max_gap * cost.total))
         with _Progress(self.verbose, search.n_offers, cost.scale) as progress:
             def watch(event, objective, bound, done):
                 trace.append((clock.elapsed, objective / cost.scale, bound / cost.scale, event))
                 progress.show(objective, bound, done)
 
-            run = Run(search, clock, self.n_jobs, watch)()
-        if run.tree is not None:
-            tree = columns.decode(run.tree, X, y)
-        return tree, run.best, run.bound, run.status, run.counters
+            run = Run(search, clock, self.n_jobs, lambda: fallback()[1], watch)()
+        tree, best = (None, run.best) if run.tree is None else (
+            columns.decode(run.tree, X, y), run.best)
+        if tree is None or run.status != "done":
+            known, its_cost = fallback()
+            if tree is None or its_cost < best:
+                tree, best = known, its_cost
+        return tree, best, min(best, run.bound), run.status, run.counters
+
+
+class _Fallback:
+    """The starting tree and its cost, computed when it is first asked for."""
+
+    def __init__(self, model, X, y, cost, clock):
+        self.model, self.X, self.y, self.cost, self.clock = model, X, y, cost, clock
+        self.leaf = DecisionTree.from_nested(int(np.argmax(cost.of_classes)),
+                                             n_classes=cost.n_classes, n_features=X.shape[1])
+        self.leaf_cost = cost.total - int(cost.of_classes.max())
+        self.found = None
+        if isinstance(model.start, DecisionTree):
+            self()              # a tree that does not fit is refused whatever the search does
+
+    def __call__(self):
+        if self.found is None:
+            model, cost = self.model, self.cost
+            self.found = self.leaf, self.leaf_cost
+            if model.start is not None:
+                limit = self.clock.time_limit and max(0.05, self.clock.remaining / 4)
+                tree = starting_tree(model.start, self.X, self.y, cost.n_classes, cost.weight,
+                                     model.max_depth, model.min_samples_leaf, model.random_state,
+                                     limit)
+                tree = tree.with_counts(self.X, self.y, cost.n_classes, cost.row_costs).pruned()
+                its_cost = cost.of(tree, self.X, self.y)
+                if its_cost < self.leaf_cost:
+                    self.found = tree, its_cost
+        return self.found
 
 
 class _Progress:

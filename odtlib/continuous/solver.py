@@ -16,7 +16,7 @@ SLICE = 20_000_000        # row visits between two looks at the clock: some 30 m
 MAX_GAPS = 1024           # open gaps kept per feature of a depth-two problem
 MAX_KEPT = 1024           # evaluated thresholds whose bounds per feature are inherited
 MAX_SEEN = 2000           # evaluated thresholds that similarity bounds look at
-MAX_CLASSES = 1000        # a row's code has 10 bits for its class
+MAX_CLASSES = 1000        # a row's code has 11 bits for its class
 
 
 class SortedColumns:
@@ -38,17 +38,21 @@ class SortedColumns:
 
     def __init__(self, X, y, n_classes, wide, expired):
         n, p = X.shape
-        kind = np.uint32 if wide else np.uint16
-        self.order = np.empty((p, n), kind)
-        self.value_id = np.empty((p, n), kind)
+        self.order = np.empty((p, n), np.uint32 if wide else np.uint16)
+        self.keys = np.empty((p, n), np.int64 if wide else np.int32)
         self.labels = y.astype(np.uint16)
         self.complete = False
+        row_bits = max(1, n - 1).bit_length()
+        packed = np.empty(n, np.int64)
+        counts = np.empty(n_classes, np.int64)
         for f in range(p):
             if expired():
                 return
             column = np.ascontiguousarray(X[:, f])
-            k.rank_column(column, np.argsort(column), self.labels, n_classes, self.order[f],
-                          self.value_id[f])
+            k.pack_column(column, row_bits, packed)
+            packed.sort()      # integers sort three times as fast as an argsort of floats
+            by_value = packed if k.unpack_column(column, row_bits, packed) else np.argsort(column)
+            k.rank_column(column, by_value, self.labels, counts, self.order[f], self.keys[f])
         self.complete = True
 
     def best_stump(self, cost):
@@ -65,7 +69,7 @@ class SortedColumns:
         """
         heap = np.empty((3, 2), np.int64)
         no_cuts = np.empty((1, 0), np.int32)
-        k.rebuild_pair(self.order, no_cuts, len(self.labels), self.value_id, self.labels,
+        k.rebuild_pair(self.order, no_cuts, len(self.labels), self.keys, self.labels,
                        cost.weight, _problem(cost, 1, 0), k.STUMP, 0,
                        np.empty((3, cost.n_classes), np.int64), np.empty((2, 3), np.int64), heap)
         return heap
@@ -89,7 +93,7 @@ class SortedColumns:
             if node >= len(heap) or heap[node, 0] < 0:
                 return 0
             feature, value = heap[node]
-            goes_left = self.value_id[feature, rows] <= value
+            goes_left = self.keys[feature, rows] >> 16 <= value
             left, right = rows[goes_left], rows[~goes_left]
             threshold = midpoint(X[left, feature].max(), X[right, feature].min())
             return (int(feature), float(threshold), nested(2 * node + 1, left),
@@ -99,7 +103,8 @@ class SortedColumns:
 
 
 def _problem(cost, max_depth, slack):
-    return np.array([cost.unit, cost.penalty, cost.min_samples_leaf, cost.n_classes, max_depth,
+    unit = cost.unit if cost.weight is None else 1
+    return np.array([unit, cost.penalty, cost.min_samples_leaf, cost.n_classes, max_depth,
                      slack], np.int64)
 
 
@@ -116,7 +121,7 @@ def _layout(n, p, cost, max_depth, wide):
         "cut": ((slots, p, n + 1), np.int32),
         "segment": ((slots, p, n + 1), np.int32),
         "mass": ((slots, p, n + 1 if weighted else 0), np.int64),
-        "count": ((slots, p, 2), np.int64),
+        "count": ((slots, p, 3), np.int64),
         "vectors": ((5, max(2 * LANES_TWO, 2 * LANES_MANY * cost.n_classes)), lane),
         "code": ((n,), np.uint16),
         "classes": ((2, cost.n_classes), np.int64),
@@ -128,6 +133,7 @@ def _layout(n, p, cost, max_depth, wide):
         "features": ((p, 5), np.int64),
         "state": ((k.STATE_SIZE,), np.int64),
         "frames": ((levels, k.FRAME_SIZE), np.int64),
+        "probes": ((p, 4), np.int64),
         "profiles": ((levels, 5, n + 2), np.int64),
         "lower": ((levels + 1, p), np.int64),
         "feature_order": ((levels, p), np.int64),
@@ -159,7 +165,7 @@ def bytes_needed(n_rows, n_features, cost, max_depth, wide):
     int
     """
     sizes = _layout(n_rows, n_features, cost, max_depth, wide)
-    columns = 2 * n_rows * n_features * np.dtype(sizes["order"][1]).itemsize
+    columns = n_rows * n_features * (12 if wide else 6)
     return columns + sum(int(np.prod(shape)) * np.dtype(kind).itemsize
                          for shape, kind in sizes.values())
 
@@ -177,11 +183,9 @@ class ThresholdSearch:
         At least 2.
     slack : int, default=0
         Trees that are better by no more than this are not looked for.
-    incumbent : int, optional
-        Objective of a known tree; only better trees are looked for.
     """
 
-    def __init__(self, columns, cost, max_depth, *, slack=0, incumbent=k.INFINITE):
+    def __init__(self, columns, cost, max_depth, *, slack=0):
         p, n = columns.order.shape
         wide = columns.order.dtype == np.uint32
         arrays = {name: np.empty(shape, kind) for name, (shape, kind) in
@@ -198,17 +202,21 @@ class ThresholdSearch:
             _aligned(bucket_table(lane, 1)),
             "table_weighted": bucket_table(lane, -1) if weighted else None,
         }
-        self.arrays = {"values": columns.value_id, "labels": columns.labels,
+        self.arrays = {"keys": columns.keys, "labels": columns.labels,
                        "weight": cost.weight, "problem": _problem(cost, max_depth, slack),
                        **dict(list(arrays.items())[:5]), **tables, **dict(list(arrays.items())[5:])}
         for f in range(p):
-            k.index_column(arrays["order"][0, f], n, columns.value_id[f], columns.labels,
-                           cost.weight, cost.min_samples_leaf > 1, False, arrays["cut"][0, f],
+            k.index_column(arrays["order"][0, f], n, columns.keys[f], cost.weight,
+                           cost.min_samples_leaf > 1, arrays["cut"][0, f],
                            arrays["segment"][0, f], arrays["mass"][0, f], arrays["count"][0, f])
+            if arrays["count"][0, f, 0] == n - 1:      # all distinct, and so in every node
+                arrays["count"][:, f, 2] = 1
+                arrays["cut"][1:, f] = np.arange(1, n + 2)
+        arrays["probes"][...] = -1
         frame = arrays["frames"][0]
         frame[k.ROWS] = n
         frame[k.CAP] = k.INFINITE
-        frame[k.BEST] = incumbent
+        frame[k.BEST] = k.INFINITE
         self._current = None
 
     @property
@@ -218,7 +226,7 @@ class ThresholdSearch:
 
     def clone(self):
         """Return a copy that goes on from the same point, sharing what is never written."""
-        shared = ("values", "labels", "weight", "table_two", "table_many", "table_weighted")
+        shared = ("keys", "labels", "weight", "table_two", "table_many", "table_weighted")
         other = object.__new__(ThresholdSearch)
         other._current = None
         other.arrays = {name: array if name in shared else array.copy()
@@ -238,20 +246,22 @@ class ThresholdSearch:
         if unfinished and state[k.PAIR_BEST] < frame[k.BEST]:
             frame[k.BEST] = state[k.PAIR_BEST]
             a = self.arrays
-            k.rebuild_pair(a["order"][0], a["cut"][0], frame[k.ROWS], a["values"], a["labels"],
+            k.rebuild_pair(a["order"][0], a["cut"][0], frame[k.ROWS], a["keys"], a["labels"],
                            a["weight"], a["problem"], state[k.PAIR_ROOT], state[k.PAIR_VALUE],
                            a["counts"], a["errors"], a["trees"][0])
         return unfinished
 
-    def open_feature(self, feature):
-        """Search the root splits on one feature next."""
+    def open_feature(self, feature, probe=False):
+        """Search the root splits on one feature next, or (probe) its most promising one only."""
         frame = self.arrays["frames"][0]
-        frame[k.FEATURE] = self._current = feature
+        frame[k.FEATURE] = feature
+        frame[k.PROBING] = probe
+        self._current = None if probe else feature
         frame[k.PHASE] = k.OPEN_FEATURE
 
     @property
     def current(self):
-        """The root feature that was opened last, None before the first."""
+        """The root feature that is searched now, None before the first."""
         return self._current
 
     @property
@@ -274,9 +284,17 @@ class ThresholdSearch:
         return self.arrays["trees"][0]
 
     @property
+    def work(self):
+        """Row visits so far."""
+        return int(self.arrays["state"][k.WORK])
+
+    @property
     def feature_order(self):
-        """Root features, the most promising first."""
-        return self.arrays["feature_order"][0]
+        """Root features, the most promising first: by their probes where there are any."""
+        order = self.arrays["feature_order"][0]
+        probes = self.arrays["probes"][order]
+        value = np.where(probes[:, 0] >= 0, probes[:, 2:].sum(axis=1), k.INFINITE)
+        return order[np.argsort(value, kind="stable")]
 
 
 def _aligned(array):
@@ -299,6 +317,8 @@ class Run:
         Its limit ends the run.
     n_jobs : int
         Threads that share the root features.
+    start : callable or None
+        Called once the search has taken more than a slice; returns the objective of a known tree.
     watch : callable
         ``watch(event, objective, bound, done)`` after every incumbent and every closed root
         feature; ``done`` is the number of root features closed so far.
@@ -310,21 +330,21 @@ class Run:
     best : int
         Objective of the best tree that is known.
     tree : array or None
-        That tree (see :attr:`ThresholdSearch.tree`); None where the incumbent given to the search
-        was not improved on.
+        That tree (see :attr:`ThresholdSearch.tree`); None where it is the one of ``start``.
     """
 
-    def __init__(self, search, clock, n_jobs=1, watch=lambda *event: None):
+    def __init__(self, search, clock, n_jobs=1, start=None, watch=lambda *event: None):
         self.searches = [search]
         self.clock = clock
         self.n_jobs = n_jobs
         self.watch = watch
+        self._start = start
         self.best = search.best
         self.tree = None
         self.status = "done"
         self.closed = 0
         self._offers = search.arrays["count"][0, :, 0] > 0     # features with a threshold
-        self._queue = None
+        self._queue = []
         self._lock = threading.Lock()
         self._stop = threading.Event()
 
@@ -334,7 +354,7 @@ class Run:
         states = [search.arrays["state"] for search in self.searches]
         return {name: int(sum(state[at] for state in states)) for name, at in
                 (("nodes", k.NODES), ("depth_two", k.PAIRS), ("batches", k.BATCHES),
-                 ("thresholds", k.LANES))}
+                 ("thresholds", k.EVALUATED))}
 
     @property
     def bound(self):
@@ -350,33 +370,45 @@ class Run:
     def __call__(self):
         """Run; ``status`` says how it ended."""
         self._finished = False
+        first = self.searches[0]
         try:
-            self._work(self.searches[0])
-            if self._queue and not self._stop.is_set():
-                first = self.searches[0]
-                self.searches += [first.clone() for _ in range(min(self.n_jobs, len(self._queue))
-                                                               - 1)]
-                if len(self.searches) == 1:
+            self._work(first)      # the root's depth-two tree
+            if self._offered():    # one threshold a feature, then the features in that order
+                self._queue = [(f, True) for f in self._offered()]
+                self._work(first)
+                self._queue = [(f, False) for f in self._offered()]
+                threads = max(1, min(self.n_jobs, len(self._queue)))
+                self.searches += [first.clone() for _ in range(threads - 1)]
+                if threads == 1:
                     self._work(first)
                 else:
-                    with ThreadPoolExecutor(len(self.searches)) as pool:
-                        tasks = [pool.submit(self._work, search) for search in self.searches]
-                        try:      # waits end now and then, so that Ctrl-C is seen everywhere
-                            while wait(tasks, 0.1, FIRST_EXCEPTION).not_done:
-                                if any(task.done() and task.exception() for task in tasks):
-                                    break
-                        finally:
-                            self._stop.set()
-                    for task in tasks:
-                        task.result()
+                    self._work_together(threads)
         except KeyboardInterrupt:
             self._stop.set()
             self.status = "interrupted"
         else:
             self._finished = self.status == "done"
-        if self.searches[0].salvage() and self.searches[0].best < self.best:
-            self.best, self.tree = self.searches[0].best, self.searches[0].tree.copy()
+        if first.salvage() and first.best < self.best:
+            self.best, self.tree = first.best, first.tree.copy()
         return self
+
+    def _offered(self):
+        """Root features in the order of search, or nothing when the search has ended."""
+        if self._stop.is_set():
+            return []
+        return [f for f in self.searches[0].feature_order if self._offers[f]]
+
+    def _work_together(self, threads):
+        with ThreadPoolExecutor(threads) as pool:
+            tasks = [pool.submit(self._work, search) for search in self.searches]
+            try:      # waits end now and then, so that Ctrl-C is seen everywhere
+                while wait(tasks, 0.1, FIRST_EXCEPTION).not_done:
+                    if any(task.done() and task.exception() for task in tasks):
+                        break
+            finally:
+                self._stop.set()
+        for task in tasks:
+            task.result()
 
     def _work(self, search):
         while not self._stop.is_set():
@@ -385,21 +417,23 @@ class Run:
                 if search.best < self.best:
                     self.best, self.tree = search.best, search.tree.copy()
                     self.watch("improved", self.best, self.bound, self.closed)
-                else:
-                    search.best = self.best
+                elif outcome != k.DONE and self._start is not None and search.work > SLICE:
+                    start, self._start = self._start, None
+                    known = start()
+                    if known < self.best:
+                        self.best, self.tree = known, None
+                        self.watch("start", self.best, self.bound, self.closed)
+                search.best = self.best
                 if outcome == k.DONE:
                     self._stop.set()
                     return
                 if outcome == k.WANTS_FEATURE:
-                    if self._queue is None:
-                        self._queue = [f for f in search.feature_order if self._offers[f]]
-                        return
                     if search.current is not None:
                         self.closed += 1
                         self.watch("feature closed", self.best, self.bound, self.closed)
                     if not self._queue:
                         return
-                    search.open_feature(self._queue.pop(0))
+                    search.open_feature(*self._queue.pop(0))
             if self.clock.expired:
                 self.status = "time_limit"
                 self._stop.set()
