@@ -246,6 +246,33 @@ def compare_ensembles(dataset, n_estimators=100, max_courses=2):
                           for train, test in folds]) for name, model in methods.items()}
 
 
+def compare_seeds(dataset, max_depth=15, seeds=10):
+    """Run scikit-learn's tree with several seeds, which decide nothing but equal splits.
+
+    Parameters
+    ----------
+    dataset : str
+        As for :func:`compare_variants`.
+    max_depth : int, default=15
+        Largest depth.
+    seeds : int, default=10
+        Seeds 0, 1, ...
+
+    Returns
+    -------
+    dict of dict
+        As :func:`compare_variants`, by "seed 0", "seed 1" ...
+    """
+    X, Y, folds = _folds(dataset)
+    feasible = model_for(dataset)
+    found = {}
+    for seed in range(seeds):
+        model = make_variant("S(A):L(A)", feasible, max_depth, 0.0).set_params(random_state=seed)
+        found[f"seed {seed}"] = _table([_measure(model, dataset, feasible, X, Y, *fold)
+                                        for fold in folds])
+    return found
+
+
 def released_tree(X, Y, feasible, max_depth, min_leaf=5, min_split=10):
     """Grow a tree as the first released code of the paper does, its slip included.
 
