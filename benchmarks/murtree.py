@@ -4,7 +4,7 @@
 
 Ours is timed from validated arrays to the checked tree (packing included, compilation apart), with
 a time limit armed; the peer from the same arrays to the end of its fit.  A data set is left out of
-the mean where the peer takes less than 0.1 s.  ``--peer command:PATH`` times an executable that
+the mean where the peer takes less than 0.1 s, or is stopped by the limit (of wall time).  ``--peer command:PATH`` times an executable that
 reads ``class feature feature ...`` lines: ``PATH -file FILE -max-depth D -max-num-nodes N``.
 """
 
@@ -43,7 +43,7 @@ def run_ours(X, y, depth, nodes, limit):
     started = time.process_time()
     _, report = model._solve(X, y, None)
     taken = time.process_time() - started
-    return taken, report.objective if report.status == "optimal" else None
+    return taken, report.status == "optimal", report.objective
 
 
 def run_streed(X, y, depth, nodes, limit):
@@ -54,9 +54,9 @@ def run_streed(X, y, depth, nodes, limit):
     try:
         model.fit(X, y)
     except RuntimeError:                           # no tree within the limit
-        return time.process_time() - started, None
+        return time.process_time() - started, False, None
     taken = time.process_time() - started
-    return taken, float((model.predict(X) != y).sum()) if model.fit_result.is_optimal() else None
+    return taken, model.fit_result.is_optimal(), float((model.predict(X) != y).sum())
 
 
 def run_dl85(X, y, depth, nodes, limit):
@@ -64,7 +64,7 @@ def run_dl85(X, y, depth, nodes, limit):
     model = DL85Classifier(max_depth=depth, time_limit=int(limit))
     started = time.process_time()
     model.fit(X.astype(np.int32), y)
-    return time.process_time() - started, None if model.timeout_ else float(model.error_)
+    return time.process_time() - started, not model.timeout_, float(model.error_)
 
 
 def run_command(path):
@@ -76,7 +76,8 @@ def run_command(path):
             subprocess.run([path, "-file", file.name, "-max-depth", str(depth), "-max-num-nodes",
                             str(nodes), "-time", str(limit)], capture_output=True, check=True)
             after = resource.getrusage(resource.RUSAGE_CHILDREN)
-        return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime, None
+        taken = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+        return taken, taken < limit, None
     return run
 
 
@@ -109,19 +110,22 @@ def main():
         if options.sets and not any(part in name for part in options.sets):
             continue
         run_ours(X, y, 1, 1, options.limit)        # compiles or loads the kernels
-        theirs, their_errors = peer(X, y, options.depth, nodes, options.limit)
-        ours, errors = run_ours(X, y, options.depth, nodes, options.limit)
+        theirs, peer_done, their_errors = peer(X, y, options.depth, nodes, options.limit)
+        ours, done, errors = run_ours(X, y, options.depth, nodes, options.limit)
         for _ in range(options.rounds - 1):
             ours = min(ours, run_ours(X, y, options.depth, nodes, options.limit)[0])
             if theirs < 2.0:
                 theirs = min(theirs, peer(X, y, options.depth, nodes, options.limit)[0])
-        known = [value for value in (errors, their_errors) if value is not None]
-        note = "" if len(set(known)) < 2 else "  DIFFERENT OPTIMA"
+        note = ""
+        if done and peer_done and their_errors is not None and errors != their_errors:
+            note = "  DIFFERENT OPTIMA"
+        elif not peer_done or not done:
+            note = f"  stopped: {'the peer' if done else 'ours'}"
         ratio = theirs / ours
-        if theirs >= SHORTEST and errors is not None:
+        if theirs >= SHORTEST and done and peer_done:
             logs.append(np.log(ratio))
         print(f"{name:40s} {X.shape[0]:6d} {X.shape[1]:5d} {ours:9.4f} {theirs:9.3f} "
-              f"{ratio:7.1f}  {'/'.join(f'{value:g}' for value in known) or '-'}{note}", flush=True)
+              f"{ratio:7.1f}  {errors:g}{note}", flush=True)
     if logs:
         print(f"geometric mean over {len(logs)} sets of {SHORTEST} s or more: "
               f"1/{np.exp(np.mean(logs)):.1f}; slowest set 1/{np.exp(min(logs)):.1f}")

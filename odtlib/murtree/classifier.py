@@ -21,7 +21,6 @@ from .preparation import MOST_COPIES, prepare
 from .solver import CACHES, CHILD_ORDERS, FEATURE_ORDERS, Solver
 
 BINARIZERS = {"mdlp": MDLPBinarizer, "quantile": QuantileBinarizer, "all": ThresholdBinarizer}
-MOST_CELLS_FOR_A_LATE_START = 2e7     # rows x columns for which CART takes a fraction of a second
 
 
 def _penalised_errors(tree, X, y, sample_weight=None, *, penalty):
@@ -88,6 +87,9 @@ class MurTreeClassifier(TreeClassifier):
         Whether equal rows that show every class are cancelled against each other beforehand.
     merge_columns : bool, default=True
         Whether, at every node, one of several columns that split its rows alike is enough.
+    deepening : bool, default=False
+        Whether the best trees of depth 3, 4 ... are found first (Section 4.8.5): good trees
+        earlier when a deep search is cut short, for some more time in all.
     start : {None, "cart", "local-search"} or DecisionTree, default=None
         Tree to begin with, over the 0/1 columns; only better ones are looked for.
     time_limit : float, optional
@@ -137,6 +139,7 @@ class MurTreeClassifier(TreeClassifier):
         "child_order": [StrOptions(set(CHILD_ORDERS))],
         "merge_rows": ["boolean"],
         "merge_columns": ["boolean"],
+        "deepening": ["boolean"],
         "start": [StrOptions({"cart", "local-search"}), DecisionTree, None],
         "memory_limit": [Interval(Real, 0, None, closed="neither"), None],
     }
@@ -146,8 +149,8 @@ class MurTreeClassifier(TreeClassifier):
                  sparsity=0.0, minimise_nodes=False, binarizer="mdlp", cache="dataset",
                  similarity_bound=True, refined_bound=True, infer_bounds=False,
                  incremental_counts=True, specialised_depth_two=True, feature_order="depth-two",
-                 child_order="dynamic", merge_rows=True, merge_columns=True, start=None,
-                 time_limit=None, memory_limit=None, random_state=None, verbose=0):
+                 child_order="dynamic", merge_rows=True, merge_columns=True, deepening=False,
+                 start=None, time_limit=None, memory_limit=None, random_state=None, verbose=0):
         self.max_depth = max_depth
         self.max_nodes = max_nodes
         self.max_leaf_nodes = max_leaf_nodes
@@ -165,6 +168,7 @@ class MurTreeClassifier(TreeClassifier):
         self.child_order = child_order
         self.merge_rows = merge_rows
         self.merge_columns = merge_columns
+        self.deepening = deepening
         self.start = start
         self.time_limit = time_limit
         self.memory_limit = memory_limit
@@ -320,31 +324,32 @@ class _Run:
         self.trace = []
         self.status, self.bound = "optimal", -np.inf
         self.start, self.upper = None, np.inf        # a tree to begin with, and its cost
-        start = model.start if smallest is None else None
-        if start is None and clock.time_limit is not None \
-                and columns.size > MOST_CELLS_FOR_A_LATE_START:
-            start = "cart"
-        if start is not None:
-            self.start = self.heuristic_tree(start)
-            self.upper = self.cost(self.start) - self.problem.offset
+        # As deep as any tree fits the node budget.
+        self.safe_depth = min(self.depth, int(np.log2(self.nodes + 1)))
+        if model.start is not None and smallest is None:
+            self.begin_with(model.start)
 
-    def heuristic_tree(self, start):
-        """Return a start over the columns that respects all limits."""
-        depth = self.depth
-        if isinstance(start, str):                  # as deep as every tree fits the node budget
-            depth = min(depth, int(np.log2(self.nodes + 1)))
+    def begin_with(self, start):
+        """Take a start that respects all limits as the tree to beat."""
+        depth = self.safe_depth if isinstance(start, str) else self.depth
         tree = starting_tree(start, self.columns.astype(np.float64), self.y, self.n_classes,
                              self.sample_weight, depth, self.model.min_samples_leaf,
                              self.model.random_state, self.clock.remaining)
         if tree.n_splits > self.nodes:
             raise ValueError(f"start has {tree.n_splits} feature nodes and max_nodes is "
                              f"{self.nodes}; give a smaller tree or raise max_nodes.")
-        return tree
+        self.take(tree)
+
+    def take(self, tree):
+        """Make a tree the one to beat."""
+        self.start, self.upper = tree, self.cost(tree) - self.problem.offset
 
     def cost(self, tree):
-        """Return the objective of a tree over the columns."""
-        return _penalised_errors(tree, self.columns, self.y, self.sample_weight,
-                                 penalty=self.model.sparsity)
+        """Return the objective of a tree that carries the class weights of the training rows."""
+        leaves = np.flatnonzero(tree.feature < 0)
+        right = tree.value[leaves, tree.label[leaves]]
+        return float((tree.value[leaves].sum(axis=1) - right).sum()
+                     + self.model.sparsity * tree.n_splits)
 
     def record(self, event):
         """Note incumbent and bound, if one of them is new."""
@@ -361,6 +366,14 @@ class _Run:
         """Run the search; keep status, bound, and cost and tree for each node budget."""
         solver = self.solver
         try:
+            first = 3 if self.model.deepening and self.smallest == self.nodes else self.depth
+            for depth in range(first, self.depth):       # anytime: the smaller problems first
+                if solver.solve(depth, self.nodes, upper=self.upper, clock=self.clock) \
+                        and solver.incumbent() < self.upper:
+                    value = solver.incumbent() + self.problem.offset
+                    self.take(self.checked(solver.tree(depth), value))
+                    self.trace.append((self.clock.elapsed - solver.compile_seconds, value,
+                                       self.problem.offset, f"depth {depth}"))
             finished = solver.solve(
                 self.depth, self.nodes, smallest=self.smallest, upper=self.upper,
                 clock=self.clock, watch=lambda _: self.record("search"))
@@ -393,14 +406,20 @@ class _Run:
 
     def checked(self, nested, claim):
         """Turn the solver's nested tuples into a tree over the columns that costs as claimed."""
+        used = []
+
         def convert(part):
             if not isinstance(part, tuple):
                 return part
             column, zero, one = part
-            return (int(self.problem.columns[column]), 0.5, convert(zero), convert(one))
-        tree = DecisionTree.from_nested(convert(nested), n_classes=self.n_classes,
-                                        n_features=self.columns.shape[1])
-        tree = tree.with_counts(self.columns, self.y, self.n_classes, self.sample_weight).pruned()
+            used.append(int(self.problem.columns[column]))
+            return (len(used) - 1, 0.5, convert(zero), convert(one))
+
+        converted = convert(nested)
+        tree = DecisionTree.from_nested(converted, n_classes=self.n_classes, n_features=len(used))
+        tree = tree.with_counts(self.columns[:, used], self.y, self.n_classes, self.sample_weight)
+        tree = tree.replace(feature=np.array([*used, -1])[tree.feature],
+                            n_features=self.columns.shape[1]).pruned()
         if self.cost(tree) > claim + 1e-7 * max(1.0, abs(claim)):
             raise RuntimeError(f"the tree has cost {self.cost(tree):g}, the search counted "
                                f"{claim:g}; please report this as a bug of odtlib.")
@@ -410,8 +429,8 @@ class _Run:
         """Return the tree for the largest node budget and the report."""
         model = self.model
         trees = [self.found.get(self.nodes), self.start]
-        if self.status != "optimal" and self.columns.size <= MOST_CELLS_FOR_A_LATE_START:
-            trees.append(self.heuristic_tree("cart"))
+        if self.status != "optimal":                 # never worse than CART
+            trees.append(self.checked(self.solver.greedy_tree(self.safe_depth), np.inf))
         tree = min((tree for tree in trees if tree is not None), key=self.cost)
         if self.status == "optimal" and model.minimise_nodes:
             tree = self.smaller(tree)

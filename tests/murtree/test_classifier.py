@@ -111,6 +111,16 @@ def test_a_start_changes_the_report_only(start):
     assert begun.report_.objective == plain.report_.objective
 
 
+def test_deepening_finds_trees_on_the_way():
+    X, y = blobs(n_rows=150)
+    plain = MurTreeClassifier(max_depth=5).fit(X, y)
+    deepened = MurTreeClassifier(max_depth=5, deepening=True).fit(X, y)
+    assert deepened.report_.objective == plain.report_.objective
+    assert deepened.report_.status == "optimal"
+    assert deepened.report_.trace["event"].tolist()[:1] == ["depth 3"]
+    assert len(deepened.report_.trace) > len(plain.report_.trace)
+
+
 def test_a_start_with_too_many_nodes_is_refused():
     X, y = blobs()
     start = MurTreeClassifier(max_depth=3).fit(X, y).tree_
@@ -125,6 +135,10 @@ def test_the_time_limit_returns_a_verified_tree_and_a_bound():
     assert report.status == "time_limit"
     assert report.seconds < 1.3
     assert 0 <= report.lower_bound <= report.objective == model.verify(X, y)
+    # Never worse than a tree grown by Gini impurity.
+    from sklearn.tree import DecisionTreeClassifier
+    cart = DecisionTreeClassifier(max_depth=7, random_state=0).fit(X, y)
+    assert report.objective <= (cart.predict(X) != y).sum()
     incumbents = report.trace["incumbent"].to_numpy()
     assert (np.diff(incumbents) <= 0).all() and (np.diff(report.trace["bound"]) >= 0).all()
 
