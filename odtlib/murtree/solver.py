@@ -302,15 +302,16 @@ class Solver:
         return column, *children
 
     def greedy_tree(self, depth, rows=None):
-        """Grow a CART: at every node the split with the least Gini impurity; nested tuples.
+        """Grow a CART above optimal trees of depth two; nested tuples.
 
-        The counts come from the kernels of the search, so it is quick for a million rows too.
+        The upper splits have the least Gini impurity.  The counts come from the kernels of the
+        search, so it is quick for a million rows too.
         """
         rows = np.arange(len(self.problem.rows), dtype=np.int32) if rows is None else rows
-        self.solve(1, min(depth, 1), rows=rows)
+        self.solve(min(depth, 2), 3, rows=rows)
         n_active = self.state[0, S.N_ACTIVE]
-        if depth == 0 or n_active == 0:
-            return self._build(rows, None, 0)
+        if depth <= 2 or n_active == 0:
+            return self._build(rows, self.root(), min(depth, 2))
         best = int(np.argmin(self.space.side_cost[IMPURITY, :n_active]))
         column = int(self.space.active[1, best])
         has = self.problem.rows[rows, column] == 1
