@@ -11,6 +11,10 @@ from pathlib import Path
 
 from docutils import nodes
 from docutils.statemachine import StringList
+from pybtex.plugin import register_plugin
+from pybtex.richtext import Text
+from pybtex.style.formatting.alpha import Style as AlphaStyle
+from pybtex.style.labels.alpha import LabelStyle as AlphaLabels
 from sphinx.util.docutils import SphinxDirective
 from sphinx_external_toc.collectors import TocTreeCollectorWithStyles
 from sphinx_thebe import init_thebe_core
@@ -75,6 +79,21 @@ def copy_mathjax(app, exception):
         shutil.copy2(source / "tex-mml-chtml.js", target)
 
 
+class AuthorYearLabels(AlphaLabels):
+    """Label a work in the bibliography as the text cites it: by its authors and its year."""
+
+    def format_label(self, entry):
+        names = [str(Text(*person.rich_last_names))
+                 for person in entry.persons["author"]]
+        if len(names) > 2:
+            names = [f"{names[0]} et al."]
+        return f"{' and '.join(names)} {entry.fields['year']}"
+
+
+class AuthorYearStyle(AlphaStyle):
+    default_label_style = AuthorYearLabels
+
+
 class PublicNames(SphinxDirective):
     """Document the public names of the modules that are given as arguments.
 
@@ -127,6 +146,7 @@ def public_objects(module):
 
 
 def setup(app):
+    register_plugin("pybtex.style.formatting", "authoryear", AuthorYearStyle)
     app.add_directive("public-names", PublicNames)
     app.connect("config-inited", set_repository_buttons, priority=100)
     TocTreeCollectorWithStyles.assign_section_numbers = number_chapters

@@ -53,7 +53,8 @@ def contents(only: str | None) -> dict:
     """Return the table of contents, or one of ``only`` and the pages that all others refer to."""
     toc = yaml.safe_load((ROOT / "_toc.yml").read_text(encoding="utf-8"))
     if only:
-        pages = [only, "chapters/appendices/glossary", "chapters/appendices/bibliography"]
+        common = ["chapters/appendices/glossary", "chapters/appendices/bibliography"]
+        pages = [only, *(page for page in common if page != only)]
         toc["parts"] = [{"caption": "Draft", "chapters": [{"file": page} for page in pages]}]
     return toc
 
