@@ -131,13 +131,12 @@ class ContinuousTreeClassifier(TreeClassifier):
         compile_seconds = _make_ready(n_classes > 2, wide, cost.weight is not None)
         clock = Clock(self.time_limit)
         trace = []
-        tree, best, bound, status, counters = self._search(X, y, cost, wide, clock, trace)
-        tree = tree.with_counts(X, y, n_classes, cost.row_costs)
+        tree, best, bound, status, counters = self._search(X, y, sample_weight, cost, wide, clock,
+                                                           trace)
         found = cost.of(tree, X, y)
         if found > best:
             raise RuntimeError(f"the tree costs {found}, the search counted {best}: please report "
                                "this data set as a bug of odtlib.")
-        tree = tree.pruned().with_counts(X, y, n_classes, sample_weight, relabel=False)
         objective = cost.exact(tree, X, y, sample_weight)
         bound = objective if bound >= best else min(objective, bound / cost.scale)
         if status == "done":
@@ -151,15 +150,16 @@ class ContinuousTreeClassifier(TreeClassifier):
             compile_seconds=compile_seconds, evaluate=Objective(cost.penalty / cost.scale))
         return tree, report
 
-    def _search(self, X, y, cost, wide, clock, trace):
+    def _search(self, X, y, sample_weight, cost, wide, clock, trace):
         """Return tree, its cost, lower bound, status and counters."""
         n, p = X.shape
-        fallback = _Fallback(self, X, y, cost, clock)
+        fallback = _Fallback(self, X, y, sample_weight, cost, clock)
         if self.max_depth == 0:
             return fallback.leaf, fallback.leaf_cost, fallback.leaf_cost, "done", {}
-        needed = self.n_jobs * bytes_needed(n, p, cost, self.max_depth, wide)
-        if self.memory_limit is not None and needed > self.memory_limit * 1e6:
-            return *fallback(), 0, "memory_limit", {}
+        if self.memory_limit is not None:
+            needed = self.n_jobs * bytes_needed(n, p, cost, self.max_depth, wide)
+            if needed > self.memory_limit * 1e6:
+                return *fallback(), 0, "memory_limit", {}
         try:
             columns = SortedColumns(X, y, cost.n_classes, wide, lambda: clock.expired)
         except KeyboardInterrupt:
@@ -167,8 +167,8 @@ class ContinuousTreeClassifier(TreeClassifier):
         if not columns.complete:
             return *fallback(), 0, "time_limit", {}
         if self.max_depth == 1:
-            tree = columns.decode(columns.best_stump(cost), X, y)
-            best = cost.of(tree.with_counts(X, y, cost.n_classes, cost.row_costs), X, y)
+            tree = columns.decode(columns.best_stump(cost), X, y, cost, sample_weight)
+            best = cost.of(tree, X, y)
             return tree, best, best, "done", {}
         search = ThresholdSearch(columns, cost, self.max_depth,
                                  slack=int(self.max_gap * cost.total))
@@ -179,7 +179,7 @@ class ContinuousTreeClassifier(TreeClassifier):
 
             run = Run(search, clock, self.n_jobs, lambda: fallback()[1], watch)()
         tree, best = (None, run.best) if run.tree is None else (
-            columns.decode(run.tree, X, y), run.best)
+            columns.decode(run.tree, X, y, cost, sample_weight), run.best)
         if tree is None or run.status != "done":
             known, its_cost = fallback()
             if tree is None or its_cost < best:
@@ -190,14 +190,21 @@ class ContinuousTreeClassifier(TreeClassifier):
 class _Fallback:
     """The starting tree and its cost, computed when it is first asked for."""
 
-    def __init__(self, model, X, y, cost, clock):
+    def __init__(self, model, X, y, sample_weight, cost, clock):
         self.model, self.X, self.y, self.cost, self.clock = model, X, y, cost, clock
-        self.leaf = DecisionTree.from_nested(int(np.argmax(cost.of_classes)),
-                                             n_classes=cost.n_classes, n_features=X.shape[1])
+        self.sample_weight = sample_weight
         self.leaf_cost = cost.total - int(cost.of_classes.max())
         self.found = None
         if isinstance(model.start, DecisionTree):
             self()              # a tree that does not fit is refused whatever the search does
+
+    @property
+    def leaf(self):
+        """The tree without a split."""
+        value = np.bincount(self.y, self.sample_weight, self.cost.n_classes)
+        return DecisionTree([-1], [np.nan], [-1], [-1], value[None].astype(float),
+                            label=[int(np.argmax(self.cost.of_classes))],
+                            n_features=self.X.shape[1])
 
     def __call__(self):
         if self.found is None:
@@ -209,6 +216,8 @@ class _Fallback:
                                      model.max_depth, model.min_samples_leaf, model.random_state,
                                      limit)
                 tree = tree.with_counts(self.X, self.y, cost.n_classes, cost.row_costs).pruned()
+                tree = tree.with_counts(self.X, self.y, cost.n_classes, self.sample_weight,
+                                        relabel=False)
                 its_cost = cost.of(tree, self.X, self.y)
                 if its_cost < self.leaf_cost:
                     self.found = tree, its_cost

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+from functools import cache
 
 import numpy as np
 
@@ -74,8 +75,8 @@ class SortedColumns:
                        np.empty((3, cost.n_classes), np.int64), np.empty((2, 3), np.int64), heap)
         return heap
 
-    def decode(self, heap, X, y):
-        """Turn value ids into a tree with thresholds midway between the values of its rows.
+    def decode(self, heap, X, y, cost, sample_weight=None):
+        """Turn a heap of splits into a tree, without splits that change no prediction.
 
         Parameters
         ----------
@@ -83,23 +84,51 @@ class SortedColumns:
             (feature or -1, value id of the last value that goes left) per node in heap order.
         X, y : array
             The training rows.
+        cost : Costs
+            A leaf predicts the class whose rows cost most.
+        sample_weight : array, optional
+            What the tree counts in its nodes (default: rows).
 
         Returns
         -------
         DecisionTree
-            Its leaves predict class 0; fill them by ``with_counts``.
+            Thresholds lie midway between the neighbouring values of the rows in their node.
         """
-        def nested(node, rows):
+        def grow(node, rows):
+            labels = y[rows]
+            value = np.bincount(labels, None if sample_weight is None else sample_weight[rows],
+                                cost.n_classes)
+            label = int(np.argmax(value if cost.weight is None else np.bincount(
+                labels, cost.weight[rows], cost.n_classes)))
+            leaf = (-1, np.nan, value, label, None, None)
             if node >= len(heap) or heap[node, 0] < 0:
-                return 0
-            feature, value = heap[node]
-            goes_left = self.keys[feature, rows] >> 16 <= value
-            left, right = rows[goes_left], rows[~goes_left]
-            threshold = midpoint(X[left, feature].max(), X[right, feature].min())
-            return (int(feature), float(threshold), nested(2 * node + 1, left),
-                    nested(2 * node + 2, right))
-        return DecisionTree.from_nested(nested(0, np.arange(len(y))), n_classes=2,
-                                        n_features=X.shape[1])
+                return leaf
+            feature, last = heap[node].tolist()
+            goes_left = self.keys[feature, rows] >> 16 <= last
+            first, second = rows[goes_left], rows[~goes_left]
+            left, right = grow(2 * node + 1, first), grow(2 * node + 2, second)
+            if left[0] < 0 and right[0] < 0 and left[3] == right[3]:
+                return leaf
+            threshold = midpoint(X[first, feature].max(), X[second, feature].min())
+            return (feature, threshold, value, label, left, right)
+
+        nodes, left, right = [], [], []
+
+        def add(node):
+            index = len(nodes)
+            nodes.append(node)
+            left.append(-1)
+            right.append(-1)
+            if node[0] >= 0:
+                left[index] = add(node[4])
+                right[index] = add(node[5])
+            return index
+
+        add(grow(0, np.arange(len(y))))
+        feature, threshold, value, label = zip(*(node[:4] for node in nodes), strict=True)
+        return DecisionTree(np.array(feature), np.array(threshold, float), np.array(left),
+                            np.array(right), np.array(value, float), label=np.array(label),
+                            n_features=X.shape[1])
 
 
 def _problem(cost, max_depth, slack):
@@ -197,10 +226,9 @@ class ThresholdSearch:
         lane = arrays["vectors"].dtype
         arrays["vectors"] = _aligned(arrays["vectors"])
         tables = {
-            "table_two": None if weighted else _aligned(two_class_table()),
-            "table_many": None if weighted or cost.n_classes == 2 else
-            _aligned(bucket_table(lane, 1)),
-            "table_weighted": bucket_table(lane, -1) if weighted else None,
+            "table_two": None if weighted else _table_two(),
+            "table_many": None if weighted or cost.n_classes == 2 else _table(lane, 1),
+            "table_weighted": _table(lane, -1) if weighted else None,
         }
         self.arrays = {"keys": columns.keys, "labels": columns.labels,
                        "weight": cost.weight, "problem": _problem(cost, max_depth, slack),
@@ -295,6 +323,16 @@ class ThresholdSearch:
         probes = self.arrays["probes"][order]
         value = np.where(probes[:, 0] >= 0, probes[:, 2:].sum(axis=1), k.INFINITE)
         return order[np.argsort(value, kind="stable")]
+
+
+@cache
+def _table_two():
+    return _aligned(two_class_table())
+
+
+@cache
+def _table(lane, value):
+    return _aligned(bucket_table(lane, value))
 
 
 def _aligned(array):

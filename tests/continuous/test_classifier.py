@@ -243,7 +243,7 @@ def test_a_cut_depth_two_solve_is_used(monkeypatch):
     monkeypatch.setattr(solver.ThresholdSearch.advance, "__defaults__", (1,))
     run = solver.Run(search, clock)()
     assert run.status == "time_limit"
-    tree = columns.decode(run.tree, X, y).with_counts(X, y, 2)
+    tree = columns.decode(run.tree, X, y, cost)
     assert cost.of(tree, X, y) == run.best < min(np.bincount(y))
 
 
