@@ -8,7 +8,11 @@ import pytest
 from sklearn.base import clone
 from sklearn.utils.estimator_checks import check_estimator
 
-from odtlib import ColumnGenerationClassifier, RestrictedTreeClassifier
+from odtlib import (
+    ColumnGenerationClassifier,
+    ContinuousTreeClassifier,
+    RestrictedTreeClassifier,
+)
 from odtlib.column_generation.restricted import optimum
 
 
@@ -154,3 +158,15 @@ def test_verbose_prints_a_line_an_iteration(capsys):
     X, y = data()
     model = ColumnGenerationClassifier(2, n_trees=10, verbose=1).fit(X, y)
     assert capsys.readouterr().out.count("bound") == len(model.iterations_)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_all_thresholds_at_depth_two_equal_the_solver_over_all_thresholds(seed):
+    random = np.random.RandomState(seed)
+    X, y = np.floor(random.rand(60, 3) * 15), random.randint(0, 2 + seed % 2, 60)
+    values = [np.unique(column) for column in X.T]
+    splits = [(f, float(t)) for f, v in enumerate(values) for t in (v[1:] + v[:-1]) / 2]
+    model = ColumnGenerationClassifier(2, splits=[splits] * 3, integer="branch-and-price")
+    model.fit(X, y)
+    assert model.report_.status == "optimal"
+    assert model.report_.objective == ContinuousTreeClassifier(2).fit(X, y).report_.objective
