@@ -4,8 +4,9 @@
 
 Ours is timed from validated arrays to the checked tree (packing included, compilation apart), with
 a time limit armed; the peer from the same arrays to the end of its fit.  A data set is left out of
-the mean where the peer takes less than 0.1 s, or is stopped by the limit (of wall time).  ``--peer command:PATH`` times an executable that
-reads ``class feature feature ...`` lines: ``PATH -file FILE -max-depth D -max-num-nodes N``.
+the mean where the peer takes less than 0.1 s, or is stopped by the limit (of wall time).
+``--peer command:PATH`` times an executable that reads ``class feature feature ...`` lines:
+``PATH -file FILE -max-depth D -max-num-nodes N -time SECONDS``.
 """
 
 import argparse

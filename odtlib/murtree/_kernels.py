@@ -39,6 +39,8 @@ from odtlib._simd import (
 
 from .simd import (
     add_where,
+    interleave_high,
+    interleave_low,
     keep_where_enough,
     lowest_bit,
     maximum_unsigned,
@@ -235,7 +237,56 @@ def pack_child(feature, side, class_start, width, shape, blocks, local_bits, sin
     return side
 
 
-# Two classes: differences of counts, and their extremes ---------------------------------------
+# Phase one: pairwise frequency counts ----------------------------------------------------------
+
+
+@njit(**OPTIONS)
+def interleave_rows(counts, source, source_width, target, target_width):
+    """Interleave rows ``k`` and ``k + 16`` of a 32 x 32 block; five times transposes it.
+
+    Each time the ten bits of the address of an element, five of the row and five of the column,
+    turn by one place.
+    """
+    for k in range(16):
+        first = load32(counts, source + k * source_width)
+        second = load32(counts, source + (k + 16) * source_width)
+        store(counts, target + 2 * k * target_width, interleave_low(first, second))
+        store(counts, target + (2 * k + 1) * target_width, interleave_high(first, second))
+
+
+@njit(**OPTIONS)
+def count_pairs(blocks, width, n_active, start, middle, stop, counts, base, scratch):
+    """Count ``FQ(i, j)`` over the words ``start:middle``, minus those of ``middle:stop``.
+
+    ``counts[base + i * width + j]`` receives it.  As it is symmetric, the 32 x 32 blocks below the
+    diagonal are transposed copies, unless there are so few words that counting is quicker.
+    """
+    zero = zeros_like(load32(counts, base))
+    copies = stop - start >= 6
+    for row in range(0, width, 32):
+        for first in range(row if copies else 0, width, 32):
+            for i in range(row, row + 32):
+                count = zero
+                if i < n_active:
+                    for w in range(start, middle):
+                        count = add(count, population_count(bitwise_and(
+                            spread_like(zero, read(blocks, w * width + i)),
+                            load32(blocks, w * width + first))))
+                    for w in range(middle, stop):
+                        count = subtract(count, population_count(bitwise_and(
+                            spread_like(zero, read(blocks, w * width + i)),
+                            load32(blocks, w * width + first))))
+                store(counts, base + i * width + first, count)
+            if copies and first > row:
+                other = scratch + 1024
+                interleave_rows(counts, base + row * width + first, width, scratch, 32)
+                interleave_rows(counts, scratch, 32, other, 32)
+                interleave_rows(counts, other, 32, scratch, 32)
+                interleave_rows(counts, scratch, 32, other, 32)
+                interleave_rows(counts, other, 32, base + first * width + row, width)
+
+
+# Phase two for two classes: differences of counts, and their extremes --------------------------
 
 
 @njit(**OPTIONS)
@@ -263,7 +314,8 @@ def score_two_classes(extremes, base, width, n_active, differences, offset, diff
 @njit(**OPTIONS)
 def prepare_two_classes(rows, class_start, candidates, n_candidates, shape, row_bits, row_keys,
                         all_blocks, blocks, local_bits, counts, singles, slots, pairs,
-                        extremes, totals, active, column_keys, side_cost, front, found):
+                        child_pairs, extremes, totals, active, column_keys, side_cost, front,
+                        found):
     """Count a node with two classes; see :func:`prepare_classes`.
 
     ``pairs`` receives ``FQ`` of class 0 minus ``FQ`` of class 1.
@@ -282,18 +334,16 @@ def prepare_two_classes(rows, class_start, candidates, n_candidates, shape, row_
         y = load32(singles, width + first)
         store(totals, n_active * width + first, add(x, y))
         store(singles, 2 * width + first, subtract(x, y))
+    if shape[COUNT_PAIRS]:
+        scratch = width * width
+        count_pairs(blocks, width, n_active, np.int64(0), words_0, words_0, child_pairs,
+                    np.int64(0), scratch)
+        count_pairs(blocks, width, n_active, words_0, words, words, pairs, np.int64(0), scratch)
     for first in range(0, width if shape[COUNT_PAIRS] else 0, 32):
         most_1, least_1, most_0, least_0 = zero, zero, zero, zero
         for i in range(n_active):
-            count_0, count_1 = zero, zero
-            for w in range(words_0):
-                word = spread_like(zero, read(blocks, w * width + i))
-                count_0 = add(count_0, population_count(
-                    bitwise_and(word, load32(blocks, w * width + first))))
-            for w in range(words_0, words):
-                word = spread_like(zero, read(blocks, w * width + i))
-                count_1 = add(count_1, population_count(
-                    bitwise_and(word, load32(blocks, w * width + first))))
+            count_0 = load32(child_pairs, i * width + first)
+            count_1 = load32(pairs, i * width + first)
             inside = subtract(count_0, count_1)
             store(pairs, i * width + first, inside)
             store(totals, i * width + first, add(count_0, count_1))
@@ -325,8 +375,8 @@ def prepare_two_classes(rows, class_start, candidates, n_candidates, shape, row_
 
 @njit(**OPTIONS)
 def children_two_classes(feature, side, class_start, n_active, width, shape, blocks, local_bits,
-                         pairs, singles, child_rows, child_blocks, child_singles, child_start,
-                         child_words, extremes, front):
+                         pairs, singles, child_rows, child_blocks, child_pairs, child_singles,
+                         child_start, child_words, extremes, front):
     """Solve both children of ``feature`` to depth two; see :func:`children_classes`."""
     side = pack_child(feature, side, class_start, width, shape, blocks, local_bits, singles,
                       child_rows, child_blocks, child_singles, child_start, child_words)
@@ -336,20 +386,13 @@ def children_two_classes(feature, side, class_start, n_active, width, shape, blo
         small = subtract(load32(child_singles, first), load32(child_singles, width + first))
         store(child_singles, x + first, small)
         store(child_singles, y + first, subtract(load32(singles, 2 * width + first), small))
-    words_0, words = child_words[1], child_words[2]
+    count_pairs(child_blocks, width, n_active, np.int64(0), child_words[1], child_words[2],
+                child_pairs, np.int64(0), width * width)
     for first in range(0, width, 32):
         most_1, least_1, most_0, least_0 = zero, zero, zero, zero
         large_most_1, large_least_1, large_most_0, large_least_0 = zero, zero, zero, zero
         for i in range(n_active):
-            inside = zero
-            for w in range(words_0):
-                word = spread_like(zero, read(child_blocks, w * width + i))
-                inside = add(inside, population_count(
-                    bitwise_and(word, load32(child_blocks, w * width + first))))
-            for w in range(words_0, words):
-                word = spread_like(zero, read(child_blocks, w * width + i))
-                inside = subtract(inside, population_count(
-                    bitwise_and(word, load32(child_blocks, w * width + first))))
+            inside = load32(child_pairs, i * width + first)
             outside = subtract(spread_like(zero, read(child_singles, x + i)), inside)
             most_1, least_1 = maximum(most_1, inside), minimum(least_1, inside)
             most_0, least_0 = maximum(most_0, outside), minimum(least_0, outside)
@@ -378,7 +421,7 @@ def children_two_classes(feature, side, class_start, n_active, width, shape, blo
                       front, 4 - place)
 
 
-# Any number of classes, and a minimum leaf size -----------------------------------------------
+# Phase two for any number of classes, and a minimum leaf size ---------------------------------
 
 
 @njit(**OPTIONS)
@@ -404,8 +447,8 @@ def score_classes(best, base, width, n_active, n_rows, zero, child_counts, offse
 
 @njit(**OPTIONS)
 def prepare_classes(rows, class_start, candidates, n_candidates, shape, row_bits, row_keys,
-                    all_blocks, blocks, local_bits, counts, singles, slots, pairs, extremes,
-                    totals, active, column_keys, side_cost, front, found):
+                    all_blocks, blocks, local_bits, counts, singles, slots, pairs, child_pairs,
+                    extremes, totals, active, column_keys, side_cost, front, found):
     """Count a node: pairwise frequencies and the best depth-two tree under each root.
 
     Parameters
@@ -418,7 +461,7 @@ def prepare_classes(rows, class_start, candidates, n_candidates, shape, row_bits
         Constants of the search (``N_CLASSES`` ...).
     row_bits, row_keys : arrays
         Features of all rows as bits, and two random words for each row.
-    pairs : array, (n_classes, n_active, width), output
+    pairs : array, (n_classes, width, width), output
         ``FQ(i, j)`` of each class.
     totals : array, (n_active + 1, width), output
         ``FQ(i, j)`` of all classes together; last row ``FQ(j)``.
@@ -445,22 +488,20 @@ def prepare_classes(rows, class_start, candidates, n_candidates, shape, row_bits
         store(totals, n_active * width + first, total)
         store(extremes, first, leaf_1)
         store(extremes, width + first, leaf_0)
+    word = np.int64(0)
+    for c in range(n_classes if shape[COUNT_PAIRS] else 0):
+        stop = word + (class_start[c + 1] - class_start[c] + per_word - 1) // per_word
+        count_pairs(blocks, width, n_active, word, stop, stop, pairs, c * width * width,
+                    n_classes * width * width)
+        word = stop
     for first in range(0, width if shape[COUNT_PAIRS] else 0, 32):
         split_1, split_0 = zero, zero
         rows_j = load32(totals, n_active * width + first)
         for i in range(n_active):
             m11, m10, m01, m00, total = zero, zero, zero, zero, zero
-            word = 0
             for c in range(n_classes):
                 size = class_start[c + 1] - class_start[c]
-                count = zero
-                stop = word + (size + per_word - 1) // per_word
-                for w in range(word, stop):
-                    count = add(count, population_count(bitwise_and(
-                        spread_like(zero, read(blocks, w * width + i)),
-                        load32(blocks, w * width + first))))
-                word = stop
-                store(pairs, (c * n_active + i) * width + first, count)
+                count = load32(pairs, (c * width + i) * width + first)
                 total = add(total, count)
                 only_j = subtract(load32(singles, c * width + first), count)
                 not_j = subtract(spread_like(zero, read(singles, c * width + i)), count)
@@ -506,8 +547,8 @@ def prepare_classes(rows, class_start, candidates, n_candidates, shape, row_bits
 
 @njit(**OPTIONS)
 def children_classes(feature, side, class_start, n_active, width, shape, blocks, local_bits, pairs,
-                     singles, child_rows, child_blocks, child_singles, child_start, child_words,
-                     extremes, front):
+                     singles, child_rows, child_blocks, child_pairs, child_singles, child_start,
+                     child_words, extremes, front):
     """Solve both children of ``feature`` to depth two, from the counts of a prepared node.
 
     Parameters
@@ -546,6 +587,9 @@ def children_classes(feature, side, class_start, n_active, width, shape, blocks,
         store(extremes, width + first, leaf_0)
         store(extremes, 4 * width + first, large_leaf_1)
         store(extremes, 5 * width + first, large_leaf_0)
+    for c in range(n_classes):
+        count_pairs(child_blocks, width, n_active, child_words[c], child_words[c + 1],
+                    child_words[c + 1], child_pairs, c * width * width, n_classes * width * width)
     for first in range(0, width, 32):
         split_1, split_0, large_split_1, large_split_0 = zero, zero, zero, zero
         rows_j = load32(child_singles, counts + first)
@@ -554,11 +598,7 @@ def children_classes(feature, side, class_start, n_active, width, shape, blocks,
             m11, m10, m01, m00, total = zero, zero, zero, zero, zero
             n11, n10, n01, n00, large_total = zero, zero, zero, zero, zero
             for c in range(n_classes):
-                count = zero
-                for w in range(child_words[c], child_words[c + 1]):
-                    count = add(count, population_count(bitwise_and(
-                        spread_like(zero, read(child_blocks, w * width + i)),
-                        load32(child_blocks, w * width + first))))
+                count = load32(child_pairs, (c * width + i) * width + first)
                 total = add(total, count)
                 size = child_start[c + 1] - child_start[c]
                 ones = read(child_singles, c * width + i)
@@ -568,7 +608,7 @@ def children_classes(feature, side, class_start, n_active, width, shape, blocks,
                 neither = subtract(spread_like(zero, size - ones), only_j)
                 m11, m10 = maximum_unsigned(m11, count), maximum_unsigned(m10, only_j)
                 m01, m00 = maximum_unsigned(m01, not_j), maximum_unsigned(m00, neither)
-                count = subtract(load32(pairs, (c * n_active + i) * width + first), count)
+                count = subtract(load32(pairs, (c * width + i) * width + first), count)
                 large_total = add(large_total, count)
                 size = class_start[c + 1] - class_start[c] - size
                 ones = read(singles, c * width + i) - ones

@@ -17,11 +17,11 @@ from ._kernels import N_CLASSES, OPTIONS
 from .simd import address_of
 
 # What the search hands on: ``data`` (see ``DATA``) and ``native``, the arrays in the kernel's own
-# type: blocks of all columns, blocks, pairs, singles, extremes, child blocks, child singles.
+# type: blocks of all columns, blocks, pairs, singles, extremes, child blocks, pairs and singles.
 _I64, _F64 = types.int64[::1], types.float64[::1]
 DATA = types.Tuple((_I64, types.uint8[::1], types.uint64[::1], _F64, _I64, _I64, types.uint8[::1],
                     types.int32[::1], _I64, _I64))
-NATIVE = types.UniTuple(types.uint16[::1], 7)
+NATIVE = types.UniTuple(types.uint16[::1], 8)
 PREPARE = (types.int32[::1], _I64, _I64, types.int64, DATA, NATIVE, types.uint16[::1], _I64,
            types.uint64[::1], types.float64[:, ::1], _F64, _I64)
 CHILDREN = (types.int64, types.int64, _I64, types.int64, types.int64, DATA, NATIVE, _F64)
@@ -35,84 +35,86 @@ SIMILARITY = (types.int64, types.uint16[::1], types.int64, types.int64, _I64, DA
 def prepare_two_classes_16(rows, starts, candidates, n, data, native, totals, active, keys, side,
                            front, found):
     shape, bits, row_keys, weights, counts, slots, local, child_rows, child_start, words = data
-    packed, blocks, pairs, singles, extremes, child_blocks, child_singles = native
+    packed, blocks, pairs, singles, extremes, child_blocks, child_pairs, child_singles = native
     _kernels.prepare_two_classes(
         rows, starts, candidates, n, shape, bits, row_keys, packed, blocks, local, counts,
-        singles.view(np.int16), slots, pairs, extremes.view(np.int16), totals, active, keys, side,
-        front, found)
+        singles.view(np.int16), slots, pairs, child_pairs, extremes.view(np.int16), totals,
+        active, keys, side, front, found)
 
 
 @njit(**OPTIONS)
 def prepare_two_classes_32(rows, starts, candidates, n, data, native, totals, active, keys, side,
                            front, found):
     shape, bits, row_keys, weights, counts, slots, local, child_rows, child_start, words = data
-    packed, blocks, pairs, singles, extremes, child_blocks, child_singles = native
+    packed, blocks, pairs, singles, extremes, child_blocks, child_pairs, child_singles = native
     _kernels.prepare_two_classes(
         rows, starts, candidates, n, shape, bits, row_keys, packed.view(np.uint32),
         blocks.view(np.uint32), local, counts, singles.view(np.int32), slots,
-        pairs.view(np.uint32), extremes.view(np.int32), totals.view(np.uint32), active, keys,
-        side, front, found)
+        pairs.view(np.uint32), child_pairs.view(np.uint32), extremes.view(np.int32),
+        totals.view(np.uint32), active, keys, side, front, found)
 
 
 @njit(**OPTIONS)
 def children_two_classes_16(feature, side, starts, n_active, width, data, native, front):
     shape, bits, row_keys, weights, counts, slots, local, child_rows, child_start, words = data
-    packed, blocks, pairs, singles, extremes, child_blocks, child_singles = native
+    packed, blocks, pairs, singles, extremes, child_blocks, child_pairs, child_singles = native
     _kernels.children_two_classes(
         feature, side, starts, n_active, width, shape, blocks, local, pairs, singles.view(np.int16),
-        child_rows, child_blocks, child_singles.view(np.int16), child_start, words,
+        child_rows, child_blocks, child_pairs, child_singles.view(np.int16), child_start, words,
         extremes.view(np.int16), front)
 
 
 @njit(**OPTIONS)
 def children_two_classes_32(feature, side, starts, n_active, width, data, native, front):
     shape, bits, row_keys, weights, counts, slots, local, child_rows, child_start, words = data
-    packed, blocks, pairs, singles, extremes, child_blocks, child_singles = native
+    packed, blocks, pairs, singles, extremes, child_blocks, child_pairs, child_singles = native
     _kernels.children_two_classes(
         feature, side, starts, n_active, width, shape, blocks.view(np.uint32), local,
         pairs.view(np.uint32), singles.view(np.int32), child_rows, child_blocks.view(np.uint32),
-        child_singles.view(np.int32), child_start, words, extremes.view(np.int32), front)
+        child_pairs.view(np.uint32), child_singles.view(np.int32), child_start, words,
+        extremes.view(np.int32), front)
 
 
 @njit(**OPTIONS)
 def prepare_classes_16(rows, starts, candidates, n, data, native, totals, active, keys, side,
                        front, found):
     shape, bits, row_keys, weights, counts, slots, local, child_rows, child_start, words = data
-    packed, blocks, pairs, singles, extremes, child_blocks, child_singles = native
+    packed, blocks, pairs, singles, extremes, child_blocks, child_pairs, child_singles = native
     _kernels.prepare_classes(
         rows, starts, candidates, n, shape, bits, row_keys, packed, blocks, local, counts,
-        singles, slots, pairs, extremes, totals, active, keys, side, front, found)
+        singles, slots, pairs, child_pairs, extremes, totals, active, keys, side, front, found)
 
 
 @njit(**OPTIONS)
 def prepare_classes_32(rows, starts, candidates, n, data, native, totals, active, keys, side,
                        front, found):
     shape, bits, row_keys, weights, counts, slots, local, child_rows, child_start, words = data
-    packed, blocks, pairs, singles, extremes, child_blocks, child_singles = native
+    packed, blocks, pairs, singles, extremes, child_blocks, child_pairs, child_singles = native
     _kernels.prepare_classes(
         rows, starts, candidates, n, shape, bits, row_keys, packed.view(np.uint32),
         blocks.view(np.uint32), local, counts, singles.view(np.uint32), slots,
-        pairs.view(np.uint32), extremes.view(np.uint32), totals.view(np.uint32), active, keys,
-        side, front, found)
+        pairs.view(np.uint32), child_pairs.view(np.uint32), extremes.view(np.uint32),
+        totals.view(np.uint32), active, keys, side, front, found)
 
 
 @njit(**OPTIONS)
 def children_classes_16(feature, side, starts, n_active, width, data, native, front):
     shape, bits, row_keys, weights, counts, slots, local, child_rows, child_start, words = data
-    packed, blocks, pairs, singles, extremes, child_blocks, child_singles = native
+    packed, blocks, pairs, singles, extremes, child_blocks, child_pairs, child_singles = native
     _kernels.children_classes(
         feature, side, starts, n_active, width, shape, blocks, local, pairs, singles, child_rows,
-        child_blocks, child_singles, child_start, words, extremes, front)
+        child_blocks, child_pairs, child_singles, child_start, words, extremes, front)
 
 
 @njit(**OPTIONS)
 def children_classes_32(feature, side, starts, n_active, width, data, native, front):
     shape, bits, row_keys, weights, counts, slots, local, child_rows, child_start, words = data
-    packed, blocks, pairs, singles, extremes, child_blocks, child_singles = native
+    packed, blocks, pairs, singles, extremes, child_blocks, child_pairs, child_singles = native
     _kernels.children_classes(
         feature, side, starts, n_active, width, shape, blocks.view(np.uint32), local,
         pairs.view(np.uint32), singles.view(np.uint32), child_rows, child_blocks.view(np.uint32),
-        child_singles.view(np.uint32), child_start, words, extremes.view(np.uint32), front)
+        child_pairs.view(np.uint32), child_singles.view(np.uint32), child_start, words,
+        extremes.view(np.uint32), front)
 
 
 @njit(**OPTIONS)
@@ -133,7 +135,7 @@ def similarity_32(feature, totals, n_active, width, starts, data, value_1, value
 def prepare_weights(rows, starts, candidates, n, data, native, totals, active, keys, side, front,
                     found):
     shape, bits, row_keys, weights, counts, slots, local, child_rows, child_start, words = data
-    packed, blocks, pairs, singles, extremes, child_blocks, child_singles = native
+    packed, blocks, pairs, singles, extremes, child_blocks, child_pairs, child_singles = native
     _weights.prepare(rows, starts, candidates, n, shape, bits, row_keys, weights, local, counts,
                      singles.view(np.float64), slots, pairs.view(np.float64),
                      totals.view(np.float64), active, keys, side, front, found,
@@ -143,9 +145,9 @@ def prepare_weights(rows, starts, candidates, n, data, native, totals, active, k
 @njit(**OPTIONS)
 def children_weights(feature, side, starts, n_active, width, data, native, front):
     shape, bits, row_keys, weights, counts, slots, local, child_rows, child_start, words = data
-    packed, blocks, pairs, singles, extremes, child_blocks, child_singles = native
+    packed, blocks, pairs, singles, extremes, child_blocks, child_pairs, child_singles = native
     _weights.children(feature, side, starts, n_active, width, shape, local, pairs.view(np.float64),
-                      singles.view(np.float64), child_blocks.view(np.float64),
+                      singles.view(np.float64), child_pairs.view(np.float64),
                       child_singles.view(np.float64), blocks.view(np.float64), counts, front)
 
 

@@ -184,12 +184,12 @@ class Workspace:
         if element == 8:                                  # weighted sums
             square = (n_classes + 1) * width * width * 8
             line = ((n_classes + 1) * width + n_classes + 32) * 8
-            sizes = (64, 16 * n_rows + 64, square, line, 64, square, line)
+            sizes = (64, 16 * n_rows + 64, square, line, 64, 64, square, line)
         else:
-            square = n_classes * width * width * element
+            square = (n_classes * width * width + 2048) * element
             line = (n_classes + 2) * width * element
             blocks = words * width * element
-            sizes = (blocks, blocks, square, line, 8 * width * element, blocks, line)
+            sizes = (blocks, blocks, square, line, 8 * width * element, blocks, square, line)
         slots = 1
         while slots < 4 * width:
             slots *= 2

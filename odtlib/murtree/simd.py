@@ -100,6 +100,24 @@ def keep_where_enough(typing, value, first, second, bound):
     return value(value, first, second, bound), generate
 
 
+def _interleaving(start):
+    @intrinsic
+    def interleave(typing, first, second):
+        half = first.lanes // 2
+        mask = [lane for k in range(start * half, (start + 1) * half)
+                for lane in (k, k + first.lanes)]
+
+        def generate(context, builder, signature, args):
+            constant = ir.Constant(ir.VectorType(ir.IntType(32), first.lanes), mask)
+            return builder.shuffle_vector(args[0], args[1], constant)
+        return first(first, second), generate
+    return interleave
+
+
+interleave_low = _interleaving(0)      # lanes 0, 1 ... of both vectors in turn
+interleave_high = _interleaving(1)     # lanes 16, 17 ... of both vectors in turn
+
+
 @intrinsic
 def lowest_bit(typing, word):
     """Return the position of the lowest set bit of a positive number."""
