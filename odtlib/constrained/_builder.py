@@ -136,7 +136,7 @@ def grow_tree(X, Y, w, loss, split, feasible, slack, relaxation, rules, clock):
     if loss.name == "poisson" and code is not None and code[0] == _projections.SEPARABLE \
             and code[1][1] == 1:
         code = None
-    closed = code is not None and code[0] != _projections.POLYHEDRA
+    closed = code is not None and _projections.is_closed(code, weights)
     if loss.name == "poisson" and closed:
         closed = code[0] in (_projections.SEPARABLE, _projections.SIMPLEX)
     if closed and loss.name != "absolute_error":
@@ -271,8 +271,8 @@ class _LazyBuilder:
             if unconstrained_first else self.outer[1]
         count = _lazy.list_candidates(
             state.order, state.columns, self.Y, state.sample_weight, self.row_constant, start, end,
-            self._features(start, end), self.rules.min_samples_leaf, criterion, self.outer[0],
-            outer_floats, loss.weights, n, sums, q, self.feature, self.position, self.cut,
+            self._features(start, end), self.rules.min_samples_leaf, criterion, outer_floats,
+            loss.weights, n, sums, q, self.feature, self.position, self.cut,
             self.n_left, self.q_left, self.sums_left, self.plain, self.low)
         if count == 0:
             return None
@@ -307,7 +307,7 @@ class _LazyBuilder:
                     first_bound, progress, best, self.refine, tolerance, *code, self.slack,
                     self.feature[:count], self.position[:count], self.n_left[:count],
                     self.q_left[:count], self.sums_left[:count], self.plain[:count], low, cost, n,
-                    sums, q, loss.weights, parent_distance)
+                    sums, loss.weights, parent_distance)
         else:
             while not (self.clock.expired and progress[1] >= 0):
                 c = _lazy.next_candidate(rank, first_bound, progress, best, self.refine, tolerance,

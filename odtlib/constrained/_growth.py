@@ -13,14 +13,55 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from odtlib.constrained._projections import SEPARABLE, SIMPLEX, project
+from odtlib.constrained._projections import SEPARABLE, SIMPLEX, project_closed
 
 SQUARED, POISSON = 0, 1
 
 
 @njit(cache=True, nogil=True)
+def poisson_gain(kind, floats, n, s):
+    """Minus the least sum_j n y_j - s_j log y_j over a box or the simplex."""
+    k = s.size
+    total = 0.0
+    if kind == SIMPLEX:
+        everything = s.sum()
+        for j in range(k):
+            if s[j] > 0.0:
+                total += s[j] * np.log(floats[0] * s[j] / everything)
+        return total - n * floats[0]
+    for j in range(k):
+        value = min(max(s[j] / n, floats[j]), floats[k + j])
+        total -= n * value
+        if s[j] > 0.0:
+            total += s[j] * np.log(value) if value > 0.0 else -np.inf
+    return total
+
+
+@njit(cache=True, nogil=True)
+def box_gain(floats, n, s, weights):
+    """What the best prediction in a box explains of the squares."""
+    k = s.size
+    total = 0.0
+    for j in range(k):
+        value = min(max(s[j] / n, floats[j]), floats[k + j])
+        total += weights[j] * value * (2.0 * s[j] - n * value)
+    return total
+
+
+@njit(cache=True, nogil=True)
+def huber(distance, slack):
+    """Least value of squared distance plus ``slack`` times distance to the set.
+
+    The best point lies on the segment to the projection, so this is the Huber function of the
+    distance, given squared.
+    """
+    root = np.sqrt(distance)
+    return distance if root <= 0.5 * slack else slack * (root - 0.25 * slack)
+
+
+@njit(cache=True, nogil=True)
 def gain(criterion, kind, ints, floats, slack, n, s, weights, mean, point):
-    """Return what the best prediction explains.
+    """Return what the best prediction explains, for a set with a closed form.
 
     Parameters
     ----------
@@ -37,66 +78,14 @@ def gain(criterion, kind, ints, floats, slack, n, s, weights, mean, point):
     mean, point : arrays, shape (n_targets,)
         Scratch.
     """
-    k = s.size
-    total = 0.0
     if criterion == POISSON:
-        # minus min over y of sum_j n y_j - s_j log y_j
-        if kind == SIMPLEX:
-            everything = s.sum()
-            for j in range(k):
-                if s[j] > 0.0:
-                    total += s[j] * np.log(floats[0] * s[j] / everything)
-            return total - n * floats[0]
-        for j in range(k):
-            value = s[j] / n
-            value = floats[j] if value < floats[j] else (
-                floats[k + j] if value > floats[k + j] else value)
-            total -= n * value
-            if s[j] > 0.0:
-                total += s[j] * np.log(value) if value > 0.0 else -np.inf
-        return total
-    if kind == SEPARABLE and slack == np.inf:
-        inverse = 1.0 / n
-        allow_zero = ints[1] == 1
-        for j in range(k):
-            value = s[j] * inverse
-            value = floats[j] if value < floats[j] else (
-                floats[k + j] if value > floats[k + j] else value)
-            part = weights[j] * value * (2.0 * s[j] - n * value)
-            mean[j] = max(part, 0.0) if allow_zero else part
-            total += mean[j]
-        kept = ints[0]
-        if kept >= k:
-            return total
-        if 2 * kept > k:   # fewer to leave out than to keep
-            for _ in range(k - kept):
-                smallest = 0
-                for j in range(1, k):
-                    if mean[j] < mean[smallest]:
-                        smallest = j
-                total -= mean[smallest]
-                mean[smallest] = np.inf
-            return total
-        total = 0.0
-        for _ in range(kept):
-            largest = 0
-            for j in range(1, k):
-                if mean[j] > mean[largest]:
-                    largest = j
-            total += mean[largest]
-            mean[largest] = 0.0
-        return total
-    for j in range(k):
+        return poisson_gain(kind, floats, n, s)
+    total = 0.0
+    for j in range(s.size):
         mean[j] = s[j] / n
         total += weights[j] * s[j] * mean[j]
-    distance = project(kind, ints, floats, mean, weights, point)
-    if distance < 0.0:
-        return -np.inf
-    if slack < np.inf:
-        # The best point lies on the segment to the projection: the Huber function of the distance.
-        root = np.sqrt(distance)
-        distance = distance if root <= 0.5 * slack else slack * (root - 0.25 * slack)
-    return total - n * distance
+    distance = project_closed(kind, ints, floats, mean, weights, point)
+    return total - n * (huber(distance, slack) if slack < np.inf else distance)
 
 
 @njit(cache=True, nogil=True)
@@ -189,7 +178,9 @@ def _best_split(order, values, targets, sample_weight, start, end, features, min
             free = free and floats[j] == -np.inf and floats[k + j] == np.inf
     top = np.empty(2 * max(kept, 1)) if separable else np.empty(0)
     best, best_feature, best_position = -np.inf, -1, 0
-    to_beat = -np.inf
+    to_beat, scale = -np.inf, 0.0
+    for j in range(k):
+        scale += weights[j] * sums[j] * sums[j] / n
     weighted = sample_weight.size > 0
     for f in features:
         column, segment = values[f], order[f]
@@ -226,7 +217,8 @@ def _best_split(order, values, targets, sample_weight, start, end, features, min
                               mean, point)
             if total > to_beat:
                 best, best_feature, best_position = total, f, i
-                to_beat = best + 1e-12 * abs(best)   # rounding must not decide between equals
+                # Rounding must not decide between equals.
+                to_beat = best + 1e-12 * max(abs(best), scale)
     return best, best_feature, best_position
 
 

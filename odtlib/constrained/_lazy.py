@@ -19,8 +19,8 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from odtlib.constrained._growth import SQUARED, gain, midpoint
-from odtlib.constrained._projections import SEPARABLE
+from odtlib.constrained._growth import SQUARED, box_gain, huber, midpoint, poisson_gain
+from odtlib.constrained._projections import SEPARABLE, project
 
 # What may be used to raise bounds: nothing; superadditivity; also the squares of the rows between
 # two candidates; also the distance to the set.
@@ -29,16 +29,16 @@ PLAIN, PARTS, SQUARES, DISTANCE = range(4)
 
 @njit(cache=True, nogil=True)
 def list_candidates(order, columns, targets, sample_weight, row_constant, start, end, features,
-                    min_leaf, criterion, outer_ints, outer_floats, weights, n, sums, q,
-                    feature, position, cut, n_left, q_left, sums_left, plain, low):
+                    min_leaf, criterion, outer, weights, n, sums, q, feature,
+                    position, cut, n_left, q_left, sums_left, plain, low):
     """Fill one entry a candidate; return how many there are.
 
     Parameters
     ----------
     row_constant : array, shape (n_rows,)
         What a row adds to ``q``: cost = q - gain.
-    outer_ints, outer_floats
-        A box that contains the set.
+    outer : array, shape (2 * n_targets,)
+        Lower, then upper bounds of a box that contains the set.
     n, sums, q : float, array, float
         Totals of the node.
     feature, position, cut, n_left, q_left, sums_left : arrays
@@ -49,9 +49,9 @@ def list_candidates(order, columns, targets, sample_weight, row_constant, start,
         Lower bound of the cost of each child.
     """
     k = targets.shape[1]
-    left, right, mean, point = np.empty(k), np.empty(k), np.empty(k), np.empty(k)
-    free_floats = np.empty(2 * k)
-    free_floats[:k], free_floats[k:] = -np.inf, np.inf
+    left, right = np.empty(k), np.empty(k)
+    free = np.empty(2 * k)
+    free[:k], free[k:] = -np.inf, np.inf
     count = 0
     weighted = sample_weight.size > 0
     for f in features:
@@ -77,15 +77,13 @@ def list_candidates(order, columns, targets, sample_weight, row_constant, start,
                 m = weight if side == 0 else n - weight
                 total = constant if side == 0 else q - constant
                 s = left if side == 0 else right
+                plain[count, side] = 0.0
                 if criterion == SQUARED:
-                    plain[count, side] = max(0.0, total - gain(
-                        criterion, SEPARABLE, outer_ints, free_floats, np.inf, m, s, weights, mean,
-                        point))
+                    plain[count, side] = max(0.0, total - box_gain(free, m, s, weights))
+                    bound = total - box_gain(outer, m, s, weights)
                 else:
-                    plain[count, side] = 0.0
-                low[count, side] = max(plain[count, side], total - gain(
-                    criterion, SEPARABLE, outer_ints, outer_floats, np.inf, m, s, weights, mean,
-                    point))
+                    bound = total - poisson_gain(SEPARABLE, outer, m, s)
+                low[count, side] = max(plain[count, side], bound)
             count += 1
     return count
 
@@ -192,7 +190,7 @@ def _medoid_cost(segment, first, last, targets, n, s, plain, weights):
 @njit(cache=True, nogil=True)
 def search(order, targets, start, end, medoid, budget, rank, first_bound, state, best, refine,
            tolerance, kind, ints, floats, slack, feature, position, n_left, q_left,
-           sums_left, plain, low, cost, n, sums, q, weights, parent_distance):
+           sums_left, plain, low, cost, n, sums, weights, parent_distance):
     """Evaluate candidates until the best split is proved or the budget is spent.
 
     Returns
@@ -219,9 +217,14 @@ def search(order, targets, start, end, medoid, budget, rank, first_bound, state,
                                      plain[c, side], weights)
                 budget -= last - first
             else:
-                total = q_left[c] if side == 0 else q - q_left[c]
-                value = max(low[c, side], total - gain(SQUARED, kind, ints, floats, slack, m, s,
-                                                       weights, mean, point))
+                for j in range(k):
+                    mean[j] = s[j] / m
+                distance = project(kind, ints, floats, mean, weights, point)
+                if distance < 0.0:   # did not converge: no reason to take this split
+                    distance = np.inf
+                elif slack < np.inf:
+                    distance = huber(distance, slack)
+                value = max(low[c, side], plain[c, side] + m * distance)
                 budget -= 20
             cost[c, side] = low[c, side] = value
             state[2] += 1

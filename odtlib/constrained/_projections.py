@@ -177,24 +177,26 @@ def _integer_simplex_weighted(total, count, point, weights, out):
 
 
 @njit(cache=True, nogil=True)
-def _sparse_simplex(ints, total, point, weights, out):
+def _sparse_simplex(ints, total, point, weight, out):
     """Project on nonnegative vectors of given sum with at most ``ints[0]`` nonzeros.
 
-    With equal weights the largest targets form the support (Kyrillidis et al. 2013); otherwise
-    every support is tried.
+    With equal weights the largest targets form the support (Kyrillidis et al. 2013).
     """
-    k, count = point.size, min(ints[0], point.size)
+    k = point.size
     allowed = np.ones(k, np.bool_)
-    equal = True
-    for j in range(1, k):
-        equal = equal and weights[j] == weights[0]
-    if equal:
-        _largest(point, count, allowed)
-        if ints[1]:
-            return weights[0] * _integer_simplex(total, point, allowed, out)
-        return _simplex(total, point, weights, allowed, out)
+    _largest(point, min(ints[0], k), allowed)
+    if ints[1]:
+        return weight * _integer_simplex(total, point, allowed, out)
+    return weight * _simplex(total, point, np.ones(k), allowed, out)
+
+
+@njit(cache=True, nogil=True)
+def _sparse_simplex_weighted(ints, total, point, weights, out):
+    """The same for unequal weights: every support is tried, or a dynamic program solved."""
+    k, count = point.size, min(ints[0], point.size)
     if ints[1]:
         return _integer_simplex_weighted(total, count, point, weights, out)
+    allowed = np.ones(k, np.bool_)
     support = np.arange(count)
     trial = np.empty(k)
     best = np.inf
@@ -449,27 +451,55 @@ def _polyhedra(ints, floats, point, weights, out):
     return -1.0 if failed else best
 
 
+def is_closed(code, weights):
+    """Whether :func:`project_closed` does: all kinds but those that search over pieces."""
+    kind = code[0]
+    return kind != POLYHEDRA and (kind != SPARSE_SIMPLEX or np.ptp(weights) == 0)
+
+
 @njit(cache=True, nogil=True)
-def project(kind, ints, floats, point, weights, out):
-    """Write the nearest point of the set and return the squared distance."""
+def project_closed(kind, ints, floats, point, weights, out):
+    """Write the nearest point of a set with a closed form and return the squared distance.
+
+    Apart from :func:`project` so that the builder need not compile what it never calls.
+    """
     if kind == SEPARABLE:
         return _separable(ints, floats, point, weights, out)
     if kind == SIMPLEX:
         return _simplex(floats[0], point, weights, np.ones(point.size, np.bool_), out)
     if kind == SPARSE_SIMPLEX:
-        return _sparse_simplex(ints, floats[0], point, weights, out)
+        return _sparse_simplex(ints, floats[0], point, weights[0], out)
     if kind == LINEAR:
         return _linear(ints[0], floats, point, weights, out)
     if kind == BOXES:
         return _boxes(ints[0], floats, point, weights, out)
-    if kind == POLYHEDRA:
-        return _polyhedra(ints, floats, point, weights, out)
     k = point.size
     distance = 0.0
     for j in range(k):
         out[j] = _clip(point[j] - floats[j], floats[k + j], floats[2 * k + j])
         distance += weights[j] * (point[j] - out[j]) ** 2
     return distance
+
+
+@njit(cache=True, nogil=True)
+def project(kind, ints, floats, point, weights, out):
+    """Write the nearest point of any encoded set and return the squared distance."""
+    if kind == POLYHEDRA:
+        return _polyhedra(ints, floats, point, weights, out)
+    if kind == SPARSE_SIMPLEX:
+        for j in range(1, point.size):
+            if weights[j] != weights[0]:
+                return _sparse_simplex_weighted(ints, floats[0], point, weights, out)
+    return project_closed(kind, ints, floats, point, weights, out)
+
+
+@njit(cache=True, nogil=True)
+def project_rows_closed(kind, ints, floats, points, weights, out):
+    """Project every row on a set with a closed form; return the squared distances."""
+    distances = np.empty(len(points))
+    for i in range(len(points)):
+        distances[i] = project_closed(kind, ints, floats, points[i], weights, out[i])
+    return distances
 
 
 @njit(cache=True, nogil=True)

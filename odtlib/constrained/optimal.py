@@ -11,6 +11,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from odtlib.constrained import _stumps
 from odtlib.constrained._builder import make_loss
+from odtlib.constrained._projections import is_closed
 from odtlib.constrained.regressor import (
     CONSTRAINTS,
     INFEASIBLE_TARGETS,
@@ -41,12 +42,13 @@ class _Search:
     def __init__(self, Y, w, row_constant, min_leaf, code, weights, clock):
         self.arguments = (Y, np.empty(0) if w is None else w, row_constant, min_leaf)
         self.code, self.min_leaf, self.clock = (*code, weights), min_leaf, clock
+        self.kernel = _stumps.best_stump if is_closed(code, weights) else _stumps.best_stump_any
         self.evaluated = self.nodes = 0
         self.root_bound, self.events, self.interrupted = 0.0, [], False
 
     def stump(self, order, values, split_too):
         """Best tree of depth one, or the leaf."""
-        cost, f, cut = _stumps.best_stump(order, values, *self.arguments, split_too, *self.code)
+        cost, f, cut = self.kernel(order, values, *self.arguments, split_too, *self.code)
         return cost, (None if f < 0 else (f, cut, None, None))
 
     def solve(self, order, values, depth, cutoff, root=False):

@@ -257,7 +257,9 @@ class FeasibleSet:
             out = self._project_slowly(Y, weights)
         else:
             out = np.empty_like(Y)
-            distances = _projections.project_rows(*code, Y, weights, out)
+            kernel = _projections.project_rows_closed if _projections.is_closed(code, weights) \
+                else _projections.project_rows
+            distances = kernel(*code, Y, weights, out)
             if not np.all((distances >= 0) & np.isfinite(distances)):
                 raise RuntimeError(f"the projection on {self} did not converge; rescale the "
                                    "constraints so that their coefficients are of similar size.")
