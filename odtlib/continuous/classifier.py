@@ -133,11 +133,12 @@ class ContinuousTreeClassifier(TreeClassifier):
         trace = []
         tree, best, bound, status, counters = self._search(X, y, sample_weight, cost, wide, clock,
                                                            trace)
-        found = cost.of(tree, X, y)
+        wrong = tree.predict_codes(X) != y
+        found = cost.of(wrong, tree)
         if found > best:
             raise RuntimeError(f"the tree costs {found}, the search counted {best}: please report "
                                "this data set as a bug of odtlib.")
-        objective = cost.exact(tree, X, y, sample_weight)
+        objective = cost.exact(wrong, tree, sample_weight)
         bound = objective if bound >= best else min(objective, bound / cost.scale)
         if status == "done":
             status = "optimal" if bound == objective else "heuristic"
@@ -168,7 +169,7 @@ class ContinuousTreeClassifier(TreeClassifier):
             return *fallback(), 0, "time_limit", {}
         if self.max_depth == 1:
             tree = columns.decode(columns.best_stump(cost), X, y, cost, sample_weight)
-            best = cost.of(tree, X, y)
+            best = cost.of(tree.predict_codes(X) != y, tree)
             return tree, best, best, "done", {}
         search = ThresholdSearch(columns, cost, self.max_depth,
                                  slack=int(self.max_gap * cost.total))
@@ -215,10 +216,10 @@ class _Fallback:
                 tree = starting_tree(model.start, self.X, self.y, cost.n_classes, cost.weight,
                                      model.max_depth, model.min_samples_leaf, model.random_state,
                                      limit)
-                tree = tree.with_counts(self.X, self.y, cost.n_classes, cost.row_costs).pruned()
+                tree = tree.with_counts(self.X, self.y, cost.n_classes, cost.weight).pruned()
                 tree = tree.with_counts(self.X, self.y, cost.n_classes, self.sample_weight,
                                         relabel=False)
-                its_cost = cost.of(tree, self.X, self.y)
+                its_cost = cost.of(tree.predict_codes(self.X) != self.y, tree)
                 if its_cost < self.leaf_cost:
                     self.found = tree, its_cost
         return self.found

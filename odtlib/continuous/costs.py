@@ -60,19 +60,21 @@ class Costs:
                 self.scale = 2.0 ** (WEIGHT_BITS - int(np.ceil(np.log2(total))))
             self.weight = np.maximum(1, np.rint(sample_weight * self.scale)).astype(np.int64)
         self.penalty = int(round(share * self.scale))
-        self.row_costs = np.full(len(y), self.unit) if self.weight is None else self.weight
-        self.of_classes = np.bincount(y, self.row_costs, n_classes)
-        self.total = int(self.row_costs.sum())
+        if self.weight is None:
+            self.of_classes = np.bincount(y, minlength=n_classes) * self.unit
+        else:
+            self.of_classes = np.bincount(y, self.weight, n_classes)
+        self.total = int(self.of_classes.sum())
 
-    def of(self, tree, X, y):
-        """Return the cost of a tree, predicting class indices."""
-        wrong = tree.predict_codes(X) != y
-        return int(self.row_costs[wrong].sum()) + self.penalty * tree.n_splits
+    def of(self, wrong, tree):
+        """Return the cost of a tree that gets the rows marked in ``wrong`` wrong."""
+        mistakes = (np.count_nonzero(wrong) * self.unit if self.weight is None
+                    else int(self.weight[wrong].sum()))
+        return mistakes + self.penalty * tree.n_splits
 
-    def exact(self, tree, X, y, sample_weight):
-        """Return the objective without rounding."""
-        wrong = tree.predict_codes(X) != y
-        mistakes = wrong.sum() if sample_weight is None else sample_weight[wrong].sum()
+    def exact(self, wrong, tree, sample_weight):
+        """Return the objective of that tree without rounding."""
+        mistakes = np.count_nonzero(wrong) if sample_weight is None else sample_weight[wrong].sum()
         return float(mistakes + self.penalty / self.scale * tree.n_splits)
 
 

@@ -219,7 +219,10 @@ class ThresholdSearch:
         wide = columns.order.dtype == np.uint32
         arrays = {name: np.empty(shape, kind) for name, (shape, kind) in
                   _layout(n, p, cost, max_depth, wide).items()}
-        arrays["order"][0] = columns.order
+        if max_depth == 2:
+            arrays["order"] = columns.order[None]
+        else:
+            arrays["order"][0] = columns.order
         for name in ("count", "errors", "chosen", "state", "frames", "lower"):
             arrays[name][...] = 0
         weighted = cost.weight is not None
