@@ -22,7 +22,9 @@ class ColumnGenerationClassifier(CandidateTreeClassifier):
 
     The method of Firat et al. (2020) and Patel et al. (2023): candidate splits sampled by CART, a
     master problem over paths, pricing, row constraints as cuts, and an integer master.  Every
-    step of both papers is a choice of a parameter; the defaults are the fastest exact ones.
+    step of both papers is a choice of a parameter.  The defaults keep the papers' model, price
+    exactly and cut to convergence; ``link="prefix", row_cuts="none"`` is the fastest way to a
+    tree that is proved optimal for its candidates.
 
     Parameters
     ----------
