@@ -241,7 +241,7 @@ def announce_compilation(kernel, what, seconds):
     bool
         True if the message was printed: the kernel is neither compiled nor cached on disk.
     """
-    if what in _announced or kernel.signatures:
+    if what in _announced or getattr(kernel, "signatures", True):   # True: compiler off
         return False
     _announced.add(what)
     if kernel.stats.cache_path and kernel._cache._cache_file._load_index():
