@@ -12,7 +12,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from ._kernels import OPTIONS
+from ._kernels import INNER, OPTIONS
 
 BUCKET = 8
 ENTRY = 4
@@ -20,7 +20,7 @@ ODD_1 = np.uint64(0x9E3779B97F4A7C15)
 ODD_2 = np.uint64(0xBF58476D1CE4E5B9)
 
 
-@njit(**OPTIONS)
+@njit(**INNER)
 def problem_key(low, high, depth, budget):
     """Return the key of the subproblem over the rows with key ``(low, high)``."""
     tag = np.uint64(depth * 65536 + budget + 1)
@@ -31,7 +31,7 @@ def problem_key(low, high, depth, budget):
     return low | np.uint64(1), high
 
 
-@njit(**OPTIONS)
+@njit(**INNER)
 def find(table, low, high):
     """Return the position of an entry in the table, or -1."""
     n_buckets = np.uint64(len(table) // (BUCKET * ENTRY))
@@ -52,19 +52,19 @@ def find_problem(table, row_key, depth, budget):
     return find(table, low, high)
 
 
-@njit(**OPTIONS)
+@njit(**INNER)
 def details(exact, depth, feature, budget, size):
     """Pack what an entry knows besides its value; ``feature`` is -1 for a leaf, -2 for unknown."""
     return np.uint64(exact + 2 * depth + 64 * (feature + 2) + (budget << 32) + (size << 46))
 
 
-@njit(**OPTIONS)
+@njit(**INNER)
 def is_exact(word):
     """Tell whether the value of an entry is the optimum."""
     return (word & np.uint64(1)) != np.uint64(0)
 
 
-@njit(**OPTIONS)
+@njit(**INNER)
 def keep(table, values, low, high, value, word):
     """Enter a bound or an optimum; return 1 if that filled an empty place."""
     n_buckets = np.uint64(len(table) // (BUCKET * ENTRY))

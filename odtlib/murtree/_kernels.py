@@ -49,6 +49,7 @@ from .simd import (
 )
 
 OPTIONS = {"cache": True, "nogil": True, "error_model": "numpy", "_nrt": False}
+INNER = {**OPTIONS, "no_cpython_wrapper": True}      # called by compiled code only
 
 # Entries of ``shape``, the integers that stay the same during a search.
 N_CLASSES, N_COLUMNS, MIN_LEAF, MERGE_COLUMNS, KEYS_FROM_ROWS, COUNT_PAIRS = range(6)
@@ -57,7 +58,7 @@ N_CLASSES, N_COLUMNS, MIN_LEAF, MERGE_COLUMNS, KEYS_FROM_ROWS, COUNT_PAIRS = ran
 LEAF_0, LEAF_1, SPLIT_0, SPLIT_1, IMPURITY = range(5)
 
 
-@njit(**OPTIONS)
+@njit(**INNER)
 def pack_rows(row_bits, row_bytes, rows, start, stop, blocks, width, word):
     """Turn rows ``start:stop`` of ``rows`` into blocks from ``word`` on; return the next word."""
     per_word = blocks.itemsize * 8
@@ -75,7 +76,7 @@ def pack_rows(row_bits, row_bytes, rows, start, stop, blocks, width, word):
     return word + n_words
 
 
-@njit(**OPTIONS)
+@njit(**INNER)
 def sum_keys(row_bits, row_bytes, rows, n_rows, row_keys, width, column_keys):
     """Sum the 128-bit keys of the rows that have each feature; the last entry gets all rows."""
     zero = zeros_like(load32(column_keys, 0))
@@ -97,7 +98,7 @@ def sum_keys(row_bits, row_bytes, rows, n_rows, row_keys, width, column_keys):
     column_keys[size + width] = high_sum
 
 
-@njit(**OPTIONS)
+@njit(**INNER)
 def choose_columns(candidates, n_candidates, counts, n_rows, min_leaf, merge, column_keys, width,
                    slots, active):
     """Keep the features worth a split; return how many.
@@ -139,7 +140,7 @@ def choose_columns(candidates, n_candidates, counts, n_rows, min_leaf, merge, co
     return kept
 
 
-@njit(**OPTIONS)
+@njit(**INNER)
 def count_singles(blocks, width, first_word, last_word, singles, offset):
     """Count the rows of words ``first_word:last_word`` that have each feature: ``FQ(i)``."""
     zero = zeros_like(load32(blocks, 0))
@@ -150,10 +151,21 @@ def count_singles(blocks, width, first_word, last_word, singles, offset):
         store(singles, offset + first, count)
 
 
-@njit(**OPTIONS)
+@njit(**INNER)
 def open_node(rows, class_start, candidates, n_candidates, shape, row_bits, row_keys, all_blocks,
               blocks, local_bits, counts, singles, slots, active, column_keys, found):
     """Pack a node, choose its features, and lay out blocks and rows of those features only.
+
+    Parameters
+    ----------
+    rows, class_start : arrays
+        Rows of the node, grouped by class; class ``c`` is ``class_start[c]:class_start[c + 1]``.
+    candidates, n_candidates : array, int
+        Features that may split here.
+    row_bits, row_keys : arrays
+        Features of all rows as bits, and two random words for each row.
+    active, column_keys : arrays, output
+        Features kept, and the keys of all columns.
 
     Sets ``found[0]`` to the number of features kept and ``found[1]`` to their padded number.
     """
@@ -196,7 +208,7 @@ def open_node(rows, class_start, candidates, n_candidates, shape, row_bits, row_
         first_word += n_words
 
 
-@njit(**OPTIONS)
+@njit(**INNER)
 def pack_child(feature, side, class_start, width, shape, blocks, local_bits, singles, child_rows,
                child_blocks, child_singles, child_start, child_words):
     """Pack one child of ``feature``, grouped by class; return its side.
@@ -240,7 +252,7 @@ def pack_child(feature, side, class_start, width, shape, blocks, local_bits, sin
 # Phase one: pairwise frequency counts ----------------------------------------------------------
 
 
-@njit(**OPTIONS)
+@njit(**INNER)
 def interleave_rows(counts, source, source_width, target, target_width):
     """Interleave rows ``k`` and ``k + 16`` of a 32 x 32 block; five times transposes it.
 
@@ -254,7 +266,7 @@ def interleave_rows(counts, source, source_width, target, target_width):
         store(counts, target + (2 * k + 1) * target_width, interleave_high(first, second))
 
 
-@njit(**OPTIONS)
+@njit(**INNER)
 def count_pairs(blocks, width, n_active, start, middle, stop, counts, base, scratch):
     """Count ``FQ(i, j)`` over the words ``start:middle``, minus those of ``middle:stop``.
 
@@ -289,7 +301,7 @@ def count_pairs(blocks, width, n_active, start, middle, stop, counts, base, scra
 # Phase two for two classes: differences of counts, and their extremes --------------------------
 
 
-@njit(**OPTIONS)
+@njit(**INNER)
 def score_two_classes(extremes, base, width, n_active, differences, offset, difference, n_rows,
                       front, place):
     """Write the front of a node or child: best scores with 0, 1, 2 and 3 feature nodes."""
@@ -311,17 +323,13 @@ def score_two_classes(extremes, base, width, n_active, differences, offset, diff
     front[place + 3] = (n_rows - max(zero, three)) // 2
 
 
-@njit(**OPTIONS)
-def prepare_two_classes(rows, class_start, candidates, n_candidates, shape, row_bits, row_keys,
-                        all_blocks, blocks, local_bits, counts, singles, slots, pairs,
-                        child_pairs, extremes, totals, active, column_keys, side_cost, front,
-                        found):
-    """Count a node with two classes; see :func:`prepare_classes`.
+@njit(**INNER)
+def prepare_two_classes(class_start, shape, blocks, singles, pairs, child_pairs, extremes, totals,
+                        side_cost, front, found):
+    """Count an open node with two classes; see :func:`prepare_classes`.
 
     ``pairs`` receives ``FQ`` of class 0 minus ``FQ`` of class 1.
     """
-    open_node(rows, class_start, candidates, n_candidates, shape, row_bits, row_keys, all_blocks,
-              blocks, local_bits, counts, singles, slots, active, column_keys, found)
     n_active, width = found[0], found[1]
     size_0, n_rows = class_start[1], class_start[2]
     per_word = blocks.itemsize * 8
@@ -373,7 +381,7 @@ def prepare_two_classes(rows, class_start, candidates, n_candidates, shape, row_
                                         + (rows_1 * rows_1 - x * x) / max(1, rows_1))
 
 
-@njit(**OPTIONS)
+@njit(**INNER)
 def children_two_classes(feature, side, class_start, n_active, width, shape, blocks, local_bits,
                          pairs, singles, child_rows, child_blocks, child_pairs, child_singles,
                          child_start, child_words, extremes, front):
@@ -424,7 +432,7 @@ def children_two_classes(feature, side, class_start, n_active, width, shape, blo
 # Phase two for any number of classes, and a minimum leaf size ---------------------------------
 
 
-@njit(**OPTIONS)
+@njit(**INNER)
 def score_classes(best, base, width, n_active, n_rows, zero, child_counts, offset, min_leaf,
                   front, place):
     """Write the front of a node or child from the best side scores of each root."""
@@ -445,32 +453,26 @@ def score_classes(best, base, width, n_active, n_rows, zero, child_counts, offse
     front[place + 3] = n_rows - three
 
 
-@njit(**OPTIONS)
-def prepare_classes(rows, class_start, candidates, n_candidates, shape, row_bits, row_keys,
-                    all_blocks, blocks, local_bits, counts, singles, slots, pairs, child_pairs,
-                    extremes, totals, active, column_keys, side_cost, front, found):
-    """Count a node: pairwise frequencies and the best depth-two tree under each root.
+@njit(**INNER)
+def prepare_classes(class_start, shape, blocks, singles, pairs, child_pairs, extremes, totals,
+                    side_cost, front, found):
+    """Count an open node: pairwise frequencies and the best depth-two tree under each root.
 
     Parameters
     ----------
-    rows, class_start : arrays
-        Rows of the node, grouped by class; class ``c`` is ``class_start[c]:class_start[c + 1]``.
-    candidates, n_candidates : array, int
-        Features that may split here.
+    class_start : array
+        Class ``c`` has the rows ``class_start[c]:class_start[c + 1]`` of the node.
     shape : array
         Constants of the search (``N_CLASSES`` ...).
-    row_bits, row_keys : arrays
-        Features of all rows as bits, and two random words for each row.
+    blocks, singles, found : arrays
+        What :func:`open_node` laid out.
     pairs : array, (n_classes, width, width), output
         ``FQ(i, j)`` of each class.
     totals : array, (n_active + 1, width), output
         ``FQ(i, j)`` of all classes together; last row ``FQ(j)``.
-    active, column_keys, side_cost, front, found : arrays, output
-        Features kept, their keys, scores of both sides of each split, the front, and the numbers
-        ``(n_active, width)``.
+    side_cost, front : arrays, output
+        Scores of both sides of each split, and the front of the node.
     """
-    open_node(rows, class_start, candidates, n_candidates, shape, row_bits, row_keys, all_blocks,
-              blocks, local_bits, counts, singles, slots, active, column_keys, found)
     n_active, width = found[0], found[1]
     n_classes, min_leaf = shape[N_CLASSES], shape[MIN_LEAF]
     n_rows = class_start[n_classes]
@@ -545,7 +547,7 @@ def prepare_classes(rows, class_start, candidates, n_candidates, shape, row_bits
                                   - square_1 / max(1, rows_1))
 
 
-@njit(**OPTIONS)
+@njit(**INNER)
 def children_classes(feature, side, class_start, n_active, width, shape, blocks, local_bits, pairs,
                      singles, child_rows, child_blocks, child_pairs, child_singles, child_start,
                      child_words, extremes, front):
@@ -653,7 +655,7 @@ def children_classes(feature, side, class_start, n_active, width, shape, blocks,
                   large_counts, min_leaf, front, 4 - place)
 
 
-@njit(**OPTIONS)
+@njit(**INNER)
 def add_closure(feature, totals, n_active, width, n_rows, active, literals, sums):
     """Sum the keys of all literals that hold in each child of ``feature``.
 
@@ -672,7 +674,7 @@ def add_closure(feature, totals, n_active, width, n_rows, active, literals, sums
                 sums[2 * (1 - side) + 1] += literals[place + 1]
 
 
-@njit(**OPTIONS)
+@njit(**INNER)
 def bound_by_similarity(feature, totals, n_active, width, n_rows, value_1, value_0, bound_1,
                         bound_0):
     """Bound the children of all features by those of ``feature`` (Proposition 9).

@@ -13,7 +13,7 @@ import numpy as np
 from numba import njit, types
 
 from . import _kernels, _weights
-from ._kernels import N_CLASSES, OPTIONS
+from ._kernels import INNER, N_CLASSES
 from .simd import address_of
 
 # What the search hands on: ``data`` (see ``DATA``) and ``native``, the arrays in the kernel's own
@@ -22,8 +22,8 @@ _I64, _F64 = types.int64[::1], types.float64[::1]
 DATA = types.Tuple((_I64, types.uint8[::1], types.uint64[::1], _F64, _I64, _I64, types.uint8[::1],
                     types.int32[::1], _I64, _I64))
 NATIVE = types.UniTuple(types.uint16[::1], 8)
-PREPARE = (types.int32[::1], _I64, _I64, types.int64, DATA, NATIVE, types.uint16[::1], _I64,
-           types.uint64[::1], types.float64[:, ::1], _F64, _I64)
+OPEN = (types.int32[::1], _I64, _I64, types.int64, DATA, NATIVE, _I64, types.uint64[::1], _I64)
+PREPARE = (_I64, DATA, NATIVE, types.uint16[::1], types.float64[:, ::1], _F64, _I64)
 CHILDREN = (types.int64, types.int64, _I64, types.int64, types.int64, DATA, NATIVE, _F64)
 CLOSURE = (types.int64, types.uint16[::1], types.int64, types.int64, _I64, DATA, _I64,
            types.uint64[::1], types.uint64[::1])
@@ -31,30 +31,43 @@ SIMILARITY = (types.int64, types.uint16[::1], types.int64, types.int64, _I64, DA
               types.float64, _F64, _F64)
 
 
-@njit(**OPTIONS)
-def prepare_two_classes_16(rows, starts, candidates, n, data, native, totals, active, keys, side,
-                           front, found):
+@njit(**INNER)
+def open_16(rows, starts, candidates, n, data, native, active, keys, found):
+    shape, bits, row_keys, weights, counts, slots, local, child_rows, child_start, words = data
+    packed, blocks, pairs, singles, extremes, child_blocks, child_pairs, child_singles = native
+    _kernels.open_node(rows, starts, candidates, n, shape, bits, row_keys, packed, blocks, local,
+                       counts, singles, slots, active, keys, found)
+
+
+@njit(**INNER)
+def open_32(rows, starts, candidates, n, data, native, active, keys, found):
+    shape, bits, row_keys, weights, counts, slots, local, child_rows, child_start, words = data
+    packed, blocks, pairs, singles, extremes, child_blocks, child_pairs, child_singles = native
+    _kernels.open_node(rows, starts, candidates, n, shape, bits, row_keys,
+                       packed.view(np.uint32), blocks.view(np.uint32), local, counts,
+                       singles.view(np.uint32), slots, active, keys, found)
+
+
+@njit(**INNER)
+def prepare_two_classes_16(starts, data, native, totals, side, front, found):
     shape, bits, row_keys, weights, counts, slots, local, child_rows, child_start, words = data
     packed, blocks, pairs, singles, extremes, child_blocks, child_pairs, child_singles = native
     _kernels.prepare_two_classes(
-        rows, starts, candidates, n, shape, bits, row_keys, packed, blocks, local, counts,
-        singles.view(np.int16), slots, pairs, child_pairs, extremes.view(np.int16), totals,
-        active, keys, side, front, found)
+        starts, shape, blocks, singles.view(np.int16), pairs, child_pairs,
+        extremes.view(np.int16), totals, side, front, found)
 
 
-@njit(**OPTIONS)
-def prepare_two_classes_32(rows, starts, candidates, n, data, native, totals, active, keys, side,
-                           front, found):
+@njit(**INNER)
+def prepare_two_classes_32(starts, data, native, totals, side, front, found):
     shape, bits, row_keys, weights, counts, slots, local, child_rows, child_start, words = data
     packed, blocks, pairs, singles, extremes, child_blocks, child_pairs, child_singles = native
     _kernels.prepare_two_classes(
-        rows, starts, candidates, n, shape, bits, row_keys, packed.view(np.uint32),
-        blocks.view(np.uint32), local, counts, singles.view(np.int32), slots,
-        pairs.view(np.uint32), child_pairs.view(np.uint32), extremes.view(np.int32),
-        totals.view(np.uint32), active, keys, side, front, found)
+        starts, shape, blocks.view(np.uint32), singles.view(np.int32), pairs.view(np.uint32),
+        child_pairs.view(np.uint32), extremes.view(np.int32), totals.view(np.uint32), side,
+        front, found)
 
 
-@njit(**OPTIONS)
+@njit(**INNER)
 def children_two_classes_16(feature, side, starts, n_active, width, data, native, front):
     shape, bits, row_keys, weights, counts, slots, local, child_rows, child_start, words = data
     packed, blocks, pairs, singles, extremes, child_blocks, child_pairs, child_singles = native
@@ -64,7 +77,7 @@ def children_two_classes_16(feature, side, starts, n_active, width, data, native
         extremes.view(np.int16), front)
 
 
-@njit(**OPTIONS)
+@njit(**INNER)
 def children_two_classes_32(feature, side, starts, n_active, width, data, native, front):
     shape, bits, row_keys, weights, counts, slots, local, child_rows, child_start, words = data
     packed, blocks, pairs, singles, extremes, child_blocks, child_pairs, child_singles = native
@@ -75,29 +88,25 @@ def children_two_classes_32(feature, side, starts, n_active, width, data, native
         extremes.view(np.int32), front)
 
 
-@njit(**OPTIONS)
-def prepare_classes_16(rows, starts, candidates, n, data, native, totals, active, keys, side,
-                       front, found):
+@njit(**INNER)
+def prepare_classes_16(starts, data, native, totals, side, front, found):
+    shape, bits, row_keys, weights, counts, slots, local, child_rows, child_start, words = data
+    packed, blocks, pairs, singles, extremes, child_blocks, child_pairs, child_singles = native
+    _kernels.prepare_classes(starts, shape, blocks, singles, pairs, child_pairs, extremes,
+                             totals, side, front, found)
+
+
+@njit(**INNER)
+def prepare_classes_32(starts, data, native, totals, side, front, found):
     shape, bits, row_keys, weights, counts, slots, local, child_rows, child_start, words = data
     packed, blocks, pairs, singles, extremes, child_blocks, child_pairs, child_singles = native
     _kernels.prepare_classes(
-        rows, starts, candidates, n, shape, bits, row_keys, packed, blocks, local, counts,
-        singles, slots, pairs, child_pairs, extremes, totals, active, keys, side, front, found)
+        starts, shape, blocks.view(np.uint32), singles.view(np.uint32), pairs.view(np.uint32),
+        child_pairs.view(np.uint32), extremes.view(np.uint32), totals.view(np.uint32), side,
+        front, found)
 
 
-@njit(**OPTIONS)
-def prepare_classes_32(rows, starts, candidates, n, data, native, totals, active, keys, side,
-                       front, found):
-    shape, bits, row_keys, weights, counts, slots, local, child_rows, child_start, words = data
-    packed, blocks, pairs, singles, extremes, child_blocks, child_pairs, child_singles = native
-    _kernels.prepare_classes(
-        rows, starts, candidates, n, shape, bits, row_keys, packed.view(np.uint32),
-        blocks.view(np.uint32), local, counts, singles.view(np.uint32), slots,
-        pairs.view(np.uint32), child_pairs.view(np.uint32), extremes.view(np.uint32),
-        totals.view(np.uint32), active, keys, side, front, found)
-
-
-@njit(**OPTIONS)
+@njit(**INNER)
 def children_classes_16(feature, side, starts, n_active, width, data, native, front):
     shape, bits, row_keys, weights, counts, slots, local, child_rows, child_start, words = data
     packed, blocks, pairs, singles, extremes, child_blocks, child_pairs, child_singles = native
@@ -106,7 +115,7 @@ def children_classes_16(feature, side, starts, n_active, width, data, native, fr
         child_blocks, child_pairs, child_singles, child_start, words, extremes, front)
 
 
-@njit(**OPTIONS)
+@njit(**INNER)
 def children_classes_32(feature, side, starts, n_active, width, data, native, front):
     shape, bits, row_keys, weights, counts, slots, local, child_rows, child_start, words = data
     packed, blocks, pairs, singles, extremes, child_blocks, child_pairs, child_singles = native
@@ -117,32 +126,38 @@ def children_classes_32(feature, side, starts, n_active, width, data, native, fr
         extremes.view(np.uint32), front)
 
 
-@njit(**OPTIONS)
+@njit(**INNER)
 def similarity_16(feature, totals, n_active, width, starts, data, value_1, value_0, bound_1,
                   bound_0):
     _kernels.bound_by_similarity(feature, totals, n_active, width, starts[data[0][N_CLASSES]],
                                  value_1, value_0, bound_1, bound_0)
 
 
-@njit(**OPTIONS)
+@njit(**INNER)
 def similarity_32(feature, totals, n_active, width, starts, data, value_1, value_0, bound_1,
                   bound_0):
     _kernels.bound_by_similarity(feature, totals.view(np.uint32), n_active, width,
                                  starts[data[0][N_CLASSES]], value_1, value_0, bound_1, bound_0)
 
 
-@njit(**OPTIONS)
-def prepare_weights(rows, starts, candidates, n, data, native, totals, active, keys, side, front,
-                    found):
+@njit(**INNER)
+def open_weights(rows, starts, candidates, n, data, native, active, keys, found):
     shape, bits, row_keys, weights, counts, slots, local, child_rows, child_start, words = data
     packed, blocks, pairs, singles, extremes, child_blocks, child_pairs, child_singles = native
-    _weights.prepare(rows, starts, candidates, n, shape, bits, row_keys, weights, local, counts,
-                     singles.view(np.float64), slots, pairs.view(np.float64),
-                     totals.view(np.float64), active, keys, side, front, found,
+    _weights.open_node(rows, starts, candidates, n, shape, bits, row_keys, weights, local, counts,
+                       slots, active, keys, found, blocks.view(np.float64))
+
+
+@njit(**INNER)
+def prepare_weights(starts, data, native, totals, side, front, found):
+    shape, bits, row_keys, weights, counts, slots, local, child_rows, child_start, words = data
+    packed, blocks, pairs, singles, extremes, child_blocks, child_pairs, child_singles = native
+    _weights.prepare(starts, shape, local, counts, singles.view(np.float64),
+                     pairs.view(np.float64), totals.view(np.float64), side, front, found,
                      blocks.view(np.float64))
 
 
-@njit(**OPTIONS)
+@njit(**INNER)
 def children_weights(feature, side, starts, n_active, width, data, native, front):
     shape, bits, row_keys, weights, counts, slots, local, child_rows, child_start, words = data
     packed, blocks, pairs, singles, extremes, child_blocks, child_pairs, child_singles = native
@@ -151,7 +166,7 @@ def children_weights(feature, side, starts, n_active, width, data, native, front
                       child_singles.view(np.float64), blocks.view(np.float64), counts, front)
 
 
-@njit(**OPTIONS)
+@njit(**INNER)
 def similarity_weights(feature, totals, n_active, width, starts, data, value_1, value_0, bound_1,
                        bound_0):
     sums = totals.view(np.float64)
@@ -159,24 +174,26 @@ def similarity_weights(feature, totals, n_active, width, starts, data, value_1, 
                                  value_1, value_0, bound_1, bound_0)
 
 
-@njit(**OPTIONS)
+@njit(**INNER)
 def closure_16(feature, totals, n_active, width, starts, data, active, literals, sums):
     _kernels.add_closure(feature, totals, n_active, width, starts[data[0][N_CLASSES]], active,
                          literals, sums)
 
 
-@njit(**OPTIONS)
+@njit(**INNER)
 def closure_32(feature, totals, n_active, width, starts, data, active, literals, sums):
     _kernels.add_closure(feature, totals.view(np.uint32), n_active, width,
                          starts[data[0][N_CLASSES]], active, literals, sums)
 
 
 _KERNELS = {
-    "two classes, 16 bits": (prepare_two_classes_16, children_two_classes_16, similarity_16),
-    "two classes, 32 bits": (prepare_two_classes_32, children_two_classes_32, similarity_32),
-    "classes, 16 bits": (prepare_classes_16, children_classes_16, similarity_16),
-    "classes, 32 bits": (prepare_classes_32, children_classes_32, similarity_32),
-    "weights": (prepare_weights, children_weights, similarity_weights),
+    "two classes, 16 bits": (
+        open_16, prepare_two_classes_16, children_two_classes_16, similarity_16),
+    "two classes, 32 bits": (
+        open_32, prepare_two_classes_32, children_two_classes_32, similarity_32),
+    "classes, 16 bits": (open_16, prepare_classes_16, children_classes_16, similarity_16),
+    "classes, 32 bits": (open_32, prepare_classes_32, children_classes_32, similarity_32),
+    "weights": (open_weights, prepare_weights, children_weights, similarity_weights),
 }
 # Bytes of an element of the kernel's arrays, and rows in a word of a block.
 ELEMENT = {"two classes, 16 bits": 2, "two classes, 32 bits": 4, "classes, 16 bits": 2,
@@ -194,10 +211,10 @@ def choose_kernel(class_sizes, min_leaf, weighted):
 
 @cache
 def kernel_addresses(name):
-    """Compile or load the kernels of an objective; return their three addresses."""
+    """Compile or load the kernels of an objective; return their four addresses."""
     kernels = _KERNELS[name]
     return tuple(address_of(kernel, signature) for kernel, signature
-                 in zip(kernels, (PREPARE, CHILDREN, SIMILARITY), strict=True))
+                 in zip(kernels, (OPEN, PREPARE, CHILDREN, SIMILARITY), strict=True))
 
 
 @cache

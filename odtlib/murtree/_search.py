@@ -15,6 +15,7 @@ from numba import njit
 from ._cache import details, find, is_exact, keep, problem_key
 from ._kernels import (
     IMPURITY,
+    INNER,
     LEAF_0,
     LEAF_1,
     N_CLASSES,
@@ -37,8 +38,8 @@ UPPER, LOWER, BEST, TARGET, REFINED, VALUE, BEST_VALUE_1, BEST_VALUE_0, N_COST =
 FEATURE, BUDGET_1, BUDGET_0, EXACT, N_CHOICE = range(5)
 # Entries of ``control``.
 LEVEL, MODE, SIMILARITY, CACHE, FEATURE_ORDER, CHILD_ORDER, SHARE_SIZES, REFINE, INFER, \
-    ADDRESS_PREPARE, ADDRESS_CHILDREN, ADDRESS_SIMILARITY, ADDRESS_CLOSURE, FILLED, SPECIALISED, \
-    INCREMENTAL, N_CONTROL = range(17)
+    ADDRESS_OPEN, ADDRESS_PREPARE, ADDRESS_CHILDREN, ADDRESS_SIMILARITY, ADDRESS_CLOSURE, \
+    FILLED, SPECIALISED, INCREMENTAL, N_CONTROL = range(18)
 ENTER, ADVANCE, RECEIVE, FINISH, DONE = range(5)
 BY_DEPTH_TWO, IN_ORDER, BY_GINI, AT_RANDOM = range(4)
 DYNAMIC, POST_ORDER, BY_GAP = range(3)
@@ -54,7 +55,7 @@ COUNTER_NAMES = ("nodes", "depth_two_pairs", "cache_hits", "pruned_by_bound", "p
 UNKNOWN, NO_SPLIT = -2, -1
 
 
-@njit(**OPTIONS)
+@njit(**INNER)
 def split_rows(row_bits, row_bytes, rows, class_start, n_classes, feature, side, child_rows,
                child_start):
     """Copy the rows on one side of a split, class by class."""
@@ -69,7 +70,7 @@ def split_rows(row_bits, row_bytes, rows, class_start, n_classes, feature, side,
     child_start[n_classes] = found
 
 
-@njit(**OPTIONS)
+@njit(**INNER)
 def sort_by_key(order, key, n):
     """Sort ``order[:n]`` by ``key`` (Shell's method)."""
     gap = 1
@@ -87,7 +88,7 @@ def sort_by_key(order, key, n):
         gap //= 3
 
 
-@njit(**OPTIONS)
+@njit(**INNER)
 def take(choice, cost, n, value, feature, budget_1, budget_0, value_1, value_0):
     """Make a tree the best one with at most ``n`` feature nodes."""
     cost[BEST, n] = value
@@ -97,7 +98,7 @@ def take(choice, cost, n, value, feature, budget_1, budget_0, value_1, value_0):
     cost[BEST_VALUE_1, n], cost[BEST_VALUE_0, n] = value_1, value_0
 
 
-@njit(**OPTIONS)
+@njit(**INNER)
 def try_shallow_trees(side_cost, n_active, depth, low, high, penalty, key, choice, cost):
     """Take the best trees of depth at most two, given the scores of both sides of each split.
 
@@ -124,7 +125,7 @@ def try_shallow_trees(side_cost, n_active, depth, low, high, penalty, key, choic
                     take(choice, cost, m, key[k], k, size_1, size_0, value_1, value_0)
 
 
-@njit(**OPTIONS)
+@njit(**INNER)
 def combine(bound_1, bound_0, exact, k, low, high, child_low, child_high, penalty, choice, cost,
             accept):
     """Go through all node budgets of the children of split ``k``; tell if one may be better.
@@ -147,7 +148,7 @@ def combine(bound_1, bound_0, exact, k, low, high, child_low, child_high, penalt
     return open_
 
 
-@njit(**OPTIONS)
+@njit(**INNER)
 def nothing_open(cost, low, high):
     """Tell whether no node budget is left for which a better tree is wanted."""
     for n in range(low, high + 1):
@@ -156,7 +157,7 @@ def nothing_open(cost, low, high):
     return True
 
 
-@njit(**OPTIONS)
+@njit(**INNER)
 def penalised(front, penalty):
     """Turn scores with 0..3 feature nodes into costs with at most so many, both children."""
     for place in (0, 4):
@@ -165,7 +166,7 @@ def penalised(front, penalty):
                                       front[place + size] + penalty * size)
 
 
-@njit(**OPTIONS)
+@njit(**INNER)
 def child_keys(kind, key, column, column_keys, width, literals, child_key):
     """Write the keys of both children of a split: two words for child 1, two for child 0.
 
@@ -185,7 +186,7 @@ def child_keys(kind, key, column, column_keys, width, literals, child_key):
             child_key[word] += key[word & 1]
 
 
-@njit(**OPTIONS)
+@njit(**INNER)
 def look_up(table, values, low, high, depth, budget, infer, counters):
     """Return the best bound that the cache has, and whether it is the optimum.
 
@@ -211,7 +212,7 @@ def look_up(table, values, low, high, depth, budget, infer, counters):
     return value, 0
 
 
-@njit(**OPTIONS)
+@njit(**INNER)
 def remember(table, values, low, high, depth, budget, value, exact, feature, budget_1, size):
     """Enter the result for a subproblem into the cache; return 1 if the table grew."""
     budget = min(budget, (1 << depth) - 1)
@@ -280,9 +281,11 @@ def search(work, control, penalty, state, cost, choice, leaf, exact, keys, rows,
             mode = FINISH
             if nothing_open(co, low, high):
                 continue
+            call_at(control[ADDRESS_OPEN],
+                    (rows[t], starts, active[t], st[N_CANDIDATES], data, native, active[t + 1],
+                     column_keys[t], found))
             call_at(control[ADDRESS_PREPARE],
-                    (rows[t], starts, active[t], st[N_CANDIDATES], data, native, totals[t],
-                     active[t + 1], column_keys[t], side_cost, front, found))
+                    (starts, data, native, totals[t], side_cost, front, found))
             n_active, width = found[0], found[1]
             work -= 50 + n_rows * width // 64 + n_rows * width * width // 4096
             st[N_ACTIVE], st[WIDTH] = n_active, width

@@ -13,13 +13,13 @@ from numba import njit
 
 from ._kernels import (
     IMPURITY,
+    INNER,
     LEAF_0,
     LEAF_1,
     MERGE_COLUMNS,
     MIN_LEAF,
     N_CLASSES,
     N_COLUMNS,
-    OPTIONS,
     SPLIT_0,
     SPLIT_1,
     choose_columns,
@@ -27,7 +27,7 @@ from ._kernels import (
 )
 
 
-@njit(**OPTIONS)
+@njit(**INNER)
 def add_rows(local_bits, local_weights, class_start, n_active, width, n_classes, feature, side,
              pairs, singles, present):
     """Sum weights and row counts over the rows on one side of ``feature`` (-1: over all rows)."""
@@ -60,7 +60,7 @@ def add_rows(local_bits, local_weights, class_start, n_active, width, n_classes,
                     pairs[n_classes * square + i * width + present[b]] += count
 
 
-@njit(**OPTIONS)
+@njit(**INNER)
 def best_sides(j, pairs, singles, n_active, width, n_classes, min_leaf):
     """Return the best correct weight of both sides of root ``j``, as leaves and split once."""
     square, last = n_active * width, (n_classes + 1) * width
@@ -86,7 +86,7 @@ def best_sides(j, pairs, singles, n_active, width, n_classes, min_leaf):
     return leaf_1, leaf_0, split_1, split_0
 
 
-@njit(**OPTIONS)
+@njit(**INNER)
 def best_front(pairs, singles, n_active, width, n_classes, min_leaf, front, place):
     """Write the best scores with 0, 1, 2 and 3 feature nodes."""
     last = (n_classes + 1) * width
@@ -109,11 +109,10 @@ def best_front(pairs, singles, n_active, width, n_classes, min_leaf, front, plac
     front[place + 2], front[place + 3] = total - two, total - three
 
 
-@njit(**OPTIONS)
-def prepare(rows, class_start, candidates, n_candidates, shape, row_bits, row_keys, row_weights,
-            local_bits, counts, singles, slots, pairs, totals, active, column_keys, side_cost,
-            front, found, local_weights):
-    """Sum up a node; the weighted form of :func:`odtlib.murtree._kernels.prepare_classes`.
+@njit(**INNER)
+def open_node(rows, class_start, candidates, n_candidates, shape, row_bits, row_keys, row_weights,
+              local_bits, counts, slots, active, column_keys, found, local_weights):
+    """Choose the features of a node; the form of ``_kernels.open_node`` for weights.
 
     ``row_weights`` holds weight and number of original rows of every distinct row.
     """
@@ -146,6 +145,14 @@ def prepare(rows, class_start, candidates, n_candidates, shape, row_bits, row_ke
                 bits |= (np.int64(row_bits[row * row_bytes + (feature >> 3)]) >> (feature & 7)
                          & 1) << (k & 7)
             local_bits[r * (width // 8) + byte] = bits
+
+
+@njit(**INNER)
+def prepare(class_start, shape, local_bits, counts, singles, pairs, totals, side_cost, front,
+            found, local_weights):
+    """Sum up an open node; the weighted form of ``_kernels.prepare_classes``."""
+    n_classes, min_leaf = shape[N_CLASSES], shape[MIN_LEAF]
+    kept, width = found[0], found[1]
     add_rows(local_bits, local_weights, class_start, kept, width, n_classes, -1, 1, pairs,
              singles, counts)
     square, last = kept * width, (n_classes + 1) * width
@@ -175,7 +182,7 @@ def prepare(rows, class_start, candidates, n_candidates, shape, row_bits, row_ke
     best_front(pairs, singles, kept, width, n_classes, min_leaf, front, 0)
 
 
-@njit(**OPTIONS)
+@njit(**INNER)
 def children(feature, side, class_start, n_active, width, shape, local_bits, pairs, singles,
              child_pairs, child_singles, local_weights, counts, front):
     """Solve both children of ``feature`` to depth two; see ``children_classes``."""

@@ -84,7 +84,7 @@ class Solver:
         self.memory_full = False
         self._work = FIRST_SLICE
         clock = Clock()
-        self.control[S.ADDRESS_PREPARE:S.ADDRESS_SIMILARITY + 1] = kernel_addresses(problem.kernel)
+        self.control[S.ADDRESS_OPEN:S.ADDRESS_SIMILARITY + 1] = kernel_addresses(problem.kernel)
         if cache == "closure":
             self.control[S.ADDRESS_CLOSURE] = closure_address(problem.kernel)
         self._search(0)                       # no work: compiles the search, or loads it
