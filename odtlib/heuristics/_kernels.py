@@ -20,7 +20,7 @@ THIS_SWEEP, LAST_SWEEP, BEST, N_CORRECT = range(4)
 TOLERANCE = 1e-10
 
 
-@njit(cache=True, nogil=True, inline="always")
+@njit(cache=True, nogil=True)
 def _draw(random, below):
     """Return a number in 0 .. below - 1 and advance the xorshift64* generator ``random[0]``."""
     x = random[0]
@@ -137,7 +137,7 @@ def count_correct(rows, low, high, labels, weights, members, slot, n_slots, min_
     return correct, total, short
 
 
-@njit(cache=True, nogil=True, inline="always")
+@njit(cache=True, nogil=True)
 def _move_members(held, source, target, count, min_leaf):
     """Move rows between two leaves; return by how much the number of too small leaves grows."""
     change = 0

@@ -227,7 +227,7 @@ def _compile():
     """Compile the kernel, or load it from disk, before the clock starts; return the seconds."""
     if _kernels.search.signatures:
         return 0.0
-    announce_compilation(_kernels.search, "the local search", seconds=10)
+    announce_compilation(_kernels.search, "the local search", seconds=15)
     clock = Clock()
     rows = RankedRows(np.array([[0.0], [1.0]]), np.array([0, 1]), 2).merged()
     search = _Search(rows, 1, 1, 0, True)
