@@ -114,13 +114,19 @@ def poisson_cost(feasible_set, Y, sample_weight=None):
         constraints = [LinearConstraint(p.rows, -np.inf, p.rhs)] if len(p.rhs) else []
         if len(p.equal_rhs):
             constraints.append(LinearConstraint(p.equal, p.equal_rhs, p.equal_rhs))
-        start = feasible_set.project(np.maximum(s / total, 0.01))
-        result = minimize(
-            lambda y: (total * y - np.where(s > 0, s * np.log(np.maximum(y, 1e-12)), 0)).sum(),
-            np.clip(start, low, p.upper), bounds=[*zip(low, p.upper, strict=True)],
-            constraints=constraints, method="SLSQP", options={"ftol": 1e-14, "maxiter": 500})
-        if result.success:
-            best = min(best, result.fun + constant)
+        def deviance(y, s=s, total=total):
+            return (y - np.where(s > 0, s / total * np.log(np.maximum(y, 1e-12)), 0)).sum()
+
+        # SLSQP often stops short without saying success: several starts, feasible ends count.
+        for start in (s / total, np.full(k, s.sum() / total / k), np.ones(k), s / total + 5):
+            y = np.clip(feasible_set.project(np.maximum(start, 0.01)), low, p.upper)
+            for _ in range(3):
+                y = minimize(deviance, y, bounds=[*zip(low, p.upper, strict=True)],
+                             constraints=constraints, method="SLSQP",
+                             options={"ftol": 1e-14, "maxiter": 500}).x
+                y = np.clip(y, low, p.upper)
+            if p.violation(y[None])[0] < 1e-7:
+                best = min(best, total * deviance(y) + constant)
     return best
 
 
