@@ -27,6 +27,8 @@ def _penalised_errors(tree, X, y, sample_weight=None, *, penalty):
     return default_objective(tree, X, y, sample_weight) + penalty * tree.n_splits
 
 
+MOST_NODES = 4095
+
 PathEntry = namedtuple("PathEntry", "max_nodes objective optimal tree")
 
 
@@ -246,18 +248,25 @@ class MurTreeClassifier(TreeClassifier):
 
     # The fit ----------------------------------------------------------------------------------
 
-    def _nodes(self):
+    def _nodes(self, n_rows):
+        """Return the node budget that all limits leave."""
         nodes = 2 ** self.max_depth - 1
         if self.max_nodes is not None:
             nodes = min(nodes, self.max_nodes)
         if self.max_leaf_nodes is not None:
             nodes = min(nodes, self.max_leaf_nodes - 1)
+        if nodes > MOST_NODES:
+            nodes = min(nodes, n_rows - 1)           # more leaves than rows are of no use
+        if nodes > MOST_NODES:
+            raise ValueError(f"max_depth={self.max_depth} allows {nodes} feature nodes, more than "
+                             f"the {MOST_NODES} that a search can keep; give max_nodes or a "
+                             "max_depth of 12 or less.")
         return nodes
 
-    def _solver(self, problem):
+    def _solver(self, problem, nodes):
         announce_compilation(S.search, "MurTree", seconds=10)
         return Solver(
-            problem, self.max_depth, self._nodes(), penalty=self.sparsity,
+            problem, self.max_depth, nodes, penalty=self.sparsity,
             min_samples_leaf=self.min_samples_leaf, similarity=self.similarity_bound,
             cache=self.cache, feature_order=self.feature_order, child_order=self.child_order,
             refine_bounds=self.refined_bound, infer_bounds=self.infer_bounds,
@@ -315,12 +324,12 @@ class _Run:
     def __init__(self, model, columns, y, sample_weight, clock, smallest=None):
         self.model, self.columns, self.y = model, columns, y
         self.n_classes, self.sample_weight, self.clock = len(model.classes_), sample_weight, clock
-        self.depth, self.nodes = model.max_depth, model._nodes()
+        self.depth, self.nodes = model.max_depth, model._nodes(len(y))
         self.smallest = self.nodes if smallest is None else smallest
         self.problem = prepare(columns, y, self.n_classes, sample_weight,
                                min_samples_leaf=model.min_samples_leaf,
                                merge_rows=model.merge_rows, merge_columns=model.merge_columns)
-        self.solver = model._solver(self.problem)
+        self.solver = model._solver(self.problem, self.nodes)
         self.trace = []
         self.status, self.bound = "optimal", -np.inf
         self.start, self.upper = None, np.inf        # a tree to begin with, and its cost
@@ -432,7 +441,7 @@ class _Run:
         if self.status != "optimal":                 # never worse than CART
             trees.append(self.checked(self.solver.greedy_tree(self.safe_depth), np.inf))
         tree = min((tree for tree in trees if tree is not None), key=self.cost)
-        if self.status == "optimal" and model.minimise_nodes:
+        if self.status == "optimal" and model.minimise_nodes and self.smallest == self.nodes:
             tree = self.smaller(tree)
         objective = self.cost(tree)
         limits = f"depth {self.depth}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from sklearn.utils import check_random_state
 
 from odtlib.report import Clock
 
@@ -80,7 +81,8 @@ class Solver:
         self.control[S.SHARE_SIZES] = share_sizes
         self.control[S.SPECIALISED], self.control[S.INCREMENTAL] = specialised, incremental
         if feature_order == "random":
-            space.shuffle[:] = np.random.default_rng(random_state).random(len(space.shuffle))
+            space.shuffle[:] = check_random_state(random_state).random_sample(
+                len(space.shuffle))
         self.memory_full = False
         self._work = FIRST_SLICE
         clock = Clock()

@@ -261,3 +261,19 @@ def test_dl85_finds_the_same_optimum_with_more_work():
     assert dl85.report_.counters["nodes"] > 10 * murtree.report_.counters["nodes"]
     assert dl85.report_.counters["depth_two_pairs"] == 0
     assert MurTreeClassifier.dl85(cache="closure").cache == "closure"
+
+
+def test_deep_limits():
+    X, y = blobs(n_rows=30, n_columns=6)
+    deep = MurTreeClassifier(max_depth=40, time_limit=5).fit(X, y)
+    assert deep.report_.objective == MurTreeClassifier(max_depth=6).fit(X, y).report_.objective
+    X, y = blobs(n_rows=5000, n_columns=6)
+    with pytest.raises(ValueError, match="give max_nodes or a max_depth of 12 or less"):
+        MurTreeClassifier(max_depth=13).fit(X, y)
+
+
+def test_random_order_takes_any_seed():
+    X, y = blobs()
+    for seed in (0, np.random.RandomState(1)):
+        model = MurTreeClassifier(3, feature_order="random", random_state=seed).fit(X, y)
+        assert model.report_.objective == MurTreeClassifier(3).fit(X, y).report_.objective
