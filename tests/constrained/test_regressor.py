@@ -100,7 +100,7 @@ def test_exact_splits_for_absolute_error(name):
                                       sets.Affine([[1, -1, 0]], 0.0)],
                          ids=["free", "box", "simplex", "polyhedron", "plane"])
 def test_exact_splits_for_poisson(feasible):
-    X, Y = table(16)
+    X, Y = table(9)
     Y = np.round(Y)
     model = ConstrainedTreeRegressor(feasible, split="exact", criterion="poisson", max_depth=2,
                                      on_infeasible_targets="keep").fit(X, Y)
