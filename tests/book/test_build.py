@@ -2,11 +2,13 @@
 
 import importlib.util
 import subprocess
+from pathlib import Path
 
 import nbformat
 import pytest
-from conftest import ROOT
 from nbformat.v4 import new_code_cell, new_notebook
+
+ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.fixture

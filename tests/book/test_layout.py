@@ -4,9 +4,11 @@ import ast
 import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
-from conftest import ROOT
+
+ROOT = Path(__file__).resolve().parents[2]
 
 SOLVERS = {"milp", "column_generation", "murtree", "continuous", "constrained"}
 UPPER = SOLVERS | {"heuristics", "experiments"}

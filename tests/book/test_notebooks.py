@@ -1,11 +1,13 @@
 """What every notebook promises: in the book, with parameters, stripped, described."""
 
 import re
+from pathlib import Path
 
 import nbformat
 import pytest
 import yaml
-from conftest import ROOT
+
+ROOT = Path(__file__).resolve().parents[2]
 
 CHAPTERS = sorted((ROOT / "chapters").glob("[0-9]*.ipynb"))
 TEMPLATES = sorted((ROOT / "chapters" / "experiments").glob("*.ipynb"))

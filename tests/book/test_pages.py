@@ -7,11 +7,13 @@ Chromium.
 import re
 import shutil
 from functools import cache
+from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 import pytest
 from bs4 import BeautifulSoup
-from conftest import ROOT
+
+ROOT = Path(__file__).resolve().parents[2]
 
 HTML = ROOT / "_build" / "html"
 PAGES = sorted(
