@@ -933,8 +933,8 @@ def search(keys, labels, weight, problem, order, cut, segment, mass, count, tabl
                                       monotone, bound, similar[level],
                                       frame[COMPARED], frame)
             state[WORK] += 10 * frame[SIZE]
+            lower[level, f] = max(lower[level, f], frame[BOUND] + penalty)
             if j < 0:
-                lower[level, f] = max(lower[level, f], frame[BOUND] + penalty)
                 frame[PHASE] = NEXT_FEATURE
                 continue
             if frame[FIRST] and low <= guess[level, f] < high:
@@ -1079,6 +1079,8 @@ def search(keys, labels, weight, problem, order, cut, segment, mass, count, tabl
                 probes[f, 1] = frame[CUT_MASS]
                 probes[f, 2] = left
                 probes[f, 3] = right
+                if monotone:
+                    lower[0, f] = max(lower[0, f], min(left, right) + penalty)
                 frame[PHASE] = NEXT_FEATURE
             if frame[BEST] <= penalty:
                 frame[PHASE] = FINISHED
