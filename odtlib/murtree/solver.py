@@ -9,7 +9,7 @@ from odtlib.report import Clock
 
 from . import _search as S
 from ._cache import ENTRY, find_problem, move_entries
-from ._kernels import IMPURITY, N_CLASSES
+from ._kernels import IMPURITY
 from ._objectives import closure_address, kernel_addresses
 from .preparation import Workspace
 
@@ -46,6 +46,10 @@ class Solver:
                  share_sizes=False, merge_columns=True, specialised=True, incremental=True,
                  memory_limit=None, random_state=None):
         self.problem = problem
+        sizes = problem.class_sizes
+        self.class_start = np.concatenate([[0], np.cumsum(sizes)])
+        self.row_class = np.repeat(np.arange(len(sizes)), sizes)
+        self.row_weight = np.ascontiguousarray(problem.weights[:, 0])
         self.penalty = float(penalty)
         if cache == "closure":
             merge_columns = False            # a closure names all columns
@@ -62,6 +66,7 @@ class Solver:
             min_samples_leaf=min_samples_leaf, merge_columns=merge_columns,
             keys_from_rows=cache == "dataset" or merge_columns, cache_entries=entries,
             count_pairs=specialised or similarity or cache == "closure")
+        self.row_keys = space.data[2].reshape(-1, 2)
         levels = len(space.rows)
         self.state = np.zeros((levels, S.N_STATE), np.int64)
         self.cost = np.zeros((levels, S.N_COST, max_nodes + 1))
@@ -100,8 +105,7 @@ class Solver:
         high = min(high, 2 ** depth - 1)
         low = min(low, high)
         space.rows[0, :len(rows)] = rows
-        starts = np.searchsorted(rows, np.concatenate([[0], np.cumsum(self.problem.class_sizes)]))
-        space.class_start[0] = starts
+        space.class_start[0] = np.searchsorted(rows, self.class_start)
         state, cost = self.state[0], self.cost[0]
         state[:] = 0
         state[S.DEPTH], state[S.N_CANDIDATES] = min(depth, high), space.n_columns
@@ -109,19 +113,17 @@ class Solver:
         self.choice[0, S.FEATURE] = S.UNKNOWN
         cost[S.UPPER], cost[S.LOWER] = upper, lower
         cost[S.BEST], cost[S.REFINED] = upper, np.inf
-        self.leaf[0] = self._leaf_cost(rows, starts, space.shape[N_CLASSES])
+        sums = self._class_weights(rows)
+        self.leaf[0] = sums.sum() - sums.max()
         self.keys[0] = self._key(rows)       # branches and closures are told apart by it too
         self.control[S.LEVEL], self.control[S.MODE] = 0, S.ENTER
 
-    def _leaf_cost(self, rows, starts, n_classes):
-        weight = self.problem.weights[rows, 0]
-        sums = [weight[starts[c]:starts[c + 1]].sum() for c in range(n_classes)]
-        return float(sum(sums) - max(sums)) if sums else 0.0
+    def _class_weights(self, rows):
+        return np.bincount(self.row_class[rows], weights=self.row_weight[rows],
+                           minlength=len(self.class_start) - 1)
 
     def _key(self, rows):
-        row_keys = self.space.data[2]
-        return np.array([row_keys[2 * rows].sum(dtype=np.uint64),
-                         row_keys[2 * rows + 1].sum(dtype=np.uint64)])
+        return self.row_keys[rows].sum(axis=0, dtype=np.uint64)
 
     def _search(self, work):
         space = self.space
@@ -258,10 +260,7 @@ class Solver:
         return self.trees(depth, [self.nodes])[0]
 
     def _build(self, rows, root, depth):
-        sums = np.bincount(
-            np.searchsorted(np.cumsum(self.problem.class_sizes), rows, side="right"),
-            weights=self.problem.weights[rows, 0], minlength=len(self.problem.class_sizes))
-        leaf = int(np.argmax(sums))
+        leaf = int(np.argmax(self._class_weights(rows)))
         if root is None:
             return leaf
         column, *children = root
