@@ -277,3 +277,15 @@ def test_random_order_takes_any_seed():
     for seed in (0, np.random.RandomState(1)):
         model = MurTreeClassifier(3, feature_order="random", random_state=seed).fit(X, y)
         assert model.report_.objective == MurTreeClassifier(3).fit(X, y).report_.objective
+
+
+@pytest.mark.parametrize("switch, counter", [("merge_rows", "rows_cancelled"),
+                                             ("merge_columns", "columns_merged")])
+def test_reductions_change_the_counters_and_not_the_optimum(switch, counter):
+    rng = np.random.default_rng(0)
+    X, y = rng.integers(0, 2, (90, 5)), rng.integers(0, 2, 90)
+    X = np.hstack([X, 1 - X[:, :1], np.ones((90, 1), int)])
+    reduced = MurTreeClassifier(3).fit(X, y)
+    whole = MurTreeClassifier(3, **{switch: False}).fit(X, y)
+    assert reduced.report_.objective == whole.report_.objective
+    assert reduced.report_.counters[counter] > whole.report_.counters[counter]
