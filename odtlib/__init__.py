@@ -18,7 +18,6 @@ _HOME = {
     "ColumnGenerationClassifier": "odtlib.column_generation",
     "RestrictedTreeClassifier": "odtlib.column_generation",
     "MurTreeClassifier": "odtlib.murtree",
-    "MurTreeRegressor": "odtlib.murtree",
     "ContinuousTreeClassifier": "odtlib.continuous",
     "ConstrainedTreeRegressor": "odtlib.constrained",
     "ConstrainedTreeClassifier": "odtlib.constrained",
