@@ -23,6 +23,7 @@ from odtlib.heuristics import starting_tree
 from odtlib.report import Clock, SolveReport
 from odtlib.tree import DecisionTree
 
+CART_FACTOR = 8         # growing CART takes at most about as many times as long as sorting
 _ready = set()          # kinds of kernels that this process has compiled or loaded
 
 
@@ -161,12 +162,14 @@ class ContinuousTreeClassifier(TreeClassifier):
             needed = self.n_jobs * bytes_needed(n, p, cost, self.max_depth, wide)
             if needed > self.memory_limit * 1e6:
                 return *fallback(), 0, "memory_limit", {}
+        begin = clock.elapsed
         try:
             columns = SortedColumns(X, y, cost.n_classes, wide, lambda: clock.expired)
         except KeyboardInterrupt:
             return *fallback(), 0, "interrupted", {}
         if not columns.complete:
             return *fallback(), 0, "time_limit", {}
+        sorted_in = clock.elapsed - begin
         if self.max_depth == 1:
             tree = columns.decode(columns.best_stump(cost), X, y, cost, sample_weight)
             best = cost.of(tree.predict_codes(X) != y, tree)
@@ -178,10 +181,13 @@ class ContinuousTreeClassifier(TreeClassifier):
                 trace.append((clock.elapsed, objective / cost.scale, bound / cost.scale, event))
                 progress.show(objective, bound, done)
 
-            run = Run(search, clock, self.n_jobs, lambda: fallback()[1], watch)()
+            affordable = clock.remaining > CART_FACTOR * sorted_in
+            run = Run(search, clock, self.n_jobs,
+                      (lambda: fallback()[1]) if affordable else None, watch)()
         tree, best = (None, run.best) if run.tree is None else (
             columns.decode(run.tree, X, y, cost, sample_weight), run.best)
-        if tree is None or run.status != "done":
+        # a run cut short falls back on CART, unless growing it would overrun the limit by far
+        if tree is None or (run.status != "done" and sorted_in < 0.1):
             known, its_cost = fallback()
             if tree is None or its_cost < best:
                 tree, best = known, its_cost

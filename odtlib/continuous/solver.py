@@ -458,7 +458,8 @@ class Run:
                 if search.best < self.best:
                     self.best, self.tree = search.best, search.tree.copy()
                     self.watch("improved", self.best, self.bound, self.closed)
-                elif outcome != k.DONE and self._start is not None and search.work > SLICE:
+                elif (outcome != k.DONE and self._start is not None and search.work > SLICE
+                      and not self.clock.expired):
                     start, self._start = self._start, None
                     known = start()
                     if known < self.best:
