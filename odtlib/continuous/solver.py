@@ -16,7 +16,7 @@ NARROW_ROWS = 32_767      # 16-bit counters and ranks hold this many rows
 SLICE = 20_000_000        # row visits between two looks at the clock: some 30 ms
 MAX_GAPS = 1024           # open gaps kept per feature of a depth-two problem
 MAX_KEPT = 1024           # evaluated thresholds whose bounds per feature are inherited
-MAX_SEEN = 2000           # evaluated thresholds that similarity bounds look at
+MAX_SEEN = 32             # evaluated thresholds that similarity bounds look at
 MAX_CLASSES = 1000        # a row's code has 11 bits for its class
 
 
