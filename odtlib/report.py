@@ -27,6 +27,16 @@ class Clock:
         """Seconds since the clock was made."""
         return time.perf_counter() - self.start
 
+    def exclude(self, seconds):
+        """Leave time that has passed, such as that of compilation, out of account.
+
+        Parameters
+        ----------
+        seconds : float
+            How much; neither ``elapsed`` nor the limit counts it.
+        """
+        self.start += seconds
+
     @property
     def remaining(self):
         """Seconds left, never negative; infinite without a limit."""

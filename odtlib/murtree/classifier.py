@@ -330,6 +330,7 @@ class _Run:
                                min_samples_leaf=model.min_samples_leaf,
                                merge_rows=model.merge_rows, merge_columns=model.merge_columns)
         self.solver = model._solver(self.problem, self.nodes)
+        clock.exclude(self.solver.compile_seconds)
         self.trace = []
         self.status, self.bound = "optimal", -np.inf
         self.start, self.upper = None, np.inf        # a tree to begin with, and its cost
@@ -365,7 +366,7 @@ class _Run:
         incumbent = min(self.solver.incumbent(), self.upper) + self.problem.offset
         bound = min(self.solver.bound() + self.problem.offset, incumbent)
         if not self.trace or self.trace[-1][1:3] != (incumbent, bound) or event != "search":
-            self.trace.append((self.clock.elapsed - self.solver.compile_seconds, incumbent,
+            self.trace.append((self.clock.elapsed, incumbent,
                                bound, event))
             if self.model.verbose:
                 print(f"MurTree {self.clock.elapsed:8.1f} s  incumbent {incumbent:g}  "
@@ -381,7 +382,7 @@ class _Run:
                         and solver.incumbent() < self.upper:
                     value = solver.incumbent() + self.problem.offset
                     self.take(self.checked(solver.tree(depth), value))
-                    self.trace.append((self.clock.elapsed - solver.compile_seconds, value,
+                    self.trace.append((self.clock.elapsed, value,
                                        self.problem.offset, f"depth {depth}"))
             finished = solver.solve(
                 self.depth, self.nodes, smallest=self.smallest, upper=self.upper,
@@ -401,13 +402,21 @@ class _Run:
                       in zip(budgets, solver.trees(self.depth, budgets), claims, strict=True)}
 
     def smaller(self, tree):
-        """Return a tree of the same cost with the fewest feature nodes (Algorithm 7)."""
+        """Return a tree of the same cost with the fewest feature nodes (Algorithm 7).
+
+        A search that is cut short costs the report its proof.
+        """
         cost = self.cost(tree)
         value = cost - self.problem.offset
         if tree.n_splits == 0:
             return tree
-        self.solver.solve(self.depth, tree.n_splits - 1, smallest=0, lower=value,
-                          upper=value + 1e-9 * max(1.0, abs(value)))
+        try:
+            if not self.solver.solve(self.depth, tree.n_splits - 1, smallest=0, lower=value,
+                                     upper=value + 1e-9 * max(1.0, abs(value)),
+                                     clock=self.clock):
+                self.status = "time_limit"
+        except KeyboardInterrupt:
+            self.status = "interrupted"
         for nodes in range(tree.n_splits):
             if np.isfinite(self.solver.incumbent(nodes)):
                 return self.checked(self.solver.trees(self.depth, [nodes])[0], cost)
@@ -437,12 +446,14 @@ class _Run:
     def finish(self):
         """Return the tree for the largest node budget and the report."""
         model = self.model
+        fewest = ""
         trees = [self.found.get(self.nodes), self.start]
         if self.status != "optimal":                 # never worse than CART
             trees.append(self.checked(self.solver.greedy_tree(self.safe_depth), np.inf))
         tree = min((tree for tree in trees if tree is not None), key=self.cost)
         if self.status == "optimal" and model.minimise_nodes and self.smallest == self.nodes:
             tree = self.smaller(tree)
+            fewest = ", with the fewest feature nodes"
         objective = self.cost(tree)
         limits = f"depth {self.depth}"
         if self.nodes < 2 ** self.depth - 1:
@@ -454,9 +465,9 @@ class _Run:
         start = model.start if model.start is None or isinstance(model.start, str) else "tree"
         report = SolveReport(
             self.status, objective, min(self.bound, objective),
-            self.clock.elapsed - self.solver.compile_seconds, start=start,
+            self.clock.elapsed, start=start,
             counters=self.counters, trace=self.trace, compile_seconds=self.solver.compile_seconds,
-            proof=f"optimal for these {self.columns.shape[1]} predicates at {limits}"
+            proof=f"optimal for these {self.columns.shape[1]} predicates at {limits}{fewest}"
             if self.status == "optimal" else "",
             evaluate=partial(_penalised_errors, penalty=model.sparsity))
         return tree, report

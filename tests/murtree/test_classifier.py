@@ -245,6 +245,26 @@ def test_fewest_nodes_among_the_best_trees(sparsity):
     assert sparsity or saved > 0
 
 
+@pytest.mark.parametrize("ending, status", [(False, "time_limit"),
+                                            (KeyboardInterrupt, "interrupted")])
+def test_a_search_for_fewest_nodes_that_is_cut_short_keeps_the_tree(monkeypatch, ending, status):
+    X, y = blobs()
+    solve = Solver.solve
+
+    def cut(self, depth, nodes, *, smallest=None, **options):
+        if smallest is None:
+            return solve(self, depth, nodes, **options)
+        if ending:
+            raise ending
+        return ending
+
+    monkeypatch.setattr(Solver, "solve", cut)
+    model = MurTreeClassifier(max_depth=3, minimise_nodes=True).fit(X, y)
+    plain = MurTreeClassifier(max_depth=3).fit(X, y)
+    assert model.report_.status == status and model.report_.gap == 0
+    assert model.verify(X, y) == plain.report_.objective
+
+
 def test_leaves_and_nodes_are_the_same_limit():
     X, y = blobs()
     leaves = MurTreeClassifier(max_depth=3, max_leaf_nodes=4).fit(X, y)
