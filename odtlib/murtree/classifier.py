@@ -404,7 +404,7 @@ class _Run:
     def smaller(self, tree):
         """Return a tree of the same cost with the fewest feature nodes (Algorithm 7).
 
-        A search that is cut short costs the report its proof.
+        A search that is cut short leaves the tree, and costs the report its proof.
         """
         cost = self.cost(tree)
         value = cost - self.problem.offset
@@ -415,8 +415,10 @@ class _Run:
                                      upper=value + 1e-9 * max(1.0, abs(value)),
                                      clock=self.clock):
                 self.status = "time_limit"
+                return tree
         except KeyboardInterrupt:
             self.status = "interrupted"
+            return tree
         for nodes in range(tree.n_splits):
             if np.isfinite(self.solver.incumbent(nodes)):
                 return self.checked(self.solver.trees(self.depth, [nodes])[0], cost)
