@@ -252,8 +252,8 @@ def test_a_search_for_fewest_nodes_that_is_cut_short_keeps_the_tree(monkeypatch,
     solve = Solver.solve
 
     def cut(self, depth, nodes, *, smallest=None, **options):
-        if smallest is None:
-            return solve(self, depth, nodes, **options)
+        if smallest != 0:
+            return solve(self, depth, nodes, smallest=smallest, **options)
         if ending:
             raise ending
         return ending
