@@ -4,7 +4,6 @@ The order of lines in Algorithm 1 is tested with threshold sampling.
 """
 
 import itertools
-import os
 
 import numpy as np
 import pytest
@@ -106,7 +105,6 @@ def test_average_gains_of_firat_are_relative():
     assert np.mean(cgh - cart) == pytest.approx(0.69, abs=0.005)             # in points
 
 
-@pytest.mark.skipif(not os.environ.get("ODTLIB_DATA"), reason="ODTLIB_DATA is not set")
 def test_published_accuracies_cannot_come_from_nine_tenths_of_the_rows():
     """Patel et al. (2023), Table 7, tic-tac-toe at depth 3: 77.4; stated share 90 %.
 
