@@ -13,7 +13,7 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-from odtlib._simd import _address, _spread
+from odtlib._simd import _address, _named, _spread
 
 LANES = 32
 
@@ -32,17 +32,7 @@ def population_count(typing, vector):
     return vector(vector), generate
 
 
-def _unsigned(name):
-    @intrinsic
-    def apply(typing, first, second):
-        def generate(context, builder, signature, args):
-            full_name = f"llvm.{name}.v{first.lanes}i{first.bits}"
-            return builder.call(_declare(builder, full_name, first.llvm, [first.llvm] * 2), args)
-        return first(first, second), generate
-    return apply
-
-
-maximum_unsigned = _unsigned("umax")
+maximum_unsigned = _named("llvm.umax")
 
 
 def _reduction(name, signed):
