@@ -6,7 +6,7 @@ import sys
 from numbers import Integral, Real
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, _fit_context
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, _fit_context, clone
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import (
@@ -16,6 +16,10 @@ from sklearn.utils.validation import (
     column_or_1d,
     validate_data,
 )
+
+from odtlib.binarize import MDLPBinarizer, QuantileBinarizer, ThresholdBinarizer
+
+BINARIZERS = {"mdlp": MDLPBinarizer, "quantile": QuantileBinarizer, "all": ThresholdBinarizer}
 
 
 class _TreeEstimator(BaseEstimator):
@@ -219,6 +223,74 @@ class TreeRegressor(RegressorMixin, _TreeEstimator):
         tags = super().__sklearn_tags__()
         tags.target_tags.multi_output = True
         return tags
+
+
+class SingleTargetRegressor(TreeRegressor):
+    """Base class of the regressors that know one target only."""
+
+    _target_options = {"y_numeric": True}
+
+    def _check_targets(self, y):
+        y = column_or_1d(y, dtype=np.float64)
+        if not np.isfinite(y).all():
+            raise ValueError("y holds NaN or infinity; fill in or drop those rows first.")
+        return y
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = False
+        return tags
+
+
+class OverBinaryColumns:
+    """Mixin of the estimators that work on 0/1 columns, with a parameter ``binarizer``."""
+
+    def _keeps_frame(self, X):
+        return super()._keeps_frame(X) and any(
+            getattr(kind, "kind", "O") not in "biuf" for kind in X.dtypes)
+
+    def _most_copies(self, n_rows):
+        """Return how many rows, with copies, the binariser may see."""
+        return 20 * n_rows
+
+    def _columns(self, X, y, sample_weight):
+        """Return the 0/1 columns of the training rows; sets ``binarizer_``.
+
+        The binariser sees a row with a whole weight so many times; other weights do not move cuts.
+        """
+        frame = self._keeps_frame(X)
+        self.binarizer_, self._tree_over_columns = None, False
+        if not frame and np.all((X == 0) | (X == 1)):
+            return X.astype(np.uint8)
+        if self.binarizer is None:
+            raise ValueError("binarizer=None needs features that are 0 or 1 and X has others; "
+                             "give binarizer='mdlp' or another one.")
+        chosen = self.binarizer
+        self.binarizer_ = BINARIZERS[chosen]() if isinstance(chosen, str) else clone(chosen)
+        seen_X, seen_y = X, y
+        if sample_weight is not None:
+            whole = np.all(sample_weight == np.floor(sample_weight))
+            copies = sample_weight if whole else sample_weight > 0
+            if copies.sum() <= self._most_copies(len(y)):
+                seen = np.repeat(np.arange(len(y)), copies.astype(np.int64))
+                seen_X = X.iloc[seen] if frame else X[seen]
+                seen_y = y[seen]
+        columns = np.asarray(self.binarizer_.fit(seen_X, seen_y).transform(X))
+        if not np.all((columns == 0) | (columns == 1)):
+            raise ValueError("the binarizer made columns that are not 0/1; give one that does.")
+        self._tree_over_columns = bool(
+            frame or not getattr(self.binarizer_, "maps_to_original_", False))
+        return columns.astype(np.uint8)
+
+    def _in_features(self, tree):
+        """Write a tree over the columns in the original features, or name its columns."""
+        if self.binarizer_ is None:
+            return tree
+        if not self._tree_over_columns:
+            return self.binarizer_.to_original(tree)
+        names = self.binarizer_.get_feature_names_out()
+        return tree.replace(feature_names=tuple(str(name) for name in names),
+                            n_features=len(names))
 
 
 _announced = set()

@@ -194,13 +194,13 @@ def _codes(y, classes):
 def _words(tree, X=None, feature_names=None, class_names=None):
     names = [tree.feature_name(j) for j in range(tree.n_features)]
     names = names if feature_names is None else [str(name) for name in feature_names]
+    named = tree.replace(feature_names=names)
     classes = [] if tree.classes is None else list(tree.classes)
     classes = [str(c) for c in (classes if class_names is None else class_names)]
     tests, branches, conditions = {}, {}, {}
     for node in np.flatnonzero(tree.feature >= 0).tolist():
         j, threshold = int(tree.feature[node]), float(tree.threshold[node])
-        if 0 <= threshold < 1 and any(sign in names[j] for sign in (" <= ", " > ", " = ")):
-            # A 0/1 column that is named by a condition: rows that meet it are 1 and go right.
+        if named.is_condition(node):
             name = names[j].replace("<=", "≤")
             tests[node], branches[node] = (f"{name}?", ""), ("no", "yes")
             conditions[node] = f"not {name}", name

@@ -495,11 +495,36 @@ class DecisionTree:
         -------
         str
             For instance ``petal width <= 0.8``; a threshold is shortened only as far as it stays
-            the same number.
+            the same number.  For a 0/1 column that is named by a condition, ``not colour = red`` on
+            the left and ``colour = red`` on the right.
         """
         name, threshold = self.feature_name(self.feature[node]), self.threshold[node]
+        if self.is_condition(node):
+            return f"not {name}" if branch == "left" else name
         sign = "<=" if branch == "left" else ">"
         return f"{name} {sign} {_short(threshold)}"
+
+    def is_condition(self, node):
+        """Return whether a feature node asks for a 0/1 column that is named by a condition.
+
+        Parameters
+        ----------
+        node : int
+            A feature node.
+
+        Returns
+        -------
+        bool
+            Rows that meet the condition, such as ``colour = red``, are 1 and go right.
+        """
+        name = self.feature_name(self.feature[node])
+        return 0 <= self.threshold[node] < 1 and any(s in name for s in (" <= ", " > ", " = "))
+
+    def _question(self, node):
+        """Return the test of a feature node, and what the left and the right branch answer."""
+        if self.is_condition(node):
+            return f"{self.split_text(node, 'right')}?", ("no", "yes")
+        return self.split_text(node), ("yes", "no")
 
     def leaf_text(self, node):
         """Return what a node predicts, with its training weights, as text.
@@ -532,9 +557,10 @@ class DecisionTree:
             if self.feature[node] < 0:
                 lines.append(first + self.leaf_text(node))
                 return
-            lines.append(first + self.split_text(node))
-            add(self.left[node], rest + "├─ yes: ", rest + "│       ")
-            add(self.right[node], rest + "└─ no:  ", rest + "        ")
+            text, (left, right) = self._question(node)
+            lines.append(first + text)
+            add(self.left[node], f"{rest}├─ {left + ':':4} ", rest + "│       ")
+            add(self.right[node], f"{rest}└─ {right + ':':4} ", rest + "        ")
 
         add(0, "", "")
         return "\n".join(lines)
@@ -576,11 +602,10 @@ class DecisionTree:
         lines = ["digraph tree {", "  node [shape=box, style=rounded];"]
         for node in range(self.n_nodes):
             inner = self.feature[node] >= 0
-            text = self.split_text(node) if inner else self.leaf_text(node)
+            text, answers = self._question(node) if inner else (self.leaf_text(node), ())
             lines.append(f"  {node} [label={json.dumps(text, ensure_ascii=False)}];")
-            if inner:
-                lines.append(f'  {node} -> {self.left[node]} [label="yes"];')
-                lines.append(f'  {node} -> {self.right[node]} [label="no"];')
+            for child, answer in zip((self.left[node], self.right[node]), answers):
+                lines.append(f'  {node} -> {child} [label="{answer}"];')
         return "\n".join([*lines, "}"])
 
     def to_json(self):

@@ -10,7 +10,7 @@ import pytest
 import odtlib
 
 MODULES = ["odtlib.binarize", "odtlib.datasets", "odtlib.plotting", "odtlib.experiments",
-           "odtlib.constrained.sets"]
+           "odtlib.interactive", "odtlib.constrained.sets"]
 
 
 def import_if_there(home):

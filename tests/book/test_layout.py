@@ -11,7 +11,8 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 
 SOLVERS = {"milp", "column_generation", "murtree", "continuous", "constrained"}
-UPPER = SOLVERS | {"heuristics", "experiments"}
+ABOVE = {"experiments", "exercises"}
+UPPER = SOLVERS | ABOVE | {"heuristics"}
 HEAVY = {"numba", "sklearn", "pandas", "matplotlib", "scipy", "highspy", "ortools", "papermill"}
 PACKAGE = ROOT / "odtlib"
 
@@ -47,14 +48,14 @@ def home_of(path):
 def test_solvers_do_not_know_each_other():
     for package in SOLVERS:
         for path in (PACKAGE / package).rglob("*.py"):
-            known = set(imported_packages(path)) & (SOLVERS | {"experiments"}) - {package}
+            known = set(imported_packages(path)) & (SOLVERS | ABOVE) - {package}
             assert not known, f"{path.relative_to(ROOT)} imports {sorted(known)}"
 
 
 def test_shared_files_and_heuristics_know_nobody_above_them():
     for path in PACKAGE.rglob("*.py"):
         home = home_of(path)
-        if home in SOLVERS | {"experiments", "__main__", "__init__"}:
+        if home in SOLVERS | ABOVE | {"__main__", "__init__"}:
             continue
         known = set(imported_packages(path)) & UPPER - {home}
         assert not known, f"{path.relative_to(ROOT)} imports {sorted(known)}"

@@ -77,6 +77,18 @@ def test_a_record_holds_the_fit_the_tree_and_the_machine(data):
     assert again["compile_seconds"] == 0.0
 
 
+def test_an_estimator_may_say_how_it_warms_up(data):
+    class Warmed(OneSplit):
+        def _warm_up(self):
+            return 3.5
+
+    measure._warm.clear()
+    OneSplit.fits.clear()
+    record = experiments.run(Warmed(max_depth=1), data, (np.arange(100), np.arange(100, 200)))
+    assert OneSplit.fits == [100]
+    assert record["compile_seconds"] == 3.5
+
+
 def test_all_rows_train_where_no_split_is_given(data):
     record = experiments.run(DecisionTreeClassifier(max_depth=1), data)
     assert record["rows"] == 200

@@ -325,7 +325,7 @@ def test_categories_and_booleans():
     assert binarizer.categories_[1].tolist() == ["blue", "green", "red"]
     assert not binarizer.maps_to_original_
     tree = DecisionTree.from_nested((3, 0.5, 0, 1), n_features=6)
-    assert binarizer.to_original(tree).split_text(0) == "colour = red <= 0.5"
+    assert binarizer.to_original(tree).split_text(0, "right") == "colour = red"
 
 
 def test_unknown_category():
