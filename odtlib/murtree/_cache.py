@@ -5,6 +5,9 @@ number of feature nodes.  Its key has 128 bits: the sum of two random 64-bit wor
 with depth and node budget.  An entry takes four words: the two of the key, the value (a lower
 bound, or the optimum), and a word of details.  The table is a set of buckets of eight entries; in
 a full bucket the shallowest entry makes room, so the table may stay small without being wrong.
+
+Threads share a table without locks: the words of the key are kept combined with value and details,
+so an entry that two threads wrote at once fits no key and is as good as absent.
 """
 
 from __future__ import annotations
@@ -13,6 +16,7 @@ import numpy as np
 from numba import njit
 
 from ._kernels import INNER, OPTIONS
+from .simd import bits_of
 
 BUCKET = 8
 ENTRY = 4
@@ -32,24 +36,32 @@ def problem_key(low, high, depth, budget):
 
 
 @njit(**INNER)
-def find(table, low, high):
-    """Return the position of an entry in the table, or -1."""
+def sealed(value, word):
+    """Return what the two words of a key are combined with."""
+    bits = bits_of(value)
+    return bits ^ word, (bits * ODD_1) ^ word
+
+
+@njit(**INNER)
+def find(table, values, low, high):
+    """Return value and details of an entry; details are 0 if there is none."""
     n_buckets = np.uint64(len(table) // (BUCKET * ENTRY))
     first = np.int64((low >> np.uint64(20)) & (n_buckets - np.uint64(1))) * BUCKET * ENTRY
     for place in range(first, first + BUCKET * ENTRY, ENTRY):
-        if table[place] == low:
-            if table[place + 1] == high:
-                return place
-        elif table[place] == np.uint64(0):
-            return -1
-    return -1
+        value, word = values[place + 2], table[place + 3]
+        if word == np.uint64(0):
+            break
+        seal_low, seal_high = sealed(value, word)
+        if table[place] ^ seal_low == low and table[place + 1] ^ seal_high == high:
+            return value, word
+    return 0.0, np.uint64(0)
 
 
 @njit(**OPTIONS)
-def find_problem(table, row_key, depth, budget):
-    """Return the position of a subproblem, given the two words of the key of its rows, or -1."""
+def find_problem(table, values, row_key, depth, budget):
+    """Return value and details of a subproblem, given the key of its rows; see :func:`find`."""
     low, high = problem_key(row_key[0], row_key[1], depth, budget)
-    return find(table, low, high)
+    return find(table, values, low, high)
 
 
 @njit(**INNER)
@@ -65,27 +77,34 @@ def is_exact(word):
 
 
 @njit(**INNER)
+def put(table, values, place, low, high, value, word):
+    """Write an entry."""
+    seal_low, seal_high = sealed(value, word)
+    table[place], table[place + 1] = low ^ seal_low, high ^ seal_high
+    values[place + 2], table[place + 3] = value, word
+
+
+@njit(**INNER)
 def keep(table, values, low, high, value, word):
     """Enter a bound or an optimum; return 1 if that filled an empty place."""
     n_buckets = np.uint64(len(table) // (BUCKET * ENTRY))
     first = np.int64((low >> np.uint64(20)) & (n_buckets - np.uint64(1))) * BUCKET * ENTRY
     victim, shallowest = first, np.uint64(64)
     for place in range(first, first + BUCKET * ENTRY, ENTRY):
-        if table[place] == np.uint64(0):
-            table[place], table[place + 1] = low, high
-            values[place + 2], table[place + 3] = value, word
+        old_value, old = values[place + 2], table[place + 3]
+        if old == np.uint64(0):
+            put(table, values, place, low, high, value, word)
             return 1
-        if table[place] == low and table[place + 1] == high:
-            if not is_exact(table[place + 3]):
-                if is_exact(word) or value > values[place + 2]:
-                    values[place + 2], table[place + 3] = value, word
+        seal_low, seal_high = sealed(old_value, old)
+        if table[place] ^ seal_low == low and table[place + 1] ^ seal_high == high:
+            if not is_exact(old) and (is_exact(word) or value > old_value):
+                put(table, values, place, low, high, value, word)
             return 0
-        depth = (table[place + 3] & np.uint64(63)) >> np.uint64(1)
+        depth = (old & np.uint64(63)) >> np.uint64(1)
         if depth < shallowest:
             victim, shallowest = place, depth
     if shallowest <= (word & np.uint64(63)) >> np.uint64(1):
-        table[victim], table[victim + 1] = low, high
-        values[victim + 2], table[victim + 3] = value, word
+        put(table, values, victim, low, high, value, word)
     return 0
 
 
@@ -94,7 +113,9 @@ def move_entries(old, old_values, table, values):
     """Enter everything from one table into another; return the number of places filled."""
     filled = 0
     for place in range(0, len(old), ENTRY):
-        if old[place] != np.uint64(0):
-            filled += keep(table, values, old[place], old[place + 1], old_values[place + 2],
-                           old[place + 3])
+        value, word = old_values[place + 2], old[place + 3]
+        if word != np.uint64(0):
+            seal_low, seal_high = sealed(value, word)
+            filled += keep(table, values, old[place] ^ seal_low, old[place + 1] ^ seal_high,
+                           value, word)
     return filled

@@ -12,7 +12,7 @@ from functools import cache
 import numpy as np
 from numba import njit, types
 
-from . import _kernels, _weights
+from . import _kernels, _regression_kernels, _weights
 from ._kernels import INNER, N_CLASSES
 from .simd import address_of
 
@@ -194,10 +194,12 @@ _KERNELS = {
     "classes, 16 bits": (open_16, prepare_classes_16, children_classes_16, similarity_16),
     "classes, 32 bits": (open_32, prepare_classes_32, children_classes_32, similarity_32),
     "weights": (open_weights, prepare_weights, children_weights, similarity_weights),
+    "sums": (_regression_kernels.open_sums, _regression_kernels.prepare_sums,
+             _regression_kernels.children_sums, _regression_kernels.similarity_sums),
 }
 # Bytes of an element of the kernel's arrays, and rows in a word of a block.
 ELEMENT = {"two classes, 16 bits": 2, "two classes, 32 bits": 4, "classes, 16 bits": 2,
-           "classes, 32 bits": 4, "weights": 8}
+           "classes, 32 bits": 4, "weights": 8, "sums": 8}
 
 
 def choose_kernel(class_sizes, min_leaf, weighted):

@@ -24,7 +24,7 @@ from ._kernels import (
     SPLIT_0,
     SPLIT_1,
 )
-from .simd import call_at
+from .simd import call_at, take_number
 
 # Columns of ``state``: integers that a level remembers.  A level answers for all node budgets from
 # LOW to HIGH at once; those of its children go from CHILD_LOW to CHILD_HIGH.
@@ -39,7 +39,8 @@ FEATURE, BUDGET_1, BUDGET_0, EXACT, N_CHOICE = range(5)
 # Entries of ``control``.
 LEVEL, MODE, SIMILARITY, CACHE, FEATURE_ORDER, CHILD_ORDER, SHARE_SIZES, REFINE, INFER, \
     ADDRESS_OPEN, ADDRESS_PREPARE, ADDRESS_CHILDREN, ADDRESS_SIMILARITY, ADDRESS_CLOSURE, \
-    FILLED, SPECIALISED, INCREMENTAL, N_CONTROL = range(18)
+    FILLED, SPECIALISED, INCREMENTAL, PROBES, STORE_SMALLER, THREAD, N_THREADS, \
+    N_CONTROL = range(22)
 ENTER, ADVANCE, RECEIVE, FINISH, DONE = range(5)
 BY_DEPTH_TWO, IN_ORDER, BY_GINI, AT_RANDOM = range(4)
 DYNAMIC, POST_ORDER, BY_GAP = range(3)
@@ -47,10 +48,10 @@ DATASET, BRANCH, CLOSURE = 1, 2, 3
 # Entries of ``counters``.
 (NODES, DEPTH_TWO_PAIRS, CACHE_HITS, PRUNED_BY_BOUND, PRUNED_BY_CACHE, SIMILARITY_UPDATES,
  COLUMNS_DROPPED, CACHE_ENTRIES, BOUNDS_INFERRED, BOUNDS_REFINED, DATA_SETS_COUNTED,
- N_COUNTERS) = range(12)
+ CHILDREN_PROBED, SMALLER_STORED, N_COUNTERS) = range(14)
 COUNTER_NAMES = ("nodes", "depth_two_pairs", "cache_hits", "pruned_by_bound", "pruned_by_cache",
                  "similarity_updates", "columns_dropped", "cache_entries", "bounds_inferred",
-                 "bounds_refined", "data_sets_counted")
+                 "bounds_refined", "data_sets_counted", "children_probed", "smaller_stored")
 
 UNKNOWN, NO_SPLIT = -2, -1
 
@@ -195,20 +196,18 @@ def look_up(table, values, low, high, depth, budget, infer, counters):
     largest = (1 << depth) - 1
     budget = min(budget, largest)
     key_low, key_high = problem_key(low, high, min(depth, budget), budget)
-    place = find(table, key_low, key_high)
-    value = 0.0
-    if place >= 0:
+    value, word = find(table, values, key_low, key_high)
+    if word != np.uint64(0):
         counters[CACHE_HITS] += 1
-        value = values[place + 2]
-        if is_exact(table[place + 3]):
+        if is_exact(word):
             return value, 1
     if infer:
         for more in range(budget + 1, largest + 1):
             key_low, key_high = problem_key(low, high, min(depth, more), more)
-            place = find(table, key_low, key_high)
-            if place >= 0 and values[place + 2] > value:
+            other, word = find(table, values, key_low, key_high)
+            if word != np.uint64(0) and other > value:
                 counters[BOUNDS_INFERRED] += 1
-                value = values[place + 2]
+                value = other
     return value, 0
 
 
@@ -222,10 +221,46 @@ def remember(table, values, low, high, depth, budget, value, exact, feature, bud
                 details(exact, depth, feature, budget_1, size))
 
 
+@njit(**INNER)
+def report_to_team(team, me, k, position, low, high, first, last, bound_1, bound_0, cost):
+    """Tell the other threads what a root split gave.
+
+    Each thread writes its own entries only.  Whoever reads them half written sees zeros: a bound
+    that is weaker, never one that is wrong.
+    """
+    _, finished, known, incumbents, _ = team
+    for n in range(first, last + 1):
+        known[0, n, k], known[1, n, k] = bound_1[n, k], bound_0[n, k]
+    finished[me, 1 + finished[me, 0]] = k
+    finished[me, 0] += 1
+    for n in range(low, high + 1):
+        if cost[BEST, n] < incumbents[me, 0, n]:
+            incumbents[me, 1, n] = position
+            incumbents[me, 0, n] = cost[BEST, n]
+
+
+@njit(**INNER)
+def beat_the_team(team, me, n_threads, position, low, high, cost):
+    """Make the best trees of the other threads those to beat.
+
+    Of equal trees the one whose root comes first in the order wins, so that the tree does not
+    depend on which thread was quicker.
+    """
+    incumbents = team[3]
+    for other in range(n_threads):
+        for n in range(low, high + 1):
+            value = incumbents[other, 0, n]
+            if other != me and value < cost[TARGET, n]:
+                if incumbents[other, 1, n] > position:
+                    cost[TARGET, n] = min(cost[TARGET, n], np.nextafter(value, np.inf))
+                else:
+                    cost[TARGET, n] = value if value > cost[LOWER, n] else -np.inf
+
+
 @njit(**OPTIONS)
 def search(work, control, penalty, state, cost, choice, leaf, exact, keys, rows, class_start,
            active, order, key, bound_1, bound_0, leaf_cost, side_cost, front, found, data, native,
-           totals, column_keys, table, values, counters, shuffle, literals, child_key):
+           totals, column_keys, table, values, counters, shuffle, literals, child_key, team):
     """Work on the stack until it is empty (``control[MODE] == DONE``) or ``work`` is used up.
 
     Parameters
@@ -245,12 +280,17 @@ def search(work, control, penalty, state, cost, choice, leaf, exact, keys, rows,
         Handed on to the kernels.
     table, values : arrays
         The cache, as integers and as numbers.
+    team : tuple of arrays
+        What threads share that divide the splits of the root among them: the next split, the
+        finished ones of each thread and the bounds that they gave, the best trees; and how many
+        finished splits of each thread this one has seen.
     """
     shape, row_bits = data[0], data[1]
     n_classes, n_columns = shape[N_CLASSES], shape[N_COLUMNS]
     row_bytes = n_columns // 8
     use_cache, similar = control[CACHE] > 0, control[SIMILARITY] > 0
     infer, share = control[INFER] > 0, control[SHARE_SIZES] > 0
+    me, n_threads = control[THREAD], control[N_THREADS]
     # Trees of this depth are solved without splitting the rows.
     terminal = 2 if control[SPECIALISED] else 1
     pairwise = 3 if control[SPECIALISED] else 0      # depth whose children the kernel solves
@@ -345,6 +385,21 @@ def search(work, control, penalty, state, cost, choice, leaf, exact, keys, rows,
                 break
             if st[STEP] == 0:
                 # The next split, and what is known about its children.
+                if t == 0 and n_threads > 1:
+                    st[POSITION] = min(take_number(team[0]), n_active)
+                    beat_the_team(team, me, n_threads, st[POSITION], low, high, co)
+                    for other in range(n_threads):
+                        while other != me and team[4][other] < team[1][other, 0]:
+                            team[4][other] += 1
+                            k = team[1][other, team[4][other]]
+                            for n in range(first, last + 1):
+                                bounds_1[n, k] = max(bounds_1[n, k], team[2][0, n, k])
+                                bounds_0[n, k] = max(bounds_0[n, k], team[2][1, n, k])
+                                if similar:
+                                    call_at(control[ADDRESS_SIMILARITY],
+                                            (k, totals[t], n_active, width, starts, data,
+                                             team[2][0, n, k], team[2][1, n, k], bounds_1[n],
+                                             bounds_0[n]))
                 if st[POSITION] >= n_active or nothing_open(co, low, high):
                     mode = FINISH
                     break
@@ -459,6 +514,13 @@ def search(work, control, penalty, state, cost, choice, leaf, exact, keys, rows,
                 split_rows(row_bits, row_bytes, rows[t], starts, n_classes, column, side,
                            rows[t + 1], class_start[t + 1])
                 work -= 10 + n_rows // 16
+                if (st[POSITION] < control[PROBES] and depth > 3
+                        and 2 * class_start[t + 1, n_classes] >= n_rows):
+                    # An optimum bounds more of the other splits than a bound just good enough.
+                    counters[CHILDREN_PROBED] += 1
+                    for a in range(child_low, child_high + 1):
+                        if cost[t + 1, UPPER, a] > cost[t + 1, LOWER, a]:
+                            cost[t + 1, UPPER, a] = np.inf
                 mode = ENTER
                 t += 1
                 break
@@ -470,6 +532,9 @@ def search(work, control, penalty, state, cost, choice, leaf, exact, keys, rows,
                     call_at(control[ADDRESS_SIMILARITY],
                             (k, totals[t], n_active, width, starts, data, bounds_1[n, k],
                              bounds_0[n, k], bounds_1[n], bounds_0[n]))
+            if t == 0 and n_threads > 1:
+                report_to_team(team, me, k, st[POSITION], low, high, first, last, bounds_1,
+                               bounds_0, co)
             st[STEP] = 0
             st[POSITION] += 1
 
@@ -497,6 +562,14 @@ def search(work, control, penalty, state, cost, choice, leaf, exact, keys, rows,
                     control[FILLED] += remember(
                         table, values, keys[t, 0], keys[t, 1], st[DEPTH], n, co[VALUE, n],
                         ch[EXACT, n], feature, ch[BUDGET_1, n], n)
+                    if control[STORE_SMALLER] and ch[EXACT, n] and feature != unknown:
+                        # Fewer nodes suffice: also the optimum for budgets in between (Prop. 10).
+                        size = 0 if feature < 0 else 1 + ch[BUDGET_1, n] + ch[BUDGET_0, n]
+                        for m in range(max(size, 1), n):
+                            counters[SMALLER_STORED] += 1
+                            control[FILLED] += remember(
+                                table, values, keys[t, 0], keys[t, 1], min(st[DEPTH], m), m,
+                                co[VALUE, n], one, feature, ch[BUDGET_1, n], m)
             if t == 0:
                 mode = DONE
             else:

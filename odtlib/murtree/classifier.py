@@ -2,37 +2,32 @@
 
 from __future__ import annotations
 
-from collections import namedtuple
 from functools import partial
+from math import lcm
 from numbers import Integral, Real
 
 import numpy as np
-from sklearn.base import clone
-from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
+from joblib import effective_n_jobs
+from sklearn.utils._param_validation import HasMethods, Interval, Options, StrOptions
+from sklearn.utils.validation import check_consistent_length, column_or_1d
 
-from odtlib.binarize import MDLPBinarizer, QuantileBinarizer, ThresholdBinarizer
-from odtlib.estimator import TreeClassifier, announce_compilation
+from odtlib.estimator import BINARIZERS, TreeClassifier, announce_compilation
 from odtlib.heuristics import starting_tree
 from odtlib.report import Clock, SolveReport, default_objective
 from odtlib.tree import DecisionTree
 
 from . import _search as S
-from .preparation import MOST_COPIES, prepare
+from .columns import OverColumns
+from .preparation import prepare
+from .questions import Questions, other_run
 from .solver import CACHES, CHILD_ORDERS, FEATURE_ORDERS, Solver
-
-BINARIZERS = {"mdlp": MDLPBinarizer, "quantile": QuantileBinarizer, "all": ThresholdBinarizer}
 
 
 def _penalised_errors(tree, X, y, sample_weight=None, *, penalty):
     return default_objective(tree, X, y, sample_weight) + penalty * tree.n_splits
 
 
-MOST_NODES = 4095
-
-PathEntry = namedtuple("PathEntry", "max_nodes objective optimal tree")
-
-
-class MurTreeClassifier(TreeClassifier):
+class MurTreeClassifier(Questions, OverColumns, TreeClassifier):
     """Classification tree with the fewest training errors within limits on depth and size.
 
     The search of Demirovic et al. (2022): dynamic programming over depth and node budget (Eq. 1),
@@ -51,12 +46,22 @@ class MurTreeClassifier(TreeClassifier):
     min_samples_leaf : int, default=1
         Fewest rows in a leaf.  Above 1 the similarity bound does not hold and is not used, so the
         search takes longer.
-    sparsity : float, default=0.0
+    sparsity : float or sequence of float, default=0.0
         Cost of a feature node in units of misclassified weight (Eq. 19).  A split is made only if
-        it saves more; large values give small trees, sooner.
+        it saves more; large values give small trees, sooner.  A sequence gives the cost of a
+        feature node at depth 0, 1, ...: a slower search without similarity bound.
     minimise_nodes : bool, default=False
         Whether, among the trees of least cost, one with the fewest feature nodes is found
         (Algorithm 7).  One more search in the filled cache.
+    objective : {"errors", "balanced-accuracy", "f1"}, default="errors"
+        What is minimised: the misclassified weight, one minus the mean recall of the classes, or
+        one minus the F1 score of ``classes_[1]``.  F1 needs the whole Pareto front of the errors of
+        both classes (Section 4.8.6) and much more time, seconds to a minute at depth 4; of the
+        parameters below only the binariser and the limits then count.
+    max_disparity : float, optional
+        Fairness: the share of rows predicted ``classes_[1]`` may differ by at most so much between
+        the two groups given to ``fit`` as ``protected``.  The fewest errors under that condition,
+        exactly; small values take more time, and the same parameters count as for F1.
     binarizer : {"mdlp", "quantile", "all"}, transformer or None, default="mdlp"
         How features that are not 0/1 become 0/1 columns; not used when all features are 0/1.
         "mdlp" cuts by entropy and class, "quantile" at quantiles, "all" between any two values,
@@ -68,11 +73,18 @@ class MurTreeClassifier(TreeClassifier):
         "closure" costs more time each.  Without a cache equal subproblems are solved again.
     similarity_bound : bool, default=True
         Whether subproblems are bounded by similar ones (Proposition 9).
+    similarity_probes : int, default=8
+        For the first so many splits of a node the larger child is solved to its optimum, where a
+        bound just above the best tree would do: its similarity bound then closes more of the other
+        splits.  0 switches it off; up to thirty times slower with many similar columns.
     refined_bound : bool, default=True
         Whether a failed search leaves the refined bound of Eq. 17, or only that of DL8.5.
     infer_bounds : bool, default=False
         Whether the bound of a tree with more feature nodes is looked up for one with fewer
         (Proposition 11); of use with node budgets only.
+    reuse_smaller : bool, default=False
+        Whether an optimum that needs fewer feature nodes than allowed is entered for the budgets
+        in between too (Proposition 10); of use with node budgets only.
     incremental_counts : bool, default=True
         Whether the larger child of a split is counted by subtraction, in the spirit of Section
         4.3.3.  With False both are counted from scratch.
@@ -92,12 +104,19 @@ class MurTreeClassifier(TreeClassifier):
     deepening : bool, default=False
         Whether the best trees of depth 3, 4 ... are found first (Section 4.8.5): good trees
         earlier when a deep search is cut short, for some more time in all.
+    discrepancy_search : bool, default=False
+        Whether trees are first looked for that follow the most promising splits but for 0, 1, 2 ...
+        times above depth three (limited discrepancy): like ``deepening`` for trees of any depth,
+        with the full node budget only.  Takes at most half of the time limit.
     start : {None, "cart", "local-search"} or DecisionTree, default=None
         Tree to begin with, over the 0/1 columns; only better ones are looked for.
     time_limit : float, optional
         Seconds after which the best tree so far comes back (CART at worst).
     memory_limit : float, optional
         Bytes that the cache may take; the result stays exact, the search may take longer.
+    n_jobs : int, optional
+        Threads that share the splits of the root and the cache (default: one; -1: one for each
+        core).  The optimum and the tree stay the same.
     random_state : int or RandomState, optional
         Seed of ``feature_order="random"`` and of the start.
     verbose : int, default=0
@@ -128,13 +147,17 @@ class MurTreeClassifier(TreeClassifier):
         "max_nodes": [Interval(Integral, 0, None, closed="left"), None],
         "max_leaf_nodes": [Interval(Integral, 1, None, closed="left"), None],
         "min_samples_leaf": [Interval(Integral, 1, None, closed="left")],
-        "sparsity": [Interval(Real, 0, None, closed="left")],
+        "sparsity": [Interval(Real, 0, None, closed="left"), "array-like"],
         "minimise_nodes": ["boolean"],
+        "objective": [StrOptions({"errors", "balanced-accuracy", "f1"})],
+        "max_disparity": [Interval(Real, 0, 1, closed="both"), None],
         "binarizer": [StrOptions(set(BINARIZERS)), HasMethods(["fit", "transform"]), None],
         "cache": [StrOptions({name for name in CACHES if name}), None],
         "similarity_bound": ["boolean"],
+        "similarity_probes": [Interval(Integral, 0, None, closed="left")],
         "refined_bound": ["boolean"],
         "infer_bounds": ["boolean"],
+        "reuse_smaller": ["boolean"],
         "incremental_counts": ["boolean"],
         "specialised_depth_two": ["boolean"],
         "feature_order": [StrOptions(set(FEATURE_ORDERS))],
@@ -142,28 +165,35 @@ class MurTreeClassifier(TreeClassifier):
         "merge_rows": ["boolean"],
         "merge_columns": ["boolean"],
         "deepening": ["boolean"],
+        "discrepancy_search": ["boolean"],
         "start": [StrOptions({"cart", "local-search"}), DecisionTree, None],
         "memory_limit": [Interval(Real, 0, None, closed="neither"), None],
+        "n_jobs": [Interval(Integral, 1, None, closed="left"), Options(Integral, {-1}), None],
     }
-    _accepts_categories = True
 
     def __init__(self, max_depth=4, max_nodes=None, *, max_leaf_nodes=None, min_samples_leaf=1,
-                 sparsity=0.0, minimise_nodes=False, binarizer="mdlp", cache="dataset",
-                 similarity_bound=True, refined_bound=True, infer_bounds=False,
+                 sparsity=0.0, minimise_nodes=False, objective="errors", max_disparity=None,
+                 binarizer="mdlp", cache="dataset", similarity_bound=True, similarity_probes=8,
+                 refined_bound=True, infer_bounds=False, reuse_smaller=False,
                  incremental_counts=True, specialised_depth_two=True, feature_order="depth-two",
                  child_order="dynamic", merge_rows=True, merge_columns=True, deepening=False,
-                 start=None, time_limit=None, memory_limit=None, random_state=None, verbose=0):
+                 discrepancy_search=False, start=None, time_limit=None, memory_limit=None,
+                 n_jobs=None, random_state=None, verbose=0):
         self.max_depth = max_depth
         self.max_nodes = max_nodes
         self.max_leaf_nodes = max_leaf_nodes
         self.min_samples_leaf = min_samples_leaf
         self.sparsity = sparsity
         self.minimise_nodes = minimise_nodes
+        self.objective = objective
+        self.max_disparity = max_disparity
         self.binarizer = binarizer
         self.cache = cache
         self.similarity_bound = similarity_bound
+        self.similarity_probes = similarity_probes
         self.refined_bound = refined_bound
         self.infer_bounds = infer_bounds
+        self.reuse_smaller = reuse_smaller
         self.incremental_counts = incremental_counts
         self.specialised_depth_two = specialised_depth_two
         self.feature_order = feature_order
@@ -171,9 +201,11 @@ class MurTreeClassifier(TreeClassifier):
         self.merge_rows = merge_rows
         self.merge_columns = merge_columns
         self.deepening = deepening
+        self.discrepancy_search = discrepancy_search
         self.start = start
         self.time_limit = time_limit
         self.memory_limit = memory_limit
+        self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
 
@@ -201,125 +233,82 @@ class MurTreeClassifier(TreeClassifier):
                     "merge_rows": False, "merge_columns": False}
         return cls(max_depth, **{**settings, **options})
 
-    def _keeps_frame(self, X):
-        return super()._keeps_frame(X) and any(
-            getattr(kind, "kind", "O") not in "biuf" for kind in X.dtypes)
-
-    # From a table to 0/1 columns and back -----------------------------------------------------
-
-    def _columns(self, X, y, sample_weight):
-        """Return the 0/1 columns of the training rows; sets ``binarizer_``.
-
-        The binariser sees a row with a whole weight so many times; other weights do not move cuts.
-        """
-        frame = self._keeps_frame(X)
-        self.binarizer_, self._tree_over_columns = None, False
-        if not frame and np.all((X == 0) | (X == 1)):
-            return X.astype(np.uint8)
-        if self.binarizer is None:
-            raise ValueError("binarizer=None needs features that are 0 or 1 and X has others; "
-                             "give binarizer='mdlp' or another one.")
-        chosen = self.binarizer
-        self.binarizer_ = BINARIZERS[chosen]() if isinstance(chosen, str) else clone(chosen)
-        seen_X, seen_y = X, y
-        if sample_weight is not None:
-            whole = np.all(sample_weight == np.floor(sample_weight))
-            copies = sample_weight if whole else sample_weight > 0
-            if copies.sum() <= MOST_COPIES * len(y) + 1024:
-                seen = np.repeat(np.arange(len(y)), copies.astype(np.int64))
-                seen_X = X.iloc[seen] if frame else X[seen]
-                seen_y = y[seen]
-        columns = np.asarray(self.binarizer_.fit(seen_X, seen_y).transform(X))
-        if not np.all((columns == 0) | (columns == 1)):
-            raise ValueError("the binarizer made columns that are not 0/1; give one that does.")
-        self._tree_over_columns = bool(
-            frame or not getattr(self.binarizer_, "maps_to_original_", False))
-        return columns.astype(np.uint8)
-
-    def _in_features(self, tree):
-        """Write a tree over the columns in the original features, or name its columns."""
-        if self.binarizer_ is None:
-            return tree
-        if not self._tree_over_columns:
-            return self.binarizer_.to_original(tree)
-        names = self.binarizer_.get_feature_names_out()
-        return tree.replace(feature_names=tuple(str(name) for name in names),
-                            n_features=len(names))
-
-    # The fit ----------------------------------------------------------------------------------
-
-    def _nodes(self, n_rows):
-        """Return the node budget that all limits leave."""
-        nodes = 2 ** self.max_depth - 1
-        if self.max_nodes is not None:
-            nodes = min(nodes, self.max_nodes)
-        if self.max_leaf_nodes is not None:
-            nodes = min(nodes, self.max_leaf_nodes - 1)
-        if nodes > MOST_NODES:
-            nodes = min(nodes, n_rows - 1)           # more leaves than rows are of no use
-        if nodes > MOST_NODES:
-            raise ValueError(f"max_depth={self.max_depth} allows {nodes} feature nodes, more than "
-                             f"the {MOST_NODES} that a search can keep; give max_nodes or a "
-                             "max_depth of 12 or less.")
-        return nodes
-
     def _solver(self, problem, nodes):
-        announce_compilation(S.search, "MurTree", seconds=10)
+        announce_compilation(S.search, "MurTree", seconds=12)
         return Solver(
             problem, self.max_depth, nodes, penalty=self.sparsity,
             min_samples_leaf=self.min_samples_leaf, similarity=self.similarity_bound,
             cache=self.cache, feature_order=self.feature_order, child_order=self.child_order,
             refine_bounds=self.refined_bound, infer_bounds=self.infer_bounds,
+            probes=self.similarity_probes, store_smaller=self.reuse_smaller,
+            n_jobs=effective_n_jobs(self.n_jobs),
             merge_columns=self.merge_columns, specialised=self.specialised_depth_two,
             incremental=self.incremental_counts, share_sizes=self.minimise_nodes,
             memory_limit=self.memory_limit, random_state=self.random_state)
 
-    def _solve(self, X, y, sample_weight):
-        clock = Clock(self.time_limit)
-        every = getattr(self, "_every_budget", False)
-        run = _Run(self, self._columns(X, y, sample_weight), y, sample_weight, clock,
-                   smallest=0 if every else None)
-        run.search()
-        tree, report = run.finish()
-        if every:
-            self._path = run.path(tree, report)
-        return self._in_features(tree), report
-
-    def path(self, X, y, sample_weight=None):
-        """Find the optimal tree for every node budget from 0 to the limit, in one search.
-
-        All budgets share one pass over the splits and one cache (Section 4.5.5).  The estimator is
-        fitted too: ``tree_`` is the tree for the largest budget.  The limits, ``sparsity`` and
-        ``time_limit`` hold; ``start`` and ``minimise_nodes`` are not used.
+    def fit(self, X, y, sample_weight=None, protected=None):
+        """Fit the tree.
 
         Parameters
         ----------
         X : array or data frame, shape (n_rows, n_features)
-            Training rows.
+            Training rows, without missing values.
         y : array, shape (n_rows,)
             Labels of any type.
         sample_weight : array, shape (n_rows,), optional
             Non-negative weight of every row (default: one each).
+        protected : array, shape (n_rows,), optional
+            Two distinct values that tell two groups apart; needed with ``max_disparity``, and of no
+            use without.  The tree does not see it unless it is a feature too.
 
         Returns
         -------
-        list of PathEntry
-            ``(max_nodes, objective, optimal, tree)`` for each budget, the smallest first.
+        self
+            With ``tree_`` and ``report_``.
+
+        Raises
+        ------
+        ValueError
+            If the data or a parameter cannot be used; the message says what to do instead.
         """
-        self._every_budget = True
+        if (protected is None) != (self.max_disparity is None):
+            raise ValueError("max_disparity and protected belong together: give "
+                             "MurTreeClassifier(max_disparity=...) and fit(..., protected=...).")
+        if protected is not None:
+            protected = column_or_1d(protected)
+            check_consistent_length(y, protected)
+        self._protected = protected
         try:
-            self.fit(X, y, sample_weight)
+            return super().fit(X, y, sample_weight)
         finally:
-            del self._every_budget
-        names = None if self._tree_over_columns else self.tree_.feature_names
-        entries, optimal = self.__dict__.pop("_path"), self.report_.status == "optimal"
-        return [PathEntry(nodes, cost, optimal, self._in_features(tree).replace(
-            classes=self.classes_, **({"feature_names": names} if names else {})))
-            for nodes, cost, tree in entries]
+            del self._protected
+
+    def _solve(self, X, y, sample_weight):
+        clock = Clock(self.time_limit)
+        data = (self, self._columns(X, y, sample_weight), y, sample_weight, clock)
+        run = other_run(*data, self._protected)
+        if run is not None:
+            tree, report = run.run()
+            if self._question is not None:
+                self._answer = run.answer()
+            return self._in_features(tree), report
+        every = self._question == "path"
+        kind = _BalancedRun if self.objective == "balanced-accuracy" else _Run
+        run = kind(*data, smallest=0 if every else None)
+        run.search()
+        tree, report = run.finish()
+        if every:
+            self._answer = run.path(tree, report)
+        return self._in_features(tree), report
+
+
+MOST_DISCREPANCIES = 16
 
 
 class _Run:
     """One fit: the data, the start, the search, and the tree with its report."""
+
+    unit = 1.0      # what a cost of one stands for in the report
 
     def __init__(self, model, columns, y, sample_weight, clock, smallest=None):
         self.model, self.columns, self.y = model, columns, y
@@ -328,12 +317,14 @@ class _Run:
         self.smallest = self.nodes if smallest is None else smallest
         self.problem = prepare(columns, y, self.n_classes, sample_weight,
                                min_samples_leaf=model.min_samples_leaf,
-                               merge_rows=model.merge_rows, merge_columns=model.merge_columns)
+                               merge_rows=model.merge_rows, merge_columns=model.merge_columns,
+                               clock=clock)
         self.solver = model._solver(self.problem, self.nodes)
         clock.exclude(self.solver.compile_seconds)
         self.trace = []
         self.status, self.bound = "optimal", -np.inf
         self.start, self.upper = None, np.inf        # a tree to begin with, and its cost
+        self.predicted = None
         # As deep as any tree fits the node budget.
         self.safe_depth = min(self.depth, int(np.log2(self.nodes + 1)))
         if model.start is not None and smallest is None:
@@ -369,14 +360,53 @@ class _Run:
             self.trace.append((self.clock.elapsed, incumbent,
                                bound, event))
             if self.model.verbose:
+                incumbent, bound = self.unit * incumbent, self.unit * bound
                 print(f"MurTree {self.clock.elapsed:8.1f} s  incumbent {incumbent:g}  "
-                      f"bound {bound:g}  gap {incumbent - bound:g}", flush=True)
+                      f"bound {bound:g}  gap {incumbent - bound:g}"
+                      f"{'' if event == 'search' else '  ' + event}", flush=True)
+
+    def predict_time(self):
+        """Tell from the first slice of a search how long all of it may take, to a factor of five.
+
+        Over the data sets of the paper the number of pairs of depth-two problems grows about as
+        ``columns ** (depth - 2.5)``; what one takes is measured.
+        """
+        pairs = int(self.solver.counters[S.DEPTH_TWO_PAIRS]) - self.pairs_before
+        columns = int(self.solver.state[0, S.N_ACTIVE])
+        if self.predicted is None and pairs > 0 and columns > 0:
+            expected = 1.5 * columns ** max(0.5, self.depth - 2.5)
+            self.predicted = (self.clock.elapsed - self.begun) * max(1.0, expected / pairs)
+            self.record(f"predicted {self.predicted:.3g} s, within a factor of five")
+
+    def watch(self, solver):
+        """Note what the search knows after a slice."""
+        if self.predicted is None:
+            self.predict_time()
+        self.record("search")
+
+    def explore(self):
+        """Look for good trees by limited discrepancy, the first choices first."""
+        if self.nodes < 2 ** self.depth - 1:
+            raise ValueError("discrepancy_search needs the full node budget; leave out max_nodes "
+                             "and max_leaf_nodes, or use deepening.")
+        until = Clock(self.clock.remaining / 2)
+        for allowed in range(MOST_DISCREPANCIES + 1):
+            found = self.solver.discrepancy_tree(self.depth, allowed, until)
+            if found is None:
+                break
+            if found[0] < self.upper:
+                value = found[0] + self.problem.offset
+                self.take(self.checked(found[1], value))
+                self.trace.append((self.clock.elapsed, value, self.problem.offset,
+                                   f"{allowed} discrepancies"))
 
     def search(self):
         """Run the search; keep status, bound, and cost and tree for each node budget."""
         solver = self.solver
         try:
             first = 3 if self.model.deepening and self.smallest == self.nodes else self.depth
+            if self.model.discrepancy_search and self.smallest == self.nodes and self.depth > 3:
+                self.explore()
             for depth in range(first, self.depth):       # anytime: the smaller problems first
                 if solver.solve(depth, self.nodes, upper=self.upper, clock=self.clock) \
                         and solver.incumbent() < self.upper:
@@ -384,9 +414,11 @@ class _Run:
                     self.take(self.checked(solver.tree(depth), value))
                     self.trace.append((self.clock.elapsed, value,
                                        self.problem.offset, f"depth {depth}"))
+            self.begun = self.clock.elapsed
+            self.pairs_before = int(solver.counters[S.DEPTH_TWO_PAIRS])
             finished = solver.solve(
                 self.depth, self.nodes, smallest=self.smallest, upper=self.upper,
-                clock=self.clock, watch=lambda _: self.record("search"))
+                clock=self.clock, watch=self.watch)
             if not finished:
                 self.status = "time_limit"
         except KeyboardInterrupt:
@@ -395,11 +427,17 @@ class _Run:
         self.record(self.status)
         self.counters = {**self.problem.counters, **solver.counted(),
                          "cache_bytes": solver.space.table.nbytes}
-        budgets = [n for n in range(self.smallest, self.nodes + 1)
-                   if np.isfinite(solver.incumbent(n))]
-        claims = [solver.incumbent(n) + self.problem.offset for n in budgets]
+        if self.predicted is not None:
+            self.counters["predicted_seconds"] = self.predicted
+        costs = [solver.incumbent(n) for n in range(self.smallest, self.nodes + 1)]
+        # A budget that gains nothing takes the tree of the one below.
+        budgets = [self.smallest + k for k, cost in enumerate(costs)
+                   if np.isfinite(cost) and (k == 0 or cost < costs[k - 1])]
+        claims = [costs[n - self.smallest] + self.problem.offset for n in budgets]
         self.found = {n: self.checked(nested, claim) for n, nested, claim
                       in zip(budgets, solver.trees(self.depth, budgets), claims, strict=True)}
+        if budgets:
+            self.found[self.nodes] = self.found[budgets[-1]]
 
     def smaller(self, tree):
         """Return a tree of the same cost with the fewest feature nodes (Algorithm 7).
@@ -456,7 +494,7 @@ class _Run:
         if self.status == "optimal" and model.minimise_nodes and self.smallest == self.nodes:
             tree = self.smaller(tree)
             fewest = ", with the fewest feature nodes"
-        objective = self.cost(tree)
+        objective = self.unit * self.cost(tree)
         limits = f"depth {self.depth}"
         if self.nodes < 2 ** self.depth - 1:
             limits += f" and {self.nodes} feature nodes"
@@ -466,13 +504,19 @@ class _Run:
             limits += f", sparsity {model.sparsity:g}"
         start = model.start if model.start is None or isinstance(model.start, str) else "tree"
         report = SolveReport(
-            self.status, objective, min(self.bound, objective),
-            self.clock.elapsed, start=start,
-            counters=self.counters, trace=self.trace, compile_seconds=self.solver.compile_seconds,
+            self.status, objective, min(self.unit * self.bound, objective),
+            self.clock.elapsed, start=start, counters=self.counters,
+            trace=[(seconds, self.unit * incumbent, self.unit * bound, event)
+                   for seconds, incumbent, bound, event in self.trace],
+            compile_seconds=self.solver.compile_seconds,
             proof=f"optimal for these {self.columns.shape[1]} predicates at {limits}{fewest}"
             if self.status == "optimal" else "",
-            evaluate=partial(_penalised_errors, penalty=model.sparsity))
+            evaluate=self.evaluate())
         return tree, report
+
+    def evaluate(self):
+        """Return the function that recomputes the objective from a tree."""
+        return partial(_penalised_errors, penalty=self.model.sparsity)
 
     def path(self, tree, report):
         """Return ``(nodes, cost, tree)`` for every node budget."""
@@ -481,5 +525,54 @@ class _Run:
         for nodes in range(self.nodes + 1):
             if nodes in trees and (best is None or self.cost(trees[nodes]) < self.cost(best)):
                 best = trees[nodes]
-            entries.append((nodes, self.cost(best), best))
+            entries.append((nodes, self.unit * self.cost(best), best))
         return entries
+
+
+def balanced_loss(tree, X, y, sample_weight=None):
+    """Return one minus the mean recall of the classes."""
+    y = np.asarray(y)
+    weight = np.ones(len(y)) if sample_weight is None else np.asarray(sample_weight, float)
+    wrong = tree.predict(X) != y
+    shares = [weight[wrong & (y == label)].sum() / weight[y == label].sum()
+              for label in tree.classes if np.any(weight[y == label] > 0)]
+    return float(np.mean(shares))
+
+
+class _BalancedRun(_Run):
+    """One fit for balanced accuracy: rows weigh as much as makes all classes equal."""
+
+    def __init__(self, model, columns, y, sample_weight, clock, smallest=None):
+        if np.any(model.sparsity):
+            raise ValueError("objective='balanced-accuracy' cannot be combined with sparsity; "
+                             "limit max_nodes instead.")
+        self.given = np.ones(len(y)) if sample_weight is None else sample_weight
+        totals = np.bincount(y, weights=self.given)
+        present = totals[totals > 0]
+        scale = float(len(y))
+        if np.all(present == np.floor(present)):        # whole numbers keep the search exact
+            common = lcm(*map(int, present))
+            scale = float(common) if common * len(present) < 2 ** 50 else scale
+        factor = scale / np.where(totals > 0, totals, 1.0)
+        self.unit = 1.0 / (scale * len(present))
+        super().__init__(model, columns, y, self.given * factor[y], clock, smallest)
+
+    def finish(self):
+        """Return tree and report; the tree with the given weights."""
+        self.scaled, report = super().finish()
+        if report.proof:
+            report.proof += ", balanced accuracy"
+        return self.as_given(self.scaled), report
+
+    def path(self, tree, report):
+        """Return ``(nodes, cost, tree)`` for every node budget."""
+        return [(nodes, cost, self.as_given(best))
+                for nodes, cost, best in super().path(self.scaled, report)]
+
+    def as_given(self, tree):
+        """Return a tree with the given weights in place of the balanced ones."""
+        return tree.with_counts(self.columns, self.y, self.n_classes, self.given, relabel=False)
+
+    def evaluate(self):
+        """Return the function that recomputes the objective from a tree."""
+        return balanced_loss

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from odtlib.report import Clock
+
 from ._cache import ENTRY
 from ._kernels import (
     COUNT_PAIRS,
@@ -41,7 +43,7 @@ def _group(words):
         0, 2**63, size=words.shape[1], dtype=np.uint64) | np.uint64(1)
     mixed = (words ^ (words >> np.uint64(31))) * multipliers
     hashes = (mixed ^ (mixed >> np.uint64(29))).sum(axis=1, dtype=np.uint64)
-    order = np.argsort(hashes, kind="stable")
+    order = np.argsort(hashes)
     ordered = words[order]
     new = np.empty(len(words), bool)
     new[:1] = True
@@ -77,7 +79,7 @@ def _distinct_columns(columns):
 
 
 def prepare(X, y, n_classes, sample_weight=None, *, min_samples_leaf=1, merge_rows=True,
-            merge_columns=True):
+            merge_columns=True, clock=None):
     """Reduce a data set to what the search must see.
 
     Parameters
@@ -96,12 +98,16 @@ def prepare(X, y, n_classes, sample_weight=None, *, min_samples_leaf=1, merge_ro
         Cancel identical rows that have every class among them (equivalent points).
     merge_columns : bool, default=True
         Keep one of several columns that split the rows alike.
+    clock : Clock, optional
+        Once it has expired nothing is cancelled or merged any more.
 
     Returns
     -------
     Problem
     """
+    clock = Clock() if clock is None else clock
     X = np.ascontiguousarray(X, dtype=np.uint8)
+    merge_rows = merge_rows and not clock.expired
     y = np.asarray(y, dtype=np.int64)
     n_given = len(X)
     weight = None if sample_weight is None else np.asarray(sample_weight, np.float64)
@@ -136,18 +142,18 @@ def prepare(X, y, n_classes, sample_weight=None, *, min_samples_leaf=1, merge_ro
                 weight, number = None, np.ones(len(X))
         elif offset:
             # Keep in every cell as many rows as are left of it.
-            order = np.argsort(cells, kind="stable")
-            sizes = np.bincount(cells, minlength=n_groups * n_classes)
-            rank = np.arange(len(cells)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
-            kept = order[rank >= common[groups[order]]]
-            kept.sort()
-            X, y = X[kept], y[kept]
-            number = number[kept]
-    by_class = np.argsort(y, kind="stable")
+            mixed = np.flatnonzero(common[groups] > 0)
+            order = mixed[np.argsort(cells[mixed], kind="stable")]
+            starts = np.flatnonzero(np.diff(cells[order], prepend=-1))
+            rank = np.arange(len(order)) - np.repeat(starts, np.diff([*starts, len(order)]))
+            kept = np.ones(len(X), bool)
+            kept[order[rank < common[groups[order]]]] = False
+            X, y, number = X[kept], y[kept], number[kept]
+    by_class = np.argsort(y.astype(np.int16) if n_classes < 2 ** 15 else y, kind="stable")
     X, y = X[by_class], y[by_class]
     weights = np.stack([np.ones(len(X)) if weight is None else weight[by_class],
                         number[by_class]], axis=1)
-    columns = _distinct_columns(X) if merge_columns else np.flatnonzero(
+    columns = _distinct_columns(X) if merge_columns and not clock.expired else np.flatnonzero(
         (X != X[:1]).any(axis=0)) if len(X) else np.zeros(0, np.int64)
     class_sizes = np.bincount(y, minlength=n_classes)
     kernel = choose_kernel(class_sizes, min_samples_leaf, weight is not None)
@@ -181,7 +187,11 @@ class Workspace:
         bits[:, :packed.shape[1]] = packed
         random = np.random.default_rng(20220)
         row_keys = random.integers(0, 2**64, size=2 * n_rows + 2, dtype=np.uint64)
-        if element == 8:                                  # weighted sums
+        if problem.kernel == "sums":                      # of targets, for regression
+            square, line = 24 * width * width, 32 * width + 288
+            sizes = (n_rows * width, 24 * n_rows, square, line, 8 * 17 * width, 24 * n_rows,
+                     square, line)
+        elif element == 8:                                # weighted sums
             square = (n_classes + 1) * width * width * 8
             line = ((n_classes + 1) * width + n_classes + 32) * 8
             sizes = (64, 16 * n_rows + 64, square, line, 64, 64, square, line)

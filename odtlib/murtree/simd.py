@@ -117,6 +117,24 @@ def lowest_bit(typing, word):
 
 
 @intrinsic
+def bits_of(typing, number):
+    """Return the 64 bits of a float."""
+    def generate(context, builder, signature, args):
+        return builder.bitcast(args[0], ir.IntType(64))
+    return types.uint64(types.float64), generate
+
+
+@intrinsic
+def take_number(typing, counter):
+    """Return the first number of an array and add one to it, in one step for all threads."""
+    def generate(context, builder, signature, args):
+        place = _address(context, builder, signature.args[0], args[0],
+                         ir.Constant(ir.IntType(64), 0))
+        return builder.atomic_rmw("add", place, ir.Constant(ir.IntType(64), 1), "monotonic")
+    return types.int64(counter), generate
+
+
+@intrinsic
 def call_at(typing, address, arguments):
     """Call the compiled function at ``address`` with a tuple of arguments; it returns nothing.
 

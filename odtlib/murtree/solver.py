@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import copy
+from concurrent.futures import ThreadPoolExecutor, wait
+from threading import Event, Lock
+
 import numpy as np
 from sklearn.utils import check_random_state
 
@@ -36,6 +40,12 @@ class Solver:
         Techniques of the paper; see :class:`odtlib.murtree.MurTreeClassifier`.
     share_sizes : bool, default=False
         Keep depth-two solutions with one, two and three nodes, for questions with other budgets.
+    probes : int, default=8
+        Of so many splits of a node the larger child is solved to its optimum.
+    store_smaller : bool, default=False
+        Enter an optimum that needs fewer nodes for the budgets in between too.
+    n_jobs : int, default=1
+        Threads that share the splits of the root, once a search has taken a slice of time.
     memory_limit : float, optional
         Bytes that the cache may take.
     """
@@ -44,7 +54,8 @@ class Solver:
                  similarity=True, cache="dataset", feature_order="depth-two",
                  child_order="dynamic", refine_bounds=True, infer_bounds=False,
                  share_sizes=False, merge_columns=True, specialised=True, incremental=True,
-                 memory_limit=None, random_state=None):
+                 probes=8, store_smaller=False, n_jobs=1, memory_limit=None,
+                 random_state=None):
         self.problem = problem
         sizes = problem.class_sizes
         self.class_start = np.concatenate([[0], np.cumsum(sizes)])
@@ -61,21 +72,16 @@ class Solver:
         entries = FIRST_CACHE_ENTRIES
         while entries > 8 and 8 * ENTRY * entries > self.memory_limit:
             entries //= 2
-        self.space = space = Workspace(
-            problem, max(1, min(max_depth, max_nodes)), max_nodes,
+        self._sizes = dict(
+            max_depth=max(1, min(max_depth, max_nodes)), max_nodes=max_nodes,
             min_samples_leaf=min_samples_leaf, merge_columns=merge_columns,
             keys_from_rows=cache == "dataset" or merge_columns, cache_entries=entries,
             count_pairs=specialised or similarity or cache == "closure")
-        self.row_keys = space.data[2].reshape(-1, 2)
-        levels = len(space.rows)
-        self.state = np.zeros((levels, S.N_STATE), np.int64)
-        self.cost = np.zeros((levels, S.N_COST, max_nodes + 1))
-        self.choice = np.zeros((levels, S.N_CHOICE, max_nodes + 1), np.int64)
-        self.exact = np.zeros((levels, 2, max_nodes + 1), np.int64)
-        self.leaf = np.zeros(levels)
-        self.keys = np.zeros((levels, 2), np.uint64)
+        self._allocate()
+        self.row_keys = self.space.data[2].reshape(-1, 2)
         self.control = np.zeros(S.N_CONTROL, np.int64)
-        self.counters = np.zeros(S.N_COUNTERS, np.int64)
+        self.control[S.N_THREADS] = 1
+        self.n_jobs, self._owner, self._twins, self._lock = n_jobs, self, [], Lock()
         # With a minimum leaf size a tree of one data set may be no tree of a similar one.
         self.control[S.SIMILARITY] = similarity and min_samples_leaf == 1
         self.control[S.CACHE] = CACHES[cache]
@@ -85,9 +91,11 @@ class Solver:
         self.control[S.INFER] = infer_bounds
         self.control[S.SHARE_SIZES] = share_sizes
         self.control[S.SPECIALISED], self.control[S.INCREMENTAL] = specialised, incremental
+        self.control[S.PROBES] = probes if self.control[S.SIMILARITY] else 0
+        self.control[S.STORE_SMALLER] = store_smaller
         if feature_order == "random":
-            space.shuffle[:] = check_random_state(random_state).random_sample(
-                len(space.shuffle))
+            self.space.shuffle[:] = check_random_state(random_state).random_sample(
+                len(self.space.shuffle))
         self.memory_full = False
         self._work = FIRST_SLICE
         clock = Clock()
@@ -96,6 +104,20 @@ class Solver:
             self.control[S.ADDRESS_CLOSURE] = closure_address(problem.kernel)
         self._search(0)                       # no work: compiles the search, or loads it
         self.compile_seconds = clock.elapsed
+
+    def _allocate(self):
+        """Make the arrays that a search writes to."""
+        self.space = Workspace(self.problem, **self._sizes)
+        levels, nodes = len(self.space.rows), self._sizes["max_nodes"]
+        self.state = np.zeros((levels, S.N_STATE), np.int64)
+        self.cost = np.zeros((levels, S.N_COST, nodes + 1))
+        self.choice = np.zeros((levels, S.N_CHOICE, nodes + 1), np.int64)
+        self.exact = np.zeros((levels, 2, nodes + 1), np.int64)
+        self.leaf = np.zeros(levels)
+        self.keys = np.zeros((levels, 2), np.uint64)
+        self.counters = np.zeros(S.N_COUNTERS, np.int64)
+        self.team = (np.zeros(1, np.int64), np.zeros((1, 1), np.int64), np.zeros((2, 1, 1)),
+                     np.zeros((1, 2, 1)), np.zeros(1, np.int64))
 
     # One question --------------------------------------------------------------------------
 
@@ -113,14 +135,19 @@ class Solver:
         self.choice[0, S.FEATURE] = S.UNKNOWN
         cost[S.UPPER], cost[S.LOWER] = upper, lower
         cost[S.BEST], cost[S.REFINED] = upper, np.inf
-        sums = self._class_weights(rows)
-        self.leaf[0] = sums.sum() - sums.max()
-        self.keys[0] = self._key(rows)       # branches and closures are told apart by it too
+        self.leaf[0] = self._leaf(rows)[0]
+        if self.control[S.CACHE] != S.DATASET or self.control[S.SHARE_SIZES]:
+            self.keys[0] = self._key(rows)   # branches and closures are told apart by it too
         self.control[S.LEVEL], self.control[S.MODE] = 0, S.ENTER
 
-    def _class_weights(self, rows):
-        return np.bincount(self.row_class[rows], weights=self.row_weight[rows],
-                           minlength=len(self.class_start) - 1)
+    def _leaf(self, rows):
+        """Return cost and prediction of a leaf."""
+        if self.problem.kernel == "weights":
+            sums = np.bincount(self.row_class[rows], weights=self.row_weight[rows],
+                               minlength=len(self.class_start) - 1)
+        else:
+            sums = np.diff(np.searchsorted(rows, self.class_start))
+        return sums.sum() - sums.max(), int(np.argmax(sums))
 
     def _key(self, rows):
         return self.row_keys[rows].sum(axis=0, dtype=np.uint64)
@@ -132,7 +159,7 @@ class Solver:
                  space.key, space.bound_1, space.bound_0, space.leaf_cost, space.side_cost,
                  space.front, space.found, space.data, space.native, space.totals,
                  space.column_keys, space.table, space.table.view(np.float64), self.counters,
-                 space.shuffle, space.literals, space.child_key)
+                 space.shuffle, space.literals, space.child_key, self.team)
 
     def _slice(self, clock):
         """Do one slice of work; adapt the next one to the time that it took."""
@@ -145,16 +172,21 @@ class Solver:
 
     def _grow(self):
         """Enlarge a cache that is half full, while memory allows."""
-        space = self.space
-        if 2 * self.control[S.FILLED] * ENTRY < len(space.table):
-            return
-        if 4 * space.table.nbytes > self.memory_limit:
-            self.memory_full = True
-            return
-        table = np.zeros(4 * len(space.table), np.uint64)
-        self.control[S.FILLED] = move_entries(space.table, space.table.view(np.float64), table,
-                                              table.view(np.float64))
-        space.table = table
+        owner = self._owner
+        with owner._lock:
+            space = owner.space
+            filled = sum(int(part.control[S.FILLED]) for part in (owner, *owner._twins))
+            if 2 * filled * ENTRY >= len(space.table):
+                if 4 * space.table.nbytes > self.memory_limit:
+                    owner.memory_full = True
+                else:
+                    # Threads that still write to the old table lose these entries, no more.
+                    table = np.zeros(4 * len(space.table), np.uint64)
+                    moved = move_entries(space.table, space.table.view(np.float64), table,
+                                         table.view(np.float64))
+                    owner.control[S.FILLED] += moved - filled
+                    space.table = table
+            self.space.table = space.table
 
     def solve(self, depth, nodes, *, smallest=None, upper=np.inf, lower=0.0, rows=None, clock=None,
               watch=None):
@@ -182,8 +214,10 @@ class Solver:
             Whether the search was finished.
         """
         clock = Clock() if clock is None else clock
+        together = rows is None and self.n_jobs > 1
         rows = np.arange(len(self.problem.rows), dtype=np.int32) if rows is None else rows
-        self._open(rows, depth, nodes if smallest is None else smallest, nodes, upper, lower)
+        question = (rows, depth, nodes if smallest is None else smallest, nodes, upper, lower)
+        self._open(*question)
         while True:
             self._slice(clock)
             if self.control[S.MODE] == S.DONE:
@@ -192,6 +226,107 @@ class Solver:
                 watch(self)
             if clock.expired:
                 return False
+            if together and self.state[0, S.N_ACTIVE]:
+                return self._solve_together(question, clock, watch)
+
+    # Several threads -------------------------------------------------------------------------
+
+    def _solve_together(self, question, clock, watch):
+        """Go on with a question in several threads; each takes the next split of the root.
+
+        This solver has begun and rests from now on; it shows what its twins have found.
+        """
+        state, space, n_threads = self.state[0], self.space, self.n_jobs + 1
+        n_active, budgets = int(state[S.N_ACTIVE]), space.bound_1.shape[1]
+        finished = np.zeros((n_threads, n_active + 1), np.int64)
+        known = np.zeros((2, budgets, n_active))
+        incumbents = np.full((n_threads, 2, self.cost.shape[2]), np.inf)
+        begun = int(state[S.POSITION])
+        seen = space.order[0, :begun]
+        finished[0, 0], finished[0, 1:begun + 1] = begun, seen
+        for side, bounds in enumerate((space.bound_1, space.bound_0)):
+            known[side][:, seen] = bounds[0][:, seen]
+        found = self.choice[0, S.FEATURE] != S.UNKNOWN
+        incumbents[0, 0][found], incumbents[0, 1][found] = self.cost[0, S.BEST][found], -1
+        shared = (np.array([begun], np.int64), finished, known, incumbents)
+        while len(self._twins) < self.n_jobs:
+            self._twins.append(self._twin(len(self._twins) + 1))
+        stop = Event()
+        for twin in self._twins:
+            twin.team = (*shared, np.zeros(n_threads, np.int64))
+            twin._work, twin.space.table = FIRST_SLICE, space.table
+            twin.control[S.N_THREADS] = n_threads
+            twin._open(*question)
+        try:
+            with ThreadPoolExecutor(self.n_jobs) as pool:
+                try:
+                    running = [pool.submit(twin._work_until, stop, clock) for twin in self._twins]
+                    while wait(running, LONGEST_SLICE).not_done and not clock.expired:
+                        if watch is not None:
+                            self._gather(incumbents)
+                            watch(self)
+                finally:
+                    stop.set()
+        finally:
+            self._gather(incumbents)
+            for twin in self._twins:
+                self.counters += twin.counters
+                twin.counters[:] = 0
+            self.counters[S.CACHE_ENTRIES] = sum(
+                int(part.control[S.FILLED]) for part in (self, *self._twins))
+        done = all(future.result() for future in running)
+        if done:
+            self._conclude()
+        return done
+
+    def _twin(self, number):
+        """Return a solver that works on the same questions with arrays of its own."""
+        twin = copy.copy(self)
+        twin._allocate()
+        twin.space.shape[:], twin.space.shuffle[:] = self.space.shape, self.space.shuffle
+        twin.control = self.control.copy()
+        twin.control[S.FILLED], twin.control[S.THREAD] = 0, number
+        return twin
+
+    def _work_until(self, stop, clock):
+        """Do slices until the search is done; tell whether it is."""
+        while self.control[S.MODE] != S.DONE:
+            if stop.is_set() or clock.expired:
+                return False
+            self._slice(clock)
+        return True
+
+    def _gather(self, incumbents):
+        """Show what the twins know: the best trees, the bounds, and how far they are."""
+        if not all(twin.state[0, S.N_ACTIVE] for twin in self._twins):
+            return                                       # some have not seen the root yet
+        cost, choice, space = self.cost[0], self.choice[0], self.space
+        self.state[0, S.POSITION] = max(self.state[0, S.POSITION], min(
+            int(twin.state[0, S.POSITION]) for twin in self._twins))
+        for twin in self._twins:
+            for mine, its in ((space.bound_1, twin.space.bound_1),
+                              (space.bound_0, twin.space.bound_0)):
+                np.maximum(mine[0], its[0], out=mine[0])
+            np.minimum(cost[S.REFINED], twin.cost[0, S.REFINED], out=cost[S.REFINED])
+        for n in range(int(self.state[0, S.LOW]), self.nodes + 1):
+            best = min(range(len(incumbents)), key=lambda i: tuple(incumbents[i, :, n]))
+            if best > 0 and incumbents[best, 0, n] < np.inf:
+                twin = self._twins[best - 1]
+                for row in (S.BEST, S.BEST_VALUE_1, S.BEST_VALUE_0):
+                    cost[row, n] = twin.cost[0, row, n]
+                for row in (S.FEATURE, S.BUDGET_1, S.BUDGET_0):
+                    choice[row, n] = twin.choice[0, row, n]
+
+    def _conclude(self):
+        """End a question whose splits are all finished, as the search does at its end."""
+        cost, choice = self.cost[0], self.choice[0]
+        for n in range(int(self.state[0, S.LOW]), self.nodes + 1):
+            if cost[S.BEST, n] < cost[S.UPPER, n]:
+                choice[S.EXACT, n], cost[S.VALUE, n] = 1, cost[S.BEST, n]
+            elif not choice[S.EXACT, n]:
+                refined = min(self.leaf[0], cost[S.REFINED, n]) * self.control[S.REFINE]
+                cost[S.VALUE, n] = max(cost[S.UPPER, n], refined)
+        self.control[S.LEVEL], self.control[S.MODE] = 0, S.DONE
 
     @property
     def nodes(self):
@@ -252,39 +387,52 @@ class Solver:
         """
         rows = np.arange(len(self.problem.rows), dtype=np.int32)
         roots = [self.root(nodes) for nodes in budgets]      # building asks new questions
-        return [self._build(rows, root, min(depth, max(nodes, 1)))
+        self._built = {}                                     # trees for several budgets share parts
+        key = self._key(rows)
+        return [self._build(rows, root, min(depth, max(nodes, 1)), key)
                 for root, nodes in zip(roots, budgets, strict=True)]
 
     def tree(self, depth):
         """Build the best tree for the largest node budget; see :meth:`trees`."""
         return self.trees(depth, [self.nodes])[0]
 
-    def _build(self, rows, root, depth):
-        leaf = int(np.argmax(self._class_weights(rows)))
-        if root is None:
-            return leaf
-        column, *children = root
+    def _sides(self, rows, column, key):
+        """Return rows and key of both sides of a split, those that have the feature first."""
         has = self.problem.rows[rows, column] == 1
-        built = []
-        for (budget, value), part in zip(children, (rows[has], rows[~has]), strict=True):
-            built.append(self._rebuild(part, depth - 1, budget, value))
+        one, zero = rows[has], rows[~has]
+        if len(one) <= len(zero):
+            key_1 = self._key(one)
+            return (one, key_1), (zero, key - key_1)
+        key_0 = self._key(zero)
+        return (one, key - key_0), (zero, key_0)
+
+    def _build(self, rows, root, depth, key):
+        if root is None:
+            return self._leaf(rows)[1]
+        column, *children = root
+        built = [self._rebuild(part, depth - 1, budget, value, part_key)
+                 for (budget, value), (part, part_key)
+                 in zip(children, self._sides(rows, column, key), strict=True)]
         return column, built[1], built[0]
 
-    def _rebuild(self, rows, depth, budget, value):
+    def _rebuild(self, rows, depth, budget, value, key):
         """Find a tree of known cost again; the cache remembers most of it."""
         if budget == 0:
-            return self._build(rows, None, depth)
-        root = self._remembered(rows, depth, budget)
-        if root is None:
-            # Sums of floats may differ in the last digits from those of the first search.
-            slack = 1e-9 * max(1.0, abs(value))
-            self.solve(depth, budget, upper=value + slack, lower=value, rows=rows)
-            root = self.root()
-        return self._build(rows, root, min(depth, budget))
+            return self._leaf(rows)[1]
+        name = (*key.tolist(), depth, budget)
+        if name not in self._built:
+            root = self._remembered(rows, depth, budget, key)
+            if root is None:
+                # Sums of floats may differ in the last digits from those of the first search.
+                slack = 1e-9 * max(1.0, abs(value))
+                self.solve(depth, budget, upper=value + slack, lower=value, rows=rows)
+                root = self.root()
+            self._built[name] = self._build(rows, root, min(depth, budget), key)
+        return self._built[name]
 
-    def _remembered(self, rows, depth, budget):
+    def _remembered(self, rows, depth, budget, key):
         """Return the root split of a solved subproblem if the cache has it and both children."""
-        entry = self.cached(rows, depth, budget)
+        entry = self._cached(key, depth, budget)
         if entry is None or not entry[1] & 1:
             return None
         column = (entry[1] >> 6 & 0x3FFFFFF) - 2
@@ -293,10 +441,10 @@ class Solver:
         depth = min(depth, budget)
         budget_1 = entry[1] >> 32 & 0x3FFF
         budget_0 = min(budget, 2 ** depth - 1) - 1 - budget_1
-        has = self.problem.rows[rows, column] == 1
         children = []
-        for part, nodes in ((rows[has], budget_1), (rows[~has], budget_0)):
-            known = (0.0, 1) if nodes == 0 else self.cached(part, depth - 1, nodes)
+        for (_, part_key), nodes in zip(self._sides(rows, column, key), (budget_1, budget_0),
+                                        strict=True):
+            known = (0.0, 1) if nodes == 0 else self._cached(part_key, depth - 1, nodes)
             if known is None or not known[1] & 1:
                 return None
             children.append((nodes, known[0]))
@@ -312,20 +460,84 @@ class Solver:
         self.solve(min(depth, 2), 3, rows=rows)
         n_active = self.state[0, S.N_ACTIVE]
         if depth <= 2 or n_active == 0:
-            return self._build(rows, self.root(), min(depth, 2))
+            self._built = {}
+            return self._build(rows, self.root(), min(depth, 2), self._key(rows))
         best = int(np.argmin(self.space.side_cost[IMPURITY, :n_active]))
         column = int(self.space.active[1, best])
         has = self.problem.rows[rows, column] == 1
         zero, one = (self.greedy_tree(depth - 1, part) for part in (rows[~has], rows[has]))
         return zero if zero == one else (column, zero, one)
 
+    def discrepancy_tree(self, depth, allowed, clock):
+        """Find the best tree that departs from the first choice at most ``allowed`` times.
+
+        A node above depth three tries its splits in the order of their best depth-two trees; the
+        ``i``-th one uses up ``i`` departures.  Below, trees of depth three are optimal.
+
+        Parameters
+        ----------
+        depth, allowed : int
+            Limits on depth and departures.
+        clock : Clock
+            Ends the search early.
+
+        Returns
+        -------
+        (float, tuple or int) or None
+            Cost and tree as nested tuples; None if the time did not suffice.
+        """
+        known = {}
+
+        def best(rows, depth, allowed):
+            """Return cost and (columns, children), or None when the time is over."""
+            name = (*self._key(rows).tolist(), depth, allowed if depth > 3 else 0)
+            if name in known:
+                return known[name]
+            if clock.expired:
+                return None
+            if depth <= 3:
+                if not self.solve(depth, 2 ** depth - 1, rows=rows, clock=clock):
+                    return None
+                known[name] = self.value(), (rows, self.root(), depth)
+                return known[name]
+            self.solve(2, 3, rows=rows)
+            n_active = int(self.state[0, S.N_ACTIVE])
+            sides = self.space.side_cost[:, :n_active]
+            keys = (np.minimum(sides[S.LEAF_0], sides[S.SPLIT_0] + self.penalty)
+                    + np.minimum(sides[S.LEAF_1], sides[S.SPLIT_1] + self.penalty))
+            columns = self.space.active[1, np.argsort(keys, kind="stable")[:allowed + 1]]
+            cost, leaf = self._leaf(rows)
+            found = (cost, leaf)
+            for used, column in enumerate(columns.tolist()):
+                has = self.problem.rows[rows, column] == 1
+                parts = [best(part, depth - 1, allowed - used) for part in (rows[~has], rows[has])]
+                if None in parts:
+                    return None
+                cost = self.penalty + parts[0][0] + parts[1][0]
+                if cost < found[0]:
+                    found = cost, (column, parts[0][1], parts[1][1])
+            known[name] = found
+            return found
+
+        def build(part):
+            if not isinstance(part, tuple):
+                return part
+            if isinstance(part[0], np.ndarray):
+                return self._build(*part, self._key(part[0]))
+            return part[0], build(part[1]), build(part[2])
+
+        found = best(np.arange(len(self.problem.rows), dtype=np.int32), depth, allowed)
+        self._built = {}
+        return None if found is None else (found[0], build(found[1]))
+
     def cached(self, rows, depth, budget):
         """Return the cached entry of a subproblem as ``(value, details)``, or None."""
+        return self._cached(self._key(rows), depth, budget)
+
+    def _cached(self, key, depth, budget):
         if self.control[S.CACHE] != S.DATASET:
             return None
         budget = min(budget, 2 ** depth - 1)
         table = self.space.table
-        place = find_problem(table, self._key(rows), min(depth, budget), budget)
-        if place < 0:
-            return None
-        return float(table.view(np.float64)[place + 2]), int(table[place + 3])
+        value, word = find_problem(table, table.view(np.float64), key, min(depth, budget), budget)
+        return (float(value), int(word)) if word else None

@@ -15,7 +15,7 @@ from sklearn.utils.estimator_checks import check_estimator
 from odtlib import DecisionTree, MurTreeClassifier
 from odtlib.binarize import QuantileBinarizer
 from odtlib.murtree.solver import Solver
-from tests.murtree.test_search import blobs
+from tests.murtree.test_search import blobs, stairs
 from tests.naive import best_tree_cost
 
 DATA = Path(os.environ.get("ODTLIB_DATA", "no data")) / "murtree_binary"
@@ -309,3 +309,107 @@ def test_reductions_change_the_counters_and_not_the_optimum(switch, counter):
     whole = MurTreeClassifier(3, **{switch: False}).fit(X, y)
     assert reduced.report_.objective == whole.report_.objective
     assert reduced.report_.counters[counter] > whole.report_.counters[counter]
+
+
+EVERY_SWITCH = [
+    ({"cache": None}, "cache_entries"),
+    ({"cache": "branch"}, "cache_entries"),
+    ({"cache": "closure"}, "cache_entries"),
+    ({"similarity_bound": False}, "similarity_updates"),
+    ({"similarity_probes": 0}, "children_probed"),
+    ({"refined_bound": False}, "bounds_refined"),
+    ({"infer_bounds": True}, "bounds_inferred"),
+    ({"reuse_smaller": True}, "smaller_stored"),
+    ({"incremental_counts": False}, "data_sets_counted"),
+    ({"specialised_depth_two": False}, "depth_two_pairs"),
+    ({"feature_order": "in-order"}, "similarity_updates"),
+    ({"feature_order": "gini"}, "similarity_updates"),
+    ({"feature_order": "random", "random_state": 0}, "similarity_updates"),
+    ({"child_order": "post-order"}, "nodes"),
+    ({"child_order": "gap"}, "nodes"),
+    ({"merge_rows": False}, "rows_cancelled"),
+    ({"merge_columns": False}, "columns_merged"),
+    ({"deepening": True}, "nodes"),
+    ({"minimise_nodes": True}, "nodes"),
+    ({"memory_limit": 2048}, "cache_bytes"),
+]
+
+
+@pytest.fixture(scope="module")
+def plain_fit():
+    X, y = stairs(n_rows=250)
+    return MurTreeClassifier(5, 20).fit(X, y).report_
+
+
+def test_a_start_saves_work(plain_fit):
+    X, y = stairs(n_rows=250)
+    best = MurTreeClassifier(5, 20).fit(X, y).tree_
+    report = MurTreeClassifier(5, 20, start=best).fit(X, y).report_
+    assert report.objective == plain_fit.objective
+    assert report.counters["depth_two_pairs"] != plain_fit.counters["depth_two_pairs"]
+
+
+@pytest.mark.parametrize("switch, counter", EVERY_SWITCH)
+def test_every_switch_changes_its_counter_and_not_the_optimum(plain_fit, switch, counter):
+    X, y = stairs(n_rows=250)
+    model = MurTreeClassifier(5, 20, **switch).fit(X, y)
+    report = model.report_
+    assert report.status == plain_fit.status == "optimal"
+    assert report.objective == plain_fit.objective == model.verify(X, y)
+    assert report.counters[counter] != plain_fit.counters[counter]
+
+
+@pytest.mark.parametrize("n_jobs", [2, -1])
+def test_threads_give_the_same_tree_and_an_honest_trace(monkeypatch, n_jobs):
+    monkeypatch.setattr("odtlib.murtree.solver.FIRST_SLICE", 3000)
+    monkeypatch.setattr("odtlib.murtree.solver.LONGEST_SLICE", 0.002)
+    for seed in range(3):
+        X, y = blobs(seed, n_rows=150)
+        alone = MurTreeClassifier(5).fit(X, y)
+        together = MurTreeClassifier(5, n_jobs=n_jobs).fit(X, y)
+        assert together.report_.status == "optimal"
+        assert together.tree_.to_json() == alone.tree_.to_json()
+        trace = together.report_.trace
+        assert (np.diff(trace["incumbent"]) <= 0).all()
+        assert (trace["bound"] <= alone.report_.objective).all()
+    with pytest.raises(ValueError, match="n_jobs"):
+        MurTreeClassifier(n_jobs=0).fit(X, y)
+
+
+@pytest.mark.parametrize("ending", ["time", "interrupt"])
+def test_threads_keep_limits(monkeypatch, ending):
+    X, y = blobs(n_rows=500, n_columns=40)
+    monkeypatch.setattr("odtlib.murtree.solver.FIRST_SLICE", 3000)
+    gather, calls = Solver._gather, []
+
+    def interrupted(self, incumbents):
+        gather(self, incumbents)
+        calls.append(1)
+        if len(calls) == 2 and ending == "interrupt":
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(Solver, "_gather", interrupted)
+    model = MurTreeClassifier(6, n_jobs=2, time_limit=0.6 if ending == "time" else None)
+    report = model.fit(X, y).report_
+    assert report.status == {"time": "time_limit", "interrupt": "interrupted"}[ending]
+    assert report.lower_bound <= report.objective == model.verify(X, y)
+
+
+def test_limited_discrepancy_finds_trees_on_the_way():
+    X, y = blobs(n_rows=150)
+    plain = MurTreeClassifier(max_depth=5).fit(X, y)
+    other = MurTreeClassifier(max_depth=5, discrepancy_search=True).fit(X, y)
+    assert other.report_.status == "optimal"
+    assert other.report_.objective == plain.report_.objective
+    assert other.report_.trace["event"].tolist()[0] == "0 discrepancies"
+    with pytest.raises(ValueError, match="discrepancy_search needs the full node budget"):
+        MurTreeClassifier(5, 20, discrepancy_search=True).fit(X, y)
+
+
+def test_a_long_run_is_predicted(monkeypatch, capsys):
+    monkeypatch.setattr("odtlib.murtree.solver.FIRST_SLICE", 3000)
+    X, y = blobs(n_rows=300, n_columns=24)
+    report = MurTreeClassifier(5, verbose=1).fit(X, y).report_
+    assert report.counters["predicted_seconds"] > 0
+    assert report.trace["event"][0].startswith("predicted ")
+    assert "predicted" in capsys.readouterr().out

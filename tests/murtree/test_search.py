@@ -2,10 +2,13 @@
 
 import numpy as np
 import pytest
+from numba import njit
 
 from odtlib.murtree import _search as S
+from odtlib.murtree._cache import details, find, keep
 from odtlib.murtree.preparation import prepare
 from odtlib.murtree.solver import Solver
+from odtlib.report import Clock
 from tests.naive import best_tree_cost
 
 
@@ -38,6 +41,9 @@ def options(rng):
         "refine_bounds": bool(rng.integers(2)),
         "infer_bounds": bool(rng.integers(2)),
         "share_sizes": bool(rng.integers(2)),
+        "probes": int(rng.choice([0, 1, 8])),
+        "store_smaller": bool(rng.integers(2)),
+        "n_jobs": int(rng.integers(1, 3)),
         "merge_columns": bool(rng.integers(2)),
         "memory_limit": [None, 2048][rng.integers(2)],
         "random_state": 0,
@@ -147,12 +153,14 @@ SWITCHES = [
     ({"incremental": False}, "data_sets_counted"),
     ({"refine_bounds": False}, "bounds_refined"),
     ({"feature_order": "in-order"}, "depth_two_pairs"),
-    ({"feature_order": "gini"}, "depth_two_pairs"),
+    ({"feature_order": "gini"}, "similarity_updates"),
     ({"feature_order": "random", "random_state": 3}, "depth_two_pairs"),
     ({"child_order": "post-order"}, "nodes"),
     ({"child_order": "gap"}, "nodes"),
     ({"merge_columns": False}, "columns_dropped"),
     ({"share_sizes": True}, "cache_entries"),
+    ({"probes": 0}, "children_probed"),
+    ({"store_smaller": True}, "smaller_stored"),
 ]
 
 
@@ -169,6 +177,104 @@ def test_each_technique_changes_the_work_and_not_the_optimum(switch, counter):
     assert other.value() == plain.value()
     names = dict(zip(S.COUNTER_NAMES, range(len(S.COUNTER_NAMES)), strict=True))
     assert other.counters[names[counter]] != plain.counters[names[counter]]
+
+
+@pytest.mark.parametrize("n_jobs", [2, 3])
+@pytest.mark.parametrize("kind", ["two classes", "classes", "weights", "penalty", "no cache"])
+def test_threads_find_the_same_trees(monkeypatch, kind, n_jobs):
+    """Also for all node budgets at once, and with slices so short that all threads have work."""
+    monkeypatch.setattr("odtlib.murtree.solver.FIRST_SLICE", 3000)
+    monkeypatch.setattr("odtlib.murtree.solver.LONGEST_SLICE", 0.002)
+    settings = {"penalty": 0.7} if kind == "penalty" else (
+        {"cache": None} if kind == "no cache" else {})
+    taken = 0
+    for seed in range(6):
+        X, y = blobs(seed, n_classes=3 if kind == "classes" else 2)
+        weight = np.random.default_rng(seed).random(len(y)) if kind == "weights" else None
+        problem = prepare(X, y, 3 if kind == "classes" else 2, weight)
+        alone = Solver(problem, 4, 15, **settings)
+        together = Solver(problem, 4, 15, n_jobs=n_jobs, **settings)
+        for smallest in (15, 0):
+            assert alone.solve(4, 15, smallest=smallest)
+            assert together.solve(4, 15, smallest=smallest)
+            budgets = range(smallest, 16)
+            for nodes in budgets:
+                assert together.value(nodes) == pytest.approx(alone.value(nodes), rel=1e-12)
+            if kind != "weights":            # sums of floats depend on their order
+                assert together.trees(4, budgets) == alone.trees(4, budgets)
+        taken += sum(int(twin.team[1][:, 0].sum()) for twin in together._twins)
+    assert taken > 100
+
+
+def test_threads_prove_that_nothing_is_below_an_upper_bound(monkeypatch):
+    monkeypatch.setattr("odtlib.murtree.solver.FIRST_SLICE", 3000)
+    X, y = blobs(5)
+    problem = prepare(X, y, 2)
+    alone, together = Solver(problem, 4, 15), Solver(problem, 4, 15, n_jobs=2)
+    assert alone.solve(4, 15)
+    assert together.solve(4, 15, upper=alone.value())
+    assert together.incumbent() == np.inf and together.value() == alone.value()
+
+
+@njit
+def enter(table, values, low, high, value, feature):
+    """Keep an entry and find it again; kernels are for compiled callers only."""
+    word = details(1, 3, feature, 4, 7)
+    return keep(table, values, low, high, value, word), find(table, values, low, high), word
+
+
+@njit
+def look_for(table, values, low, high):
+    return find(table, values, low, high)
+
+
+def test_an_entry_written_by_two_threads_at_once_is_no_entry():
+    """Any mixture of the words of two entries is found under neither key."""
+    rng = np.random.default_rng(0)
+    for _ in range(50):
+        entries = []
+        for value in (float(rng.integers(1, 9)), float(rng.integers(9, 20))):
+            table = np.zeros(32, np.uint64)
+            key = rng.integers(0, 2 ** 63, 2, dtype=np.uint64)
+            kept, found, word = enter(table, table.view(np.float64), key[0], key[1], value,
+                                      int(rng.integers(0, 50)))
+            assert kept == 1 and found == (value, word)
+            entries.append((key, table[:4].copy(), word))
+        (_, old, _), (_, new, _) = entries
+        for mixture in range(1, 15):
+            words = [(old, new)[mixture >> k & 1][k] for k in range(4)]
+            for key, own, word in entries:
+                table = np.zeros(32, np.uint64)
+                table[:4] = words
+                found = look_for(table, table.view(np.float64), key[0], key[1])[1]
+                assert found == 0 or (found == word and words == own.tolist())
+
+
+@pytest.mark.parametrize("probes", [0, 1, 8, 100])
+def test_probes_change_the_work_only(probes):
+    for seed in range(4):
+        X, y = stairs(seed, n_rows=100)
+        problem = prepare(X, y, 2)
+        plain, other = Solver(problem, 5, 31, probes=0), Solver(problem, 5, 31, probes=probes)
+        assert plain.solve(5, 31, smallest=0) and other.solve(5, 31, smallest=0)
+        assert [other.value(n) for n in range(32)] == [plain.value(n) for n in range(32)]
+        assert (other.counters[S.CHILDREN_PROBED] > 0) == (probes > 0)
+
+
+def test_departures_from_the_first_choice_never_lose_and_reach_the_optimum():
+    for seed in range(5):
+        X, y = stairs(seed, n_rows=80)
+        problem = prepare(X[:, :9], y, 2)
+        solver = Solver(problem, 5, 31)
+        solver.solve(5, 31)
+        optimum, costs = solver.value(), []
+        for allowed in range(20):
+            cost, nested = solver.discrepancy_tree(5, allowed, Clock())
+            assert cost_of(nested, problem, X[:, :9], y, np.ones(len(y)), 0.0)[0] \
+                == cost + problem.offset
+            costs.append(cost)
+        assert costs == sorted(costs, reverse=True) and costs[-1] == optimum
+        assert solver.discrepancy_tree(5, 3, Clock(0.0)) is None
 
 
 def test_bounds_are_inferred_from_larger_trees():

@@ -1,0 +1,557 @@
+"""Trees judged by more than one number: fronts for F1 and for fairness (Section 4.8.6).
+
+What a tree costs is here a point: a *key* and a number of errors, both sums over its leaves.  The
+front of a subproblem has, for every key, the least errors; that of a tree with root ``i`` is the
+sum of the fronts of its two children, taken point by point (Demirović and Stuckey, 2021).
+
+* Key = errors of class 0, error = errors of class 1: points that another is as good as in both are
+  dropped, and any function that grows in both has its optimum on what is left (F1, for example).
+* Key = how many rows of each of two groups are predicted positive, error = all errors: nothing
+  can be dropped, as a disparity may be made up for elsewhere.  Instead trees are limited to so many
+  errors, and the limit is raised until a fair tree is within it.
+"""
+
+from __future__ import annotations
+
+from collections import namedtuple
+
+import numpy as np
+
+from odtlib.estimator import announce_compilation
+from odtlib.heuristics import starting_tree
+from odtlib.report import Clock, SolveReport, default_objective
+from odtlib.tree import DecisionTree
+
+from . import _front_kernels as kernels
+from ._front_kernels import IF_0, IF_1, KEY, NUMBER
+from .preparation import _as_words, _distinct_columns, _group
+
+UNLIMITED = 2 ** 62
+MOST_KEYS = 2 ** 22
+
+FrontEntry = namedtuple("FrontEntry", "errors optimal tree")
+
+
+class OutOfTime(Exception):
+    """The time limit passed in the middle of a search."""
+
+
+class FrontSearch:
+    """Fronts of the subproblems of one data set.
+
+    Parameters
+    ----------
+    columns : array of 0/1, shape (n_rows, n_columns)
+        Predicates of the rows.
+    values : array of int, shape (n_rows, 4)
+        What each row adds: key and errors if class 1 is predicted, errors if class 0 is, and 1.
+    n_keys : int
+        Keys are smaller than this.
+    pareto : bool
+        Whether a smaller key is better.
+    min_leaf : int
+        Fewest rows in a leaf.
+    clock : Clock
+        Ends the search.
+    memory_limit : float or None
+        Bytes that remembered fronts may take; above it none is added.
+    """
+
+    def __init__(self, columns, values, n_keys, *, pareto, min_leaf, clock, memory_limit=None):
+        if n_keys > MOST_KEYS:
+            raise ValueError(f"a front over these rows may have {n_keys} points, more than the "
+                             f"{MOST_KEYS} that fit; use fewer rows or smaller weights.")
+        self.columns = _distinct_columns(columns)
+        groups, n_groups = _group(_as_words(columns[:, self.columns]))
+        first = np.full(n_groups, len(columns))
+        np.minimum.at(first, groups, np.arange(len(columns)))
+        self.bits = columns[first][:, self.columns].astype(np.float64)
+        self.values = np.zeros((n_groups, 4))
+        np.add.at(self.values, groups, values)
+        self.summed = np.flatnonzero(self.values.any(axis=0))
+        self.n_keys, self.pareto, self.min_leaf = n_keys, pareto, min_leaf
+        self.clock = clock
+        self.memory_limit = np.inf if memory_limit is None else memory_limit
+        self.scratch, self.known, self.bounds, self.bytes = {}, {}, {}, 0
+        self.counters = {"fronts": 0, "depth_two": 0, "cache_hits": 0, "pruned_by_bound": 0,
+                         "rows_merged": len(columns) - n_groups,
+                         "columns_merged": columns.shape[1] - len(self.columns)}
+
+    @property
+    def all_rows(self):
+        """The rows of the whole problem."""
+        return np.arange(len(self.bits))
+
+    # Sums and children ------------------------------------------------------------------------
+
+    def sums(self, rows):
+        """Return the sums over pairs of columns, single columns and all rows."""
+        bits, values = self.bits[rows], self.values[rows]
+        pairs = np.zeros((4, bits.shape[1], bits.shape[1]))
+        for c in self.summed:
+            pairs[c] = (bits * values[:, c:c + 1]).T @ bits
+        return pairs, values.T @ bits, values.sum(axis=0)
+
+    def sides(self, rows, column, sums):
+        """Return rows and sums (if given those of the parent) of both sides of a column."""
+        has = self.bits[rows, column] == 1
+        parts = [rows[has], rows[~has]]
+        if sums is None:
+            return parts, [None, None]
+        smaller = 0 if len(parts[0]) <= len(parts[1]) else 1
+        few = self.sums(parts[smaller])
+        many = tuple(whole - some for whole, some in zip(sums, few, strict=True))
+        return parts, [few, many] if smaller == 0 else [many, few]
+
+    def splits(self, rows, depth, nodes):
+        """Yield ``(column, rows, sums, budgets)`` of both children of every split."""
+        sums = self.sums(rows) if depth <= 3 else None
+        largest = 2 ** (depth - 1) - 1
+        budgets = [(a, nodes - 1 - a) for a in range(max(0, nodes - 1 - largest),
+                                                     min(largest, nodes - 1) + 1)]
+        for column in range(self.bits.shape[1]):
+            if self.clock.expired:
+                raise OutOfTime
+            parts, part_sums = self.sides(rows, column, sums)
+            if min(len(part) for part in parts) == 0:
+                continue
+            if min(self.values[part, NUMBER].sum() for part in parts) < self.min_leaf:
+                continue
+            yield column, parts, part_sums, budgets
+
+    # The least errors, without regard to keys ---------------------------------------------------
+
+    def least(self, rows, depth, nodes, sums=None):
+        """Return the least number of errors of a tree."""
+        nodes = min(nodes, 2 ** depth - 1)
+        if depth <= 2 or nodes <= 1:
+            return self.least_two(nodes, *(self.sums(rows) if sums is None else sums))
+        name = (self.name(rows), depth, nodes)
+        if name not in self.bounds:
+            totals = self.values[rows].sum(axis=0)
+            best = min(totals[IF_0], totals[IF_1])
+            for _, parts, part_sums, budgets in self.splits(rows, depth, nodes):
+                for a, b in budgets:
+                    best = min(best, self.least(parts[0], depth - 1, a, part_sums[0])
+                               + self.least(parts[1], depth - 1, b, part_sums[1]))
+            if not self.room_for(len(name[0]) + 200):
+                return best
+            self.bounds[name] = best
+        return self.bounds[name]
+
+    def room_for(self, size):
+        """Tell whether the memory limit leaves so many bytes, and take them."""
+        if self.bytes + size > self.memory_limit:
+            return False
+        self.bytes += size
+        return True
+
+    def least_two(self, nodes, pairs, single, total):
+        """Return the least number of errors of a tree of depth at most two."""
+        leaf = min(total[IF_0], total[IF_1])
+        if nodes == 0:
+            return leaf
+
+        def best(side, whole):          # leaf and best split of one side of every column
+            rest = whole[:, :, None] - side
+            cost = np.minimum(side[IF_0], side[IF_1]) + np.minimum(rest[IF_0], rest[IF_1])
+            cost[(side[NUMBER] < self.min_leaf) | (rest[NUMBER] < self.min_leaf)] = np.inf
+            leaves = np.minimum(whole[IF_0], whole[IF_1])
+            return leaves, np.minimum(leaves, cost.min(axis=1, initial=np.inf))
+
+        others = total[:, None] - single
+        leaf_1, split_1 = best(pairs, single)
+        leaf_0, split_0 = best(single[:, None, :] - pairs, others)
+        if nodes == 1:
+            cost = leaf_1 + leaf_0
+        elif nodes == 2:
+            cost = np.minimum(split_1 + leaf_0, leaf_1 + split_0)
+        else:
+            cost = split_1 + split_0
+        allowed = (single[NUMBER] >= self.min_leaf) & (others[NUMBER] >= self.min_leaf)
+        return min(leaf, cost[allowed].min(initial=np.inf))
+
+    # Fronts -------------------------------------------------------------------------------------
+
+    def name(self, rows):
+        """Return the rows as a key that no other rows have."""
+        member = np.zeros(len(self.bits), np.uint8)
+        member[rows] = 1
+        return np.packbits(member).tobytes()
+
+    def arrays(self, depth):
+        """Return the arrays in which fronts of a depth are collected."""
+        if depth not in self.scratch:
+            self.scratch[depth] = (np.full(self.n_keys, -1), np.zeros(self.n_keys, np.int64))
+        return self.scratch[depth]
+
+    def collected(self, best, touched, n):
+        """Take a front out of the arrays in which it was collected."""
+        keys = np.sort(touched[:n])
+        errors = best[keys]
+        kernels.clear(best, touched, n)
+        if self.pareto and n:
+            better = np.ones(n, bool)
+            better[1:] = errors[1:] < np.minimum.accumulate(errors)[:-1]
+            keys, errors = keys[better], errors[better]
+        return keys, errors
+
+    def front(self, rows, depth, nodes, limit=UNLIMITED, sums=None):
+        """Return keys and least errors of all trees with at most ``limit`` errors.
+
+        Parameters
+        ----------
+        rows : array of int
+            Rows of the subproblem.
+        depth, nodes : int
+            Limits on depth and feature nodes.
+        limit : int
+            Trees with more errors are left out.
+        sums : tuple, optional
+            The sums over the rows, if they are known.
+
+        Returns
+        -------
+        keys, errors : arrays of int
+        """
+        nodes = min(nodes, 2 ** depth - 1)
+        depth = min(depth, nodes)
+        best, touched = self.arrays(max(depth, 2))
+        self.counters["fronts"] += 1
+        if depth <= 2:
+            self.counters["depth_two"] += 1
+            pairs, single, total = self.sums(rows) if sums is None else sums
+            n = kernels.front_two(pairs, single, total, nodes if depth == 2 else min(nodes, 1),
+                                  self.min_leaf, self.pareto, limit, best, touched)
+            return self.collected(best, touched, n)
+        name = (self.name(rows), depth, nodes)
+        known = self.known.get(name)
+        if known is not None and known[0] >= limit:
+            self.counters["cache_hits"] += 1
+            within = known[2] <= limit
+            return known[1][within], known[2][within]
+        total = self.values[rows].sum(axis=0)
+        n = 0
+        try:
+            for key, error in ((0, total[IF_0]), (total[KEY], total[IF_1])):
+                n = kernels.insert(np.int64(key), np.int64(error), limit, best, touched, n)
+            for _, parts, part_sums, budgets in self.splits(rows, depth, nodes):
+                for a, b in budgets:
+                    points = self.both(parts, part_sums, depth - 1, a, b, limit)
+                    if points is not None:
+                        n = kernels.merge(*points, limit, best, touched, n)
+        except BaseException:
+            kernels.clear(best, touched, n)
+            raise
+        keys, errors = self.collected(best, touched, n)
+        if self.room_for(keys.nbytes + errors.nbytes + len(name[0]) + 300):
+            self.known[name] = limit, keys, errors
+        return keys, errors
+
+    def both(self, parts, sums, depth, a, b, limit):
+        """Return the fronts of both children, or None if no tree of theirs is within the limit."""
+        bound_1 = bound_0 = 0
+        if limit < UNLIMITED:
+            bound_1 = self.least(parts[0], depth, a, sums[0])
+            bound_0 = self.least(parts[1], depth, b, sums[1])
+            if bound_1 + bound_0 > limit:
+                self.counters["pruned_by_bound"] += 1
+                return None
+        front_1 = self.front(parts[0], depth, a, int(limit - bound_0), sums[0])
+        front_0 = self.front(parts[1], depth, b, int(limit - bound_1), sums[1])
+        return *front_1, *front_0
+
+    # Trees --------------------------------------------------------------------------------------
+
+    def tree(self, rows, depth, nodes, key, error):
+        """Return a tree with a given point as nested tuples over the given columns."""
+        nodes = min(nodes, 2 ** depth - 1)
+        depth = min(depth, nodes)
+        if depth <= 2:
+            return self.tree_of_two(rows, nodes if depth == 2 else min(nodes, 1), key, error)
+        total = self.values[rows].sum(axis=0)
+        for label, place in ((0, IF_0), (1, IF_1)):
+            if key == label * total[KEY] and error == total[place]:
+                return label
+        for column, parts, sums, budgets in self.splits(rows, depth, nodes):
+            for a, b in budgets:
+                points = self.both(parts, sums, depth - 1, a, b, error)
+                if points is None:
+                    continue
+                keys_1, errors_1, keys_0, errors_0 = points
+                place = np.searchsorted(keys_0, key - keys_1)
+                place[place == len(keys_0)] = 0
+                fits = np.flatnonzero((len(keys_0) > 0) & (keys_0[place] == key - keys_1)
+                                      & (errors_0[place] == error - errors_1)) \
+                    if len(keys_0) else ()
+                if len(fits):
+                    f = fits[0]
+                    one = self.tree(parts[0], depth - 1, a, keys_1[f], errors_1[f])
+                    zero = self.tree(parts[1], depth - 1, b, key - keys_1[f], error - errors_1[f])
+                    return int(self.columns[column]), 0.5, zero, one
+        raise RuntimeError("a point of a front has no tree; please report this as a bug of odtlib.")
+
+    def tree_of_two(self, rows, nodes, key, error):
+        """Return a tree of depth at most two with a given point."""
+        found = np.zeros(5, np.int64)
+        if not kernels.find_two(*self.sums(rows), nodes, self.min_leaf, key, error, found):
+            raise RuntimeError("a point of a front has no tree; please report this as a bug of "
+                               "odtlib.")
+        root, feature_1, class_1, feature_0, class_0 = found.tolist()
+
+        def side(feature, label):
+            if feature < 0:
+                return label
+            return int(self.columns[feature]), 0.5, 1 - label, label
+
+        if root < 0:
+            return side(feature_1, class_1)
+        return (int(self.columns[root]), 0.5, side(feature_0, class_0), side(feature_1, class_1))
+
+
+class DepthwiseRun:
+    """One fit depth by depth, so that a limit leaves the best tree of a smaller depth.
+
+    Parameters
+    ----------
+    model : MurTreeClassifier
+        The estimator with its limits.
+    columns, y, sample_weight : arrays
+        The training rows as columns, class codes and weights (or None).
+    clock : Clock
+        Ends the search.
+    what : str
+        What is found, for messages.
+    """
+
+    # Parameters without a meaning here.
+    refused = ("start", "minimise_nodes", "deepening", "discrepancy_search")
+
+    def __init__(self, model, columns, y, sample_weight, clock, what):
+        for name in self.refused:
+            if getattr(model, name) not in (None, False) and np.any(getattr(model, name)):
+                raise ValueError(f"{what} cannot be combined with {name}; leave {name} at its "
+                                 "default.")
+        weight = np.ones(len(y)) if sample_weight is None else sample_weight
+        used = weight > 0
+        self.columns, self.y, self.weight = columns[used], y[used], weight[used]
+        self.model, self.clock, self.what = model, clock, what
+        self.depth, self.nodes = model.max_depth, model._nodes(len(self.y))
+        self.n_classes = len(model.classes_)
+        self.trace, self.status, self.compile_seconds = [], "optimal", 0.0
+        self.bound, self.best = 0.0, None
+
+    def built(self, nested):
+        """Turn nested tuples into a tree that keeps their labels."""
+        tree = DecisionTree.from_nested(nested, n_classes=self.n_classes,
+                                        n_features=self.columns.shape[1])
+        return tree.with_counts(self.columns, self.y, self.n_classes, self.weight,
+                                relabel=False).pruned()
+
+    def constants(self):
+        """Return the trees that predict one class."""
+        return [self.built(label) for label in range(self.n_classes)]
+
+    def judge(self, tree):
+        """Return the objective of a tree over the columns and in class codes."""
+        return self.evaluate()(tree, self.columns, self.y, self.weight)
+
+    def offer(self, tree, event):
+        """Keep a tree if it is the best so far."""
+        cost = self.judge(tree)
+        if self.best is None or cost < self.best[0]:
+            self.best = cost, tree
+        self.trace.append((self.clock.elapsed, self.best[0], min(self.bound, self.best[0]), event))
+        if self.model.verbose:
+            print(f"MurTree {self.clock.elapsed:8.1f} s  incumbent {self.best[0]:g}  {event}",
+                  flush=True)
+
+    def run(self):
+        """Search depth by depth; return tree and report."""
+        for tree in self.constants():
+            self.offer(tree, "one leaf")
+        try:
+            for depth in range(1, self.depth + 1):
+                self.solve(depth, min(self.nodes, 2 ** depth - 1))
+            self.bound = self.best[0]
+        except OutOfTime:
+            self.status = "time_limit"
+        except KeyboardInterrupt:
+            self.status = "interrupted"
+        if self.status != "optimal":
+            depth = min(self.depth, int(np.log2(self.nodes + 1)))
+            self.offer(starting_tree("cart", self.columns.astype(np.float64), self.y,
+                                     self.n_classes, self.weight.astype(np.float64), depth,
+                                     self.model.min_samples_leaf, self.model.random_state),
+                       "cart")
+        cost, tree = self.best
+        limits = f"depth {self.depth}"
+        if self.nodes < 2 ** self.depth - 1:
+            limits += f" and {self.nodes} feature nodes"
+        if self.model.min_samples_leaf > 1:
+            limits += f", {self.model.min_samples_leaf} rows a leaf"
+        report = SolveReport(
+            self.status, cost, min(self.bound, cost), self.clock.elapsed,
+            counters=self.counters(tree), trace=self.trace, evaluate=self.evaluate(),
+            compile_seconds=self.compile_seconds,
+            proof=f"optimal for these {self.columns.shape[1]} predicates at {limits}, {self.what}"
+            if self.status == "optimal" else "")
+        return tree, report
+
+    def solve(self, depth, nodes):
+        """Find the best tree of a depth, and offer it."""
+        raise NotImplementedError
+
+    def counters(self, tree):
+        """Return what the report counts."""
+        return {}
+
+    def evaluate(self):
+        """Return the function that recomputes the objective from a tree."""
+        return default_objective
+
+
+class FrontRun(DepthwiseRun):
+    """One fit on fronts: two classes and whole weights."""
+
+    refused = (*DepthwiseRun.refused, "sparsity")
+
+    def __init__(self, model, columns, y, sample_weight, clock, what):
+        if len(model.classes_) != 2:
+            raise ValueError(f"{what} needs two classes and y has {len(model.classes_)}; choose "
+                             "another objective.")
+        super().__init__(model, columns, y, sample_weight, clock, what)
+        if np.any(self.weight != np.floor(self.weight)):
+            raise ValueError(f"{what} needs whole sample weights, as errors are counted; round "
+                             "them or multiply them by a constant.")
+        self.weight = self.weight.astype(np.int64)
+
+    def search_over(self, key, if_1, if_0, n_keys, *, pareto):
+        """Set up the search for what each row adds to key and errors."""
+        announce_compilation(kernels.front_two, "fronts of trees", seconds=4)
+        values = np.stack([key, if_1, if_0, np.ones(len(key), np.int64)], axis=1)
+        self.search = FrontSearch(
+            self.columns, values, int(n_keys), pareto=pareto, clock=self.clock,
+            min_leaf=self.model.min_samples_leaf, memory_limit=self.model.memory_limit)
+        warm = Clock()
+        self.search.front(np.zeros(0, np.int64), 2, 3)     # compiles the kernels, or loads them
+        self.search.tree(np.zeros(0, np.int64), 2, 3, 0, 0)
+        kernels.merge(*[np.zeros(0, np.int64)] * 4, UNLIMITED, *self.search.arrays(2), 0)
+        self.compile_seconds = warm.elapsed
+        self.clock.exclude(warm.elapsed)
+
+    def counters(self, tree):
+        return {**self.search.counters, "cache_bytes": self.search.bytes}
+
+
+def errors_by_class(tree, X, y, weight):
+    """Return the weight of the misclassified rows of both classes of a tree."""
+    wrong = tree.predict(X) != y
+    positive = np.asarray(y) == tree.classes[1]
+    return float(weight[wrong & ~positive].sum()), float(weight[wrong & positive].sum())
+
+
+def f1_loss(tree, X, y, sample_weight=None):
+    """Return one minus the F1 score of the second class (0 where nothing is or is said to be)."""
+    weight = np.ones(len(y)) if sample_weight is None else np.asarray(sample_weight, float)
+    errors_0, errors_1 = errors_by_class(tree, X, y, weight)
+    right = weight[np.asarray(y) == tree.classes[1]].sum() - errors_1
+    return float(1 - 2 * right / max(1e-300, 2 * right + errors_0 + errors_1))
+
+
+class ParetoRun(FrontRun):
+    """Trees on the front of (errors of class 0, errors of class 1), and the one of best F1."""
+
+    def __init__(self, model, columns, y, sample_weight, clock, what):
+        super().__init__(model, columns, y, sample_weight, clock, what)
+        zeros = np.zeros(len(self.y), np.int64)
+        self.f1 = model.objective == "f1"
+        negative = np.where(self.y == 0, self.weight, 0)
+        self.search_over(negative, zeros, self.weight - negative, negative.sum() + 1, pareto=True)
+        self.front = None
+
+    def solve(self, depth, nodes):
+        rows = self.search.all_rows
+        keys, errors = self.search.front(rows, depth, nodes)
+        cost = keys + errors
+        if self.f1:
+            right = self.weight[self.y == 1].sum() - errors
+            cost = 1 - 2 * right / np.maximum(1e-300, 2 * right + keys + errors)
+        best = int(np.argmin(cost))
+        self.front = depth, nodes, keys, errors
+        self.offer(self.built(self.search.tree(rows, depth, nodes, keys[best], errors[best])),
+                   f"depth {depth}")
+
+    def answer(self):
+        """Return ``(errors, optimal, tree)`` for all points of the last finished front."""
+        if self.front is None:
+            trees = self.constants()
+        else:
+            depth, nodes, keys, errors = self.front
+            trees = [self.built(self.search.tree(self.search.all_rows, depth, nodes, *point))
+                     for point in zip(keys, errors, strict=True)]
+        weight = self.weight.astype(float)
+        entries = [(errors_by_class(tree, self.columns, self.y, weight),
+                    self.status == "optimal", tree) for tree in trees]
+        return sorted(entries, key=lambda entry: entry[0])
+
+    def evaluate(self):
+        return f1_loss if self.f1 else default_objective
+
+
+class FairRun(FrontRun):
+    """The tree of fewest errors whose positive rates in two groups differ by little."""
+
+    def __init__(self, model, columns, y, sample_weight, clock, what, protected):
+        super().__init__(model, columns, y, sample_weight, clock, what)
+        used = np.ones(len(y), bool) if sample_weight is None else sample_weight > 0
+        groups, codes = np.unique(protected[used], return_inverse=True)
+        if len(groups) != 2:
+            raise ValueError(f"protected has {len(groups)} distinct values; it must tell two "
+                             "groups apart.")
+        self.group = codes.ravel()
+        self.sizes = np.bincount(self.group, weights=self.weight).astype(np.int64)
+        key = np.where(self.group == 0, self.weight * (self.sizes[1] + 1), self.weight)
+        positive = self.y == 1
+        self.search_over(key, np.where(positive, 0, self.weight),
+                         np.where(positive, self.weight, 0), (self.sizes + 1).prod(),
+                         pareto=False)
+
+    def disparity(self, positive):
+        """Return the difference of positive rates, given the positives of both groups."""
+        return np.abs(positive[0] / self.sizes[0] - positive[1] / self.sizes[1])
+
+    def disparity_of(self, tree):
+        """Return the difference of positive rates of a tree."""
+        predicted = tree.predict_codes(self.columns) == 1
+        return float(self.disparity([self.weight[predicted & (self.group == g)].sum()
+                                     for g in range(2)]))
+
+    def judge(self, tree):
+        if self.disparity_of(tree) > self.model.max_disparity + 1e-12:
+            return np.inf
+        return super().judge(tree)
+
+    def solve(self, depth, nodes):
+        rows = self.search.all_rows
+        least = int(self.search.least(rows, depth, nodes))
+        if depth == self.depth:
+            self.bound = least
+        step = max(1, int(self.weight.sum()) // 200)
+        limit = least - 1
+        while limit < self.best[0] - 1:
+            limit = int(min(limit + step, self.best[0] - 1))
+            step *= 2
+            keys, errors = self.search.front(rows, depth, nodes, limit)
+            positive = np.divmod(keys, self.sizes[1] + 1)
+            fair = self.disparity(positive) <= self.model.max_disparity + 1e-12
+            if fair.any():
+                best = np.flatnonzero(fair)[np.argmin(errors[fair])]
+                self.offer(self.built(self.search.tree(rows, depth, nodes, keys[best],
+                                                       errors[best])), f"depth {depth}")
+                return
+            if depth == self.depth:
+                self.bound = limit + 1
+
+    def counters(self, tree):
+        return {**super().counters(tree), "disparity": self.disparity_of(tree)}

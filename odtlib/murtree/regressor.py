@@ -1,0 +1,444 @@
+"""The public estimator: optimal regression trees by the search of MurTree."""
+
+from __future__ import annotations
+
+from functools import partial
+from numbers import Integral, Real
+
+import numpy as np
+from sklearn.tree import DecisionTreeRegressor
+from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
+
+from odtlib.estimator import BINARIZERS, SingleTargetRegressor, announce_compilation
+from odtlib.report import Clock
+from odtlib.tree import DecisionTree
+
+from . import _search as S
+from ._regression_kernels import ABSOLUTE, N_SUMS
+from .classifier import _Run
+from .columns import OverColumns
+from .preparation import Problem, _as_words, _distinct_columns, _group
+from .solver import Solver
+
+ROUNDING = 1e-12        # of the root's cost: bounds that are met so closely are met
+
+
+def leaf_value(y, weight, absolute):
+    """Return the mean of targets, or their weighted median; the middle where an interval is."""
+    if not absolute:
+        low = y.min()
+        return float(low + np.average(y - low, weights=weight))
+    order = np.argsort(y, kind="stable")
+    reached = np.cumsum(weight[order])
+    half = 0.5 * reached[-1]
+    first = min(int(np.searchsorted(reached, half, side="left")), len(y) - 1)
+    second = min(int(np.searchsorted(reached, half, side="right")), len(y) - 1)
+    low, high = y[order[first]], y[order[second]]
+    return float(low + 0.5 * (high - low))
+
+
+def loss_of(y, predicted, weight, absolute):
+    """Return the weighted absolute or squared error."""
+    error = np.abs(y - predicted)
+    return float((weight * (error if absolute else error * error)).sum())
+
+
+def penalised_loss(tree, X, y, sample_weight=None, *, absolute, penalty):
+    y = np.asarray(y, np.float64).ravel()
+    weight = np.ones(len(y)) if sample_weight is None else np.asarray(sample_weight, np.float64)
+    return loss_of(y, tree.predict(X), weight, absolute) + penalty * tree.n_splits
+
+
+def within_groups(y, weight, groups):
+    """Return the absolute error of all groups around their medians; groups and targets in order."""
+    reached = np.cumsum(weight)
+    first = np.flatnonzero(np.diff(groups, prepend=-1))
+    number = np.diff(first, append=len(y))
+    before = np.repeat(reached[first] - weight[first], number)
+    half = np.repeat(0.5 * np.add.reduceat(weight, first), number)
+    lower_half = np.clip(half - (reached - weight - before), 0.0, weight)
+    y = y - np.repeat(y[first], number)
+    return max(0.0, float((weight * y).sum() - 2 * (lower_half * y).sum()))
+
+
+def prepare_regression(X, y, weight, *, absolute, merge_columns=True):
+    """Reduce a regression problem to what the search must see.
+
+    Parameters
+    ----------
+    X : array of 0/1, shape (n_rows, n_columns)
+        Predicates of the rows.
+    y : array of float, shape (n_rows,)
+        Targets.
+    weight : array, shape (n_rows,)
+        Positive weights.
+    absolute : bool
+        Absolute instead of squared error.
+    merge_columns : bool, default=True
+        Keep one of several columns that split the rows alike.
+
+    Returns
+    -------
+    problem : Problem
+        Rows in the order of their targets, which are centred and scaled so that a single leaf costs
+        1.  Rows with equal columns become one; the squared error among them, which every tree has,
+        is the offset.  For absolute error only rows with equal targets too become one.
+    unit : float
+        What a cost of 1 is in the units of the loss.
+    lower : float
+        What equal rows with different targets cost at the least (equivalent points).
+    """
+    with np.errstate(all="ignore"):
+        target = y - leaf_value(y, weight, absolute)
+        scale = np.abs(target).max()
+        target = target / scale if scale > 0 else target
+        cost = loss_of(target, 0.0, weight, absolute)
+        unit = cost * scale * (1.0 if absolute else scale) if scale > 0 else 1.0
+    if not np.isfinite(unit) or (scale > 0 and unit == 0):
+        raise ValueError("the loss of y is too large or too small for floating point; divide y, or "
+                         "the weights, by a constant.")
+    if scale > 0:
+        target = target / (cost if absolute else np.sqrt(cost))
+    groups, n_groups = _group(_as_words(X))
+    offset = lower = 0.0
+    if absolute:
+        order = np.lexsort((target, groups))
+        lower = within_groups(target[order], weight[order], groups[order])
+        new = np.ones(len(order), bool)
+        new[1:] = (np.diff(groups[order]) != 0) | (np.diff(target[order]) != 0)
+        groups[order] = np.cumsum(new) - 1
+        n_groups = int(new.sum())
+    first = np.full(n_groups, len(X))
+    np.minimum.at(first, groups, np.arange(len(X)))
+    total = np.bincount(groups, weights=weight, minlength=n_groups)
+    mean = np.bincount(groups, weights=weight * target, minlength=n_groups) / total
+    number = np.bincount(groups, minlength=n_groups)
+    if absolute:
+        mean = target[first]
+    else:
+        offset = loss_of(target, mean[groups], weight, False)
+    order = np.argsort(mean, kind="stable")
+    rows = X[first[order]]
+    columns = _distinct_columns(rows) if merge_columns else np.flatnonzero(
+        (rows != rows[:1]).any(axis=0))
+    problem = Problem(
+        np.ascontiguousarray(rows[:, columns]), np.array([len(rows)]), columns,
+        np.stack([total, mean, number], axis=1)[order], "sums", offset,
+        {"rows_merged": len(X) - len(rows), "columns_merged": X.shape[1] - len(columns)})
+    return problem, float(unit), lower
+
+
+class RegressionSolver(Solver):
+    """The search of MurTree on sums of targets; see :class:`odtlib.murtree.solver.Solver`.
+
+    Parameters
+    ----------
+    problem : Problem
+        From :func:`prepare_regression`.
+    max_depth, max_nodes : int
+        The largest tree that will be asked for.
+    absolute : bool
+        Absolute instead of squared error.
+    **options
+        As for the solver of classification.
+    """
+
+    def __init__(self, problem, max_depth, max_nodes, *, absolute, **options):
+        self.absolute = absolute
+        super().__init__(problem, max_depth, max_nodes, **options)
+        self.target, number = np.ascontiguousarray(problem.weights[:, 1]), problem.weights[:, 2]
+        self.space.shape[N_SUMS] = 2 if np.array_equal(self.row_weight, number) else 3
+        self.space.shape[ABSOLUTE] = absolute
+        self.least = 0.0        # no tree over all rows costs less
+        # About how long the largest depth-two problem takes: no slice can be shorter.
+        self.longest_step = (3e-10 if absolute else 1e-10) * problem.rows.size * max(
+            32, problem.rows.shape[1])
+
+    def solve(self, depth, nodes, *, lower=None, rows=None, **options):
+        """Find the best trees with cost below ``upper``; see the solver of classification.
+
+        Parameters
+        ----------
+        depth, nodes : int
+            Limits on depth and feature nodes.
+        lower : float or array, optional
+            A tree that costs so much ends the search (default: what no tree can beat).
+        rows : array of int, optional
+            Rows of the problem (default: all).
+        **options
+            As for the solver of classification.
+
+        Returns
+        -------
+        bool
+            Whether the search was finished.
+        """
+        if lower is None:
+            lower = ROUNDING + (self.least if rows is None else 0.0)
+        return super().solve(depth, nodes, lower=lower, rows=rows, **options)
+
+    def greedy_tree(self, depth, rows=None):
+        """Grow a CART above optimal trees of depth two; by squared error where medians take long.
+
+        Parameters
+        ----------
+        depth : int
+            Most tests on a path.
+        rows : array of int, optional
+            Rows of the problem (default: all).
+
+        Returns
+        -------
+        tuple or list
+            Nested tuples as from the solver of classification.
+        """
+        if self.absolute and self.longest_step > 0.1:
+            self.absolute = self.space.shape[ABSOLUTE] = False
+            self.space.table[:] = 0
+        return super().greedy_tree(depth, rows)
+
+    def _leaf(self, rows):
+        y, weight = self.target[rows], self.row_weight[rows]
+        value = leaf_value(y, weight, self.absolute)
+        return loss_of(y, value, weight, self.absolute), [value]
+
+
+class MurTreeRegressor(OverColumns, SingleTargetRegressor):
+    """Find the regression tree with the least training error within limits on depth and size.
+
+    The search of :class:`odtlib.MurTreeClassifier` on sums of targets (Demirovic et al., 2022,
+    Section 4.8.2): dynamic programming over depth and node budget, a cache of solved subproblems,
+    and depth-two trees from pairwise sums.  Two bounds hold for regression: rows with equal columns
+    cost what they differ by (equivalent points), and a data set costs at most as much less than a
+    similar one as the rows that it lacks can cost within the range of the targets.
+
+    Parameters
+    ----------
+    max_depth : int, default=3
+        Most tests on a path.  Each further level multiplies the time by about the number of 0/1
+        columns.
+    max_nodes : int, optional
+        Most feature nodes (default: ``2 ** max_depth - 1``, a full tree).
+    max_leaf_nodes : int, optional
+        Most leaves: the same limit said in leaves, one more than feature nodes.
+    loss : {"squared_error", "absolute_error"}, default="squared_error"
+        What is minimised, summed over the rows; leaves predict means or medians.  Absolute error
+        takes several times longer, as medians do not follow from sums.
+    min_samples_leaf : int, default=1
+        Fewest rows in a leaf; rows of weight zero do not count.  Above 1 the similarity bound does
+        not hold and is not used, so the search takes longer.
+    sparsity : float, default=0.0
+        Cost of a feature node in units of the loss (Eq. 19).  A split is made only if it saves
+        more; large values give small trees, sooner.
+    minimise_nodes : bool, default=False
+        Whether, among the trees of least cost, one with the fewest feature nodes is found.
+    binarizer : {"quantile", "all"}, transformer or None, default="quantile"
+        How features that are not 0/1 become 0/1 columns; see :class:`odtlib.MurTreeClassifier`.
+        The tree is optimal for the columns that it makes.
+    similarity_bound : bool, default=True
+        Whether subproblems are bounded by similar ones.
+    start : {None, "cart"} or DecisionTree, default=None
+        Regression tree to begin with, over the 0/1 columns; only better ones are looked for.
+    time_limit : float, optional
+        Seconds after which the best tree so far comes back.
+    memory_limit : float, optional
+        Bytes that the cache may take; the result stays exact, the search may take longer.
+    random_state : int or RandomState, optional
+        Seed of the start.
+    verbose : int, default=0
+        1 prints incumbent, bound and gap while the search runs.
+
+    Attributes
+    ----------
+    tree_ : DecisionTree
+        The tree, in the original features where columns are thresholds.
+    report_ : SolveReport
+        Status, loss, lower bound, counters and the anytime trace.
+    binarizer_ : transformer or None
+        What made the columns; None if the features were 0/1.
+
+    Notes
+    -----
+    Sums are floating point.  Targets are centred and scaled first, so that rounding stays below
+    1e-12 of the loss of a single leaf; trees closer than that count as equal, and "optimal" is said
+    within 1e-9 of it.
+
+    Examples
+    --------
+    >>> from odtlib import MurTreeRegressor
+    >>> X = [[0, 0], [0, 1], [1, 0], [1, 1]]
+    >>> model = MurTreeRegressor(max_depth=2).fit(X, [1.0, 2.0, 2.0, 4.0])
+    >>> model.report_.objective
+    0.0
+    """
+
+    _parameter_constraints = {
+        **SingleTargetRegressor._parameter_constraints,
+        "max_nodes": [Interval(Integral, 0, None, closed="left"), None],
+        "max_leaf_nodes": [Interval(Integral, 1, None, closed="left"), None],
+        "loss": [StrOptions({"squared_error", "absolute_error"})],
+        "min_samples_leaf": [Interval(Integral, 1, None, closed="left")],
+        "sparsity": [Interval(Real, 0, None, closed="left")],
+        "minimise_nodes": ["boolean"],
+        "binarizer": [StrOptions(set(BINARIZERS) - {"mdlp"}), HasMethods(["fit", "transform"]),
+                      None],
+        "similarity_bound": ["boolean"],
+        "start": [StrOptions({"cart"}), DecisionTree, None],
+        "memory_limit": [Interval(Real, 0, None, closed="neither"), None],
+    }
+    deepening = discrepancy_search = False        # of the search; not offered here
+
+    def __init__(self, max_depth=3, max_nodes=None, *, max_leaf_nodes=None, loss="squared_error",
+                 min_samples_leaf=1, sparsity=0.0, minimise_nodes=False, binarizer="quantile",
+                 similarity_bound=True, start=None, time_limit=None, memory_limit=None,
+                 random_state=None, verbose=0):
+        self.max_depth = max_depth
+        self.max_nodes = max_nodes
+        self.max_leaf_nodes = max_leaf_nodes
+        self.loss = loss
+        self.min_samples_leaf = min_samples_leaf
+        self.sparsity = sparsity
+        self.minimise_nodes = minimise_nodes
+        self.binarizer = binarizer
+        self.similarity_bound = similarity_bound
+        self.start = start
+        self.time_limit = time_limit
+        self.memory_limit = memory_limit
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def _solve(self, X, y, sample_weight):
+        clock = Clock(self.time_limit)
+        weight = np.ones(len(y)) if sample_weight is None else sample_weight
+        every = self._question == "path"
+        run = _RegressionRun(self, self._columns(X, y, sample_weight), y, weight, clock,
+                             smallest=0 if every else None)
+        run.search()
+        tree, report = run.finish()
+        if every:
+            self._answer = run.path(tree, report)
+        return self._in_features(tree), report
+
+
+class _RegressionRun(_Run):
+    """One fit of a regressor; costs are in shares of the cost of a single leaf."""
+
+    def __init__(self, model, columns, y, weight, clock, smallest=None):
+        used = weight > 0
+        self.model, self.clock = model, clock
+        self.columns, self.y, self.weight = columns[used], y[used], weight[used]
+        self.absolute = model.loss == "absolute_error"
+        self.depth, self.nodes = model.max_depth, model._nodes(len(self.y))
+        self.smallest = self.nodes if smallest is None else smallest
+        self.problem, self.unit, lower = prepare_regression(
+            self.columns, self.y, self.weight, absolute=self.absolute)
+        self.penalty = model.sparsity / self.unit
+        announce_compilation(S.search, "MurTree", seconds=10)
+        self.solver = RegressionSolver(
+            self.problem, self.depth, self.nodes, absolute=self.absolute, penalty=self.penalty,
+            min_samples_leaf=model.min_samples_leaf, similarity=model.similarity_bound,
+            share_sizes=model.minimise_nodes, memory_limit=model.memory_limit)
+        self.solver.least = lower
+        if clock.time_limit is not None:        # what comes after the search takes time as well
+            clock.time_limit -= min(0.5 * clock.time_limit,
+                                    self.depth * self.solver.longest_step)
+        clock.exclude(self.solver.compile_seconds)
+        self.trace, self.costs = [], {}
+        self.status, self.bound = "optimal", -np.inf
+        self.start, self.upper, self.predicted = None, np.inf, None
+        self.safe_depth = min(self.depth, int(np.log2(self.nodes + 1)))
+        if model.start is not None and smallest is None:
+            self.begin_with(model.start)
+
+    def begin_with(self, start):
+        """Take a start that respects all limits as the tree to beat."""
+        if isinstance(start, str):
+            start = self.cart()
+        elif start.kind != "regression":
+            raise ValueError("start is a classification tree; give a regression tree.")
+        n_columns = self.columns.shape[1]
+        if start.feature.max() >= n_columns or (start.feature_names is not None
+                                                and start.n_features != n_columns):
+            raise ValueError(f"start is a tree over {start.n_features} features and there are "
+                             f"{n_columns} columns; give a tree over the same columns.")
+        tree = self.valued(start.replace(n_features=n_columns, feature_names=None))
+        if tree.depth > self.depth or tree.n_splits > self.nodes:
+            raise ValueError(f"start has depth {tree.depth} and {tree.n_splits} feature nodes, the "
+                             f"limits are {self.depth} and {self.nodes}; give a smaller tree.")
+        if np.unique(tree.apply(self.columns), return_counts=True)[1].min() \
+                < self.model.min_samples_leaf:
+            raise ValueError("a leaf of start holds fewer rows than min_samples_leaf; give a tree "
+                             "with larger leaves.")
+        self.take(tree)
+
+    def cart(self):
+        """Grow a CART over the columns with scikit-learn."""
+        if self.safe_depth == 0:
+            return DecisionTree.from_nested([0.0], kind="regression")
+        grown = DecisionTreeRegressor(
+            criterion=self.model.loss, max_depth=self.safe_depth,
+            min_samples_leaf=self.model.min_samples_leaf, random_state=self.model.random_state)
+        grown = grown.fit(self.columns, self.y, self.weight).tree_
+        return DecisionTree(grown.feature, grown.threshold, grown.children_left,
+                            grown.children_right, grown.value[:, 0, 0], kind="regression")
+
+    def valued(self, tree):
+        """Give every node the mean or median of its rows and drop what has none."""
+        nodes, losses = [], []
+
+        def add(node, rows):
+            while tree.feature[node] >= 0:
+                goes_left = self.columns[rows, tree.feature[node]] <= tree.threshold[node]
+                if goes_left.any() and not goes_left.all():
+                    break
+                node = tree.left[node] if goes_left.all() else tree.right[node]
+            place = len(nodes)
+            value = leaf_value(self.y[rows], self.weight[rows], self.absolute)
+            nodes.append((-1, np.nan, -1, -1, value))
+            if tree.feature[node] < 0:
+                losses.append(loss_of(self.y[rows], value, self.weight[rows], self.absolute))
+            else:
+                left = add(tree.left[node], rows[goes_left])
+                right = add(tree.right[node], rows[~goes_left])
+                nodes[place] = (tree.feature[node], tree.threshold[node], left, right, value)
+            return place
+
+        add(0, np.arange(len(self.y)))
+        feature, threshold, left, right, value = map(list, zip(*nodes, strict=True))
+        tree = DecisionTree(feature, threshold, left, right, value, kind="regression",
+                            n_features=self.columns.shape[1]).pruned()
+        self.costs[tree] = float(sum(losses) + self.model.sparsity * tree.n_splits) / self.unit
+        return tree
+
+    def cost(self, tree):
+        """Return the objective of a tree as a share of the cost of a single leaf."""
+        return self.costs[tree]
+
+    def checked(self, nested, claim):
+        """Turn the solver's nested tuples into a tree over the columns that costs as claimed."""
+        def convert(part):
+            if not isinstance(part, tuple):
+                return part
+            column, zero, one = part
+            return int(self.problem.columns[column]), 0.5, convert(zero), convert(one)
+
+        tree = self.valued(DecisionTree.from_nested(
+            convert(nested), kind="regression", n_features=self.columns.shape[1]))
+        if self.cost(tree) > claim + 1e-9:
+            raise RuntimeError(f"the tree has cost {self.unit * self.cost(tree):g}, the search "
+                               f"counted {self.unit * claim:g}; please report this as a bug of "
+                               "odtlib.")
+        return tree
+
+    def finish(self):
+        """Return the tree for the largest node budget and the report."""
+        if self.status == "optimal":        # the search was exact up to rounding
+            trees = [tree for tree in (self.found.get(self.nodes), self.start) if tree is not None]
+            best = min(map(self.cost, trees))
+            if abs(best - self.bound) <= 1e-9:
+                self.bound = best
+        return super().finish()
+
+    def evaluate(self):
+        """Return the function that recomputes the objective from a tree."""
+        return partial(penalised_loss, absolute=self.absolute, penalty=self.model.sparsity)

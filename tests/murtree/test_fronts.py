@@ -1,0 +1,226 @@
+"""F1, balanced accuracy, the Pareto front and fairness: against all trees of small instances."""
+
+from operator import add
+
+import numpy as np
+import pytest
+from sklearn.metrics import balanced_accuracy_score, f1_score
+
+from odtlib import MurTreeClassifier
+from odtlib.murtree import fronts
+from odtlib.report import Clock
+
+
+def all_points(X, values, depth, nodes, min_leaf=1):
+    """Return what all trees add up to: ``values[r, c]`` is what row r adds if class c is predicted.
+
+    By trying every tree; ``values`` has shape (n_rows, 2, n_numbers).
+    """
+    known = {}                       # the same rows come back in another order of the tests
+
+    def points_of(rows, depth, nodes):
+        name = rows.tobytes(), depth, nodes
+        if name not in known:
+            points = {tuple(total) for total in values[rows].sum(axis=0).tolist()}
+            for column in X.T if depth and nodes else ():
+                one = column[rows] == 1
+                if one.sum() < min_leaf or (~one).sum() < min_leaf:
+                    continue
+                for left in range(nodes):
+                    first = points_of(rows[~one], depth - 1, left)
+                    second = points_of(rows[one], depth - 1, nodes - 1 - left)
+                    points |= {tuple(map(add, a, b)) for a in first for b in second}
+            known[name] = points
+        return known[name]
+
+    return points_of(np.arange(len(X)), depth, nodes)
+
+
+def instance(rng):
+    """Return a small instance of two classes and two groups, some with weights."""
+    n_rows, n_columns = int(rng.integers(2, 15)), int(rng.integers(1, 4))
+    X = (rng.random((n_rows, n_columns)) < rng.choice([0.3, 0.5, 0.8])).astype(np.uint8)
+    y = rng.integers(0, 2, n_rows)
+    y[:2] = 0, 1
+    group = (rng.random(n_rows) < 0.5).astype(int)
+    group[rng.permutation(n_rows)[:2]] = 0, 1
+    depth = int(rng.integers(1, 4))
+    nodes = int(rng.integers(0, min(2 ** depth, 5)))
+    weight = np.ones(n_rows, int) if rng.random() < 0.6 else rng.integers(1, 4, n_rows)
+    return X, y, group, depth, nodes, weight, int(rng.choice([1, 1, 1, 2, 3]))
+
+
+def errors_of(y, weight):
+    """Return errors of class 0 and 1 that each row adds under each prediction."""
+    values = np.zeros((len(y), 2, 2), int)
+    values[:, 1, 0] = weight * (y == 0)
+    values[:, 0, 1] = weight * (y == 1)
+    return values
+
+
+def nondominated(points):
+    return sorted(p for p in points
+                  if not any(q != p and q[0] <= p[0] and q[1] <= p[1] for q in points))
+
+
+def f1_loss(points, positives):
+    return min(1 - 2 * (positives - b) / (2 * (positives - b) + a + b) for a, b in points)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_front_and_f1_equal_brute_force(seed):
+    rng = np.random.default_rng(seed)
+    for _ in range(520):
+        X, y, _, depth, nodes, weight, min_leaf = instance(rng)
+        points = all_points(X, errors_of(y, weight), depth, nodes, min_leaf)
+        model = MurTreeClassifier(depth, nodes, min_samples_leaf=min_leaf, objective="f1")
+        front = model.pareto_front(X, y, weight)
+        assert [entry.errors for entry in front] == nondominated(points)
+        for entry in front[:: max(1, len(front) // 2)]:
+            wrong = entry.tree.predict(X.astype(float)) != y
+            assert entry.errors == (weight[wrong & (y == 0)].sum(), weight[wrong & (y == 1)].sum())
+            assert entry.tree.n_splits <= nodes and entry.tree.depth <= depth and entry.optimal
+            leaves = np.unique(entry.tree.apply(X.astype(float)), return_counts=True)[1]
+            assert len(leaves) == entry.tree.n_leaves
+            assert len(leaves) == 1 or leaves.min() >= min_leaf
+        assert model.report_.objective == pytest.approx(f1_loss(points, weight[y == 1].sum()))
+        assert model.report_.objective == pytest.approx(
+            1 - f1_score(y, model.predict(X), sample_weight=weight, zero_division=0))
+        assert model.verify(X, y, weight) == pytest.approx(model.report_.objective)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_balanced_accuracy_equals_brute_force(seed):
+    rng = np.random.default_rng(seed)
+    for _ in range(150):
+        X, y, _, depth, nodes, weight, min_leaf = instance(rng)
+        totals = weight[y == 0].sum(), weight[y == 1].sum()
+        best = min((a / totals[0] + b / totals[1]) / 2 for a, b in
+                   all_points(X, errors_of(y, weight), depth, nodes, min_leaf))
+        model = MurTreeClassifier(depth, nodes, min_samples_leaf=min_leaf,
+                                  objective="balanced-accuracy").fit(X, y, weight)
+        assert model.report_.status == "optimal"
+        assert model.report_.objective == pytest.approx(best)
+        assert model.report_.objective == pytest.approx(
+            1 - balanced_accuracy_score(y, model.predict(X), sample_weight=weight))
+        assert model.verify(X, y, weight) == pytest.approx(best)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_fair_tree_equals_brute_force(seed):
+    rng = np.random.default_rng(seed)
+    for _ in range(520):
+        X, y, group, depth, nodes, weight, min_leaf = instance(rng)
+        values = np.zeros((len(y), 2, 3), int)        # errors, positives in both groups
+        values[:, 0, 0], values[:, 1, 0] = weight * (y == 1), weight * (y == 0)
+        values[:, 1, 1], values[:, 1, 2] = weight * (group == 0), weight * (group == 1)
+        sizes = weight[group == 0].sum(), weight[group == 1].sum()
+        allowed = float(rng.choice([0.0, 0.1, 0.25, 1.0]))
+        best = min(e for e, a, b in all_points(X, values, depth, nodes, min_leaf)
+                   if abs(a / sizes[0] - b / sizes[1]) <= allowed + 1e-12)
+        model = MurTreeClassifier(depth, nodes, min_samples_leaf=min_leaf, max_disparity=allowed)
+        names = np.array(["women", "men"])[group]
+        model.fit(X, y, weight, protected=names)
+        assert model.report_.status == "optimal"
+        assert model.report_.objective == best == model.verify(X, y, weight)
+        positive = weight * model.predict(X)
+        rates = [positive[group == g].sum() / sizes[g] for g in range(2)]
+        assert abs(rates[0] - rates[1]) <= allowed + 1e-12
+        assert model.report_.counters["disparity"] == pytest.approx(abs(rates[0] - rates[1]))
+        assert model.tree_.n_splits <= nodes and model.tree_.depth <= depth
+
+
+def blobs(n_rows=220, n_columns=14, seed=0):
+    rng = np.random.default_rng(seed)
+    X = (rng.random((n_rows, n_columns)) < 0.5).astype(np.uint8)
+    y = (X[:, 0] & X[:, 1]) ^ (X[:, 2] & X[:, 3]) ^ (rng.random(n_rows) < 0.15)
+    group = X[:, 0] ^ (rng.random(n_rows) < 0.2)
+    return X, y.astype(int), group.astype(int)
+
+
+def test_fairness_costs_errors_and_no_limit_costs_none():
+    X, y, group = blobs()
+    errors = [MurTreeClassifier(3, max_disparity=d).fit(X, y, protected=group).report_.objective
+              for d in (0.0, 0.02, 0.1, 1.0)]
+    assert errors == sorted(errors, reverse=True) and errors[0] > errors[-1]
+    assert errors[-1] == MurTreeClassifier(3).fit(X, y).report_.objective
+
+
+def test_the_front_holds_the_optimum_for_any_weights_of_the_classes():
+    X, y, _ = blobs()
+    front = MurTreeClassifier(3).pareto_front(X, y)
+    for factor in (1, 3):
+        weight = np.where(y == 1, factor, 1)
+        best = MurTreeClassifier(3).fit(X, y, weight).report_.objective
+        assert min(a + factor * b for a, b in (entry.errors for entry in front)) == best
+
+
+def test_depth_four_remembers_fronts_and_memory_may_be_short():
+    X, y, _ = blobs(n_rows=100, n_columns=7)
+    free = MurTreeClassifier(4, objective="f1").fit(X, y)
+    small = MurTreeClassifier(4, objective="f1", memory_limit=1).fit(X, y)
+    assert free.report_.objective == small.report_.objective
+    assert free.report_.counters["cache_hits"] > 0 == small.report_.counters["cache_hits"]
+    assert small.report_.counters["cache_bytes"] == 0
+
+
+@pytest.mark.parametrize("options", [{"objective": "f1"}, {"max_disparity": 0.01}])
+def test_limits(options, monkeypatch):
+    X, y, group = blobs(n_rows=800, n_columns=40)
+    extra = {"protected": group} if "max_disparity" in options else {}
+    model = MurTreeClassifier(5, time_limit=0.5, **options).fit(X, y, **extra)
+    assert model.report_.status == "time_limit" and model.report_.seconds < 1.5
+    assert model.report_.lower_bound <= model.report_.objective
+    assert model.verify(X, y) == pytest.approx(model.report_.objective)
+    monkeypatch.setattr(Clock, "expired", property(lambda self: interrupt()))
+
+    def interrupt():
+        raise KeyboardInterrupt
+
+    stopped = MurTreeClassifier(3, **options).fit(X, y, **extra)
+    assert stopped.report_.status == "interrupted"
+    assert stopped.verify(X, y) == pytest.approx(stopped.report_.objective)
+
+
+def test_door():
+    X, y, group = blobs()
+    three = np.where(group, 2, y)
+    for options, data, match in [
+            ({"objective": "f1"}, {"y": three}, "needs two classes"),
+            ({"objective": "f1", "sparsity": 1.0}, {"y": y}, "cannot be combined with sparsity"),
+            ({"objective": "f1", "start": "cart"}, {"y": y}, "cannot be combined with start"),
+            ({"objective": "f1"}, {"y": y, "sample_weight": y + 0.5}, "whole sample weights"),
+            ({"objective": "f1"}, {"y": y, "sample_weight": 1e8 * (y + 1)}, "smaller weights"),
+            ({"objective": "f1", "max_disparity": 0.1}, {"y": y, "protected": group},
+             "cannot be combined with max_disparity"),
+            ({"max_disparity": 0.1}, {"y": y}, "belong together"),
+            ({}, {"y": y, "protected": group}, "belong together"),
+            ({"max_disparity": 0.1}, {"y": y, "protected": three}, "two groups"),
+            ({"max_disparity": 0.1}, {"y": y, "protected": group[:5]}, "inconsistent numbers"),
+            ({"max_disparity": 1.5}, {"y": y, "protected": group}, "max_disparity"),
+            ({"objective": "balanced-accuracy", "sparsity": 1.0}, {"y": y}, "limit max_nodes"),
+            ({"objective": "auc"}, {"y": y}, "objective")]:
+        with pytest.raises(ValueError, match=match):
+            MurTreeClassifier(2, **options).fit(X, **data)
+    with pytest.raises(ValueError, match="cannot be combined with"):
+        MurTreeClassifier(2, objective="f1").path(X, y)
+
+
+def test_balanced_path_and_labels_of_few_rows():
+    X, y, _ = blobs(n_columns=8)
+    path = MurTreeClassifier(3, objective="balanced-accuracy").path(X, y)
+    for entry in path:
+        predicted = entry.tree.predict(X.astype(float))
+        assert entry.objective == pytest.approx(1 - balanced_accuracy_score(y, predicted))
+    assert np.all(np.diff([entry.objective for entry in path]) <= 1e-12)
+    assert path[-1].tree.value[0].tolist() == np.bincount(y).tolist()
+    for objective, value in (("f1", 1.0), ("balanced-accuracy", 0.0)):
+        model = MurTreeClassifier(2, objective=objective).fit(X, y, 1.0 - y)   # no positive row
+        assert model.report_.objective == value
+
+
+def test_a_front_without_a_limit_of_memory_is_refused():
+    columns = np.zeros((2, 1), np.uint8)
+    with pytest.raises(ValueError, match="use fewer rows or smaller weights"):
+        fronts.FrontSearch(columns, np.zeros((2, 4), int), 2 ** 40, pareto=False, min_leaf=1,
+                           clock=Clock())

@@ -1,0 +1,161 @@
+"""Penalties by level, the regularisation path, all optimal trees, and a forest."""
+
+import numpy as np
+import pytest
+from sklearn.ensemble import BaggingClassifier
+
+from odtlib import MurTreeClassifier
+from tests.murtree.test_search import blobs
+from tests.murtree.test_search import instance as larger_instance
+
+
+def instance(rng):
+    """Return an instance small enough to write all its trees down."""
+    n_rows, n_columns = int(rng.integers(2, 13)), int(rng.integers(1, 4))
+    n_classes = int(rng.integers(2, 4))
+    X = (rng.random((n_rows, n_columns)) < rng.choice([0.3, 0.5, 0.8])).astype(np.uint8)
+    y = rng.integers(0, n_classes, n_rows)
+    y[:2] = 0, 1
+    depth = int(rng.integers(1, 4))
+    nodes = int(rng.integers(0, min(2 ** depth, 5)))
+    return X, y, depth, nodes, int(rng.choice([1, 1, 2]))
+
+
+def all_trees(X, y, weight, n_classes, depth, nodes, min_leaf):
+    """Return ``{tree as nested tuples: errors}`` of all trees, by writing each of them down."""
+    trees = {c: weight[y != c].sum() for c in range(n_classes)}
+    if depth == 0 or nodes == 0:
+        return trees
+    for j in range(X.shape[1]):
+        one = X[:, j] == 1
+        if one.sum() < min_leaf or (~one).sum() < min_leaf:
+            continue
+        for left in range(nodes):
+            zeros = all_trees(X[~one], y[~one], weight[~one], n_classes, depth - 1, left, min_leaf)
+            ones = all_trees(X[one], y[one], weight[one], n_classes, depth - 1, nodes - 1 - left,
+                             min_leaf)
+            trees.update({(j, a, b): zeros[a] + ones[b] for a in zeros for b in ones
+                          if isinstance(a, tuple) or a != b})
+    return trees
+
+
+def as_tuples(nested):
+    return (nested[0], as_tuples(nested[2]), as_tuples(nested[3])) \
+        if isinstance(nested, tuple) else nested
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_all_optimal_trees_are_found(seed):
+    rng = np.random.default_rng(seed)
+    for _ in range(520):
+        X, y, depth, nodes, min_leaf = instance(rng)
+        classes, codes = np.unique(y, return_inverse=True)
+        weight = np.ones(len(y)) if rng.random() < 0.7 else rng.integers(1, 4, len(y)).astype(float)
+        known = all_trees(X, codes, weight, len(classes), depth, nodes, min_leaf)
+        least = min(known.values())
+        expected = {tree for tree, errors in known.items() if errors == least}
+        model = MurTreeClassifier(depth, nodes, min_samples_leaf=min_leaf)
+        found = model.optimal_trees(X, y, None if np.all(weight == 1) else weight, limit=10**6)
+        assert found.complete and found.errors == least
+        assert found.count == len(found.trees) == len(expected)
+        assert {as_tuples(tree.to_nested()) for tree in found.trees} == expected
+        assert model.report_.objective == least
+
+
+def test_optimal_trees_of_a_larger_set():
+    X, y = blobs(n_columns=10)
+    model = MurTreeClassifier(3, minimise_nodes=True).fit(X, y)
+    fewest = model.tree_.n_splits
+    found = MurTreeClassifier(3, fewest).optimal_trees(X, y, limit=5)
+    assert len(found.trees) == min(5, found.count) and found.complete
+    for tree in found.trees:
+        assert (tree.predict(X.astype(float)) != y).sum() == model.report_.objective
+        assert tree.n_splits == fewest
+    labelled = MurTreeClassifier(3, fewest).optimal_trees(X + 0.0, np.array(["a", "b"])[y])
+    assert labelled.count == found.count and set(labelled.trees[0].classes) == {"a", "b"}
+    with pytest.raises(ValueError, match="at least one tree"):
+        MurTreeClassifier(2).optimal_trees(X, y, limit=0)
+    cut = MurTreeClassifier(4, time_limit=1e-9).optimal_trees(X, y)
+    assert not cut.complete and len(cut.trees) == 1
+
+
+def least_by_level(X, y, weight, n_classes, depth, nodes, penalties, min_leaf):
+    """Return the least errors plus penalties by level, by trying all trees."""
+    sums = np.array([weight[y == c].sum() for c in range(n_classes)])
+    best = sums.sum() - sums.max()
+    if depth == 0 or nodes == 0:
+        return best
+    for j in range(X.shape[1]):
+        one = X[:, j] == 1
+        if one.sum() < min_leaf or (~one).sum() < min_leaf:
+            continue
+        for left in range(nodes):
+            best = min(best, penalties[0] + least_by_level(
+                X[~one], y[~one], weight[~one], n_classes, depth - 1, left, penalties[1:],
+                min_leaf) + least_by_level(
+                X[one], y[one], weight[one], n_classes, depth - 1, nodes - 1 - left, penalties[1:],
+                min_leaf))
+    return best
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_penalties_by_level_equal_brute_force(seed):
+    rng = np.random.default_rng(seed)
+    for _ in range(510):
+        X, y, _, depth, nodes, weight = larger_instance(rng)
+        classes, codes = np.unique(y, return_inverse=True)
+        if len(classes) < 2:
+            continue
+        nodes, min_leaf = min(nodes, 4), int(rng.choice([1, 1, 2]))
+        penalties = rng.choice([0.0, 0.4, 1.0, 2.5], depth)
+        ones = np.ones(len(y)) if weight is None else weight + 1
+        expected = least_by_level(X, codes, ones, len(classes), depth, nodes, penalties, min_leaf)
+        model = MurTreeClassifier(depth, nodes, sparsity=penalties, min_samples_leaf=min_leaf)
+        model.fit(X, y, None if weight is None else ones)
+        assert model.report_.status == "optimal"
+        assert model.report_.objective == pytest.approx(expected)
+        assert model.verify(X, y, ones) == pytest.approx(expected)
+        assert model.tree_.n_splits <= nodes and model.tree_.depth <= depth
+
+
+def test_equal_penalties_are_the_sparse_objective():
+    X, y = blobs(n_columns=10)
+    for depth, penalty in ((3, 1.5), (4, 4.0)):
+        levels = MurTreeClassifier(depth, sparsity=[penalty] * depth).fit(X, y)
+        assert levels.report_.objective == pytest.approx(
+            MurTreeClassifier(depth, sparsity=penalty).fit(X, y).report_.objective)
+    short = MurTreeClassifier(4, sparsity=[1.0] * 4, memory_limit=500).fit(X, y)
+    assert short.report_.counters["cache_bytes"] <= 500
+    cut = MurTreeClassifier(5, sparsity=[1.0] * 5, time_limit=0.01).fit(X, y)
+    assert cut.report_.status == "time_limit"
+    assert cut.verify(X, y) == pytest.approx(cut.report_.objective)
+    for wrong in ([1.0], [1.0, -1.0, 0.0], [[1.0, 2.0, 3.0]]):
+        with pytest.raises(ValueError, match="give one number, or one for each of the 3 levels"):
+            MurTreeClassifier(3, sparsity=wrong).fit(X, y)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_regularisation_path_agrees_with_separate_runs(n_classes):
+    X, y = blobs(n_classes=n_classes, n_columns=9)
+    path = MurTreeClassifier(3).regularisation_path(X, y)
+    assert path[0].high == np.inf and path[0].n_splits == 0 and path[-1].low == 0.0
+    assert [a.low for a in path[:-1]] == [b.high for b in path[1:]]
+    for entry in path:
+        assert entry.optimal and entry.low < entry.high
+        assert (entry.tree.predict(X.astype(float)) != y).sum() == entry.errors
+        middle = min(entry.high, entry.low + 2.0) / 2 + entry.low / 2
+        for sparsity in (entry.low, middle, min(entry.high, 1e6)):
+            single = MurTreeClassifier(3, sparsity=sparsity).fit(X, y)
+            assert single.report_.objective == pytest.approx(
+                entry.errors + sparsity * entry.n_splits)
+    with pytest.raises(ValueError, match="leave sparsity at 0"):
+        MurTreeClassifier(3, sparsity=1.0).regularisation_path(X, y)
+
+
+def test_a_bagged_forest_of_optimal_trees():
+    X, y = blobs(n_rows=200, n_columns=12)
+    forest = BaggingClassifier(MurTreeClassifier(3), n_estimators=8, max_features=0.7,
+                               random_state=0).fit(X, y)
+    assert forest.predict_proba(X).shape == (200, 2)
+    assert all(tree.report_.status == "optimal" for tree in forest.estimators_)
+    assert forest.score(X, y) > max(np.mean(y), 1 - np.mean(y))

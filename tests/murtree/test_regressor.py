@@ -1,0 +1,272 @@
+"""Regression trees: against brute force, on nasty numbers, with limits, starts and weights."""
+
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import clone
+from sklearn.ensemble import BaggingRegressor
+from sklearn.tree import DecisionTreeRegressor
+from sklearn.utils.estimator_checks import check_estimator
+
+from odtlib import DecisionTree, MurTreeClassifier, MurTreeRegressor
+from odtlib.murtree.regressor import RegressionSolver, prepare_regression
+from odtlib.murtree.solver import Solver
+
+LOSSES = ("squared_error", "absolute_error")
+
+
+def leaf_loss(y, weight, absolute):
+    """Return the loss of the best constant: of the mean, or of the best of all targets."""
+    if absolute:
+        return min((weight * np.abs(y - value)).sum() for value in y)
+    return float((weight * (y - np.average(y, weights=weight)) ** 2).sum())
+
+
+def best_loss(X, y, weight, absolute, depth, nodes, min_leaf=1, penalty=0.0):
+    """Return the least loss plus penalty over all trees, by trying them all."""
+    best = leaf_loss(y, weight, absolute)
+    if depth == 0 or nodes == 0:
+        return best
+    for j in range(X.shape[1]):
+        one = X[:, j] == 1
+        if one.sum() < min_leaf or (~one).sum() < min_leaf:
+            continue
+        for left in range(nodes):
+            best = min(best, penalty
+                       + best_loss(X[~one], y[~one], weight[~one], absolute, depth - 1, left,
+                                   min_leaf, penalty)
+                       + best_loss(X[one], y[one], weight[one], absolute, depth - 1,
+                                   nodes - 1 - left, min_leaf, penalty))
+    return best
+
+
+def instance(rng):
+    """Return a small instance: ties, equal rows, constant columns and targets, huge numbers."""
+    n_rows, n_columns = int(rng.integers(1, 22)), int(rng.integers(1, 5))
+    X = (rng.random((n_rows, n_columns)) < rng.choice([0.2, 0.5, 0.9])).astype(np.uint8)
+    if n_columns > 1 and rng.random() < 0.3:
+        X[:, 1] = 1 - X[:, 0]
+    kind = rng.integers(5)
+    if kind == 0:
+        y = rng.integers(0, 3, n_rows).astype(float)
+    elif kind == 1:
+        y = rng.normal(size=n_rows)
+    elif kind == 2:
+        y = 1e8 + rng.integers(0, 5, n_rows)
+    elif kind == 3:
+        y = np.exp(rng.normal(0, 4, n_rows))            # a few rows outweigh all others
+    else:
+        y = X @ rng.normal(size=n_columns) + 0.1 * rng.normal(size=n_rows)
+    depth = int(rng.integers(1, 5 if n_columns < 3 else 4))
+    nodes = int(rng.integers(0, min(2 ** depth, 6)))
+    weight = [np.ones(n_rows), rng.integers(1, 4, n_rows).astype(float),
+              10.0 ** rng.uniform(-3, 3, n_rows)][rng.integers(3)]
+    return X, y, depth, nodes, weight
+
+
+@pytest.mark.parametrize("absolute", [False, True], ids=LOSSES)
+@pytest.mark.parametrize("seed", range(4))
+def test_optimum_equals_brute_force(seed, absolute):
+    rng = np.random.default_rng(100 * absolute + seed)
+    for _ in range(520):
+        X, y, depth, nodes, weight = instance(rng)
+        min_leaf = int(rng.choice([1, 1, 1, 2, 3]))
+        whole = leaf_loss(y, weight, absolute)
+        penalty = float(rng.choice([0.0, 0.0, 0.02, 0.2])) * whole
+        expected = best_loss(X, y, weight, absolute, depth, nodes, min_leaf, penalty)
+        problem, unit, lower = prepare_regression(X, y, weight, absolute=absolute)
+        solver = RegressionSolver(
+            problem, depth, nodes, absolute=absolute, penalty=penalty / unit,
+            min_samples_leaf=min_leaf, similarity=bool(rng.integers(2)),
+            cache=[None, "dataset", "dataset", "branch"][rng.integers(4)],
+            child_order=["dynamic", "post-order", "gap"][rng.integers(3)],
+            feature_order=["depth-two", "in-order", "gini"][rng.integers(3)])
+        assert solver.solve(depth, nodes)
+        # Rounding stays small against the loss of a single leaf (and the reference rounds too).
+        rounding = 1e-11 * whole + 1e-28 * (weight * y * y).sum()
+        assert unit * (solver.value() + problem.offset) == pytest.approx(
+            expected, rel=1e-9, abs=rounding)
+        assert unit * (lower + problem.offset) <= expected + rounding
+
+
+def numbers(seed=0, n_rows=150, n_columns=12):
+    rng = np.random.default_rng(seed)
+    X = (rng.random((n_rows, n_columns)) < 0.5).astype(np.uint8)
+    y = (3 * X[:, 0] + 2 * (X[:, 1] & X[:, 2]) + (X[:, 3] ^ X[:, 4]) * X[:, 0]
+         + 0.3 * rng.normal(size=n_rows))
+    return X, y
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_the_tree_costs_what_the_report_says(loss):
+    rng = np.random.default_rng(7)
+    for _ in range(60):
+        X, y, depth, nodes, weight = instance(rng)
+        model = MurTreeRegressor(depth, nodes, loss=loss).fit(X, y, weight)
+        assert model.report_.status == "optimal"
+        assert model.tree_.depth <= depth and model.tree_.n_splits <= nodes
+        assert model.verify(X, y, weight) == pytest.approx(model.report_.objective)
+        absolute = loss == "absolute_error"
+        assert model.report_.objective == pytest.approx(
+            best_loss(X, y, weight, absolute, depth, nodes), rel=1e-9,
+            abs=1e-11 * leaf_loss(y, weight, absolute) + 1e-28 * (weight * y * y).sum())
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_never_worse_than_cart_and_every_leaf_large_enough(loss):
+    X, y = numbers()
+    for min_leaf in (1, 7):
+        cart = DecisionTreeRegressor(max_depth=3, min_samples_leaf=min_leaf, criterion=loss,
+                                     random_state=0).fit(X, y)
+        model = MurTreeRegressor(3, loss=loss, min_samples_leaf=min_leaf).fit(X, y)
+        error = y - cart.predict(X)
+        reached = (np.abs(error) if loss == "absolute_error" else error ** 2).sum()
+        assert model.report_.objective <= reached + 1e-9
+        assert np.unique(model.apply(X), return_counts=True)[1].min() >= min_leaf
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_the_similarity_bound_saves_work_and_nothing_else(loss):
+    rng = np.random.default_rng(3)
+    position = rng.random((160, 3))
+    X = np.concatenate([position <= t for t in (0.2, 0.4, 0.45, 0.6, 0.8)], axis=1)
+    y = np.sin(6 * position[:, 0]) + position[:, 1] * position[:, 2]
+    with_it, without = (MurTreeRegressor(4, loss=loss, similarity_bound=on).fit(X, y).report_
+                        for on in (True, False))
+    assert with_it.objective == pytest.approx(without.objective)
+    assert with_it.counters["similarity_updates"] > 0 == without.counters["similarity_updates"]
+    assert with_it.counters["depth_two_pairs"] < without.counters["depth_two_pairs"]
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_path_is_monotone_and_agrees_with_separate_fits(loss):
+    X, y = numbers(n_columns=8)
+    entries = MurTreeRegressor(3, loss=loss).path(X, y)
+    assert [entry.max_nodes for entry in entries] == list(range(8))
+    for entry in entries:
+        single = MurTreeRegressor(3, entry.max_nodes, loss=loss).fit(X, y)
+        assert entry.objective == pytest.approx(single.report_.objective)
+        assert entry.tree.n_splits <= entry.max_nodes
+    assert np.all(np.diff([entry.objective for entry in entries]) <= 1e-9)
+
+
+def test_sparsity_and_fewest_nodes():
+    X, y = numbers()
+    whole = MurTreeRegressor(0).fit(X, y).report_.objective
+    sizes = [MurTreeRegressor(3, sparsity=s).fit(X, y).tree_.n_splits
+             for s in (0.0, 0.02 * whole, 0.3 * whole, whole)]
+    assert sizes == sorted(sizes, reverse=True) and sizes[-1] == 0 < sizes[1]
+    step = np.where(X[:, 0] == 1, 2.0, 5.0)
+    assert MurTreeRegressor(3, minimise_nodes=True).fit(X, step).tree_.n_splits == 1
+
+
+def test_huge_targets_and_weights():
+    X, y = numbers(n_columns=8)
+    plain = MurTreeRegressor(3).fit(X, y)
+    for factor, shift in ((1e8, 0.0), (1e-8, 0.0), (1.0, 1e8), (1e100, 0.0)):
+        model = MurTreeRegressor(3).fit(X, factor * y + shift)
+        assert model.report_.objective == pytest.approx(factor ** 2 * plain.report_.objective,
+                                                        rel=1e-5)
+    heavy = MurTreeRegressor(3).fit(X, y, np.full(len(y), 1e8))
+    assert heavy.report_.objective == pytest.approx(1e8 * plain.report_.objective)
+    with pytest.raises(ValueError, match="too large or too small"):
+        MurTreeRegressor(1).fit(X, 1e200 * y)
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_weights_equal_repeated_rows_and_zero_drops_a_row(loss):
+    rng = np.random.default_rng(5)
+    X, y = numbers(n_rows=60, n_columns=7)
+    weight = rng.integers(0, 4, len(y))
+    model = MurTreeRegressor(3, loss=loss).fit(X, y, weight)
+    repeated = MurTreeRegressor(3, loss=loss).fit(np.repeat(X, weight, axis=0),
+                                                  np.repeat(y, weight))
+    assert model.report_.objective == pytest.approx(repeated.report_.objective)
+
+
+def test_medians_are_those_of_numpy():
+    X, y = numbers()
+    tree = MurTreeRegressor(2, loss="absolute_error").fit(X, y).tree_
+    leaves = tree.apply(X.astype(float))
+    for leaf in np.unique(leaves):
+        assert tree.value[leaf, 0] == pytest.approx(np.median(y[leaves == leaf]))
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_starts(loss):
+    X, y = numbers()
+    best = MurTreeRegressor(3, loss=loss).fit(X, y)
+    for start in ("cart", best.tree_):
+        again = MurTreeRegressor(3, loss=loss, start=start).fit(X, y)
+        assert again.report_.objective == pytest.approx(best.report_.objective)
+        assert again.report_.start == ("cart" if start == "cart" else "tree")
+    with pytest.raises(ValueError, match="give a smaller tree"):
+        MurTreeRegressor(1, loss=loss, start=best.tree_).fit(X, y)
+    with pytest.raises(ValueError, match="give a regression tree"):
+        classes = MurTreeClassifier(1).fit(X, y > 2).tree_
+        MurTreeRegressor(1, loss=loss, start=classes).fit(X, y)
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_limits(loss, monkeypatch):
+    X, y = numbers(n_rows=400, n_columns=40)
+    model = MurTreeRegressor(5, loss=loss, time_limit=0.3).fit(X, y)
+    assert model.report_.status == "time_limit" and model.report_.seconds < 1.3
+    assert model.report_.lower_bound <= model.report_.objective
+    cart = DecisionTreeRegressor(max_depth=5, random_state=0).fit(X, y)
+    if loss == "squared_error":
+        assert model.report_.objective <= ((y - cart.predict(X)) ** 2).sum()
+    small = MurTreeRegressor(3, loss=loss, memory_limit=4096).fit(X[:, :15], y)
+    free = MurTreeRegressor(3, loss=loss).fit(X[:, :15], y)
+    assert small.report_.objective == pytest.approx(free.report_.objective)
+    slices = []
+
+    def interrupt(self, clock):
+        slices.append(1)
+        if len(slices) == 2:
+            raise KeyboardInterrupt
+        return one_slice(self, clock)
+
+    one_slice = Solver._slice
+    monkeypatch.setattr(Solver, "_slice", interrupt)
+    monkeypatch.setattr("odtlib.murtree.solver.FIRST_SLICE", 1000)
+    stopped = MurTreeRegressor(4, loss=loss, start="cart").fit(X, y)
+    assert stopped.report_.status == "interrupted" and stopped.tree_.n_splits > 0
+
+
+def test_door():
+    X, y = numbers()
+    for options, match in (({"loss": "huber"}, "loss"), ({"binarizer": "mdlp"}, "binarizer"),
+                           ({"sparsity": -1}, "sparsity")):
+        with pytest.raises(ValueError, match=match):
+            MurTreeRegressor(**options).fit(X, y)
+    with pytest.raises(ValueError, match="at least one non-zero"):
+        MurTreeRegressor().fit(X, y, np.zeros(len(y)))
+    with pytest.raises(ValueError, match="needs features that are 0 or 1"):
+        MurTreeRegressor(binarizer=None).fit(X + 0.5, y)
+    with pytest.raises(ValueError):
+        MurTreeRegressor().fit(X, np.column_stack([y, y]))
+    with pytest.raises(ValueError):
+        MurTreeRegressor().fit(X, np.where(X[:, 0] == 1, np.nan, y))
+
+
+def test_frames_pickle_and_bagging():
+    rng = np.random.default_rng(2)
+    frame = pd.DataFrame({"size": rng.random(90), "colour": rng.choice(["red", "blue"], 90)})
+    y = np.where(frame["colour"] == "red", 3.0, 0.0) + (frame["size"] > 0.5)
+    model = MurTreeRegressor(2).fit(frame, y)
+    assert "colour" in str(model.tree_) and np.isfinite(model.predict(frame)).all()
+    again = pickle.loads(pickle.dumps(model))
+    assert np.array_equal(again.predict(frame), model.predict(frame))
+    assert clone(model).get_params() == model.get_params()
+    X, y = numbers(n_columns=6)
+    forest = BaggingRegressor(MurTreeRegressor(2), n_estimators=5, random_state=0).fit(X, y)
+    assert forest.score(X, y) > 0.5
+    start = DecisionTree.from_nested((0, 0.5, [0.0], [1.0]), kind="regression")
+    assert MurTreeRegressor(1, start=start).fit(X, y).tree_.n_splits == 1
+
+
+def test_scikit_learn_accepts_it():
+    check_estimator(MurTreeRegressor(max_depth=2))
