@@ -15,6 +15,11 @@ which closes the gap (a, b), or shrinks it from both ends, once L_t + R_t cannot
 incumbent.  With a smallest leaf size the first terms do not hold (a subset may forbid a split), so
 they are taken as zero; the second terms do.
 
+With a budget of splits the two children share what the root leaves, in one of several *ways*.  All
+bounds hold for trees of a fixed budget, so a root feature is searched once a way, as if it were
+several features: *offer* ``f * ways + way``.  Without a budget there is one way, and an offer is a
+feature.
+
 Kernels work in slices: ``search`` returns once ``state[WORK]`` has passed ``state[LIMIT]`` and goes
 on from the same arrays when it is called again.
 """
@@ -40,7 +45,7 @@ INFINITE = 1 << 60
 WORK, LIMIT, LEVEL, RESULT = 0, 1, 2, 3
 PAIR_ROOT, PAIR_VALUE = 4, 5                       # root split of the last depth-two solve
 PAIR_PHASE, PAIR_STEP, PAIR_STUMP, PAIR_BEST, PAIR_LEAF, PAIR_CLASSES, PAIR_MASS = range(6, 13)
-NODES, PAIRS, BATCHES, EVALUATED = 13, 14, 15, 16      # counters
+NODES, PAIRS, BATCHES, EVALUATED, STORED, HITS = range(13, 19)      # counters
 STATE_SIZE = 20
 
 LEAF, STUMP = -1, -2       # roots of a depth-two solution that is smaller than depth two
@@ -53,6 +58,7 @@ ERROR, INDEX, CLOSED, GAPS, OPEN = range(5)
 
 # problem: constants of one search
 UNIT, PENALTY, MIN_LEAF, N_CLASSES, DEPTH, SLACK = range(6)
+NO_BUDGET = 3       # splits that a tree of depth two may have anyway
 
 
 @njit(**OPTIONS)
@@ -270,6 +276,27 @@ def best_stumps(order, rows, keys, labels, weight, problem, feature, value, coun
         result[side, 2] = best_value
 
 
+@njit(**OPTIONS)
+def share_budget(depth, budget):
+    """Return in how many ways two children share a budget, and what the left one gets first.
+
+    The left child gets one split more from way to way; the right child gets the others.
+    """
+    most = (1 << (depth - 1)) - 1
+    if budget > 2 * most:
+        return 1, most
+    first = max(0, budget - 1 - most)
+    return max(1, min(most, budget - 1) - first + 1), first
+
+
+@njit(**OPTIONS)
+def child_budgets(depth, budget, offer):
+    """Return the feature behind an offer and the budgets of the left and the right child."""
+    ways, first = share_budget(depth, budget)
+    left = first + offer % ways
+    return offer // ways, left, min((1 << (depth - 1)) - 1, budget - 1 - left)
+
+
 # ------------------------------------------------------------------ intervals
 
 
@@ -419,12 +446,13 @@ def refine(gaps, spare, cut, mass, weight, unit, monotone, chosen, k, errors, fe
 
 @njit(**OPTIONS)
 def evaluate(order, cut, segment, counts, rows, feature, chosen, k, labels, weight, problem,
-             n_classes, table_two, table_many, table_weighted, vectors, code, classes,
-             errors):
+             n_classes, left_budget, right_budget, table_two, table_many, table_weighted, vectors,
+             code, classes, errors):
     """Compute the optimal stumps of both children for a batch of thresholds.
 
     ``errors[0, lane]`` and ``errors[1, lane]``: objectives of the left and the right child; lanes
-    k and above take all rows as the left child.  ``classes[0]``: compact class numbers.
+    k and above take all rows as the left child.  A child without a budget is a leaf.
+    ``classes[0]``: compact class numbers.
     """
     unit = problem[UNIT]
     penalty = problem[PENALTY]
@@ -432,6 +460,7 @@ def evaluate(order, cut, segment, counts, rows, feature, chosen, k, labels, weig
     best = vectors[0]
     total = vectors[1]
     two = table_two is not None and n_classes == 2
+    leaves = penalty > 0 or left_budget == 0 or right_budget == 0
     lanes = LANES_TWO if two else LANES_MANY
     width = 2 * lanes
     for c in range(n_classes):
@@ -439,7 +468,7 @@ def evaluate(order, cut, segment, counts, rows, feature, chosen, k, labels, weig
     i = 0
     for x in range(lanes + 1):
         end = cut[feature, chosen[x]] if x < k else rows
-        if two and penalty == 0:
+        if two and not leaves:
             while i < end:
                 row = read(column, i)
                 c = read(labels, row)
@@ -460,7 +489,7 @@ def evaluate(order, cut, segment, counts, rows, feature, chosen, k, labels, weig
                 if weight is not None:
                     vectors[4, x] = end
                     vectors[4, lanes + x] = rows - end
-    if two and penalty == 0:
+    if two and not leaves:
         for x in range(width):
             best[x] = -rows
     else:
@@ -513,20 +542,26 @@ def evaluate(order, cut, segment, counts, rows, feature, chosen, k, labels, weig
         if penalty > 0:
             errors[0, x] = min(errors[0, x] + penalty, (left - errors[2, x]) * unit)
             errors[1, x] = min(errors[1, x] + penalty, (right - errors[3, x]) * unit)
+        if left_budget == 0 and x < k:
+            errors[0, x] = (left - errors[2, x]) * unit
+        if right_budget == 0:
+            errors[1, x] = (right - errors[3, x]) * unit
 
 
 @njit(**OPTIONS)
-def depth_two(order, cut, segment, mass, counts, rows, labels, weight, problem, cap, lower,
+def depth_two(order, cut, segment, mass, counts, rows, labels, weight, problem, budget, cap, lower,
               table_two, table_many, table_weighted, vectors, code, classes, errors, chosen,
               gaps, spare, features, state):
     """Find the best tree of depth two if its objective is below ``cap``, else bound it.
 
-    ``lower[f]``: lower bound with root feature f, in and out.  Returns False when the slice ends
+    ``lower[v]``: lower bound with root offer v, in and out.  Returns False when the slice ends
     first; otherwise ``state[RESULT]`` is the optimum if below ``cap``, else a lower bound of at
-    least ``cap``, and ``state[PAIR_ROOT]``, ``state[PAIR_VALUE]`` the root's feature (or LEAF,
+    least ``cap``, and ``state[PAIR_ROOT]``, ``state[PAIR_VALUE]`` the root's offer (or LEAF,
     STUMP) and threshold number.
     """
     p = order.shape[0]
+    ways, _ = share_budget(2, budget)
+    offers = p * ways
     unit = problem[UNIT]
     penalty = problem[PENALTY]
     least = problem[MIN_LEAF]
@@ -555,7 +590,8 @@ def depth_two(order, cut, segment, mass, counts, rows, labels, weight, problem, 
         state[PAIR_ROOT] = LEAF
         state[PAIR_STUMP] = -1
         state[PAIR_STEP] = 0
-        for f in range(p):
+        for v in range(offers):
+            f = v // ways
             low = 0
             high = counts[f, 0]
             if least > 1:
@@ -563,18 +599,18 @@ def depth_two(order, cut, segment, mass, counts, rows, labels, weight, problem, 
                     low += 1
                 while low < high and rows - cut[f, high - 1] < least:
                     high -= 1
-            features[f, ERROR] = INFINITE
-            features[f, INDEX] = -1
-            features[f, CLOSED] = INFINITE
-            features[f, OPEN] = 0
-            features[f, GAPS] = 0
+            features[v, ERROR] = INFINITE
+            features[v, INDEX] = -1
+            features[v, CLOSED] = INFINITE
+            features[v, OPEN] = 0
+            features[v, GAPS] = 0
             if low < high:
-                features[f, GAPS] = 1
+                features[v, GAPS] = 1
                 for q in range(8):
-                    gaps[f, 0, q] = 0
-                gaps[f, 0, LOW] = low
-                gaps[f, 0, HIGH] = high
-                gaps[f, 0, MASS_B] = total
+                    gaps[v, 0, q] = 0
+                gaps[v, 0, LOW] = low
+                gaps[v, 0, HIGH] = high
+                gaps[v, 0, MASS_B] = total
         state[PAIR_PHASE] = 1
     best = state[PAIR_BEST]
     n_classes = state[PAIR_CLASSES]
@@ -582,35 +618,37 @@ def depth_two(order, cut, segment, mass, counts, rows, labels, weight, problem, 
     scale = 1 if n_classes <= 2 else 4
     if weight is not None:
         scale = 10 * n_classes
-    while best > penalty:       # no split can pay otherwise
+    known = budget == 0       # whether the optimum is
+    while best > penalty and not known:       # no split can pay otherwise
         if state[WORK] >= state[LIMIT]:
             state[PAIR_BEST] = best
             return False
         step = state[PAIR_STEP]
-        if step < p:
-            f = step
+        if step < offers:
+            v = step
             state[PAIR_STEP] += 1
-            if features[f, GAPS] == 0 or lower[f] >= min(best, cap):
+            if features[v, GAPS] == 0 or lower[v] >= min(best, cap):
                 continue
             if state[PAIR_STUMP] >= 0:
-                gaps[f, 0, RIGHT_A] = state[PAIR_STUMP]
-                gaps[f, 0, LEFT_B] = state[PAIR_STUMP]
+                gaps[v, 0, RIGHT_A] = state[PAIR_STUMP]
+                gaps[v, 0, LEFT_B] = state[PAIR_STUMP]
         else:
-            f = -1
-            for h in range(p):       # the most promising feature first
-                if features[h, OPEN] and (f < 0 or features[h, ERROR] < features[f, ERROR]):
-                    f = h
-            if f < 0:
+            v = -1
+            for h in range(offers):       # the most promising first
+                if features[h, OPEN] and (v < 0 or features[h, ERROR] < features[v, ERROR]):
+                    v = h
+            if v < 0:
                 break
+        f, left_budget, right_budget = child_budgets(2, budget, v)
         want = lanes - 1 if state[PAIR_STUMP] < 0 else lanes
-        k = choose(gaps[f], features[f, GAPS], cut[f], mass[f], weight, unit,
-                   min(best, cap) - penalty, want, chosen, features[f])
-        features[f, OPEN] = k > 0
+        k = choose(gaps[v], features[v, GAPS], cut[f], mass[f], weight, unit,
+                   min(best, cap) - penalty, want, chosen, features[v])
+        features[v, OPEN] = k > 0
         if k == 0:
             continue
         evaluate(order, cut, segment, counts, rows, f, chosen, k, labels, weight, problem,
-                 n_classes, table_two, table_many, table_weighted, vectors, code, classes,
-                 errors)
+                 n_classes, left_budget, right_budget, table_two, table_many, table_weighted,
+                 vectors, code, classes, errors)
         state[WORK] += scale * p * rows + 100
         state[BATCHES] += 1
         state[EVALUATED] += k
@@ -620,35 +658,36 @@ def depth_two(order, cut, segment, mass, counts, rows, labels, weight, problem, 
             if stump < best:
                 best = stump
                 state[PAIR_ROOT] = STUMP
-            gaps[f, 0, RIGHT_A] = stump
-            gaps[f, features[f, GAPS] - 1, LEFT_B] = stump
-        refine(gaps[f], spare, cut[f], mass[f], weight, unit, monotone, chosen, k, errors,
-               features[f])
+            gaps[v, 0, RIGHT_A] = stump
+            gaps[v, features[v, GAPS] - 1, LEFT_B] = stump
+            known = budget == 1
+        refine(gaps[v], spare, cut[f], mass[f], weight, unit, monotone, chosen, k, errors,
+               features[v])
         for x in range(k):
             error = errors[0, x] + errors[1, x]
-            if error < features[f, ERROR]:
-                features[f, ERROR] = error
-                features[f, INDEX] = chosen[x]
-        if features[f, ERROR] + penalty < best:
-            best = features[f, ERROR] + penalty
-            state[PAIR_ROOT] = f
-            state[PAIR_VALUE] = features[f, INDEX]
+            if error < features[v, ERROR]:
+                features[v, ERROR] = error
+                features[v, INDEX] = chosen[x]
+        if features[v, ERROR] + penalty < best:
+            best = features[v, ERROR] + penalty
+            state[PAIR_ROOT] = v
+            state[PAIR_VALUE] = features[v, INDEX]
     state[PAIR_PHASE] = 0
     state[PAIR_BEST] = best
     bound = best
-    for f in range(p):
-        proved = min(features[f, ERROR], features[f, CLOSED])
-        if features[f, GAPS] == 0:
+    for v in range(0 if known else offers):
+        proved = min(features[v, ERROR], features[v, CLOSED])
+        if features[v, GAPS] == 0:
             if proved == INFINITE:      # the feature has no threshold to offer
                 continue
-            lower[f] = max(lower[f], proved + penalty)
-        bound = min(bound, lower[f])
+            lower[v] = max(lower[v], proved + penalty)
+        bound = min(bound, lower[v])
     state[RESULT] = best if best < cap else max(bound, cap)
     return True
 
 
 @njit(**OPTIONS)
-def rebuild_pair(order, cut, rows, keys, labels, weight, problem, root, threshold, counts,
+def rebuild_pair(order, cut, rows, keys, labels, weight, problem, budget, root, threshold, counts,
                  result, tree):
     """Write the tree of a depth-two solution: ``tree[node]`` is (feature or LEAF, value id)."""
     for node in range(tree.shape[0]):
@@ -658,14 +697,16 @@ def rebuild_pair(order, cut, rows, keys, labels, weight, problem, root, threshol
         return
     feature = 0
     value = INFINITE
+    left_budget = 1
+    right_budget = 1
     if root >= 0:
-        feature = root
-        value = read(keys[root], read(order[root], cut[root, threshold] - 1)) >> 16
-        tree[0, 0] = root
+        feature, left_budget, right_budget = child_budgets(2, budget, root)
+        value = read(keys[feature], read(order[feature], cut[feature, threshold] - 1)) >> 16
+        tree[0, 0] = feature
         tree[0, 1] = value
     best_stumps(order, rows, keys, labels, weight, problem, feature, value, counts, result)
     for side in range(2):
-        if root >= 0 or side == 0:
+        if (right_budget if side else left_budget) > 0 and (root >= 0 or side == 0):
             node = side + 1 if root >= 0 else 0
             tree[node, 0] = result[side, 1]
             tree[node, 1] = result[side, 2]
@@ -676,8 +717,8 @@ def rebuild_pair(order, cut, rows, keys, labels, weight, problem, root, threshol
 # frame: one level of the search
 (PHASE, SLOT, ROWS, MASS, CAP, BEST, POSITION, FEATURE, THRESHOLD, CUT_ROWS, CUT_MASS, GAP, LEFT,
  RIGHT, HALF, TURN, SIZE, KEPT, SEEN, FIRST, SIDE, LEFT_ROOT, LEFT_VALUE, RIGHT_ROOT, RIGHT_VALUE,
- BOUND, COMPARED, PROBING) = range(28)
-FRAME_SIZE = 28
+ BOUND, COMPARED, PROBING, BUDGET, HASH_LEFT, HASH_RIGHT) = range(31)
+FRAME_SIZE = 31
 
 # phases
 START, NEXT_FEATURE, OPEN_FEATURE, NEXT_THRESHOLD, CHILD, RETURNED, FINISHED = range(7)
@@ -776,18 +817,83 @@ def measure_similarity(seen, n_seen, order, rows, keys, weight, unit, similar):
         similar[1, i] = max(similar[1, i], similar[1, i + 1])
 
 
+# an entry of the subset cache; its rows are a bit set of their own
+HASH, TAG, AT_LEAST = range(3)
+NEIGHBOURS = 4      # places of the table where an entry may be noted
+
+
+@njit(**OPTIONS)
+def write_rows(order, rows, tag, members):
+    """Write rows as a bit set and return its hash."""
+    for w in range(len(members)):
+        members[w] = 0
+    for i in range(rows):
+        row = read(order, i)
+        members[row >> 6] |= 1 << (row & 63)
+    mixed = tag
+    for w in range(len(members)):
+        mixed = (mixed ^ members[w]) * -7046029254386353131
+        mixed ^= mixed >> 29
+    return mixed
+
+
+@njit(**OPTIONS)
+def find_entry(table, entries, sets, mixed, tag, members):
+    """Return the entry of these very rows and tag, or -1."""
+    for q in range(NEIGHBOURS):
+        e = np.int64(table[(mixed + q) & (len(table) - 1)]) - 1
+        if e >= 0 and entries[e, HASH] == mixed and entries[e, TAG] == tag:
+            same = True
+            for w in range(len(members)):
+                if sets[e, w] != members[w]:
+                    same = False
+                    break
+            if same:
+                return e
+    return -1
+
+
+@njit(**OPTIONS)
+def store_entry(table, entries, sets, mixed, tag, members, bound, state):
+    """Keep a lower bound for a set of rows.  A full cache is emptied."""
+    e = find_entry(table, entries, sets, mixed, tag, members)
+    if e >= 0:
+        entries[e, AT_LEAST] = max(entries[e, AT_LEAST], bound)
+        return
+    e = state[STORED] % len(entries)
+    if e == 0 and state[STORED] > 0:
+        for q in range(len(table)):
+            table[q] = 0
+    state[STORED] += 1
+    entries[e, HASH] = mixed
+    entries[e, TAG] = tag
+    entries[e, AT_LEAST] = bound
+    for w in range(len(members)):
+        sets[e, w] = members[w]
+    place = mixed & (len(table) - 1)
+    for q in range(NEIGHBOURS):
+        free = (mixed + q) & (len(table) - 1)
+        if table[free] == 0:
+            place = free
+            break
+    table[place] = e + 1
+
+
 @njit(**OPTIONS)
 def search(keys, labels, weight, problem, order, cut, segment, mass, count, table_two, table_many,
            table_weighted, vectors, code, classes, counts, errors, chosen, gaps, spare,
            features, state, frames, probes, profiles, lower, feature_order, guess, archive, similar,
-           seen, trees, child_trees):
+           seen, trees, child_trees, members, table, entries, sets):
     """Search for one slice and return RUNNING, WANTS_FEATURE, IMPROVED or DONE.
 
     Level l of the search is a node with ``DEPTH - l >= 3`` levels of splits left (the root of a
     tree of depth two also starts here).  Its children live in slots ``2 l + 1`` and ``2 l + 2``.
-    After WANTS_FEATURE the caller puts a root feature in ``frames[0, FEATURE]`` and sets the phase
+    After WANTS_FEATURE the caller puts a root offer in ``frames[0, FEATURE]`` and sets the phase
     OPEN_FEATURE.  With ``frames[0, PROBING]`` only its most promising threshold is solved, and
-    kept in ``probes[f]``: threshold, mass on its left, objectives of both children.
+    kept in ``probes[v]``: threshold, mass on its left, objectives of both children.
+
+    Below the root's children the same rows may come back by another way.  ``table``, ``entries``
+    and ``sets`` cache what was proved for them: rows are compared bit by bit, no hash can mislead.
     """
     p = order.shape[1]
     unit = problem[UNIT]
@@ -795,6 +901,7 @@ def search(keys, labels, weight, problem, order, cut, segment, mass, count, tabl
     least = problem[MIN_LEAF]
     monotone = least == 1
     strict = least > 1
+    width = lower.shape[1]
     while True:
         if state[WORK] >= state[LIMIT]:
             return RUNNING
@@ -805,16 +912,21 @@ def search(keys, labels, weight, problem, order, cut, segment, mass, count, tabl
         depth = problem[DEPTH] - level
         phase = frame[PHASE]
         profile = profiles[level]
+        budget = frame[BUDGET]
+        ways, _ = share_budget(depth, budget)
+        v = frame[FEATURE]
+        f, left_budget, right_budget = child_budgets(depth, budget, v)
         if phase == START or (phase == CHILD and depth == 3):
             # the one place where depth-two trees are solved
             if phase == START:
                 pair_slot = slot
                 pair_rows = rows
+                pair_budget = min(NO_BUDGET, budget)
                 cap = INFINITE
                 pair_lower = lower[level + 1]
                 if state[PAIR_PHASE] == 0:
-                    for f in range(p):
-                        pair_lower[f] = 0
+                    for g in range(width):
+                        pair_lower[g] = 0
             else:
                 bound = min(frame[BEST] - (problem[SLACK] if level == 0 else 0),
                             frame[CAP]) - penalty
@@ -824,12 +936,14 @@ def search(keys, labels, weight, problem, order, cut, segment, mass, count, tabl
                 if on_left:
                     pair_slot = 2 * level + 1
                     pair_rows = left_rows
+                    pair_budget = left_budget
                     cap = bound - frame[RIGHT] + half
                     pair_lower = archive[level, 0, frame[KEPT]]
                     known = frame[LEFT]
                 else:
                     pair_slot = 2 * level + 2
                     pair_rows = rows - left_rows
+                    pair_budget = right_budget
                     cap = bound - frame[LEFT] + half
                     pair_lower = archive[level, 1, frame[KEPT]]
                     known = frame[RIGHT]
@@ -838,32 +952,34 @@ def search(keys, labels, weight, problem, order, cut, segment, mass, count, tabl
                     state[RESULT] = known
                     continue
             if not depth_two(order[pair_slot], cut[pair_slot], segment[pair_slot], mass[pair_slot],
-                             count[pair_slot], pair_rows, labels, weight, problem, cap, pair_lower,
-                             table_two, table_many, table_weighted, vectors, code, classes,
-                             errors, chosen, gaps, spare, features, state):
+                             count[pair_slot], pair_rows, labels, weight, problem, pair_budget, cap,
+                             pair_lower, table_two, table_many, table_weighted, vectors, code,
+                             classes, errors, chosen, gaps, spare, features, state):
                 return RUNNING
             if phase == START:
                 best = state[RESULT]
                 if best < frame[BEST]:
                     frame[BEST] = best
                     rebuild_pair(order[slot], cut[slot], rows, keys, labels, weight, problem,
-                                 state[PAIR_ROOT], state[PAIR_VALUE], counts, errors, trees[level])
-                for f in range(p):       # the most promising feature first
-                    guess[level, f] = features[f, INDEX]
-                    q = f
-                    while q > 0 and (features[feature_order[level, q - 1], ERROR]
-                                     > features[f, ERROR]):
+                                 pair_budget, state[PAIR_ROOT], state[PAIR_VALUE], counts, errors,
+                                 trees[level])
+                for h in range(p * ways):       # the most promising feature first
+                    g = h // ways
+                    guess[level, g] = features[g, INDEX]
+                    q = h
+                    while q > 0 and (features[feature_order[level, q - 1] // ways, ERROR]
+                                     > features[g, ERROR]):
                         feature_order[level, q] = feature_order[level, q - 1]
                         q -= 1
-                    feature_order[level, q] = f
+                    feature_order[level, q] = h
                 frame[MASS] = state[PAIR_MASS]
                 frame[POSITION] = -1
                 frame[SEEN] = 0
                 frame[PHASE] = NEXT_FEATURE
-                if depth == 2 or best <= penalty:
+                if depth == 2 or best <= penalty or budget < NO_BUDGET:
                     frame[PHASE] = FINISHED
                 if level == 0:
-                    return IMPROVED
+                    return DONE if frame[PHASE] == FINISHED else IMPROVED
             else:
                 frame[PHASE] = RETURNED
                 if on_left:
@@ -876,19 +992,18 @@ def search(keys, labels, weight, problem, order, cut, segment, mass, count, tabl
             if level == 0:
                 return WANTS_FEATURE
             frame[POSITION] += 1
-            if frame[POSITION] == p:
+            if frame[POSITION] == p * ways:
                 frame[PHASE] = FINISHED
             else:
                 frame[FEATURE] = feature_order[level, frame[POSITION]]
                 frame[PHASE] = OPEN_FEATURE
         elif phase == OPEN_FEATURE:
-            f = frame[FEATURE]
             frame[PHASE] = NEXT_FEATURE
             bound = min(frame[BEST] - (problem[SLACK] if level == 0 else 0), frame[CAP])
             n_cuts = count[slot, f, 0]
-            if n_cuts == 0 or lower[level, f] >= bound:
+            if n_cuts == 0 or lower[level, v] >= bound:
                 continue
-            frame[COMPARED] = monotone and frame[SEEN] > 0
+            frame[COMPARED] = monotone and frame[SEEN] > 0 and ways == 1
             if frame[COMPARED]:
                 measure_similarity(seen[level], frame[SEEN], order[slot, f], rows, keys, weight,
                                    unit, similar[level])
@@ -907,17 +1022,17 @@ def search(keys, labels, weight, problem, order, cut, segment, mass, count, tabl
             profile[AT_MASS, 1] = frame[MASS]
             frame[SIZE] = 2
             profile[AT_ARCHIVE, 1] = 1
-            if level == 0 and probes[f, 0] >= 0:
+            if level == 0 and probes[v, 0] >= 0:
                 for q in range(5):
                     profile[q, 2] = profile[q, 1]
                 for q in range(4):
-                    profile[q, 1] = probes[f, q]
+                    profile[q, 1] = probes[v, q]
                 profile[AT_ARCHIVE, 1] = 0       # it keeps no bounds per feature
                 if monotone:
                     profile[AT_RIGHT, 0] = profile[AT_RIGHT, 1]
                     profile[AT_LEFT, 2] = profile[AT_LEFT, 1]
                 frame[SIZE] = 3
-            for g in range(p):
+            for g in range(width):
                 for side in range(2):
                     archive[level, side, 0, g] = 0
                     archive[level, side, 1, g] = 0
@@ -925,7 +1040,6 @@ def search(keys, labels, weight, problem, order, cut, segment, mass, count, tabl
             frame[FIRST] = 1
             frame[PHASE] = NEXT_THRESHOLD
         elif phase == NEXT_THRESHOLD:
-            f = frame[FEATURE]
             cuts = cut[slot, f]
             bound = min(frame[BEST] - (problem[SLACK] if level == 0 else 0),
                         frame[CAP]) - penalty
@@ -933,7 +1047,7 @@ def search(keys, labels, weight, problem, order, cut, segment, mass, count, tabl
                                       monotone, bound, similar[level],
                                       frame[COMPARED], frame)
             state[WORK] += 10 * frame[SIZE]
-            lower[level, f] = max(lower[level, f], frame[BOUND] + penalty)
+            lower[level, v] = max(lower[level, v], frame[BOUND] + penalty)
             if j < 0:
                 frame[PHASE] = NEXT_FEATURE
                 continue
@@ -962,13 +1076,13 @@ def search(keys, labels, weight, problem, order, cut, segment, mass, count, tabl
             kept = frame[KEPT]
             a = profile[AT_ARCHIVE, j]
             b = profile[AT_ARCHIVE, j + 1]
-            for g in range(p):
+            for g in range(width):
                 archive[level, 0, kept, g] = max(0, archive[level, 0, b, g] - after)
                 archive[level, 1, kept, g] = max(0, archive[level, 1, a, g] - before)
             if monotone:
                 left = max(left, profile[AT_LEFT, j])
                 right = max(right, profile[AT_RIGHT, j + 1])
-                for g in range(p):
+                for g in range(width):
                     archive[level, 0, kept, g] = max(archive[level, 0, kept, g],
                                                      archive[level, 0, a, g])
                     archive[level, 1, kept, g] = max(archive[level, 1, kept, g],
@@ -976,14 +1090,29 @@ def search(keys, labels, weight, problem, order, cut, segment, mass, count, tabl
                 if frame[COMPARED]:
                     left = max(left, similar[level, 0, left_rows])
                     right = max(right, similar[level, 1, left_rows])
-            frame[LEFT] = left
-            frame[RIGHT] = right
             first_slot = 2 * level + 1
             split_node(order[slot], count[slot], rows, keys, weight, strict, f,
                        read(keys[f], read(order[slot, f], left_rows - 1)) >> 16, left_rows,
                        order[first_slot], order[first_slot + 1], cut, segment, mass, count,
                        first_slot, first_slot + 1)
             state[WORK] += 3 * p * rows
+            if level > 0 and len(entries) > 0:
+                for side in range(2):
+                    tag = depth + ((right_budget if side else left_budget) << 8)
+                    mixed = write_rows(order[first_slot + side, 0],
+                                       rows - left_rows if side else left_rows, tag,
+                                       members[level, side])
+                    frame[HASH_RIGHT if side else HASH_LEFT] = mixed
+                    e = find_entry(table, entries, sets, mixed, tag, members[level, side])
+                    if e >= 0:
+                        known = entries[e, AT_LEAST]
+                        state[HITS] += known > (right if side else left)
+                        if side:
+                            right = max(right, known)
+                        else:
+                            left = max(left, known)
+            frame[LEFT] = left
+            frame[RIGHT] = right
             frame[PHASE] = CHILD
         elif phase == CHILD:        # a child with three or more levels left: one level down
             bound = min(frame[BEST] - (problem[SLACK] if level == 0 else 0),
@@ -1005,21 +1134,25 @@ def search(keys, labels, weight, problem, order, cut, segment, mass, count, tabl
             child[CAP] = cap
             child[BEST] = INFINITE
             child[SIDE] = side
-            for g in range(p):
+            child[BUDGET] = left_budget if on_left else right_budget
+            for g in range(width):
                 lower[level + 1, g] = archive[level, side, frame[KEPT], g]
             state[LEVEL] = level + 1
         elif phase == RETURNED:
             left_rows = frame[CUT_ROWS]
-            if (left_rows >= rows - left_rows) == (frame[TURN] == 0):
-                frame[LEFT] = max(frame[LEFT], state[RESULT])
-            else:
-                frame[RIGHT] = max(frame[RIGHT], state[RESULT])
+            side = 0 if (left_rows >= rows - left_rows) == (frame[TURN] == 0) else 1
+            at = RIGHT if side else LEFT
+            if state[RESULT] > frame[at]:
+                frame[at] = state[RESULT]
+                if level > 0 and len(entries) > 0:
+                    store_entry(table, entries, sets, frame[HASH_RIGHT if side else HASH_LEFT],
+                                depth + ((right_budget if side else left_budget) << 8),
+                                members[level, side], state[RESULT], state)
             frame[TURN] += 1
             if frame[TURN] == 1:
                 frame[PHASE] = CHILD
                 continue
             frame[PHASE] = NEXT_THRESHOLD
-            f = frame[FEATURE]
             t = frame[THRESHOLD]
             left = frame[LEFT]
             right = frame[RIGHT]
@@ -1035,6 +1168,7 @@ def search(keys, labels, weight, problem, order, cut, segment, mass, count, tabl
                         s = 2 * level + 1 + side
                         rebuild_pair(order[s], cut[s], left_rows if side == 0 else rows - left_rows,
                                      keys, labels, weight, problem,
+                                     right_budget if side else left_budget,
                                      frame[RIGHT_ROOT] if side else frame[LEFT_ROOT],
                                      frame[RIGHT_VALUE] if side else frame[LEFT_VALUE],
                                      counts, errors, child_trees[level, side])
@@ -1075,12 +1209,12 @@ def search(keys, labels, weight, problem, order, cut, segment, mass, count, tabl
                 for x in range(k):
                     profile[AT_RIGHT, x] = max(profile[AT_RIGHT, x], right)
             if level == 0 and frame[PROBING]:
-                probes[f, 0] = t
-                probes[f, 1] = frame[CUT_MASS]
-                probes[f, 2] = left
-                probes[f, 3] = right
+                probes[v, 0] = t
+                probes[v, 1] = frame[CUT_MASS]
+                probes[v, 2] = left
+                probes[v, 3] = right
                 if monotone:
-                    lower[0, f] = max(lower[0, f], min(left, right) + penalty)
+                    lower[0, v] = max(lower[0, v], min(left, right) + penalty)
                 frame[PHASE] = NEXT_FEATURE
             if frame[BEST] <= penalty:
                 frame[PHASE] = FINISHED
@@ -1091,16 +1225,16 @@ def search(keys, labels, weight, problem, order, cut, segment, mass, count, tabl
                 return DONE
             best = frame[BEST]
             bound = best
-            if best >= frame[CAP]:
-                for f in range(p):
-                    if count[slot, f, 0] > 0:
-                        bound = min(bound, lower[level, f])
+            if best >= frame[CAP] and budget >= NO_BUDGET:
+                for g in range(p * ways):
+                    if count[slot, g // ways, 0] > 0:
+                        bound = min(bound, lower[level, g])
                 bound = max(bound, frame[CAP])
             state[RESULT] = bound
             state[LEVEL] = level - 1
             parent = frames[level - 1]
             parent[PHASE] = RETURNED
-            for g in range(p):
+            for g in range(width):
                 archive[level - 1, frame[SIDE], parent[KEPT], g] = lower[level, g]
             for node in range(trees.shape[1]):
                 child_trees[level - 1, frame[SIDE], node, 0] = trees[level, node, 0]

@@ -10,7 +10,9 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from odtlib.continuous import _kernels as k
 from odtlib.continuous.costs import Costs, Objective
+from odtlib.continuous.progress import Progress
 from odtlib.continuous.solver import (
+    CACHE_BYTES,
     MAX_CLASSES,
     NARROW_ROWS,
     Run,
@@ -38,6 +40,10 @@ class ContinuousTreeClassifier(TreeClassifier):
     max_depth : int, default=3
         Largest number of splits on a path.  Depth 2 takes milliseconds, depth 3 seconds, depth 4
         minutes, on thousands of rows; 5 finishes on small or easy data only.
+    max_nodes : int, optional
+        Largest number of splits (feature nodes) in the whole tree.  Fewer than
+        ``2**max_depth - 1`` make the search longer: every feature is searched once for each way in
+        which two children can share what the root leaves.
     min_samples_leaf : int, default=1
         Smallest number of training rows in a leaf.  Above 1 a slower search is used, because the
         best tree of a subset of rows is then no longer a bound for the set.
@@ -57,9 +63,15 @@ class ContinuousTreeClassifier(TreeClassifier):
         Threads that share the features of the root, each with its own copy of the working arrays.
     time_limit : float, default=None
         Seconds after which the best tree so far is returned with status ``time_limit``.
+    cache : bool, default=True
+        Keep what was proved for subsets of rows, at depth four and more, where other orders of the
+        same splits lead to the same rows.  It is used on features with few values (32 thresholds
+        on average or fewer; on others the same rows hardly come back), takes up to 64 MB a thread,
+        and never changes the optimum; False takes less memory.
     memory_limit : float, default=None
         Megabytes that the search may allocate.  What it needs is known before it begins; if it is
-        more, the starting tree is returned with status ``memory_limit``.
+        more, the starting tree is returned with status ``memory_limit``.  The cache takes what is
+        left over.
     random_state : int, RandomState or None, default=None
         Seed of the starting tree; the search itself draws nothing.
     verbose : int, default=0
@@ -71,7 +83,8 @@ class ContinuousTreeClassifier(TreeClassifier):
         The best tree found.
     report_ : SolveReport
         Status, bounds and counters: ``nodes`` (thresholds split above the last two levels),
-        ``depth_two`` problems solved, ``batches`` of thresholds swept, ``thresholds`` evaluated.
+        ``depth_two`` problems solved, ``batches`` of thresholds swept, ``thresholds`` evaluated,
+        ``cache_stored`` and ``cache_hits`` (bounds that the cache kept, and that it raised).
     classes_ : array
         The labels.
 
@@ -97,24 +110,28 @@ class ContinuousTreeClassifier(TreeClassifier):
 
     _parameter_constraints = {
         **TreeClassifier._parameter_constraints,
+        "max_nodes": [Interval(Integral, 0, None, closed="left"), None],
         "min_samples_leaf": [Interval(Integral, 1, None, closed="left")],
         "sparsity": [Interval(Real, 0, 1, closed="both")],
         "max_gap": [Interval(Real, 0, 1, closed="both")],
         "start": [StrOptions({"cart", "local-search"}), DecisionTree, None],
         "n_jobs": [Interval(Integral, 1, None, closed="left")],
+        "cache": ["boolean"],
         "memory_limit": [Interval(Real, 0, None, closed="neither"), None],
     }
 
-    def __init__(self, max_depth=3, *, min_samples_leaf=1, sparsity=0.0, max_gap=0.0,
-                 start="cart", n_jobs=1, time_limit=None, memory_limit=None, random_state=None,
-                 verbose=0):
+    def __init__(self, max_depth=3, *, max_nodes=None, min_samples_leaf=1, sparsity=0.0,
+                 max_gap=0.0, start="cart", n_jobs=1, time_limit=None, cache=True,
+                 memory_limit=None, random_state=None, verbose=0):
         self.max_depth = max_depth
+        self.max_nodes = max_nodes
         self.min_samples_leaf = min_samples_leaf
         self.sparsity = sparsity
         self.max_gap = max_gap
         self.start = start
         self.n_jobs = n_jobs
         self.time_limit = time_limit
+        self.cache = cache
         self.memory_limit = memory_limit
         self.random_state = random_state
         self.verbose = verbose
@@ -145,6 +162,8 @@ class ContinuousTreeClassifier(TreeClassifier):
             status = "optimal" if bound == objective else "heuristic"
         proof = (f"optimal over all thresholds of {X.shape[1]} features on {len(y)} rows at depth "
                  f"{self.max_depth}")
+        if self.max_nodes is not None:
+            proof += f" with at most {self.max_nodes} splits"
         trace.append((clock.elapsed, objective, bound, status))
         report = SolveReport(
             status, objective, bound, clock.elapsed, counters=counters, trace=trace, proof=proof,
@@ -156,12 +175,16 @@ class ContinuousTreeClassifier(TreeClassifier):
         """Return tree, its cost, lower bound, status and counters."""
         n, p = X.shape
         fallback = _Fallback(self, X, y, sample_weight, cost, clock)
-        if self.max_depth == 0:
+        depth = self.max_depth if self.max_nodes is None else min(self.max_depth, self.max_nodes)
+        if depth == 0:
             return fallback.leaf, fallback.leaf_cost, fallback.leaf_cost, "done", {}
+        cache_bytes = CACHE_BYTES if self.cache else 0
         if self.memory_limit is not None:
-            needed = self.n_jobs * bytes_needed(n, p, cost, self.max_depth, wide)
-            if needed > self.memory_limit * 1e6:
+            spare = self.memory_limit * 1e6 / self.n_jobs - bytes_needed(n, p, cost, depth, wide,
+                                                                         self.max_nodes)
+            if spare < 0:
                 return *fallback(), 0, "memory_limit", {}
+            cache_bytes = min(cache_bytes, int(spare))
         begin = clock.elapsed
         try:
             columns = SortedColumns(X, y, cost.n_classes, wide, lambda: clock.expired)
@@ -170,13 +193,14 @@ class ContinuousTreeClassifier(TreeClassifier):
         if not columns.complete:
             return *fallback(), 0, "time_limit", {}
         sorted_in = clock.elapsed - begin
-        if self.max_depth == 1:
+        if depth == 1:
             tree = columns.decode(columns.best_stump(cost), X, y, cost, sample_weight)
             best = cost.of(tree.predict_codes(X) != y, tree)
             return tree, best, best, "done", {}
-        search = ThresholdSearch(columns, cost, self.max_depth,
-                                 slack=int(self.max_gap * cost.total))
-        with _Progress(self.verbose, search.n_offers, cost.scale) as progress:
+        search = ThresholdSearch(columns, cost, depth, slack=int(self.max_gap * cost.total),
+                                 max_nodes=self.max_nodes, cache_bytes=cache_bytes)
+        offers = int(search.offers.sum())
+        with Progress(self.verbose, offers, "feature", 1 / cost.scale) as progress:
             def watch(event, objective, bound, done):
                 trace.append((clock.elapsed, objective / cost.scale, bound / cost.scale, event))
                 progress.show(objective, bound, done)
@@ -223,6 +247,12 @@ class _Fallback:
                                      model.max_depth, model.min_samples_leaf, model.random_state,
                                      limit)
                 tree = tree.with_counts(self.X, self.y, cost.n_classes, cost.weight).pruned()
+                if model.max_nodes is not None and tree.n_splits > model.max_nodes:
+                    if isinstance(model.start, DecisionTree):
+                        raise ValueError(f"start has {tree.n_splits} splits and max_nodes is "
+                                         f"{model.max_nodes}; give a smaller tree or raise "
+                                         "max_nodes.")
+                    tree = _cut_back(tree, model.max_nodes)
                 tree = tree.with_counts(self.X, self.y, cost.n_classes, self.sample_weight,
                                         relabel=False)
                 its_cost = cost.of(tree.predict_codes(self.X) != self.y, tree)
@@ -231,28 +261,17 @@ class _Fallback:
         return self.found
 
 
-class _Progress:
-    """A progress bar over root features, or nothing."""
-
-    def __init__(self, verbose, n_features, scale):
-        self.bar = None
-        self.scale = scale
-        if verbose:
-            from tqdm.auto import tqdm
-            self.bar = tqdm(total=n_features, unit="feature", disable=None)
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *exception):
-        if self.bar is not None:
-            self.bar.close()
-
-    def show(self, objective, bound, done):
-        if self.bar is not None:
-            self.bar.set_postfix_str(f"objective {objective / self.scale:g}, "
-                                     f"bound {bound / self.scale:g}", refresh=False)
-            self.bar.update(done - self.bar.n)
+def _cut_back(tree, max_nodes):
+    """Return the tree with its least useful last splits taken back until few enough are left."""
+    while tree.n_splits > max_nodes:
+        largest = tree.value.max(axis=1)
+        last = [node for node in np.flatnonzero(tree.feature >= 0)
+                if tree.feature[tree.left[node]] < 0 and tree.feature[tree.right[node]] < 0]
+        node = min(last, key=lambda m: largest[tree.left[m]] + largest[tree.right[m]] - largest[m])
+        label = tree.label.copy()
+        label[[tree.left[node], tree.right[node]]] = label[node]
+        tree = tree.replace(label=label).pruned()
+    return tree
 
 
 def _make_ready(many, wide, weighted):

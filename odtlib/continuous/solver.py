@@ -17,6 +17,8 @@ SLICE = 20_000_000        # row visits between two looks at the clock: some 30 m
 MAX_GAPS = 1024           # open gaps kept per feature of a depth-two problem
 MAX_KEPT = 1024           # evaluated thresholds whose bounds per feature are inherited
 MAX_SEEN = 32             # evaluated thresholds that similarity bounds look at
+CACHE_BYTES = 1 << 26     # what the subset cache may take
+CACHED_THRESHOLDS = 32    # thresholds a feature, on average, above which subsets hardly come back
 MAX_CLASSES = 1000        # a row's code has 11 bits for its class
 
 
@@ -71,7 +73,7 @@ class SortedColumns:
         heap = np.empty((3, 2), np.int64)
         no_cuts = np.empty((1, 0), np.int32)
         k.rebuild_pair(self.order, no_cuts, len(self.labels), self.keys, self.labels,
-                       cost.weight, _problem(cost, 1, 0), k.STUMP, 0,
+                       cost.weight, _problem(cost, 1, 0), 1, k.STUMP, 0,
                        np.empty((3, cost.n_classes), np.int64), np.empty((2, 3), np.int64), heap)
         return heap
 
@@ -104,12 +106,13 @@ class SortedColumns:
             if node >= len(heap) or heap[node, 0] < 0:
                 return leaf
             feature, last = heap[node].tolist()
-            goes_left = self.keys[feature, rows] >> 16 <= last
+            goes_left = self.keys[feature][rows] < (last + 1) << 16
             first, second = rows[goes_left], rows[~goes_left]
             left, right = grow(2 * node + 1, first), grow(2 * node + 2, second)
             if left[0] < 0 and right[0] < 0 and left[3] == right[3]:
                 return leaf
-            threshold = midpoint(X[first, feature].max(), X[second, feature].min())
+            column = X[:, feature]
+            threshold = midpoint(column[first].max(), column[second].min())
             return (feature, threshold, value, label, left, right)
 
         nodes, left, right = [], [], []
@@ -137,9 +140,17 @@ def _problem(cost, max_depth, slack):
                      slack], np.int64)
 
 
-def _layout(n, p, cost, max_depth, wide):
+def _layout(n, p, cost, max_depth, wide, max_nodes=None, cache_bytes=0):
     """Return shape and type of every large array of a search."""
     levels = max(1, max_depth - 2)
+    words = -(-n // 64)
+    entries = max(0, cache_bytes) // (8 * words + 40) if max_depth > 3 else 0
+    places = 1 << (2 * entries - 1).bit_length() - 1 if entries else 0
+    limited = max_nodes is not None and max_nodes < 2 ** max_depth - 1
+    ways = max((k.share_budget.py_func(depth, budget)[0] for depth in range(2, max_depth + 1)
+                for budget in range(max_nodes + 1)), default=1) if limited else 1
+    offers = p * ways
+    pair_offers = p * min(2, ways)
     slots = 2 * levels + 1 if max_depth > 2 else 1
     nodes = 2 ** max_depth - 1
     weighted = cost.weight is not None
@@ -157,26 +168,30 @@ def _layout(n, p, cost, max_depth, wide):
         "counts": ((3, cost.n_classes), np.int64),
         "errors": ((4, LANES_TWO), np.int64),
         "chosen": ((LANES_TWO + 1,), np.int64),
-        "gaps": ((p, gaps, 8), np.int64),
+        "gaps": ((pair_offers, gaps, 8), np.int64),
         "spare": ((gaps, 8), np.int64),
-        "features": ((p, 5), np.int64),
+        "features": ((pair_offers, 5), np.int64),
         "state": ((k.STATE_SIZE,), np.int64),
         "frames": ((levels, k.FRAME_SIZE), np.int64),
-        "probes": ((p, 4), np.int64),
+        "probes": ((offers, 4), np.int64),
         "profiles": ((levels, 5, n + 2), np.int64),
-        "lower": ((levels + 1, p), np.int64),
-        "feature_order": ((levels, p), np.int64),
+        "lower": ((levels + 1, offers), np.int64),
+        "feature_order": ((levels, offers), np.int64),
         "guess": ((levels, p), np.int64),
-        "archive": ((levels, 2, min(n + 3, MAX_KEPT), p), np.int64),
+        "archive": ((levels, 2, min(n + 3, MAX_KEPT), offers), np.int64),
         "similar": ((levels, 2, n + 1), np.int64),
         "seen": ((levels, min(n * p, MAX_SEEN), 4), np.int64),
         "trees": ((levels, nodes, 2), np.int64),
         "child_trees": ((levels, 2, nodes, 2), np.int64),
+        "members": ((levels, 2, words), np.int64),
+        "table": ((places,), np.int32),
+        "entries": ((entries, 3), np.int64),
+        "sets": ((entries, words), np.int64),
     }
 
 
-def bytes_needed(n_rows, n_features, cost, max_depth, wide):
-    """Return the bytes that one search allocates, sorted columns included.
+def bytes_needed(n_rows, n_features, cost, max_depth, wide, max_nodes=None):
+    """Return the bytes that one search allocates, sorted columns included, without a cache.
 
     Parameters
     ----------
@@ -188,12 +203,14 @@ def bytes_needed(n_rows, n_features, cost, max_depth, wide):
         At least 1.
     wide : bool
         Whether 32-bit row numbers are needed.
+    max_nodes : int, optional
+        Budget of splits.
 
     Returns
     -------
     int
     """
-    sizes = _layout(n_rows, n_features, cost, max_depth, wide)
+    sizes = _layout(n_rows, n_features, cost, max_depth, wide, max_nodes)
     columns = n_rows * n_features * (12 if wide else 6)
     return columns + sum(int(np.prod(shape)) * np.dtype(kind).itemsize
                          for shape, kind in sizes.values())
@@ -212,19 +229,26 @@ class ThresholdSearch:
         At least 2.
     slack : int, default=0
         Trees that are better by no more than this are not looked for.
+    max_nodes : int, optional
+        Most splits that the tree may have, at least ``max_depth``.
+    cache_bytes : int, default=0
+        What the subset cache may take; it serves from depth four on.
     """
 
-    def __init__(self, columns, cost, max_depth, *, slack=0):
+    def __init__(self, columns, cost, max_depth, *, slack=0, max_nodes=None, cache_bytes=0):
         p, n = columns.order.shape
+        full = 2 ** max_depth - 1
+        budget = full if max_nodes is None else min(max_nodes, full)
         wide = columns.order.dtype == np.uint32
         arrays = {name: np.empty(shape, kind) for name, (shape, kind) in
-                  _layout(n, p, cost, max_depth, wide).items()}
+                  _layout(n, p, cost, max_depth, wide, budget, cache_bytes).items()}
         if max_depth == 2:
             arrays["order"] = columns.order[None]
         else:
             arrays["order"][0] = columns.order
         for name in ("count", "errors", "chosen", "state", "frames", "lower"):
             arrays[name][...] = 0
+        arrays["table"] = np.zeros(arrays["table"].shape, np.int32)      # pages come when needed
         weighted = cost.weight is not None
         lane = arrays["vectors"].dtype
         arrays["vectors"] = _aligned(arrays["vectors"])
@@ -243,24 +267,34 @@ class ThresholdSearch:
             if arrays["count"][0, f, 0] == n - 1:      # all distinct, and so in every node
                 arrays["count"][:, f, 2] = 1
                 arrays["cut"][1:, f] = np.arange(1, n + 2)
+        if len(arrays["table"]) and arrays["count"][0, :, 0].mean() > CACHED_THRESHOLDS:
+            for name in ("table", "entries", "sets"):
+                self.arrays[name] = arrays[name][:0]
         arrays["probes"][...] = -1
         frame = arrays["frames"][0]
         frame[k.ROWS] = n
         frame[k.CAP] = k.INFINITE
         frame[k.BEST] = k.INFINITE
+        frame[k.BUDGET] = budget
+        self._ways = k.share_budget.py_func(max_depth, budget)[0]
         self._current = None
 
     @property
-    def n_offers(self):
-        """Number of features that have a threshold at the root."""
-        return int((self.arrays["count"][0, :, 0] > 0).sum())
+    def offers(self):
+        """Which root offers exist: a feature with a threshold, once for every way to share."""
+        offers = np.zeros(self.arrays["lower"].shape[1], bool)
+        has_threshold = self.arrays["count"][0, :, 0] > 0
+        offers[:len(has_threshold) * self._ways] = np.repeat(has_threshold, self._ways)
+        return offers
 
     def clone(self):
         """Return a copy that goes on from the same point, sharing what is never written."""
         shared = ("keys", "labels", "weight", "table_two", "table_many", "table_weighted")
         other = object.__new__(ThresholdSearch)
-        other._current = None
-        other.arrays = {name: array if name in shared else array.copy()
+        other._current, other._ways = None, self._ways
+        fresh = {name: np.zeros(self.arrays[name].shape, self.arrays[name].dtype)
+                 for name in ("table", "entries", "sets")}
+        other.arrays = {name: array if name in shared else fresh.get(name, array.copy())
                         for name, array in self.arrays.items()}
         return other
 
@@ -278,21 +312,22 @@ class ThresholdSearch:
             frame[k.BEST] = state[k.PAIR_BEST]
             a = self.arrays
             k.rebuild_pair(a["order"][0], a["cut"][0], frame[k.ROWS], a["keys"], a["labels"],
-                           a["weight"], a["problem"], state[k.PAIR_ROOT], state[k.PAIR_VALUE],
+                           a["weight"], a["problem"], min(k.NO_BUDGET, frame[k.BUDGET]),
+                           state[k.PAIR_ROOT], state[k.PAIR_VALUE],
                            a["counts"], a["errors"], a["trees"][0])
         return unfinished
 
-    def open_feature(self, feature, probe=False):
-        """Search the root splits on one feature next, or (probe) its most promising one only."""
+    def open_feature(self, offer, probe=False):
+        """Search the root splits of one offer next, or (probe) its most promising one only."""
         frame = self.arrays["frames"][0]
-        frame[k.FEATURE] = feature
+        frame[k.FEATURE] = offer
         frame[k.PROBING] = probe
-        self._current = None if probe else feature
+        self._current = None if probe else offer
         frame[k.PHASE] = k.OPEN_FEATURE
 
     @property
     def current(self):
-        """The root feature that is searched now, None before the first."""
+        """The root offer that is searched now, None before the first."""
         return self._current
 
     @property
@@ -306,7 +341,7 @@ class ThresholdSearch:
 
     @property
     def lower(self):
-        """Lower bound per root feature, shape (n_features,)."""
+        """Lower bound per root offer."""
         return self.arrays["lower"][0]
 
     @property
@@ -321,8 +356,8 @@ class ThresholdSearch:
 
     @property
     def feature_order(self):
-        """Root features, the most promising first: by their probes where there are any."""
-        order = self.arrays["feature_order"][0]
+        """Root offers, the most promising first: by their probes where there are any."""
+        order = self.arrays["feature_order"][0, :self._ways * len(self.arrays["count"][0])]
         probes = self.arrays["probes"][order]
         value = np.where(probes[:, 0] >= 0, probes[:, 2:].sum(axis=1), k.INFINITE)
         return order[np.argsort(value, kind="stable")]
@@ -384,7 +419,7 @@ class Run:
         self.tree = None
         self.status = "done"
         self.closed = 0
-        self._offers = search.arrays["count"][0, :, 0] > 0     # features with a threshold
+        self._offers = search.offers
         self._queue = []
         self._lock = threading.Lock()
         self._stop = threading.Event()
@@ -395,7 +430,7 @@ class Run:
         states = [search.arrays["state"] for search in self.searches]
         return {name: int(sum(state[at] for state in states)) for name, at in
                 (("nodes", k.NODES), ("depth_two", k.PAIRS), ("batches", k.BATCHES),
-                 ("thresholds", k.EVALUATED))}
+                 ("thresholds", k.EVALUATED), ("cache_stored", k.STORED), ("cache_hits", k.HITS))}
 
     @property
     def bound(self):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 
-def optimum(X, y, depth, weight=None, min_samples_leaf=1, penalty=0):
+def optimum(X, y, depth, weight=None, min_samples_leaf=1, penalty=0, max_nodes=1000):
     """Return the smallest misclassified weight plus ``penalty`` per split, by enumeration."""
     n, p = X.shape
     weight = [1] * n if weight is None else list(weight)
@@ -25,21 +25,26 @@ def optimum(X, y, depth, weight=None, min_samples_leaf=1, penalty=0):
             rows ^= lowest
         return total
 
-    def solve(rows, levels):
-        key = rows, levels
+    def solve(rows, levels, nodes):
+        nodes = min(nodes, 2 ** levels - 1)
+        key = rows, levels, nodes
         if key not in known:
             best = mass(rows) - max(mass(rows & members) for members in classes)
-            if levels > 0 and best > 0:
+            if nodes > 0 and best > 0:
                 for split in splits:
                     left, right = rows & split, rows & ~split
-                    if min(left.bit_count(), right.bit_count()) >= min_samples_leaf:
-                        cost = solve(left, levels - 1)
+                    if min(left.bit_count(), right.bit_count()) < min_samples_leaf:
+                        continue
+                    most = min(nodes - 1, 2 ** (levels - 1) - 1)
+                    for share in range(nodes - 1 - most, most + 1):
+                        cost = solve(left, levels - 1, share)
                         if cost + penalty < best:
-                            best = min(best, cost + penalty + solve(right, levels - 1))
+                            best = min(best, cost + penalty
+                                       + solve(right, levels - 1, nodes - 1 - share))
             known[key] = best
         return known[key]
 
-    return solve((1 << n) - 1, depth)
+    return solve((1 << n) - 1, depth, max_nodes)
 
 
 def instance(random, n_rows, n_features, n_classes):

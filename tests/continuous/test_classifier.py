@@ -111,15 +111,133 @@ def test_price_of_a_split_equals_enumeration(seed):
         model.verify(X, y, weight)
 
 
-@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("seed", range(4))
+def test_node_budget_equals_enumeration(seed):
+    random = np.random.default_rng(450 + seed)
+    for _ in range(60):
+        depth, X, y = draw(random)
+        X, y = X[:20], y[:20]
+        weight = random.integers(1, 4, len(y)).astype(float) if random.random() < 0.2 else None
+        sparsity = float(random.choice([0, 0, 0, 1 / len(y)]))
+        least = int(random.choice([1, 1, 2]))
+        max_nodes = int(random.integers(0, 2**depth))
+        model = ContinuousTreeClassifier(depth, max_nodes=max_nodes, min_samples_leaf=least,
+                                         sparsity=sparsity, start=None).fit(X, y, weight)
+        total = len(y) if weight is None else weight.sum()
+        best = optimum(X, y, depth, weight, least, sparsity * total, max_nodes)
+        assert model.report_.status == "optimal"
+        assert model.report_.objective == pytest.approx(best, rel=1e-5)
+        assert model.tree_.n_splits <= max_nodes
+        model.verify(X, y, weight)
+
+
+def test_node_budget_and_depth_meet():
+    random = np.random.default_rng(460)
+    X, y = random.normal(size=(150, 4)).round(1), random.integers(0, 2, 150)
+    free = ContinuousTreeClassifier(3, start=None).fit(X, y)
+    errors = [ContinuousTreeClassifier(3, max_nodes=nodes).fit(X, y).report_.objective
+              for nodes in range(9)]
+    assert (np.diff(errors) <= 0).all() and errors[7] == errors[8] == free.report_.objective
+    assert errors[1] == ContinuousTreeClassifier(1).fit(X, y).report_.objective
+    threads = ContinuousTreeClassifier(3, max_nodes=5, n_jobs=2).fit(X, y)
+    assert threads.report_.status == "optimal" and threads.report_.objective == errors[5]
+    assert "at most 5 splits" in threads.report_.proof
+
+
+@pytest.mark.parametrize("start", ["cart", "local-search"])
+def test_a_limited_start_keeps_the_node_budget(start):
+    X, y = hard(300)
+    model = ContinuousTreeClassifier(4, max_nodes=6, start=start, time_limit=1e-9).fit(X, y)
+    assert model.report_.status == "time_limit"
+    assert 0 < model.tree_.n_splits <= 6
+    assert model.verify(X, y) == model.report_.objective < min(np.bincount(y))
+    larger = ContinuousTreeClassifier(3, start=start, time_limit=1e-9).fit(X, y).tree_
+    with pytest.raises(ValueError, match="raise max_nodes"):
+        ContinuousTreeClassifier(3, max_nodes=2, start=larger).fit(X, y)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_cache_does_not_change_the_optimum(seed, monkeypatch):
+    from odtlib.continuous import solver
+    monkeypatch.setattr(solver, "CACHED_THRESHOLDS", 1000)
+    random = np.random.default_rng(650 + seed)
+    hits = 0
+    for round_ in range(12):
+        n_rows = int(random.integers(12, 14 if round_ < 6 else 200))
+        X = random.integers(0, 3, (n_rows, 4)) + (random.random((n_rows, 4)) < 0.1) * 0.5
+        y = random.integers(0, 3, n_rows)
+        y[:2] = 0, 1
+        depth = int(random.integers(4, 6))
+        options = {"start": None, "max_nodes": random.choice([None, 6]),
+                   "min_samples_leaf": int(random.choice([1, 2]))}
+        if round_ % 3 == 0:      # so small that it is emptied again and again
+            monkeypatch.setattr(door, "CACHE_BYTES", 5000)
+        with_cache = ContinuousTreeClassifier(depth, **options).fit(X, y)
+        without = ContinuousTreeClassifier(depth, cache=False, **options).fit(X, y)
+        monkeypatch.undo()
+        monkeypatch.setattr(solver, "CACHED_THRESHOLDS", 1000)
+        assert with_cache.report_.status == without.report_.status == "optimal"
+        assert with_cache.report_.objective == without.report_.objective
+        assert without.report_.counters["cache_stored"] == 0
+        hits += with_cache.report_.counters["cache_hits"]
+        if round_ < 6:
+            assert with_cache.report_.objective == optimum(
+                X, y, depth, min_samples_leaf=options["min_samples_leaf"],
+                max_nodes=options["max_nodes"] or 1000)
+    assert hits > 100
+
+
+def test_cache_stays_within_its_limits():
+    random = np.random.default_rng(660)
+    few = random.integers(0, 3, (200, 6)).astype(float)
+    many = random.normal(size=(60, 3))
+    y = random.integers(0, 2, 200)
+    cached = ContinuousTreeClassifier(4, start=None).fit(few, y)
+    assert cached.report_.counters["cache_stored"] > 0
+    assert ContinuousTreeClassifier(4, start=None).fit(
+        many, y[:60]).report_.counters["cache_stored"] == 0      # subsets hardly come back
+    cost = door.Costs(y, 2, None, 0.0, 1)
+    exactly = door.bytes_needed(200, 6, cost, 4, False) / 1e6
+    tight = ContinuousTreeClassifier(4, start=None, memory_limit=exactly).fit(few, y)
+    assert tight.report_.counters["cache_stored"] == 0
+    assert tight.report_.objective == cached.report_.objective
+
+
+def test_memory_grows_with_rows_times_features():
+    from odtlib.continuous import solver
+    for depth, wide in ((2, False), (3, False), (4, True)):
+        cost = door.Costs(np.arange(5000) % 3, 3, None, 0.0, 1)
+        sizes = [[solver.bytes_needed(n, p, cost, depth, wide) for n in (5000, 10_000, 20_000)]
+                 for p in (10, 20)]
+        for small, middle, large in sizes:      # no more than twice as many for twice the rows
+            assert middle < 2 * small and large < 2 * middle
+        assert all(double < 2 * one for one, double in zip(*sizes, strict=True))
+    random = np.random.default_rng(661)         # and that is what a search allocates
+    X, y = random.normal(size=(3000, 6)), random.integers(0, 2, 3000)
+    cost = door.Costs(y, 2, None, 0.0, 1)
+    columns = solver.SortedColumns(X, y, 2, False, lambda: False)
+    search = solver.ThresholdSearch(columns, cost, 4)
+    held = sum(array.nbytes for array in search.arrays.values() if array is not None)
+    assert 0.9 * held < solver.bytes_needed(3000, 6, cost, 4, False) < 1.1 * held
+
+
+@pytest.mark.parametrize("seed", range(3))
 def test_gap_holds(seed):
     random = np.random.default_rng(500 + seed)
-    for _ in range(50):
+    shares, heuristic = (0.02, 0.15, 0.5), 0
+    for round_ in range(50):
         depth, X, y = draw(random)
-        model = ContinuousTreeClassifier(depth, max_gap=0.15, start=None).fit(X, y)
-        best = optimum(X, y, depth)
-        assert model.report_.lower_bound <= best <= model.report_.objective
-        assert model.report_.gap <= 0.15 * len(y)
+        weight = random.random(len(y)) + 0.5 if seed == 2 else None
+        total = len(y) if weight is None else weight.sum()
+        share = shares[round_ % 3]
+        report = ContinuousTreeClassifier(depth, max_gap=share, start=None).fit(
+            X, y, weight).report_
+        best = optimum(X, y, depth, weight)
+        assert report.lower_bound <= best + 1e-9 and best <= report.objective + 1e-9
+        assert report.gap <= share * total + 1e-9
+        assert report.status == ("optimal" if report.gap == 0 else "heuristic")
+        heuristic += report.status == "heuristic"
+    assert heuristic > 0
 
 
 @pytest.mark.parametrize("depth", [0, 1])
@@ -284,7 +402,8 @@ def test_same_data_same_tree():
 @pytest.mark.parametrize(("options", "message"), [
     ({"max_depth": -1}, "max_depth"), ({"min_samples_leaf": 0}, "min_samples_leaf"),
     ({"sparsity": -0.1}, "sparsity"), ({"max_gap": 2}, "max_gap"), ({"start": "best"}, "start"),
-    ({"n_jobs": 0}, "n_jobs"), ({"memory_limit": 0}, "memory_limit"),
+    ({"n_jobs": 0}, "n_jobs"), ({"max_nodes": -1}, "max_nodes"), ({"cache": "all"}, "cache"),
+    ({"memory_limit": 0}, "memory_limit"),
 ])
 def test_bad_options_are_named(options, message):
     X, y = hard(20)
@@ -302,4 +421,5 @@ def test_progress_and_trace(capsys):
     model = ContinuousTreeClassifier(3, start=None, verbose=1).fit(X, y)
     assert (model.report_.trace["event"] == "feature closed").sum() == X.shape[1]
     assert model.report_.trace["bound"].iloc[-1] == model.report_.objective
-    assert set(model.report_.counters) == {"nodes", "depth_two", "batches", "thresholds"}
+    assert set(model.report_.counters) == {"nodes", "depth_two", "batches", "thresholds",
+                                           "cache_stored", "cache_hits"}

@@ -1,0 +1,46 @@
+"""The yardstick: the records of the optimum over all thresholds."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from odtlib import ContinuousTreeClassifier, experiments
+from odtlib.datasets import load, splits
+
+
+def test_yardstick_is_complete_at_depths_two_and_three():
+    optimum = experiments.yardstick()
+    assert optimum.index.is_unique
+    assert ((optimum > 0) & (optimum <= 1)).all()
+    wide = optimum.unstack("max_depth")
+    assert len(wide.index.unique("dataset")) == 19       # those of the papers
+    assert (wide.groupby("dataset").size() == 5).all()
+    assert wide[[2, 3]].notna().all(axis=None)
+    assert (wide[3] >= wide[2]).all()
+
+
+@pytest.mark.parametrize(("name", "split", "depth"), [
+    ("iris_uci", 0, 2), ("wine", 3, 2), ("monk1", 1, 3), ("balance-scale", 4, 3),
+    ("balance-scale", 2, 4)])
+def test_yardstick_is_what_the_solver_finds(name, split, depth):
+    data = load(name)
+    rows = splits(name)[split][0]
+    X, y = np.asarray(data.X, float)[rows], np.asarray(data.y)[rows]
+    model = ContinuousTreeClassifier(depth).fit(X, y)
+    assert model.report_.status == "optimal"
+    assert experiments.yardstick()[name, split, depth] == pytest.approx(model.score(X, y))
+
+
+def test_no_recorded_tree_beats_the_yardstick():
+    optimum = experiments.yardstick()
+    for name in ("continuous", "heuristics"):
+        records = experiments.load_records(name)
+        records = records[records["split"].notna() & records["train_accuracy"].notna()]
+        compared = 0
+        for row in records.itertuples():
+            key = row.dataset, int(row.split), row.max_depth
+            if key in optimum.index:
+                compared += 1
+                assert row.train_accuracy <= optimum[key] + 1e-12, key
+        assert compared > 100

@@ -1,0 +1,160 @@
+"""ContinuousTreeRegressor against enumeration, its own certificate, and CART."""
+
+from __future__ import annotations
+
+import pickle
+import threading
+
+import numpy as np
+import pytest
+from continuous.reference import instance
+from sklearn.tree import DecisionTreeRegressor
+from sklearn.utils.estimator_checks import check_estimator
+
+from odtlib import ContinuousTreeRegressor
+from odtlib.continuous import regressor as door
+from odtlib.continuous._regression import LANE_ARRAY, LANES, sweep_squares
+from odtlib.datasets import load
+
+
+def leaf(y, weight):
+    return float((weight * (y - np.average(y, weights=weight)) ** 2).sum())
+
+
+def optimum(X, y, weight, depth):
+    """Return the least squared error of a tree, split by split."""
+    best = leaf(y, weight)
+    if depth > 0:
+        for f in range(X.shape[1]):
+            for value in np.unique(X[:, f])[:-1]:
+                left = X[:, f] <= value
+                best = min(best, optimum(X[left], y[left], weight[left], depth - 1)
+                           + optimum(X[~left], y[~left], weight[~left], depth - 1))
+    return best
+
+
+def targets(random, n_rows):
+    """Draw targets of very different sizes, with ties."""
+    y = random.normal(size=n_rows) if random.random() < 0.5 else random.integers(0, 4, n_rows)
+    return y * random.choice([1.0, 1e-9, 1e9]) + random.choice([0.0, 1000.0])
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_equals_enumeration(seed):
+    random = np.random.default_rng(seed)
+    for _ in range(30):
+        depth = int(random.choice([0, 1, 2, 2, 2, 2]))
+        n_rows = int(random.integers(2, 18))
+        X, _ = instance(random, n_rows, int(random.integers(1, 4)), 2)
+        y = targets(random, n_rows)
+        weight = random.integers(1, 4, n_rows) * 0.7 if random.random() < 0.5 else None
+        ones = np.ones(n_rows) if weight is None else weight
+        model = ContinuousTreeRegressor(depth).fit(X, y, weight)
+        report = model.report_
+        mean_rounding = 1e-15 * np.abs(y).max()
+        allowed = 1e-9 * leaf(y, ones) + ones.sum() * mean_rounding ** 2
+        assert report.status == "optimal" and report.lower_bound == report.objective
+        assert abs(report.objective - optimum(X, y, ones, depth)) <= allowed
+        assert model.verify(X, y, weight) == pytest.approx(report.objective)
+        assert model.tree_.depth <= depth
+        leaves = model.apply(X)
+        for number in np.unique(leaves):      # a leaf predicts its mean
+            rows = leaves == number
+            assert model.predict(X[rows])[0] == pytest.approx(
+                np.average(y[rows], weights=ones[rows]))
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_sweep_equals_one_split_at_a_time(seed):
+    random = np.random.default_rng(50 + seed)
+    n_rows, p = int(random.integers(40, 300)), 3
+    X = random.integers(0, random.choice([4, 1000]), (n_rows, p)).astype(float)
+    rows = door._Rows(X, targets(random, n_rows), random.random(n_rows) + 0.1)
+    rows.sort()
+    cuts = np.full(LANES, n_rows)
+    chosen = np.sort(random.permutation(rows.cuts[0])[:LANES - 1])
+    cuts[:len(chosen)] = chosen
+    saved = np.empty((2, LANES))
+    sweep_squares(rows.order, rows.alone, rows.mass * rows.target, rows.mass, 0, cuts,
+                  np.empty(n_rows, np.uint8), np.empty(LANE_ARRAY), saved)
+    for lane, cut in enumerate(cuts):
+        for side, part in enumerate((rows.order[0, :cut], rows.order[0, cut:])):
+            expected = rows.best_split(part)[0] if len(part) else 0.0
+            assert saved[side, lane] == pytest.approx(expected, rel=1e-9, abs=1e-12)
+
+
+def test_closing_thresholds_loses_nothing(monkeypatch):
+    random = np.random.default_rng(60)
+    for _ in range(10):
+        X = random.normal(size=(150, 3)).round(1)
+        y = X[:, 0] * (X[:, 1] > 0) + random.normal(size=150) * random.choice([0.1, 1])
+        pruned = ContinuousTreeRegressor().fit(X, y)
+        counters = pruned.report_.counters
+        assert counters["thresholds"] <= counters["candidates"]
+        monkeypatch.setattr(door._Feature, "shrink", lambda self, limit: len(self.open) > 0)
+        monkeypatch.setattr(door._Feature, "bound", 0.0, raising=False)
+        every = ContinuousTreeRegressor().fit(X, y)
+        monkeypatch.undo()
+        assert every.report_.counters["thresholds"] == counters["candidates"]
+        assert pruned.report_.objective == pytest.approx(every.report_.objective, rel=1e-9)
+
+
+def test_never_worse_than_cart():
+    data = load("diabetes") if "diabetes" in _names() else None
+    random = np.random.default_rng(70)
+    X = random.normal(size=(400, 6)) if data is None else np.asarray(data.X, float)
+    y = np.sin(3 * X[:, 0]) * X[:, 1] if data is None else np.asarray(data.y, float)
+    exact = ContinuousTreeRegressor().fit(X, y)
+    cart = DecisionTreeRegressor(max_depth=2).fit(X, y)
+    assert exact.report_.objective <= ((cart.predict(X) - y) ** 2).sum() * (1 + 1e-9)
+
+
+def _names():
+    from odtlib.datasets import available
+    return set(available())
+
+
+def hard():
+    random = np.random.default_rng(0)
+    return random.normal(size=(4000, 10)), random.normal(size=4000)
+
+
+def test_time_limit_returns_the_best_tree_so_far():
+    X, y = hard()
+    ContinuousTreeRegressor().fit(X[:50], y[:50])
+    greedy = leaf(y, np.ones(len(y)))
+    for limit in (1e-9, 0.3):
+        model = ContinuousTreeRegressor(time_limit=limit).fit(X, y)
+        report = model.report_
+        assert report.status == "time_limit"
+        assert report.lower_bound < report.objective < greedy
+        assert model.verify(X, y) == pytest.approx(report.objective)
+        assert (np.diff(report.trace["incumbent"]) <= 1e-9).all()
+
+
+def test_interrupt_returns_the_best_tree_so_far():
+    import _thread
+    X, y = hard()
+    ContinuousTreeRegressor().fit(X[:50], y[:50])
+    timer = threading.Timer(0.4, _thread.interrupt_main)
+    timer.start()
+    model = ContinuousTreeRegressor().fit(X, y)
+    timer.cancel()
+    assert model.report_.status == "interrupted"
+    assert model.verify(X, y) == pytest.approx(model.report_.objective)
+
+
+def test_scikit_learn_checks():
+    check_estimator(ContinuousTreeRegressor())
+
+
+def test_pickle():
+    X, y = hard()
+    model = ContinuousTreeRegressor().fit(X[:100], y[:100])
+    assert pickle.loads(pickle.dumps(model)).tree_ == model.tree_
+
+
+@pytest.mark.parametrize("depth", [-1, 3])
+def test_other_depths_are_refused(depth):
+    with pytest.raises(ValueError, match="max_depth"):
+        ContinuousTreeRegressor(depth).fit([[0.0], [1.0]], [0.0, 1.0])
