@@ -1,9 +1,11 @@
 """Compiled enumeration of paths and the dynamic program over candidate splits (private).
 
 Rows are bit sets.  Every word holds rows of one class and one weight, so that a popcount times a
-weight is the class weight of a set.  Nodes are numbered as in a heap, and the candidate splits of
-node ``j`` are the lines ``start[j]:start[j + 1]`` of ``left``, the sets of rows that they send
-left.  No validation.
+weight is the class weight of a set, and times ``word_count`` its number of rows.  Nodes are
+numbered as in a heap, and the candidate splits of node ``j`` are the lines
+``start[j]:start[j + 1]`` of ``left``, the sets of rows that they send left.  ``limits`` holds the
+fewest rows of a leaf that is not empty, the penalty of such a leaf, and what fewer rows cost.  No
+validation.
 """
 
 import numpy as np
@@ -13,8 +15,16 @@ from odtlib.column_generation._bits import lowest_bit, popcount
 
 
 @njit(cache=True, nogil=True)
-def path_values(nodes, to_left, start, left, whole, word_class, word_weight, n_classes, value,
-                target):
+def _leaf_cost(n_rows, limits):
+    """What a leaf costs besides its errors."""
+    if n_rows == 0:
+        return 0.0
+    return limits[1] + (limits[2] if n_rows < limits[0] else 0.0)
+
+
+@njit(cache=True, nogil=True)
+def path_values(nodes, to_left, start, left, whole, word_class, word_weight, word_count, n_classes,
+                limits, value, target):
     """Write the class weight and the class that each path to one leaf predicts best.
 
     ``nodes`` are the feature nodes on the way to the leaf and ``to_left`` the sides taken.  Paths
@@ -41,26 +51,30 @@ def path_values(nodes, to_left, start, left, whole, word_class, word_weight, n_c
             level += 1
             continue
         weight[:] = 0.0
+        n_rows = 0
         for w in range(n_words):
             if rows[depth, w]:
-                weight[word_class[w]] += popcount(rows[depth, w]) * word_weight[w]
+                held = popcount(rows[depth, w])
+                weight[word_class[w]] += held * word_weight[w]
+                n_rows += held * word_count[w]
         best = 0
         for c in range(1, n_classes):
             if weight[c] > weight[best]:
                 best = c
-        value[path], target[path] = weight[best], best
+        value[path], target[path] = weight[best] - _leaf_cost(n_rows, limits), best
         path += 1
 
 
 @njit(cache=True, nogil=True)
-def reduced_costs(nodes, to_left, start, allowed, left, whole, beta, gamma, level_start, prefixes,
+def reduced_costs(nodes, to_left, start, allowed, left, whole, beta, gamma, level_start, together,
                   alpha, value, cost):
     """Write the reduced cost of every path to one leaf (Firat et al. 2020, Eq. 7).
 
     ``left`` and ``whole`` are sets of constrained rows here, with duals ``beta`` in the order of
     their bits.  ``gamma[level_start[h] + i]`` is the dual of the linking row at level ``h``, where
-    ``i`` is the choice at this level or, with ``prefixes``, the number of the choices so far.
-    Paths through a split that is not ``allowed`` cost minus infinity.
+    ``i`` is the choice at this level.  ``together``: a path stands for itself and its sibling, so
+    that the last split neither pays nor parts the rows, and ``i`` is the number of the choices so
+    far.  Paths through a split that is not ``allowed`` cost minus infinity.
     """
     depth, n_words = len(nodes), len(whole)
     rows = np.empty((depth + 1, n_words), np.uint64)
@@ -79,13 +93,18 @@ def reduced_costs(nodes, to_left, start, allowed, left, whole, beta, gamma, leve
             continue
         split = first + choice[level]
         number[level + 1] = number[level] * size + choice[level]
-        index = number[level + 1] if prefixes else choice[level]
-        so_far[level + 1] = so_far[level] - gamma[level_start[level] + index]
+        so_far[level + 1] = so_far[level]
+        parts = not together or level + 1 < depth
+        if parts:
+            index = number[level + 1] if together else choice[level]
+            so_far[level + 1] -= gamma[level_start[level] + index]
         if not allowed[split]:
             so_far[level + 1] = -np.inf
         flip = np.uint64(0) if to_left[level] else ~np.uint64(0)
         for w in range(n_words):
-            rows[level + 1, w] = rows[level, w] & (left[split, w] ^ flip)
+            rows[level + 1, w] = rows[level, w]
+            if parts:
+                rows[level + 1, w] &= left[split, w] ^ flip
         if level + 1 < depth:
             level += 1
             continue
@@ -113,6 +132,103 @@ def path_rows(nodes, to_left, start, left, choices, constrained, member):
             member[p, i] = inside
 
 
+@njit(cache=True, nogil=True)
+def sweep(nodes, to_left, start, allowed, left, group, sorted_split, order, enter, label, weight,
+          count, beta, gamma, level_start, together, alpha, n_classes, limits, tolerance, best,
+          path):
+    """Write the best reduced cost, and its path, for every way of splitting all but the last node.
+
+    The last node's splits are swept feature by feature: ``sorted_split[group[g]:group[g + 1]]``
+    are those of one feature by rising threshold, and ``order[g]`` lists the rows, ordinary ones
+    and those of constraints, by the first of them that sends the row left, ``enter[g]``.  ``left``
+    are truth values here.  Rows of constraints weigh nothing and have a ``beta``.  Where no path
+    can cost more than ``tolerance``, ``best`` is a bound below it and ``path`` is -1.
+    """
+    depth, n_rows = len(nodes), len(label)
+    inside = np.zeros((depth, n_rows), np.bool_)
+    inside[0] = True
+    so_far = np.full(depth, -alpha)
+    number = np.zeros(depth, np.int64)
+    choice = np.full(depth, -1)
+    total, here = np.empty(n_classes), np.empty(n_classes)
+    last = nodes[depth - 1]
+    n_last = start[last + 1] - start[last]
+    cheapest = 0.0
+    if not together:
+        cheapest = np.inf
+        for i in range(n_last):
+            cheapest = min(cheapest, gamma[level_start[depth - 1] + i])
+    at, level = 0, 0
+    while level >= 0:
+        if level < depth - 1:
+            choice[level] += 1
+            size = start[nodes[level] + 1] - start[nodes[level]]
+            if choice[level] == size:
+                choice[level] = -1
+                level -= 1
+                continue
+            split = start[nodes[level]] + choice[level]
+            number[level + 1] = number[level] * size + choice[level]
+            index = number[level + 1] if together else choice[level]
+            so_far[level + 1] = so_far[level] - gamma[level_start[level] + index]
+            if not allowed[split]:
+                so_far[level + 1] = -np.inf
+            for r in range(n_rows):
+                inside[level + 1, r] = inside[level, r] and left[split, r] == to_left[level]
+            level += 1
+            continue
+        total[:] = 0.0
+        paid, gained, n_inside = 0.0, 0.0, 0
+        for r in range(n_rows):
+            if inside[level, r]:
+                total[label[r]] += weight[r]
+                n_inside += count[r]
+                paid += beta[r]
+                gained -= min(0.0, beta[r])
+        most = total.sum() - paid if together else total.max() + gained - cheapest
+        best[at], path[at] = so_far[level] + most, -1
+        if best[at] > tolerance:
+            best[at] = -np.inf
+            for g in range(len(group) - 1):
+                here[:] = 0.0
+                n_here, paid_here, r = 0, 0.0, 0
+                for i in range(group[g], group[g + 1]):
+                    while r < n_rows and enter[g, r] <= i - group[g]:
+                        row = order[g, r]
+                        if inside[level, row]:
+                            here[label[row]] += weight[row]
+                            n_here += count[row]
+                            paid_here += beta[row]
+                        r += 1
+                    split = sorted_split[i]
+                    if not allowed[start[last] + split]:
+                        continue
+                    most_left, most_right = 0.0, 0.0
+                    for c in range(n_classes):
+                        most_left = max(most_left, here[c])
+                        most_right = max(most_right, total[c] - here[c])
+                    few_left = 0 < n_here < limits[0]
+                    few_right = 0 < n_inside - n_here < limits[0]
+                    if n_here > 0:
+                        most_left -= limits[1]
+                    if n_inside > n_here:
+                        most_right -= limits[1]
+                    if together:
+                        cost = most_left + most_right - paid
+                        few = few_left or few_right
+                    elif to_left[level]:
+                        cost = most_left - paid_here - gamma[level_start[level] + split]
+                        few = few_left
+                    else:
+                        cost = most_right - (paid - paid_here) - gamma[level_start[level] + split]
+                        few = few_right
+                    if not few and so_far[level] + cost > best[at]:
+                        best[at] = so_far[level] + cost
+                        path[at] = number[level] * n_last + split
+        at += 1
+        level -= 1
+
+
 # ------------------------------------------------------------- the dynamic program
 
 ENTER, NEXT, LEFT_BACK, RIGHT_BACK, DONE = range(5)
@@ -133,16 +249,19 @@ def _weight(rows, word_weight):
 
 
 @njit(cache=True, nogil=True)
-def _one_split_errors(rows, first, last, left, word_class, word_weight, n_classes, active, weight,
-                      errors):
+def _one_split_errors(rows, first, last, left, word_class, word_weight, word_count, n_classes,
+                      limits, active, weight, errors):
     """Write the errors that a single split leaves, for the splits ``first`` to ``last - 1``."""
-    n_active = 0
+    n_active, n_rows, n_left = 0, 0, 0
     weight[0] = 0.0
+    limited = limits[0] > 1 or limits[1] > 0
     for w in range(len(rows)):
         if rows[w]:
             active[n_active] = w
             n_active += 1
-            weight[0, word_class[w]] += popcount(rows[w]) * word_weight[w]
+            held = popcount(rows[w])
+            weight[0, word_class[w]] += held * word_weight[w]
+            n_rows += held * word_count[w]
     for split in range(first, last):
         weight[1] = 0.0
         for i in range(n_active):
@@ -157,6 +276,13 @@ def _one_split_errors(rows, first, last, left, word_class, word_weight, n_classe
             most_left = max(most_left, a)
             most_right = max(most_right, b)
         errors[split - first] = (on_left - most_left) + (on_right - most_right)
+        if limited:
+            n_left = 0
+            for i in range(n_active):
+                w = active[i]
+                n_left += popcount(rows[w] & left[split, w]) * word_count[w]
+            errors[split - first] += _leaf_cost(n_left, limits)
+            errors[split - first] += _leaf_cost(n_rows - n_left, limits)
 
 
 @njit(cache=True, nogil=True)
@@ -185,9 +311,9 @@ def _similar_bound(rows, node, kept_rows, kept_bound, n_kept, word_weight, enoug
 
 
 @njit(cache=True, nogil=True)
-def search(budget, depth, start, left, word_class, word_weight, n_classes, twins, tolerance, state,
-           frame, real, rows, order, tree, left_tree, kept_rows, kept_bound, n_kept, active, weight,
-           errors):
+def search(budget, depth, start, left, word_class, word_weight, word_count, n_classes, limits,
+           twins, tolerance, state, frame, real, rows, order, tree, left_tree, kept_rows,
+           kept_bound, n_kept, active, weight, errors):
     """Find splits with fewer errors than ``real[0, BELOW]``, in slices of about ``budget`` words.
 
     A depth-first search: ``best(j, R) = min over a in S_j of best(2j + 1, R and left of a) +
@@ -217,8 +343,8 @@ def search(budget, depth, start, left, word_class, word_weight, n_classes, twins
             if lower >= real[h, BELOW] - tolerance:
                 leave = True
             else:
-                _one_split_errors(rows[h], first, last, left, word_class, word_weight, n_classes,
-                                  active, weight, errors)
+                _one_split_errors(rows[h], first, last, left, word_class, word_weight, word_count,
+                                  n_classes, limits, active, weight, errors)
                 work += n_words * (last - first)
                 if h == depth - 1:
                     state[BOTTOMS] += last - first
@@ -306,7 +432,8 @@ def search(budget, depth, start, left, word_class, word_weight, n_classes, twins
             if h == 0:
                 state[PHASE] = DONE
                 return
-            if h < depth - 1:      # remember the set: its errors, or a bound that it reached
+            # remember the set: its errors, or a bound that it reached
+            if h < depth - 1 and kept_rows.shape[1] > 0:
                 at = n_kept[node] % kept_rows.shape[1]
                 n_kept[node] += 1
                 kept_bound[node, at] = real[h, BEST]

@@ -22,7 +22,7 @@ class BranchAndPrice:
     choices : array of int, shape (n_nodes,)
         A known tree, whose paths are in the master.
     watch : callable, optional
-        Called with (best errors, lower bound, event) when either improves.
+        Called with (least cost, lower bound, event) when either improves.
 
     Attributes
     ----------
@@ -42,7 +42,7 @@ class BranchAndPrice:
         self.generation, self.master = generation, generation.master
         self.problem = generation.master.problem
         self.choices = np.array(choices)
-        self.best = self.problem.total - self.problem.errors(choices)
+        self.best = self.problem.total - self.problem.cost(choices)
         self.watch = watch
         self.bound = np.inf
         self.n_solved = 0
@@ -100,7 +100,7 @@ class BranchAndPrice:
     def _round(self, relaxation, allowed):
         """Try the tree of the split used most at every node."""
         choices = np.array([use.argmax() for use in self.master.split_values(relaxation)])
-        value = self.problem.total - self.problem.errors(choices)
+        value = self.problem.total - self.problem.cost(choices)
         if value > self.best + 1e-9:
             self.best, self.choices = value, choices
             self.master.add_tree(choices)

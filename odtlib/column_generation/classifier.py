@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from inspect import signature
+from numbers import Real
+
 import numpy as np
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import StrOptions
@@ -10,11 +13,13 @@ from odtlib.column_generation import _kernels as kernels
 from odtlib.column_generation.branch_and_price import BranchAndPrice, dive
 from odtlib.column_generation.generation import ColumnGeneration
 from odtlib.column_generation.master import Master
-from odtlib.column_generation.pricing import Enumeration, PathPool, RandomPaths
+from odtlib.column_generation.pricing import Enumeration, PathPool, RandomPaths, Sweep
 from odtlib.column_generation.restricted import CandidateTreeClassifier
 from odtlib.column_generation.subproblems import Subproblems
 from odtlib.estimator import announce_compilation
 from odtlib.heuristics.threshold_sampling import TreeSampler
+
+SWITCHES = ("leaf_priority", "reset", "first_only", "distinct", "needed_only", "warm_start")
 
 
 class ColumnGenerationClassifier(CandidateTreeClassifier):
@@ -30,8 +35,11 @@ class ColumnGenerationClassifier(CandidateTreeClassifier):
     ----------
     max_depth : int, default=4
         Depth of the tree.
-    splits : list of list of (int, float), optional
-        Candidate splits of every feature node in heap order (default: sampled by CART).
+    splits : list of list of (int, float), "all" or None, default=None
+        Candidate splits (feature, threshold) of every feature node in heap order; or every
+        threshold between neighbouring values at every node, for which pricing="sweep" with
+        link="prefix" is made.  None samples them by CART, see
+        :func:`odtlib.heuristics.sample_splits`.
     n_trees : int, default=300
         Trees to sample from.
     sample_share : float, default=0.9
@@ -43,6 +51,13 @@ class ColumnGenerationClassifier(CandidateTreeClassifier):
         Splits kept at the root and at every other node; None keeps the papers' numbers.
     sampling : {"compiled", "sklearn"}, default="compiled"
         What grows the trees; they differ where splits are equally good.
+    class_costs : dict, default=None
+        Cost of misclassifying a row of a class, for instance of a false negative; 1 for classes
+        that it does not name.  The costs multiply the sample weights, also in the sampling.
+    min_samples_leaf : int, default=1
+        Fewest rows of a leaf.  Above 1 nodes may do without a split.
+    leaf_penalty : float, default=0.0
+        What every leaf adds to the objective; more makes smaller trees.
     start_columns : {"cart", "sampled"}, default="cart"
         Paths in the first master: those of the CART of all rows, or also those of 100 CARTs on
         80 % of the rows whose splits are all candidates (Patel et al., step 4).
@@ -61,16 +76,29 @@ class ColumnGenerationClassifier(CandidateTreeClassifier):
     heuristic_pricing : {"pool", "random"} or None, default=None
         Tried before exact pricing: the pool of Firat et al., 100 random paths of Patel et al., or
         nothing.
-    pricing : {"enumeration", "cp-sat", "milp"} or None, default="enumeration"
+    pricing : {"enumeration", "sweep", "cp-sat", "milp"} or None, default="enumeration"
         Exact pricing.  Enumeration takes milliseconds, the integer programs thousands of times
-        longer.  None stops where the heuristic finds nothing, without a bound, as Firat et al. do
-        for large data.
+        longer.  "sweep" needs no list of all paths, for very many candidates.  None stops where
+        the heuristic finds nothing, without a bound, as Firat et al. do for large data.
     subproblems : {"merged", "per-class"}, default="merged"
         One integer program a leaf (Patel et al.) or one a leaf and class (Firat et al.).
-    integer : {"master", "diving", "branch-and-price"}, default="master"
-        How the tree is found: the integer master over the paths generated, as both papers do;
-        fixing splits from the root down with column generation in between; or branch-and-price,
-        which proves the optimum of the candidates.
+    pricing_options : dict, default=None
+        Further choices of the pricing methods in use, by the names of their parameters: of
+        :class:`~odtlib.column_generation.pricing.PathPool` (``pool_size``, ``n_leaves``,
+        ``n_added``, ``attempts``, ``leaf_priority``, ``reset``),
+        :class:`~odtlib.column_generation.pricing.RandomPaths` (``n_paths``),
+        :class:`~odtlib.column_generation.pricing.Enumeration` and
+        :class:`~odtlib.column_generation.pricing.Sweep` (``per_leaf``),
+        :class:`~odtlib.column_generation.subproblems.Subproblems` (``first_only``, ``distinct``,
+        ``needed_only``, ``scale``, ``warm_start``).
+    merge_rows : bool, default=True
+        Treat rows that branch alike on all candidates as one, in row constraints and integer
+        programs (Patel et al., step 5).  The answer is the same.
+    integer : {"master", "milp", "diving", "branch-and-price"}, default="master"
+        How the tree is found: by the integer master over the paths generated, as in both papers,
+        which a dynamic program solves in milliseconds; the same by HiGHS, which may take hours
+        where the relaxation is weak; fixing splits from the root down with column generation in
+        between; or branch-and-price, which proves the optimum of the candidates.
     n_jobs : int, default=1
         Threads for the sampling.
     time_limit : float, default=None
@@ -113,17 +141,21 @@ class ColumnGenerationClassifier(CandidateTreeClassifier):
         "cut_schedule": [StrOptions({"thorough", "published"})],
         "separation": [StrOptions({"cp-sat", "milp"})],
         "heuristic_pricing": [StrOptions({"pool", "random"}), None],
-        "pricing": [StrOptions({"enumeration", "cp-sat", "milp"}), None],
+        "pricing": [StrOptions({"enumeration", "sweep", "cp-sat", "milp"}), None],
         "subproblems": [StrOptions({"merged", "per-class"})],
-        "integer": [StrOptions({"master", "diving", "branch-and-price"})],
+        "pricing_options": [dict, None],
+        "merge_rows": ["boolean"],
+        "integer": [StrOptions({"master", "milp", "diving", "branch-and-price"})],
     }
 
     def __init__(self, max_depth=4, *, splits=None, n_trees=300, sample_share=0.9,
                  stopping="fixed", root_candidates=None, node_candidates=None,
-                 sampling="compiled", start_columns="cart", link="node", row_cuts="upper",
+                 sampling="compiled", class_costs=None, min_samples_leaf=1, leaf_penalty=0.0,
+                 start_columns="cart", link="node", row_cuts="upper",
                  cut_schedule="thorough", separation="cp-sat", heuristic_pricing=None,
-                 pricing="enumeration", subproblems="merged", integer="master", n_jobs=1,
-                 time_limit=None, random_state=0, verbose=0):
+                 pricing="enumeration", subproblems="merged", pricing_options=None,
+                 merge_rows=True, integer="master", n_jobs=1, time_limit=None, random_state=0,
+                 verbose=0):
         self.max_depth = max_depth
         self.splits = splits
         self.n_trees = n_trees
@@ -132,6 +164,9 @@ class ColumnGenerationClassifier(CandidateTreeClassifier):
         self.root_candidates = root_candidates
         self.node_candidates = node_candidates
         self.sampling = sampling
+        self.class_costs = class_costs
+        self.min_samples_leaf = min_samples_leaf
+        self.leaf_penalty = leaf_penalty
         self.start_columns = start_columns
         self.link = link
         self.row_cuts = row_cuts
@@ -140,6 +175,8 @@ class ColumnGenerationClassifier(CandidateTreeClassifier):
         self.heuristic_pricing = heuristic_pricing
         self.pricing = pricing
         self.subproblems = subproblems
+        self.pricing_options = pricing_options
+        self.merge_rows = merge_rows
         self.integer = integer
         self.n_jobs = n_jobs
         self.time_limit = time_limit
@@ -147,12 +184,33 @@ class ColumnGenerationClassifier(CandidateTreeClassifier):
         self.verbose = verbose
 
     def _pricing(self, random):
-        methods = {"pool": [PathPool(random)], "random": [RandomPaths(random)], None: []}
-        methods = methods[self.heuristic_pricing]
-        if self.pricing == "enumeration":
-            methods = [*methods, Enumeration()]
-        elif self.pricing is not None:
-            methods = [*methods, Subproblems(self.pricing, self.subproblems == "merged")]
+        kinds = []
+        if self.heuristic_pricing is not None:
+            kinds.append({"pool": PathPool, "random": RandomPaths}[self.heuristic_pricing])
+        if self.pricing is not None:
+            kinds.append({"enumeration": Enumeration, "sweep": Sweep}.get(self.pricing,
+                                                                          Subproblems))
+        given = {RandomPaths: {"random": random}, PathPool: {"random": random},
+                 Subproblems: {"solver": self.pricing, "merged": self.subproblems == "merged",
+                               "merge_rows": self.merge_rows}}
+        options = dict(self.pricing_options or {})
+        methods, known = [], []
+        for kind in kinds:
+            fixed = given.get(kind, {})
+            mine = [name for name in signature(kind).parameters if name not in fixed]
+            known += mine
+            methods.append(kind(**fixed, **{name: options[name] for name in mine
+                                            if name in options}))
+        unknown = set(options) - set(known)
+        if unknown:
+            raise ValueError(f"pricing_options has {unknown.pop()!r}, which the pricing in use "
+                             f"does not know; it knows {', '.join(known) or 'nothing'}.")
+        for name, value in options.items():
+            wanted = bool if name in SWITCHES else Real
+            if not isinstance(value, wanted) or (wanted is Real and value < 1):
+                raise ValueError(f"pricing_options has {name}={value!r}; give "
+                                 + ("True or False." if wanted is bool else "a number of at "
+                                    "least 1."))
         if not methods:
             raise ValueError("pricing and heuristic_pricing are both None: nothing would ever find "
                              "a path; give one of them.")
@@ -166,8 +224,8 @@ class ColumnGenerationClassifier(CandidateTreeClassifier):
     def _search(self, problem, start, clock):
         announce_compilation(kernels.reduced_costs, "column generation", 6)
         pricing = self._pricing(check_random_state(self.random_state))
-        best = np.zeros(problem.n_nodes, np.int64) if start is None else start
-        trace = [(clock.elapsed, problem.errors(best), 0.0, "start")]
+        best = problem.choose([None] * problem.n_nodes) if start is None else start
+        trace = [(clock.elapsed, problem.cost(best), 0.0, "start")]
         master = Master(problem, self.link)
         master.add_tree(best)
         if self.start_columns == "sampled" and self.splits is None:
@@ -177,7 +235,7 @@ class ColumnGenerationClassifier(CandidateTreeClassifier):
 
         def watch(line):
             if line["bound"] < np.inf:
-                trace.append((line["seconds"], problem.errors(best),
+                trace.append((line["seconds"], problem.cost(best),
                               self._least_errors(problem, line["bound"]), "iteration"))
             if self.verbose:
                 print("{iteration:5d}  {seconds:8.2f} s  value {value:.4f}  bound {bound:.4f}  "
@@ -185,7 +243,7 @@ class ColumnGenerationClassifier(CandidateTreeClassifier):
 
         generation = ColumnGeneration(
             master, pricing, clock, row_cuts=self.row_cuts, schedule=self.cut_schedule,
-            separation=self.separation, watch=watch)
+            separation=self.separation, merge_rows=self.merge_rows, watch=watch)
         bound = np.inf
         begin = clock.elapsed
         try:
@@ -207,7 +265,7 @@ class ColumnGenerationClassifier(CandidateTreeClassifier):
                 counters["converged"] = outcome.converged
                 counters["relaxation_seconds"] = clock.elapsed - begin
                 begin = clock.elapsed
-                best = self._integer(problem, generation, outcome.relaxation, best, clock, counters)
+                best = self._integer(problem, generation, best, clock, counters)
         except KeyboardInterrupt:
             interrupted = True
         counters.update(
@@ -216,7 +274,7 @@ class ColumnGenerationClassifier(CandidateTreeClassifier):
             **{f"{phase}_seconds": spent for phase, spent in generation.seconds.items()})
         self.iterations_ = generation.iterations
         least = self._least_errors(problem, bound)
-        errors = problem.errors(best)
+        errors = problem.cost(best)
         status = "heuristic"
         if errors <= least + 1e-9 * max(1.0, problem.total):
             status = "optimal"
@@ -226,16 +284,15 @@ class ColumnGenerationClassifier(CandidateTreeClassifier):
             status = "time_limit"
         return best, least, status, counters, trace
 
-    def _integer(self, problem, generation, relaxation, best, clock, counters):
+    def _integer(self, problem, generation, best, clock, counters):
         master = generation.master
         if self.integer == "diving":
             found = dive(generation, best)
-        elif counters.get("integral"):   # the relaxation is a tree already
-            found = np.array([use.argmax() for use in master.split_values(relaxation)])
-            counters["integer_proved"] = True
+        elif self.integer == "master":
+            found, counters["integer_proved"] = master.best_tree(), True
         else:
             found, counters["integer_proved"] = master.solve_integer(clock.remaining, best)
-        if found is not None and problem.errors(found) < problem.errors(best):
+        if found is not None and problem.cost(found) < problem.cost(best):
             return found
         return best
 
@@ -243,9 +300,7 @@ class ColumnGenerationClassifier(CandidateTreeClassifier):
         """Add the paths of 100 CARTs on 80 % of the rows, where their splits are candidates."""
         sampler = TreeSampler(problem.X, problem.y, problem.n_classes, problem.weights,
                               problem.depth, self.sampling)
-        offers = [set(zip(problem.feature[a:b].tolist(), problem.threshold[a:b].tolist(),
-                          strict=True))
-                  for a, b in zip(problem.start[:-1], problem.start[1:], strict=True)]
+        offers = [set(node) for node in problem.splits]
         leaves, paths = [], []
         for seed in range(100):
             if clock.expired:

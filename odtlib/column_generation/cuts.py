@@ -13,7 +13,7 @@ from odtlib.column_generation._bits import pack
 TOLERANCE = 1e-6
 
 
-def violated_rows(master, x, sides):
+def violated_rows(master, x, sides, rows=None):
     """Find the training rows whose constraint (1c) a relaxation violates.
 
     Parameters
@@ -24,14 +24,16 @@ def violated_rows(master, x, sides):
         Value of every path.
     sides : {"upper", "lower", "equal"}
         Which side of the constraint counts.
+    rows : array of int, optional
+        Rows to look at (default: one of each group that branches alike).
 
     Returns
     -------
     array of int
-        One row of each group that branches alike, in the order of the rows.
+        Those that violate it, in their order.
     """
     problem = master.problem
-    rows = problem.representatives
+    rows = problem.representatives if rows is None else rows
     sums = master.row_sums(x, _packed_rows(problem), rows)
     wrong = np.zeros(len(rows), bool)
     if sides != "lower":
@@ -72,21 +74,28 @@ def violated_point(master, x, solver="cp-sat", seconds=np.inf):
         Whether there is none, where ``points`` is empty, or the best is among them.
     """
     problem = master.problem
-    columns = np.flatnonzero(x > 1e-9)
-    tests = {}      # (feature, threshold) -> number
-    paths = []      # of every column: (test, goes right)
-    for column in columns:
+    tests = {}           # (feature, threshold) -> number
+    paths, value = [], []   # of every column that points can follow: (test, goes right)
+    levels = slice(master.n_linked)
+    for column in np.flatnonzero(x > 1e-9):
         leaf = master.leaf[column]
         choices = problem.choices(leaf, master.path[[column]])[0]
-        splits = problem.start[master.nodes[leaf]] + choices
-        paths.append([(tests.setdefault((int(problem.feature[s]), float(problem.threshold[s])),
-                                        len(tests)), not left)
-                      for s, left in zip(splits, master.to_left[leaf], strict=True)])
+        splits = (problem.start[master.nodes[leaf]] + choices)[levels]
+        path = []
+        for s, left in zip(splits, master.to_left[leaf][levels], strict=True):
+            if np.isfinite(problem.threshold[s]):
+                test = int(problem.feature[s]), float(problem.threshold[s])
+                path.append((tests.setdefault(test, len(tests)), not left))
+            elif not left:   # where a node does not split, nothing goes right
+                break
+        else:
+            paths.append(path)
+            value.append(x[column])
     order = sorted(tests)
     chain = [(tests[a], tests[b]) for a, b in zip(order[:-1], order[1:], strict=True)
              if a[0] == b[0]]
     model = {"cp-sat": _by_cp_sat, "milp": _by_milp}[solver]
-    answers, proved = model(len(tests), paths, x[columns], chain, seconds)
+    answers, proved = model(len(tests), paths, np.array(value), chain, seconds)
     points = np.array([_point(problem, tests, right) for right in answers])
     points = points.reshape(-1, problem.X.shape[1])
     if len(points):

@@ -54,6 +54,8 @@ class ColumnGeneration:
         never at the end.
     separation : {"cp-sat", "milp"}, default="cp-sat"
         Solver of the model for points outside the data.
+    merge_rows : bool, default=True
+        Have one constraint for all rows that branch alike.
     watch : callable, optional
         Called with the line of the iteration table after each iteration.
 
@@ -65,16 +67,17 @@ class ColumnGeneration:
     """
 
     def __init__(self, master, pricing, clock, *, row_cuts="none", schedule="thorough",
-                 separation="cp-sat", watch=None):
+                 separation="cp-sat", merge_rows=True, watch=None):
         self.master, self.pricing, self.clock = master, pricing, clock
         self.row_cuts, self.schedule, self.separation = row_cuts, schedule, separation
+        problem = master.problem
+        self.rows = problem.representatives if merge_rows else np.arange(problem.n_rows)
         self.watch = watch
         self.iterations = []
         self.seconds = {"master": 0.0, "pricing": 0.0, "separation": 0.0}
         self.exact_calls = 0
         if row_cuts == "all":
-            problem = master.problem
-            master.add_cuts(problem.goes_left[:, problem.representatives], "equal")
+            master.add_cuts(problem.goes_left[:, self.rows], "equal")
 
     def _timed(self, phase, work, *arguments):
         begin = time.perf_counter()
@@ -86,7 +89,7 @@ class ColumnGeneration:
         """Add violated row constraints; return how many."""
         sides = SIDES[self.row_cuts]
         problem = self.master.problem
-        rows = violated_rows(self.master, x, sides)[:most]
+        rows = violated_rows(self.master, x, sides, self.rows)[:most]
         branches = problem.goes_left[:, rows]
         if len(rows) == 0 and points and self.row_cuts == "extra":
             found, _ = violated_point(self.master, x, self.separation, self.clock.remaining)

@@ -11,6 +11,7 @@ from odtlib.column_generation._bits import pack
 from odtlib.heuristics.threshold_sampling import tree_of_splits
 
 MOST_PATHS = 2e7   # 16 bytes each
+NO_SPLIT = (0, np.inf)
 
 
 class RestrictedProblem:
@@ -32,6 +33,12 @@ class RestrictedProblem:
         when its value is at most the threshold.
     sample_weight : array of float, shape (n_rows,), optional
         Weight of every row (default: one); rows of weight zero are left out.
+    min_samples_leaf : int, default=1
+        Fewest rows that a path may have, unless it has none.
+    leaf_penalty : float, default=0.0
+        What every active leaf, one with rows, costs beside its errors.  With a penalty or more
+        than one row a leaf, every node can also do without a split: it gets the candidate
+        (0, infinity), and all its rows go left.
 
     Attributes
     ----------
@@ -45,7 +52,8 @@ class RestrictedProblem:
         Which rows every split sends left.
     """
 
-    def __init__(self, X, y, n_classes, splits, sample_weight=None):
+    def __init__(self, X, y, n_classes, splits, sample_weight=None, *, min_samples_leaf=1,
+                 leaf_penalty=0.0):
         weights = np.ones(len(y)) if sample_weight is None else sample_weight
         used = weights > 0
         self.X, self.y, self.weights = X[used], y[used], weights[used]
@@ -56,6 +64,12 @@ class RestrictedProblem:
         if self.n_nodes < 1 or 2 ** self.depth != self.n_leaves or not all(map(len, splits)):
             raise ValueError("splits needs a list of candidate splits, not empty, for each of the "
                              f"2**k - 1 feature nodes; it has {self.n_nodes} lists.")
+        self.limited = min_samples_leaf > 1 or leaf_penalty > 0
+        if min_samples_leaf > len(self.y):
+            raise ValueError(f"min_samples_leaf is {min_samples_leaf}, but only {len(self.y)} rows "
+                             "have weight; choose at most that many.")
+        if self.limited:
+            splits = [[*(s for s in node if s != NO_SPLIT), NO_SPLIT] for node in splits]
         self.start = np.concatenate([[0], np.cumsum([len(s) for s in splits])]).astype(np.int64)
         flat = [split for node in splits for split in node]
         self.feature = np.array([f for f, _ in flat], np.int64)
@@ -65,14 +79,25 @@ class RestrictedProblem:
         self.node_of = np.repeat(np.arange(self.n_nodes), np.diff(self.start))
         self.goes_left = self.branches(self.X)
         # whole weights are exact as floats; others are rounded to 2**-50 of their sum
-        whole = np.all(self.weights == np.rint(self.weights)) and self.weights.sum() < 2 ** 53
+        whole = (np.all(self.weights == np.rint(self.weights)) and self.weights.sum() < 2 ** 53
+                 and leaf_penalty == np.rint(leaf_penalty))
         self.unit = 1.0 if whole else self.weights.sum() * 2.0 ** -50
         self.units = np.maximum(1.0, np.rint(self.weights / self.unit))
+        # fewest rows of an active leaf, its penalty, and a cost that no tree without a leaf of
+        # fewer rows can have
+        self.limits = np.array([min_samples_leaf, leaf_penalty,
+                                self.total + leaf_penalty * self.n_leaves + 1.0])
 
     @property
     def n_splits(self):
         """Number of candidate splits of all nodes."""
         return len(self.feature)
+
+    @property
+    def splits(self):
+        """The candidate splits of every feature node, as they were given."""
+        pairs = list(zip(self.feature.tolist(), self.threshold.tolist(), strict=True))
+        return [pairs[a:b] for a, b in zip(self.start[:-1], self.start[1:], strict=True)]
 
     @property
     def n_rows(self):
@@ -145,25 +170,25 @@ class RestrictedProblem:
     def packed(self):
         """The rows as bit sets: a dict of the arrays that the kernels read.
 
-        ``left`` (n_splits, n_words), ``whole`` and ``twins`` (n_words,), and class and weight, in
-        units of :attr:`unit`, of the rows in every word.  Rows of one group and class are merged
-        where that makes fewer words.
+        ``left`` (n_splits, n_words), ``whole`` and ``twins`` (n_words,), and for every word the
+        class of its rows, the weight of each in units of :attr:`unit`, and how many training rows
+        each stands for.  Rows of one group and class are merged where that makes fewer words.
         """
         merged = np.unique(self.signature * self.n_classes + self.y, return_index=True,
                            return_inverse=True)
-        candidates = [(np.arange(self.n_rows), self.units),
-                      (merged[1], np.bincount(merged[2], self.units))]
-        n_words = [sum(-(-np.unique(np.column_stack([self.y[r], u]), axis=0,
-                                    return_counts=True)[1] // 64)) for r, u in candidates]
-        rows, units = candidates[int(np.argmin(n_words))]
+        candidates = [(np.arange(self.n_rows), self.units, np.ones(self.n_rows, np.int64)),
+                      (merged[1], np.bincount(merged[2], self.units), np.bincount(merged[2]))]
+        n_words = [sum(-(-np.unique(np.column_stack([self.y[r], u, n]), axis=0,
+                                    return_counts=True)[1] // 64)) for r, u, n in candidates]
+        rows, units, count = candidates[int(np.argmin(n_words))]
         # neighbours in the first tree of candidates share words, which empties others early
         leaf = np.zeros(len(rows), np.int64)
         for _ in range(self.depth):
             leaf = 2 * leaf + np.where(self.goes_left[self.start[leaf], rows], 1, 2)
-        order = np.lexsort((leaf, units, self.y[rows]))
-        rows, units = rows[order], units[order]
+        order = np.lexsort((leaf, count, units, self.y[rows]))
+        rows, units, count = rows[order], units[order], count[order]
         kind = np.ones(len(rows), bool)
-        kind[1:] = (np.diff(self.y[rows]) != 0) | (np.diff(units) != 0)
+        kind[1:] = (np.diff(self.y[rows]) != 0) | (np.diff(units) != 0) | (np.diff(count) != 0)
         block = np.cumsum(kind) - 1
         first = np.flatnonzero(kind)
         words_of = -(-np.bincount(block) // 64)
@@ -176,7 +201,8 @@ class RestrictedProblem:
         words = pack(flags)
         return {"left": words[:-2], "whole": words[-2], "twins": words[-1],
                 "word_class": self.y[rows][first].repeat(words_of),
-                "word_weight": units[first].repeat(words_of)}
+                "word_weight": units[first].repeat(words_of),
+                "word_count": count[first].repeat(words_of)}
 
     @property
     def _twins(self):
@@ -186,8 +212,9 @@ class RestrictedProblem:
 
     @cached_property
     def paths(self):
-        """Weight and target of every path: two lists with one array a leaf.
+        """Value and target of every path: two lists with one array a leaf.
 
+        The value is the weight of correct rows, less what an active leaf costs.
         A path to a leaf is numbered by its choices like the digits of a number, the root's first.
         Only the target that is best for its rows is kept; any other makes a dominated column.
 
@@ -201,7 +228,7 @@ class RestrictedProblem:
         if n_paths > MOST_PATHS:
             raise ValueError(f"the candidate splits make {n_paths:.3g} paths, more than column "
                              "generation can enumerate; lower root_candidates, node_candidates or "
-                             "max_depth, or use RestrictedTreeClassifier.")
+                             "max_depth, set pricing='sweep', or use RestrictedTreeClassifier.")
         value, target = [], []
         packed = self.packed
         for leaf in range(self.n_leaves):
@@ -210,10 +237,45 @@ class RestrictedProblem:
             value.append(np.empty(n_paths))
             target.append(np.empty(n_paths, np.int64))
             kernels.path_values(nodes, to_left, self.start, packed["left"], packed["whole"],
-                                packed["word_class"], packed["word_weight"], self.n_classes,
-                                value[-1], target[-1])
+                                packed["word_class"], packed["word_weight"],
+                                packed["word_count"], self.n_classes, self.unit_limits, value[-1],
+                                target[-1])
             value[-1] *= self.unit
         return value, target
+
+    @property
+    def unit_limits(self):
+        """The limits with their costs in units of :attr:`unit`."""
+        return np.array([self.limits[0], *(self.limits[1:] / self.unit)])
+
+    def values(self, leaf, path):
+        """Return the values of some paths to a leaf, without those of all others.
+
+        Parameters
+        ----------
+        leaf : int
+            The leaf.
+        path : array of int, shape (n_paths,)
+            Their numbers.
+
+        Returns
+        -------
+        array, shape (n_paths,)
+        """
+        if "paths" in self.__dict__:
+            return self.paths[0][leaf][path]
+        nodes, to_left = self.path_nodes(leaf)
+        weight = np.zeros((self.n_rows, self.n_classes))
+        weight[np.arange(self.n_rows), self.y] = self.weights
+        answer = np.empty(len(path))
+        for i, choice in enumerate(self.choices(leaf, path)):
+            rows = np.all(self.goes_left[self.start[nodes] + choice] == to_left[:, None], axis=0)
+            answer[i] = weight[rows].sum(axis=0).max() - self._leaf_cost(rows.sum())
+        return answer
+
+    def _leaf_cost(self, n_rows):
+        fewest, penalty, forbidden = self.limits
+        return np.where(n_rows == 0, 0.0, penalty + np.where(n_rows < fewest, forbidden, 0.0))
 
     def choices(self, leaf, path):
         """Return the choices that make up paths to a leaf.
@@ -279,15 +341,35 @@ class RestrictedProblem:
         Returns
         -------
         DecisionTree
-            Without splits that change no prediction.
+            Without splits that change no prediction and, where leaves have limits, without leaves
+            that are empty.
         """
         split = self.start[:-1] + choices
         splits = list(zip(self.feature[split].tolist(), self.threshold[split].tolist(),
                           strict=True))
+        if self.limited:
+            splits = self._without_empty(split, splits)
         return tree_of_splits(splits, self.X, self.y, self.n_classes, self.weights)
 
-    def errors(self, choices):
-        """Return the weight of the rows that the tree of these choices misclassifies.
+    def _without_empty(self, split, splits):
+        """Move the one subtree that gets rows in the place of a node that divides none."""
+        moved = [None] * self.n_nodes
+
+        def place(node, target, rows):
+            while node < self.n_nodes:
+                left = rows & self.goes_left[split[node]]
+                if left.any() and left.sum() < rows.sum():
+                    moved[target] = splits[node]
+                    place(2 * node + 1, 2 * target + 1, left)
+                    place(2 * node + 2, 2 * target + 2, rows & ~left)
+                    return
+                node = 2 * node + (1 if left.any() else 2)
+
+        place(0, 0, np.ones(self.n_rows, bool))
+        return moved
+
+    def cost(self, choices):
+        """Return the weight of the rows that a tree misclassifies, and what its leaves cost.
 
         Parameters
         ----------
@@ -302,9 +384,11 @@ class RestrictedProblem:
         for _ in range(self.depth):
             split = self.start[leaf] + choices[leaf]
             leaf = 2 * leaf + np.where(self.goes_left[split, np.arange(self.n_rows)], 1, 2)
+        leaf -= self.n_nodes
         weight = np.zeros((self.n_leaves, self.n_classes))
-        np.add.at(weight, (leaf - self.n_nodes, self.y), self.weights)
-        return float(weight.sum() - weight.max(axis=1).sum())
+        np.add.at(weight, (leaf, self.y), self.weights)
+        errors = float(weight.sum() - weight.max(axis=1).sum())
+        return errors + float(self._leaf_cost(np.bincount(leaf, minlength=self.n_leaves)).sum())
 
     def choose(self, splits):
         """Find given splits among the candidates.
@@ -317,12 +401,27 @@ class RestrictedProblem:
         Returns
         -------
         array of int, shape (n_nodes,)
-            Positions in the lists of splits; 0 where a split is None or no candidate.
+            Positions in the lists of splits: of the split, else of the nearest threshold of its
+            feature, else the first.  Where leaves have limits, a node without a split, and one
+            whose split leaves too few rows on a side, gets none, and nothing below it does.
         """
         choices = np.zeros(self.n_nodes, np.int64)
+        rows = {0: np.ones(self.n_rows, bool)}
+        closed = set()
         for node, split in enumerate(splits):
             span = slice(self.start[node], self.start[node + 1])
             if split is not None:
-                same = (self.feature[span] == split[0]) & (self.threshold[span] == split[1])
-                choices[node] = int(same.argmax())
+                apart = np.where(self.feature[span] == split[0],
+                                 np.abs(self.threshold[span] - split[1]), np.inf)
+                choices[node] = int(apart.argmin())
+            if not self.limited:
+                continue
+            left = rows[node] & self.goes_left[span.start + choices[node]]
+            held = np.array([left.sum(), rows[node].sum() - left.sum()])
+            few = np.any((held > 0) & (held < self.limits[0]))
+            if split is None or few or (node - 1) // 2 in closed:
+                closed.add(node)
+                choices[node] = span.stop - span.start - 1
+                left = rows[node]
+            rows[2 * node + 1], rows[2 * node + 2] = left, rows[node] & ~left
         return choices

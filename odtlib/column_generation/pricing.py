@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from odtlib.column_generation import _kernels as kernels
+from odtlib.report import Clock
 
 TOLERANCE = 1e-6   # reduced costs above it are positive (Patel et al. 2023, Section 4.1)
 
@@ -19,7 +20,7 @@ def all_reduced_costs(master, relaxation, leaf, allowed):
     relaxation : Relaxation
         Its duals.
     leaf : int
-        The leaf.
+        One of the master's ends.
     allowed : array of bool, shape (n_splits,)
         Splits that paths may use.
 
@@ -30,11 +31,15 @@ def all_reduced_costs(master, relaxation, leaf, allowed):
     """
     problem = master.problem
     value = problem.paths[0][leaf]
+    if master.pairs:
+        value = value + problem.paths[0][leaf + 1]
     cost = np.empty(len(value))
     kernels.reduced_costs(
         master.nodes[leaf], master.to_left[leaf], problem.start, allowed, master.cut_left,
         master.cut_whole, relaxation.beta, relaxation.gamma[leaf], master.level_start[leaf],
-        master.link == "prefix", relaxation.alpha[leaf], value, cost)
+        master.pairs, relaxation.alpha[np.searchsorted(master.ends, leaf)], value, cost)
+    if problem.limited:
+        cost[value < master.least_value] = -np.inf
     return cost
 
 
@@ -59,8 +64,10 @@ def some_reduced_costs(master, relaxation, leaf, path):
         mine = np.flatnonzero(leaf == at)
         rows = master._link_rows(at, path[mine]) - master.link_row[at]
         member = master.members(at, path[mine], master.cut_left, np.arange(master.n_cuts))
-        cost[mine] = (master.problem.paths[0][at][path[mine]] - relaxation.alpha[at]
+        value = master.values(at, path[mine])
+        cost[mine] = (value - relaxation.alpha[np.searchsorted(master.ends, at)]
                       - relaxation.gamma[at][rows].sum(axis=1) - member @ relaxation.beta)
+        cost[mine[value < master.least_value]] = -np.inf
     return cost
 
 
@@ -73,13 +80,14 @@ class Enumeration:
 
     Parameters
     ----------
-    per_leaf : int, default=50
-        Most columns returned for a leaf, those of largest reduced cost.
+    per_leaf : int, optional
+        Most columns returned for a leaf, those of largest reduced cost.  By default 20; in the
+        prefix form, whose relaxations are easy to solve, 200.
     """
 
     exact = True
 
-    def __init__(self, per_leaf=50):
+    def __init__(self, per_leaf=None):
         self.per_leaf = per_leaf
 
     def __call__(self, master, relaxation, allowed, seconds=np.inf):
@@ -100,20 +108,107 @@ class Enumeration:
         -------
         leaf, path : arrays of int
             The paths to add.
-        best : array, shape (n_leaves,)
-            Largest reduced cost of every leaf.
+        best : array, shape (n_ends,)
+            Largest reduced cost at every end of the master.
         """
         leaves, paths = [], []
-        best = np.empty(master.problem.n_leaves)
-        for leaf in range(master.problem.n_leaves):
+        best = np.empty(len(master.ends))
+        most = self.per_leaf or (200 if master.pairs else 20)
+        for at, leaf in enumerate(master.ends):
             cost = all_reduced_costs(master, relaxation, leaf, allowed)
-            best[leaf] = cost.max()
-            good = np.flatnonzero(cost > TOLERANCE)
-            if len(good) > self.per_leaf:
-                good = good[np.argpartition(-cost[good], self.per_leaf)[:self.per_leaf]]
+            best[at] = cost.max()
+            good = _largest(cost, most)
             leaves.append(np.full(len(good), leaf))
             paths.append(good)
         return np.concatenate(leaves), np.concatenate(paths), best
+
+
+def _largest(cost, most):
+    """Return where the largest reduced costs are, the positive ones, at most so many."""
+    good = np.flatnonzero(cost > TOLERANCE)
+    if len(good) > most:
+        good = good[np.argpartition(-cost[good], most)[:most]]
+    return good
+
+
+class Sweep:
+    """Price exactly without a list of all paths, for candidate sets as large as all thresholds.
+
+    The splits above the last are enumerated.  At the last node the rows are swept in the order of
+    each feature, so that its splits are all priced in one pass.  For every choice of the splits
+    above, the best path is found.
+
+    Parameters
+    ----------
+    per_leaf : int, default=10000
+        Most columns returned for a leaf, those of largest reduced cost.
+    """
+
+    exact = True
+
+    def __init__(self, per_leaf=10_000):
+        self.per_leaf = per_leaf
+        self.tables = {}
+
+    def __call__(self, master, relaxation, allowed, seconds=np.inf):
+        """Return improving paths; see :class:`Enumeration`.
+
+        Parameters
+        ----------
+        master, relaxation, allowed
+            As for :class:`Enumeration`.
+        seconds : float, default=inf
+            Time left, looked at between leaves.
+
+        Returns
+        -------
+        leaf, path : arrays of int
+            The paths to add.
+        best : array, shape (n_ends,), or None
+            Upper bounds of the reduced costs; None where time ran out.
+        """
+        clock = Clock(None if np.isinf(seconds) else seconds)
+        problem = master.problem
+        left = np.concatenate([problem.goes_left, master.branches], axis=1)
+        none = np.zeros(master.n_cuts)
+        label = np.concatenate([problem.y, none.astype(np.int64)])
+        weight = np.concatenate([problem.weights, none])
+        count = (weight > 0).astype(np.int64)
+        beta = np.concatenate([np.zeros(problem.n_rows), relaxation.beta])
+        leaves, paths = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
+        best = np.empty(len(master.ends))
+        for at, leaf in enumerate(master.ends):
+            if clock.expired:
+                return np.concatenate(leaves), np.concatenate(paths), None
+            nodes = master.nodes[leaf]
+            n_ways = int(np.prod(np.diff(problem.start)[nodes[:-1]]))
+            cost, path = np.empty(n_ways), np.empty(n_ways, np.int64)
+            kernels.sweep(
+                nodes, master.to_left[leaf], problem.start, allowed, left,
+                *self._table(problem, nodes[-1], left), label, weight, count, beta,
+                relaxation.gamma[leaf], master.level_start[leaf], master.pairs,
+                relaxation.alpha[at], problem.n_classes, problem.limits, TOLERANCE, cost, path)
+            best[at] = cost.max()
+            good = _largest(np.where(path < 0, -np.inf, cost), self.per_leaf)
+            leaves.append(np.full(len(good), leaf))
+            paths.append(path[good])
+        return np.concatenate(leaves), np.concatenate(paths), best
+
+    def _table(self, problem, node, left):
+        """Sort a node's splits by feature and threshold, and the rows by where they turn left."""
+        known = self.tables.get(node)
+        if known is not None and known[-1].shape[1] == left.shape[1]:
+            return known
+        span = slice(problem.start[node], problem.start[node + 1])
+        feature = problem.feature[span]
+        sorted_split = np.lexsort((problem.threshold[span], feature))
+        changes = np.flatnonzero(np.diff(feature[sorted_split])) + 1
+        group = np.concatenate([[0], changes, [len(feature)]])
+        enter = np.array([(~left[span][part]).sum(axis=0)
+                          for part in np.split(sorted_split, changes)])
+        order = np.argsort(enter, axis=1, kind="stable")
+        self.tables[node] = (group, sorted_split, order, np.take_along_axis(enter, order, axis=1))
+        return self.tables[node]
 
 
 class RandomPaths:
@@ -182,7 +277,7 @@ class RandomPaths:
         best : None
             Nothing is proved.
         """
-        leaves = self.random.randint(master.problem.n_leaves, size=self.n_paths)
+        leaves = master.ends[self.random.randint(len(master.ends), size=self.n_paths)]
         leaf, path = self.draw(master, allowed, leaves)
         good = some_reduced_costs(master, relaxation, leaf, path) > TOLERANCE
         return leaf[good], path[good], None
@@ -213,11 +308,19 @@ class PathPool(RandomPaths):
         Paths drawn an iteration.
     n_added : int, default=100
         Most paths added to the master an iteration.
+    attempts : int, default=1
+        How often it draws before it reports that it finds nothing.
+    leaf_priority : bool, default=True
+        Draw paths to leaves that had improving paths before, else to all leaves.
+    reset : bool, default=True
+        Empty the pool whenever exact pricing had to step in.
     """
 
-    def __init__(self, random, pool_size=500, n_leaves=200, n_added=100):
+    def __init__(self, random, pool_size=500, n_leaves=200, n_added=100, attempts=1,
+                 leaf_priority=True, reset=True):
         super().__init__(random, n_leaves)
-        self.pool_size, self.n_added = pool_size, n_added
+        self.pool_size, self.n_added, self.attempts = pool_size, n_added, attempts
+        self.leaf_priority, self.reset = leaf_priority, reset
         self.pool = np.zeros((2, 0), np.int64)
         self.promising = None
 
@@ -236,8 +339,15 @@ class PathPool(RandomPaths):
         best : None
             Nothing is proved.
         """
-        if self.promising is None:
-            self.promising = np.arange(master.problem.n_leaves)
+        for _ in range(self.attempts):
+            leaf, path = self._attempt(master, relaxation, allowed)
+            if len(leaf):
+                break
+        return leaf, path, None
+
+    def _attempt(self, master, relaxation, allowed):
+        if self.promising is None or not self.leaf_priority:
+            self.promising = master.ends
         leaves = self.random.choice(self.promising, size=self.n_paths)
         pool = np.concatenate([self.pool, self.draw(master, allowed, leaves)], axis=1)
         pool = np.unique(pool, axis=1)
@@ -248,7 +358,7 @@ class PathPool(RandomPaths):
         self.pool = pool[:, order[n_good:n_good + self.pool_size]]
         if n_good:
             self.promising = np.unique(leaf)
-        return leaf, path, None
+        return leaf, path
 
     def restart(self, leaves):
         """Empty the pool and look at the leaves for which exact pricing found columns.
@@ -258,5 +368,6 @@ class PathPool(RandomPaths):
         leaves : array of int
             The leaves.
         """
-        self.pool = np.zeros((2, 0), np.int64)
+        if self.reset:
+            self.pool = np.zeros((2, 0), np.int64)
         self.promising = np.unique(leaves)

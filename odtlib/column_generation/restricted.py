@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from numbers import Integral, Real
 
 import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.class_weight import compute_sample_weight
 
 from odtlib.column_generation import _kernels as k
 from odtlib.column_generation.paths import RestrictedProblem
 from odtlib.estimator import TreeClassifier, announce_compilation
-from odtlib.heuristics.threshold_sampling import sample_splits, tree_of_splits
+from odtlib.heuristics.threshold_sampling import TreeSampler, sample_splits, tree_of_splits
 from odtlib.report import Clock, SolveReport, default_objective
-from odtlib.tree import DecisionTree
+from odtlib.tree import DecisionTree, midpoint
 
 SLICE = 20_000_000   # words between two looks at the clock: some 30 ms
 MOST_KEPT = 128      # row sets a node remembers for similarity bounds
@@ -34,12 +36,13 @@ class DynamicProgram:
         packed, depth = problem.packed, problem.depth
         n_words = len(packed["whole"])
         widest = int(np.diff(problem.start).max())
-        kept = min(widest, MOST_KEPT)
+        # similar row sets bound errors, not what leaves cost
+        kept = 0 if problem.limited else min(widest, MOST_KEPT)
         self.known = choices
-        # one unit more than all rows: without a known choice even the worst tree is better
-        below = problem.units.sum() + 1.0
+        # more than any allowed tree costs: without a known choice even the worst is better
+        below = problem.unit_limits[2]
         if choices is not None:
-            below = np.rint(problem.errors(choices) / problem.unit)
+            below = np.rint(problem.cost(choices) / problem.unit)
         self.state = np.zeros(k.N_STATE, np.int64)
         self.real = np.zeros((depth, k.N_REAL))
         self.real[0, k.BELOW] = self.real[0, k.BEST] = below
@@ -48,7 +51,8 @@ class DynamicProgram:
         rows[0] = packed["whole"]
         self.arguments = (
             depth, problem.start, packed["left"], packed["word_class"], packed["word_weight"],
-            problem.n_classes, packed["twins"], 0.5, self.state,
+            packed["word_count"], problem.n_classes, problem.unit_limits, packed["twins"], 0.5,
+            self.state,
             np.zeros((depth, k.N_FRAME), np.int64), self.real, rows,
             np.zeros((depth, widest), np.int64), self.tree,
             np.zeros((depth, problem.n_nodes), np.int64),
@@ -79,7 +83,7 @@ class DynamicProgram:
 
     @property
     def lower_bound(self):
-        """No choice has fewer errors, by weight."""
+        """No choice costs less: weight of errors, and what leaves cost."""
         packed = self.problem.packed
         best = self.real[0, k.BEST]
         if self.done:
@@ -95,32 +99,114 @@ class DynamicProgram:
                 "bounded": int(self.state[k.BOUNDED])}
 
 
+def all_splits(X):
+    """Return a split between any two neighbouring values of each feature.
+
+    Parameters
+    ----------
+    X : array of float64, shape (n_rows, n_features)
+        Rows.
+
+    Returns
+    -------
+    list of (int, float)
+    """
+    values = [np.unique(column) for column in X.T]
+    return [(f, float(midpoint(low, high))) for f, column in enumerate(values)
+            for low, high in zip(column[:-1], column[1:], strict=True)]
+
+
+@dataclass(frozen=True)
+class Cost:
+    """Recompute the objective of a tree: misclassified weight, and the penalty of its leaves.
+
+    Parameters
+    ----------
+    class_costs : dict or None
+        Cost of misclassifying a row of a class; 1 for classes that it does not name.
+    leaf_penalty : float
+        Cost of every leaf.
+    """
+
+    class_costs: object
+    leaf_penalty: float
+
+    def weights(self, y, sample_weight=None):
+        """Return the weight of every row, its class's included.
+
+        Parameters
+        ----------
+        y : array, shape (n_rows,)
+            Labels.
+        sample_weight : array of float, shape (n_rows,), optional
+            Weight of every row (default: one).
+
+        Returns
+        -------
+        array of float, shape (n_rows,), or None
+            None where every weight is one.
+        """
+        if self.class_costs is None:
+            return sample_weight
+        weight = compute_sample_weight(self.class_costs, y)
+        return weight if sample_weight is None else weight * sample_weight
+
+    def __call__(self, tree, X, y, sample_weight=None):
+        """Evaluate a tree.
+
+        Parameters
+        ----------
+        tree : DecisionTree
+            The tree.
+        X, y, sample_weight
+            Rows, labels and weights.
+
+        Returns
+        -------
+        float
+        """
+        weight = self.weights(np.asarray(y), sample_weight)
+        return default_objective(tree, X, y, weight) + self.leaf_penalty * tree.n_leaves
+
+
 class CandidateTreeClassifier(TreeClassifier):
     """Base class: sample or take candidate splits, then solve the restricted problem."""
 
     _parameter_constraints = {
         **TreeClassifier._parameter_constraints,
-        "splits": [list, None],
+        "splits": [list, StrOptions({"all"}), None],
         "n_trees": [Interval(Integral, 1, None, closed="left")],
         "sample_share": [Interval(Real, 0, 1, closed="right")],
         "stopping": [StrOptions({"fixed", "no-new-root"})],
         "root_candidates": [Interval(Integral, 1, None, closed="left"), StrOptions({"all"}), None],
         "node_candidates": [Interval(Integral, 1, None, closed="left"), StrOptions({"all"}), None],
         "sampling": [StrOptions({"compiled", "sklearn"})],
+        "class_costs": [dict, None],
+        "min_samples_leaf": [Interval(Integral, 1, None, closed="left")],
+        "leaf_penalty": [Interval(Real, 0, None, closed="left")],
         "n_jobs": [Interval(Integral, 1, None, closed="left")],
     }
 
     def _solve(self, X, y, sample_weight):
         n_classes = len(self.classes_)
         clock = Clock(self.time_limit)
+        rule = Cost(self.class_costs, self.leaf_penalty)
+        for label, cost in (self.class_costs or {}).items():
+            if label not in self.classes_.tolist():
+                raise ValueError(f"class_costs names {label!r}, which is no class of y; the "
+                                 f"classes are {', '.join(map(str, self.classes_))}.")
+            if not cost >= 0:
+                raise ValueError(f"class_costs has {cost!r} for {label!r}; give a number of at "
+                                 "least 0.")
+        sample_weight = rule.weights(self.classes_[y], sample_weight)
         weights = np.ones(len(y)) if sample_weight is None else sample_weight
         leaf = DecisionTree.from_nested(int(np.argmax(np.bincount(y, weights))),
                                         n_classes=n_classes, n_features=X.shape[1])
         if self.max_depth == 0:
             tree = leaf.with_counts(X, y, n_classes, sample_weight)
-            objective = default_objective(tree, X, y, sample_weight)
+            objective = default_objective(tree, X, y, sample_weight) + self.leaf_penalty
             return tree, SolveReport("optimal", objective, objective, clock.elapsed,
-                                     proof="optimal at depth 0")
+                                     proof="optimal at depth 0", evaluate=rule)
         cart = self.cart_ = None
         if self.splits is None:
             sampled = sample_splits(
@@ -135,27 +221,38 @@ class CandidateTreeClassifier(TreeClassifier):
                 classes=self.classes_)
             if not splits[0]:
                 tree = leaf.with_counts(X, y, n_classes, sample_weight)
-                objective = default_objective(tree, X, y, sample_weight)
+                objective = default_objective(tree, X, y, sample_weight) + self.leaf_penalty
                 return tree, SolveReport("heuristic", objective, 0.0, clock.elapsed,
-                                         counters={"splits": 0, "trees": sampled.n_trees})
+                                         counters={"splits": 0, "trees": sampled.n_trees},
+                                         evaluate=rule)
+        elif self.splits == "all":
+            splits = [all_splits(X)] * (2 ** self.max_depth - 1)
+            if not splits[0]:
+                raise ValueError("splits='all' finds no threshold: every column of X is constant.")
+            cart = TreeSampler(X, y, n_classes, sample_weight, self.max_depth).grow()
+            self.cart_ = tree_of_splits(cart, X, y, n_classes, sample_weight).replace(
+                classes=self.classes_)
         else:
             splits = self.splits
             if len(splits) != 2 ** self.max_depth - 1:
                 raise ValueError(f"splits has {len(splits)} lists; a tree of depth "
                                  f"{self.max_depth} has {2 ** self.max_depth - 1} feature nodes.")
         seconds = clock.elapsed
-        self.problem_ = RestrictedProblem(X, y, n_classes, splits, sample_weight)
+        self.problem_ = RestrictedProblem(
+            X, y, n_classes, splits, sample_weight, min_samples_leaf=self.min_samples_leaf,
+            leaf_penalty=self.leaf_penalty)
         start = None if cart is None else self.problem_.choose(cart)
         choices, bound, status, counters, trace = self._search(self.problem_, start, clock)
         tree = self.problem_.tree(choices)
-        objective = default_objective(tree, X, y, sample_weight)
+        objective = (default_objective(tree, X, y, sample_weight)
+                     + self.leaf_penalty * tree.n_leaves)
         if status == "optimal" or bound > objective:
             bound = objective
         counters = {"splits": self.problem_.n_splits, "sampling_seconds": seconds, **counters}
         trace.append((clock.elapsed, objective, bound, status))
         return tree, SolveReport(
             status, objective, bound, clock.elapsed, start=None if cart is None else "cart",
-            counters=counters, trace=trace,
+            counters=counters, trace=trace, evaluate=rule,
             proof=f"optimal for these {self.problem_.n_splits} candidate splits at depth "
                   f"{self.max_depth}")
 
@@ -172,9 +269,10 @@ class RestrictedTreeClassifier(CandidateTreeClassifier):
     max_depth : int, default=4
         Depth of the tree; each level more multiplies the work by up to twice the number of
         candidates of a node.
-    splits : list of list of (int, float), optional
-        Candidate splits (feature, threshold) of every feature node in heap order.  By default
-        they are sampled by CART, see :func:`odtlib.heuristics.sample_splits`.
+    splits : list of list of (int, float), "all" or None, default=None
+        Candidate splits (feature, threshold) of every feature node in heap order; or every
+        threshold between neighbouring values at every node, for small depths and data.  None
+        samples them by CART, see :func:`odtlib.heuristics.sample_splits`.
     n_trees : int, default=300
         Trees to sample from.
     sample_share : float, default=0.9
@@ -186,6 +284,13 @@ class RestrictedTreeClassifier(CandidateTreeClassifier):
         accuracy.  None keeps the papers' numbers.
     sampling : {"compiled", "sklearn"}, default="compiled"
         What grows the trees; they differ where splits are equally good.
+    class_costs : dict, default=None
+        Cost of misclassifying a row of a class, for instance of a false negative; 1 for classes
+        that it does not name.  The costs multiply the sample weights, also in the sampling.
+    min_samples_leaf : int, default=1
+        Fewest rows of a leaf.  Above 1 nodes may do without a split.
+    leaf_penalty : float, default=0.0
+        What every leaf adds to the objective; more makes smaller trees.
     n_jobs : int, default=1
         Threads for the sampling.
     time_limit : float, default=None
@@ -221,7 +326,8 @@ class RestrictedTreeClassifier(CandidateTreeClassifier):
 
     def __init__(self, max_depth=4, *, splits=None, n_trees=300, sample_share=0.9,
                  stopping="fixed", root_candidates=None, node_candidates=None,
-                 sampling="compiled", n_jobs=1, time_limit=None, random_state=0, verbose=0):
+                 sampling="compiled", class_costs=None, min_samples_leaf=1, leaf_penalty=0.0,
+                 n_jobs=1, time_limit=None, random_state=0, verbose=0):
         self.max_depth = max_depth
         self.splits = splits
         self.n_trees = n_trees
@@ -230,6 +336,9 @@ class RestrictedTreeClassifier(CandidateTreeClassifier):
         self.root_candidates = root_candidates
         self.node_candidates = node_candidates
         self.sampling = sampling
+        self.class_costs = class_costs
+        self.min_samples_leaf = min_samples_leaf
+        self.leaf_penalty = leaf_penalty
         self.n_jobs = n_jobs
         self.time_limit = time_limit
         self.random_state = random_state
@@ -237,9 +346,9 @@ class RestrictedTreeClassifier(CandidateTreeClassifier):
 
     def _search(self, problem, start, clock):
         announce_compilation(k.search, "the dynamic program over candidate splits", 4)
-        start = np.zeros(problem.n_nodes, np.int64) if start is None else start
+        start = problem.choose([None] * problem.n_nodes) if start is None else start
         program = DynamicProgram(problem, start)
-        trace = [(clock.elapsed, problem.errors(start), 0.0, "start")]
+        trace = [(clock.elapsed, problem.cost(start), 0.0, "start")]
         status = "optimal"
         try:
             while not program.done:
@@ -268,7 +377,7 @@ def optimum(problem):
     Returns
     -------
     float
-        The least weight of misclassified rows.
+        The least weight of misclassified rows, with what leaves cost.
     """
     program = DynamicProgram(problem)
     while not program.done:

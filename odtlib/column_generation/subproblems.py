@@ -142,6 +142,16 @@ def build(master, relaxation, leaf, allowed, *, target=None, distinct=False, nee
         for z, y, label in zip(correct, reach, labels, strict=True):
             model.row([z, y], [1.0, -1.0], -np.inf, 0.0)                           # (3f)
             model.row([z, chosen[label]], [1.0, -1.0], -np.inf, 0.0)               # (3g)
+    if problem.limited:   # a leaf with rows is active, pays the penalty and has enough of them
+        every = problem.representatives
+        held = np.bincount(problem.signature)
+        reach = follow(problem.goes_left[:, every], np.zeros(len(every)),
+                       np.ones(len(every), bool))
+        active = model.variables([-problem.limits[1]])
+        for y in reach:
+            model.row([y, *active], [1.0, -1.0], -np.inf, 0.0)
+        model.row([*active, *reach], [problem.limits[0], *(-held[problem.signature[every]])],
+                  -np.inf, 0.0)
     # rows of the master's constraints, whose duals the path pays
     beta = relaxation.beta
     paying = np.flatnonzero(np.abs(beta) > 1e-12)
@@ -168,7 +178,8 @@ class Subproblems:
         CP-SAT takes whole coefficients: they are multiplied by this and rounded.  The bound
         accounts for the rounding.
     warm_start : bool, default=True
-        Hint CP-SAT at the path that was best for the leaf in the last iteration.
+        Begin with the path that was best for the leaf in the last iteration: a hint for CP-SAT, a
+        partial solution for HiGHS.
     """
 
     exact = True
@@ -296,6 +307,11 @@ class Subproblems:
         lp.setOptionValue("mip_rel_gap", 0.0)
         lp.setOptionValue("mip_abs_gap", TOLERANCE / 10)
         lp.setOptionValue("threads", 1)
+        if hint is not None and self.warm_start:
+            known = [(u, float(i == choice)) for mine, choice in zip(splits, hint, strict=True)
+                     for i, u in enumerate(mine)]
+            index, value = zip(*known, strict=True)
+            lp.setSolution(len(known), np.array(index, np.int32), np.array(value))
         if np.isfinite(seconds):
             lp.setOptionValue("time_limit", max(0.01, seconds))
         lp.run()

@@ -7,7 +7,8 @@ import numpy as np
 from odtlib.column_generation.paths import RestrictedProblem
 
 
-def draw_problem(random, depth=None, n_classes=None, weights=None, most_rows=30, candidates=None):
+def draw_problem(random, depth=None, n_classes=None, weights=None, most_rows=30, candidates=None,
+                 limits=False):
     """Draw a restricted problem with ties, duplicate rows and splits that divide nothing."""
     depth = int(random.randint(1, 4)) if depth is None else depth
     n_classes = int(random.randint(2, 5)) if n_classes is None else n_classes
@@ -26,7 +27,10 @@ def draw_problem(random, depth=None, n_classes=None, weights=None, most_rows=30,
         size = random.randint(1, most + 1)
         pool = [(int(random.randint(3)), float(random.randint(-1, 5)) + 0.5) for _ in range(size)]
         splits.append(list(dict.fromkeys(pool)))
-    return RestrictedProblem(X, y, n_classes, splits, weight)
+    kept = n_rows if weight is None else int((weight > 0).sum())
+    rules = {"min_samples_leaf": int(random.randint(1, 1 + max(1, kept // 3))),
+             "leaf_penalty": float(random.choice([0.0, 1.0, 0.7]))} if limits else {}
+    return RestrictedProblem(X, y, n_classes, splits, weight, **rules)
 
 
 def all_choices(problem):
@@ -44,23 +48,26 @@ def leaf_of(problem, choices, branches):
     return node - problem.n_nodes
 
 
+def leaf_cost(problem, rows):
+    """Errors of a leaf, its penalty, and infinity where it holds too few rows."""
+    if len(rows) == 0:
+        return 0.0
+    fewest, penalty, _ = problem.limits
+    sums = [problem.weights[rows][problem.y[rows] == c].sum() for c in range(problem.n_classes)]
+    return sum(sums) - max(sums) + penalty + (np.inf if len(rows) < fewest else 0.0)
+
+
 def errors(problem, choices):
-    """Weight of misclassified rows, counted leaf by leaf."""
+    """Cost of a tree, counted leaf by leaf."""
     leaf = leaf_of(problem, choices, problem.goes_left)
-    wrong = 0.0
-    for end in range(problem.n_leaves):
-        sums = [problem.weights[(leaf == end) & (problem.y == c)].sum()
-                for c in range(problem.n_classes)]
-        wrong += sum(sums) - max(sums)
-    return wrong
+    return sum(leaf_cost(problem, np.flatnonzero(leaf == end)) for end in range(problem.n_leaves))
 
 
 def fewest_errors(problem, node=0, rows=None):
-    """Least weight of misclassified rows, by trying every split of every node."""
+    """Least cost of a tree, by trying every split of every node."""
     rows = np.arange(problem.n_rows) if rows is None else rows
     if node >= problem.n_nodes:
-        sums = [problem.weights[rows][problem.y[rows] == c].sum() for c in range(problem.n_classes)]
-        return sum(sums) - max(sums)
+        return leaf_cost(problem, rows)
     best = np.inf
     for split in range(problem.start[node], problem.start[node + 1]):
         left = problem.goes_left[split, rows]

@@ -1,5 +1,6 @@
 """ColumnGenerationClassifier: every choice runs, and none contradicts the exact optimum."""
 
+import os
 import pickle
 import time
 
@@ -46,7 +47,8 @@ CHOICES = [
     {"row_cuts": "equal", "cut_schedule": "published", "heuristic_pricing": "random"},
     {"heuristic_pricing": "pool"}, {"start_columns": "sampled"}, {"link": "prefix",
                                                                   "row_cuts": "none"},
-    {"integer": "diving", "row_cuts": "none"}, {"integer": "branch-and-price", "row_cuts": "none"},
+    {"integer": "milp"}, {"integer": "diving", "row_cuts": "none"},
+    {"integer": "branch-and-price", "row_cuts": "none"},
     {"integer": "branch-and-price"}, {"heuristic_pricing": "pool", "pricing": None},
     {"sampling": "sklearn"}, {"stopping": "no-new-root", "n_trees": 20},
     {"root_candidates": "all", "node_candidates": 2},
@@ -60,7 +62,8 @@ def test_every_choice_stays_within_the_optimum(choice, depth):
     settings = {"n_trees": 40, **choice}
     model = check(ColumnGenerationClassifier(depth, **settings), X, y)
     counters = model.report_.counters
-    assert counters["columns"] >= 2 ** depth and len(model.iterations_) == counters["iterations"]
+    ends = 2 ** (depth - (choice.get("link") == "prefix"))
+    assert counters["columns"] >= ends and len(model.iterations_) == counters["iterations"]
     if choice.get("integer") == "branch-and-price" or choice.get("link") == "prefix":
         assert model.report_.status == "optimal"
     if choice.get("pricing", "enumeration") is None:
@@ -99,9 +102,62 @@ def test_costs_of_false_negatives_are_sample_weights():
     costly = np.where(y == 1, 5.0, 1.0)
     plain = RestrictedTreeClassifier(2).fit(X, y)
     careful = RestrictedTreeClassifier(2).fit(X, y, costly)
+    named = RestrictedTreeClassifier(2, class_costs={1: 5}).fit(X, y)
     missed = [np.sum((model.predict(X) == 0) & (y == 1)) for model in (plain, careful)]
     assert missed[1] <= missed[0]
+    assert named.tree_ == careful.tree_ and named.verify(X, y) == careful.verify(X, y, costly)
     check(ColumnGenerationClassifier(2), X, y, costly)
+    check(ColumnGenerationClassifier(2, class_costs={1: 5}), X, y)
+    assert pickle.loads(pickle.dumps(named)).verify(X, y) == named.report_.objective
+    labels = np.array(["no", "yes"])[y]
+    assert RestrictedTreeClassifier(2, class_costs={"yes": 5}).fit(X, labels).report_.objective \
+        == named.report_.objective
+    with pytest.raises(ValueError, match="names 7, which is no class of y"):
+        RestrictedTreeClassifier(2, class_costs={7: 2}).fit(X, y)
+    with pytest.raises(ValueError, match="at least 0"):
+        RestrictedTreeClassifier(2, class_costs={1: -2}).fit(X, y)
+
+
+LIMITS = [{"min_samples_leaf": 9}, {"leaf_penalty": 2.0}, {"leaf_penalty": 0.7},
+          {"leaf_penalty": 1.0, "min_samples_leaf": 4}, {"leaf_penalty": 100.0}]
+
+
+@pytest.mark.parametrize("form", [
+    {}, {"link": "prefix", "row_cuts": "none"}, {"row_cuts": "extra"},
+    {"integer": "branch-and-price"}, {"heuristic_pricing": "pool"}, {"integer": "diving"},
+    {"link": "prefix", "row_cuts": "none", "pricing": "sweep"},
+    {"pricing": "milp", "max_depth": 2, "root_candidates": 3, "node_candidates": 3}], ids=str)
+@pytest.mark.parametrize("limits", LIMITS, ids=str)
+def test_leaf_penalty_and_fewest_rows(limits, form):
+    X, y = data(2, n_rows=70)
+    model = check(ColumnGenerationClassifier(**{"max_depth": 3, "n_trees": 20, **limits, **form}),
+                  X, y)
+    rows = np.bincount(np.unique(model.apply(X), return_inverse=True)[1])
+    assert len(rows) == model.tree_.n_leaves
+    assert rows.min() >= limits.get("min_samples_leaf", 1)
+    if "leaf_penalty" in limits:
+        assert model.report_.objective == pytest.approx(
+            np.sum(model.predict(X) != y) + limits["leaf_penalty"] * len(rows))
+    if limits.get("leaf_penalty") == 100.0:
+        assert model.tree_.n_leaves == 1
+
+
+def test_more_rows_a_leaf_than_there_are_is_refused():
+    X, y = data()
+    with pytest.raises(ValueError, match="min_samples_leaf is 81, but only 80 rows"):
+        RestrictedTreeClassifier(2, min_samples_leaf=81).fit(X, y)
+
+
+@pytest.mark.parametrize("options, settings", [
+    ({"pool_size": 30, "n_leaves": 20, "n_added": 10, "attempts": 2, "leaf_priority": False,
+      "reset": False}, {"heuristic_pricing": "pool"}),
+    ({"n_paths": 20, "per_leaf": 3}, {"heuristic_pricing": "random", "merge_rows": False}),
+    ({"distinct": True, "needed_only": False, "scale": 1e6, "warm_start": False,
+      "first_only": False}, {"pricing": "cp-sat", "max_depth": 2, "node_candidates": 3})], ids=str)
+def test_inner_choices_of_pricing(options, settings):
+    X, y = data()
+    check(ColumnGenerationClassifier(**{"max_depth": 3, "n_trees": 20, **settings},
+                                     pricing_options=options), X, y)
 
 
 @pytest.mark.parametrize("limit", [1e-6, 0.3])
@@ -139,6 +195,14 @@ def test_choices_that_cannot_work_are_refused():
             ({"pricing": "milp", "link": "prefix"}, "papers' form only")):
         with pytest.raises(ValueError, match=message):
             ColumnGenerationClassifier(2, n_trees=5, **settings).fit(X, y)
+    for options, message in (({"pool": 3}, "has 'pool', which the pricing in use does not know"),
+                             ({"per_leaf": "x"}, "give a number of at least 1"),
+                             ({"per_leaf": 0}, "give a number of at least 1")):
+        with pytest.raises(ValueError, match=message):
+            ColumnGenerationClassifier(2, n_trees=5, pricing_options=options).fit(X, y)
+    with pytest.raises(ValueError, match="reset=1; give True or False"):
+        ColumnGenerationClassifier(2, n_trees=5, heuristic_pricing="pool",
+                                   pricing_options={"reset": 1}).fit(X, y)
     with pytest.raises(ValueError, match="more than column generation can enumerate"):
         ColumnGenerationClassifier(
             4, splits=[[(0, t / 10) for t in range(60)]] * 15).fit(X, y)
@@ -160,13 +224,35 @@ def test_verbose_prints_a_line_an_iteration(capsys):
     assert capsys.readouterr().out.count("bound") == len(model.iterations_)
 
 
-@pytest.mark.parametrize("seed", range(4))
+SWEEP = {"splits": "all", "pricing": "sweep", "link": "prefix", "row_cuts": "none"}
+
+
+@pytest.mark.parametrize("seed", range(8))
 def test_all_thresholds_at_depth_two_equal_the_solver_over_all_thresholds(seed):
     random = np.random.RandomState(seed)
-    X, y = np.floor(random.rand(60, 3) * 15), random.randint(0, 2 + seed % 2, 60)
-    values = [np.unique(column) for column in X.T]
-    splits = [(f, float(t)) for f, v in enumerate(values) for t in (v[1:] + v[:-1]) / 2]
-    model = ColumnGenerationClassifier(2, splits=[splits] * 3, integer="branch-and-price")
-    model.fit(X, y)
-    assert model.report_.status == "optimal"
+    if seed < 4:
+        X, y = np.floor(random.rand(60, 3) * 15), random.randint(0, 2 + seed % 2, 60)
+    else:
+        X, y = random.rand(150, 4), random.randint(0, 2 + seed % 2, 150)
+    exact = ContinuousTreeClassifier(2).fit(X, y).report_.objective
+    choices = [SWEEP]
+    if seed < 4:   # the papers' form needs to branch
+        choices.append({"splits": "all", "integer": "branch-and-price"})
+        choices.append({"splits": "all", "integer": "branch-and-price", "pricing": "sweep"})
+    for choice in choices:
+        model = ColumnGenerationClassifier(2, **choice).fit(X, y)
+        assert model.report_.status == "optimal"
+        assert model.report_.objective == exact == model.verify(X, y)
+        assert model.report_.objective <= model.report_.trace["incumbent"][0]
+    assert RestrictedTreeClassifier(2, splits="all").fit(X, y).report_.objective == exact
+
+
+@pytest.mark.skipif(not os.environ.get("ODTLIB_DATA"), reason="ODTLIB_DATA is not set")
+def test_all_thresholds_of_a_data_set_of_the_papers():
+    from odtlib.datasets import load, splits
+    data = load("IndiansDiabetes")
+    rows = splits("IndiansDiabetes")[0][0]
+    X, y = np.asarray(data.X, float)[rows], np.asarray(data.y)[rows]
+    model = ColumnGenerationClassifier(2, **SWEEP).fit(X, y)
+    assert model.report_.status == "optimal" and model.problem_.n_splits > 2500
     assert model.report_.objective == ContinuousTreeClassifier(2).fit(X, y).report_.objective

@@ -15,6 +15,7 @@ from odtlib.column_generation.pricing import (
     Enumeration,
     PathPool,
     RandomPaths,
+    Sweep,
     all_reduced_costs,
     some_reduced_costs,
 )
@@ -81,19 +82,37 @@ def full_relaxation(problem, rows=None, cut_points=None):
     return -answer.fun
 
 
+def path_value(problem, inside):
+    """What a path is worth by its definition; minus infinity where it has too few rows."""
+    fewest, penalty, _ = problem.limits
+    if 0 < inside.sum() < fewest:
+        return -np.inf
+    return max(problem.weights[inside & (problem.y == c)].sum()
+               for c in range(problem.n_classes)) - (penalty if inside.any() else 0.0)
+
+
 def random_duals(master, random):
     """Duals that no linear program produced, to price against."""
     return Relaxation(0.0, np.zeros(master.n_columns), [],
-                      random.normal(size=master.problem.n_leaves),
+                      random.normal(size=len(master.ends)),
                       [random.normal(size=s[-1]) for s in master.level_start],
                       random.normal(size=master.n_cuts))
 
 
+def column_table(problem, leaf, link):
+    """List (choices, sets of rows) of the columns at a leaf: one path, or those of two siblings."""
+    one = path_table(problem, leaf)
+    if link == "node":
+        return [(choices, [inside]) for choices, inside in one]
+    return [(choices, [left, right])
+            for (choices, left), (_, right) in zip(one, path_table(problem, leaf + 1), strict=True)]
+
+
 @pytest.mark.parametrize("link", ["node", "prefix"])
-@pytest.mark.parametrize("seed", range(15))
+@pytest.mark.parametrize("seed", range(18))
 def test_reduced_costs_follow_their_definition(seed, link):
     random = np.random.RandomState(seed)
-    problem = draw_problem(random, weights=(None, "floats")[seed % 2])
+    problem = draw_problem(random, weights=(None, "floats")[seed % 2], limits=seed % 3 == 2)
     master = Master(problem, link)
     master.add_tree(first_tree(problem))
     branches = problem.branches(random.randint(-1, 7, (random.randint(1, 90), 3)).astype(float))
@@ -101,27 +120,54 @@ def test_reduced_costs_follow_their_definition(seed, link):
     duals = random_duals(master, random)
     allowed = random.rand(problem.n_splits) < 0.8
     sizes = np.diff(problem.start)
-    for leaf in range(problem.n_leaves):
+    swept = Sweep()(master, duals, allowed)[2]
+    for end, leaf in enumerate(master.ends):
         nodes, to_left = problem.path_nodes(leaf)
         costs = all_reduced_costs(master, duals, leaf, allowed)
         plain = all_reduced_costs(master, duals, leaf, np.ones(problem.n_splits, bool))
-        for number, (choices, inside) in enumerate(path_table(problem, leaf)):
-            expected = max(problem.weights[inside & (problem.y == c)].sum()
-                           for c in range(problem.n_classes)) - duals.alpha[leaf]
+        levels = problem.depth - (link == "prefix")
+        for number, (choices, paths) in enumerate(column_table(problem, leaf, link)):
+            parts = [path_value(problem, inside) for inside in paths]
+            expected = sum(parts) - duals.alpha[end]
             at, prefix = 0, 0
-            for level, node in enumerate(nodes):
+            for level, node in enumerate(nodes[:levels]):
                 prefix = prefix * sizes[node] + choices[level]
                 way = prefix if link == "prefix" else choices[level]
                 expected -= duals.gamma[leaf][at + way]
                 at += master.n_ways[node]
             splits = problem.start[nodes] + choices
-            follow = np.all(branches[splits] == to_left[:, None], axis=0)
+            follow = np.all(branches[splits[:levels]] == to_left[:levels, None], axis=0)
             expected -= duals.beta[follow].sum()
+            if min(parts) == -np.inf:
+                expected = -np.inf
             assert plain[number] == pytest.approx(expected, abs=1e-9)
             assert costs[number] == (plain[number] if allowed[splits].all() else -np.inf)
         every = np.arange(len(plain))
         some = some_reduced_costs(master, duals, np.full(len(every), leaf), every)
         assert some == pytest.approx(plain, abs=1e-9)
+        if max(swept[end], costs.max()) > 1e-6:   # the sweep proves more than it computes
+            assert swept[end] == pytest.approx(costs.max(), abs=1e-9)
+
+
+@pytest.mark.parametrize("link", ["node", "prefix"])
+@pytest.mark.parametrize("seed", range(12))
+def test_the_sweep_finds_the_best_path_below_every_prefix(seed, link):
+    random = np.random.RandomState(seed)
+    problem = draw_problem(random, limits=seed % 2 == 1)
+    master = Master(problem, link)
+    master.add_tree(first_tree(problem))
+    master.add_cuts(problem.goes_left[:, :3], "equal")
+    duals = random_duals(master, random)
+    duals.alpha[:] -= 60.0   # every path improves
+    allowed = np.ones(problem.n_splits, bool)
+    leaves, paths, _ = Sweep()(master, duals, allowed)
+    assert "paths" not in problem.__dict__   # it needs no list of all paths
+    some = some_reduced_costs(master, duals, leaves, paths)
+    for leaf in master.ends:
+        n_last = np.diff(problem.start)[master.nodes[leaf][-1]]
+        best = all_reduced_costs(master, duals, leaf, allowed).reshape(-1, n_last).max(axis=1)
+        found = dict(zip(paths[leaves == leaf] // n_last, some[leaves == leaf], strict=True))
+        assert found == pytest.approx({i: v for i, v in enumerate(best) if v > 0}, abs=1e-9)
 
 
 @pytest.mark.parametrize("cuts", ["none", "lower", "upper", "equal", "all"])
@@ -146,24 +192,28 @@ def test_duals_prove_the_value(seed, link):
     duals, master = outcome.relaxation, generation.master
     assert duals.value == pytest.approx(duals.alpha.sum() + duals.beta.sum(), abs=1e-6)
     assert np.all(duals.beta >= -1e-7)
-    for leaf in range(problem.n_leaves):
+    for leaf in master.ends:
         costs = all_reduced_costs(master, duals, leaf, np.ones(problem.n_splits, bool))
         assert costs.max() <= 1e-6
         mine = master.leaf == leaf
         assert np.all(costs[master.path[mine]] * duals.x[mine] >= -1e-6)   # slackness
     total = [np.zeros(n) for n in master.n_ways]   # a split pays the links of all its leaves
-    for leaf in range(problem.n_leaves):
-        for level, node in enumerate(master.nodes[leaf]):
+    for leaf in master.ends:
+        for level, node in enumerate(master.nodes[leaf][:master.n_linked]):
             start = master.level_start[leaf]
             total[node] += duals.gamma[leaf][start[level]:start[level + 1]]
-    assert max(t.max() for t in total) <= 1e-6
+    assert max([t.max() for t in total], default=0.0) <= 1e-6
 
 
 @pytest.mark.parametrize("seed", range(30))
 def test_prefix_links_need_no_row_constraints(seed):
-    problem = draw_problem(np.random.RandomState(200 + seed),
+    problem = draw_problem(np.random.RandomState(200 + seed), limits=seed % 4 == 3,
                            weights=(None, "integers", "floats")[seed % 3])
-    _, outcome = generate(problem, link="prefix")
+    generation, outcome = generate(problem, link="prefix")
+    _, swept = generate(problem, [Sweep()], link="prefix")
+    use = generation.master.split_values(outcome.relaxation)
+    assert [v.sum() for v in use] == pytest.approx(np.ones(problem.n_nodes))
+    assert swept.relaxation.value == pytest.approx(outcome.relaxation.value, abs=1e-6)
     assert outcome.relaxation.value == pytest.approx(problem.total - optimum(problem), abs=1e-6)
 
 
@@ -171,6 +221,8 @@ PRICINGS = {
     "random": lambda r: [RandomPaths(r), Enumeration()],
     "pool": lambda r: [PathPool(r, 20, 10, 5), Enumeration()],
     "one a leaf": lambda r: [Enumeration(1)],
+    "sweep": lambda r: [Sweep()],
+    "pool, all choices": lambda r: [PathPool(r, 20, 10, 5, 3, False, False), Enumeration()],
     "cp-sat merged": lambda r: [Subproblems("cp-sat")],
     "cp-sat per class": lambda r: [Subproblems("cp-sat", False)],
     "milp merged": lambda r: [Subproblems("milp")],
@@ -199,10 +251,10 @@ def test_relaxations_do_not_depend_on_the_pricing(seed, name):
 
 @pytest.mark.parametrize("solver", ["cp-sat", "milp"])
 @pytest.mark.parametrize("merged", [True, False])
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(5))
 def test_subproblems_find_the_best_path_of_every_leaf(seed, merged, solver):
     random = np.random.RandomState(70 + seed)
-    problem = draw_problem(random, depth=2, most_rows=14)
+    problem = draw_problem(random, depth=2, most_rows=14, limits=seed == 4)
     master = Master(problem)
     master.add_tree(first_tree(problem))
     master.add_cuts(problem.branches(random.randint(-1, 7, (6, 3)).astype(float)), "equal")
@@ -217,6 +269,8 @@ def test_subproblems_find_the_best_path_of_every_leaf(seed, merged, solver):
     cost = some_reduced_costs(master, duals, leaf, path)
     for at in range(problem.n_leaves):
         assert cost[leaf == at].max() == pytest.approx(expected[at], abs=1e-3)
+    again = price(master, duals, allowed)   # from the paths found before
+    assert again[2] == pytest.approx(best, abs=1e-2 if solver == "cp-sat" else 1e-5)
 
 
 def test_distinct_splits_can_make_a_leaf_infeasible():
@@ -343,6 +397,8 @@ def test_the_integer_master_never_beats_the_optimum(seed, cuts):
     best = optimum(problem)
     assert proved
     assert errors(problem, choices) >= best - 1e-9
+    again = generation.master.best_tree()
+    assert errors(problem, again) == pytest.approx(errors(problem, choices), abs=1e-9)
     if all(v.max() > 1 - 1e-6 for v in generation.master.split_values(outcome.relaxation)):
         assert errors(problem, choices) == pytest.approx(best, abs=1e-9)
 
@@ -353,9 +409,31 @@ def test_the_integer_master_over_all_paths_is_the_optimum(seed, link):
     problem = draw_problem(np.random.RandomState(600 + seed), depth=2)
     master = Master(problem, link)
     for leaf, values in enumerate(problem.paths[0]):
-        master.add_columns([leaf] * len(values), range(len(values)))
+        master.add_columns([leaf] * len(values), range(len(values)))   # pairs once
+    assert len(set(zip(master.leaf, master.path, strict=True))) == master.n_columns
     choices, proved = master.solve_integer()
     assert proved and errors(problem, choices) == optimum(problem)
+    assert errors(problem, master.best_tree()) == optimum(problem)
+
+
+@pytest.mark.parametrize("link", ["node", "prefix"])
+@pytest.mark.parametrize("seed", range(20))
+def test_the_best_tree_of_some_paths_uses_these_alone(seed, link):
+    random = np.random.RandomState(650 + seed)
+    problem = draw_problem(random, depth=1 + seed % 3, limits=seed % 4 == 3)
+    master = Master(problem, link)
+    master.add_tree(first_tree(problem))
+    for leaf in range(problem.n_leaves):
+        n_paths = np.prod(np.diff(problem.start)[problem.path_nodes(leaf)[0]])
+        master.add_columns([leaf] * 6, random.randint(n_paths, size=6))
+    found = master.best_tree()
+    known = set(zip(master.leaf.tolist(), master.path.tolist(), strict=True))
+    best = np.inf
+    for choices in all_choices(problem):
+        if all((leaf, problem.path_number(leaf, choices)) in known for leaf in master.ends):
+            best = min(best, problem.cost(choices))
+    assert all((leaf, problem.path_number(leaf, found)) in known for leaf in master.ends)
+    assert problem.cost(found) == pytest.approx(best, abs=1e-9)
 
 
 def test_branch_and_price_equals_the_optimum_where_it_branches():

@@ -23,7 +23,8 @@ needs_data = pytest.mark.skipif(not os.environ.get("ODTLIB_DATA"), reason="ODTLI
 @pytest.mark.parametrize("seed", range(60))
 def test_optimum_equals_enumeration(seed):
     random = np.random.RandomState(seed)
-    problem = draw_problem(random, weights=(None, "integers", "floats")[seed % 3])
+    problem = draw_problem(random, weights=(None, "integers", "floats")[seed % 3],
+                           limits=seed % 2 == 1)
     expected = fewest_errors(problem)
     assert optimum(problem) == pytest.approx(expected, rel=1e-9, abs=1e-9)
     known = np.array([random.randint(n) for n in np.diff(problem.start)])
@@ -70,13 +71,20 @@ def test_paths_hold_the_rows_and_values_of_their_definition(seed):
 @pytest.mark.parametrize("seed", range(20))
 def test_choices_make_trees_with_the_errors_counted(seed):
     random = np.random.RandomState(seed)
-    problem = draw_problem(random)
-    for choices in list(all_choices(problem))[:40]:
+    problem = draw_problem(random, limits=seed % 2 == 1)
+    _, penalty, forbidden = problem.limits
+    for choices in list(all_choices(problem))[:60]:
         tree = problem.tree(choices)
         wrong = problem.weights[tree.predict_codes(problem.X) != problem.y].sum()
-        assert problem.errors(choices) == pytest.approx(errors(problem, choices))
-        assert wrong == pytest.approx(errors(problem, choices))
+        expected = errors(problem, choices)
         assert tree.depth <= problem.depth
+        if np.isinf(expected):   # a leaf with too few rows costs more than any tree without one
+            assert problem.cost(choices) > forbidden - 1e-9
+            continue
+        assert problem.cost(choices) == pytest.approx(expected)
+        # leaves that predict the same are merged
+        assert wrong + penalty * tree.n_leaves <= expected + 1e-9
+        assert wrong == pytest.approx(expected) or problem.limited
 
 
 @pytest.mark.parametrize("seed", range(20))
