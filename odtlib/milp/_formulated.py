@@ -1,0 +1,223 @@
+"""What the classifiers of formulations over whole trees share: start, solve, decode, report."""
+
+from __future__ import annotations
+
+from functools import partial
+from numbers import Integral, Real
+
+import numpy as np
+from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from odtlib.estimator import TreeClassifier
+from odtlib.heuristics import starting_tree
+from odtlib.milp.binoct import _make_ready
+from odtlib.report import Clock, SolveReport, default_objective
+from odtlib.tree import DecisionTree
+
+SECONDS_AN_ENTRY = 4e-7     # to build the model, per nonzero, generously
+MOST_ENTRIES = 60_000_000   # nonzeros; some 100 bytes each while a model is built and passed on
+STATUS = {"optimal": "heuristic", "died": "memory_limit"}
+
+
+class FormulatedClassifier(TreeClassifier):
+    """Solve a formulation that a subclass builds.
+
+    A subclass defines ``_formulate(X, y, sample_weight, price)``, which returns a function that
+    builds the formulation, the number of nonzeros that it will have, and the columns on which it
+    works.  A formulation has a ``model``, ``start(tree)`` and ``tree(values)``.
+    """
+
+    _parameter_constraints = {
+        **TreeClassifier._parameter_constraints,
+        "complexity": [Interval(Real, 0, None, closed="left")],
+        "max_nodes": [Interval(Integral, 0, None, closed="left"), None],
+        "solver": [StrOptions({"highs", "cp-sat"})],
+        "start": [StrOptions({"cart", "local-search"}), DecisionTree, None],
+        "threads": [Interval(Integral, 1, None, closed="left"), None],
+    }
+    _smallest_leaf = 1
+    _before = None      # a tree of a smaller budget, to begin with instead of a worse start
+
+    def _warm_up(self):
+        return _make_ready(self.start)
+
+    def _solve(self, X, y, sample_weight):
+        compile_seconds = _make_ready(self.start)
+        clock = Clock(self.time_limit)
+        if sample_weight is not None and not sample_weight.all():
+            kept = sample_weight > 0
+            X, y, sample_weight = np.ascontiguousarray(X[kept]), y[kept], sample_weight[kept]
+        weight = np.ones(len(y)) if sample_weight is None else sample_weight
+        baseline = float(weight.sum() - np.bincount(y, weight, len(self.classes_)).max())
+        price = round(self.complexity * baseline, 6)
+        evaluate = partial(_penalised_errors, price=price)
+        build, n_entries, columns = self._formulate(X, y, weight, price)
+        begin = self._begin_with(columns, y, sample_weight, price, clock)
+        tree, objective, bound = begin, evaluate(begin, columns, y, weight), 0.0
+        given = self.start is not None
+        known = objective if given else np.inf      # what the trace may show from the beginning
+        trace = [(clock.elapsed, known, bound, "start" if given else "nothing")]
+        counters = {"nonzeros": n_entries}
+        if given:
+            counters["start_objective"] = objective
+        try:
+            if min(self._most_nodes(), columns.shape[1]) == 0:
+                status, bound = "optimal", objective        # a leaf is all there is
+            elif n_entries > MOST_ENTRIES:
+                status = "memory_limit"
+            elif n_entries * SECONDS_AN_ENTRY > clock.remaining:
+                status = "time_limit"
+            else:
+                formulation = build()
+                built = clock.elapsed
+                whole = bool(np.all(weight == np.rint(weight)))
+                solution = formulation.model.solve(
+                    self.solver, threads=self.threads,
+                    unit=1.0 if whole and price == 0 else None,
+                    # presolve of HiGHS has been seen to err where costs are not whole
+                    settings={} if whole or self.solver != "highs" else {"presolve": "off"},
+                    start=formulation.start(begin) if given else None,
+                    time_limit=None if self.time_limit is None else max(0.05, clock.remaining),
+                    random_state=int(check_random_state(self.random_state).randint(2**31 - 1)))
+                status, bound = solution.status, max(0.0, solution.bound)
+                counters.update(formulation.model.sizes(), build_seconds=built,
+                                **solution.counters)
+                trace += [(built + seconds, min(incumbent, known), max(0.0, low), event)
+                          for seconds, incumbent, low, event in solution.events]
+                found = None
+                if solution.values is not None:
+                    found = self._normal(formulation.tree(solution.values), columns, y,
+                                         sample_weight)
+                if found is not None and evaluate(found, columns, y, weight) <= objective:
+                    tree, objective = found, evaluate(found, columns, y, weight)
+                elif not given:
+                    counters["fallback"] = 1
+        except KeyboardInterrupt:
+            status = "interrupted"
+        if status == "infeasible":
+            raise RuntimeError("the solver calls the model infeasible, which it never is; please "
+                               "report this data set as a bug of odtlib.")
+        status = STATUS.get(status, status)
+        if objective <= bound + 1e-6 * max(1.0, objective):    # the solvers' tolerance
+            status, bound = "optimal", objective
+        elif status not in ("time_limit", "memory_limit", "interrupted"):
+            status = "heuristic"
+        trace.append((clock.elapsed, objective, min(bound, objective), status))
+        if given:
+            counters["gain"] = counters["start_objective"] - objective
+        counters["time_to_best"] = next(seconds for seconds, incumbent, _, _ in trace
+                                        if incumbent <= objective + 1e-6)
+        if self.verbose:
+            print(f"{type(self).__name__}: {status}, objective {objective:g}, bound {bound:g}, "
+                  f"{clock.elapsed:.1f} s", flush=True)
+        report = SolveReport(
+            status, objective, min(bound, objective), clock.elapsed, counters=counters,
+            start="tree" if isinstance(self.start, DecisionTree) else self.start, trace=trace,
+            proof=f"optimal for {self._claim(columns)}", evaluate=evaluate,
+            compile_seconds=compile_seconds)
+        return tree, report
+
+    def _most_nodes(self):
+        """Return how many feature nodes a tree may have."""
+        full = 2 ** self.max_depth - 1
+        return full if self.max_nodes is None else min(full, self.max_nodes)
+
+    def _normal(self, tree, columns, y, sample_weight):
+        """Return a tree without needless splits, None where a solver's tolerance broke a limit."""
+        try:
+            tree = starting_tree(tree, columns, y, len(self.classes_), sample_weight,
+                                 self.max_depth, self._smallest_leaf)
+        except ValueError:
+            return None
+        return tree if tree.n_splits <= self._most_nodes() else None
+
+    def _claim(self, columns):
+        limits = f"depth {self.max_depth}"
+        if self._most_nodes() < 2 ** self.max_depth - 1:
+            limits += f" and {self._most_nodes()} feature nodes"
+        if self._smallest_leaf > 1:
+            limits += f", {self._smallest_leaf} rows a leaf"
+        if self.complexity:
+            limits += f", complexity {self.complexity:g}"
+        return f"{self._search_space(columns)} at {limits}"
+
+    def _begin_with(self, columns, y, sample_weight, price, clock):
+        """Return the starting tree, cut back where its splits cost more than they save.
+
+        It also stands in where the solver finds nothing better: CART if there is no start.
+        """
+        n_classes, most = len(self.classes_), self._most_nodes()
+        start = "cart" if self.start is None else self.start
+        limit = None if clock.time_limit is None else clock.time_limit / 4
+        value = np.bincount(y, sample_weight, n_classes)[None].astype(float)
+        candidates = [DecisionTree([-1], [np.nan], [-1], [-1], value,
+                                   n_features=columns.shape[1])]
+        for tree in (start, self._before):
+            if tree is not None and columns.shape[1] > 0:
+                tree = starting_tree(tree, columns, y, n_classes, sample_weight, self.max_depth,
+                                     self._smallest_leaf, self.random_state, limit)
+                tree = cut_back(tree.with_counts(columns, y, n_classes, sample_weight), price,
+                                most)
+                candidates.append(tree.with_counts(columns, y, n_classes, sample_weight))
+        return min(candidates, key=lambda tree: _penalised_errors(
+            tree, columns, y, sample_weight, price=price))
+
+
+def add_terms(model, name, shape, *terms, **sides):
+    """Add a block of rows to a model, written as a sum of terms.
+
+    Parameters
+    ----------
+    model : Model
+        Gets the rows.
+    name, shape
+        As for :meth:`~odtlib.milp.Model.add_rows`.
+    *terms : tuple (row, column, value)
+        Each of the three broadcast against the others.
+    **sides
+        ``lower`` and ``upper``.
+    """
+    parts = [np.broadcast_arrays(*term) for term in terms]
+    model.add_rows(name, shape, *(np.concatenate([part[k].ravel() for part in parts])
+                                  for k in range(3)), **sides)
+
+
+def cut_back(tree, price, most):
+    """Return the best subtree with the same root: errors, plus a price for each split.
+
+    Parameters
+    ----------
+    tree : DecisionTree
+        With the class weights of the rows at every node.
+    price : float
+        Of a split.
+    most : int
+        Splits allowed.
+
+    Returns
+    -------
+    DecisionTree
+        Of several best ones, one with the fewest splits.
+    """
+    def best(node):
+        """Return, for each number of splits from 0, the cost and the nested tree."""
+        value = tree.value[node]
+        table = [(float(value.sum() - value.max()), int(np.argmax(value)))]
+        if tree.feature[node] >= 0 and most > 0:
+            left, right = best(tree.left[node]), best(tree.right[node])
+            for n in range(1, min(most, len(left) + len(right) - 1) + 1):
+                table.append(min(
+                    ((left[k][0] + right[n - 1 - k][0] + price,
+                      (int(tree.feature[node]), float(tree.threshold[node]), left[k][1],
+                       right[n - 1 - k][1]))
+                     for k in range(max(0, n - len(right)), min(n, len(left)))),
+                    key=lambda entry: entry[0]))
+        return table
+
+    _, nested = min(best(0), key=lambda entry: entry[0])
+    return DecisionTree.from_nested(nested, tree.value.shape[1], n_features=tree.n_features)
+
+
+def _penalised_errors(tree, X, y, sample_weight=None, *, price):
+    return default_objective(tree, X, y, sample_weight) + price * tree.n_splits

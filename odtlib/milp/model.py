@@ -1,0 +1,640 @@
+"""A thin layer between a formulation and a solver: named blocks of arrays in, a solution out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+import numpy as np
+from scipy import sparse
+
+from odtlib.milp import _engines
+from odtlib.milp._run import run
+from odtlib.report import Clock
+
+KINDS = ("continuous", "integer", "implied")
+SMALL = 20_000          # nonzeros up to which a model is solved in this process
+LARGEST = 2**53         # beyond it float64 skips integers
+
+
+@dataclass
+class Block:
+    """Hold what a name stands for: a range of columns or rows in the shape of an array.
+
+    Parameters
+    ----------
+    name : str
+        How a report calls them: ``name(0,3)``.
+    first : int
+        Number of the first column or row.
+    shape : tuple of int
+        Shape of the index.
+    """
+
+    name: str
+    first: int
+    shape: tuple
+
+    @property
+    def size(self):
+        """How many columns or rows."""
+        return int(np.prod(self.shape, dtype=np.int64))
+
+
+@dataclass
+class Solution:
+    """Hold what a solver found.
+
+    Parameters
+    ----------
+    status : str
+        ``optimal`` (the solver's proof), ``infeasible``, ``time_limit``, ``interrupted``,
+        ``node_limit`` (where ``settings`` hold one), or ``died`` (the solver's process ended
+        before its time: out of memory, most likely).
+    values : array or None
+        Value of every column in the best solution found; None where there is none.
+    objective, bound : float
+        Its objective (``inf`` without one), and what no solution is below (``-inf`` where nothing
+        is known).
+    seconds : float
+        Wall time.
+    events : list of (float, float, float, str)
+        Seconds, incumbent, bound, and what happened.
+    counters : dict
+        What the solver counts.
+    """
+
+    status: str = "time_limit"
+    values: np.ndarray | None = None
+    objective: float = np.inf
+    bound: float = -np.inf
+    seconds: float = 0.0
+    events: list = field(default_factory=list)
+    counters: dict = field(default_factory=dict)
+
+    def of(self, columns):
+        """Return the values of some columns.
+
+        Parameters
+        ----------
+        columns : array of int
+            As :meth:`Model.add_variables` returned them.
+
+        Returns
+        -------
+        array, the shape of ``columns``
+
+        Raises
+        ------
+        ValueError
+            If no solution was found.
+        """
+        if self.values is None:
+            raise ValueError(f"there are no values: the solver ended with {self.status!r} and "
+                             "without a solution.")
+        return self.values[columns]
+
+
+class Model:
+    """Hold a mixed-integer linear program, to be minimised, in named blocks.
+
+    Variables and rows are added many at a time, as arrays; a solver receives the whole model in
+    one call.
+
+    Parameters
+    ----------
+    name : str, default="model"
+        Written into LP files.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from odtlib.milp import Model
+    >>> model = Model()
+    >>> x = model.add_variables("x", 3, cost=[-5, -4, -3], kind="integer")
+    >>> model.add_rows("weight", 1, np.zeros(3), x, [2, 3, 1], upper=3)
+    >>> print(model.row("weight"))
+    weight: 2 x(0) + 3 x(1) + x(2) <= 3
+    >>> model.solve().objective
+    -8.0
+    """
+
+    def __init__(self, name="model"):
+        self.name = name
+        self.offset = 0.0       # added to the objective
+        self.variables, self.constraints = {}, {}
+        self.n_columns = self.n_rows = 0
+        self._columns = {"lower": [], "upper": [], "cost": [], "kind": []}
+        self._rows = {"lower": [], "upper": [], "matrix": []}
+        self._arrays = None
+
+    def add_variables(self, name, shape=(), *, lower=0.0, upper=1.0, cost=0.0,
+                      kind="continuous"):
+        """Add a block of variables.
+
+        Parameters
+        ----------
+        name : str
+            Name of the block.
+        shape : int or tuple of int, default=()
+            Shape of its index; ``()`` for a single variable.
+        lower, upper, cost : float or array, default=0.0, 1.0 and 0.0
+            Bounds and coefficients in the objective, broadcast to the shape.
+        kind : {"continuous", "integer", "implied"}, default="continuous"
+            "implied" is continuous for HiGHS, and integer for CP-SAT, which knows nothing else:
+            use it where some optimal solution has whole values once the integer variables are
+            fixed.  Costs that sum up rows should be integer, not continuous: HiGHS 1.14 called
+            wrong solutions of one toy model in fourteen optimal when its presolve met continuous
+            ones.
+
+        Returns
+        -------
+        array of int, the shape of the block
+            The numbers of the columns, to be used in rows and to read solutions.
+        """
+        if kind not in KINDS:
+            raise ValueError(f"kind is {kind!r}; use one of {', '.join(KINDS)}.")
+        block = self._block(self.variables, name, shape, self.n_columns)
+        for key, value in (("lower", lower), ("upper", upper), ("cost", cost)):
+            self._columns[key].append(
+                np.broadcast_to(np.asarray(value, float), block.shape).ravel())
+        self._columns["kind"].append(np.full(block.size, KINDS.index(kind), np.int8))
+        self.n_columns += block.size
+        return np.arange(block.first, self.n_columns).reshape(block.shape)
+
+    def add_rows(self, name, shape, row, column, value, *, lower=-np.inf, upper=np.inf):
+        """Add a block of linear constraints ``lower <= sum value * column <= upper``.
+
+        Parameters
+        ----------
+        name : str
+            Name of the block.
+        shape : int or tuple of int
+            Shape of its index.
+        row : array of int, shape (n_nonzeros,)
+            For every entry the number of its row within the block, counted along the last axis
+            first (as ``np.ravel_multi_index`` does).
+        column : array of int, shape (n_nonzeros,)
+            The number of its column.  Entries for the same place are added up.
+        value : float or array, shape (n_nonzeros,)
+            Its coefficient.
+        lower, upper : float or array, default=-inf and inf
+            Sides, broadcast to the shape.
+
+        Raises
+        ------
+        ValueError
+            If a row or a column does not exist, or a name is taken.
+        """
+        block = self._block(self.constraints, name, shape, self.n_rows)
+        row, column = np.asarray(row).ravel(), np.asarray(column).ravel()
+        value = np.broadcast_to(np.asarray(value, float), row.shape)
+        if len(row) and (row.min() < 0 or row.max() >= block.size
+                         or column.min() < 0 or column.max() >= self.n_columns):
+            del self.constraints[name]
+            raise ValueError(f"an entry of the rows {name!r} lies outside the {block.size} rows "
+                             f"of the block or the {self.n_columns} columns of the model.")
+        matrix = sparse.csr_array((value, (row.astype(np.int32), column.astype(np.int32))),
+                                  shape=(block.size, self.n_columns))
+        matrix.sum_duplicates()
+        self._rows["matrix"].append(matrix)
+        for key, side in (("lower", lower), ("upper", upper)):
+            self._rows[key].append(np.broadcast_to(np.asarray(side, float), block.shape).ravel())
+        self.n_rows += block.size
+
+    def _block(self, blocks, name, shape, first):
+        if name in blocks:
+            raise ValueError(f"the name {name!r} is taken; choose another.")
+        shape = (int(shape),) if np.ndim(shape) == 0 else tuple(int(n) for n in shape)
+        self._arrays = None
+        blocks[name] = Block(name, first, shape)
+        return blocks[name]
+
+    def arrays(self):
+        """Return the model as the arrays that HiGHS takes, rows one after the other.
+
+        Returns
+        -------
+        dict
+            ``cost``, ``lower``, ``upper``, ``kind`` (0 continuous, 1 integer, 2 implied),
+            ``row_lower``, ``row_upper``, ``start``, ``index``, ``value``, ``offset``.
+        """
+        if self._arrays is None:
+            def joined(parts, kind=float):
+                return np.concatenate(parts) if parts else np.zeros(0, kind)
+
+            start, index, value = [np.zeros(1, np.int32)], [], []
+            filled = 0
+            for part in self._rows["matrix"]:
+                start.append((part.indptr[1:] + filled).astype(np.int32))
+                index.append(part.indices.astype(np.int32, copy=False))
+                value.append(part.data)
+                filled += part.nnz
+            columns = {key: joined(parts) for key, parts in self._columns.items()}
+            self._arrays = {
+                **columns, "kind": joined(self._columns["kind"], np.int8),
+                "row_lower": joined(self._rows["lower"]), "row_upper": joined(self._rows["upper"]),
+                "start": np.concatenate(start), "index": joined(index, np.int32),
+                "value": joined(value), "offset": float(self.offset)}
+            if self._rows["matrix"]:    # one copy is enough: blocks become views of the whole
+                self._rows["matrix"] = [sparse.csr_array(
+                    (self._arrays["value"], self._arrays["index"], self._arrays["start"]),
+                    shape=(self.n_rows, self.n_columns))]
+        self._arrays["offset"] = float(self.offset)
+        return self._arrays
+
+    @property
+    def matrix(self):
+        """The coefficients, a ``scipy.sparse.csr_array`` of shape (n_rows, n_columns)."""
+        a = self.arrays()
+        return sparse.csr_array((a["value"], a["index"], a["start"]),
+                                shape=(self.n_rows, self.n_columns))
+
+    def sizes(self):
+        """Count what a solver gets.
+
+        Returns
+        -------
+        dict
+            ``integer`` and ``continuous`` variables, ``rows``, and ``nonzeros``.
+        """
+        a = self.arrays()
+        integer = int(np.count_nonzero(a["kind"] == 1))
+        return {"integer": integer, "continuous": self.n_columns - integer, "rows": self.n_rows,
+                "nonzeros": len(a["index"])}
+
+    def table(self):
+        """List the blocks with their sizes.
+
+        Returns
+        -------
+        pandas.DataFrame
+            One line a block: name, what it holds, index shape, count, and nonzeros of rows.
+        """
+        import pandas as pd
+        a, lines = self.arrays(), []
+        for block in self.variables.values():
+            kind = "-" if not block.size else KINDS[a["kind"][block.first]]
+            lines.append((block.name, f"{kind} variables", block.shape, block.size, 0))
+        for block in self.constraints.values():
+            nonzeros = int(a["start"][block.first + block.size] - a["start"][block.first])
+            lines.append((block.name, "rows", block.shape, block.size, nonzeros))
+        return pd.DataFrame(lines, columns=["name", "what", "shape", "count", "nonzeros"])
+
+    def column_name(self, column):
+        """Return the name of a column: ``f(0,3)``.
+
+        Parameters
+        ----------
+        column : int
+            Its number.
+
+        Returns
+        -------
+        str
+        """
+        return _name(self.variables, column)
+
+    def row_name(self, row):
+        """Return the name of a row.
+
+        Parameters
+        ----------
+        row : int
+            Its number.
+
+        Returns
+        -------
+        str
+        """
+        return _name(self.constraints, row)
+
+    def row(self, name, *index):
+        """Write a row as an equation.
+
+        Parameters
+        ----------
+        name : str or int
+            Name of its block, or the number of the row.
+        *index : int
+            Its place within the block.
+
+        Returns
+        -------
+        str
+
+        Raises
+        ------
+        ValueError
+            If there is no such row.
+        """
+        number = name
+        if isinstance(name, str):
+            if name not in self.constraints:
+                raise ValueError(f"there are no rows {name!r}; the model has "
+                                 f"{', '.join(self.constraints)}.")
+            block = self.constraints[name]
+            index = index or (0,) * len(block.shape)
+            if len(index) != len(block.shape) or not all(
+                    0 <= i < n for i, n in zip(index, block.shape, strict=True)):
+                raise ValueError(f"the rows {name!r} have the shape {block.shape}; {index} is no "
+                                 "place in it.")
+            number = block.first + int(np.ravel_multi_index(index, block.shape))
+        a = self.arrays()
+        entries = slice(a["start"][number], a["start"][number + 1])
+        return f"{self.row_name(number)}: " + _equation(
+            [(value, self.column_name(column)) for value, column
+             in zip(a["value"][entries], a["index"][entries], strict=True)],
+            a["row_lower"][number], a["row_upper"][number])
+
+    def objective(self):
+        """Write the objective as text.
+
+        Returns
+        -------
+        str
+        """
+        cost = self.arrays()["cost"]
+        terms = _terms([(cost[j], self.column_name(j)) for j in np.flatnonzero(cost)])
+        return "minimise " + (terms or "0") + (f" + {self.offset:g}" if self.offset else "")
+
+    def write(self, path):
+        """Write the model as an LP (or, by its ending, MPS) file, with names.
+
+        Parameters
+        ----------
+        path : str or pathlib.Path
+            Where to; other endings than ``.lp`` and ``.mps`` are refused.
+        """
+        if not str(path).endswith((".lp", ".mps")):
+            raise ValueError(f"{path} ends neither in .lp nor in .mps; rename it.")
+        solver = _engines.load(self.arrays())
+        for number in range(self.n_columns):
+            solver.passColName(number, self.column_name(number))
+        for number in range(self.n_rows):
+            solver.passRowName(number, self.row_name(number))
+        solver.writeModel(str(path))
+
+    def evaluate(self, values):
+        """Return the objective of a point.
+
+        Parameters
+        ----------
+        values : array, shape (n_columns,)
+            A value for every column.
+
+        Returns
+        -------
+        float
+        """
+        return float(self.arrays()["cost"] @ values + self.offset)
+
+    def violated(self, values, tolerance=1e-6):
+        """Name the first constraint that a point violates.
+
+        Parameters
+        ----------
+        values : array, shape (n_columns,)
+            A value for every column.
+        tolerance : float, default=1e-6
+            How much a row or bound may be off.
+
+        Returns
+        -------
+        str or None
+            The row, bound or integrality that fails; None for a feasible point.
+        """
+        a, values = self.arrays(), np.asarray(values, float)
+        outside = ((values < a["lower"] - tolerance) | (values > a["upper"] + tolerance)
+                   | ((a["kind"] == 1) & (np.abs(values - np.rint(values)) > tolerance)))
+        if outside.any():
+            column = int(np.flatnonzero(outside)[0])
+            return f"{self.column_name(column)} = {values[column]:g}"
+        left = self.matrix @ values
+        wrong = np.flatnonzero((left < a["row_lower"] - tolerance)
+                               | (left > a["row_upper"] + tolerance))
+        return f"{self.row(int(wrong[0]))}, left side {left[wrong[0]]:g}" if len(wrong) else None
+
+    def relax(self, time_limit=None, *, threads=1, settings=None):
+        """Solve the linear relaxation with HiGHS: integrality is forgotten.
+
+        Parameters
+        ----------
+        time_limit : float, default=None
+            Seconds; without a solution in time ``status`` is ``time_limit`` and the bound -inf.
+        threads : int, default=1
+            Threads of HiGHS.
+        settings : dict, optional
+            Further options of HiGHS, by name.
+
+        Returns
+        -------
+        Solution
+            Objective and bound are the value of the relaxation.
+        """
+        return self._run("relaxation", Clock(time_limit), {
+            "threads": threads, "settings": settings or {}}, Solution())
+
+    def solve(self, solver="highs", *, start=None, priorities=None, time_limit=None, threads=None,
+              unit=None, random_state=0, settings=None, apart=None):
+        """Solve the program.
+
+        Parameters
+        ----------
+        solver : {"highs", "cp-sat"}, default="highs"
+            CP-SAT needs whole coefficients and finite bounds, see :meth:`whole`.
+        start : array, shape (n_columns,), optional
+            A solution to begin with, NaN where a value is open.  HiGHS checks it and fills gaps by
+            solving what is left; CP-SAT takes it as a hint.
+        priorities : array of int, shape (n_columns,), optional
+            CP-SAT branches on larger ones first where it follows the given order at all (0: not
+            listed).  HiGHS has no priorities, and a ValueError says so.
+        time_limit : float, default=None
+            Seconds; models of more than 20,000 nonzeros are solved in a process of their own,
+            which is killed at the limit.
+        threads : int, default=None
+            Threads of HiGHS (1 by default) or workers of CP-SAT (2).
+        unit : float, optional
+            All objective values are multiples of it (1 where rows count one each): bounds are
+            rounded up, and a gap below one unit closes the search.
+        random_state : int, default=0
+            Seed of the solver.
+        settings : dict, optional
+            Further options of the solver, by its own names.
+        apart : bool, optional
+            Whether the solver gets a process of its own (default: by size, see ``time_limit``).
+
+        Returns
+        -------
+        Solution
+
+        Raises
+        ------
+        ValueError
+            If the solver cannot take the model or an option.
+        """
+        clock = Clock(time_limit)
+        if solver not in ("highs", "cp-sat"):
+            raise ValueError(f"solver is {solver!r}; use 'highs' or 'cp-sat'.")
+        if priorities is not None and solver == "highs":
+            raise ValueError("HiGHS offers no branching priorities; leave them out or use "
+                             "solver='cp-sat'.")
+        options = {"start": None if start is None else np.asarray(start, float), "unit": unit,
+                   "settings": {**(settings or {})}, "seed": random_state,
+                   "priorities": None if priorities is None else np.asarray(priorities),
+                   "threads": threads or (1 if solver == "highs" else 2)}
+        if solver == "highs":
+            options["settings"].setdefault("random_seed", int(random_state))
+        solution = Solution()
+        if start is not None and not np.isnan(options["start"]).any():
+            wrong = self.violated(options["start"])
+            if wrong:
+                raise ValueError(f"the start violates {wrong}.")
+            solution.values = options["start"]
+            solution.objective = self.evaluate(solution.values)
+            solution.events.append((0.0, solution.objective, -np.inf, "start"))
+        return self._run(solver, clock, options, solution, apart)
+
+    def _run(self, engine, clock, options, solution, apart=None):
+        unit = options.get("unit")
+
+        def rounded(bound):
+            return bound if not unit or not np.isfinite(bound) else (
+                np.ceil(bound / unit - 1e-6) * unit)
+
+        def receive(message):
+            what, *rest = message
+            if what == "done":
+                status, objective, bound, values, counters = rest
+                solution.status, solution.counters = status, counters
+                if values is not None and (solution.values is None
+                                           or objective < solution.objective - 1e-9):
+                    solution.objective, solution.values = objective, values
+                solution.bound = max(solution.bound, rounded(bound))
+                if status == "optimal":
+                    solution.bound = solution.objective
+                event = status
+            elif what == "died":
+                solution.status, event = "died", f"the solver's process ended with {rest[0]}"
+            elif what == "incumbent":
+                if rest[0] >= solution.objective - 1e-9:
+                    return
+                solution.objective, solution.values = rest
+                event = "incumbent"
+            else:
+                bound = min(rounded(rest[0]), solution.objective)
+                if bound <= solution.bound:
+                    return
+                solution.bound, event = bound, "bound"
+            solution.events.append((clock.elapsed, solution.objective, solution.bound, event))
+
+        arrays = self.arrays() if engine != "cp-sat" else self.whole()
+        if apart is None:       # in one process HiGHS knows one number of threads only
+            apart = len(arrays["index"]) > SMALL or (
+                engine != "cp-sat" and options["threads"] != 1)
+        solution.status = "time_limit"
+        ended = "time_limit" if clock.expired else run(engine, arrays, options, clock, apart,
+                                                       receive)
+        if ended == "interrupted":
+            solution.status = "interrupted"
+        solution.seconds = clock.elapsed
+        return solution
+
+    def whole(self):
+        """Return the arrays of the model in whole numbers, each row multiplied as it needs.
+
+        Returns
+        -------
+        dict
+            As :meth:`arrays`, with integers, and ``scale``, the multiplier of the objective.
+
+        Raises
+        ------
+        ValueError
+            If a coefficient is no fraction with a denominator of up to a million, a product is too
+            large, a bound is infinite, or a variable is continuous; CP-SAT cannot take such a
+            model.
+        """
+        a = self.arrays()
+        for j in np.flatnonzero(a["kind"] == 0)[:1]:
+            raise ValueError(f"CP-SAT has no continuous variables, and {self.column_name(j)} is "
+                             "one; use solver='highs'.")
+        for side in ("lower", "upper"):
+            for j in np.flatnonzero((a[side] != np.rint(a[side])) | ~np.isfinite(a[side]))[:1]:
+                raise ValueError(f"CP-SAT needs finite whole bounds, and {self.column_name(j)} "
+                                 f"has {a[side][j]:g}; use solver='highs'.")
+        finite_lower = np.where(np.isfinite(a["row_lower"]), a["row_lower"], 0.0)
+        finite_upper = np.where(np.isfinite(a["row_upper"]), a["row_upper"], 0.0)
+        rows = np.repeat(np.arange(self.n_rows), np.diff(a["start"]))
+        broken = np.zeros(self.n_rows, bool)
+        broken[rows[a["value"] != np.rint(a["value"])]] = True
+        broken |= (finite_lower != np.rint(finite_lower)) | (finite_upper != np.rint(finite_upper))
+        factor = np.ones(self.n_rows)
+        for row in np.flatnonzero(broken):
+            entries = a["value"][a["start"][row]:a["start"][row + 1]]
+            factor[row] = _denominator([*entries, finite_lower[row], finite_upper[row]],
+                                       lambda row=row: self.row_name(row))
+        scale = 1
+        if np.any(a["cost"] != np.rint(a["cost"])):
+            scale = _denominator(a["cost"], lambda: "the objective")
+        result = {
+            "value": a["value"] * factor[rows], "cost": a["cost"] * scale, "lower": a["lower"],
+            "upper": a["upper"], "row_lower": finite_lower * factor,
+            "row_upper": finite_upper * factor}
+        for key, values in result.items():
+            if len(values) and np.abs(values).max() >= LARGEST:
+                raise ValueError(f"the model has a {key} of {np.abs(values).max():.3g} in whole "
+                                 "numbers, too large for CP-SAT; use solver='highs'.")
+            result[key] = np.rint(values).astype(np.int64)
+        result["row_lower"][~np.isfinite(a["row_lower"])] = -(1 << 61)
+        result["row_upper"][~np.isfinite(a["row_upper"])] = 1 << 61
+        return {**a, **result, "scale": scale}
+
+    def __repr__(self):
+        sizes = ", ".join(f"{count} {what}" for what, count in self.sizes().items())
+        return f"<{self.name}: {sizes}>"
+
+
+def _denominator(values, where):
+    """Return the least number that makes all values whole."""
+    least = 1
+    for value in np.unique(values):
+        fraction = Fraction(float(value)).limit_denominator(1_000_000)
+        if abs(float(fraction) - value) > 1e-14 * abs(value):       # more than rounding
+            raise ValueError(f"CP-SAT needs whole coefficients, and {where()} has {value:.17g}; "
+                             "use solver='highs' or round the weights.")
+        least = np.lcm(least, fraction.denominator)
+        if least > 2**40:
+            raise ValueError(f"CP-SAT needs whole coefficients, and those of {where()} have no "
+                             "small common denominator; use solver='highs' or round the weights.")
+    return int(least)
+
+
+def _name(blocks, number):
+    for block in blocks.values():
+        if block.first <= number < block.first + block.size:
+            if not block.shape or (block.shape == (1,)):
+                return block.name
+            index = np.unravel_index(number - block.first, block.shape)
+            return f"{block.name}({','.join(str(int(i)) for i in index)})"
+    raise ValueError(f"there is no number {number}.")
+
+
+def _terms(terms):
+    text = ""
+    for value, name in terms:
+        sign = ("-" if value < 0 else "") if not text else (" - " if value < 0 else " + ")
+        size = "" if abs(value) == 1 else f"{abs(value):.12g} "
+        text += f"{sign}{size}{name}"
+    return text
+
+
+def _equation(terms, lower, upper):
+    left = _terms(terms) or "0"
+    if lower == upper:
+        return f"{left} = {upper:.12g}"
+    if np.isneginf(lower):
+        return f"{left} <= {upper:.12g}"
+    if np.isposinf(upper):
+        return f"{left} >= {lower:.12g}"
+    return f"{lower:.12g} <= {left} <= {upper:.12g}"

@@ -1,0 +1,451 @@
+"""Optimal classification trees (OCT) of Bertsimas and Dunn (2017), univariate."""
+
+from __future__ import annotations
+
+from collections import namedtuple
+from functools import partial
+from numbers import Integral
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from odtlib.milp._formulated import FormulatedClassifier, add_terms
+from odtlib.milp.model import Model
+from odtlib.report import Clock
+from odtlib.tree import DecisionTree, midpoint
+
+BudgetEntry = namedtuple("BudgetEntry", "max_nodes objective status tree")
+
+
+class OCTModel:
+    """Build OCT as a mixed-integer program.
+
+    Nodes are numbered in heap order from 0, leaves from left to right.  Features enter as ranks,
+    spread over the whole numbers 0 ... S, where S + 1 is the largest number of values of a
+    feature: no two values of a feature then share a number, neighbours lie at least 1 apart, and
+    thresholds can be whole.
+
+    Parameters
+    ----------
+    X : array of float, shape (n_rows, n_features)
+        Rows.
+    y : array of int, shape (n_rows,)
+        Class indices.
+    n_classes : int
+        Number of classes.
+    weight : array of float, shape (n_rows,)
+        Weight of every row.
+    depth : int
+        Depth of the tree, at least 1.
+    min_samples_leaf : int, default=1
+        Fewest rows in a leaf that is used.
+    price : float, default=0.0
+        Cost of a split, in units of misclassified weight.
+    max_nodes : int, optional
+        Most splits.
+    rows : {"per_node", "per_leaf"}, default="per_node"
+        Whether a row meets each node in one pair of constraints, or in one for every leaf below
+        it, as in the paper: more constraints that say less.
+    repaired : bool, default=True
+        With False un-split nodes are left to the constraints of split ones, which a row satisfies
+        on either side: then the program is not that of a tree.  For demonstration only.
+
+    Attributes
+    ----------
+    model : Model
+        The program: ``a`` (feature of a node), ``d`` (node is split), ``b`` (threshold), ``z``
+        (row in leaf), ``l`` (leaf used), ``c`` (class of leaf), ``N`` (weight of a class in a
+        leaf), ``L`` (weight of errors in a leaf).
+    """
+
+    def __init__(self, X, y, n_classes, weight, depth, *, min_samples_leaf=1, price=0.0,
+                 max_nodes=None, rows="per_node", repaired=True):
+        self.X, self.y, self.weight, self.depth = X, y, weight, depth
+        self.n_classes = n_classes
+        self.values = [np.unique(column) for column in X.T]
+        self.top = max(1, max(len(values) for values in self.values) - 1)        # S
+        # number of every distinct value, and of the next larger one
+        self.numbers = [np.append(np.arange(len(values)) * self.top // max(1, len(values) - 1),
+                                  self.top + 1) for values in self.values]
+        n, p = X.shape
+        here, after = np.empty((n, p)), np.empty((n, p))
+        for j, (values, numbers) in enumerate(zip(self.values, self.numbers, strict=True)):
+            rank = np.searchsorted(values, X[:, j])
+            here[:, j], after[:, j] = numbers[rank], numbers[rank + 1]
+        self._build(here, after, min_samples_leaf, price, max_nodes, rows, repaired)
+
+    def _build(self, here, after, min_samples_leaf, price, max_nodes, rows, repaired):
+        (n, p), n_classes, top = here.shape, self.n_classes, self.top
+        n_nodes, n_leaves = 2 ** self.depth - 1, 2 ** self.depth
+        total = float(self.weight.sum())
+        model = self.model = Model("OCT")
+        separable = [float(len(values) > 1) for values in self.values]
+        a = self.a = model.add_variables("a", (n_nodes, p), kind="integer",
+                                         upper=np.tile(separable, (n_nodes, 1)))
+        d = self.d = model.add_variables("d", n_nodes, kind="integer", cost=price)
+        b = self.b = model.add_variables("b", n_nodes, kind="implied", upper=top)
+        z = self.z = model.add_variables("z", (n, n_leaves), kind="integer")
+        used = self.used = model.add_variables("l", n_leaves, kind="integer")
+        c = self.c = model.add_variables("c", (n_leaves, n_classes), kind="integer")
+        most = np.ceil(total)
+        held = self.held = model.add_variables("N", (n_leaves, n_classes), kind="implied",
+                                               upper=most)
+        loss = self.loss = model.add_variables("L", n_leaves, kind="implied", upper=most, cost=1.0)
+
+        add = partial(add_terms, model)
+        node, leaf, row = np.arange(n_nodes), np.arange(n_leaves), np.arange(n)
+        add("one_feature", n_nodes, (node[:, None], a, 1.0), (node, d, -1.0), lower=0, upper=0)
+        add("threshold", n_nodes, (node, b, 1.0), (node, d, -top), upper=0)
+        if n_nodes > 1:
+            add("parent", n_nodes - 1, (node[:-1], d[1:], 1.0),
+                (node[:-1], d[(node[1:] - 1) // 2], -1.0), upper=0)
+        if max_nodes is not None:
+            add("budget", 1, (0, d, 1.0), upper=max_nodes)
+        pair = np.arange(n * n_leaves).reshape(n, n_leaves)
+        add("open_leaf", (n, n_leaves), (pair, z, 1.0), (pair, used, -1.0), upper=0)
+        add("leaf_size", n_leaves, (leaf, z, 1.0), (leaf, used, -min_samples_leaf), lower=0)
+        add("one_leaf", n, (row[:, None], z, 1.0), lower=1, upper=1)
+        for m in range(n_nodes):
+            low, middle, high = leaves_below(m, self.depth)
+            for side, leaves in (("left", np.arange(low, middle)),
+                                 ("right", np.arange(middle, high))):
+                for group in leaves[None] if rows == "per_node" else leaves[:, None]:
+                    name = f"{side}_{m}" + ("" if rows == "per_node" else f"_{group[0]}")
+                    reach = row[:, None], z[:, group]
+                    if side == "right":     # number of the row's value >= threshold
+                        add(name, n, (row[:, None], a[m], here), (row, b[m], -1.0),
+                            (*reach, -top), lower=-top)
+                    elif repaired:          # number of the next larger value <= threshold
+                        add(name, n, (row[:, None], a[m], after), (row, b[m], -1.0),
+                            (*reach, top + 1), (row, d[m], -top - 1), upper=0)
+                    else:
+                        add(name, n, (row[:, None], a[m], after), (row, b[m], -1.0),
+                            (*reach, top + 1), upper=top + 1)
+        add("one_class", n_leaves, (leaf[:, None], c, 1.0), (leaf, used, -1.0), lower=0, upper=0)
+        slot = np.arange(n_leaves * n_classes).reshape(n_leaves, n_classes)
+        add("held", (n_leaves, n_classes), (slot, held, -1.0),
+            (slot[:, self.y].T, z, self.weight[:, None]), lower=0, upper=0)
+        others = total - np.bincount(self.y, self.weight, n_classes)
+        elsewhere = 1.0 - np.eye(n_classes)
+        add("loss", (n_leaves, n_classes), (slot, loss[:, None], 1.0), (slot, c, -others),
+            (slot[:, :, None], held[:, None, :], -elsewhere), lower=-others)
+
+    @staticmethod
+    def entries(n_rows, n_features, n_classes, depth, rows="per_node"):
+        """Return about how many nonzeros the model has.
+
+        Parameters
+        ----------
+        n_rows, n_features, n_classes, depth : int
+            Sizes.
+        rows : {"per_node", "per_leaf"}, default="per_node"
+            Form of the constraints.
+
+        Returns
+        -------
+        int
+        """
+        n_leaves = 2 ** depth
+        groups = n_leaves * depth if rows == "per_leaf" else 2 * (n_leaves - 1)
+        return (n_rows * (groups * (n_features + 2) + n_leaves * (depth + 5))
+                + n_leaves * n_classes * (n_classes + 4))
+
+    def start(self, tree):
+        """Write a tree as a solution.
+
+        Parameters
+        ----------
+        tree : DecisionTree
+            Over class indices, within the limits, each leaf with rows.
+
+        Returns
+        -------
+        array of float, shape (n_columns,)
+        """
+        values = np.zeros(self.model.n_columns)
+        n_nodes = len(self.d)
+        place, label = np.zeros(len(self.y), np.int64), {}
+        nodes = [(0, 0, np.arange(len(self.y)))]
+        while nodes:
+            at, heap, rows = nodes.pop()
+            if tree.feature[at] < 0:        # un-split nodes send their rows right
+                while heap < n_nodes:
+                    heap = 2 * heap + 2
+                place[rows] = heap - n_nodes
+                label[heap - n_nodes] = tree.label[at]
+                continue
+            j, threshold = tree.feature[at], tree.threshold[at]
+            values[self.a[heap, j]] = values[self.d[heap]] = 1.0
+            first_right = np.searchsorted(self.values[j], threshold, side="right")
+            values[self.b[heap]] = self.numbers[j][first_right]
+            left = self.X[rows, j] <= threshold
+            nodes += [(tree.left[at], 2 * heap + 1, rows[left]),
+                      (tree.right[at], 2 * heap + 2, rows[~left])]
+        values[self.z[np.arange(len(place)), place]] = 1.0
+        np.add.at(values, self.held[place, self.y], self.weight)
+        for leaf, k in label.items():
+            values[self.used[leaf]] = values[self.c[leaf, k]] = 1.0
+            values[self.loss[leaf]] = (values[self.held[leaf]].sum()
+                                       - values[self.held[leaf, k]])
+        return values
+
+    def tree(self, values):
+        """Read the tree from a solution.
+
+        Parameters
+        ----------
+        values : array of float, shape (n_columns,)
+            Values of all variables, whole up to the solver's tolerance.
+
+        Returns
+        -------
+        DecisionTree
+            Over class indices; it may hold leaves that no row reaches.
+        """
+        def read(heap):
+            if heap >= len(self.d):
+                return int(np.argmax(values[self.c[heap - len(self.d)]]))
+            if values[self.d[heap]] < 0.5:
+                return read(2 * heap + 2)
+            j = int(np.argmax(values[self.a[heap]]))
+            # the first value that goes right; b lies above the number of the one before
+            first = np.searchsorted(self.numbers[j], values[self.b[heap]] - 0.5)
+            first = min(max(int(first), 0), len(self.values[j]))
+            if first in (0, len(self.values[j])):       # all rows on one side
+                return read(2 * heap + (2 if first == 0 else 1))
+            threshold = midpoint(self.values[j][first - 1], self.values[j][first])
+            return j, float(threshold), read(2 * heap + 1), read(2 * heap + 2)
+
+        return DecisionTree.from_nested(read(0), self.n_classes, n_features=self.X.shape[1])
+
+
+def leaves_below(node, depth):
+    """Return first leaf, first leaf of the right branch, and end, of a node in heap order.
+
+    Parameters
+    ----------
+    node : int
+        Number of the node, the root is 0.
+    depth : int
+        Depth of the tree.
+
+    Returns
+    -------
+    tuple of int
+        Leaves are numbered from the left, beginning with 0.
+    """
+    level = int(node + 1).bit_length() - 1
+    width = 2 ** (depth - level)
+    low = (node + 1 - 2 ** level) * width
+    return low, low + width // 2, low + width
+
+
+class OCTClassifier(FormulatedClassifier):
+    """Find a classification tree by the integer program OCT.
+
+    The univariate model of Bertsimas and Dunn (2017): one binary variable for every row and leaf,
+    thresholds as numbers, a price for splits and a smallest leaf.  Features enter as ranks, so all
+    thresholds are open.  Nodes that are not split send their rows right: the usual form of the
+    model leaves this out.
+
+    Parameters
+    ----------
+    max_depth : int, default=2
+        Depth of the tree.  Every further level doubles the binary variables.
+    complexity : float, default=0.0
+        Price of a split as a share of the errors of the best single leaf (their alpha, Eq. 24):
+        at 0.01 a split stays only if it saves more than one in a hundred of those errors.
+    min_samples_leaf : int, default=1
+        Fewest rows in a leaf; rows of weight zero do not count.
+    max_nodes : int, optional
+        Most splits (default: a full tree); what :meth:`path` counts up.
+    rows : {"per_node", "per_leaf"}, default="per_node"
+        Whether a row meets each node in one pair of constraints, or in one for every leaf below
+        it, as in the paper.  The latter is larger and its relaxation is weaker.
+    solver : {"highs", "cp-sat"}, default="highs"
+        Who solves it.  CP-SAT needs whole weights.
+    start : {"cart", "local-search"}, DecisionTree or None, default="cart"
+        Tree that the solver starts from.  None gives it nothing; CART then comes back only if the
+        solver finds no tree as good (``counters["fallback"]`` tells).
+    threads : int, optional
+        Threads of HiGHS (default: 1), workers of CP-SAT (default: 2).
+    time_limit : float or None, default=None
+        Seconds, all included; the best tree so far then comes back.  A model that cannot be built
+        in that time is not built.
+    random_state : int, RandomState or None, default=None
+        Seed of start and solver.
+    verbose : int, default=0
+        1 prints the outcome.
+
+    Attributes
+    ----------
+    tree_ : DecisionTree
+        The best tree found.
+    report_ : SolveReport
+        Objective: weight of the errors, plus ``complexity`` times the errors of the best single
+        leaf for each split.  Counters: ``start_objective`` and ``gain``
+        over it, size of the model, seconds to build it, what the solver counts.
+    complexity_ : float
+        The price that :meth:`tune` chose; set by it only.
+
+    Examples
+    --------
+    >>> from odtlib import OCTClassifier
+    >>> X, y = [[0, 0], [0, 1], [1, 0], [1, 1]], [0, 1, 1, 0]
+    >>> OCTClassifier(max_depth=2, start=None).fit(X, y).report_.objective
+    0.0
+    """
+
+    _parameter_constraints = {
+        **FormulatedClassifier._parameter_constraints,
+        "min_samples_leaf": [Interval(Integral, 1, None, closed="left")],
+        "rows": [StrOptions({"per_node", "per_leaf"})],
+    }
+
+    def __init__(self, max_depth=2, *, complexity=0.0, min_samples_leaf=1, max_nodes=None,
+                 rows="per_node", solver="highs", start="cart", threads=None, time_limit=None,
+                 random_state=None, verbose=0):
+        self.max_depth = max_depth
+        self.complexity = complexity
+        self.min_samples_leaf = min_samples_leaf
+        self.max_nodes = max_nodes
+        self.rows = rows
+        self.solver = solver
+        self.start = start
+        self.threads = threads
+        self.time_limit = time_limit
+        self.random_state = random_state
+        self.verbose = verbose
+
+    @property
+    def _smallest_leaf(self):
+        return self.min_samples_leaf
+
+    def _search_space(self, columns):
+        return f"all thresholds of {columns.shape[1]} features"
+
+    def _formulate(self, X, y, weight, price):
+        if self.solver == "cp-sat" and np.any(weight != np.rint(weight)):
+            raise ValueError("CP-SAT counts in whole numbers and sample_weight has fractions; "
+                             "multiply the weights by a common denominator, or use "
+                             "solver='highs'.")
+
+        def build():
+            return OCTModel(X, y, len(self.classes_), weight, self.max_depth, price=price,
+                            min_samples_leaf=min(self.min_samples_leaf, len(y)),
+                            rows=self.rows,
+                            max_nodes=None if self.max_nodes is None else self._most_nodes())
+
+        return build, OCTModel.entries(*X.shape, len(self.classes_), self.max_depth,
+                                       self.rows), X
+
+    def path(self, X, y, sample_weight=None):
+        """Find a tree for every budget of splits, each search started from the tree before.
+
+        With a budget in place of a price no tree is missed that is best at some price: their
+        Section 2.4.  The estimator is fitted too, with the largest budget.  ``complexity`` must be
+        0; ``time_limit`` is for all budgets together.
+
+        Parameters
+        ----------
+        X : array or data frame, shape (n_rows, n_features)
+            Training rows.
+        y : array, shape (n_rows,)
+            Labels of any type.
+        sample_weight : array, shape (n_rows,), optional
+            Non-negative weight of every row (default: one each).
+
+        Returns
+        -------
+        list of BudgetEntry
+            ``(max_nodes, objective, status, tree)`` for each budget from 0, status as in reports.
+
+        Raises
+        ------
+        ValueError
+            If ``complexity`` is not 0.
+        """
+        entries, _ = self._budgets(X, y, sample_weight)
+        return entries
+
+    def tune(self, X, y, X_validation, y_validation, sample_weight=None):
+        """Choose the price of a split on rows that were held back.
+
+        Of the trees of :meth:`path` only those count that are best at some price: the lower convex
+        hull of errors over splits.  The one with the fewest errors on the validation rows is
+        kept, the smallest if several are equal; ``complexity_`` is the middle of the prices at
+        which it is best.  Where a search was cut short this holds for the trees found.
+
+        Parameters
+        ----------
+        X : array or data frame, shape (n_rows, n_features)
+            Training rows.
+        y : array, shape (n_rows,)
+            Labels of any type.
+        X_validation : array or data frame, shape (n_other_rows, n_features)
+            Rows held back.
+        y_validation : array, shape (n_other_rows,)
+            Their labels.
+        sample_weight : array, shape (n_rows,), optional
+            Non-negative weight of every training row (default: one each).
+
+        Returns
+        -------
+        self
+            ``tree_`` and ``report_`` are those of the budget chosen.
+
+        Raises
+        ------
+        ValueError
+            If ``complexity`` is not 0.
+        """
+        entries, models = self._budgets(X, y, sample_weight)
+        points = [(entry.tree.n_splits, entry.objective) for entry in entries]
+        hull = _lower_hull(points)
+        wrong = [float(np.sum(models[k].predict(X_validation) != np.asarray(y_validation)))
+                 for k in hull]
+        chosen = int(np.argmin(wrong))       # the hull goes from small trees to large ones
+        # at which prices the neighbours on the hull take over
+        slopes = [(points[k][1] - points[m][1]) / (points[m][0] - points[k][0])
+                  for k, m in zip(hull[:-1], hull[1:], strict=True)]
+        least = slopes[chosen] if chosen < len(slopes) else 0.0
+        most = slopes[chosen - 1] if chosen > 0 else 2 * least
+        baseline = points[0][1]
+        self._take(models[hull[chosen]])
+        self.complexity_ = (least + most) / 2 / baseline
+        return self
+
+    def _budgets(self, X, y, sample_weight):
+        """Return the entries of the path and a fitted estimator for each."""
+        if self.complexity:
+            raise ValueError("budgets count splits instead of pricing them; set complexity=0.")
+        clock, most, models = Clock(self.time_limit), self._most_nodes(), []
+        for nodes in range(most + 1):
+            model = clone(self).set_params(max_nodes=nodes)
+            if self.time_limit is not None:
+                model.set_params(time_limit=max(0.05, clock.remaining / (most + 1 - nodes)))
+            model._before = models[-1].tree_ if models else None
+            models.append(model.fit(X, y, sample_weight))
+        self._take(models[-1])
+        return [BudgetEntry(nodes, model.report_.objective, model.report_.status, model.tree_)
+                for nodes, model in enumerate(models)], models
+
+    def _take(self, model):
+        self.__dict__.update({name: value for name, value in vars(model).items()
+                              if name.endswith("_")})
+
+
+def _lower_hull(points):
+    """Return the positions of the points (splits, errors) that are best at some price."""
+    hull = []
+    for k, (splits, errors) in enumerate(points):
+        if hull and (errors >= points[hull[-1]][1] or splits <= points[hull[-1]][0]):
+            continue
+        while len(hull) > 1:
+            (s0, e0), (s1, e1) = points[hull[-2]], points[hull[-1]]
+            if (e0 - e1) * (splits - s0) > (e0 - errors) * (s1 - s0):
+                break
+            hull.pop()
+        hull.append(k)
+    return hull

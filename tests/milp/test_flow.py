@@ -1,0 +1,201 @@
+"""FlowOCTClassifier: the optimum of brute force over its columns, bounds, options and limits."""
+
+import pickle
+import time
+
+import numpy as np
+import pytest
+from sklearn.utils.estimator_checks import check_estimator
+
+from odtlib import MurTreeClassifier
+from odtlib.binarize import MDLPBinarizer, ThresholdBinarizer
+from odtlib.datasets import load
+from odtlib.milp import FlowOCTClassifier
+from odtlib.milp.flow import FlowModel, ancestors
+from odtlib.milp.oct import OCTModel
+from tests.naive import best_tree_cost, tree_cost
+
+
+def instance(random, *, weighted=False):
+    """A few rows of 0/1 columns with copies, constant columns, and up to three classes."""
+    n, p, n_classes = random.randint(2, 11), random.randint(1, 5), random.randint(2, 4)
+    X = (random.rand(n, p) < random.rand(p)).astype(float)
+    y = random.randint(0, n_classes, n)
+    y[:2] = 0, 1                                # at least two classes
+    y = np.unique(y, return_inverse=True)[1]
+    weight = random.randint(1, 4, n).astype(float) if weighted else np.ones(n)
+    return X, y, weight
+
+
+def brute_force(X, y, weight, depth, price=0.0, nodes=None):
+    nodes = 2 ** depth - 1 if nodes is None else nodes
+    return best_tree_cost(X, y, weight, y.max() + 1, depth, nodes, 1, price)
+
+
+def check(model, X, y, weight=None):
+    """Fit, and check what every answer must satisfy; return the report."""
+    model.fit(X, y, weight)
+    report, tree = model.report_, model.tree_
+    w = np.ones(len(y)) if weight is None else weight
+    baseline = w.sum() - np.bincount(y, w).max()
+    price = round(model.complexity * baseline, 6)
+    wrong = w[model.predict(X) != y].sum()
+    assert wrong + price * tree.n_splits == pytest.approx(report.objective)
+    assert model.verify(X, y, weight) == pytest.approx(report.objective)
+    assert report.lower_bound <= report.objective + 1e-9
+    assert tree.depth <= model.max_depth
+    return report
+
+
+@pytest.mark.parametrize("depth", [1, 2])
+@pytest.mark.parametrize("complexity", [0.0, 0.1, 0.5])
+@pytest.mark.parametrize("seed", range(6))
+def test_optimum_of_brute_force(depth, complexity, seed):
+    random = np.random.RandomState(seed)
+    for number in range(15):
+        X, y, weight = instance(random, weighted=number % 2)
+        model = FlowOCTClassifier(depth, complexity=complexity,
+                                  start=None if number % 3 else "cart")
+        report = check(model, X, y, weight)
+        price = round(complexity * (weight.sum() - np.bincount(y, weight).max()), 6)
+        assert report.status == "optimal"
+        assert report.objective == pytest.approx(brute_force(X, y, weight, depth, price), abs=1e-5)
+
+
+def test_cp_sat_finds_the_same():
+    random = np.random.RandomState(7)
+    for number in range(40):
+        X, y, weight = instance(random, weighted=number % 2)
+        weight = weight / 2                     # fractions in the objective only
+        report = check(FlowOCTClassifier(2, solver="cp-sat"), X, y, weight)
+        assert report.status == "optimal"
+        assert report.objective == pytest.approx(brute_force(X, y, weight, 2))
+
+
+def test_depth_three_agrees_with_murtree():
+    random = np.random.RandomState(3)
+    for _ in range(4):
+        X, y = random.randint(0, 2, (12, 4)).astype(float), random.randint(0, 2, 12)
+        assert (check(FlowOCTClassifier(3), X, y).objective
+                == MurTreeClassifier(3).fit(X, y).report_.objective)
+
+
+def test_budget_of_splits():
+    random = np.random.RandomState(5)
+    for _ in range(15):
+        X, y, weight = instance(random)
+        for nodes in range(4):
+            report = check(FlowOCTClassifier(2, max_nodes=nodes), X, y)
+            assert report.objective == brute_force(X, y, weight, 2, nodes=nodes)
+
+
+@pytest.mark.parametrize("binarizer", ["mdlp", "quantile", "all", MDLPBinarizer("onehot")])
+def test_optimal_for_the_columns_of_its_binariser(binarizer):
+    data = load("iris")
+    model = FlowOCTClassifier(1, binarizer=binarizer, random_state=0)
+    report = check(model, np.asarray(data.X, float), np.asarray(data.y))
+    columns = model.binarizer_.transform(data.X)
+    weight = np.ones(len(data.y))
+    assert report.status == "optimal"
+    assert report.objective == best_tree_cost(columns, np.asarray(data.y), weight, 3, 1, 1)
+    original = model.tree_.n_features == data.X.shape[1]
+    assert original == (not isinstance(binarizer, MDLPBinarizer))
+    assert f"these {columns.shape[1]} predicates at depth 1" in str(report)
+
+
+def test_no_column_leaves_a_leaf():
+    X, y = np.arange(6.0)[:, None], np.array([0, 1, 0, 1, 0, 1])
+    model = FlowOCTClassifier(2).fit(X, y)      # MDLP accepts no cut
+    assert model.tree_.n_leaves == 1 and model.report_.status == "optimal"
+
+
+@pytest.mark.parametrize("depth", [1, 2, 3])
+def test_every_tree_is_a_solution_and_is_read_back(depth):
+    random = np.random.RandomState(depth)
+    for _ in range(30):
+        X, y, weight = instance(random, weighted=True)
+        model = FlowModel(X, y, y.max() + 1, weight, depth)
+        tree = MurTreeClassifier(random.randint(0, depth + 1)).fit(X, y, weight).tree_
+        values = model.start(tree)
+        assert model.model.violated(values) is None
+        assert model.model.evaluate(values) == pytest.approx(tree_cost(tree, X, y, weight))
+        np.testing.assert_array_equal(model.tree(values).predict(X), tree.predict(X))
+
+
+def test_relaxation_is_a_bound_and_not_below_that_of_oct():
+    random = np.random.RandomState(11)
+    stronger = 0
+    for _ in range(40):
+        X, y, weight = instance(random, weighted=True)
+        flow = FlowModel(X, y, y.max() + 1, weight, 1).model.relax().objective
+        leaves = OCTModel(X, y, y.max() + 1, weight, 1).model.relax().objective
+        assert leaves - 1e-6 <= flow <= brute_force(X, y, weight, 1) + 1e-6
+        stronger += flow > leaves + 1e-6
+    assert stronger > 5
+
+
+def test_equal_rows_share_their_flow():
+    X, y = np.array([[0.0], [0], [0], [1], [1]]), np.array([0, 0, 1, 1, 1])
+    model = FlowModel(X, y, 2, np.ones(5), 1)
+    assert model.z.shape == (3, 3) and sorted(model.weight) == [1, 2, 2]
+    assert model.model.solve().objective == pytest.approx(1)
+
+
+def test_size_is_known_before():
+    for depth in (1, 2, 3):
+        X = (np.random.RandomState(0).rand(200, 12) < 0.5).astype(float)
+        sizes = FlowModel(X, np.arange(200) % 2, 2, np.ones(200), depth).model.sizes()
+        guess = FlowModel.entries(200, 12, depth)
+        assert sizes["nonzeros"] <= 1.3 * guess and guess <= 1.8 * sizes["nonzeros"]
+
+
+def test_starts_and_limits():
+    data = load("tic-tac-toe")
+    X, y = np.asarray(data.X, float), np.unique(data.y, return_inverse=True)[1]
+    begin = time.perf_counter()
+    report = check(FlowOCTClassifier(4, time_limit=1.0, random_state=0), X, y)
+    assert time.perf_counter() - begin < 1.0 + 5.0      # generous: a shared machine
+    assert report.status == "time_limit" and report.start == "cart"
+    best = MurTreeClassifier(3).fit(X, y)
+    report = check(FlowOCTClassifier(3, start=best.tree_, time_limit=0.5), X, y)
+    assert report.start == "tree" and report.objective == best.report_.objective
+    assert report.status == "time_limit" and report.lower_bound < report.objective
+
+
+def test_weight_zero_is_absence():
+    random = np.random.RandomState(2)
+    for _ in range(10):
+        X, y, weight = instance(random, weighted=True)
+        weight[random.rand(len(y)) < 0.3] = 0
+        weight[:2] = 1
+        kept = weight > 0
+        assert (check(FlowOCTClassifier(2), X, y, weight).objective
+                == pytest.approx(brute_force(X[kept], y[kept], weight[kept], 2)))
+
+
+def test_all_thresholds_give_the_optimum_over_all_thresholds():
+    random = np.random.RandomState(6)
+    for _ in range(10):
+        X, y = random.randint(0, 5, (9, 2)).astype(float), random.randint(0, 2, 9)
+        y[:2] = 0, 1
+        columns = ThresholdBinarizer().fit(X).transform(X)
+        report = check(FlowOCTClassifier(2, binarizer="all"), X, y)
+        assert report.objective == brute_force(columns, y, np.ones(9), 2)
+
+
+def test_ancestors():
+    assert ancestors(0) == [] and ancestors(1) == [0] and ancestors(12) == [5, 2, 0]
+
+
+def test_refuses_what_it_cannot_use():
+    with pytest.raises(ValueError, match="binarizer=None needs features that are 0 or 1"):
+        FlowOCTClassifier(binarizer=None).fit([[0.5], [2.0]], [0, 1])
+    with pytest.raises(ValueError, match="'binarizer' parameter"):
+        FlowOCTClassifier(binarizer="entropy").fit([[0.5], [2.0]], [0, 1])
+
+
+def test_is_an_estimator():
+    check_estimator(FlowOCTClassifier(time_limit=0.3))
+    model = FlowOCTClassifier(1, binarizer="all").fit([[0.0], [3.0]], ["a", "b"])
+    again = pickle.loads(pickle.dumps(model))
+    assert list(again.predict([[0.0], [3.0]])) == ["a", "b"]

@@ -1,0 +1,248 @@
+"""The modelling layer: what it says about a model, and what it gets back from solvers."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import threading
+import time
+
+import numpy as np
+import pytest
+
+from odtlib.milp import Model, _run
+
+
+def knapsack(random, n=8, rows=2, scale=1.0):
+    model = Model("knapsack")
+    value, weight = random.integers(1, 20, n), random.integers(1, 20, (rows, n))
+    x = model.add_variables("x", n, cost=-value * scale, kind="integer")
+    row = np.repeat(np.arange(rows), n)
+    model.add_rows("weight", rows, row, np.tile(x, rows), weight.ravel() * scale,
+                   upper=weight.sum(axis=1) // 2 * scale)
+    return model, value, weight
+
+
+def enumerated(value, weight):
+    points = np.array(np.meshgrid(*[[0, 1]] * len(value))).reshape(len(value), -1)
+    fits = (weight @ points <= (weight.sum(axis=1) // 2)[:, None]).all(axis=0)
+    return -float((value @ points)[fits].max())
+
+
+def hard(n=60, seed=1):
+    """Return a market-split problem, which no solver finishes in a second."""
+    random = np.random.default_rng(seed)
+    model = Model()
+    weight = random.integers(0, 100, (6, n))
+    x = model.add_variables("x", n, kind="integer")
+    more = model.add_variables("more", (6, 2), upper=1e4, cost=1.0, kind="integer")
+    row = np.arange(6)
+    model.add_rows("split", 6, np.concatenate([np.repeat(row, n), row, row]),
+                   np.concatenate([np.tile(x, 6), more[:, 0], more[:, 1]]),
+                   np.concatenate([weight.ravel(), np.ones(6), -np.ones(6)]),
+                   lower=weight.sum(axis=1) // 2, upper=weight.sum(axis=1) // 2)
+    start = np.zeros(model.n_columns)
+    start[more[:, 0]] = weight.sum(axis=1) // 2
+    return model, start
+
+
+@pytest.mark.parametrize("solver", ["highs", "cp-sat"])
+@pytest.mark.parametrize("apart", [False, True])
+def test_optimum_equals_enumeration(solver, apart):
+    random = np.random.default_rng(0)
+    for _ in range(2 if apart else 15):
+        scale = float(random.choice([1.0, 0.1, 0.25]))
+        model, value, weight = knapsack(random, scale=scale)
+        solution = model.solve(solver, unit=scale, apart=apart)
+        assert solution.status == "optimal"
+        assert solution.objective == pytest.approx(scale * enumerated(value, weight))
+        assert solution.bound == solution.objective
+        assert model.violated(solution.values) is None
+        assert model.evaluate(solution.values) == pytest.approx(solution.objective)
+
+
+def test_relaxation_is_a_bound():
+    random = np.random.default_rng(1)
+    for _ in range(10):
+        model, value, weight = knapsack(random)
+        relaxed = model.relax()
+        assert relaxed.status == "optimal"
+        assert relaxed.objective <= enumerated(value, weight) + 1e-9
+        assert (weight @ relaxed.values <= weight.sum(axis=1) // 2 + 1e-6).all()
+
+
+@pytest.mark.parametrize("solver", ["highs", "cp-sat"])
+def test_start_is_kept_and_bounds_are_valid(solver):
+    model, start = hard()
+    solution = model.solve(solver, start=start, time_limit=1.0, unit=1.0)
+    assert solution.status == "time_limit"
+    assert solution.events[0] == (0.0, model.evaluate(start), -np.inf, "start")
+    assert solution.objective <= model.evaluate(start)
+    assert solution.bound <= solution.objective
+    assert model.violated(solution.values) is None
+    incumbents = [event[1] for event in solution.events]
+    assert incumbents == sorted(incumbents, reverse=True)
+
+
+def test_a_start_that_violates_a_row_is_refused():
+    model, _, weight = knapsack(np.random.default_rng(2))
+    with pytest.raises(ValueError, match=r"the start violates weight\(0\): .* left side"):
+        model.solve(start=np.ones(weight.shape[1]))
+    with pytest.raises(ValueError, match=r"the start violates x\(0\) = 0.5"):
+        model.solve(start=np.full(weight.shape[1], 0.5))
+
+
+def test_part_of_a_start_is_completed():
+    random = np.random.default_rng(3)
+    model, value, weight = knapsack(random)
+    start = np.full(len(value), np.nan)
+    start[0] = 0.0
+    for solver in ("highs", "cp-sat"):
+        assert model.solve(solver, start=start).objective == enumerated(value, weight)
+
+
+def test_killed_process_leaves_the_start(monkeypatch):
+    model, start = hard()
+
+    class Killed(_run.InChild):
+        def __init__(self, *arguments):
+            super().__init__(*arguments)
+            os.kill(self.process.pid, signal.SIGKILL)
+
+    monkeypatch.setattr(_run, "InChild", Killed)
+    solution = model.solve(start=start, apart=True, time_limit=60.0)
+    assert solution.status == "died"
+    assert solution.events[-1][-1] == "the solver's process ended with -9"
+    assert np.array_equal(solution.values, start)
+    assert model.solve(apart=True, time_limit=60.0).values is None
+
+
+@pytest.mark.parametrize("apart", [False, True])
+def test_interrupt_leaves_the_incumbent(apart):
+    model, start = hard()
+    threading.Timer(1.0, os.kill, (os.getpid(), signal.SIGINT)).start()
+    solution = model.solve(start=start, apart=apart, time_limit=60.0)
+    assert solution.status == "interrupted"
+    assert solution.objective <= model.evaluate(start)
+    assert solution.seconds < 30.0
+
+
+@pytest.mark.parametrize("solver", ["highs", "cp-sat"])
+def test_time_limit_ends_a_process(solver):
+    model, start = hard()
+    begin = time.perf_counter()
+    solution = model.solve(solver, start=start, apart=True, time_limit=0.05)
+    assert solution.status == "time_limit"      # not even Python has started by then
+    assert np.array_equal(solution.values, start)
+    assert time.perf_counter() - begin < 30.0
+
+
+def test_views():
+    model = Model("toy")
+    x = model.add_variables("x", (2, 2), kind="integer", cost=[[1, 0], [0, -2]])
+    z = model.add_variables("z", upper=10, kind="implied")
+    model.add_rows("pair", 2, [0, 0, 1, 1, 1], [x[0, 0], x[0, 1], x[1, 0], x[1, 1], z],
+                   [1, 1, 2, -1, -0.5], lower=[1, -np.inf], upper=[1, 0])
+    model.add_rows("all", (), np.zeros(5, int), [*x.ravel(), z], 1, lower=1, upper=12)
+    model.offset = 3
+    assert model.row("pair", 0) == "pair(0): x(0,0) + x(0,1) = 1"
+    assert model.row("pair", 1) == "pair(1): 2 x(1,0) - x(1,1) - 0.5 z <= 0"
+    assert model.row("all") == "all: 1 <= x(0,0) + x(0,1) + x(1,0) + x(1,1) + z <= 12"
+    assert model.row(2) == model.row("all")
+    assert model.objective() == "minimise x(0,0) - 2 x(1,1) + 3"
+    assert model.sizes() == {"integer": 4, "continuous": 1, "rows": 3, "nonzeros": 10}
+    assert list(model.table()["count"]) == [4, 1, 2, 1]
+    assert list(model.table()["nonzeros"]) == [0, 0, 5, 5]
+    assert model.matrix.toarray()[1].tolist() == [0, 0, 2, -1, -0.5]
+    assert repr(model) == "<toy: 4 integer, 1 continuous, 3 rows, 10 nonzeros>"
+    with pytest.raises(ValueError, match=r"the rows 'pair' have the shape \(2,\); \(2,\) is no"):
+        model.row("pair", 2)
+    with pytest.raises(ValueError, match="there are no rows 'pairs'; the model has pair, all"):
+        model.row("pairs")
+
+
+def test_entries_for_one_place_are_added_up():
+    model = Model()
+    x = model.add_variables("x", 2)
+    model.add_rows("r", 1, [0, 0, 0], [x[0], x[0], x[1]], [1, 2, 1], upper=1)
+    assert model.row("r") == "r: 3 x(0) + x(1) <= 1"
+
+
+@pytest.mark.parametrize("ending", ["lp", "mps"])
+def test_files_are_read_back_with_the_same_optimum(tmp_path, ending):
+    import highspy
+    model, value, weight = knapsack(np.random.default_rng(4))
+    model.write(tmp_path / f"model.{ending}")
+    solver = highspy.Highs()
+    solver.silent()
+    solver.readModel(str(tmp_path / f"model.{ending}"))
+    solver.run()
+    assert solver.getObjectiveValue() == enumerated(value, weight)
+    assert solver.getColName(3)[1] == "x(3)"
+
+
+def test_infeasible_and_empty_models():
+    model = Model()
+    x = model.add_variables("x", 2, kind="integer")
+    model.add_rows("r", 1, [0, 0], x, 1, lower=3)
+    for solver in ("highs", "cp-sat"):
+        solution = model.solve(solver)
+        assert solution.status == "infeasible"
+        with pytest.raises(ValueError, match="there are no values: the solver ended with 'infe"):
+            solution.of(x)
+
+
+def test_a_model_can_grow_after_it_was_solved():
+    model = Model()
+    x = model.add_variables("x", 3, cost=-1, kind="integer")
+    assert model.solve().objective == -3
+    model.add_rows("r", 1, [0, 0, 0], x, 1, upper=2)
+    assert model.solve().objective == -2
+    y = model.add_variables("y", cost=-5, kind="integer")
+    model.add_rows("s", 1, [0, 0], [x[0], y[()]], 1, upper=1)
+    assert model.solve().objective == -7
+    assert model.row("r") == "r: x(0) + x(1) + x(2) <= 2"
+    assert model.row("s") == "s: x(0) + y <= 1"
+
+
+def test_errors_say_what_to_do():
+    model = Model()
+    x = model.add_variables("x", 2)
+    with pytest.raises(ValueError, match="the name 'x' is taken"):
+        model.add_variables("x")
+    with pytest.raises(ValueError, match="an entry of the rows 'r' lies outside the 1 rows"):
+        model.add_rows("r", 1, [1], x[:1], 1)
+    model.add_rows("r", 1, [0, 0], x, 1, upper=1)      # a failed attempt leaves the name free
+    with pytest.raises(ValueError, match="kind is 'boolean'; use one of continuous, integer"):
+        model.add_variables("b", kind="boolean")
+    with pytest.raises(ValueError, match=r"CP-SAT has no continuous variables, and x\(0\) is one"):
+        model.solve("cp-sat")
+    with pytest.raises(ValueError, match="HiGHS offers no branching priorities"):
+        model.solve(priorities=[1, 1])
+    with pytest.raises(ValueError, match="solver is 'cplex'; use 'highs' or 'cp-sat'"):
+        model.solve("cplex")
+    for apart in (False, True):
+        with pytest.raises(ValueError, match="HiGHS has no option 'speed' with a value 3"):
+            model.solve(settings={"speed": 3}, apart=apart)
+    with pytest.raises(ValueError, match=r"ends neither in \.lp nor in \.mps"):
+        model.write("model.txt")
+    whole = Model()
+    z = whole.add_variables("z", 2, kind="integer")
+    whole.add_rows("r", 1, [0, 0], z, [np.pi, 1], upper=1)
+    with pytest.raises(ValueError, match=r"CP-SAT needs whole coefficients, and r has 3\.14"):
+        whole.solve("cp-sat")
+    with pytest.raises(ValueError, match="CP-SAT has no parameter 'speed' with a value 3"):
+        knapsack(np.random.default_rng(0))[0].solve("cp-sat", settings={"speed": 3})
+    wide = Model()
+    wide.add_variables("w", upper=np.inf, kind="integer")
+    with pytest.raises(ValueError, match="CP-SAT needs finite whole bounds, and w has inf"):
+        wide.solve("cp-sat")
+
+
+@pytest.mark.parametrize(("solver", "module", "name"), [
+    ("highs", "highspy", "HiGHS"), ("cp-sat", "ortools.sat.python.cp_model", "CP-SAT")])
+def test_a_missing_library_is_named(monkeypatch, solver, module, name):
+    monkeypatch.setitem(sys.modules, module, None)
+    with pytest.raises(ImportError, match=f"{name} is not installed; install it with pip inst"):
+        knapsack(np.random.default_rng(0))[0].solve(solver)

@@ -1,0 +1,307 @@
+"""OCTClassifier: the optimum of brute force, its options, limits, and the chosen price."""
+
+import pickle
+import time
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.utils.estimator_checks import check_estimator
+
+from odtlib import ContinuousTreeClassifier, DecisionTree
+from odtlib.binarize import ThresholdBinarizer
+from odtlib.datasets import load
+from odtlib.milp import OCTClassifier
+from odtlib.milp._formulated import cut_back
+from odtlib.milp.oct import OCTModel, _lower_hull, leaves_below
+from tests.naive import best_tree_cost, tree_cost
+
+
+def instance(random, *, weighted=False):
+    """A few rows with ties, constant features, and up to three classes."""
+    n, p, n_classes = random.randint(2, 9), random.randint(1, 4), random.randint(2, 4)
+    X = random.randint(0, random.randint(2, 6), (n, p)).astype(float)
+    y = random.randint(0, n_classes, n)
+    y[:2] = 0, 1                                # at least two classes
+    y = np.unique(y, return_inverse=True)[1]
+    weight = random.randint(1, 4, n).astype(float) if weighted else np.ones(n)
+    return X, y, weight
+
+
+def brute_force(X, y, weight, depth, min_leaf=1, price=0.0, nodes=None):
+    """The least cost over all thresholds: those of all columns ``x <= t``."""
+    nodes = 2 ** depth - 1 if nodes is None else nodes
+    columns = ThresholdBinarizer().fit(X).transform(X)
+    return best_tree_cost(columns, y, weight, y.max() + 1, depth, nodes, min_leaf, price)
+
+
+def check(model, X, y, weight=None):
+    """Fit, and check what every answer must satisfy; return the report."""
+    model.fit(X, y, weight)
+    report, tree = model.report_, model.tree_
+    kept = np.full(len(y), True) if weight is None else weight > 0
+    price = round(model.complexity * report_baseline(y[kept], weight, kept), 6)
+    w = np.ones(len(y)) if weight is None else weight
+    assert tree_cost(tree, X, y, w, price) == pytest.approx(report.objective)
+    assert model.verify(X, y, weight) == pytest.approx(report.objective)
+    assert report.lower_bound <= report.objective + 1e-9
+    assert tree.depth <= model.max_depth
+    smallest = np.unique(tree.apply(X[kept]), return_counts=True)[1].min()
+    assert smallest >= model.min_samples_leaf or tree.n_splits == 0
+    return report
+
+
+def report_baseline(y, weight, kept):
+    w = np.ones(len(y)) if weight is None else weight[kept]
+    return w.sum() - np.bincount(y, w).max()
+
+
+@pytest.mark.parametrize("depth", [1, 2])
+@pytest.mark.parametrize("min_leaf", [1, 2, 3])
+@pytest.mark.parametrize("rows", ["per_node", "per_leaf"])
+def test_optimum_of_brute_force(depth, min_leaf, rows):
+    random = np.random.RandomState(depth * 10 + min_leaf)
+    for number in range(50):
+        X, y, weight = instance(random, weighted=number % 2)
+        model = OCTClassifier(depth, min_samples_leaf=min_leaf, rows=rows,
+                              start=None if number % 3 else "cart")
+        report = check(model, X, y, weight)
+        assert report.status == "optimal"
+        assert report.objective == pytest.approx(brute_force(X, y, weight, depth, min_leaf))
+
+
+@pytest.mark.parametrize("depth", [1, 2])
+@pytest.mark.parametrize("complexity", [0.05, 0.3, 1.0])
+def test_optimum_with_a_price(depth, complexity):
+    random = np.random.RandomState(depth)
+    for number in range(30):
+        X, y, weight = instance(random, weighted=number % 2)
+        report = check(OCTClassifier(depth, complexity=complexity), X, y, weight)
+        price = round(complexity * report_baseline(y, weight, np.full(len(y), True)), 6)
+        assert report.status == "optimal"
+        assert report.objective == pytest.approx(
+            brute_force(X, y, weight, depth, price=price), abs=1e-5)
+
+
+@pytest.mark.parametrize("complexity", [0.0, 0.25])
+def test_cp_sat_finds_the_same(complexity):
+    random = np.random.RandomState(7)
+    for number in range(25):
+        X, y, weight = instance(random, weighted=number % 2)
+        settings = dict(complexity=complexity, min_samples_leaf=1 + number % 2)
+        one = check(OCTClassifier(2, solver="cp-sat", **settings), X, y, weight)
+        other = check(OCTClassifier(2, **settings), X, y, weight)
+        assert one.status == other.status == "optimal"
+        assert one.objective == pytest.approx(other.objective, abs=1e-5)
+
+
+def test_depth_three_agrees_with_the_exact_solver():
+    random = np.random.RandomState(3)
+    for _ in range(4):
+        X, y = random.randint(0, 4, (9, 2)).astype(float), random.randint(0, 2, 9)
+        exact = ContinuousTreeClassifier(3).fit(X, y).report_.objective
+        assert check(OCTClassifier(3), X, y).objective == exact
+
+
+def test_budget_of_splits():
+    random = np.random.RandomState(5)
+    for _ in range(12):
+        X, y, weight = instance(random)
+        for nodes in range(4):
+            report = check(OCTClassifier(2, max_nodes=nodes), X, y)
+            assert report.objective == brute_force(X, y, weight, 2, nodes=nodes)
+
+
+@pytest.mark.parametrize("depth", [1, 2, 3])
+def test_every_tree_is_a_solution_and_is_read_back(depth):
+    random = np.random.RandomState(depth)
+    for _ in range(30):
+        X, y, weight = instance(random, weighted=True)
+        model = OCTModel(X, y, y.max() + 1, weight, depth)
+        tree = OCTClassifier(depth, time_limit=0.001, start="cart", random_state=0).fit(
+            X, y, weight).tree_
+        values = model.start(tree)
+        assert model.model.violated(values) is None
+        assert model.model.evaluate(values) == tree_cost(tree, X, y, weight)
+        again = model.tree(values)
+        np.testing.assert_array_equal(again.predict(X), tree.predict(X))
+
+
+def test_neighbours_of_a_threshold_are_told_apart():
+    # huge, tiny and nearly equal values: only their ranks enter the program
+    for low, high in ((1e-300, 2e-300), (1.0, np.nextafter(1.0, 2)), (1e15, 1e15 + 0.125)):
+        X = np.array([[low], [high], [low], [high]])
+        report = check(OCTClassifier(1, start=None), X, np.array([0, 1, 0, 1]))
+        assert report.objective == 0
+
+
+def test_features_with_one_threshold_or_none():
+    X = np.column_stack([np.zeros(6), [0, 0, 0, 1, 1, 1], [0, 1, 2, 3, 4, 5]]).astype(float)
+    y = np.array([0, 0, 0, 1, 1, 1])
+    model = OCTClassifier(1, start=None).fit(X[:, :2], y)
+    assert model.report_.objective == 0 and model.tree_.threshold[0] == 0.5
+    model = OCTClassifier(2, start=None).fit(X[:, :1], y)
+    assert model.report_.status == "optimal" and model.report_.objective == 3
+
+
+def test_unsplit_nodes_must_be_told_where_rows_go():
+    # equal rows of two classes: no tree can tell them apart, the usual form of the model can
+    X, y = np.zeros((6, 1)), np.array([0, 1, 0, 1, 0, 1])
+    usual = OCTModel(X, y, 2, np.ones(6), 1, repaired=False)
+    assert usual.model.solve().objective == pytest.approx(0)
+    assert OCTModel(X, y, 2, np.ones(6), 1).model.solve().objective == pytest.approx(3)
+
+
+def test_relaxation_is_a_bound_and_never_weaker_per_node():
+    random = np.random.RandomState(11)
+    for _ in range(30):
+        X, y, weight = instance(random, weighted=True)
+        values = {rows: OCTModel(X, y, y.max() + 1, weight, 2, rows=rows).model.relax().objective
+                  for rows in ("per_node", "per_leaf")}
+        assert values["per_leaf"] <= values["per_node"] + 1e-6
+        assert values["per_node"] <= brute_force(X, y, weight, 2) + 1e-6
+
+
+def test_size_is_known_before():
+    for depth in (1, 2, 3):
+        for rows in ("per_node", "per_leaf"):
+            X, y = np.random.RandomState(0).rand(40, 5), np.arange(40) % 3
+            model = OCTModel(X, y, 3, np.ones(40), depth, rows=rows).model
+            guess = OCTModel.entries(40, 5, 3, depth, rows)
+            assert model.sizes()["nonzeros"] <= 1.3 * guess
+            assert guess <= 1.6 * model.sizes()["nonzeros"]
+
+
+def test_leaves_below():
+    assert leaves_below(0, 3) == (0, 4, 8)
+    assert leaves_below(2, 3) == (4, 6, 8)
+    assert leaves_below(4, 3) == (2, 3, 4)
+
+
+def test_weight_zero_is_absence_and_weight_two_a_copy():
+    random = np.random.RandomState(2)
+    X, y, _ = random.randint(0, 5, (8, 2)).astype(float), random.randint(0, 2, 8), None
+    y[:3] = 0, 1, 1
+    weight = np.array([1, 2, 1, 0, 1, 2, 1, 1.0])
+    copies = np.repeat(np.arange(8), weight.astype(int))
+    weighted = check(OCTClassifier(2), X, y, weight)
+    copied = check(OCTClassifier(2), X[copies], y[copies])
+    assert weighted.objective == copied.objective
+    with pytest.raises(ValueError, match="whole numbers and sample_weight has fractions"):
+        OCTClassifier(1, solver="cp-sat").fit(X, y, weight / 3)
+    assert check(OCTClassifier(2), X, y, weight / 4).objective == copied.objective / 4
+
+
+def test_starts():
+    random = np.random.RandomState(4)
+    X, y = random.randint(0, 6, (40, 3)).astype(float), random.randint(0, 2, 40)
+    for start in ("cart", "local-search"):
+        report = check(OCTClassifier(2, start=start, time_limit=0.3, random_state=0), X, y)
+        assert report.start == start and report.status in ("time_limit", "optimal")
+    best = ContinuousTreeClassifier(2).fit(X, y)
+    report = check(OCTClassifier(2, start=best.tree_, time_limit=0.3), X, y)
+    assert report.start == "tree" and report.objective == best.report_.objective
+    nothing = OCTClassifier(2, start=None, time_limit=0.3).fit(X, y).report_
+    assert nothing.start is None and nothing.trace["incumbent"].iloc[0] == np.inf
+    with pytest.raises(ValueError, match="tree of depth 2 and max_depth is 1"):
+        OCTClassifier(1, start=best.tree_).fit(X, y)
+
+
+def test_time_limit_holds_and_leaves_the_start():
+    data = load("breast_cancer")
+    begin = time.perf_counter()
+    model = OCTClassifier(5, time_limit=1.0, random_state=0).fit(data.X, data.y)
+    assert time.perf_counter() - begin < 1.0 + 5.0      # generous: a shared machine
+    report = model.report_
+    assert report.status == "time_limit" and 0 <= report.lower_bound < report.objective
+    assert model.score(data.X, data.y) > 0.95
+    assert report.counters["gain"] == report.counters["start_objective"] - report.objective
+
+
+def test_too_large_a_model_is_not_built(monkeypatch):
+    monkeypatch.setattr("odtlib.milp._formulated.MOST_ENTRIES", 1000)
+    data = load("breast_cancer")
+    report = OCTClassifier(3).fit(data.X, data.y).report_
+    assert report.status == "memory_limit" and report.lower_bound == 0
+    assert "rows" not in report.counters
+
+
+def test_an_interruption_leaves_the_start(monkeypatch):
+    def interrupted(*arguments, **settings):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("odtlib.milp.model.Model.solve", interrupted)
+    data = load("iris")
+    report = check(OCTClassifier(2, start="cart", random_state=0), np.asarray(data.X, float),
+                   np.asarray(data.y))
+    assert report.status == "interrupted" and report.lower_bound == 0
+    assert report.objective == report.counters["start_objective"]
+
+
+def test_cut_back_is_the_best_subtree():
+    random = np.random.RandomState(9)
+    X, y = random.rand(60, 3), random.randint(0, 3, 60)
+    tree = ContinuousTreeClassifier(3).fit(X, y).tree_
+
+    def all_cuts(node):
+        yield int(tree.label[node])
+        if tree.feature[node] >= 0:
+            for left in all_cuts(tree.left[node]):
+                for right in all_cuts(tree.right[node]):
+                    yield int(tree.feature[node]), float(tree.threshold[node]), left, right
+
+    cuts = [DecisionTree.from_nested(nested, 3, n_features=3) for nested in all_cuts(0)]
+    for price in (0.0, 1.5, 4.0):
+        for most in range(8):
+            cost = min(tree_cost(cut, X, y, np.ones(60), price) for cut in cuts
+                       if cut.n_splits <= most)
+            found = cut_back(tree, price, most)
+            assert found.n_splits <= most
+            assert tree_cost(found, X, y, np.ones(60), price) == pytest.approx(cost)
+
+
+def test_path_and_tuning():
+    random = np.random.RandomState(1)
+    X = random.randint(0, 5, (14, 2)).astype(float)
+    y = np.where((X[:, 0] > 2) ^ (random.rand(14) < 0.3), "yes", "no")
+    codes = np.unique(y, return_inverse=True)[1]
+    model = OCTClassifier(2, random_state=0)
+    entries = model.path(X, y)
+    assert [entry.max_nodes for entry in entries] == [0, 1, 2, 3]
+    for entry in entries:
+        assert entry.status == "optimal" and entry.tree.n_splits <= entry.max_nodes
+        assert entry.objective == brute_force(X, codes, np.ones(14), 2, nodes=entry.max_nodes)
+    assert model.report_.objective == entries[-1].objective
+    assert set(model.predict(X)) <= {"yes", "no"}
+    model.tune(X, y, X[:8], y[:8])
+    fewest = min(np.sum(entry.tree.predict(X[:8]) != y[:8]) for entry in entries)
+    assert np.sum(model.predict(X[:8]) != y[:8]) >= fewest
+    # at the price chosen, the tree is as good as any
+    priced = OCTClassifier(2, complexity=model.complexity_).fit(X, y).report_
+    price = model.complexity_ * entries[0].objective
+    assert model.report_.objective + price * model.tree_.n_splits == pytest.approx(
+        priced.objective, abs=1e-5)
+    with pytest.raises(ValueError, match="set complexity=0"):
+        OCTClassifier(2, complexity=0.1).path(X, y)
+
+
+def test_lower_hull():
+    assert _lower_hull([(0, 10), (1, 9), (2, 4), (3, 3), (3, 3)]) == [0, 2, 3]
+    assert _lower_hull([(0, 10), (0, 10)]) == [0]
+    assert _lower_hull([(0, 6), (1, 4), (2, 2), (3, 0)]) == [0, 3]
+
+
+def test_refuses_what_it_cannot_use():
+    X, y = [[0.0], [1.0]], [0, 1]
+    with pytest.raises(ValueError, match="'rows' parameter"):
+        OCTClassifier(rows="summed").fit(X, y)
+    with pytest.raises(ValueError, match="'complexity' parameter"):
+        OCTClassifier(complexity=-1.0).fit(X, y)
+
+
+def test_is_an_estimator():
+    check_estimator(OCTClassifier(time_limit=0.3))
+    model = OCTClassifier(1).fit([[0.0], [1.0]], ["a", "b"])
+    again = pickle.loads(pickle.dumps(model))
+    assert list(again.predict([[0.0], [1.0]])) == ["a", "b"]
+    assert clone(model).get_params() == model.get_params()
