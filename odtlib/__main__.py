@@ -54,8 +54,18 @@ def _parser():
     run.add_argument("--only", action="append", default=[], metavar="KEY=VALUE",
                      help="restrict the grid; may be given several times")
 
-    report = commands.add_parser("report", help="list the experiments and their records")
+    report = commands.add_parser("report", help="judge the papers' tables, figures and statements "
+                                                "by the records; list the experiments")
     report.set_defaults(command=_report)
+    report.add_argument("--paper", action="append", metavar="KEY",
+                        help="only this paper, by its key in the bibliography (firat2020)")
+    report.add_argument("--item", metavar="KEY",
+                        help='one table or figure cell by cell ("firat2020 T7"), or one claim')
+    report.add_argument("--claims", action="store_true", help="list the statements, too")
+    report.add_argument("--missing", action="store_true", help="list what has no counterpart")
+    report.add_argument("--write", metavar="FILE.md", help="write the whole report as Markdown")
+    report.add_argument("--experiments", action="store_true",
+                        help="list the experiments and their records only")
 
     new = commands.add_parser("new", help="fork a chapter or template into your own experiment")
     new.set_defaults(command=_new)
@@ -86,7 +96,23 @@ def _run(options):
 
 def _report(options):
     from odtlib.experiments.overview import overview
-    print(overview())
+    if options.experiments:
+        print(overview())
+        return 0
+    from odtlib.experiments.reproduction import reproduce
+    found = reproduce(papers=options.paper)
+    if options.item:
+        print(found.describe(options.item))
+    elif options.write:
+        with open(options.write, "w", encoding="utf-8") as file:
+            file.write(found.markdown())
+        print(f"{options.write}: {len(found.items)} tables and figures, "
+              f"{len(found.statements)} statements")
+    elif options.missing:
+        print(found.missing().to_string())
+    else:
+        print(found.text(claims=options.claims))
+        print(f"\n{overview()}")
     return 0
 
 

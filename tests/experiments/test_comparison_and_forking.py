@@ -118,7 +118,7 @@ from odtlib.__main__ import main
 assert main(["new", "mine", "--from", "toy"]) == 0
 assert main(["run", "mine", "--quick"]) == 0
 assert main(["run", "tiny"]) == 0
-assert main(["report"]) == 0
+assert main(["report", "--experiments"]) == 0
 """
     result = subprocess.run([sys.executable, "-c", script], cwd=tmp_path, text=True,
                             env=with_odtlib(site), capture_output=True)
@@ -134,7 +134,7 @@ def with_odtlib(folder):
 
 
 def test_report_lists_the_experiments(capsys):
-    assert main(["report"]) == 0
+    assert main(["report", "--experiments"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].split() == ["experiment", "runs", "recorded", "failed", "last", "run",
                                 "question"]
