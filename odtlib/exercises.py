@@ -1,0 +1,433 @@
+"""Check answers to the exercises of the book, with hints instead of solutions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from difflib import get_close_matches
+from textwrap import fill
+
+import numpy as np
+
+_CHECKS: dict[str, Callable] = {}
+
+
+class Hint(Exception):
+    """What is missing in an answer; a check raises it, and :func:`check` shows it."""
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """Whether an answer is right, and what to say about it.
+
+    Parameters
+    ----------
+    right : bool
+        Whether the answer passes; also the truth value of the verdict.
+    message : str
+        Praise, or a hint.
+    """
+
+    right: bool
+    message: str
+
+    def __bool__(self):
+        return self.right
+
+    def __repr__(self):
+        return fill(f"{'Right' if self.right else 'Not yet'}: {self.message}", 60)
+
+
+def check(exercise, answer):
+    """Check an answer to an exercise of the book.
+
+    Parameters
+    ----------
+    exercise : str
+        Label of the exercise, for instance ``"ch1-count"``.
+    answer : object
+        What the exercise asks for: a number, an array, a function, a fitted model.
+
+    Returns
+    -------
+    Verdict
+        A notebook shows it as one sentence: that the answer is right, or a hint.
+
+    Raises
+    ------
+    ValueError
+        If no exercise that can be checked has this label.
+
+    Examples
+    --------
+    >>> from odtlib import check
+    >>> check("ch1-count", 2744)
+    Not yet: that counts trees; many of them divide the eight
+    rows alike, or leave a side empty.
+    """
+    known = exercises()
+    if exercise not in known:
+        close = get_close_matches(str(exercise), known, n=1)
+        meant = f" (did you mean {close[0]!r}?)" if close else ""
+        raise ValueError(f"there is no exercise {exercise!r} to check{meant}; "
+                         f"those that can be checked are {', '.join(known)}.")
+    try:
+        praise = _CHECKS[exercise](answer)
+    except Hint as hint:
+        return Verdict(False, str(hint))
+    except Exception as error:  # the reader's own function may do anything
+        return Verdict(False, f"the answer could not be read ({type(error).__name__}: {error}); "
+                              f"it should be {_wanted(exercise)}")
+    return Verdict(True, praise or "well done.")
+
+
+def exercises():
+    """Return the labels of the exercises that can be checked, sorted.
+
+    Returns
+    -------
+    list of str
+    """
+    return sorted(_CHECKS)
+
+
+def _wanted(exercise):
+    return _CHECKS[exercise].__doc__.strip()
+
+
+def _exercise(label):
+    """Register a check: its docstring says what the answer is, in words that follow "be"."""
+    def register(function):
+        _CHECKS[label] = function
+        return function
+    return register
+
+
+def _expect(condition, hint):
+    if not condition:
+        raise Hint(hint)
+
+
+def _close(answer, right, tolerance=1e-3):
+    return bool(np.all(np.abs(np.asarray(answer, float) - right) <= tolerance))
+
+
+# ------------------------------------------------------------------ chapter 1
+
+_EIGHT_ROWS = np.array([[1, 2], [3, 1], [2, 7], [4, 8], [5, 3], [7, 4], [6, 5], [8, 6]], float)
+_EIGHT_CLASSES = np.array([0, 0, 1, 1, 1, 1, 0, 0])
+
+
+@_exercise("ch1-entropy")
+def _(gain):
+    """a number: the gain in entropy of x2 <= 2.5."""
+    _expect(not _close(gain, 0.9183), "that is the entropy to the right of the split; weight it "
+            "by its share of the rows and take it from the entropy of the root.")
+    _expect(not _close(gain, 1 - 0.9183), "each side counts with its share of the rows.")
+    _expect(_close(gain, 0.3113), "the root has entropy 1 and the left side 0; "
+            "the right side holds six of the eight rows.")
+
+
+@_exercise("ch1-misclassification")
+def _(splits):
+    """two splits, each a pair of leaves (a, b), the one that is the better start second."""
+    first, second = (np.array(split, float) for split in splits)
+    _expect(first.shape == second.shape == (2, 2), "give two splits of two leaves (a, b) each.")
+    _expect((first >= 0).all() and (second >= 0).all(), "counts are not negative.")
+    _expect((first.sum(0) == second.sum(0)).all(), "both splits must part the same rows: "
+            "the sums over the leaves differ.")
+    _expect(first.min(1).sum() == second.min(1).sum(), "the two splits have different scores.")
+
+    def impurity(split):
+        total = split.sum(1)
+        return (total - (split**2).sum(1) / np.maximum(total, 1)).sum() / total.sum()
+
+    _expect(impurity(second) < impurity(first) - 1e-12,
+            "Gini does not prefer the second split; try one with a pure leaf.")
+    return "the score is the same, and Gini tells them apart."
+
+
+@_exercise("ch1-count")
+def _(divisions):
+    """a number: the divisions of the rows into leaves."""
+    _expect(divisions != 2744, "that counts trees; many of them divide the eight rows alike, "
+            "or leave a side empty.")
+    _expect(divisions == 232, "a division says which rows share a leaf, in which order the leaves "
+            "stand does not matter; empty leaves do not count. For each of the 14 ** 3 trees "
+            "collect the groups of rows in a frozenset.")
+
+
+@_exercise("ch1-pruning")
+def _(prices):
+    """the sequence of prices at which pruning cuts."""
+    prices = np.unique(np.round(np.atleast_1d(np.asarray(prices, float)), 3))
+    _expect(not _close(prices[0], 2 / 9) or len(prices) > 1,
+            "the impurity of a node counts with its share of the eight rows.")
+    _expect(len(prices) == 1 and _close(prices, 1 / 6), "compute the price of both feature nodes "
+            "in the whole tree; the root has three leaves below it.")
+
+
+@_exercise("ch1-weights")
+def _(row):
+    """a row, counted from 1 as in the table."""
+    from odtlib.heuristics import CARTClassifier
+
+    index = int(row) - 1
+    _expect(0 <= index < 8, "rows are counted from 1 to 8.")
+    plain = CARTClassifier(2, random_state=0).fit(_EIGHT_ROWS, _EIGHT_CLASSES)
+    wrong = plain.predict(_EIGHT_ROWS) != _EIGHT_CLASSES
+    _expect(wrong[index], "CART has no error of that row to begin with.")
+    heavy = np.where(np.arange(8) == index, 10, 1)
+    model = CARTClassifier(2, random_state=0).fit(_EIGHT_ROWS, _EIGHT_CLASSES, heavy)
+    _expect(model.predict(_EIGHT_ROWS)[index] == _EIGHT_CLASSES[index],
+            "with weight 10 it is still wrong.")
+
+
+# ------------------------------------------------------------------ chapter 2
+
+@_exercise("ch2-relaxation")
+def _(values):
+    """three numbers: the optimum, the naive relaxation and the summed one."""
+    optimum, naive, summed = (float(value) for value in values)
+    _expect(optimum == 3, "row 6 goes left and is wrong, whatever the bit; count rows 1 to 4 for "
+            "both values of the bit.")
+    _expect(naive == 3, "in the naive form two of the rows 1 to 4 are wrong by 1 - tau each and "
+            "two by tau each, whatever tau.")
+    _expect(summed == 1, "at tau = 1/2 the sums let two of the four rows go each way.")
+    return "the naive relaxation is tight, the summed one is not."
+
+
+@_exercise("ch2-bits")
+def _(answer):
+    """a list of bits, and the number of bits for 700 thresholds."""
+    bits, number = answer
+    _expect([int(bit) for bit in bits] != [1, 0, 0], "a one leads to the lower half, a zero to the "
+            "upper.")
+    _expect([int(bit) for bit in bits] == [0, 1, 1], "walk down the drawing: one leads to the "
+            "left.")
+    _expect(int(number) == 10, "it is one more than the logarithm to base 2, rounded down.")
+
+
+@_exercise("ch2-sizes")
+def _(counts):
+    """three numbers: binary variables, continuous variables, constraints."""
+    binary, continuous, rows = (int(count) for count in counts)
+    _expect(binary == 129, "31 thresholds take five bits; there are seven nodes and eight leaves.")
+    _expect(continuous != 24, "those are the errors only; each row has one for every leaf.")
+    _expect(continuous == 8024, "rows and classes, for each leaf.")
+    _expect(rows == 5309, "31 thresholds make 30 inner nodes of the search tree, two constraints "
+            "each, and one more for the rows outside.")
+
+
+# ------------------------------------------------------------------ chapter 3
+
+@_exercise("ch3-count")
+def _(counts):
+    """two numbers: the paths to one leaf, and the trees."""
+    paths, trees = counts
+    _expect(paths != 4 * 6, "choices along a path multiply, they do not add.")
+    _expect(paths == 10 * 6**3, "a path to a leaf at depth four has a split at the root and at "
+            "three nodes below it.")
+    _expect(_close(trees / (10 * 6**14), 1), "a tree of depth four has 15 feature nodes, "
+            "each with a choice of its own.")
+
+
+@_exercise("ch3-reduced")
+def _(costs):
+    """four numbers, in the order (x1, x1), (x1, x2), (x2, x1), (x2, x2)."""
+    costs = np.asarray(costs, float)
+    _expect(costs.shape == (4,), "there are four paths to the leaf.")
+    _expect(not _close(costs, [1, 0.5, 1, 0.5]) and not _close(costs, [0, -0.5, 0, -0.5]),
+            "a negative price is paid by the others: subtracting it raises the reduced cost.")
+    _expect(_close(costs, [0, 0.5, 0, 0.5]), "every path is worth one row and pays one for the "
+            "leaf; only those that test x2 at the left child pay, or get, more.")
+
+
+@_exercise("ch3-appendix")
+def _(rows):
+    """a number: the rows that can reach the leaf."""
+    _expect(rows != 4, "four splits, but which rows does each of them send left?")
+    _expect(rows == 10, "choose the splits of the four triples within {1, ..., 4}; all triples "
+            "within {5, ..., 9} are disjoint from each.")
+
+
+# ------------------------------------------------------------------ chapter 4
+
+@_exercise("ch4-share")
+def _(answer):
+    """the share, and the mean accuracy in per cent that it gives."""
+    share, mean = answer
+    _expect(not _close(share, 0.9), "no tree of those candidates reaches the published mean.")
+    _expect(_close(share, 0.7), "compare the shares 0.9 and 0.7.")
+    _expect(_close(mean, 77.37, 0.15), "take the mean over the five training parts, in per cent.")
+
+
+@_exercise("ch4-costs")
+def _(weights):
+    """a function that takes the classes (1 is positive) and returns a weight for each row."""
+    y = np.array([0, 1, 1, 0, 1])
+    found = np.asarray(weights(y), float)
+    _expect(found.shape == y.shape, "return one weight for each row.")
+    _expect((found > 0).all(), "weights are positive.")
+    ratio = found[y == 1].min() / found[y == 0].max()
+    _expect(not _close(ratio, 0.2), "a false negative is an error on a *positive* row.")
+    _expect(_close(ratio, 5) and np.ptp(found[y == 1]) == 0 == np.ptp(found[y == 0]),
+            "an error on a positive row should cost five times an error on a negative one.")
+
+
+# ------------------------------------------------------------------ chapter 5
+
+@_exercise("ch5-classes")
+def _(solve):
+    """a function that takes a 0/1 table and class codes and returns the fewest errors."""
+    from odtlib.murtree import MurTreeClassifier
+
+    random = np.random.default_rng(1)
+    for trial in range(20):
+        table = random.integers(0, 2, (60, 6))
+        codes = random.integers(0, 2 + trial % 3, 60)
+        right = MurTreeClassifier(max_depth=2).fit(table, codes).report_.objective
+        found = solve(table, codes)
+        where = f"{found} errors in trial {trial} with {2 + trial % 3} classes"
+        _expect(found >= right, f"{where}, but {right:.0f} is optimal: is a cell counted twice, or "
+                "are majorities compared with the wrong total?")
+        _expect(found == right, f"{where}, where {right:.0f} is possible: are both sides minimised "
+                "apart, over all second features?")
+
+
+@_exercise("ch5-leaf-size")
+def _(example):
+    """a 0/1 table, its class codes, and two masks: the rows of A and those of D."""
+    table, codes, in_a, in_d = (np.asarray(part) for part in example)
+    in_a, in_d = in_a.astype(bool), in_d.astype(bool)
+    _expect(len(table) <= 6, "six rows are enough.")
+
+    def errors(rows, least):
+        def leaf(part):
+            return len(part) - np.bincount(part, minlength=2).max()
+
+        part, best = table[rows], leaf(codes[rows])
+        for x in part.T == 1:
+            if min(x.sum(), (~x).sum()) >= least:
+                best = min(best, leaf(codes[rows][x]) + leaf(codes[rows][~x]))
+        return best
+
+    of_a, of_d, missing = errors(in_a, 2), errors(in_d, 2), (in_a & ~in_d).sum()
+    _expect(of_d < of_a - missing, f"T(A, 1, 1) is {of_a} and T(D, 1, 1) is {of_d}; the bound "
+            f"{of_a - missing} holds. What can a new row make possible?")
+    return f"T(D, 1, 1) is {of_d}, below the bound of {of_a - missing}."
+
+
+# ------------------------------------------------------------------ chapter 6
+
+@_exercise("ch6-project")
+def _(point):
+    """three numbers, the projection."""
+    point = np.asarray(point, float)
+    _expect(point.shape == (3,), "the projection has three coordinates.")
+    _expect((point > 1e-9).sum() <= 2 and (point >= -1e-9).all() and _close(point.sum(), 6),
+            "it is not in the set: at most two coordinates are positive, and their sum is six.")
+    _expect(_close(point, [2, 4, 0]), "it is feasible, and not the nearest; "
+            "keep the two largest and take the same amount from both.")
+
+
+@_exercise("ch6-cost")
+def _(excess):
+    """a number: the excess of the feasible cost over the variance cost."""
+    _expect(not _close(excess, 5 * 4.2**2), "that is the excess of the other half-axis.")
+    _expect(not _close(excess, 2.2**2) and not _close(excess, 2.2),
+            "square the distance and multiply by the number of rows.")
+    _expect(_close(excess, 24.2), "the mean of the five students is (4.2, 2.2); "
+            "how far is it from the set?")
+
+
+@_exercise("ch6-twice")
+def _(example):
+    """a set, a mean and a feasible target."""
+    feasible_set, mean, target = example
+    mean, target = np.asarray(mean, float), np.asarray(target, float)
+    _expect(np.all(feasible_set.contains(target)), "the target is not in the set.")
+    near = np.linalg.norm(mean - target)
+    far = np.linalg.norm(feasible_set.project(mean) - target)
+    _expect(near > 1e-9, "mean and target must differ.")
+    _expect(far >= 1.8 * near, f"the projection is {far / near:.2f} times as far as the mean; "
+            "in a convex set it is never farther, so leave a hole near the mean.")
+    return f"{far / near:.2f} times as far."
+
+
+# ------------------------------------------------------------------ chapter 7
+
+
+@_exercise("ch7-parts")
+def _(parts):
+    """two numbers, in points: the gain of the search and the extra optimism."""
+    search, optimism = np.asarray(parts, float)
+    _expect(_close(search, 4), "the gain of the search is the difference of the training errors.")
+    _expect(not _close(optimism, 1), "that is the gain on test rows; the optimism is what was lost "
+            "on the way.")
+    _expect(_close(optimism, 3), "for each method subtract the training error from the test error, "
+            "then compare.")
+
+
+@_exercise("ch7-choose")
+def _(pick):
+    """a function that takes a dictionary depth -> validation accuracy and returns a depth."""
+    _expect(pick({2: 0.7, 3: 0.9, 4: 0.8}) == 3, "take the depth with the best accuracy.")
+    _expect(pick({4: 0.9, 3: 0.8, 2: 0.9}) == 2, "of two depths that are equally good the smaller "
+            "one is to be taken, whatever the order of the dictionary.")
+
+
+# ------------------------------------------------------------------ chapter 8
+
+def _depth_two_sums(X, y, ties):
+    """Errors of the best tree below each root threshold; without ``ties`` equal values part."""
+    sums = []
+    for f in range(X.shape[1]):
+        cuts = np.unique(X[:, f])
+        left = X[:, [f]] <= (cuts[1:] + cuts[:-1]) / 2
+        adds = np.hstack([left, ~left])
+        rows, adds = adds.sum(0), adds * (2 * y - 1)[:, None]
+        total = adds.sum(0)
+        top = abs(total)
+        for g in range(X.shape[1]):
+            order = np.argsort(X[:, g], kind="stable")
+            d = adds[order].cumsum(0)
+            if ties:
+                d = d[np.append(np.diff(X[order, g]) > 0, True)]
+            top = np.maximum(top, np.maximum(2 * d.max(0) - total, total - 2 * d.min(0)))
+        sums.append(np.add(*np.split((rows - top) // 2, 2)))
+    return np.concatenate(sums)
+
+
+@_exercise("ch8-2")
+def _(X):
+    """the ten points, with one value changed."""
+    X = np.asarray(X, float)
+    y = np.array([0, 0, 1, 0, 1, 1, 0, 1, 0, 1])
+    _expect(X.shape == (10, 2), "keep the ten points and their two features.")
+    _expect(len(np.unique(X[:, 1])) < 10, "no two rows share a value of the second feature.")
+    right, naive = (_depth_two_sums(X, y, ties) for ties in (True, False))
+    _expect((naive < right).any(), "the sums agree at every threshold: the tie is not where the "
+            "best split would want to part it. Try other neighbours.")
+    return f"{(naive < right).sum()} of the {len(right)} sums would be too small."
+
+
+@_exercise("ch8-3")
+def _(example):
+    """the rows X of one feature, their classes y (0 or 1), and the two thresholds t < b."""
+    X, y, t, b = example
+    x, y = np.asarray(X, float).ravel(), np.asarray(y, int).ravel()
+    _expect(len(x) == len(y) and t < b, "give as many classes as rows, and t < b.")
+
+    def errors(limit):
+        part = y[np.argsort(x, kind="stable")][: (x <= limit).sum()]
+        cuts = np.sort(x)[: len(part)]
+        ends = [0, *(k for k in range(1, len(part)) if cuts[k - 1] < cuts[k]), len(part)]
+        leaf = [min(part[:k].sum(), k - part[:k].sum()) + min(
+            part[k:].sum(), len(part) - k - part[k:].sum()) for k in ends]
+        return min(leaf)
+
+    between = (x <= b).sum() - (x <= t).sum()
+    _expect(between > 0, "there are no rows between the two thresholds.")
+    _expect(errors(t) == errors(b) - between, f"the best split makes {errors(t)} errors up to t "
+            f"and {errors(b)} up to b, with {between} rows between: not all of these are errors.")

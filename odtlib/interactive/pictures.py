@@ -1,0 +1,281 @@
+"""Draw the pictures and hand them to their scripts."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass
+from functools import cache
+from html import escape
+from importlib import resources
+
+import numpy as np
+from sklearn.utils.validation import check_array, check_consistent_length
+
+from odtlib.plotting import COLORS, _places, alt_text
+from odtlib.tree import DecisionTree, midpoint
+
+MOST_ROWS = 2000
+BOX_WIDTH, BOX_HEIGHT, COLUMN, LINE, INSET = 124, 58, 160, 66, 7
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A picture to play with, shown by a notebook.
+
+    Parameters
+    ----------
+    html : str
+        The picture, with its style and its script.
+    alt : str
+        What it shows, for readers who cannot see it.
+    """
+
+    html: str
+    alt: str
+
+    def _repr_html_(self):
+        return self.html
+
+    def __repr__(self):
+        return self.alt
+
+
+@cache
+def _resource(name):
+    return resources.files(__package__).joinpath(name).read_text(encoding="utf-8")
+
+
+def _picture(script, svg, controls, data, alt):
+    """Join a drawing, its controls and its script; the same picture always gets the same name."""
+    data = json.dumps(data, separators=(",", ":"), allow_nan=False).replace("</", "<\\/")
+    name = "odt-" + hashlib.sha256((script + svg + data).encode()).hexdigest()[:12]
+    html = (f'<div class="odt-picture" id="{name}"><style>{_resource("style.css")}</style>'
+            f'<div class="odt-scroll">{svg}</div>{controls}</div><script>(() => {{'
+            f'const box = document.getElementById("{name}"); box.classList.add("odt-live");'
+            f'({_resource(script).strip().removesuffix(";")})(box, {data});}})();</script>')
+    return Picture(html, alt)
+
+
+def _svg(width, height, alt, parts, margin=4):
+    return (f'<svg role="img" aria-label="{escape(alt)}" width="{width + 2 * margin}" '
+            f'height="{height + 2 * margin}" viewBox="{-margin} {-margin} {width + 2 * margin} '
+            f'{height + 2 * margin}">{"".join(parts)}</svg>')
+
+
+def _shorten(text, letters):
+    return text if len(text) <= letters else text[:letters - 1] + "…"
+
+
+def explore_tree(tree, X, y, *, feature_names=None, class_names=None):
+    """Draw a classification tree in which rows can be followed and thresholds be moved.
+
+    Every node shows how many rows of each class reach it.  When a threshold moves, all counts,
+    labels and the number of errors follow; a leaf predicts the class of most of its rows.
+
+    Parameters
+    ----------
+    tree : DecisionTree
+        The tree to begin with; its own leaf labels are replaced by those of the rows.
+    X : array-like of shape (n_rows, n_features)
+        Rows to follow and count, at most 2,000, with all features that the tree knows.
+    y : array-like of shape (n_rows,)
+        Their classes.
+    feature_names : sequence of str, optional
+        Names of the features (default: those of the tree).
+    class_names : sequence of str, optional
+        Names of the classes in sorted order (default: the classes themselves).
+
+    Returns
+    -------
+    Picture
+
+    Raises
+    ------
+    ValueError
+        If the tree predicts numbers or is a single leaf, if there are too many rows, or if shapes
+        do not agree.
+    """
+    if not isinstance(tree, DecisionTree) or tree.kind != "classification":
+        raise ValueError("explore_tree draws classification trees (DecisionTree); "
+                         "hand over the tree_ of a fitted classifier.")
+    if tree.n_splits == 0:
+        raise ValueError("the tree is a single leaf, it has no tests to explore.")
+    X = check_array(X, dtype=np.float64)
+    check_consistent_length(X, y)
+    if len(X) > MOST_ROWS:
+        raise ValueError(f"explore_tree carries every row into the page and takes at most "
+                         f"{MOST_ROWS} of them, not {len(X)}; hand over a sample.")
+    if X.shape[1] != tree.n_features:
+        raise ValueError(f"X has {X.shape[1]} features, the tree was made for "
+                         f"{tree.n_features}.")
+    classes, codes = np.unique(np.asarray(y), return_inverse=True)
+    class_names = [str(c) for c in (classes if class_names is None else class_names)]
+    if len(class_names) != len(classes):
+        raise ValueError(f"class_names has {len(class_names)} entries for {len(classes)} classes "
+                         "in y; name each class that occurs, in sorted order.")
+    if feature_names is not None:
+        tree = tree.replace(feature_names=list(map(str, feature_names)))
+    tree = tree.with_counts(X, codes, len(classes)).replace(classes=np.array(class_names))
+    used = sorted(set(tree.feature[tree.feature >= 0].tolist()))
+    cuts = {}
+    for j in used:
+        values = np.unique(X[:, j])
+        between = [midpoint(a, b) for a, b in zip(values, values[1:])]
+        cuts[j] = np.unique([*between, *tree.threshold[tree.feature == j]]).tolist()
+    names = {j: tree.feature_name(j) for j in used}
+    alt = alt_text(tree) + " A row can be followed down the tree, and thresholds can be moved."
+    drawing = _draw_nodes(tree, names, class_names)
+    data = {"feature": tree.feature.tolist(), "left": tree.left.tolist(),
+            "right": tree.right.tolist(), "classes": class_names, "names": names,
+            "threshold": [None if leaf else float(t) for leaf, t in
+                          zip(tree.feature < 0, tree.threshold)],
+            "columns": {j: X[:, j].tolist() for j in used}, "cuts": cuts,
+            "y": codes.tolist(), "width": BOX_WIDTH - 2 * INSET}
+    tests = "".join(f'<option value="{j}">{escape(names[tree.feature[j]])}, node {k}</option>'
+                    for k, j in enumerate(np.flatnonzero(tree.feature >= 0), 1))
+    move = ('<div class="odt-controls"><label>Test <select data-test>' + tests + "</select></label>"
+            "<label>Its threshold <input data-cut type=range min=0 value=0></label>"
+            "<button type=button>As found</button></div><output data-said></output>")
+    controls = ('<div class="odt-controls"><label>Follow row <input data-row type=range min=0 '
+                f'max={len(X) - 1} value=0></label></div><output data-where></output>' + move)
+    return _picture("tree.js", _svg(*drawing[:2], alt, drawing[2]), controls, data, alt)
+
+
+def _draw_nodes(tree, names, class_names):
+    """Return width, height and SVG parts of a tree that grows from left to right."""
+    place, depth = _places(tree), tree.node_depth
+    x, y = COLUMN * depth, LINE * (place - 0.5)
+    parts = []
+    for j in range(tree.n_nodes):
+        if tree.left[j] >= 0:
+            for child in (tree.left[j], tree.right[j]):
+                parts.append(
+                    f'<path class="odt-line odt-faint" data-edge="{child}" '
+                    f'd="M{x[j] + BOX_WIDTH},{y[j] + BOX_HEIGHT / 2:g} '
+                    f'L{x[child]},{y[child] + BOX_HEIGHT / 2:g}"/>')
+    for j in range(tree.n_nodes):
+        total, at, bars = tree.value[j].sum(), 0.0, []
+        for c, count in enumerate(tree.value[j]):
+            width = (BOX_WIDTH - 2 * INSET) * count / total if total else 0
+            bars.append(f'<rect data-part="bar{c}" x="{at:.1f}" y="45" height="7" '
+                        f'width="{width:.1f}" fill="{COLORS[c % len(COLORS)]}"/>')
+            at += width
+        leaf = tree.left[j] < 0
+        head = "predict" if leaf else _shorten(names[tree.feature[j]], 17)
+        title = class_names[tree.label[j]] if leaf else f"≤ {tree.threshold[j]:.4g}"
+        counts = " | ".join(f"{count:g}" for count in tree.value[j])
+        parts.append(
+            f'<g data-node="{j}" class="{"" if leaf else "odt-node"}" '
+            f'transform="translate({x[j]},{y[j]:g})"><rect data-part="box" class="odt-box" '
+            f'width="{BOX_WIDTH}" height="{BOX_HEIGHT}" rx="{14 if leaf else 3}"/>'
+            f'<g transform="translate({INSET},0)">{"".join(bars)}<text y="14">'
+            f'{escape(head)}</text>'
+            f'<text data-part="title" y="27">{escape(title)}</text>'
+            f'<text data-part="counts" y="40">{counts}</text></g></g>')
+    return int(x.max() + BOX_WIDTH), int(y.max() + BOX_HEIGHT), parts
+
+
+def step_through(parts, captions, *, size, alt):
+    """Show a drawing whose parts come and go, step by step.
+
+    Parameters
+    ----------
+    parts : sequence of (first, last, svg)
+        SVG elements, each with the first and the last step at which it is seen; a ``last`` of None
+        means to the end.
+    captions : sequence of str
+        What happens at each step, at least two.
+    size : tuple of (width, height)
+        Size of the drawing in pixels.
+    alt : str
+        What the whole drawing shows.
+
+    Returns
+    -------
+    Picture
+        In print, and without its script, the drawing stands at its last step.
+
+    Raises
+    ------
+    ValueError
+        If there are fewer than two captions.
+    """
+    end = len(captions) - 1
+    if end < 1:
+        raise ValueError("step_through needs a caption for each of at least two steps.")
+    drawn = []
+    for first, last, svg in parts:
+        last = end if last is None else last
+        hidden = "" if first <= end <= last else ' style="display:none"'
+        drawn.append(f'<g data-from="{first}" data-to="{last}"{hidden}>{svg}</g>')
+    controls = ('<div class="odt-controls"><button type=button>Back</button>'
+                "<button type=button>On</button>"
+                f"<label>Step <input type=range min=0 max={end} value={end}></label></div>"
+                f'<output aria-live="polite">{escape(captions[-1])}</output>')
+    return _picture("steps.js", _svg(*size, alt, drawn), controls, list(captions), alt)
+
+
+def drag_point(feasible_set, limits, *, names=("target 1", "target 2"), steps=41, size=340):
+    """Drag a point over the plane and see its projection onto a feasible set.
+
+    Parameters
+    ----------
+    feasible_set : object with ``project``
+        A set of two targets, such as those of :mod:`odtlib.constrained.sets`.
+    limits : tuple of (lowest, highest)
+        Range of both targets in the picture.
+    names : tuple of str, default=("target 1", "target 2")
+        Names of the two targets.
+    steps : int, default=41
+        Points in each direction at which projections are computed; more make a larger page.
+    size : int, default=340
+        Width and height in pixels.
+
+    Returns
+    -------
+    Picture
+        Shows the projections of all points, which trace the set.
+
+    Raises
+    ------
+    ValueError
+        If ``limits`` are not increasing or ``steps`` is below 2.
+    """
+    low, high = map(float, limits)
+    if not low < high or steps < 2:
+        raise ValueError("drag_point needs limits (lowest, highest) with lowest < highest, "
+                         "and at least 2 steps.")
+    ticks = np.round(np.linspace(low, high, steps), 6)
+    points = np.array([(u, v) for u in ticks for v in ticks])
+    nearest = np.round(np.asarray(feasible_set.project(points), float), 4) + 0.0
+
+    def on_screen(at):
+        share = (np.asarray(at) - low) / (high - low)
+        return size * share[..., 0], size * (1 - share[..., 1])
+
+    traced = np.unique(nearest, axis=0)
+    dots = "".join(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="2.5"/>'
+                   for x, y in zip(*on_screen(traced)))
+    start = (steps - 1) * steps + steps - 1
+    (x, y), (a, b) = on_screen(points[start]), on_screen(nearest[start])
+    parts = [
+        f'<rect class="odt-line odt-faint" width="{size}" height="{size}"/>',
+        f'<g fill="{COLORS[2]}">{dots}</g>',
+        f'<line class="odt-line" data-part="line" stroke-dasharray="4 3" '
+        f'x1="{x:.1f}" y1="{y:.1f}" x2="{a:.1f}" y2="{b:.1f}"/>',
+        f'<circle data-part="image" r="7" cx="{a:.1f}" cy="{b:.1f}" fill="{COLORS[0]}"/>',
+        f'<circle data-part="point" r="9" cx="{x:.1f}" cy="{y:.1f}" fill="{COLORS[1]}"/>',
+        f'<text x="4" y="14">{escape(names[1])}: {low:g} to {high:g}</text>',
+        f'<text x="{size - 4}" y="{size - 6}" text-anchor="end">'
+        f"{escape(names[0])}: {low:g} to {high:g}</text>",
+    ]
+    alt = (f"A feasible set in the plane of {names[0]} and {names[1]}, from {low:g} to {high:g}, "
+           "a point that can be dragged, and a dashed line to its projection onto the set.")
+    middle = steps - 1
+    controls = "".join(
+        f"<label>{escape(name)} <input type=range min=0 max={steps - 1} value={middle}></label>"
+        for name in names)
+    controls = f'<div class="odt-controls">{controls}</div><output></output>'
+    data = {"ticks": ticks.tolist(), "nearest": nearest.tolist(), "size": size}
+    return _picture("projection.js", _svg(size, size, alt, parts, margin=12), controls, data, alt)

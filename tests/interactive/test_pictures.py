@@ -1,0 +1,201 @@
+"""Pictures to play with, used as a reader would: by keyboard, pointer and touch, in a browser."""
+
+import numpy as np
+import pytest
+from browser import chromium
+
+from odtlib import CARTClassifier
+from odtlib.constrained import sets
+from odtlib.interactive import drag_point, explore_tree, step_through
+from odtlib.tree import DecisionTree
+
+SQUARE = '<rect width="9" height="9"/>'
+
+
+def wrong_rows(tree, X, y):
+    """Errors of a tree whose leaves predict the class of most rows that reach them."""
+    leaves = tree.apply(X)
+    return sum(min((y[leaves == leaf] != c).sum() for c in range(y.max() + 1))
+               for leaf in set(leaves))
+
+
+@pytest.fixture(scope="module")
+def page():
+    with chromium() as browser:
+        page = browser.new_page(viewport={"width": 390, "height": 844}, has_touch=True)
+        page.troubles = []
+        page.on("pageerror", lambda error: page.troubles.append(str(error)))
+        page.on("request", lambda request: page.troubles.append(request.url))
+        yield page
+
+
+def show(page, *pictures):
+    page.troubles.clear()
+    page.set_content("".join(picture.html for picture in pictures))
+    assert not page.troubles
+
+
+@pytest.fixture(scope="module")
+def example():
+    rng = np.random.RandomState(0)
+    X = np.round(rng.rand(80, 3), 2)
+    y = ((X[:, 0] > 0.5) ^ (X[:, 1] > 0.3)).astype(int) + (X[:, 2] > 0.8)
+    model = CARTClassifier(3, random_state=0).fit(X, y)
+    return model.tree_, X, y
+
+
+def set_range(page, selector, value):
+    page.eval_on_selector(
+        selector, "(e, v) => { e.value = v; e.dispatchEvent(new Event('input')); }", str(value))
+
+
+def tab_to(page, control):
+    for _ in range(6):
+        page.keyboard.press("Tab")
+        if page.evaluate(f"document.activeElement.hasAttribute('{control}')"):
+            return
+    raise AssertionError(f"{control} is not reached by the Tab key")
+
+
+def test_every_row_takes_the_path_that_the_tree_says(page, example):
+    tree, X, y = example
+    show(page, explore_tree(tree, X, y))
+    for row in range(len(X)):
+        set_range(page, "[data-row]", row)
+        lit = page.eval_on_selector_all(
+            ".odt-box.odt-on", "found => found.map(e => +e.parentNode.dataset.node)")
+        assert set(lit) == set(np.flatnonzero(tree.decision_path(X[[row]]).toarray()[0]))
+        right = tree.predict_codes(X[[row]])[0] == y[row]
+        assert ("is right" in page.inner_text("[data-where]")) == right
+
+
+def test_moving_thresholds_recounts_as_the_library_does(page, example):
+    tree, X, y = example
+    show(page, explore_tree(tree, X, y))
+    rng = np.random.RandomState(1)
+    threshold = tree.threshold.copy()
+    for _ in range(40):
+        node = int(rng.choice(np.flatnonzero(tree.feature >= 0)))
+        page.select_option("[data-test]", str(node))
+        most = int(page.get_attribute("[data-cut]", "max"))
+        at = rng.randint(most + 1)
+        set_range(page, "[data-cut]", at)
+        values = np.unique(X[:, tree.feature[node]])
+        cuts = np.unique(np.append((values[1:] + values[:-1]) / 2,
+                                   tree.threshold[tree.feature == tree.feature[node]]))
+        threshold[node] = cuts[at]
+        moved = DecisionTree(tree.feature, threshold, tree.left, tree.right, tree.value,
+                             n_features=3).with_counts(X, y, 3)
+        counts = page.eval_on_selector_all("[data-part=counts]", "all => all.map(e => e.innerHTML)")
+        assert counts == [" | ".join(f"{v:g}" for v in at) for at in moved.value]
+        assert page.inner_text("[data-said]").startswith(f"{wrong_rows(moved, X, y)} of 80")
+    page.click("button")
+    assert page.inner_text("[data-said]") == f"{wrong_rows(tree, X, y)} of 80 rows are wrong."
+
+
+def test_the_tree_works_by_keyboard(page, example):
+    tree, X, y = example
+    show(page, explore_tree(tree, X, y))
+    before = page.inner_text("[data-where]")
+    tab_to(page, "data-row")
+    page.keyboard.press("ArrowRight")
+    assert page.inner_text("[data-where]") != before
+    before = page.inner_text("[data-said]")
+    tab_to(page, "data-cut")
+    page.keyboard.press("Home")
+    assert page.inner_text("[data-said]") != before
+
+
+def test_a_tapped_node_is_the_one_whose_threshold_moves(page, example):
+    tree, X, y = example
+    show(page, explore_tree(tree, X, y))
+    page.tap(f'[data-node="{tree.left[0]}"]')
+    assert page.input_value("[data-test]") == str(tree.left[0])
+
+
+def test_strange_names_are_drawn_as_they_are(page):
+    tree = DecisionTree.from_nested((0, 1.5, 0, 1), n_classes=2)
+    show(page, explore_tree(tree, [[1.0], [2.0]], ["</script>", "<b>"], feature_names=["a & b"]))
+    assert "0 of 2 rows are wrong" in page.inner_text(".odt-picture")
+    titles = page.eval_on_selector_all("[data-part=title]", "all => all.map(e => e.textContent)")
+    assert titles == ["≤ 1.5", "</script>", "<b>"]
+    assert "a &amp; b" in page.inner_html("svg")
+
+
+def test_two_pictures_on_a_page_keep_apart(page, example):
+    tree, X, y = example
+    show(page, explore_tree(tree, X, y), step_through(
+        [(0, 0, SQUARE), (1, None, SQUARE)], ["one", "two"], size=(9, 9), alt="two squares"))
+    assert page.inner_text("output[aria-live]") == "one"
+    set_range(page, "[data-row]", 3)
+    assert page.inner_text("output[aria-live]") == "one"
+
+
+def test_steps_come_and_go(page):
+    parts = [(0, None, SQUARE), (1, 1, SQUARE), (2, None, SQUARE)]
+    show(page, step_through(parts, ["a", "b", "c"], size=(9, 9), alt="three squares"))
+    seen = []
+    for _ in range(3):
+        shown = page.eval_on_selector_all(
+            "[data-from]", "all => all.map(e => e.style.display !== 'none')")
+        seen.append((page.inner_text("output"), shown))
+        if len(seen) < 3:
+            page.click("text=On")
+    assert seen == [("a", [True, False, False]), ("b", [True, True, False]),
+                    ("c", [True, False, True])]
+    assert page.is_disabled("text=On")
+    page.click("text=Back")
+    assert page.inner_text("output") == "b"
+
+
+@pytest.mark.parametrize("feasible", [
+    sets.Box(1, 3, 2), sets.Simplex(4.0, 2), sets.AtMostKNonzero(1, 0, 5, 2),
+], ids=["box", "simplex", "sparse"])
+def test_a_dragged_point_shows_its_projection(page, feasible):
+    show(page, drag_point(feasible, (-1, 6), steps=15))
+    frame = page.locator("svg").bounding_box()
+    page.mouse.move(frame["x"] + 60, frame["y"] + 80)
+    page.mouse.down()
+    page.mouse.move(frame["x"] + 90, frame["y"] + 200)
+    page.mouse.up()
+    ticks = np.linspace(-1, 6, 15)
+    i, k = (int(page.locator("input").nth(n).input_value()) for n in (0, 1))
+    assert 0 < i < 14 and 0 < k < 14
+    to = feasible.project([ticks[i], ticks[k]])
+    text = page.inner_text("output")
+    assert text.startswith(f"({ticks[i]:g}, {ticks[k]:g}) goes to")
+    shown = [float(v) for v in text.split("goes to (")[1].split(")")[0].split(",")]
+    assert np.allclose(shown, to, atol=0.006)
+    far = np.linalg.norm(to - [ticks[i], ticks[k]])
+    assert ("feasible" in text) == (far < 1e-9)
+
+
+def test_without_its_script_a_drawing_stands_and_shows_no_dead_controls(page):
+    picture = step_through([(0, 0, SQUARE), (1, None, SQUARE)], ["one", "two"], size=(9, 9),
+                           alt="two squares")
+    page.set_content(picture.html.split("<script>")[0])
+    assert not page.is_visible("input")
+    assert page.eval_on_selector_all(
+        "[data-from]", "all => all.map(e => e.style.display)") == ["none", ""]
+
+
+def test_the_same_picture_is_the_same_text(example):
+    assert explore_tree(*example).html == explore_tree(*example).html
+    assert repr(explore_tree(*example)).startswith("Decision tree of depth 3")
+
+
+@pytest.mark.parametrize(("call", "says"), [
+    (lambda: explore_tree(DecisionTree.from_nested(0, n_classes=2), [[0]], [0]), "no tests"),
+    (lambda: explore_tree("tree", [[0]], [0]), "hand over the tree_"),
+    (lambda: explore_tree(DecisionTree.from_nested((0, 0.5, 0, 1), n_classes=2), np.ones((3000, 1)),
+                          np.ones(3000)), "a sample"),
+    (lambda: explore_tree(DecisionTree.from_nested((1, 0.5, 0, 1), n_classes=2), [[0.0]], [0]),
+     "features"),
+    (lambda: explore_tree(DecisionTree.from_nested((0, 0.5, 0, 1), n_classes=2), [[0.0], [1.0]],
+                          [0, 1], class_names=["a"]), "class_names"),
+    (lambda: step_through([], ["one"], size=(1, 1), alt="nothing"), "two steps"),
+    (lambda: drag_point(sets.Box(0, 1, 2), (1, 0)), "lowest < highest"),
+])
+def test_bad_input_gets_a_sentence(call, says):
+    with pytest.raises(ValueError, match=says):
+        call()
