@@ -12,7 +12,7 @@ export OMP_NUM_THREADS ?= 1
 export PYTHONUTF8 := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help book test check-book lab experiments lint links lock clean
+.PHONY: help book test check-book archive lab experiments lint links lock clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -41,7 +41,11 @@ test: $(KERNELS) ## run the tests, then every chapter and template cell by cell
 check-book: $(INSTALLED) ## open every built page in a browser, desktop, phone, light, dark
 	$(BIN)/python -m pytest tests/book/test_pages.py -q
 
+archive: book ## pack the built book for reading offline (dist/)
+	$(BIN)/python -c "import shutil; print(shutil.make_archive('dist/optimal-decision-trees', 'zip', '_build/html'))"
+
 lab: $(INSTALLED) ## open the chapters in JupyterLab
+	$(BIN)/python scripts/lab_settings.py
 	$(BIN)/python -m jupyterlab chapters
 
 experiments: $(INSTALLED) ## rerun the quick grid of every experiment

@@ -52,10 +52,15 @@ def drop_thebe(app, config):
 
 
 def number_chapters(collector, env):
-    """Number a chapter as its file is numbered: 05 is chapter 5 also while others are missing."""
+    """Number a chapter as its file is numbered, and a page below it as a section of it.
+
+    So 05 is chapter 5 also while others are missing.
+    """
     changed = number_by_position(collector, env)
+    above = {page: chapter for chapter, pages in env.toctree_includes.items() for page in pages
+             if chapter != env.config.root_doc}
     for page, numbers in env.toc_secnumbers.items():
-        chapter = re.match(r"chapters/(\d+)_", page)
+        chapter = re.match(r"chapters/(\d+)_", above.get(page, page))
         if not chapter:
             continue
         first = int(chapter[1])

@@ -61,7 +61,8 @@ def contents(only: str | None) -> dict:
 
 def notebooks(toc: dict) -> list[Path]:
     """Return the notebooks among the pages of a table of contents."""
-    pages = [entry["file"] for part in toc["parts"] for entry in part["chapters"]]
+    pages = [page["file"] for part in toc["parts"] for entry in part["chapters"]
+             for page in (entry, *entry.get("sections", ()))]
     return [ROOT / f"{page}.ipynb" for page in pages if (ROOT / f"{page}.ipynb").exists()]
 
 

@@ -16,12 +16,16 @@ import numpy as np
 
 import odtlib
 
+TIME_LIMIT = 1.0  # seconds: some solvers would not end on the small problem
+
 
 def small_problem(kind: str, n_classes: int = 2):
-    """Return a few rows of labels, or of two targets that lie in the unit square."""
+    """Return a few rows of labels, or of targets between zero and one, one or two a row."""
     random = np.random.default_rng(0)
     X = random.integers(0, 6, size=(40, 3)).astype(float)
     if kind == "regressor":
+        return X, random.random(40)
+    if kind == "constrained":
         return X, random.random((40, 2))
     return X, np.arange(40) % n_classes
 
@@ -31,7 +35,8 @@ def options_of(name: str) -> dict:
     if "Constrained" in name or "Projected" in name:
         from odtlib.constrained import sets
 
-        return {"constraints": sets.Box(0.0, 1.0)}
+        top = 2.0 if name == "ConstrainedTreeClassifier" else 1.0
+        return {"constraints": sets.Box(0.0, top)}
     return {}
 
 
@@ -40,14 +45,18 @@ def fit(name: str) -> str:
     try:
         estimator = getattr(odtlib, name)(**options_of(name))
         if "max_depth" in estimator.get_params():
-            estimator.set_params(max_depth=3)
+            deepest = 2 if name == "ContinuousTreeRegressor" else 3
+            estimator.set_params(max_depth=deepest)
+        if "time_limit" in estimator.get_params():
+            estimator.set_params(time_limit=TIME_LIMIT)
         if name.endswith("Classifier"):
             for n_classes in (2, 3):
                 X, y = small_problem("classifier", n_classes)
                 estimator.fit(X, y).predict(X)
             estimator.fit(X, y, sample_weight=np.linspace(1, 2, len(y)))
         else:
-            X, y = small_problem("regressor")
+            several = "Constrained" in name or "Projected" in name
+            X, y = small_problem("constrained" if several else "regressor")
             estimator.fit(X, y).predict(X)
     except Exception as error:  # see the docstring of the module
         return f"{name}: not compiled ahead ({type(error).__name__}: {str(error)[:100]})"

@@ -1,6 +1,7 @@
 """What every notebook promises: in the book, with parameters, stripped, described."""
 
 import re
+import sys
 from pathlib import Path
 
 import nbformat
@@ -24,7 +25,8 @@ each_notebook = pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda p: p.stem)
 
 def pages_of_the_contents():
     toc = yaml.safe_load((ROOT / "_toc.yml").read_text(encoding="utf-8"))
-    return [toc["root"], *(page["file"] for part in toc["parts"] for page in part["chapters"])]
+    return [toc["root"], *(page["file"] for part in toc["parts"] for chapter in part["chapters"]
+                           for page in (chapter, *chapter.get("sections", ())))]
 
 
 def code_cells(path):
@@ -114,3 +116,14 @@ def test_cell_ids_are_readable(path):
     assert len(ids) == len(set(ids))
     for cell_id in ids:
         assert not re.fullmatch(r"[0-9a-f]{8}|[0-9a-f-]{36}", cell_id), f"random id {cell_id}"
+
+
+def test_every_chapter_sets_itself_up_on_colab():
+    sys.path.insert(0, str(ROOT / "scripts"))
+    import colab_cells
+
+    for path in colab_cells.chapters():
+        first = code_cells(path)[0]
+        assert first.id == colab_cells.CELL_ID, "run scripts/colab_cells.py"
+        assert first.source == colab_cells.source(), "run scripts/colab_cells.py"
+        assert "remove-cell" in tags(first)

@@ -5,12 +5,12 @@ Chromium.
 """
 
 import re
-import shutil
 from functools import cache
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 import pytest
+from browser import chromium
 from bs4 import BeautifulSoup
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -28,14 +28,7 @@ def name_of(page):
     return page.relative_to(HTML).with_suffix("").as_posix()
 
 
-CHROMIUM = next(
-    filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None
-)
 MAX_PAGE_BYTES = 1_500_000
-FLAGS = [
-    "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
-    "--disable-background-networking", "--disable-component-update", "--disable-sync",
-]
 AXE = {
     "resultTypes": ["violations"],
     "preload": False,  # axe would fetch the style sheets, which a page from the disk may not
@@ -141,14 +134,9 @@ class Reader:
 
 @pytest.fixture(scope="module")
 def reader():
-    if not CHROMIUM:
-        pytest.skip("there is no Chromium on this machine")
-    playwright = pytest.importorskip("playwright.sync_api")
-    with playwright.sync_playwright() as driver:
-        browser = driver.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+    with chromium() as browser:
         context = browser.new_context(color_scheme="dark", reduced_motion="reduce")
         yield Reader(context.new_page())
-        browser.close()
 
 
 @each_page
