@@ -1,23 +1,32 @@
 """Compare the search over all thresholds with ConTree: CPU seconds, alternating, one thread.
 
     ODTLIB_DATA=... python benchmarks/continuous.py [--depth 2 3 4] [--repeat 3] [--sets bank ...]
+    ODTLIB_DATA=... python benchmarks/continuous.py --threads
 
 Both are timed from validated arrays to the checked tree: scikit-learn's validation, the same on
 both sides, is left out, preparation is not, and our compilation is printed first (start with an
 empty NUMBA_CACHE_DIR to measure it).  The smallest of the repeats counts; long runs are not
 repeated.  The optima must agree.
+
+With ``--threads`` one thread is compared with two instead: the CPU seconds of the thread that works
+longest, which other processes on the machine do not change as they change wall time.
+
+To measure a processor without AVX-512, set NUMBA_CPU_NAME=haswell, NUMBA_CPU_FEATURES to what it
+has (+avx2,+fma,+bmi,+bmi2,+popcnt,+lzcnt,+sse4.2 ...) and NUMBA_CACHE_DIR to an empty folder.
 """
 
 import argparse
 import os
 import time
 from pathlib import Path
+from unittest import mock
 
 import numpy as np
 from pycontree import ConTree
 from pycontree.base import solve
 
 from odtlib import ContinuousTreeClassifier
+from odtlib.continuous import solver
 
 SETS = {
     2: ("bank raisin wilt rice segment bidding fault page occupancy room htru magic eeg "
@@ -26,6 +35,8 @@ SETS = {
     4: "bank wilt room raisin".split(),
 }
 GOALS = {2: 12, 3: 25, 4: 20}
+THREADED = [("rice", 3), ("room", 3), ("occupancy", 3), ("segment", 3), ("page", 3), ("wilt", 4),
+            ("room", 4), ("raisin", 4)]
 
 
 def run_ours(X, y, depth):
@@ -36,6 +47,40 @@ def run_ours(X, y, depth):
     seconds = time.process_time() - started
     assert report.status == "optimal"
     return seconds, int(report.objective)
+
+
+def longest_thread(X, y, depth, n_jobs):
+    """Return the CPU seconds of the longest path through a fit's searches, and the errors."""
+    seconds = []
+    work = solver.Run._work
+
+    def timed(run, search):
+        started = time.thread_time()
+        work(run, search)
+        seconds.append(time.thread_time() - started)
+
+    with mock.patch.object(solver.Run, "_work", timed):
+        report = ContinuousTreeClassifier(depth, n_jobs=n_jobs).fit(X, y).report_
+    # the root and its probes come first, on one thread
+    return sum(seconds[:2]) + max(seconds[2:], default=0), report.objective
+
+
+def compare_threads(folder):
+    ratios = []
+    for name, depth in THREADED:
+        X, y = load(folder, name)
+        runs = [[longest_thread(X, y, depth, n_jobs) for n_jobs in (1, 2)] for _ in range(3)]
+        assert len({errors for pair in runs for _, errors in pair}) == 1
+        one, two = (min(pair[j][0] for pair in runs) for j in range(2))
+        ratios.append(one / two)
+        print(f"{name:12} depth {depth} {one:9.3f} {two:9.3f} {ratios[-1]:9.2f}", flush=True)
+    print(f"geometric mean {np.exp(np.mean(np.log(ratios))):.2f}")
+
+
+def load(folder, name):
+    table = np.load(folder / f"{name}.npz")
+    return (np.ascontiguousarray(table["X"], dtype=np.float64),
+            np.unique(table["y"], return_inverse=True)[1])
 
 
 def run_contree(X, y, depth):
@@ -53,6 +98,7 @@ def main():
     parser.add_argument("--depth", type=int, nargs="+", default=[2, 3, 4])
     parser.add_argument("--repeat", type=int, default=15)
     parser.add_argument("--sets", nargs="+")
+    parser.add_argument("--threads", action="store_true")
     chosen = parser.parse_args()
     folder = Path(os.environ["ODTLIB_DATA"]) / "continuous"
 
@@ -62,13 +108,14 @@ def main():
         ContinuousTreeClassifier(3).fit(X, np.arange(50) % n_classes)
         print(f"ready for {n_classes} classes after {time.process_time() - started:.1f} CPU s")
 
+    if chosen.threads:
+        compare_threads(folder)
+        return
     for depth in chosen.depth:
         print(f"\ndepth {depth}      errors      ours   ConTree     ratio")
         ratios = []
         for name in chosen.sets or SETS[depth]:
-            table = np.load(folder / f"{name}.npz")
-            X = np.ascontiguousarray(table["X"], dtype=np.float64)
-            y = np.unique(table["y"], return_inverse=True)[1]
+            X, y = load(folder, name)
             ours, theirs = [], []
             while len(ours) < chosen.repeat and sum(theirs) < 3:
                 seconds, errors = run_ours(X, y, depth)

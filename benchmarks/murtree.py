@@ -1,18 +1,28 @@
 """Compare MurTree with STreeD on the same arrays: CPU seconds, alternating runs, one thread.
 
-    ODTLIB_DATA=... python benchmarks/murtree.py --depth 4 [--peer streed] [--sets DL/anneal ...]
+    ODTLIB_DATA=... python benchmarks/murtree.py --depth 3 4 5 [--peer streed] [--sets DL/ ...]
 
 Ours is timed from validated arrays to the checked tree (packing included, compilation apart), with
 a time limit armed; the peer from the same arrays to the end of its fit.  A data set is left out of
 the mean where the peer takes less than 0.1 s, or is stopped by the limit (of wall time).
 ``--peer command:PATH`` times an executable that reads ``class feature feature ...`` lines:
 ``PATH -file FILE -max-depth D -max-num-nodes N -time SECONDS``.
+
+Other questions, on the sets named by ``--sets``:
+
+``--threads N``  one thread against N: wall time, and CPU time of the thread that worked longest,
+which is what the wall time would be on an idle machine.
+``--rows N``     time for 1, 2, 4 ... times the rows, up to N of them.
+``--path``       all node budgets in one run against the largest alone.
+``--memory``     growth of the peak memory of a process of its own, above what it took after a
+first small fit, for ours and for the peer.
 """
 
 import argparse
 import os
 import resource
 import subprocess
+import sys
 import tempfile
 import time
 from pathlib import Path
@@ -20,6 +30,7 @@ from pathlib import Path
 import numpy as np
 
 from odtlib import MurTreeClassifier
+from odtlib.murtree.solver import Solver
 
 SHORTEST = 0.1
 
@@ -38,9 +49,10 @@ def load_sets(folder):
                 yield f"{path.stem}/{name}", np.ascontiguousarray(X, dtype=np.float64), y
 
 
-def run_ours(X, y, depth, nodes, limit):
-    model = MurTreeClassifier(depth, nodes, time_limit=limit)
-    model.classes_ = np.unique(y)
+def run_ours(X, y, depth, nodes, limit, n_jobs=1, every=False):
+    model = MurTreeClassifier(depth, nodes, time_limit=limit, n_jobs=n_jobs)
+    model.classes_, model._protected = np.unique(y), None
+    model._question = "path" if every else None
     started = time.process_time()
     _, report = model._solve(X, y, None)
     taken = time.process_time() - started
@@ -90,26 +102,106 @@ def processor():
     return f"{name}, {'AVX-512' if 'avx512_bitalg' in text else 'no AVX-512 popcount'}"
 
 
-def main():
-    """Run the comparison and print a table."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--depth", type=int, default=4)
-    parser.add_argument("--nodes", type=int, help="feature nodes (default: full tree)")
-    parser.add_argument("--peer", default="streed", help="streed, dl85 or command:PATH")
-    parser.add_argument("--sets", nargs="*", help="parts of names (default: all sets)")
-    parser.add_argument("--limit", type=float, default=600.0, help="seconds for each run")
-    parser.add_argument("--rounds", type=int, default=3, help="runs of ours and of short peers")
-    options = parser.parse_args()
-    nodes = options.nodes or 2 ** options.depth - 1
-    peers = {"streed": run_streed, "dl85": run_dl85}
-    peer = peers.get(options.peer) or run_command(options.peer.removeprefix("command:"))
-    print(f"{processor()}; depth {options.depth}, {nodes} feature nodes; CPU seconds")
+def peak():
+    """Return the peak memory of this process in megabytes."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+
+def measure_memory(options, nodes):
+    """Print the growth of the peak memory of a process for each solver."""
+    print(f"{'data set':40s} {'ours':>9s} {options.peer[:9]:>9s}  megabytes above the warm process")
+    for name, _, _ in chosen_sets(options):
+        grown = []
+        for solver in ("ours", options.peer):
+            command = [sys.executable, __file__, "--grown", solver, "--sets", name, "--depth",
+                       str(options.depth), "--nodes", str(nodes), "--limit", str(options.limit)]
+            grown.append(float(subprocess.run(command, capture_output=True, check=True,
+                                              text=True).stdout.split()[-1]))
+        print(f"{name:40s} {grown[0]:9.1f} {grown[1]:9.1f}", flush=True)
+
+
+def print_growth(options, nodes, peers):
+    """Print how much one job adds to the peak memory of this process."""
+    run = run_ours if options.grown == "ours" else peers[options.grown]
+    for _, X, y in chosen_sets(options):
+        rng = np.random.default_rng(0)
+        run(rng.integers(0, 2, (50, 5)).astype(float), rng.integers(0, 2, 50), 3, 7, 10.0)
+        narrow = X.astype(np.int32)              # what the peer's run makes of it is there before
+        before = peak()
+        run(X if options.grown == "ours" else narrow, y, options.depth, nodes, options.limit)
+        print(peak() - before)
+        return
+
+
+def compare_threads(options, nodes):
+    """Print wall time and longest CPU time of a thread for one thread and several."""
+    longest, work = [], Solver._work_until
+
+    def timed(self, stop, clock):
+        started = time.thread_time()
+        done = work(self, stop, clock)
+        longest.append(time.thread_time() - started)
+        return done
+
+    Solver._work_until = timed
+    print(f"{'data set':40s} {'wall, 1':>9s} {'wall, ' + str(options.threads):>9s} {'ratio':>7s} "
+          f"{'CPU, 1':>9s} {'longest':>9s} {'ratio':>7s}")
+    for name, X, y in chosen_sets(options):
+        rows = []
+        for n_jobs in (1, options.threads):
+            best = (np.inf, np.inf)
+            for _ in range(options.rounds):
+                longest.clear()
+                wall, own = time.perf_counter(), time.thread_time()
+                report = run_ours(X, y, options.depth, nodes, options.limit, n_jobs=n_jobs)
+                wall, own = time.perf_counter() - wall, time.thread_time() - own
+                best = (min(best[0], wall), min(best[1], own + max(longest, default=0.0)))
+            rows.append((*best, report[2]))
+        (wall, cpu, errors), (wall_n, cpu_n, errors_n) = rows
+        note = "" if errors == errors_n else "  DIFFERENT OPTIMA"
+        print(f"{name:40s} {wall:9.3f} {wall_n:9.3f} {wall / wall_n:7.2f} {cpu:9.3f} {cpu_n:9.3f} "
+              f"{cpu / cpu_n:7.2f}{note}", flush=True)
+
+
+def compare_rows(options, nodes):
+    """Print the time for repeated rows."""
+    print(f"{'data set':40s} {'rows':>9s} {'CPU':>9s} {'us a row':>9s}")
+    for name, X, y in chosen_sets(options):
+        copies = 1
+        while copies * len(X) <= options.rows:
+            rows, labels = np.tile(X, (copies, 1)), np.tile(y, copies)
+            taken, done, _ = run_ours(rows, labels, options.depth, nodes, options.limit)
+            print(f"{name:40s} {len(rows):9d} {taken:9.4f} {1e6 * taken / len(rows):9.2f}"
+                  f"{'' if done else '  stopped'}", flush=True)
+            copies *= 2
+
+
+def compare_path(options, nodes):
+    """Print the time for all node budgets against that for the largest."""
+    print(f"{'data set':40s} {'largest':>9s} {'all':>9s} {'ratio':>7s}")
+    logs, sums = [], np.zeros(2)
+    for name, X, y in chosen_sets(options):
+        taken = [min(run_ours(X, y, options.depth, nodes, options.limit, every=every)[0]
+                     for _ in range(options.rounds)) for every in (False, True)]
+        logs.append(np.log(taken[1] / taken[0]))
+        sums += taken
+        print(f"{name:40s} {taken[0]:9.4f} {taken[1]:9.4f} {np.exp(logs[-1]):7.2f}", flush=True)
+    print(f"geometric mean {np.exp(np.mean(logs)):.2f}, of the sums {sums[1] / sums[0]:.2f}")
+
+
+def chosen_sets(options):
+    """Yield the data sets whose names contain one of those asked for."""
+    for name, X, y in load_sets(os.environ["ODTLIB_DATA"]):
+        if not options.sets or any(part in name for part in options.sets):
+            yield name, X, y
+
+
+def compare_peer(options, nodes, peer):
+    """Print the time of ours and of the peer, in turns, and the mean of their ratios."""
     print(f"{'data set':40s} {'rows':>6s} {'cols':>5s} {'ours':>9s} {options.peer[:9]:>9s} "
           f"{'ratio':>7s}  errors")
     logs = []
-    for name, X, y in load_sets(os.environ["ODTLIB_DATA"]):
-        if options.sets and not any(part in name for part in options.sets):
-            continue
+    for name, X, y in chosen_sets(options):
         run_ours(X, y, 1, 1, options.limit)        # compiles or loads the kernels
         theirs, peer_done, their_errors = peer(X, y, options.depth, nodes, options.limit)
         ours, done, errors = run_ours(X, y, options.depth, nodes, options.limit)
@@ -127,9 +219,48 @@ def main():
             logs.append(np.log(ratio))
         print(f"{name:40s} {X.shape[0]:6d} {X.shape[1]:5d} {ours:9.4f} {theirs:9.3f} "
               f"{ratio:7.1f}  {errors:g}{note}", flush=True)
-    if logs:
+    if not logs:
+        print(f"the peer took {SHORTEST} s on no set")
+    else:
         print(f"geometric mean over {len(logs)} sets of {SHORTEST} s or more: "
               f"1/{np.exp(np.mean(logs)):.1f}; slowest set 1/{np.exp(min(logs)):.1f}")
+
+
+def main():
+    """Run the comparison and print a table."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--depth", type=int, nargs="+", default=[4])
+    parser.add_argument("--nodes", type=int, help="feature nodes (default: full tree)")
+    parser.add_argument("--peer", default="streed", help="streed, dl85 or command:PATH")
+    parser.add_argument("--sets", nargs="*", help="parts of names (default: all sets)")
+    parser.add_argument("--limit", type=float, default=600.0, help="seconds for each run")
+    parser.add_argument("--rounds", type=int, default=3, help="runs of ours and of short peers")
+    parser.add_argument("--threads", type=int, help="compare one thread with so many")
+    parser.add_argument("--rows", type=int, help="repeat the rows up to so many")
+    parser.add_argument("--path", action="store_true", help="compare all budgets with the largest")
+    parser.add_argument("--memory", action="store_true", help="compare the growth of memory")
+    parser.add_argument("--grown", help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    peers = {"streed": run_streed, "dl85": run_dl85}
+    peer = peers.get(options.peer) or run_command(options.peer.removeprefix("command:"))
+    for depth in options.depth:
+        options.depth = depth
+        nodes = options.nodes or 2 ** options.depth - 1
+        if options.grown:
+            print_growth(options, nodes, peers)
+            continue
+        print(f"{processor()}; depth {options.depth}, {nodes} feature nodes; CPU seconds")
+        run_ours(np.eye(4), np.array([0, 1, 0, 1]), 2, 3, options.limit)   # loads the kernels
+        if options.memory:
+            measure_memory(options, nodes)
+        elif options.threads:
+            compare_threads(options, nodes)
+        elif options.rows:
+            compare_rows(options, nodes)
+        elif options.path:
+            compare_path(options, nodes)
+        else:
+            compare_peer(options, nodes, peer)
 
 
 if __name__ == "__main__":
