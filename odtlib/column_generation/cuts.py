@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from odtlib.column_generation import _cp_sat
 from odtlib.column_generation._bits import pack
 
 TOLERANCE = 1e-6
@@ -127,12 +128,8 @@ def _by_cp_sat(n_tests, paths, value, chain, seconds):
     for low, high in chain:      # left at the lower threshold, then left at the higher
         model.AddImplication(right[low].Not(), right[high].Not())
     model.Maximize(sum(int(v) * f for v, f in zip(np.floor(1e6 * value), follows, strict=True)))
-    solver = cp_model.CpSolver()
-    solver.parameters.num_workers = 1
-    if np.isfinite(seconds):
-        solver.parameters.max_time_in_seconds = max(0.01, seconds)
     collector = Collector(right)
-    status = solver.Solve(model, collector)
+    _, status = _cp_sat.run(model, collector, seconds)
     return collector.found, status == cp_model.OPTIMAL
 
 

@@ -6,6 +6,7 @@ import time
 
 import numpy as np
 
+from odtlib.column_generation import _cp_sat
 from odtlib.column_generation.pricing import TOLERANCE, some_reduced_costs
 
 
@@ -273,12 +274,8 @@ class Subproblems:
             for mine, choice in zip(splits, hint, strict=True):
                 for i, u in enumerate(mine):
                     cp.AddHint(variables[u], i == choice)
-        solver = cp_model.CpSolver()
-        solver.parameters.num_workers = 1
-        if np.isfinite(seconds):
-            solver.parameters.max_time_in_seconds = max(0.01, seconds)
         collector = Collector([[variables[u] for u in mine] for mine in splits])
-        status = solver.Solve(cp, collector)
+        solver, status = _cp_sat.run(cp, collector, seconds)
         if status == cp_model.INFEASIBLE:
             return [], -np.inf
         bound = None
