@@ -36,7 +36,7 @@ book: $(KERNELS) ## run the chapters and build the book (_build/html/index.html)
 	$(BIN)/python scripts/build_book.py --jobs $(WORKERS)
 
 test: $(KERNELS) ## run the tests, then every chapter and template cell by cell
-	$(BIN)/python -m pytest -n $(WORKERS) --dist loadscope --nbval-lax -q
+	$(BIN)/python -m pytest -n $(WORKERS) --dist loadscope --max-worker-restart 0 --nbval-lax -q
 
 check-book: $(INSTALLED) ## open every built page in a browser, desktop, phone, light, dark
 	$(BIN)/python -m pytest tests/book/test_pages.py -q

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 import pickle
-import threading
 
 import numpy as np
 import pytest
 from continuous.reference import instance, optimum
+from interrupt import ctrl_c
 from sklearn.base import clone
 from sklearn.utils.estimator_checks import check_estimator
 
@@ -340,13 +340,11 @@ def test_memory_limit_returns_the_start():
 
 @pytest.mark.parametrize("n_jobs", [1, 2])
 def test_interrupt_returns_the_best_tree_so_far(n_jobs):
-    import _thread
     X, y = hard()
-    ContinuousTreeClassifier(2, start=None).fit(X, y)      # compiled before the timer starts
-    timer = threading.Timer(0.5, _thread.interrupt_main)
-    timer.start()
-    model = ContinuousTreeClassifier(4, start=None, n_jobs=n_jobs).fit(X, y)
-    timer.cancel()
+    ContinuousTreeClassifier(2, start=None).fit(X, y)      # compiled before the key is pressed
+    with ctrl_c() as timer:
+        timer.start()
+        model = ContinuousTreeClassifier(4, start=None, n_jobs=n_jobs).fit(X, y)
     assert model.report_.status == "interrupted"
     assert model.verify(X, y) == model.report_.objective
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import pickle
-import threading
 
 import numpy as np
 import pytest
 from continuous.reference import instance
+from interrupt import ctrl_c
 from sklearn.tree import DecisionTreeRegressor
 from sklearn.utils.estimator_checks import check_estimator
 
@@ -133,13 +133,11 @@ def test_time_limit_returns_the_best_tree_so_far():
 
 
 def test_interrupt_returns_the_best_tree_so_far():
-    import _thread
     X, y = hard()
     ContinuousTreeRegressor().fit(X[:50], y[:50])
-    timer = threading.Timer(0.4, _thread.interrupt_main)
-    timer.start()
-    model = ContinuousTreeRegressor().fit(X, y)
-    timer.cancel()
+    with ctrl_c(0.4) as timer:
+        timer.start()
+        model = ContinuousTreeRegressor().fit(X, y)
     assert model.report_.status == "interrupted"
     assert model.verify(X, y) == pytest.approx(model.report_.objective)
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 import pickle
 import signal
-import threading
 from itertools import product
 
 import numpy as np
 import pytest
+from interrupt import ctrl_c
 from milp.reference import boundary, fair_optimum, instance, midpoints, optimum
 from sklearn.base import clone
 from sklearn.utils.estimator_checks import check_estimator
@@ -391,21 +391,19 @@ def test_a_solver_that_fails_leaves_the_start(monkeypatch):
 
 @pytest.mark.parametrize("solver", ["highs", "cp-sat", "lns"])
 def test_interrupt_returns_the_best_so_far(solver, monkeypatch):
-    pressed = threading.Event()
-
-    def pressing(kind):
-        class Pressed(kind):
-            def __init__(self, *arguments):
-                super().__init__(*arguments)
-                if not pressed.is_set():        # Ctrl-C, once, while the first solver works
-                    pressed.set()
-                    threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT)).start()
-        return Pressed
-
-    for name in ("InThread", "InChild"):
-        monkeypatch.setattr(_run, name, pressing(getattr(_run, name)))
     X, y = hard()
-    model = BinOCTClassifier(3, solver=solver, time_limit=60.0).fit(X, y)
+    with ctrl_c() as timer:
+        def pressing(kind):
+            class Pressed(kind):
+                def __init__(self, *arguments):
+                    super().__init__(*arguments)
+                    if timer.ident is None:         # once, while the first solver works
+                        timer.start()
+            return Pressed
+
+        for name in ("InThread", "InChild"):
+            monkeypatch.setattr(_run, name, pressing(getattr(_run, name)))
+        model = BinOCTClassifier(3, solver=solver, time_limit=60.0).fit(X, y)
     assert model.report_.status == "interrupted"
     model.verify(X, y)
 

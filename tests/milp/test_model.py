@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 import signal
 import sys
-import threading
 import time
 
 import numpy as np
 import pytest
+from interrupt import ctrl_c
 
 from odtlib.milp import Model, _run
 
@@ -121,8 +121,9 @@ def test_killed_process_leaves_the_start(monkeypatch):
 @pytest.mark.parametrize("apart", [False, True])
 def test_interrupt_leaves_the_incumbent(apart):
     model, start = hard()
-    threading.Timer(1.0, os.kill, (os.getpid(), signal.SIGINT)).start()
-    solution = model.solve(start=start, apart=apart, time_limit=60.0)
+    with ctrl_c(1.0) as timer:
+        timer.start()
+        solution = model.solve(start=start, apart=apart, time_limit=60.0)
     assert solution.status == "interrupted"
     assert solution.objective <= model.evaluate(start)
     assert solution.seconds < 30.0
