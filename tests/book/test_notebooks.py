@@ -8,6 +8,8 @@ import nbformat
 import pytest
 import yaml
 
+from odtlib.datasets import available
+
 ROOT = Path(__file__).resolve().parents[2]
 
 CHAPTERS = sorted((ROOT / "chapters").glob("[0-9]*.ipynb"))
@@ -64,6 +66,14 @@ def test_has_one_cell_of_parameters(path):
     assert len(cells) == 1, "papermill wants exactly one cell tagged 'parameters'"
     if path in CHAPTERS:
         assert re.search(r"^quick = True\b", cells[0].source, re.MULTILINE)
+
+
+@pytest.mark.parametrize("path", TEMPLATES, ids=lambda p: p.stem)
+def test_a_template_starts_from_a_data_set_that_is_shipped(path):
+    cells = [cell for cell in code_cells(path) if "parameters" in tags(cell)]
+    named = re.search(r'^dataset = "([^"]+)"', cells[0].source, re.MULTILINE)
+    # class_* sets are drawn by the study of constrained trees
+    assert named is None or named[1] in available("shipped") or named[1].startswith("class_")
 
 
 @each_notebook
