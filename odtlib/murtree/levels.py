@@ -10,6 +10,7 @@ from __future__ import annotations
 from functools import partial
 
 import numpy as np
+from threadpoolctl import threadpool_limits
 
 from odtlib.report import default_objective
 
@@ -45,7 +46,8 @@ class LevelRun(DepthwiseRun):
         return partial(level_objective, penalties=self.penalties)
 
     def solve(self, depth, nodes):
-        cost, nested = self.best_tree(np.arange(len(self.y)), depth, 0, nodes, np.inf)
+        with threadpool_limits(1, "blas"):      # threads cost more than these small products
+            cost, nested = self.best_tree(np.arange(len(self.y)), depth, 0, nodes, np.inf)
         self.offer(self.built(nested), f"depth {depth}")
 
     def best_tree(self, rows, depth, level, nodes, upper):
