@@ -377,6 +377,19 @@ def _(pick):
             "one is to be taken, whatever the order of the dictionary.")
 
 
+@_exercise("ch7-peek")
+def _(reported):
+    """two numbers, in per cent: the mean of the best of ten on 100 rows, and on 45."""
+    many, few = np.asarray(reported, float)
+    _expect(many > 1 and few > 1, "give both in per cent.")
+    _expect(not (_close(many, 80) and _close(few, 80)), "that is what one method reports on "
+            "average; take the best of the ten before the mean.")
+    _expect(few > many, "fewer rows scatter more, so the best of ten is further from 80.")
+    # n minus the sum of P(X <= k)^10 over k < n, over n, for X binomial with n and 0.8
+    _expect(abs(many - 85.96) < 0.5 and abs(few - 88.71) < 0.5, "draw ten binomial numbers with "
+            "n rows and 0.8, keep the largest, divide by n; the mean of thousands of such draws.")
+
+
 # ------------------------------------------------------------------ chapter 8
 
 def _depth_two_sums(X, y, ties):

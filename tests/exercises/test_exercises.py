@@ -51,6 +51,7 @@ RIGHT = {
     "ch5-leaf-size": ([[0], [0], [0], [1], [1]], [0, 0, 0, 1, 1], [1, 1, 1, 1, 0], [1, 1, 1, 1, 1]),
     "ch7-parts": (4, 3),
     "ch7-choose": lambda validation: min(validation, key=lambda d: (-validation[d], d)),
+    "ch7-peek": (86, 89),
     "ch8-2": tie(1, 5),
     "ch8-3": ([1, 2, 3], [0, 1, 0], 2.5, 3.5),
 }
@@ -91,6 +92,8 @@ WRONG = {
                       ((np.zeros((7, 1)), np.zeros(7), np.ones(7), np.ones(7)), "six rows")],
     "ch7-parts": [((2, 3), "training errors"), ((4, 1), "lost on the way"), ((4, 0), "subtract")],
     "ch7-choose": [(max, "best accuracy"), (lambda v: max(v, key=v.get), "smaller")],
+    "ch7-peek": [((0.86, 0.89), "per cent"), ((80, 80), "one method"), ((89, 86), "scatter"),
+                 ((84, 90), "largest")],
     "ch8-2": [(tie(0, 0), "share"), (tie(3, 5), "neighbours"), (np.ones((3, 2)), "ten points")],
     "ch8-3": [(([1, 2, 3], [0, 0, 1], 1.5, 2.5), "not all"),
               (([1, 2], [0, 1], 1.2, 1.3), "no rows"),
