@@ -40,6 +40,27 @@ def test_appendix_c_does_not_reduce_exact_cover():
     assert most == 10 > q
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_pricing_contains_the_maximum_cut(seed):
+    """What Appendix C states is true: a path of largest reduced cost can be a maximum cut.
+
+    Every edge is two rows, (u, v) and (v, u); at the node of vertex j on the leftmost path one
+    candidate sends the rows (., j) right, the other the rows (j, .).
+    """
+    depth = 4
+    random = np.random.default_rng(seed)
+    edges = [edge for edge in itertools.combinations(range(depth), 2) if random.random() < 0.7]
+    arcs = np.array([*edges, *((v, u) for u, v in edges)])
+    X = np.hstack([arcs[:, 1:] == np.arange(depth), arcs[:, :1] == np.arange(depth)]).astype(float)
+    candidates = [[(0, 0.5)]] * (2**depth - 1)
+    for j in range(depth):
+        candidates[2**j - 1] = [(j, 0.5), (depth + j, 0.5)]
+    problem = RestrictedProblem(X, np.zeros(len(X), int), 1, candidates)
+    cut = max(sum(side[u] != side[v] for u, v in edges)
+              for side in itertools.product((0, 1), repeat=depth))
+    assert problem.paths[0][0].max() == cut > 0
+
+
 def test_a_relaxation_without_row_constraints_exceeds_the_number_of_rows():
     """The linking constraints of both papers are so weak that rows are counted more than once."""
     most, total = 0.0, 1.0
