@@ -209,6 +209,11 @@ class SolveReport:
         return f"objective {self.objective:g}{bound} ({claim}), {self.seconds:.3g} s"
 
 
+def these(number, what):
+    """Return ``these 5 predicates``, or ``this predicate`` for one."""
+    return f"this {what}" if number == 1 else f"these {number} {what}s"
+
+
 def default_objective(tree, X, y, sample_weight=None):
     """Return the weighted misclassification score, or the squared error, of a tree.
 

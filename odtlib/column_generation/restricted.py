@@ -13,7 +13,7 @@ from odtlib.column_generation import _kernels as k
 from odtlib.column_generation.paths import RestrictedProblem
 from odtlib.estimator import TreeClassifier, announce_compilation
 from odtlib.heuristics.threshold_sampling import TreeSampler, sample_splits, tree_of_splits
-from odtlib.report import Clock, SolveReport, default_objective
+from odtlib.report import Clock, SolveReport, default_objective, these
 from odtlib.tree import DecisionTree, midpoint
 
 SLICE = 20_000_000   # words between two looks at the clock: some 30 ms
@@ -253,7 +253,7 @@ class CandidateTreeClassifier(TreeClassifier):
         return tree, SolveReport(
             status, objective, bound, clock.elapsed, start=None if cart is None else "cart",
             counters=counters, trace=trace, evaluate=rule,
-            proof=f"optimal for these {self.problem_.n_splits} candidate splits at depth "
+            proof=f"optimal for {these(self.problem_.n_splits, 'candidate split')} at depth "
                   f"{self.max_depth}")
 
 

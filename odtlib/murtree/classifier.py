@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_consistent_length, column_or_1d
 
 from odtlib.estimator import BINARIZERS, TreeClassifier, announce_compilation
 from odtlib.heuristics import starting_tree
-from odtlib.report import Clock, SolveReport, default_objective
+from odtlib.report import Clock, SolveReport, default_objective, these
 from odtlib.tree import DecisionTree
 
 from . import _search as S
@@ -509,7 +509,7 @@ class _Run:
             trace=[(seconds, self.unit * incumbent, self.unit * bound, event)
                    for seconds, incumbent, bound, event in self.trace],
             compile_seconds=self.solver.compile_seconds,
-            proof=f"optimal for these {self.columns.shape[1]} predicates at {limits}{fewest}"
+            proof=f"optimal for {these(self.columns.shape[1], 'predicate')} at {limits}{fewest}"
             if self.status == "optimal" else "",
             evaluate=self.evaluate())
         return tree, report

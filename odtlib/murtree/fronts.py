@@ -19,7 +19,7 @@ import numpy as np
 
 from odtlib.estimator import announce_compilation
 from odtlib.heuristics import starting_tree
-from odtlib.report import Clock, SolveReport, default_objective
+from odtlib.report import Clock, SolveReport, default_objective, these
 from odtlib.tree import DecisionTree
 
 from . import _front_kernels as kernels
@@ -394,8 +394,8 @@ class DepthwiseRun:
             self.status, cost, min(self.bound, cost), self.clock.elapsed,
             counters=self.counters(tree), trace=self.trace, evaluate=self.evaluate(),
             compile_seconds=self.compile_seconds,
-            proof=f"optimal for these {self.columns.shape[1]} predicates at {limits}, {self.what}"
-            if self.status == "optimal" else "")
+            proof=f"optimal for {these(self.columns.shape[1], 'predicate')} at {limits}, "
+                  f"{self.what}" if self.status == "optimal" else "")
         return tree, report
 
     def solve(self, depth, nodes):
