@@ -158,7 +158,7 @@ ITEMS = (
          "the released builder evaluates splits one row off, and its relaxed splits are broken by "
          "rounding"),
     Item("birbil2024 F5", "Spread of error and time on class", OC,
-         because="no mixed-integer programme is solved, so that the order of the times is another"),
+         because="no mixed-integer program is solved, so that the order of the times is another"),
     Item("birbil2024 F6", "A constrained tree", OC,
          because="the text shows one tree of one set; in ours Class is not always where it says"),
     *(Item(f"demirovic2022 T{number}", title, MT,

@@ -434,7 +434,7 @@ def _(side):
 # ------------------------------------------------------------------ Patel et al. (2023)
 
 
-TWO_SETS = ("recorded on two small data sets only; our integer programmes are built and solved in "
+TWO_SETS = ("recorded on two small data sets only; our integer programs are built and solved in "
             "fractions of a second there, and the columns that are added differ by run")
 
 
@@ -517,7 +517,7 @@ TIGHT = ["Beta Ub", "Beta Eq", "All Beta", "Extra Beta"]
 LOOSE = ["No Beta", "Beta Lb"]
 SHORT = ("our runs have a minute each on a busy machine and small data only, where the paper "
          "had no limit and twelve data sets")
-ENUMERATED = ("pricing by enumeration takes so little time that the number of linear programmes "
+ENUMERATED = ("pricing by enumeration takes so little time that the number of linear programs "
               "decides, and weak relaxations need as many")
 
 
@@ -780,7 +780,7 @@ def _slow_and_quick(seconds):
             for letters in ("OR", "AM")]
 
 
-NO_PROGRAMS = ("no mixed-integer programme is solved: a node is a projection in closed form, and "
+NO_PROGRAMS = ("no mixed-integer program is solved: a node is a projection in closed form, and "
                "the medoid, which needs a pass over the rows, is slowest")
 
 
@@ -1176,7 +1176,7 @@ NO_GOSDT = ("the last release of gosdt does not predict with the scikit-learn of
 NO_OSDT = "OSDT is not published as a package that installs beside the versions of this book"
 FIFTEEN_HOURS = "a run of fifteen hours is more than two cores can give; ours price by enumeration"
 NOT_RUN = {
-    "firat2020-pricing-minutes": "our integer programmes for pricing are recorded on small data "
+    "firat2020-pricing-minutes": "our integer programs for pricing are recorded on small data "
                                  "only; pricing by enumeration takes milliseconds",
     "patel2023-cp-sat-twice": "Gurobi needs a licence that we do not have",
     "patel2023-letter-hours": FIFTEEN_HOURS,

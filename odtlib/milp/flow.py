@@ -11,6 +11,7 @@ from odtlib.estimator import BINARIZERS, OverBinaryColumns
 from odtlib.milp._formulated import FormulatedClassifier, add_terms
 from odtlib.milp.model import Model
 from odtlib.milp.thresholds import ancestors
+from odtlib.report import these
 from odtlib.tree import DecisionTree
 
 
@@ -237,7 +238,7 @@ class FlowOCTClassifier(OverBinaryColumns, FormulatedClassifier):
         self.verbose = verbose
 
     def _search_space(self, columns):
-        return f"these {columns.shape[1]} predicates"
+        return these(columns.shape[1], "predicate")
 
     def _formulate(self, X, y, weight, price):
         X = self._columns(X, y, weight).astype(np.float64)
