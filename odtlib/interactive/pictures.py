@@ -46,21 +46,27 @@ def _resource(name):
     return resources.files(__package__).joinpath(name).read_text(encoding="utf-8")
 
 
-def _picture(script, svg, controls, data, alt):
-    """Join a drawing, its controls and its script; the same picture always gets the same name."""
+def _picture(script, svg, controls, data, alt, frame="odt-scroll"):
+    """Join a drawing, its controls and its script; the same picture always gets the same name.
+
+    A frame ``odt-scroll`` scrolls what is wider than the page; ``odt-fit`` shrinks it, but for
+    its text.
+    """
     data = json.dumps(data, separators=(",", ":"), allow_nan=False).replace("</", "<\\/")
     name = "odt-" + hashlib.sha256((script + svg + data).encode()).hexdigest()[:12]
     html = (f'<div class="odt-picture" id="{name}"><style>{_resource("style.css")}</style>'
-            f'<div class="odt-scroll">{svg}</div>{controls}</div><script>(() => {{'
+            f'<div class="{frame}">{svg}</div>{controls}</div><script>(() => {{'
             f'const box = document.getElementById("{name}"); box.classList.add("odt-live");'
+            f'{_resource("fit.js") if frame == "odt-fit" else ""}'
             f'({_resource(script).strip().removesuffix(";")})(box, {data});}})();</script>')
     return Picture(html, alt)
 
 
 def _svg(width, height, alt, parts, margin=4):
-    return (f'<svg role="img" aria-label="{escape(alt)}" width="{width + 2 * margin}" '
-            f'height="{height + 2 * margin}" viewBox="{-margin} {-margin} {width + 2 * margin} '
-            f'{height + 2 * margin}">{"".join(parts)}</svg>')
+    wide, high = width + 2 * margin, height + 2 * margin
+    return (f'<svg role="img" aria-label="{escape(alt)}" width="{wide}" height="{high}" '
+            f'style="--odt-width:{wide}px" viewBox="{-margin} {-margin} {wide} {high}">'
+            f'{"".join(parts)}</svg>')
 
 
 def _shorten(text, letters):
@@ -187,7 +193,7 @@ def step_through(parts, captions, *, size, alt):
     captions : sequence of str
         What happens at each step, at least two.
     size : tuple of (width, height)
-        Size of the drawing in pixels.
+        Size of the drawing in pixels, at most: on a narrower page it shrinks, but not its text.
     alt : str
         What the whole drawing shows.
 
@@ -213,7 +219,8 @@ def step_through(parts, captions, *, size, alt):
                 "<button type=button>On</button>"
                 f"<label>Step <input type=range min=0 max={end} value={end}></label></div>"
                 f'<output aria-live="polite">{escape(captions[-1])}</output>')
-    return _picture("steps.js", _svg(*size, alt, drawn), controls, list(captions), alt)
+    return _picture("steps.js", _svg(*size, alt, drawn), controls, list(captions), alt,
+                    "odt-fit")
 
 
 def drag_point(feasible_set, limits, *, names=("target 1", "target 2"), steps=41, size=340):
@@ -230,7 +237,7 @@ def drag_point(feasible_set, limits, *, names=("target 1", "target 2"), steps=41
     steps : int, default=41
         Points in each direction at which projections are computed; more make a larger page.
     size : int, default=340
-        Width and height in pixels.
+        Width and height in pixels, at most: on a narrower page the picture shrinks.
 
     Returns
     -------
@@ -278,4 +285,5 @@ def drag_point(feasible_set, limits, *, names=("target 1", "target 2"), steps=41
         for name in names)
     controls = f'<div class="odt-controls">{controls}</div><output></output>'
     data = {"ticks": ticks.tolist(), "nearest": nearest.tolist(), "size": size}
-    return _picture("projection.js", _svg(size, size, alt, parts, margin=12), controls, data, alt)
+    return _picture("projection.js", _svg(size, size, alt, parts, margin=12), controls, data, alt,
+                    "odt-fit")

@@ -170,6 +170,41 @@ def test_a_dragged_point_shows_its_projection(page, feasible):
     assert ("feasible" in text) == (far < 1e-9)
 
 
+@pytest.fixture
+def narrow(page):
+    page.set_viewport_size({"width": 300, "height": 700})
+    yield page
+    page.set_viewport_size({"width": 390, "height": 844})
+
+
+def test_a_drawing_shrinks_to_a_narrow_page_and_its_text_does_not(narrow):
+    label = '<text x="2" y="30" font-size="11">label</text>'
+    show(narrow, step_through([(0, None, SQUARE + label)], ["one", "two"], size=(800, 400),
+                              alt="a square"), drag_point(sets.Box(1, 3, 2), (-1, 6), steps=15))
+    assert narrow.evaluate("document.documentElement.scrollWidth") <= 300
+    for drawing in narrow.locator("svg").all():
+        frame = drawing.bounding_box()
+        assert frame["x"] >= 0 and frame["x"] + frame["width"] <= 300
+        shown = drawing.evaluate("e => e.getScreenCTM().a * "
+                                 "parseFloat(getComputedStyle(e.querySelector('text')).fontSize)")
+        assert shown == pytest.approx(12, rel=0.02)
+
+
+def test_a_shrunken_point_goes_where_it_is_touched(narrow):
+    show(narrow, drag_point(sets.Box(1, 3, 2), (-1, 6), steps=15))
+    frame = narrow.locator("svg").bounding_box()
+    inner = [12 / 364 * frame["width"], 340 / 364 * frame["width"]]  # margin and side
+    for i, k in ((1, 2), (3, 11), (14, 14)):
+        narrow.touchscreen.tap(frame["x"] + inner[0] + inner[1] * i / 14,
+                               frame["y"] + inner[0] + inner[1] * (1 - k / 14))
+        narrow.wait_for_function(
+            "at => [...document.querySelectorAll('input')].map(e => e.value).join() === at",
+            arg=f"{i},{k}", timeout=5000)
+    narrow.locator("input").first.focus()
+    narrow.keyboard.press("ArrowLeft")
+    assert narrow.inner_text("output").startswith("(5.5, 6) goes to (3, 3)")
+
+
 def test_without_its_script_a_drawing_stands_and_shows_no_dead_controls(page):
     picture = step_through([(0, 0, SQUARE), (1, None, SQUARE)], ["one", "two"], size=(9, 9),
                            alt="two squares")
