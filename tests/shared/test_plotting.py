@@ -1,7 +1,9 @@
 """Pictures: what is drawn is true, does not overlap, and can be read on light and dark pages."""
 
+import re
 import subprocess
 import sys
+from pathlib import Path
 
 import matplotlib
 
@@ -336,12 +338,21 @@ def test_contrast():
     faces = [plotting._tint(color, 0.25) for color in plotting.COLORS] + [plotting.BOX_FACE]
     assert all(contrast(plotting.BOX_INK, face) > 10 for face in faces)
     for value in np.linspace(0, 1, 50):
-        face = matplotlib.colormaps["cividis"](value)[:3]
-        assert contrast(plotting._text_on(face), face) > 4.5
+        face = plotting._tint(matplotlib.colormaps["cividis"](value)[:3], plotting.REGION)
+        assert contrast(plotting.BOX_INK, face) > 5
     for theme, page in (("light", "#FFFFFF"), ("dark", "#121212")):
         settings = plotting.rc(theme)
         assert settings["figure.facecolor"] == page
         assert contrast(settings["text.color"], page) > 10
+
+
+def test_the_pages_of_the_book_bring_the_grey_text_to_4_5():
+    css = (Path(__file__).parents[2] / "_static" / "book.css").read_text(encoding="utf-8")
+    rules = re.findall(r"^(.*img[^{]*)\{[^}]*brightness\(([\d.]+)\)", css, re.MULTILINE)
+    assert {"dark" in rule for rule, _ in rules} == {True, False}
+    for rule, factor in rules:
+        shown = float(factor) * np.array(matplotlib.colors.to_rgb(plotting.INK))
+        assert contrast(shown, "#121212" if "dark" in rule else "#FFFFFF") > 4.5
 
 
 def test_style_is_used_and_undone():
