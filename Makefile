@@ -27,7 +27,7 @@ $(INSTALLED): pyproject.toml constraints.txt | $(BIN)/python
 		--constraint constraints.txt --editable ".[$(EXTRAS)]"
 	@touch $@
 
-# Compiled once, beside the sources; numba itself notices which kernels changed.
+# Compiled once, beside the sources; what has changed since, and what calls it, is compiled again.
 $(KERNELS): $(INSTALLED) $(wildcard odtlib/*.py odtlib/*/*.py)
 	$(BIN)/python scripts/compile_kernels.py --jobs $(WORKERS)
 	@touch $@

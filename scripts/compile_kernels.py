@@ -11,12 +11,29 @@ import multiprocessing
 import sys
 import time
 from concurrent.futures import ProcessPoolExecutor
+from pathlib import Path
 
 import numpy as np
 
 import odtlib
 
 TIME_LIMIT = 1.0  # seconds: some solvers would not end on the small problem
+
+
+def forget_stale_kernels(package: Path) -> int:
+    """Delete compiled kernels older than a source that they may have taken in; count them.
+
+    For itself numba looks at the file of a kernel alone, not at those of the kernels that it calls.
+    """
+    def changed(folder):
+        return max((file.stat().st_mtime for file in folder.glob("*.py")
+                    if "numba" in file.read_text(encoding="utf-8")), default=0.0)
+
+    stale = [index for index in package.rglob("*.nbi") if index.stat().st_mtime < max(
+        changed(package), changed(index.parent.parent))]
+    for index in stale:
+        index.unlink()
+    return len(stale)
 
 
 def small_problem(kind: str, n_classes: int = 2):
@@ -67,6 +84,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--jobs", type=int, default=2)
     jobs = parser.parse_args().jobs
+    forget_stale_kernels(Path(odtlib.__file__).parent)
     names = [name for name in odtlib.__all__ if name.endswith(("Classifier", "Regressor"))]
     workers = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(jobs, mp_context=workers) as pool:
