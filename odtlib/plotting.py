@@ -212,7 +212,7 @@ def _words(tree, X=None, feature_names=None, class_names=None):
     for leaf in np.flatnonzero(tree.feature < 0).tolist():
         if tree.kind == "regression":
             shown = [_number(v) for v in tree.value[leaf]]
-            text = ", ".join(shown[:3] + ["…"] * (len(shown) > 3))
+            text = ", ".join(shown if len(shown) <= 6 else [*shown[:5], "…"])
             count = "" if rows is None else f"n = {rows[leaf]}"
         else:
             text = classes[tree.label[leaf]]

@@ -147,6 +147,11 @@ def test_regression_trees():
     assert "If x0 > 0.5 and x0 > 1.5: 30.25 (n = 1)." in ax.alt
     both = DecisionTree.from_nested((0, 0.5, [1.0, 2.0], [3.0, 4.0]), kind="regression")
     assert "If x0 ≤ 0.5: 1, 2." in plotting.draw_tree(both).alt
+    five = DecisionTree.from_nested((0, 0.5, [0, 0, 27, 28, 0.0], [1, 2, 3, 4, 5.0]),
+                                    kind="regression")
+    _, _, texts = boxes_and_texts(plotting.draw_tree(five))
+    assert [t.get_text().replace("\n", " ") for t in texts][1:] == ["0, 0, 27, 28, 0",
+                                                                    "1, 2, 3, 4, 5"]
     many = random_tree(1, 5, full=True)[0]
     many = many.replace(kind="regression", value=many.value[:, 0], label=None, classes=None)
     assert "Its predictions lie between" in plotting.alt_text(many)
