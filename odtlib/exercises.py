@@ -444,4 +444,4 @@ def _(example):
     between = (x <= b).sum() - (x <= t).sum()
     _expect(between > 0, "there are no rows between the two thresholds.")
     _expect(errors(t) == errors(b) - between, f"the best split makes {errors(t)} errors up to t "
-            f"and {errors(b)} up to b, with {between} rows between: not all of these are errors.")
+            f"and {errors(b)} up to b; the rows between, {between} in number, are not all errors.")

@@ -397,7 +397,8 @@ class Reproduction:
                 tolerance = next(item.tolerance for item in ITEMS if item.key == result.key)
                 cells = shown_cells(result)
                 inner.append(f"<p>Tolerance of a cell: {escape(str(tolerance))}. "
-                             + (f"The {len(cells)} cells that do not agree:</p>" if len(cells)
+                             + ("The cell that does not agree:</p>" if len(cells) == 1 else
+                                f"The {len(cells)} cells that do not agree:</p>" if len(cells)
                                 else "All cells agree.</p>"))
                 if len(cells):
                     inner.append(_html_table(cells.reset_index()))

@@ -980,7 +980,7 @@ CHEAP = "solving a subproblem again costs little here"
 def _(side):
     a, b = _pair(side, 1, "Branch Cache, Time", "Dataset Cache, Time")
     exceptions = int((b > a).sum())
-    return exceptions <= 2, f"{exceptions} exceptions among {len(a)}"
+    return exceptions <= 2, f"exceptions: {exceptions} among {len(a)}"
 
 
 @statement("demirovic2022-cache-entries", because=CHEAP)
