@@ -39,7 +39,7 @@ test: $(KERNELS) ## run the tests, then every chapter and template cell by cell
 	$(BIN)/python -m pytest -n $(WORKERS) --dist loadscope --max-worker-restart 0 --nbval-lax -q
 
 check-book: $(INSTALLED) ## open every built page in a browser, desktop, phone, light, dark
-	$(BIN)/python -m pytest tests/book/test_pages.py -q
+	$(BIN)/python -m pytest -n $(WORKERS) --dist load --max-worker-restart 0 tests/book/test_pages.py -q
 
 archive: book ## pack the built book for reading offline (dist/)
 	$(BIN)/python -c "import shutil; print(shutil.make_archive('dist/optimal-decision-trees', 'zip', '_build/html'))"
