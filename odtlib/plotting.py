@@ -487,9 +487,8 @@ def _draw_box(ax, tree, node, box, centre, size):
     if leaf and tree.kind == "classification":
         edge = _color(tree.label[node])
         face = _tint(edge, 0.25)
-    elif leaf and _leaf_color(tree, node) != to_rgb(BOX_FACE):
-        edge = _leaf_color(tree, node)
-        face = _tint(edge, REGION)
+    elif leaf and (color := _leaf_color(tree, node)) != to_rgb(BOX_FACE):
+        edge, face = color, _tint(color, REGION)
     x, y = centre[0] - width / 2, centre[1] - height / 2
     ax.add_patch(FancyBboxPatch(
         (x, y), width, height, boxstyle=f"round,pad=0,rounding_size={min(0.04, height / 3)}",

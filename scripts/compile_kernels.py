@@ -11,6 +11,7 @@ import multiprocessing
 import sys
 import time
 from concurrent.futures import ProcessPoolExecutor
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -25,6 +26,7 @@ def forget_stale_kernels(package: Path) -> int:
 
     For itself numba looks at the file of a kernel alone, not at those of the kernels that it calls.
     """
+    @cache
     def changed(folder):
         return max((file.stat().st_mtime for file in folder.glob("*.py")
                     if "numba" in file.read_text(encoding="utf-8")), default=0.0)
