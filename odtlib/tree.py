@@ -274,6 +274,8 @@ class DecisionTree:
             return index
 
         add(0, {}, {})
+        if len(kept) == self.n_nodes:
+            return self
         node, feature, threshold, left, right, predicts = map(list, zip(*kept, strict=True))
         return self.replace(feature=feature, threshold=threshold, left=left, right=right,
                             value=self.value[predicts if self.label is None else node],

@@ -360,8 +360,14 @@ def search(work, control, penalty, state, cost, choice, leaf, exact, keys, rows,
             st[CHILD_LOW], st[CHILD_HIGH] = max(0, low - 1 - largest), min(high - 1, largest)
             for b in range(st[CHILD_LOW], st[CHILD_HIGH] + 1):
                 for k in range(n_active):
-                    bound_1[t, b, k] = 0.0
-                    bound_0[t, b, k] = 0.0
+                    # Below TERMINAL the pair counts tell the optimum of a child.
+                    bound_1[t, b, k] = 0.0 if b >= terminal else side_cost[LEAF_1, k]
+                    bound_0[t, b, k] = 0.0 if b >= terminal else side_cost[LEAF_0, k]
+                    if b == 1 and terminal == 2:
+                        bound_1[t, b, k] = min(side_cost[LEAF_1, k],
+                                               side_cost[SPLIT_1, k] + penalty)
+                        bound_0[t, b, k] = min(side_cost[LEAF_0, k],
+                                               side_cost[SPLIT_0, k] + penalty)
             mode = ADVANCE
             continue
 
@@ -414,12 +420,9 @@ def search(work, control, penalty, state, cost, choice, leaf, exact, keys, rows,
                             True)
                     st[POSITION] += 1
                     continue
-                all_solved = True
+                all_solved = use_cache or last < terminal
                 for n in range(first, last + 1):
-                    solved[0, n], solved[1, n] = n == 0, n == 0
-                    if n == 0:
-                        bounds_1[n, k] = leaf_cost[t, 1, k]
-                        bounds_0[n, k] = leaf_cost[t, 0, k]
+                    solved[0, n] = solved[1, n] = n < terminal
                 if use_cache:
                     if control[CACHE] == CLOSURE:
                         call_at(control[ADDRESS_CLOSURE],
@@ -427,7 +430,7 @@ def search(work, control, penalty, state, cost, choice, leaf, exact, keys, rows,
                                  literals, child_key))
                     child_keys(control[CACHE], keys[t], active[t + 1, k], column_keys[t],
                                n_columns, literals, child_key)
-                    for n in range(max(first, 1), last + 1):
+                    for n in range(max(first, terminal), last + 1):
                         value, known = look_up(table, values, child_key[0], child_key[1],
                                                depth - 1, n, infer, counters)
                         bounds_1[n, k] = max(bounds_1[n, k], value)
@@ -437,8 +440,6 @@ def search(work, control, penalty, state, cost, choice, leaf, exact, keys, rows,
                         bounds_0[n, k] = max(bounds_0[n, k], value)
                         solved[0, n] = other_known
                         all_solved = all_solved and known + other_known == 2
-                elif last > 0:
-                    all_solved = False
                 st[STEP] = 3
                 if not all_solved and not combine(bounds_1, bounds_0, solved, k, low, high, first,
                                                   last, penalty, ch, co, False):
@@ -460,7 +461,8 @@ def search(work, control, penalty, state, cost, choice, leaf, exact, keys, rows,
                         bounds_1[n, k], bounds_0[n, k] = front[n], front[4 + n]
                         solved[1, n], solved[0, n] = 1, 1
                     if use_cache:
-                        for n in range(1 if share else max(first, 1), (3 if share else last) + 1):
+                        for n in range(1 if share else max(first, terminal),
+                                       (3 if share else last) + 1):
                             control[FILLED] += remember(
                                 table, values, child_key[0], child_key[1], two, n, front[n],
                                 one, unknown, nothing, n)
@@ -528,7 +530,7 @@ def search(work, control, penalty, state, cost, choice, leaf, exact, keys, rows,
             combine(bounds_1, bounds_0, solved, k, low, high, first, last, penalty, ch, co, True)
             if similar:
                 counters[SIMILARITY_UPDATES] += 1
-                for n in range(first, last + 1):
+                for n in range(max(first, terminal), last + 1):
                     call_at(control[ADDRESS_SIMILARITY],
                             (k, totals[t], n_active, width, starts, data, bounds_1[n, k],
                              bounds_0[n, k], bounds_1[n], bounds_0[n]))

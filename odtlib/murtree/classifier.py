@@ -14,13 +14,13 @@ from sklearn.utils.validation import check_consistent_length, column_or_1d
 from odtlib.estimator import BINARIZERS, TreeClassifier, announce_compilation
 from odtlib.heuristics import starting_tree
 from odtlib.report import Clock, SolveReport, default_objective, these
-from odtlib.tree import DecisionTree
+from odtlib.tree import LEAF, DecisionTree
 
 from . import _search as S
 from .columns import OverColumns
 from .preparation import prepare
 from .questions import Questions, other_run
-from .solver import CACHES, CHILD_ORDERS, FEATURE_ORDERS, Solver
+from .solver import CACHES, CHILD_ORDERS, FEATURE_ORDERS, FIRST_CACHE_ENTRIES, Solver
 
 
 def _penalised_errors(tree, X, y, sample_weight=None, *, penalty):
@@ -233,7 +233,7 @@ class MurTreeClassifier(Questions, OverColumns, TreeClassifier):
                     "merge_rows": False, "merge_columns": False}
         return cls(max_depth, **{**settings, **options})
 
-    def _solver(self, problem, nodes):
+    def _solver(self, problem, nodes, **options):
         announce_compilation(S.search, "MurTree", seconds=12)
         return Solver(
             problem, self.max_depth, nodes, penalty=self.sparsity,
@@ -244,7 +244,7 @@ class MurTreeClassifier(Questions, OverColumns, TreeClassifier):
             n_jobs=effective_n_jobs(self.n_jobs),
             merge_columns=self.merge_columns, specialised=self.specialised_depth_two,
             incremental=self.incremental_counts, share_sizes=self.minimise_nodes,
-            memory_limit=self.memory_limit, random_state=self.random_state)
+            memory_limit=self.memory_limit, random_state=self.random_state, **options)
 
     def fit(self, X, y, sample_weight=None, protected=None):
         """Fit the tree.
@@ -319,7 +319,9 @@ class _Run:
                                min_samples_leaf=model.min_samples_leaf,
                                merge_rows=model.merge_rows, merge_columns=model.merge_columns,
                                clock=clock)
-        self.solver = model._solver(self.problem, self.nodes)
+        # All budgets at once fill the cache faster, and moving it costs more than a large one.
+        more = {} if smallest is None else {"first_entries": 4 * FIRST_CACHE_ENTRIES}
+        self.solver = model._solver(self.problem, self.nodes, **more)
         clock.exclude(self.solver.compile_seconds)
         self.trace = []
         self.status, self.bound = "optimal", -np.inf
@@ -464,19 +466,22 @@ class _Run:
 
     def checked(self, nested, claim):
         """Turn the solver's nested tuples into a tree over the columns that costs as claimed."""
-        used = []
+        nodes = []                     # rows: feature, left, right, class weights
 
-        def convert(part):
-            if not isinstance(part, tuple):
-                return part
-            column, zero, one = part
-            used.append(int(self.problem.columns[column]))
-            return (len(used) - 1, 0.5, convert(zero), convert(one))
+        def add(part, rows):
+            index = len(nodes)
+            weight = None if self.sample_weight is None else self.sample_weight[rows]
+            nodes.append([LEAF, LEAF, LEAF,
+                          np.bincount(self.y[rows], weight, minlength=self.n_classes)])
+            if isinstance(part, tuple):
+                column = int(self.problem.columns[part[0]])
+                has = self.columns[rows, column] == 1
+                nodes[index][:3] = column, add(part[1], rows[~has]), add(part[2], rows[has])
+            return index
 
-        converted = convert(nested)
-        tree = DecisionTree.from_nested(converted, n_classes=self.n_classes, n_features=len(used))
-        tree = tree.with_counts(self.columns[:, used], self.y, self.n_classes, self.sample_weight)
-        tree = tree.replace(feature=np.array([*used, -1])[tree.feature],
+        add(nested, np.arange(len(self.y)))
+        feature, left, right, value = map(list, zip(*nodes, strict=True))
+        tree = DecisionTree(feature, np.full(len(feature), 0.5), left, right, value,
                             n_features=self.columns.shape[1]).pruned()
         if self.cost(tree) > claim + 1e-7 * max(1.0, abs(claim)):
             raise RuntimeError(f"the tree has cost {self.cost(tree):g}, the search counted "
@@ -521,11 +526,11 @@ class _Run:
     def path(self, tree, report):
         """Return ``(nodes, cost, tree)`` for every node budget."""
         trees = {**self.found, self.nodes: tree}
-        best, entries = None, []
+        best, least, entries = None, np.inf, []
         for nodes in range(self.nodes + 1):
-            if nodes in trees and (best is None or self.cost(trees[nodes]) < self.cost(best)):
-                best = trees[nodes]
-            entries.append((nodes, self.unit * self.cost(best), best))
+            if nodes in trees and (cost := self.cost(trees[nodes])) < least:
+                best, least = trees[nodes], cost
+            entries.append((nodes, self.unit * least, best))
         return entries
 
 

@@ -48,6 +48,8 @@ class Solver:
         Threads that share the splits of the root, once a search has taken a slice of time.
     memory_limit : float, optional
         Bytes that the cache may take.
+    first_entries : int, default=16384
+        Places of the cache at first, a power of two; it grows with the search.
     """
 
     def __init__(self, problem, max_depth, max_nodes, *, penalty=0.0, min_samples_leaf=1,
@@ -55,7 +57,7 @@ class Solver:
                  child_order="dynamic", refine_bounds=True, infer_bounds=False,
                  share_sizes=False, merge_columns=True, specialised=True, incremental=True,
                  probes=8, store_smaller=False, n_jobs=1, memory_limit=None,
-                 random_state=None):
+                 first_entries=FIRST_CACHE_ENTRIES, random_state=None):
         self.problem = problem
         sizes = problem.class_sizes
         self.class_start = np.concatenate([[0], np.cumsum(sizes)])
@@ -69,7 +71,7 @@ class Solver:
                                  "weights that are not small integers.")
         self.memory_limit = np.inf if memory_limit is None else float(memory_limit)
         max_nodes = min(max_nodes, 2 ** max_depth - 1)
-        entries = FIRST_CACHE_ENTRIES
+        entries = first_entries
         while entries > 8 and 8 * ENTRY * entries > self.memory_limit:
             entries //= 2
         self._sizes = dict(

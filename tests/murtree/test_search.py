@@ -329,3 +329,20 @@ def test_an_upper_bound_below_the_optimum_gives_a_bound():
     assert again.incumbent() == np.inf
     assert again.value() == optimum               # a bound that the refined rule makes tight
     assert Solver(problem, 3, 7).solve(3, 7, upper=optimum + 1)
+
+
+@pytest.mark.parametrize("n_rows", [1, 7, 63, 64, 65, 1023, 1024, 1025, 2100])
+def test_columns_that_split_alike_are_found_whatever_the_number_of_rows(n_rows):
+    rng = np.random.default_rng(n_rows)
+    X = rng.integers(0, 2, (n_rows, 6)).astype(np.uint8)
+    late = X[:, 0].copy()
+    late[-1] ^= 1                                   # differs from the first column in one row
+    X = np.column_stack([X, X[:, 2], 1 - X[:, 3], late, np.ones(n_rows, np.uint8)])
+    alike = {}
+    for j, column in enumerate(X.T):
+        if column.min() != column.max():
+            alike.setdefault(tuple(column ^ column[0]), j)
+    problem = prepare(X, np.arange(n_rows) % 2, 2, merge_rows=False)
+    assert problem.columns.tolist() == sorted(alike.values())
+    by_class = np.argsort(np.arange(n_rows) % 2, kind="stable")
+    assert np.array_equal(problem.rows, X[np.ix_(by_class, problem.columns)])
