@@ -384,13 +384,10 @@ def tidy(records):
         measures of :func:`compare_variants`.
     """
     import pandas as pd
-    parts = []
-    for _, record in records.iterrows():
-        for variant, folds in record["measures"].items():
-            part = pd.DataFrame(folds)
-            part.insert(0, "fold", range(len(part)))
-            part.insert(0, "variant", variant)
-            for name in ("max_depth", "max_courses", "dataset"):
-                part.insert(0, name, record[name])
-            parts.append(part)
-    return pd.concat(parts, ignore_index=True)
+    names = ["dataset", "max_courses", "max_depth"]
+    return pd.DataFrame([
+        dict(zip((*names, "variant", "fold", *measures), (*setting, variant, fold, *values),
+                 strict=True))
+        for *setting, variants in records[[*names, "measures"]].itertuples(index=False, name=None)
+        for variant, measures in variants.items()
+        for fold, values in enumerate(zip(*measures.values(), strict=True))])

@@ -456,12 +456,17 @@ def variants(records, factor, levels, pattern="column_generation*", **where):
     Missing
         If no data set has all levels.
     """
-    levels = list(levels)
-    runs = records.of(pattern, **{"link": "node", factor: levels, **where})
+    conditions = tuple((name, tuple(value) if isinstance(value, list) else value)
+                       for name, value in where.items())
+    return records.once(_variants, factor, tuple(levels), pattern, conditions)
+
+
+def _variants(records, factor, levels, pattern, conditions):
+    runs = records.of(pattern, **{"link": "node", factor: levels, **dict(conditions)})
     parameters = list(runs.columns[:list(runs.columns).index("status")])
     block = [name for name in parameters if name != factor and runs[name].notna().any()]
-    groups = runs.groupby(block, dropna=False)
-    runs = groups.filter(lambda group: set(levels) <= set(group[factor]))
+    complete = runs.groupby(block, dropna=False)[factor].transform("nunique") == len(levels)
+    runs = runs[complete]
     if runs.empty:
         raise Missing(f"no data set has records of {pattern} with all of {factor}: "
                       f"{', '.join(map(str, levels))}")
@@ -474,10 +479,10 @@ def variants(records, factor, levels, pattern="column_generation*", **where):
         optimum=1 - train.str["optimum"].astype(float) / runs["rows"],
         proved=runs["counters"].str["relaxation"].astype(float)
         < runs["rows"] - runs["objective"] + 1 - 1e-6)
-    return {name: runs.pivot_table(index="dataset", columns=factor, values=name, aggfunc=how)
-            for name, how in (("cpu_seconds", "mean"), ("train_accuracy", "mean"),
-                              ("cart", "mean"), ("relaxation", "mean"), ("columns", "mean"),
-                              ("optimum", "mean"), ("proved", "sum"), ("split", "count"))}
+    hows = dict.fromkeys(("cpu_seconds", "train_accuracy", "cart", "relaxation", "columns",
+                          "optimum"), "mean") | {"proved": "sum", "split": "count"}
+    table = runs.groupby(["dataset", factor]).agg(hows)
+    return {name: table[name].dropna().unstack(factor) for name in hows}
 
 
 def birbil_table1(records):
@@ -603,6 +608,10 @@ def _last_of(records, pattern, **where):
 
 def full_budget(records, depth):
     """Return MurTree's runs on all rows with everything on, one a data set of the paper."""
+    return records.once(_full_budget, depth)
+
+
+def _full_budget(records, depth):
     runs = _last_of(records, "murtree*", max_depth=depth, split=[None, math.nan],
                     max_nodes=[None, math.nan], sparsity=0.0, min_samples_leaf=1,
                     similarity_bound=True, refined_bound=True, cache="dataset",

@@ -7,6 +7,8 @@ counted.  On the published side it says whether the text agrees with the paper's
 
 from __future__ import annotations
 
+import functools
+
 import numpy as np
 
 from .counterparts import (
@@ -40,15 +42,20 @@ class Side:
     """
 
     def __init__(self, cells, column, records=None):
-        self._cells, self._column, self._records = cells, column, records
+        self._column, self._records = column, records
+
+        @functools.cache
+        def pivot(key):
+            table = cells(key)
+            if table[column].isna().all():
+                raise Missing(f"no cell of {key} has a record")
+            return table.pivot_table(index="row", columns="column", values=column,
+                                     sort=False, dropna=False, aggfunc="first")
+        self._pivot = pivot
 
     def table(self, key, *columns):
         """Return a table, rows by columns, of this side; columns that it needs in full."""
-        cells = self._cells(key)
-        if cells[self._column].isna().all():
-            raise Missing(f"no cell of {key} has a record")
-        table = cells.pivot_table(index="row", columns="column", values=self._column,
-                                  sort=False, dropna=False, aggfunc="first")
+        table = self._pivot(key).copy()
         for column in columns:
             gaps = int(table[column].isna().sum())
             if gaps:
