@@ -47,7 +47,8 @@ def cart_nodes(rows, random_state, chosen=None, **parameters):
     chosen = slice(None) if chosen is None else chosen
     # ranks are small integers, so that float32, in which scikit-learn grows, holds them exactly
     fitted = DecisionTreeClassifier(random_state=random_state, **parameters).fit(
-        rows.ranks[:, chosen].T.astype(np.float32), rows.labels[chosen], rows.weights[chosen]).tree_
+        rows.ranks[:, chosen].T.astype(np.float32), rows.labels[chosen], rows.weights[chosen],
+        check_input=False).tree_
     leaf = fitted.children_left < 0
     return np.column_stack([np.where(leaf, -1, fitted.feature), np.floor(fitted.threshold),
                             fitted.children_left, fitted.children_right]).astype(np.int64)
