@@ -71,10 +71,11 @@ def provenance(table):
         The line that stands under a figure.
     """
     def each(values):
-        return " and ".join(dict.fromkeys(str(v) for v in values if v is not None and v == v))
+        *others, last = dict.fromkeys(str(v) for v in values if v is not None and v == v) or [""]
+        return f"{', '.join(others)} and {last}" if others else last
 
     days = sorted({date[:10] for date in table["date"]})
-    commits = each((commit or "no commit")[:7] + (", changed" if dirty is True else "")
+    commits = each((commit or "no commit")[:7] + (" with changes" if dirty is True else "")
                    for commit, dirty in zip(table["commit"], table["dirty"], strict=True))
     versions = {name: each(versions.get(name) for versions in table["versions"])
                 for name in ("odtlib", "numpy", "numba")}
