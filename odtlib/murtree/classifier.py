@@ -76,7 +76,8 @@ class MurTreeClassifier(Questions, OverColumns, TreeClassifier):
     similarity_probes : int, default=8
         For the first so many splits of a node the larger child is solved to its optimum, where a
         bound just above the best tree would do: its similarity bound then closes more of the other
-        splits.  0 switches it off; up to thirty times slower with many similar columns.
+        splits.  0 switches it off; up to thirty times slower with many similar columns.  ``path``,
+        for which more of them pay, takes six times as many.
     refined_bound : bool, default=True
         Whether a failed search leaves the refined bound of Eq. 17, or only that of DL8.5.
     infer_bounds : bool, default=False
@@ -233,18 +234,24 @@ class MurTreeClassifier(Questions, OverColumns, TreeClassifier):
                     "merge_rows": False, "merge_columns": False}
         return cls(max_depth, **{**settings, **options})
 
-    def _solver(self, problem, nodes, **options):
+    def _solver(self, problem, nodes, every=False):
+        """Return a solver; ``every``: for all node budgets at once.
+
+        Those fill the cache faster, and moving it costs more than a large one; and an optimum
+        bounds the other splits for many budgets, so that more probes pay.
+        """
         announce_compilation(S.search, "MurTree", seconds=12)
         return Solver(
             problem, self.max_depth, nodes, penalty=self.sparsity,
             min_samples_leaf=self.min_samples_leaf, similarity=self.similarity_bound,
             cache=self.cache, feature_order=self.feature_order, child_order=self.child_order,
             refine_bounds=self.refined_bound, infer_bounds=self.infer_bounds,
-            probes=self.similarity_probes, store_smaller=self.reuse_smaller,
-            n_jobs=effective_n_jobs(self.n_jobs),
+            probes=self.similarity_probes * (6 if every else 1),
+            first_entries=FIRST_CACHE_ENTRIES * (4 if every else 1),
+            store_smaller=self.reuse_smaller, n_jobs=effective_n_jobs(self.n_jobs),
             merge_columns=self.merge_columns, specialised=self.specialised_depth_two,
             incremental=self.incremental_counts, share_sizes=self.minimise_nodes,
-            memory_limit=self.memory_limit, random_state=self.random_state, **options)
+            memory_limit=self.memory_limit, random_state=self.random_state)
 
     def fit(self, X, y, sample_weight=None, protected=None):
         """Fit the tree.
@@ -319,9 +326,7 @@ class _Run:
                                min_samples_leaf=model.min_samples_leaf,
                                merge_rows=model.merge_rows, merge_columns=model.merge_columns,
                                clock=clock)
-        # All budgets at once fill the cache faster, and moving it costs more than a large one.
-        more = {} if smallest is None else {"first_entries": 4 * FIRST_CACHE_ENTRIES}
-        self.solver = model._solver(self.problem, self.nodes, **more)
+        self.solver = model._solver(self.problem, self.nodes, every=smallest is not None)
         clock.exclude(self.solver.compile_seconds)
         self.trace = []
         self.status, self.bound = "optimal", -np.inf
