@@ -116,13 +116,26 @@ class PublicNames(SphinxDirective):
             for path, item in public_objects(module):
                 text = [f".. autofunction:: {path}", ""]
                 if inspect.isclass(item):
-                    text = [f".. autoclass:: {path}", "   :members:", ""]
+                    text = [f".. autoclass:: {path}", f"   :members: {members(item)}", ""]
                 for line in text:
                     lines.append(line, *self.get_source_info())
         lines = lines or StringList(["Being written."], *self.get_source_info()[:1])
         container = nodes.Element()
         self.state.nested_parse(lines, self.content_offset, container)
         return container.children
+
+
+def members(item):
+    """Return the public names of a class, with those that it has from its parents in odtlib.
+
+    What all estimators share, from ``odtlib.estimator``, is left to the introduction.
+    """
+    parents = [parent for parent in item.__mro__ if parent is item or (
+        parent.__module__.startswith("odtlib.") and parent.__module__ != "odtlib.estimator")]
+    names = dict.fromkeys(name for parent in reversed(parents) for name, value
+                          in vars(parent).items() if not name.startswith("_")
+                          and (callable(value) or isinstance(value, property | classmethod)))
+    return ", ".join(names)
 
 
 def skip_routing_methods(app, what, name, item, skip, options):

@@ -328,9 +328,11 @@ class MDLPBinarizer(_Binarizer):
     ----------
     feature_ : ndarray of int of shape (n_columns,)
         The original feature behind each column.
-    lower_, upper_ : ndarray of float of shape (n_columns,)
+    lower_ : ndarray of float of shape (n_columns,)
         A column is 1 when ``lower < x <= upper``; infinite where the interval has no end.  For a
         categorical feature ``x`` is the position in ``categories_[feature]``.
+    upper_ : ndarray of float of shape (n_columns,)
+        See ``lower_``.
     threshold_ : ndarray of float of shape (n_columns,)
         The one finite bound of a one-sided column (0.5 for a 0/1 feature), NaN for others.
     column_names_ : ndarray of str of shape (n_columns,)
@@ -340,7 +342,9 @@ class MDLPBinarizer(_Binarizer):
     maps_to_original_ : bool
         Whether every column is one-sided, so that ``to_original`` can write trees in the
         original features.
-    n_features_in_, feature_names_in_
+    n_features_in_ : int
+        As in scikit-learn.
+    feature_names_in_ : ndarray of str
         As in scikit-learn.
 
     References
@@ -422,8 +426,9 @@ class QuantileBinarizer(_Binarizer):
 
     Attributes
     ----------
-    feature_, lower_, upper_, threshold_, column_names_, categories_, maps_to_original_
-        As in :class:`MDLPBinarizer`.
+    feature_ : ndarray of int of shape (n_columns,)
+        The original feature behind each column; the other attributes, too, are those of
+        :class:`MDLPBinarizer`.
 
     Examples
     --------
@@ -469,8 +474,9 @@ class ThresholdBinarizer(_Binarizer):
 
     Attributes
     ----------
-    feature_, lower_, upper_, threshold_, column_names_, categories_, maps_to_original_
-        As in :class:`MDLPBinarizer`.
+    feature_ : ndarray of int of shape (n_columns,)
+        The original feature behind each column; the other attributes, too, are those of
+        :class:`MDLPBinarizer`.
 
     Examples
     --------

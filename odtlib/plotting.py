@@ -702,7 +702,7 @@ def anytime(reports, ax=None, *, labels=None, log_time=None):
 def critical_difference(scores, alpha=0.05, ax=None, *, higher_is_better=True):
     """Compare methods over many data sets by ranks: Friedman and Nemenyi tests, and a diagram.
 
-    The diagram of Demsar (2006): methods on a line by average rank (1 is best), a bar across
+    The diagram of Demšar (2006): methods on a line by average rank (1 is best), a bar across
     those whose ranks do not differ significantly.
 
     Parameters

@@ -109,7 +109,7 @@ class SolveReport:
 
     @property
     def gap(self):
-        """Objective minus lower bound: zero means proved optimal."""
+        """Objective minus lower bound; zero means proved optimal."""
         return max(0.0, self.objective - self.lower_bound)
 
     @property
@@ -119,7 +119,7 @@ class SolveReport:
 
     @property
     def trace(self):
-        """The run as a table: seconds, incumbent, bound, event."""
+        """The run as a table of seconds, incumbent, bound and event."""
         import pandas as pd
         return pd.DataFrame(self.events, columns=["seconds", "incumbent", "bound", "event"])
 

@@ -38,9 +38,14 @@ class Dataset:
         ``x0``, ``x1``, ... where the source gives none.
     target_names : tuple of str
         Names of the classes, in increasing order of their labels; or of the targets.
-    description, source, licence, citation : str
-        What it is and what to know before use; where it comes from; under which licence; whom
-        to cite.
+    description : str
+        What it is, and what to know before use.
+    source : str
+        Where it comes from.
+    licence : str
+        Under which licence.
+    citation : str
+        Whom to cite.
     task : str
         ``"classification"`` or ``"regression"``.
     """

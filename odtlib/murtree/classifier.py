@@ -30,7 +30,7 @@ def _penalised_errors(tree, X, y, sample_weight=None, *, penalty):
 class MurTreeClassifier(Questions, OverColumns, TreeClassifier):
     """Classification tree with the fewest training errors within limits on depth and size.
 
-    The search of Demirovic et al. (2022): dynamic programming over depth and node budget (Eq. 1),
+    The search of Demirović et al. (2022): dynamic programming over depth and node budget (Eq. 1),
     a specialised algorithm for depth two on pairwise frequency counts (Section 4.3), a lower bound
     from similar data sets (4.4), and a cache of solved subproblems (4.5).
 
@@ -131,7 +131,11 @@ class MurTreeClassifier(Questions, OverColumns, TreeClassifier):
         Status, errors, lower bound, counters and the anytime trace.
     binarizer_ : transformer or None
         What made the columns; None if the features were 0/1.
-    classes_, n_features_in_, feature_names_in_
+    classes_ : ndarray
+        The labels, sorted.
+    n_features_in_ : int
+        As in scikit-learn.
+    feature_names_in_ : ndarray of str
         As in scikit-learn.
 
     Examples

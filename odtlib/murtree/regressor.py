@@ -206,7 +206,7 @@ class RegressionSolver(Solver):
 class MurTreeRegressor(OverColumns, SingleTargetRegressor):
     """Find the regression tree with the least training error within limits on depth and size.
 
-    The search of :class:`odtlib.MurTreeClassifier` on sums of targets (Demirovic et al., 2022,
+    The search of :class:`odtlib.MurTreeClassifier` on sums of targets (Demirović et al., 2022,
     Section 4.8.2): dynamic programming over depth and node budget, a cache of solved subproblems,
     and depth-two trees from pairwise sums.  Two bounds hold for regression: rows with equal columns
     cost what they differ by (equivalent points), and a data set costs at most as much less than a
