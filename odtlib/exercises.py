@@ -176,7 +176,7 @@ def _(row):
     _expect(0 <= index < 8, "rows are counted from 1 to 8.")
     plain = CARTClassifier(2, random_state=0).fit(_EIGHT_ROWS, _EIGHT_CLASSES)
     wrong = plain.predict(_EIGHT_ROWS) != _EIGHT_CLASSES
-    _expect(wrong[index], "CART has no error of that row to begin with.")
+    _expect(wrong[index], "CART does not err on that row to begin with.")
     heavy = np.where(np.arange(8) == index, 10, 1)
     model = CARTClassifier(2, random_state=0).fit(_EIGHT_ROWS, _EIGHT_CLASSES, heavy)
     _expect(model.predict(_EIGHT_ROWS)[index] == _EIGHT_CLASSES[index],

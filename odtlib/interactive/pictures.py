@@ -16,7 +16,8 @@ from odtlib.plotting import COLORS, _places, alt_text
 from odtlib.tree import DecisionTree, midpoint
 
 MOST_ROWS = 2000
-BOX_WIDTH, BOX_HEIGHT, COLUMN, LINE, INSET = 124, 58, 160, 66, 7
+BOX_WIDTH, BOX_HEIGHT, LINE, INSET = (80, 124), 58, 66, 7
+GAP, LETTER = 36, 6.5  # between columns; room for one letter
 
 
 @dataclass(frozen=True)
@@ -131,13 +132,14 @@ def explore_tree(tree, X, y, *, feature_names=None, class_names=None):
         cuts[j] = np.unique([*between, *tree.threshold[tree.feature == j]]).tolist()
     names = {j: tree.feature_name(j) for j in used}
     alt = alt_text(tree) + " A row can be followed down the tree, and thresholds can be moved."
-    drawing = _draw_nodes(tree, names, class_names)
+    width = _box_width(tree, names, class_names)
+    drawing = _draw_nodes(tree, names, class_names, width)
     data = {"feature": tree.feature.tolist(), "left": tree.left.tolist(),
             "right": tree.right.tolist(), "classes": class_names, "names": names,
             "threshold": [None if leaf else float(t) for leaf, t in
                           zip(tree.feature < 0, tree.threshold)],
             "columns": {j: X[:, j].tolist() for j in used}, "cuts": cuts,
-            "y": codes.tolist(), "width": BOX_WIDTH - 2 * INSET}
+            "y": codes.tolist(), "width": width - 2 * INSET}
     tests = "".join(f'<option value="{j}">{escape(names[tree.feature[j]])}, node {k}</option>'
                     for k, j in enumerate(np.flatnonzero(tree.feature >= 0), 1))
     move = ('<div class="odt-controls"><label>Test <select data-test>' + tests + "</select></label>"
@@ -148,22 +150,31 @@ def explore_tree(tree, X, y, *, feature_names=None, class_names=None):
     return _picture("tree.js", _svg(*drawing[:2], alt, drawing[2]), controls, data, alt)
 
 
-def _draw_nodes(tree, names, class_names):
+def _box_width(tree, names, class_names):
+    """Return the width of all boxes: narrow ones keep a tree of depth two on a phone."""
+    counts = " | ".join(f"{count:g}" for count in tree.value[0])
+    longest = max(map(len, [*names.values(), *class_names, counts, "≤ 0.1234"]))
+    return int(np.clip(LETTER * longest + 2 * INSET, *BOX_WIDTH))
+
+
+def _draw_nodes(tree, names, class_names, box_width):
     """Return width, height and SVG parts of a tree that grows from left to right."""
     place, depth = _places(tree), tree.node_depth
-    x, y = COLUMN * depth, LINE * (place - 0.5)
+    x, y = (box_width + GAP) * depth, LINE * (place - 0.5)
     parts = []
     for j in range(tree.n_nodes):
         if tree.left[j] >= 0:
-            for child in (tree.left[j], tree.right[j]):
+            for child, says, aside in ((tree.left[j], "yes", -5), (tree.right[j], "no", 14)):
+                middle = y[child] + BOX_HEIGHT / 2
                 parts.append(
                     f'<path class="odt-line odt-faint" data-edge="{child}" '
-                    f'd="M{x[j] + BOX_WIDTH},{y[j] + BOX_HEIGHT / 2:g} '
-                    f'L{x[child]},{y[child] + BOX_HEIGHT / 2:g}"/>')
+                    f'd="M{x[j] + box_width},{y[j] + BOX_HEIGHT / 2:g} '
+                    f'L{x[child]},{middle:g}"/><text x="{x[child] - 5}" '
+                    f'y="{middle + aside:g}" text-anchor="end">{says}</text>')
     for j in range(tree.n_nodes):
         total, at, bars = tree.value[j].sum(), 0.0, []
         for c, count in enumerate(tree.value[j]):
-            width = (BOX_WIDTH - 2 * INSET) * count / total if total else 0
+            width = (box_width - 2 * INSET) * count / total if total else 0
             bars.append(f'<rect data-part="bar{c}" x="{at:.1f}" y="45" height="7" '
                         f'width="{width:.1f}" fill="{COLORS[c % len(COLORS)]}"/>')
             at += width
@@ -174,12 +185,12 @@ def _draw_nodes(tree, names, class_names):
         parts.append(
             f'<g data-node="{j}" class="{"" if leaf else "odt-node"}" '
             f'transform="translate({x[j]},{y[j]:g})"><rect data-part="box" class="odt-box" '
-            f'width="{BOX_WIDTH}" height="{BOX_HEIGHT}" rx="{14 if leaf else 3}"/>'
+            f'width="{box_width}" height="{BOX_HEIGHT}" rx="{14 if leaf else 3}"/>'
             f'<g transform="translate({INSET},0)">{"".join(bars)}<text y="14">'
             f'{escape(head)}</text>'
             f'<text data-part="title" y="27">{escape(title)}</text>'
             f'<text data-part="counts" y="40">{counts}</text></g></g>')
-    return int(x.max() + BOX_WIDTH), int(y.max() + BOX_HEIGHT), parts
+    return int(x.max() + box_width), int(y.max() + BOX_HEIGHT), parts
 
 
 def step_through(parts, captions, *, size, alt):

@@ -60,7 +60,7 @@
     const steps = nodes.slice(0, -1).map((j) => {
       const v = value(j, +row.value);
       return `${tree.names[tree.feature[j]]} = ${short(v)}, ` +
-        (v <= threshold[j] ? "left" : "right");
+        (v <= threshold[j] ? "yes" : "no");
     });
     const told = labels[nodes.at(-1)];
     where.textContent = `Row ${+row.value + 1}: ${steps.join("; ")}. Predicted ` +
