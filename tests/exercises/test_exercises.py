@@ -65,7 +65,7 @@ WRONG = {
     ],
     "ch1-count": [(2744, "trees"), (233, "frozenset")],
     "ch1-pruning": [([1 / 9, 1 / 6], "both feature nodes"), ([2 / 9], "share")],
-    "ch1-weights": [(1, "no error"), (9, "1 to 8")],
+    "ch1-weights": [(1, "not err on"), (9, "1 to 8")],
     "ch2-relaxation": [((2, 3, 1), "row 6"), ((3, 1, 1), "naive"), ((3, 3, 3), "each way")],
     "ch2-bits": [(([1, 0, 0], 10), "lower half"), (([0, 0, 1], 10), "walk down"),
                  (([0, 1, 1], 9), "logarithm")],
