@@ -275,8 +275,9 @@ def drag_point(feasible_set, limits, *, names=("target 1", "target 2"), steps=41
     traced = np.unique(nearest, axis=0)
     dots = "".join(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="2.5"/>'
                    for x, y in zip(*on_screen(traced)))
-    start = (steps - 1) * steps + steps - 1
-    (x, y), (a, b) = on_screen(points[start]), on_screen(nearest[start])
+    start = 3 * (steps - 1) // 4, (steps - 1) // 3     # inside, and not the same in both
+    at = start[0] * steps + start[1]
+    (x, y), (a, b) = on_screen(points[at]), on_screen(nearest[at])
     parts = [
         f'<rect class="odt-line odt-faint" width="{size}" height="{size}"/>',
         f'<g fill="{COLORS[2]}">{dots}</g>',
@@ -290,10 +291,9 @@ def drag_point(feasible_set, limits, *, names=("target 1", "target 2"), steps=41
     ]
     alt = (f"A feasible set in the plane of {names[0]} and {names[1]}, from {low:g} to {high:g}, "
            "a point that can be dragged, and a dashed line to its projection onto the set.")
-    middle = steps - 1
     controls = "".join(
-        f"<label>{escape(name)} <input type=range min=0 max={steps - 1} value={middle}></label>"
-        for name in names)
+        f"<label>{escape(name)} <input type=range min=0 max={steps - 1} value={k}></label>"
+        for name, k in zip(names, start))
     controls = f'<div class="odt-controls">{controls}</div><output></output>'
     data = {"ticks": ticks.tolist(), "nearest": nearest.tolist(), "size": size}
     return _picture("projection.js", _svg(size, size, alt, parts, margin=12), controls, data, alt,
