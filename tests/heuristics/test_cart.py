@@ -18,7 +18,7 @@ def test_scikit_learns_own_checks():
 
 def test_scikit_learns_own_checks_of_tuned_cart():
     # Shares of the rows (Table 5) do not see weights, so that a weight of two is not two rows.
-    check_estimator(TunedCARTClassifier(cv=2), expected_failed_checks={
+    check_estimator(TunedCARTClassifier(2, cv=2), expected_failed_checks={
         "check_sample_weight_equivalence_on_dense_data": "shares count rows, not weights"})
 
 
