@@ -6,8 +6,6 @@ EXTRAS := milp,dask,book,lab,test
 INSTALLED := .venv/installed
 KERNELS := .venv/kernels
 WORKERS ?= 2
-# One more than that: some tests wait, for a limit, a kernel's start or a process that is killed.
-TESTERS ?= $(shell echo $$(($(WORKERS) + 1)))
 
 # Solvers, tests and notebooks run side by side: none of them may take all the cores for itself.
 export OMP_NUM_THREADS ?= 1
@@ -38,7 +36,7 @@ book: $(KERNELS) ## run the chapters and build the book (_build/html/index.html)
 	$(BIN)/python scripts/build_book.py --jobs $(WORKERS)
 
 test: $(KERNELS) ## run the tests, then every chapter and template cell by cell
-	$(BIN)/python -m pytest -n $(TESTERS) --dist loadscope --max-worker-restart 0 --nbval-lax -q
+	$(BIN)/python -m pytest -n $(WORKERS) --dist loadscope --max-worker-restart 0 --nbval-lax -q
 
 check-book: $(INSTALLED) ## open every built page in a browser, desktop, phone, light, dark
 	$(BIN)/python -m pytest -n $(WORKERS) --dist load --max-worker-restart 0 tests/book/test_pages.py -q

@@ -105,7 +105,8 @@ def test_records_load_as_a_table_with_their_provenance(toy):
     table.loc[0, "date"] = "2026-01-05T00:00:00+00:00"
     table.loc[0, "dirty"] = True
     assert experiments.provenance(table[:2]).startswith(
-        "Records of 2026-01-02 to 2026-01-05, odtlib 0.1.0 (0000000 with changes and 0000000), 2 runs")
+        "Records of 2026-01-02 to 2026-01-05, odtlib 0.1.0 "
+        "(0000000 with changes and 0000000), 2 runs")
 
 
 @pytest.mark.parametrize("path", sorted((book.book_root() / "data" / "results").glob("*.csv")),
