@@ -42,6 +42,22 @@ class Missing(LookupError):
     """There is no record to answer with; the message says which."""
 
 
+def once(function):
+    """Compute a function of records, or find out what it misses, at the first such call only."""
+    @functools.wraps(function)
+    def remembered(records, *arguments, **options):
+        key = function.__name__, repr((arguments, options))
+        if key not in records.answers:
+            try:
+                records.answers[key] = function(records, *arguments, **options)
+            except Missing as error:
+                records.answers[key] = error
+        if isinstance(records.answers[key], Missing):
+            raise Missing(str(records.answers[key]))
+        return records.answers[key]
+    return remembered
+
+
 class Records:
     """Records of all experiments, by pattern.
 
@@ -59,7 +75,7 @@ class Records:
         from .results import load_records
         load = load or load_records
         self._names = names() if experiments is None else experiments
-        self._memory = {}
+        self.answers = {}  # of the functions below, see ``once``
 
         def load_or_none(name):
             try:
@@ -67,18 +83,6 @@ class Records:
             except ValueError:      # no records yet
                 return None
         self._load = functools.cache(load_or_none)
-
-    def once(self, function, *arguments):
-        """Return ``function(self, *arguments)``, computed at the first call only."""
-        key = (function, arguments)
-        if key not in self._memory:
-            try:
-                self._memory[key] = function(self, *arguments)
-            except Missing as error:
-                self._memory[key] = error
-        if isinstance(self._memory[key], Missing):
-            raise Missing(str(self._memory[key]))
-        return self._memory[key]
 
     def of(self, pattern, **where):
         """Return the records of the experiments that match a pattern.
@@ -163,6 +167,7 @@ def _one_row_a_variant(table):
     return pd.DataFrame(rows, columns=["row_cuts", *table.columns])
 
 
+@once
 def method_runs(records, method):
     """Return the runs of a method on the splits of the papers.
 
@@ -297,7 +302,7 @@ def accuracies(records, name, columns, part):
     for method, _ in columns.values():
         for wanted in method if isinstance(method, tuple) else (method,):
             if wanted not in ours:
-                runs = attempt(records.once, method_runs, wanted)
+                runs = attempt(method_runs, records, wanted)
                 ours[wanted] = None if runs is None else over_splits(runs, part)
     rows = []
     for label, line in source.iterrows():
@@ -428,6 +433,7 @@ def patel_table6(records):
     return _cells(rows)
 
 
+@once
 def variants(records, factor, levels, pattern="column_generation*", **where):
     """Put runs side by side that differ in one parameter.
 
@@ -456,13 +462,8 @@ def variants(records, factor, levels, pattern="column_generation*", **where):
     Missing
         If no data set has all levels.
     """
-    conditions = tuple((name, tuple(value) if isinstance(value, list) else value)
-                       for name, value in where.items())
-    return records.once(_variants, factor, tuple(levels), pattern, conditions)
-
-
-def _variants(records, factor, levels, pattern, conditions):
-    runs = records.of(pattern, **{"link": "node", factor: levels, **dict(conditions)})
+    levels = list(levels)
+    runs = records.of(pattern, **{"link": "node", factor: levels, **where})
     parameters = list(runs.columns[:list(runs.columns).index("status")])
     block = [name for name in parameters if name != factor and runs[name].notna().any()]
     complete = runs.groupby(block, dropna=False)[factor].transform("nunique") == len(levels)
@@ -497,12 +498,9 @@ def birbil_table1(records):
         for name, line in source.iterrows() for column in ("Min", "Max", "Mean", "Std.Dev.")])
 
 
+@once
 def constrained_runs(records):
     """Return the constrained study, one row a variant and fold, by the paper's settings."""
-    return records.once(_constrained_runs)
-
-
-def _constrained_runs(records):
     from odtlib.constrained import study
     runs = study.tidy(records.of("constrained"))
     is_class = runs["dataset"].str.startswith("class")
@@ -606,12 +604,9 @@ def _last_of(records, pattern, **where):
     return runs.drop_duplicates("dataset", keep="last").set_index("dataset")
 
 
+@once
 def full_budget(records, depth):
     """Return MurTree's runs on all rows with everything on, one a data set of the paper."""
-    return records.once(_full_budget, depth)
-
-
-def _full_budget(records, depth):
     runs = _last_of(records, "murtree*", max_depth=depth, split=[None, math.nan],
                     max_nodes=[None, math.nan], sparsity=0.0, min_samples_leaf=1,
                     similarity_bound=True, refined_bound=True, cache="dataset",

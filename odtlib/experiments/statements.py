@@ -311,11 +311,11 @@ def _(side):
 @statement("firat2020-cart-time", Tolerance(factor=10),
            "scikit-learn on a current machine needs milliseconds for these sets")
 def _(side):
-    return float(side.records.once(method_runs, "CART")["cpu_seconds"].mean())
+    return float(method_runs(side.records, "CART")["cpu_seconds"].mean())
 
 
 def _cgh(side):
-    runs = side.records.once(method_runs, "CGH")
+    runs = method_runs(side.records, "CGH")
     return runs[runs["dataset"].isin(SMALL.values())]
 
 
@@ -432,7 +432,7 @@ def _(side):
 def _(side):
     proved = {}
     for method in ("OCT", "BinOCT*"):
-        runs = side.records.once(method_runs, method)
+        runs = method_runs(side.records, method)
         proved[method] = runs.groupby("dataset")["cpu_seconds"].mean()
     both = proved["BinOCT*"] - proved["OCT"]
     return _share(both.dropna() < 0, at_least=0.5)
