@@ -9,6 +9,7 @@ import re
 import shutil
 from pathlib import Path
 
+from bs4 import BeautifulSoup
 from docutils import nodes
 from docutils.statemachine import StringList
 from pybtex.plugin import register_plugin
@@ -163,6 +164,36 @@ def public_objects(module):
     return [(path, item) for path, item in found if is_documented(item)]
 
 
+def align_words(app, doctree):
+    """Mark the columns of words in data frames, which ``book.css`` sets on the left."""
+    for node in doctree.findall(nodes.raw):
+        if node.get("format") == "html" and 'class="dataframe' in (html := node.astext()):
+            page = BeautifulSoup(html, "html.parser")
+            for table in page.find_all("table", "dataframe"):
+                mark_words(table)
+            node[:] = [nodes.Text(str(page))]
+
+
+def mark_words(table):
+    """Give the class ``word`` to columns, headings included, of which most cells are words."""
+    rows = [row.find_all("td") for row in table.select("tbody tr")]
+    words = [2 * sum(map(is_word, column)) > len(column) for column in zip(*rows)]
+    for row in table.select("thead tr"):    # first the headings of the index
+        heads = [head for head in row.find_all("th") for _ in range(int(head.get("colspan", 1)))]
+        words = [True] * (len(heads) - len(words)) + words
+        rows.append(heads)
+    for row in rows:
+        for cell, word in zip(reversed(row), reversed(words)):
+            if word:
+                cell["class"] = "word"
+
+
+def is_word(cell):
+    """Tell whether the cell of a table begins with a letter; without a value it is no word."""
+    text = cell.get_text().strip()
+    return text[:1].isalpha() and text not in ("NaN", "nan", "NaT", "None", "inf")
+
+
 def setup(app):
     register_plugin("pybtex.style.formatting", "authoryear", AuthorYearStyle)
     app.add_directive("public-names", PublicNames)
@@ -170,5 +201,6 @@ def setup(app):
     TocTreeCollectorWithStyles.assign_section_numbers = number_chapters
     app.connect("config-inited", drop_thebe)
     app.connect("autodoc-skip-member", skip_routing_methods)
+    app.connect("doctree-read", align_words)
     app.connect("build-finished", copy_mathjax)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

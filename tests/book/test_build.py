@@ -1,22 +1,28 @@
-"""The book's build: outputs are never stale, and a failing cell fails the build."""
+"""The book's build: outputs are never stale, a failing cell fails it, words stand on the left."""
 
 import importlib.util
 import subprocess
 from pathlib import Path
 
 import nbformat
+import pandas as pd
 import pytest
+from bs4 import BeautifulSoup
 from nbformat.v4 import new_code_cell, new_notebook
 
 ROOT = Path(__file__).resolve().parents[2]
 
 
-@pytest.fixture
-def build_book():
-    spec = importlib.util.spec_from_file_location("build_book", ROOT / "scripts" / "build_book.py")
+def module_at(path):
+    spec = importlib.util.spec_from_file_location(path.stem, path)
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
+
+
+@pytest.fixture
+def build_book():
+    return module_at(ROOT / "scripts" / "build_book.py")
 
 
 @pytest.fixture
@@ -59,3 +65,26 @@ def test_a_failing_cell_fails_the_build(tmp_path, build_book, capfd):
     assert not build_book.execute(paths, tmp_path / "cache", jobs=2)
     assert "no such split" in capfd.readouterr().err
     assert build_book.execute(paths[:1], tmp_path / "cache", jobs=1)
+
+
+@pytest.mark.parametrize("index, columns, words", [
+    (None, ["name", "share", "runs", "none"], {"name", "w"}),
+    (["name", "w"], ["share", "runs"], {"name", "w"}),
+    (None, pd.MultiIndex.from_tuples([("paper", "name"), ("paper", "share")]), {"paper", "name"}),
+])
+def test_columns_of_words_are_marked(index, columns, words):
+    values = {"name": ["CART", "12 trees", "Gini"], "share": [0.5, -1, 12], "w": ["x", "y", "z"],
+              "runs": ["3 of 4", "—", "all"], "none": [None, float("nan"), None]}
+    if index:
+        table = pd.DataFrame(values).set_index(index)[columns]
+    elif isinstance(columns, pd.MultiIndex):
+        table = pd.DataFrame({pair: values[pair[1]] for pair in columns})
+    else:
+        table = pd.DataFrame({name: values[name] for name in [*columns, "w"]})
+    html = BeautifulSoup(table.to_html(), "html.parser")
+    module_at(ROOT / "_ext" / "odtbook.py").mark_words(html.table)
+    marked = html.select("thead .word")
+    assert {cell.text for cell in marked} - {""} == words
+    for row in html.select("tbody tr"):
+        cells = [cell.text in values["name"] + values["w"] for cell in row.find_all("td")]
+        assert [cell.has_attr("class") for cell in row.find_all("td")] == cells
