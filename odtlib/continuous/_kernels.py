@@ -31,6 +31,7 @@ from numba import njit
 
 from odtlib._simd import read
 from odtlib.continuous._sweep import (
+    INNER,
     LANES_MANY,
     LANES_TWO,
     OPTIONS,
@@ -182,7 +183,7 @@ def index_column(order, rows, keys, weight, strict, cut, segment, mass, counts):
             mass[k] = total
 
 
-@njit(**OPTIONS)
+@njit(**INNER)
 def split_node(order, counts, rows, keys, weight, strict, feature, value, left_rows, left_order,
                right_order, cut, segment, mass, count, left, right):
     """Split the sorted columns of a node at a threshold and index those of both children."""
@@ -216,7 +217,7 @@ def split_node(order, counts, rows, keys, weight, strict, feature, value, left_r
                          segment[right, g], mass[right, g], count[right, g])
 
 
-@njit(**OPTIONS)
+@njit(**INNER)
 def best_stumps(order, rows, keys, labels, weight, problem, feature, value, counts, result):
     """Find the best split of the rows with value id <= value, and of the others, one at a time.
 
@@ -276,7 +277,7 @@ def best_stumps(order, rows, keys, labels, weight, problem, feature, value, coun
         result[side, 2] = best_value
 
 
-@njit(**OPTIONS)
+@njit(**INNER)
 def share_budget(depth, budget):
     """Return in how many ways two children share a budget, and what the left one gets first.
 
@@ -289,7 +290,7 @@ def share_budget(depth, budget):
     return max(1, min(most, budget - 1) - first + 1), first
 
 
-@njit(**OPTIONS)
+@njit(**INNER)
 def child_budgets(depth, budget, offer):
     """Return the feature behind an offer and the budgets of the left and the right child."""
     ways, first = share_budget(depth, budget)
@@ -300,7 +301,7 @@ def child_budgets(depth, budget, offer):
 # ------------------------------------------------------------------ intervals
 
 
-@njit(**OPTIONS)
+@njit(**INNER)
 def first_at_least(cut, mass, weight, unit, low, high, target):
     """Return the first threshold in low .. high - 1 with that much mass on its left, else high."""
     if weight is None:
@@ -321,7 +322,7 @@ def first_at_least(cut, mass, weight, unit, low, high, target):
     return low
 
 
-@njit(**OPTIONS)
+@njit(**INNER)
 def gap_bound(mass_a, left_a, right_a, mass_b, left_b, right_b):
     """Return a lower bound of L + R anywhere between two evaluated thresholds."""
     between = mass_b - mass_a
@@ -329,7 +330,7 @@ def gap_bound(mass_a, left_a, right_a, mass_b, left_b, right_b):
                (left_a + right_a + left_b + right_b - between + 1) >> 1)
 
 
-@njit(**OPTIONS)
+@njit(**INNER)
 def choose(gaps, n_gaps, cut, mass, weight, unit, bound, want, chosen, feature_state):
     """Shrink the gaps to what may give less than ``bound`` and spread thresholds over them.
 
@@ -394,7 +395,7 @@ def choose(gaps, n_gaps, cut, mass, weight, unit, bound, want, chosen, feature_s
     return k
 
 
-@njit(**OPTIONS)
+@njit(**INNER)
 def refine(gaps, spare, cut, mass, weight, unit, monotone, chosen, k, errors, feature_state):
     """Split the gaps at the thresholds that were evaluated."""
     n_gaps = feature_state[GAPS]
@@ -444,7 +445,7 @@ def refine(gaps, spare, cut, mass, weight, unit, monotone, chosen, k, errors, fe
 # ------------------------------------------------------------------ depth two
 
 
-@njit(**OPTIONS)
+@njit(**INNER)
 def evaluate(order, cut, segment, counts, rows, feature, chosen, k, labels, weight, problem,
              n_classes, left_budget, right_budget, table_two, table_many, table_weighted, vectors,
              code, classes, errors):
@@ -548,7 +549,7 @@ def evaluate(order, cut, segment, counts, rows, feature, chosen, k, labels, weig
             errors[1, x] = (right - errors[3, x]) * unit
 
 
-@njit(**OPTIONS)
+@njit(**INNER)
 def depth_two(order, cut, segment, mass, counts, rows, labels, weight, problem, budget, cap, lower,
               table_two, table_many, table_weighted, vectors, code, classes, errors, chosen,
               gaps, spare, features, state):
@@ -730,7 +731,7 @@ RUNNING, WANTS_FEATURE, IMPROVED, DONE = range(4)
 AT, AT_MASS, AT_LEFT, AT_RIGHT, AT_ARCHIVE = range(5)
 
 
-@njit(**OPTIONS)
+@njit(**INNER)
 def widest_gap(profile, size, cut, mass, weight, unit, monotone, bound, similar, use_similar,
                frame):
     """Find the widest stretch of thresholds that may still give less than ``bound``.
@@ -786,7 +787,7 @@ def widest_gap(profile, size, cut, mass, weight, unit, monotone, bound, similar,
     return entry, first, last
 
 
-@njit(**OPTIONS)
+@njit(**INNER)
 def measure_similarity(seen, n_seen, order, rows, keys, weight, unit, similar):
     """Bound both children of every prefix of a column by thresholds solved for other features.
 
@@ -822,7 +823,7 @@ HASH, TAG, AT_LEAST = range(3)
 NEIGHBOURS = 4      # places of the table where an entry may be noted
 
 
-@njit(**OPTIONS)
+@njit(**INNER)
 def write_rows(order, rows, tag, members):
     """Write rows as a bit set and return its hash."""
     for w in range(len(members)):
@@ -837,7 +838,7 @@ def write_rows(order, rows, tag, members):
     return mixed
 
 
-@njit(**OPTIONS)
+@njit(**INNER)
 def find_entry(table, entries, sets, mixed, tag, members):
     """Return the entry of these very rows and tag, or -1."""
     for q in range(NEIGHBOURS):
@@ -853,7 +854,7 @@ def find_entry(table, entries, sets, mixed, tag, members):
     return -1
 
 
-@njit(**OPTIONS)
+@njit(**INNER)
 def store_entry(table, entries, sets, mixed, tag, members, bound, state):
     """Keep a lower bound for a set of rows.  A full cache is emptied."""
     e = find_entry(table, entries, sets, mixed, tag, members)

@@ -33,7 +33,8 @@ from odtlib._simd import (
     zeros_like,
 )
 
-OPTIONS = {"cache": True, "nogil": True, "error_model": "numpy"}
+OPTIONS = {"cache": True, "nogil": True, "error_model": "numpy", "_nrt": False}
+INNER = {**OPTIONS, "no_cpython_wrapper": True}      # called by compiled code only
 LANES_TWO = 32     # thresholds a batch with two classes: both children fill 64 lanes of 8 bits
 LANES_MANY = 16    # thresholds a batch with more classes, or with weights: 32 wider lanes
 BLOCK = 120        # rows that an 8-bit lane can count before it is widened
@@ -58,7 +59,7 @@ def bucket_table(dtype, value):
     return table.ravel()
 
 
-@njit(**OPTIONS)
+@njit(**INNER)
 def sweep_two(order, segment, n_segments, code, table, best):
     """Two classes.  ``best[lane]``: largest ``2 * correct - rows`` so far.
 
@@ -125,7 +126,7 @@ def sweep_two(order, segment, n_segments, code, table, best):
     store(best, 0, maximum(load64(best, 0), gain))
 
 
-@njit(**OPTIONS)
+@njit(**INNER)
 def sweep_many(order, segment, n_segments, code, table, best, n_classes, total, prefix, suffix):
     """Any number of classes.  ``best[lane]``: most rows right so far.
 
@@ -168,7 +169,7 @@ def sweep_many(order, segment, n_segments, code, table, best, n_classes, total, 
     store(best, 0, found)
 
 
-@njit(**OPTIONS)
+@njit(**INNER)
 def sweep_weighted(order, segment, n_segments, code, table, best, n_classes, total, prefix, suffix,
                    weight, min_leaf, rows):
     """Integer weights and a smallest number of rows a leaf, any number of classes.

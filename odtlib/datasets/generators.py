@@ -84,7 +84,7 @@ def monk(problem: int) -> Table:
 _LINES = ((0, 1, 2), (3, 4, 5), (6, 7, 8), (0, 3, 6), (1, 4, 7), (2, 5, 8), (0, 4, 8), (2, 4, 6))
 
 
-@cache  # a quarter of a second, and chapters load the table hundreds of times
+@cache  # chapters load the table hundreds of times
 def _end_boards() -> tuple[tuple[tuple[str, ...], ...], int]:
     """All boards at which a game may end, x moving first, and how many of them x has won.
 
@@ -93,16 +93,18 @@ def _end_boards() -> tuple[tuple[tuple[str, ...], ...], int]:
     """
     groups = {"x": [], "o": [], "draw": []}
     for board in product("xob", repeat=9):
-        count_x, count_o = board.count("x"), board.count("o")
-        won = {
-            player: any(all(board[cell] == player for cell in line) for line in _LINES)
+        ahead = board.count("x") - board.count("o")
+        if ahead not in (0, 1):
+            continue
+        x_won, o_won = (
+            any(board[a] == board[b] == board[c] == player for a, b, c in _LINES)
             for player in "xo"
-        }
-        if won["x"] and not won["o"] and count_x == count_o + 1:
+        )
+        if x_won and not o_won and ahead == 1:
             groups["x"].append(board)
-        elif won["o"] and not won["x"] and count_x == count_o:
+        elif o_won and not x_won and ahead == 0:
             groups["o"].append(board)
-        elif not won["x"] and not won["o"] and count_x == 5 and count_o == 4:
+        elif not x_won and not o_won and "b" not in board:
             groups["draw"].append(board)
     boards = groups["x"] + groups["o"] + groups["draw"]
     return tuple(boards), len(groups["x"])
