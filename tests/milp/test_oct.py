@@ -300,7 +300,7 @@ def test_refuses_what_it_cannot_use():
 
 
 def test_is_an_estimator():
-    check_estimator(OCTClassifier(time_limit=0.3))
+    check_estimator(OCTClassifier(time_limit=0.1))
     model = OCTClassifier(1).fit([[0.0], [1.0]], ["a", "b"])
     again = pickle.loads(pickle.dumps(model))
     assert list(again.predict([[0.0], [1.0]])) == ["a", "b"]
