@@ -114,10 +114,14 @@ class PublicNames(SphinxDirective):
     def run(self):
         lines = StringList()
         for module in self.arguments:
-            for path, item in public_objects(module):
+            public = public_objects(module)
+            above = {item for _, item in public}
+            for path, item in public:
                 text = [f".. autofunction:: {path}", ""]
                 if inspect.isclass(item):
-                    text = [f".. autoclass:: {path}", f"   :members: {members(item)}", ""]
+                    text = [f".. autoclass:: {path}", f"   :members: {members(item, above)}", ""]
+                    if above & set(item.__bases__):
+                        text.insert(1, "   :show-inheritance:")
                 for line in text:
                     lines.append(line, *self.get_source_info())
         lines = lines or StringList(["Being written."], *self.get_source_info()[:1])
@@ -126,13 +130,14 @@ class PublicNames(SphinxDirective):
         return container.children
 
 
-def members(item):
+def members(item, documented):
     """Return the public names of a class, with those that it has from its parents in odtlib.
 
-    What all estimators share, from ``odtlib.estimator``, is left to the introduction.
+    Left out is what has its own place: parents among ``documented``, and ``odtlib.estimator``.
     """
     parents = [parent for parent in item.__mro__ if parent is item or (
-        parent.__module__.startswith("odtlib.") and parent.__module__ != "odtlib.estimator")]
+        parent.__module__.startswith("odtlib.") and parent.__module__ != "odtlib.estimator"
+        and parent not in documented)]
     names = dict.fromkeys(name for parent in reversed(parents) for name, value
                           in vars(parent).items() if not name.startswith("_")
                           and (callable(value) or isinstance(value, property | classmethod)))
@@ -175,9 +180,10 @@ def align_words(app, doctree):
 
 
 def mark_words(table):
-    """Give the class ``word`` to columns, headings included, of which most cells are words."""
+    """Give the class ``word`` to columns, headings included, of which half the cells are words."""
     rows = [row.find_all("td") for row in table.select("tbody tr")]
-    words = [2 * sum(map(is_word, column)) > len(column) for column in zip(*rows)]
+    kinds = [[is_word(cell) for cell in column] for column in zip(*rows)]
+    words = [2 * kind.count(True) >= len(kind) - kind.count(None) > 0 for kind in kinds]
     for row in table.select("thead tr"):    # first the headings of the index
         heads = [head for head in row.find_all("th") for _ in range(int(head.get("colspan", 1)))]
         words = [True] * (len(heads) - len(words)) + words
@@ -189,9 +195,9 @@ def mark_words(table):
 
 
 def is_word(cell):
-    """Tell whether the cell of a table begins with a letter; without a value it is no word."""
-    text = cell.get_text().strip()
-    return text[:1].isalpha() and text not in ("NaN", "nan", "NaT", "None", "inf")
+    """Tell whether the first letter or digit in the cell of a table is a letter; None: no value."""
+    text = re.sub(r"[\W_]+", "", cell.get_text())
+    return None if text in ("", "NaN", "nan", "NaT", "None", "inf") else text[0].isalpha()
 
 
 def setup(app):

@@ -179,7 +179,7 @@ class _TreeEstimator(BaseEstimator):
 
 
 class TreeClassifier(ClassifierMixin, _TreeEstimator):
-    """Base class of the classifiers; a subclass defines ``_solve``."""
+    """What all classifiers of trees offer; a subclass defines ``_solve``."""
 
     _target_options = {}
 

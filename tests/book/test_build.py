@@ -74,7 +74,7 @@ def test_a_failing_cell_fails_the_build(tmp_path, build_book, capfd):
 ])
 def test_columns_of_words_are_marked(index, columns, words):
     values = {"name": ["CART", "12 trees", "Gini"], "share": [0.5, -1, 12], "w": ["x", "y", "z"],
-              "runs": ["3 of 4", "—", "all"], "none": [None, float("nan"), None]}
+              "runs": ["3 of 4", "—", "× 2"], "none": [None, float("nan"), None]}
     if index:
         table = pd.DataFrame(values).set_index(index)[columns]
     elif isinstance(columns, pd.MultiIndex):
