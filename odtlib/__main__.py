@@ -99,8 +99,11 @@ def _report(options):
     if options.experiments:
         print(overview())
         return 0
-    from odtlib.experiments.reproduction import reproduce
-    found = reproduce(papers=options.paper)
+    from odtlib.experiments.reproduction import PAPERS, reproduce
+    papers = options.paper
+    if options.item and not papers:      # its name begins with the paper; no need to judge others
+        papers = [paper for paper in PAPERS if options.item.lower().startswith(paper)]
+    found = reproduce(papers=papers)
     if options.item:
         print(found.describe(options.item))
     elif options.write:

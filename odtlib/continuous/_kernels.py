@@ -461,6 +461,7 @@ def evaluate(order, cut, segment, counts, rows, feature, chosen, k, labels, weig
     best = vectors[0]
     total = vectors[1]
     two = table_two is not None and n_classes == 2
+    relabel = problem[N_CLASSES] > 2         # a node may hold two of many classes
     leaves = penalty > 0 or left_budget == 0 or right_budget == 0
     lanes = LANES_TWO if two else LANES_MANY
     width = 2 * lanes
@@ -473,7 +474,7 @@ def evaluate(order, cut, segment, counts, rows, feature, chosen, k, labels, weig
             while i < end:
                 row = read(column, i)
                 c = read(labels, row)
-                if table_many is not None:
+                if relabel:
                     c = read(classes[0], c)
                 code[row] = c * (LANES_TWO + 1) + x
                 i += 1
@@ -516,8 +517,7 @@ def evaluate(order, cut, segment, counts, rows, feature, chosen, k, labels, weig
         if table_two is not None:
             if two:
                 sweep_two(order[g], segment[g], counts[g, 1], code, table_two, best)
-        if table_many is not None:
-            if not two:
+            else:
                 sweep_many(order[g], segment[g], counts[g, 1], code, table_many, best, n_classes,
                            total, vectors[2], vectors[3])
     mass = rows

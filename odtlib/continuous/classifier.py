@@ -146,7 +146,7 @@ class ContinuousTreeClassifier(TreeClassifier):
             X, y, sample_weight = np.ascontiguousarray(X[kept]), y[kept], sample_weight[kept]
         cost = Costs(y, n_classes, sample_weight, self.sparsity, self.min_samples_leaf)
         wide = len(y) > NARROW_ROWS or cost.weight is not None
-        compile_seconds = _make_ready(n_classes > 2, wide, cost.weight is not None)
+        compile_seconds = _make_ready(wide, cost.weight is not None)
         clock = Clock(self.time_limit)
         trace = []
         tree, best, bound, status, counters = self._search(X, y, sample_weight, cost, wide, clock,
@@ -274,16 +274,16 @@ def _cut_back(tree, max_nodes):
     return tree
 
 
-def _make_ready(many, wide, weighted):
+def _make_ready(wide, weighted):
     """Compile or load the kernels for one kind of problem; return the seconds that it took."""
-    kind = many, wide, weighted
+    kind = wide, weighted
     if kind in _ready:
         return 0.0
     begin = time.perf_counter()
     announce_compilation(k.search, "the search over all thresholds", 10)
     X = np.array([[0.0], [1.0], [2.0], [3.0]])
-    y = np.array([0, 1, 2 if many else 0, 1])
-    cost = Costs(y, 3 if many else 2, np.full(4, 2.0) if weighted else None, 0.0, 1)
+    y = np.array([0, 1, 2, 1])
+    cost = Costs(y, 3, np.full(4, 2.0) if weighted else None, 0.0, 1)
     columns = SortedColumns(X, y, cost.n_classes, wide, lambda: False)
     columns.best_stump(cost)
     ThresholdSearch(columns, cost, 2).advance()

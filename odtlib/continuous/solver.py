@@ -254,7 +254,7 @@ class ThresholdSearch:
         arrays["vectors"] = _aligned(arrays["vectors"])
         tables = {
             "table_two": None if weighted else _table_two(),
-            "table_many": None if weighted or cost.n_classes == 2 else _table(lane, 1),
+            "table_many": None if weighted else _table(lane, 1),
             "table_weighted": _table(lane, -1) if weighted else None,
         }
         self.arrays = {"keys": columns.keys, "labels": columns.labels,

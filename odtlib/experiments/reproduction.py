@@ -305,7 +305,7 @@ class Reproduction:
         for result in [*self.items, *self.statements]:
             if str(name).lower() in (result.key.lower(), f"{result.paper} {result.label}".lower()):
                 return result
-        known = [result.key for result in self.items]
+        known = [item.key for item in ITEMS]
         raise ValueError(f"there is no table, figure or claim {str(name)!r}"
                          f"{suggestion(name, known)}; use one of {', '.join(known)}, or a name "
                          "from data/published/claims.csv.")

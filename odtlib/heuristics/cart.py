@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import ceil
 from numbers import Integral, Real
 
 import numpy as np
@@ -223,14 +224,18 @@ class TunedCARTClassifier(TreeClassifier):
 
 
 class _Grower:
-    """Grow trees of many parameters on the same rows; ranks are computed once a class weight."""
+    """Grow trees of many parameters on the same rows.
+
+    Ranks are computed once a class weight, and limits that come to the same give the same tree.
+    """
 
     def __init__(self, X, labels, y, n_classes, sample_weight):
         self.data = X, y, n_classes
         self.labels, self.weight = labels, sample_weight
-        self.rows = {}
+        self.rows, self.trees = {}, {}
 
-    def __call__(self, *, max_depth, random_state, class_weight=None, **parameters):
+    def __call__(self, *, max_depth, random_state, class_weight=None, min_samples_split=2,
+                 min_samples_leaf=1, **parameters):
         key = repr(class_weight)
         if key not in self.rows:
             X, y, n_classes = self.data
@@ -241,7 +246,15 @@ class _Grower:
         rows = self.rows[key]
         if max_depth == 0:
             return rows.tree(ONE_LEAF)
-        return rows.tree(cart_nodes(rows, random_state, max_depth=max_depth, **parameters))
+        leaf, split = (limit if isinstance(limit, Integral) else ceil(limit * rows.n_rows)
+                       for limit in (min_samples_leaf, min_samples_split))
+        split = max(2, split, 2 * leaf)          # a node with fewer rows has no two leaves
+        name = key, leaf, split, repr((max_depth, random_state, sorted(parameters.items())))
+        if name not in self.trees:
+            self.trees[name] = rows.tree(cart_nodes(
+                rows, random_state, max_depth=max_depth, min_samples_leaf=leaf,
+                min_samples_split=split, **parameters))
+        return self.trees[name]
 
 
 def _report(status, tree, X, y, sample_weight, clock, **counters):

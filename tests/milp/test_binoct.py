@@ -261,7 +261,7 @@ def test_never_worse_than_the_start(solver, start, thresholds):
     random = np.random.default_rng(70)
     X, y = random.normal(size=(60, 4)).round(1), random.integers(0, 3, 60)
     model = BinOCTClassifier(2, solver=solver, start=start, thresholds=thresholds,
-                             time_limit=0.8, random_state=0).fit(X, y)
+                             time_limit=0.5, random_state=0).fit(X, y)
     counters = model.report_.counters
     assert model.report_.start == start
     assert counters["gain"] == counters["start_objective"] - model.report_.objective >= 0
