@@ -101,6 +101,21 @@ def side_points(sums, single, total, i, side, split, min_leaf, pareto, limit, ke
 
 
 @njit(**OPTIONS)
+def both_sides(sums, single, total, i, nodes, turn, min_leaf, pareto, limit, keys_1, errors_1,
+               features_1, keys_0, errors_0, features_0):
+    """Collect the points of both sides of a root; return how many each has.
+
+    With two nodes the second one is on side 1 in turn 0, and on side 0 in turn 1.
+    """
+    one, zero = np.int64(1), np.int64(0)      # literals would compile the callee once more for each
+    n_1 = side_points(sums, single, total, i, one, nodes == 3 or (nodes == 2 and turn == 0),
+                      min_leaf, pareto, limit, keys_1, errors_1, features_1)
+    n_0 = side_points(sums, single, total, i, zero, nodes == 3 or (nodes == 2 and turn == 1),
+                      min_leaf, pareto, limit, keys_0, errors_0, features_0)
+    return n_1, n_0
+
+
+@njit(**OPTIONS)
 def front_two(sums, single, total, nodes, min_leaf, pareto, limit, best, touched):
     """Collect the front of the trees of depth at most two; return how many keys it has."""
     p = sums.shape[1]
@@ -108,19 +123,15 @@ def front_two(sums, single, total, nodes, min_leaf, pareto, limit, best, touched
     keys_1, errors_1 = np.empty(size, np.int64), np.empty(size, np.int64)
     keys_0, errors_0 = np.empty(size, np.int64), np.empty(size, np.int64)
     features = np.empty(size, np.int64)
-    one, zero = np.int64(1), np.int64(0)      # literals would compile the callee once more for each
+    zero = np.int64(0)                        # no literal, as above
     n = insert(np.int64(0), np.int64(total[IF_0]), limit, best, touched, zero)
     n = insert(np.int64(total[KEY]), np.int64(total[IF_1]), limit, best, touched, n)
     for i in range(p if nodes > 0 else 0):
         if single[NUMBER, i] < min_leaf or total[NUMBER] - single[NUMBER, i] < min_leaf:
             continue
         for turn in range(2 if nodes == 2 else 1):
-            n_1 = side_points(sums, single, total, i, one,
-                              nodes == 3 or (nodes == 2 and turn == 0), min_leaf, pareto,
-                              limit, keys_1, errors_1, features)
-            n_0 = side_points(sums, single, total, i, zero,
-                              nodes == 3 or (nodes == 2 and turn == 1), min_leaf, pareto,
-                              limit, keys_0, errors_0, features)
+            n_1, n_0 = both_sides(sums, single, total, i, nodes, turn, min_leaf, pareto, limit,
+                                  keys_1, errors_1, features, keys_0, errors_0, features)
             n = merge(keys_1[:n_1], errors_1[:n_1], keys_0[:n_0], errors_0[:n_0], limit, best,
                       touched, n)
     return n
@@ -146,7 +157,7 @@ def find_two(sums, single, total, nodes, min_leaf, key, error, found):
     keys_1, errors_1 = np.empty(size, np.int64), np.empty(size, np.int64)
     keys_0, errors_0 = np.empty(size, np.int64), np.empty(size, np.int64)
     features_1, features_0 = np.empty(size, np.int64), np.empty(size, np.int64)
-    one, zero, pareto = np.int64(1), np.int64(0), np.bool_(False)
+    pareto = np.bool_(False)                  # no literal, as above
     found[0] = -1
     for label in range(2):
         if key == label * total[KEY] and error == total[IF_1 if label else IF_0]:
@@ -156,12 +167,8 @@ def find_two(sums, single, total, nodes, min_leaf, key, error, found):
         if single[NUMBER, i] < min_leaf or total[NUMBER] - single[NUMBER, i] < min_leaf:
             continue
         for turn in range(2 if nodes == 2 else 1):
-            n_1 = side_points(sums, single, total, i, one,
-                              nodes == 3 or (nodes == 2 and turn == 0), min_leaf, pareto,
-                              error, keys_1, errors_1, features_1)
-            n_0 = side_points(sums, single, total, i, zero,
-                              nodes == 3 or (nodes == 2 and turn == 1), min_leaf, pareto,
-                              error, keys_0, errors_0, features_0)
+            n_1, n_0 = both_sides(sums, single, total, i, nodes, turn, min_leaf, pareto, error,
+                                  keys_1, errors_1, features_1, keys_0, errors_0, features_0)
             for a in range(n_1):
                 for b in range(n_0):
                     if keys_1[a] + keys_0[b] == key and errors_1[a] + errors_0[b] == error:
