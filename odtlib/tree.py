@@ -246,25 +246,28 @@ class DecisionTree:
         """
         kept = []   # rows: node, feature, threshold, left, right, node that it predicts like
 
+        features, thresholds, lefts, rights = (
+            array.tolist() for array in (self.feature, self.threshold, self.left, self.right))
+
         def same(a, b):
             if self.label is not None:
                 return self.label[a] == self.label[b]
             return np.array_equal(self.value[a], self.value[b])
 
         def add(node, low, high):
-            while (f := self.feature[node]) >= 0:   # tests that earlier ones already decide
-                t = self.threshold[node]
+            while (f := features[node]) >= 0:   # tests that earlier ones already decide
+                t = thresholds[node]
                 if t >= high.get(f, np.inf):
-                    node = self.left[node]
+                    node = lefts[node]
                 elif t <= low.get(f, -np.inf):
-                    node = self.right[node]
+                    node = rights[node]
                 else:
                     break
             index = len(kept)
             kept.append([node, LEAF, np.nan, LEAF, LEAF, node])
             if f >= 0:
-                left = add(self.left[node], low, {**high, f: t})
-                right = add(self.right[node], {**low, f: t}, high)
+                left = add(lefts[node], low, {**high, f: t})
+                right = add(rights[node], {**low, f: t}, high)
                 if (kept[left][1] < 0 and kept[right][1] < 0
                         and same(kept[left][-1], kept[right][-1])):
                     kept[index][-1] = kept[left][-1]

@@ -29,6 +29,11 @@ def best_tree_cost(X, y, weight, n_classes, depth, nodes, min_leaf=1, penalty=0.
     return best
 
 
+def rows_with(X, *literals):
+    """Return the numbers of the rows whose columns have the given values, as a set."""
+    return {row for row in range(len(X)) if all(X[row, j] == side for j, side in literals)}
+
+
 def tree_cost(tree, X, y, weight, penalty=0.0):
     """Return weighted errors plus ``penalty`` per feature node of a ``DecisionTree`` over codes."""
     wrong = tree.predict(X) != y

@@ -76,12 +76,11 @@ class Template:
                 for name, default in self.defaults.items()}
 
     def _check_value(self, name, value):
-        default = self.defaults[name]
-        if not _same_kind(value, default):
+        default, allowed = self.defaults[name], self.choices.get(name)
+        if not any(_same_kind(value, other) for other in allowed or [default]):
             wanted = "a plain value" if default is None else f"{type(default).__name__}"
             raise ValueError(f"{self.path.name}: {name} = {value!r} is {type(value).__name__}; "
                              f"give {wanted}, like its default {default!r}.")
-        allowed = self.choices.get(name)
         if allowed and value not in allowed:
             raise ValueError(f"{self.path.name}: {name} = {value!r} is not one of "
                              f"{', '.join(map(repr, allowed))}.")

@@ -77,25 +77,31 @@ def pack_rows(row_bits, row_bytes, rows, start, stop, blocks, width, word):
 
 
 @njit(**INNER)
-def sum_keys(row_bits, row_bytes, rows, n_rows, row_keys, width, column_keys):
-    """Sum the 128-bit keys of the rows that have each feature; the last entry gets all rows."""
+def sum_words(row_bits, row_bytes, rows, n_rows, row_keys, word, width, column_keys, offset):
+    """Sum one word of the keys of the rows that have each feature, and of all rows."""
     zero = zeros_like(load32(column_keys, 0))
-    size = width + 32
     for first in range(0, width, 32):
-        low, high = zero, zero
+        total = zero
         for r in range(n_rows):
             row = read(rows, r)
-            byte = row * row_bytes + first // 8
-            low = add_where(low, row_bits, byte, spread_like(zero, read(row_keys, 2 * row)))
-            high = add_where(high, row_bits, byte, spread_like(zero, read(row_keys, 2 * row + 1)))
-        store(column_keys, first, low)
-        store(column_keys, size + first, high)
-    low_sum, high_sum = np.uint64(0), np.uint64(0)
+            total = add_where(total, row_bits, row * row_bytes + first // 8,
+                              spread_like(zero, read(row_keys, 2 * row + word)))
+        store(column_keys, offset + first, total)
+    everything = np.uint64(0)
     for r in range(n_rows):
-        low_sum += row_keys[2 * rows[r]]
-        high_sum += row_keys[2 * rows[r] + 1]
-    column_keys[width] = low_sum
-    column_keys[size + width] = high_sum
+        everything += row_keys[2 * rows[r] + word]
+    column_keys[offset + width] = everything
+
+
+@njit(**INNER)
+def sum_keys(row_bits, row_bytes, rows, n_rows, row_keys, width, column_keys):
+    """Sum the 128-bit keys of the rows that have each feature; the last entry gets all rows.
+
+    One word after the other, as the sums of both do not fit the registers.
+    """
+    nothing, one = np.int64(0), np.int64(1)
+    sum_words(row_bits, row_bytes, rows, n_rows, row_keys, nothing, width, column_keys, nothing)
+    sum_words(row_bits, row_bytes, rows, n_rows, row_keys, one, width, column_keys, width + 32)
 
 
 @njit(**INNER)
@@ -688,11 +694,44 @@ def bound_by_similarity(feature, totals, n_active, width, n_rows, value_1, value
         one by more than the rows that only the similar one has.
     """
     last = n_active * width
-    rows_i = np.float64(totals[last + feature])
+    alone = np.float64(totals[last + feature])
+    # Slices, as an index that might be negative keeps the loop from being vectorised.
+    pairs, ones = totals[feature * width:(feature + 1) * width], totals[last:last + width]
     for j in range(n_active):
-        both = np.float64(totals[feature * width + j])
-        rows_j = np.float64(totals[last + j])
-        only_i, only_j = rows_i - both, rows_j - both
-        neither = n_rows - rows_i - only_j
+        both, rows_j = np.float64(pairs[j]), np.float64(ones[j])
+        only_i, only_j = alone - both, rows_j - both
+        neither = n_rows - alone - only_j
         bound_1[j] = max(bound_1[j], max(value_1 - only_i, value_0 - neither))
         bound_0[j] = max(bound_0[j], max(value_1 - both, value_0 - only_j))
+
+
+@njit(**INNER)
+def bound_by_relative(relative, side, parent, parent_active, parent_width, parent_rows, feature,
+                      totals, n_active, width, n_rows, own, known_1, known_0, bound_1, bound_0):
+    """Bound the children of a node by those of the node that another split of its parent made.
+
+    Parameters
+    ----------
+    relative, side : int
+        The other node: a side of this split of the parent, which is split ``feature`` here.
+    own : array, (n_active,)
+        What number each split of this node has in the parent.
+    known_1, known_0 : arrays
+        Lower bounds for the children of the other node, by the number of the split in the parent.
+    bound_1, bound_0 : arrays, (n_active,), updated
+        Lower bounds for the children here: as good but for the rows that only the other one has.
+    """
+    last, parent_last = n_active * width, parent_active * parent_width
+    cut = np.float64(parent[parent_last + relative]) - np.float64(totals[last + feature])
+    if side == 0:
+        cut = parent_rows - n_rows - cut
+    pairs, ones = totals[feature * width:(feature + 1) * width], totals[last:last + width]
+    above = parent[relative * parent_width:(relative + 1) * parent_width]
+    ones_above = parent[parent_last:parent_last + parent_width]
+    for j in range(n_active):
+        i = own[j]
+        cut_1 = np.float64(above[i]) - np.float64(pairs[j])
+        if side == 0:
+            cut_1 = np.float64(ones_above[i]) - np.float64(ones[j]) - cut_1
+        bound_1[j] = max(bound_1[j], known_1[i] - cut_1)
+        bound_0[j] = max(bound_0[j], known_0[i] - (cut - cut_1))

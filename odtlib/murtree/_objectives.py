@@ -27,6 +27,9 @@ PREPARE = (_I64, DATA, NATIVE, types.uint16[::1], types.float64[:, ::1], _F64, _
 CHILDREN = (types.int64, types.int64, _I64, types.int64, types.int64, DATA, NATIVE, _F64)
 CLOSURE = (types.int64, types.uint16[::1], types.int64, types.int64, _I64, DATA, _I64,
            types.uint64[::1], types.uint64[::1])
+RELATIVE = (types.int64, types.int64, types.uint16[::1], types.int64, types.int64, _I64,
+            types.int64, types.uint16[::1], types.int64, types.int64, _I64, DATA, _I64, _F64, _F64,
+            _F64, _F64)
 SIMILARITY = (types.int64, types.uint16[::1], types.int64, types.int64, _I64, DATA, types.float64,
               types.float64, _F64, _F64)
 
@@ -141,6 +144,24 @@ def similarity_32(feature, totals, n_active, width, starts, data, value_1, value
 
 
 @njit(**INNER)
+def relative_16(relative, side, parent, parent_active, parent_width, parent_starts, feature,
+                totals, n_active, width, starts, data, own, known_1, known_0, bound_1, bound_0):
+    n_classes = data[0][N_CLASSES]
+    _kernels.bound_by_relative(relative, side, parent, parent_active, parent_width,
+                               parent_starts[n_classes], feature, totals, n_active, width,
+                               starts[n_classes], own, known_1, known_0, bound_1, bound_0)
+
+
+@njit(**INNER)
+def relative_32(relative, side, parent, parent_active, parent_width, parent_starts, feature,
+                totals, n_active, width, starts, data, own, known_1, known_0, bound_1, bound_0):
+    n_classes = data[0][N_CLASSES]
+    _kernels.bound_by_relative(relative, side, parent.view(np.uint32), parent_active, parent_width,
+                               parent_starts[n_classes], feature, totals.view(np.uint32), n_active,
+                               width, starts[n_classes], own, known_1, known_0, bound_1, bound_0)
+
+
+@njit(**INNER)
 def open_weights(rows, starts, candidates, n, data, native, active, keys, found):
     shape, bits, row_keys, weights, counts, slots, local, child_rows, child_start, words = data
     packed, blocks, pairs, singles, extremes, child_blocks, child_pairs, child_singles = native
@@ -175,6 +196,17 @@ def similarity_weights(feature, totals, n_active, width, starts, data, value_1, 
 
 
 @njit(**INNER)
+def relative_weights(relative, side, parent, parent_active, parent_width, parent_starts, feature,
+                     totals, n_active, width, starts, data, own, known_1, known_0, bound_1,
+                     bound_0):
+    above, sums = parent.view(np.float64), totals.view(np.float64)
+    _kernels.bound_by_relative(relative, side, above, parent_active, parent_width,
+                               above[(parent_active + 1) * parent_width], feature, sums, n_active,
+                               width, sums[(n_active + 1) * width], own, known_1, known_0, bound_1,
+                               bound_0)
+
+
+@njit(**INNER)
 def closure_16(feature, totals, n_active, width, starts, data, active, literals, sums):
     _kernels.add_closure(feature, totals, n_active, width, starts[data[0][N_CLASSES]], active,
                          literals, sums)
@@ -188,14 +220,20 @@ def closure_32(feature, totals, n_active, width, starts, data, active, literals,
 
 _KERNELS = {
     "two classes, 16 bits": (
-        open_16, prepare_two_classes_16, children_two_classes_16, similarity_16),
+        open_16, prepare_two_classes_16, children_two_classes_16, similarity_16,
+        relative_16),
     "two classes, 32 bits": (
-        open_32, prepare_two_classes_32, children_two_classes_32, similarity_32),
-    "classes, 16 bits": (open_16, prepare_classes_16, children_classes_16, similarity_16),
-    "classes, 32 bits": (open_32, prepare_classes_32, children_classes_32, similarity_32),
-    "weights": (open_weights, prepare_weights, children_weights, similarity_weights),
+        open_32, prepare_two_classes_32, children_two_classes_32, similarity_32,
+        relative_32),
+    "classes, 16 bits": (
+        open_16, prepare_classes_16, children_classes_16, similarity_16, relative_16),
+    "classes, 32 bits": (
+        open_32, prepare_classes_32, children_classes_32, similarity_32, relative_32),
+    "weights": (
+        open_weights, prepare_weights, children_weights, similarity_weights, relative_weights),
     "sums": (_regression_kernels.open_sums, _regression_kernels.prepare_sums,
-             _regression_kernels.children_sums, _regression_kernels.similarity_sums),
+             _regression_kernels.children_sums, _regression_kernels.similarity_sums,
+             relative_weights),
 }
 # Bytes of an element of the kernel's arrays, and rows in a word of a block.
 ELEMENT = {"two classes, 16 bits": 2, "two classes, 32 bits": 4, "classes, 16 bits": 2,
@@ -213,10 +251,10 @@ def choose_kernel(class_sizes, min_leaf, weighted):
 
 @cache
 def kernel_addresses(name):
-    """Compile or load the kernels of an objective; return their four addresses."""
+    """Compile or load the kernels of an objective; return their addresses."""
     kernels = _KERNELS[name]
     return tuple(address_of(kernel, signature) for kernel, signature
-                 in zip(kernels, (OPEN, PREPARE, CHILDREN, SIMILARITY), strict=True))
+                 in zip(kernels, (OPEN, PREPARE, CHILDREN, SIMILARITY, RELATIVE), strict=True))
 
 
 @cache

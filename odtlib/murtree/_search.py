@@ -29,7 +29,7 @@ from .simd import call_at, take_number
 # Columns of ``state``: integers that a level remembers.  A level answers for all node budgets from
 # LOW to HIGH at once; those of its children go from CHILD_LOW to CHILD_HIGH.
 (DEPTH, LOW, HIGH, CHILD_LOW, CHILD_HIGH, N_CANDIDATES, N_ACTIVE, WIDTH, POSITION, STEP, FIRST_SIDE,
- CHILD_SIDE, TOUCHED, N_STATE) = range(14)
+ CHILD_SIDE, N_RELATIVES, N_STATE) = range(14)
 # Rows of ``cost``, per level and node budget.  TARGET is the cost to beat: BEST, or minus infinity
 # where nothing better is wanted.
 UPPER, LOWER, BEST, TARGET, REFINED, VALUE, BEST_VALUE_1, BEST_VALUE_0, N_COST = range(9)
@@ -38,9 +38,9 @@ UPPER, LOWER, BEST, TARGET, REFINED, VALUE, BEST_VALUE_1, BEST_VALUE_0, N_COST =
 FEATURE, BUDGET_1, BUDGET_0, EXACT, N_CHOICE = range(5)
 # Entries of ``control``.
 LEVEL, MODE, SIMILARITY, CACHE, FEATURE_ORDER, CHILD_ORDER, SHARE_SIZES, REFINE, INFER, \
-    ADDRESS_OPEN, ADDRESS_PREPARE, ADDRESS_CHILDREN, ADDRESS_SIMILARITY, ADDRESS_CLOSURE, \
-    FILLED, SPECIALISED, INCREMENTAL, PROBES, STORE_SMALLER, THREAD, N_THREADS, \
-    N_CONTROL = range(22)
+    ADDRESS_OPEN, ADDRESS_PREPARE, ADDRESS_CHILDREN, ADDRESS_SIMILARITY, ADDRESS_RELATIVE, \
+    ADDRESS_CLOSURE, FILLED, SPECIALISED, INCREMENTAL, PROBES, STORE_SMALLER, THREAD, N_THREADS, \
+    RELATIVES, ROOM, N_CONTROL = range(25)
 ENTER, ADVANCE, RECEIVE, FINISH, DONE = range(5)
 BY_DEPTH_TWO, IN_ORDER, BY_GINI, AT_RANDOM = range(4)
 DYNAMIC, POST_ORDER, BY_GAP = range(3)
@@ -48,12 +48,14 @@ DATASET, BRANCH, CLOSURE = 1, 2, 3
 # Entries of ``counters``.
 (NODES, DEPTH_TWO_PAIRS, CACHE_HITS, PRUNED_BY_BOUND, PRUNED_BY_CACHE, SIMILARITY_UPDATES,
  COLUMNS_DROPPED, CACHE_ENTRIES, BOUNDS_INFERRED, BOUNDS_REFINED, DATA_SETS_COUNTED,
- CHILDREN_PROBED, SMALLER_STORED, N_COUNTERS) = range(14)
+ CHILDREN_PROBED, SMALLER_STORED, RELATIVES_USED, N_COUNTERS) = range(15)
 COUNTER_NAMES = ("nodes", "depth_two_pairs", "cache_hits", "pruned_by_bound", "pruned_by_cache",
                  "similarity_updates", "columns_dropped", "cache_entries", "bounds_inferred",
-                 "bounds_refined", "data_sets_counted", "children_probed", "smaller_stored")
+                 "bounds_refined", "data_sets_counted", "children_probed", "smaller_stored",
+                 "relatives_used")
 
 UNKNOWN, NO_SPLIT = -2, -1
+MOST_RELATIVES = 32         # more of them cost more memory and save hardly a depth-two problem
 
 
 @njit(**INNER)
@@ -222,6 +224,79 @@ def remember(table, values, low, high, depth, budget, value, exact, feature, bud
 
 
 @njit(**INNER)
+def keep_relative(name, side, bound_1, bound_0, first, last, n_active, own, parent, known, names):
+    """Keep what a finished node knows of its children for those that its parent opens later.
+
+    Parameters
+    ----------
+    name, side : int
+        The node: one side of a split of its parent.
+    own : array
+        What number each split of the node has in the parent.
+    parent : array
+        The parent's row of ``state``; it counts its relatives.
+    known : array, (MOST_RELATIVES, 2, n_budgets, width)
+        Bounds on child 0 and child 1 of every split.
+    names : array, (MOST_RELATIVES, 2)
+        Name and side of each.
+    """
+    at = parent[N_RELATIVES] % MOST_RELATIVES
+    for p in range(min(parent[N_RELATIVES], MOST_RELATIVES)):
+        if names[p, 0] == name and names[p, 1] == side:      # studied before, for other budgets
+            at = p
+    if names[at, 0] != name or names[at, 1] != side or parent[N_RELATIVES] <= at:
+        names[at, 0], names[at, 1] = name, side
+        parent[N_RELATIVES] += 1
+        for n in range(known.shape[2]):
+            for i in range(parent[N_ACTIVE]):
+                known[at, 0, n, i] = known[at, 1, n, i] = 0.0
+    for n in range(first, last + 1):
+        for k in range(n_active):
+            known[at, 1, n, own[k]], known[at, 0, n, own[k]] = bound_1[n, k], bound_0[n, k]
+
+
+@njit(**INNER)
+def bound_by_relatives(name, side, first, last, above, n_above, n_active, active, own, here,
+                       known, names, n_names, similarity, relative, node, parent, data, bound_1,
+                       bound_0, counters):
+    """Bound the children of a node by those of its relatives, the other children of its parent.
+
+    A child is split ``name`` of the parent and split ``k`` here.  What was found for split ``k``
+    of the relative ``d`` holds for it but for the rows that ``name`` cuts off; and if split ``d``
+    of the relative ``k`` led to the same rows, for child ``d`` as it is, and by similarity for all.
+    """
+    for i in range(n_above):
+        here[i] = -1
+    i = 0
+    for k in range(n_active):
+        while above[i] != active[k]:
+            i += 1
+        own[k] = i
+        here[i] = k
+    totals, width, starts = node
+    for p in range(n_names):
+        other, other_side = names[p, 0], names[p, 1]
+        k = here[other]
+        for n in range(first, last + 1):
+            if other == name and other_side == side:
+                counters[RELATIVES_USED] += 1
+                for j in range(n_active):
+                    bound_1[n, j] = max(bound_1[n, j], known[p, 1, n, own[j]])
+                    bound_0[n, j] = max(bound_0[n, j], known[p, 0, n, own[j]])
+            elif other != name and k >= 0:
+                counters[RELATIVES_USED] += 1
+                value = known[p, side, n, name]
+                if value > (bound_1[n, k] if other_side == 1 else bound_0[n, k]):
+                    call_at(similarity, (k, totals, n_active, width, starts, data,
+                                         value if other_side == 1 else 0.0,
+                                         0.0 if other_side == 1 else value, bound_1[n],
+                                         bound_0[n]))
+                call_at(relative, (other, other_side, *parent, k, totals, n_active, width, starts,
+                                   data, own, known[p, 1, n], known[p, 0, n], bound_1[n],
+                                   bound_0[n]))
+
+
+@njit(**INNER)
 def report_to_team(team, me, k, position, low, high, first, last, bound_1, bound_0, cost):
     """Tell the other threads what a root split gave.
 
@@ -260,8 +335,11 @@ def beat_the_team(team, me, n_threads, position, low, high, cost):
 @njit(**OPTIONS)
 def search(work, control, penalty, state, cost, choice, leaf, exact, keys, rows, class_start,
            active, order, key, bound_1, bound_0, leaf_cost, side_cost, front, found, data, native,
-           totals, column_keys, table, values, counters, shuffle, literals, child_key, team):
+           totals, column_keys, table, values, counters, shuffle, literals, child_key, team,
+           relatives):
     """Work on the stack until it is empty (``control[MODE] == DONE``) or ``work`` is used up.
+
+    Also stops when the cache has ``control[ROOM]`` entries, for a larger one.
 
     Parameters
     ----------
@@ -284,12 +362,16 @@ def search(work, control, penalty, state, cost, choice, leaf, exact, keys, rows,
         What threads share that divide the splits of the root among them: the next split, the
         finished ones of each thread and the bounds that they gave, the best trees; and how many
         finished splits of each thread this one has seen.
+    relatives : tuple of arrays
+        First axis: level.  Bounds that finished children left for the others, and whose they are;
+        what number each split has one level above, and the reverse.
     """
     shape, row_bits = data[0], data[1]
     n_classes, n_columns = shape[N_CLASSES], shape[N_COLUMNS]
     row_bytes = n_columns // 8
     use_cache, similar = control[CACHE] > 0, control[SIMILARITY] > 0
     infer, share = control[INFER] > 0, control[SHARE_SIZES] > 0
+    kin, names, own, here = relatives
     me, n_threads = control[THREAD], control[N_THREADS]
     # Trees of this depth are solved without splitting the rows.
     terminal = 2 if control[SPECIALISED] else 1
@@ -298,14 +380,14 @@ def search(work, control, penalty, state, cost, choice, leaf, exact, keys, rows,
     nothing, one, two, unknown = np.int64(0), np.int64(1), np.int64(2), np.int64(UNKNOWN)
     t, mode = control[LEVEL], control[MODE]
 
-    while work > 0 and mode != DONE:
+    while work > 0 and mode != DONE and control[FILLED] <= control[ROOM]:
         st, co, ch, starts = state[t], cost[t], choice[t], class_start[t]
         n_rows = starts[n_classes]
         depth, low, high = st[DEPTH], st[LOW], st[HIGH]
 
         if mode == ENTER:
             counters[NODES] += 1
-            st[N_ACTIVE], st[POSITION], st[STEP], st[TOUCHED] = 0, 0, 0, 0
+            st[N_ACTIVE], st[POSITION], st[STEP], st[N_RELATIVES] = 0, 0, 0, 0
             for n in range(low, high + 1):
                 co[BEST, n], co[REFINED, n] = co[UPPER, n], np.inf
                 ch[FEATURE, n], ch[EXACT, n] = UNKNOWN, 0
@@ -368,6 +450,16 @@ def search(work, control, penalty, state, cost, choice, leaf, exact, keys, rows,
                                                side_cost[SPLIT_1, k] + penalty)
                         bound_0[t, b, k] = min(side_cost[LEAF_0, k],
                                                side_cost[SPLIT_0, k] + penalty)
+            if t > 0 and control[RELATIVES] and st[CHILD_HIGH] < kin.shape[3]:
+                bound_by_relatives(
+                    order[t - 1, state[t - 1, POSITION]], state[t - 1, CHILD_SIDE],
+                    max(st[CHILD_LOW], terminal), st[CHILD_HIGH], active[t],
+                    state[t - 1, N_ACTIVE], n_active, active[t + 1], own[t], here, kin[t],
+                    names[t], min(state[t - 1, N_RELATIVES], MOST_RELATIVES),
+                    control[ADDRESS_SIMILARITY], control[ADDRESS_RELATIVE],
+                    (totals[t], width, starts),
+                    (totals[t - 1], state[t - 1, N_ACTIVE], state[t - 1, WIDTH],
+                     class_start[t - 1]), data, bound_1[t], bound_0[t], counters)
             mode = ADVANCE
             continue
 
@@ -387,7 +479,7 @@ def search(work, control, penalty, state, cost, choice, leaf, exact, keys, rows,
             mode = ADVANCE
 
         while mode == ADVANCE:
-            if work <= 0:
+            if work <= 0 or control[FILLED] > control[ROOM]:
                 break
             if st[STEP] == 0:
                 # The next split, and what is known about its children.
@@ -430,7 +522,7 @@ def search(work, control, penalty, state, cost, choice, leaf, exact, keys, rows,
                                  literals, child_key))
                     child_keys(control[CACHE], keys[t], active[t + 1, k], column_keys[t],
                                n_columns, literals, child_key)
-                    for n in range(max(first, terminal), last + 1):
+                    for n in range(last, max(first, terminal) - 1, -1):
                         value, known = look_up(table, values, child_key[0], child_key[1],
                                                depth - 1, n, infer, counters)
                         bounds_1[n, k] = max(bounds_1[n, k], value)
@@ -440,6 +532,8 @@ def search(work, control, penalty, state, cost, choice, leaf, exact, keys, rows,
                         bounds_0[n, k] = max(bounds_0[n, k], value)
                         solved[0, n] = other_known
                         all_solved = all_solved and known + other_known == 2
+                        if depth == pairwise and known + other_known == 0:
+                            break                # all their budgets are entered together
                 st[STEP] = 3
                 if not all_solved and not combine(bounds_1, bounds_0, solved, k, low, high, first,
                                                   last, penalty, ch, co, False):
@@ -575,6 +669,12 @@ def search(work, control, penalty, state, cost, choice, leaf, exact, keys, rows,
             if t == 0:
                 mode = DONE
             else:
+                if control[RELATIVES] and st[N_ACTIVE] > 0 and st[POSITION] + st[STEP] > 0 \
+                        and st[CHILD_HIGH] < kin.shape[3]:
+                    keep_relative(
+                        order[t - 1, state[t - 1, POSITION]], state[t - 1, CHILD_SIDE], bound_1[t],
+                        bound_0[t], max(st[CHILD_LOW], terminal), st[CHILD_HIGH], st[N_ACTIVE],
+                        own[t], state[t - 1], kin[t], names[t])
                 t -= 1
                 mode = RECEIVE
     control[LEVEL], control[MODE] = t, mode

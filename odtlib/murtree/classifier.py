@@ -20,7 +20,7 @@ from . import _search as S
 from .columns import OverColumns
 from .preparation import prepare
 from .questions import Questions, other_run
-from .solver import CACHES, CHILD_ORDERS, FEATURE_ORDERS, FIRST_CACHE_ENTRIES, Solver
+from .solver import CACHES, CHILD_ORDERS, FEATURE_ORDERS, Solver
 
 
 def _penalised_errors(tree, X, y, sample_weight=None, *, penalty):
@@ -71,13 +71,16 @@ class MurTreeClassifier(Questions, OverColumns, TreeClassifier):
         What a solved subproblem is remembered by (Section 4.5): its rows, the tests on the path to
         it, or all tests that its rows share.  "branch" recognises fewer equal subproblems,
         "closure" costs more time each.  Without a cache equal subproblems are solved again.
-    similarity_bound : bool, default=True
-        Whether subproblems are bounded by similar ones (Proposition 9).
-    similarity_probes : int, default=8
+    similarity_bound : bool or "siblings", default=True
+        Whether subproblems are bounded by similar ones (Proposition 9).  "siblings": by the
+        children of other splits of the same node only.  With True also by the children of the
+        nodes that other splits of its parent led to, which is not in the paper: child ``i, j`` by
+        ``j, i`` and by ``k, j``, less the rows that only the other has.
+    similarity_probes : int, default=2
         For the first so many splits of a node the larger child is solved to its optimum, where a
         bound just above the best tree would do: its similarity bound then closes more of the other
-        splits.  0 switches it off; up to thirty times slower with many similar columns.  ``path``,
-        for which more of them pay, takes six times as many.
+        splits.  0 switches it off: with "siblings" up to thirty times slower where many
+        columns are similar.
     refined_bound : bool, default=True
         Whether a failed search leaves the refined bound of Eq. 17, or only that of DL8.5.
     infer_bounds : bool, default=False
@@ -158,7 +161,7 @@ class MurTreeClassifier(Questions, OverColumns, TreeClassifier):
         "max_disparity": [Interval(Real, 0, 1, closed="both"), None],
         "binarizer": [StrOptions(set(BINARIZERS)), HasMethods(["fit", "transform"]), None],
         "cache": [StrOptions({name for name in CACHES if name}), None],
-        "similarity_bound": ["boolean"],
+        "similarity_bound": ["boolean", StrOptions({"siblings"})],
         "similarity_probes": [Interval(Integral, 0, None, closed="left")],
         "refined_bound": ["boolean"],
         "infer_bounds": ["boolean"],
@@ -178,7 +181,7 @@ class MurTreeClassifier(Questions, OverColumns, TreeClassifier):
 
     def __init__(self, max_depth=4, max_nodes=None, *, max_leaf_nodes=None, min_samples_leaf=1,
                  sparsity=0.0, minimise_nodes=False, objective="errors", max_disparity=None,
-                 binarizer="mdlp", cache="dataset", similarity_bound=True, similarity_probes=8,
+                 binarizer="mdlp", cache="dataset", similarity_bound=True, similarity_probes=2,
                  refined_bound=True, infer_bounds=False, reuse_smaller=False,
                  incremental_counts=True, specialised_depth_two=True, feature_order="depth-two",
                  child_order="dynamic", merge_rows=True, merge_columns=True, deepening=False,
@@ -238,24 +241,20 @@ class MurTreeClassifier(Questions, OverColumns, TreeClassifier):
                     "merge_rows": False, "merge_columns": False}
         return cls(max_depth, **{**settings, **options})
 
-    def _solver(self, problem, nodes, every=False):
-        """Return a solver; ``every``: for all node budgets at once.
-
-        Those fill the cache faster, and moving it costs more than a large one; and an optimum
-        bounds the other splits for many budgets, so that more probes pay.
-        """
-        announce_compilation(S.search, "MurTree", seconds=12)
+    def _solver(self, problem, nodes):
+        """Return a solver for trees with up to so many feature nodes."""
+        announce_compilation(S.search, "MurTree", seconds=20)
         return Solver(
             problem, self.max_depth, nodes, penalty=self.sparsity,
-            min_samples_leaf=self.min_samples_leaf, similarity=self.similarity_bound,
-            cache=self.cache, feature_order=self.feature_order, child_order=self.child_order,
+            min_samples_leaf=self.min_samples_leaf, similarity=bool(self.similarity_bound),
+            relatives=self.similarity_bound != "siblings", cache=self.cache,
+            feature_order=self.feature_order, child_order=self.child_order,
             refine_bounds=self.refined_bound, infer_bounds=self.infer_bounds,
-            probes=self.similarity_probes * (6 if every else 1),
-            first_entries=FIRST_CACHE_ENTRIES * (4 if every else 1),
-            store_smaller=self.reuse_smaller, n_jobs=effective_n_jobs(self.n_jobs),
-            merge_columns=self.merge_columns, specialised=self.specialised_depth_two,
-            incremental=self.incremental_counts, share_sizes=self.minimise_nodes,
-            memory_limit=self.memory_limit, random_state=self.random_state)
+            probes=self.similarity_probes, store_smaller=self.reuse_smaller,
+            n_jobs=effective_n_jobs(self.n_jobs), merge_columns=self.merge_columns,
+            specialised=self.specialised_depth_two, incremental=self.incremental_counts,
+            share_sizes=self.minimise_nodes, memory_limit=self.memory_limit,
+            random_state=self.random_state)
 
     def fit(self, X, y, sample_weight=None, protected=None):
         """Fit the tree.
@@ -330,7 +329,7 @@ class _Run:
                                min_samples_leaf=model.min_samples_leaf,
                                merge_rows=model.merge_rows, merge_columns=model.merge_columns,
                                clock=clock)
-        self.solver = model._solver(self.problem, self.nodes, every=smallest is not None)
+        self.solver = model._solver(self.problem, self.nodes)
         clock.exclude(self.solver.compile_seconds)
         self.trace = []
         self.status, self.bound = "optimal", -np.inf
@@ -475,22 +474,30 @@ class _Run:
 
     def checked(self, nested, claim):
         """Turn the solver's nested tuples into a tree over the columns that costs as claimed."""
-        nodes = []                     # rows: feature, left, right, class weights
+        feature, left, right = [], [], []            # a leaf leads to itself
 
-        def add(part, rows):
-            index = len(nodes)
-            weight = None if self.sample_weight is None else self.sample_weight[rows]
-            nodes.append([LEAF, LEAF, LEAF,
-                          np.bincount(self.y[rows], weight, minlength=self.n_classes)])
-            if isinstance(part, tuple):
-                column = int(self.problem.columns[part[0]])
-                has = self.columns[rows, column] == 1
-                nodes[index][:3] = column, add(part[1], rows[~has]), add(part[2], rows[has])
-            return index
+        def add(part):
+            index = len(feature)
+            for nodes, value in ((feature, LEAF), (left, index), (right, index)):
+                nodes.append(value)
+            if not isinstance(part, tuple):
+                return index, 0
+            feature[index] = int(self.problem.columns[part[0]])
+            left[index], depth_0 = add(part[1])
+            right[index], depth_1 = add(part[2])
+            return index, 1 + max(depth_0, depth_1)
 
-        add(nested, np.arange(len(self.y)))
-        feature, left, right, value = map(list, zip(*nodes, strict=True))
-        tree = DecisionTree(feature, np.full(len(feature), 0.5), left, right, value,
+        _, depth = add(nested)
+        tested, zero, one = np.array(feature), np.array(left), np.array(right)
+        rows, at = np.arange(len(self.y)), np.zeros(len(self.y), np.int64)
+        for _ in range(depth):
+            at = np.where(self.columns[rows, tested[at]] == 1, one[at], zero[at])
+        value = np.bincount(at * self.n_classes + self.y, self.sample_weight,
+                            len(feature) * self.n_classes).reshape(len(feature), -1)
+        value = value.astype(np.float64)
+        for index in np.flatnonzero(tested >= 0)[::-1]:
+            value[index] = value[left[index]] + value[right[index]]
+        tree = DecisionTree(tested, np.full(len(feature), 0.5), zero, one, value,
                             n_features=self.columns.shape[1]).pruned()
         if self.cost(tree) > claim + 1e-7 * max(1.0, abs(claim)):
             raise RuntimeError(f"the tree has cost {self.cost(tree):g}, the search counted "

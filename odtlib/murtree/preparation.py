@@ -18,6 +18,7 @@ from ._kernels import (
     N_COLUMNS,
 )
 from ._objectives import ELEMENT, choose_kernel
+from ._search import MOST_RELATIVES
 
 MOST_COPIES = 4      # integer weights are written as copies while the rows grow at most this much
 
@@ -227,6 +228,9 @@ class Workspace:
         budgets = min(max_nodes, 2 ** (max_depth - 1)) + 1
         self.bound_1 = np.zeros((levels, budgets, width))
         self.bound_0 = np.zeros((levels, budgets, width))
+        self.relatives = (np.zeros((levels, MOST_RELATIVES, 2, min(budgets, 8), width)),
+                          np.zeros((levels, MOST_RELATIVES, 2), np.int64),
+                          np.zeros((levels, width), np.int64), np.zeros(width, np.int64))
         self.leaf_cost = np.zeros((levels, 2, width))
         self.side_cost = np.zeros((5, width))
         self.front = np.zeros(8)

@@ -236,7 +236,7 @@ class MurTreeRegressor(OverColumns, SingleTargetRegressor):
         How features that are not 0/1 become 0/1 columns; see :class:`odtlib.MurTreeClassifier`.
         The tree is optimal for the columns that it makes.
     similarity_bound : bool, default=True
-        Whether subproblems are bounded by similar ones.
+        Whether subproblems are bounded by similar ones; see :class:`odtlib.MurTreeClassifier`.
     start : {None, "cart"} or DecisionTree, default=None
         Regression tree to begin with, over the 0/1 columns; only better ones are looked for.
     time_limit : float, optional

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from concurrent.futures import ThreadPoolExecutor, wait
+from itertools import pairwise
 from threading import Event, Lock
 
 import numpy as np
@@ -21,7 +22,8 @@ CACHES = {None: 0, "dataset": S.DATASET, "branch": S.BRANCH, "closure": S.CLOSUR
 FEATURE_ORDERS = {"depth-two": S.BY_DEPTH_TWO, "in-order": S.IN_ORDER, "gini": S.BY_GINI,
                   "random": S.AT_RANDOM}
 CHILD_ORDERS = {"dynamic": S.DYNAMIC, "post-order": S.POST_ORDER, "gap": S.BY_GAP}
-FIRST_CACHE_ENTRIES = 1 << 14
+FIRST_CACHE_ENTRIES = 1 << 12
+NO_LIMIT = 1 << 60
 FIRST_SLICE, LONGEST_SLICE = 2e5, 0.1       # work of the first slice; seconds that one may take
 
 
@@ -36,11 +38,12 @@ class Solver:
         The largest tree that will be asked for.
     penalty : float, default=0.0
         Cost of a feature node.
-    similarity, cache, feature_order, child_order, refine_bounds, infer_bounds, merge_columns
+    similarity, relatives, cache, feature_order, child_order, refine_bounds, infer_bounds,
+    merge_columns
         Techniques of the paper; see :class:`odtlib.murtree.MurTreeClassifier`.
     share_sizes : bool, default=False
         Keep depth-two solutions with one, two and three nodes, for questions with other budgets.
-    probes : int, default=8
+    probes : int, default=2
         Of so many splits of a node the larger child is solved to its optimum.
     store_smaller : bool, default=False
         Enter an optimum that needs fewer nodes for the budgets in between too.
@@ -48,15 +51,15 @@ class Solver:
         Threads that share the splits of the root, once a search has taken a slice of time.
     memory_limit : float, optional
         Bytes that the cache may take.
-    first_entries : int, default=16384
+    first_entries : int, default=4096
         Places of the cache at first, a power of two; it grows with the search.
     """
 
     def __init__(self, problem, max_depth, max_nodes, *, penalty=0.0, min_samples_leaf=1,
-                 similarity=True, cache="dataset", feature_order="depth-two",
+                 similarity=True, relatives=True, cache="dataset", feature_order="depth-two",
                  child_order="dynamic", refine_bounds=True, infer_bounds=False,
                  share_sizes=False, merge_columns=True, specialised=True, incremental=True,
-                 probes=8, store_smaller=False, n_jobs=1, memory_limit=None,
+                 probes=2, store_smaller=False, n_jobs=1, memory_limit=None,
                  first_entries=FIRST_CACHE_ENTRIES, random_state=None):
         self.problem = problem
         sizes = problem.class_sizes
@@ -86,6 +89,7 @@ class Solver:
         self.n_jobs, self._owner, self._twins, self._lock = n_jobs, self, [], Lock()
         # With a minimum leaf size a tree of one data set may be no tree of a similar one.
         self.control[S.SIMILARITY] = similarity and min_samples_leaf == 1
+        self.control[S.RELATIVES] = relatives and self.control[S.SIMILARITY]
         self.control[S.CACHE] = CACHES[cache]
         self.control[S.FEATURE_ORDER] = FEATURE_ORDERS[feature_order]
         self.control[S.CHILD_ORDER] = CHILD_ORDERS[child_order]
@@ -99,9 +103,10 @@ class Solver:
             self.space.shuffle[:] = check_random_state(random_state).random_sample(
                 len(self.space.shuffle))
         self.memory_full = False
+        self._grow()
         self._work = FIRST_SLICE
         clock = Clock()
-        self.control[S.ADDRESS_OPEN:S.ADDRESS_SIMILARITY + 1] = kernel_addresses(problem.kernel)
+        self.control[S.ADDRESS_OPEN:S.ADDRESS_RELATIVE + 1] = kernel_addresses(problem.kernel)
         if cache == "closure":
             self.control[S.ADDRESS_CLOSURE] = closure_address(problem.kernel)
         self._search(0)                       # no work: compiles the search, or loads it
@@ -146,10 +151,11 @@ class Solver:
         """Return cost and prediction of a leaf."""
         if self.problem.kernel == "weights":
             sums = np.bincount(self.row_class[rows], weights=self.row_weight[rows],
-                               minlength=len(self.class_start) - 1)
+                               minlength=len(self.class_start) - 1).tolist()
         else:
-            sums = np.diff(np.searchsorted(rows, self.class_start))
-        return sums.sum() - sums.max(), int(np.argmax(sums))
+            starts = rows.searchsorted(self.class_start).tolist()
+            sums = [stop - start for start, stop in pairwise(starts)]
+        return sum(sums) - max(sums), sums.index(max(sums))
 
     def _key(self, rows):
         return self.row_keys[rows].sum(axis=0, dtype=np.uint64)
@@ -161,34 +167,38 @@ class Solver:
                  space.key, space.bound_1, space.bound_0, space.leaf_cost, space.side_cost,
                  space.front, space.found, space.data, space.native, space.totals,
                  space.column_keys, space.table, space.table.view(np.float64), self.counters,
-                 space.shuffle, space.literals, space.child_key, self.team)
+                 space.shuffle, space.literals, space.child_key, self.team, space.relatives)
 
     def _slice(self, clock):
         """Do one slice of work; adapt the next one to the time that it took."""
         before = clock.elapsed
         self._search(int(self._work))
+        while self.control[S.FILLED] > self.control[S.ROOM]:
+            self._grow()
+            self._search(int(self._work))
         taken = max(clock.elapsed - before, 1e-6)
         if self.control[S.MODE] != S.DONE:
             self._work = max(1.0, min(4.0, 0.5 * LONGEST_SLICE / taken) * self._work)
-        self._grow()
 
     def _grow(self):
         """Enlarge a cache that is half full, while memory allows."""
         owner = self._owner
         with owner._lock:
             space = owner.space
-            filled = sum(int(part.control[S.FILLED]) for part in (owner, *owner._twins))
+            parts = (owner, *owner._twins)
+            filled = sum(int(part.control[S.FILLED]) for part in parts)
             if 2 * filled * ENTRY >= len(space.table):
-                if 4 * space.table.nbytes > self.memory_limit:
-                    owner.memory_full = True
-                else:
+                owner.memory_full = 4 * space.table.nbytes > self.memory_limit
+                if not owner.memory_full:
                     # Threads that still write to the old table lose these entries, no more.
                     table = np.zeros(4 * len(space.table), np.uint64)
                     moved = move_entries(space.table, space.table.view(np.float64), table,
                                          table.view(np.float64))
                     owner.control[S.FILLED] += moved - filled
-                    space.table = table
+                    filled, space.table = moved, table
             self.space.table = space.table
+            room = NO_LIMIT if owner.memory_full else len(space.table) // (2 * ENTRY) - filled
+            self.control[S.ROOM] = self.control[S.FILLED] + room // len(parts)
 
     def solve(self, depth, nodes, *, smallest=None, upper=np.inf, lower=0.0, rows=None, clock=None,
               watch=None):
@@ -423,13 +433,25 @@ class Solver:
             return self._leaf(rows)[1]
         name = (*key.tolist(), depth, budget)
         if name not in self._built:
-            root = self._remembered(rows, depth, budget, key)
-            if root is None:
+            if depth <= 2:
+                root = self._shallow_roots(rows, key)[min(budget, 2 ** depth - 1)]
+            else:
+                root = self._remembered(rows, depth, budget, key)
+            if root is None and depth > 2:
                 # Sums of floats may differ in the last digits from those of the first search.
                 slack = 1e-9 * max(1.0, abs(value))
                 self.solve(depth, budget, upper=value + slack, lower=value, rows=rows)
                 root = self.root()
             self._built[name] = self._build(rows, root, min(depth, budget), key)
+        return self._built[name]
+
+    def _shallow_roots(self, rows, key):
+        """Return the roots of the best trees of depth at most two, by the number of nodes."""
+        name = tuple(key.tolist())
+        if name not in self._built:
+            depth, nodes = min(2, self._sizes["max_depth"]), min(3, self._sizes["max_nodes"])
+            self.solve(depth, nodes, smallest=1, rows=rows)
+            self._built[name] = [None, *(self.root(n) for n in range(1, self.nodes + 1))]
         return self._built[name]
 
     def _remembered(self, rows, depth, budget, key):

@@ -49,6 +49,15 @@ def test_wrong_parameters_cells_are_refused(toy, parameters, says):
         template_of(toy, parameters=parameters)
 
 
+def test_a_switch_may_have_more_values_than_two(toy):
+    template = template_of(toy, parameters='switch = True  # one of: True, "half", False')
+    for value in (True, False, "half"):
+        assert template.complete({"switch": value}) == {"switch": value}
+    for value, says in ((1, "1 is int; give bool"), ("all", "is not one of True, 'half', False")):
+        with pytest.raises(ValueError, match=says):
+            template.complete({"switch": value})
+
+
 def test_a_notebook_without_parameters_cell_is_refused(toy):
     path = toy().parent / "toy.ipynb"
     path.write_text(path.read_text().replace('"parameters"', '"other"'))

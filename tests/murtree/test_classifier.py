@@ -316,6 +316,7 @@ EVERY_SWITCH = [
     ({"cache": "branch"}, "cache_entries"),
     ({"cache": "closure"}, "cache_entries"),
     ({"similarity_bound": False}, "similarity_updates"),
+    ({"similarity_bound": "siblings"}, "relatives_used"),
     ({"similarity_probes": 0}, "children_probed"),
     ({"refined_bound": False}, "bounds_refined"),
     ({"infer_bounds": True}, "bounds_inferred"),

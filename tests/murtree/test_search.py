@@ -1,15 +1,18 @@
 """The search against brute force: every option, budget and kind of data."""
 
+from itertools import product
+
 import numpy as np
 import pytest
 from numba import njit
 
 from odtlib.murtree import _search as S
 from odtlib.murtree._cache import details, find, keep
+from odtlib.murtree._kernels import bound_by_relative, bound_by_similarity
 from odtlib.murtree.preparation import prepare
 from odtlib.murtree.solver import Solver
 from odtlib.report import Clock
-from tests.naive import best_tree_cost
+from tests.naive import best_tree_cost, rows_with
 
 
 def instance(rng):
@@ -33,6 +36,7 @@ def instance(rng):
 def options(rng):
     return {
         "similarity": bool(rng.integers(2)),
+        "relatives": bool(rng.integers(4)),
         "cache": [None, "dataset", "dataset", "branch", "closure"][rng.integers(5)],
         "specialised": bool(rng.integers(4)),
         "incremental": bool(rng.integers(2)),
@@ -144,8 +148,80 @@ def test_the_similarity_bound_cuts_no_optimum(depth):
             assert every.value(nodes) == alone.value() == plain.value()
 
 
+@pytest.mark.parametrize("depth, kind", [(4, "counts"), (5, "counts"), (4, "weights"),
+                                         (4, "penalty"), (4, "classes")])
+def test_the_bounds_of_relatives_cut_no_optimum(depth, kind):
+    """More of them than are kept, and nodes that are studied again for other budgets."""
+    used = most = 0
+    for seed in range(12):
+        X, y = stairs(seed, n_rows=70)
+        if kind == "classes":
+            y = (y + (np.random.default_rng(seed).random(len(y)) < 0.3)).astype(np.int64)
+        weight = np.random.default_rng(seed).random(len(y)) if kind == "weights" else None
+        problem = prepare(X, y, int(y.max()) + 1, weight)
+        penalty, largest = 0.6 if kind == "penalty" else 0.0, 2 ** depth - 1
+        with_them, without = (Solver(problem, depth, largest, penalty=penalty, relatives=on)
+                              for on in (True, False))
+        assert with_them.solve(depth, largest, smallest=0)
+        assert without.solve(depth, largest, smallest=0)
+        for nodes in range(largest + 1):
+            assert with_them.value(nodes) == pytest.approx(without.value(nodes), rel=1e-12)
+        used += with_them.counters[S.RELATIVES_USED]
+        most = max(most, with_them.state[0, S.N_RELATIVES])
+    assert used > 1000 and most > S.MOST_RELATIVES
+
+
+@njit
+def by_relative(*arguments):
+    bound_by_relative(*arguments)
+
+
+@njit
+def by_similarity(*arguments):
+    bound_by_similarity(*arguments)
+
+
+def counts_of(X, width):
+    """Return how many rows have two columns, and one, laid out like the totals of a node."""
+    n = X.shape[1]
+    totals = np.zeros((n + 1, width), np.uint16)
+    totals[:n, :n], totals[n, :n] = X.T @ X, X.sum(axis=0)
+    return totals.ravel()
+
+
+def test_bounds_from_other_data_sets_equal_those_from_lists_of_rows():
+    rng = np.random.default_rng(8)
+    for _ in range(300):
+        n_rows, n_columns = int(rng.integers(1, 40)), int(rng.integers(2, 9))
+        X = (rng.random((n_rows, n_columns)) < rng.random()).astype(np.int64)
+        feature, values = int(rng.integers(n_columns)), rng.integers(0, 20, 2).astype(float)
+        start = rng.integers(0, 4, (2, n_columns)).astype(float)
+        found = start.copy()
+        by_similarity(feature, counts_of(X, 32), n_columns, 32, n_rows, values[1], values[0],
+                      found[1], found[0])
+        for j, side in product(range(n_columns), (0, 1)):
+            child = rows_with(X, (j, side))
+            expected = max(start[side, j], *(
+                values[other] - len(rows_with(X, (feature, other)) - child) for other in (0, 1)))
+            assert found[side, j] == expected
+        # The node is one side of a split of the parent; it has lost some columns, but not FEATURE.
+        name, side, other_side = int(rng.integers(n_columns)), *map(int, rng.integers(0, 2, 2))
+        own = np.flatnonzero((rng.random(n_columns) < 0.7) | (np.arange(n_columns) == feature))
+        known, found = rng.integers(0, 20, (2, n_columns)).astype(float), start[:, own]
+        inside = X[:, name] == side
+        by_relative(feature, other_side, counts_of(X, 32), n_columns, 32, n_rows,
+                    int(np.flatnonzero(own == feature)[0]), counts_of(X[inside][:, own], 32),
+                    len(own), 32, int(inside.sum()), own, known[1], known[0], found[1], found[0])
+        for (j, column), child in product(enumerate(own), (0, 1)):
+            lost = (rows_with(X, (feature, other_side), (column, child))
+                    - rows_with(X, (name, side)))
+            assert found[child, j] == max(start[child, column], known[child, column] - len(lost))
+
+
 SWITCHES = [
     ({"similarity": False}, "pruned_by_bound"),
+    ({"relatives": False}, "relatives_used"),
+    ({"relatives": False}, "depth_two_pairs"),
     ({"cache": None}, "cache_hits"),
     ({"cache": "branch"}, "cache_entries"),
     ({"cache": "closure"}, "cache_entries"),
@@ -154,7 +230,7 @@ SWITCHES = [
     ({"refine_bounds": False}, "bounds_refined"),
     ({"feature_order": "in-order"}, "depth_two_pairs"),
     ({"feature_order": "gini"}, "similarity_updates"),
-    ({"feature_order": "random", "random_state": 3}, "depth_two_pairs"),
+    ({"feature_order": "random", "random_state": 3}, "cache_hits"),
     ({"child_order": "post-order"}, "nodes"),
     ({"child_order": "gap"}, "nodes"),
     ({"merge_columns": False}, "columns_dropped"),
