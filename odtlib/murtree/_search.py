@@ -235,24 +235,25 @@ def keep_relative(name, side, bound_1, bound_0, first, last, n_active, own, pare
         What number each split of the node has in the parent.
     parent : array
         The parent's row of ``state``; it counts its relatives.
-    known : array, (MOST_RELATIVES, 2, n_budgets, width)
+    known : array, (n_budgets, MOST_RELATIVES, 2, width)
         Bounds on child 0 and child 1 of every split.
-    names : array, (MOST_RELATIVES, 2)
-        Name and side of each.
+    names : array, (MOST_RELATIVES, 2 + n_budgets)
+        Name and side of each, and whether it knows bounds for a budget.
     """
     at = parent[N_RELATIVES] % MOST_RELATIVES
     for p in range(min(parent[N_RELATIVES], MOST_RELATIVES)):
         if names[p, 0] == name and names[p, 1] == side:      # studied before, for other budgets
             at = p
     if names[at, 0] != name or names[at, 1] != side or parent[N_RELATIVES] <= at:
-        names[at, 0], names[at, 1] = name, side
         parent[N_RELATIVES] += 1
-        for n in range(known.shape[2]):
-            for i in range(parent[N_ACTIVE]):
-                known[at, 0, n, i] = known[at, 1, n, i] = 0.0
+        names[at] = 0
+        names[at, 0], names[at, 1] = name, side
     for n in range(first, last + 1):
+        names[at, 2 + n] = 1
+        for i in range(parent[N_ACTIVE]):
+            known[n, at, 0, i] = known[n, at, 1, i] = 0.0
         for k in range(n_active):
-            known[at, 1, n, own[k]], known[at, 0, n, own[k]] = bound_1[n, k], bound_0[n, k]
+            known[n, at, 1, own[k]], known[n, at, 0, own[k]] = bound_1[n, k], bound_0[n, k]
 
 
 @njit(**INNER)
@@ -278,21 +279,23 @@ def bound_by_relatives(name, side, first, last, above, n_above, n_active, active
         other, other_side = names[p, 0], names[p, 1]
         k = here[other]
         for n in range(first, last + 1):
+            if names[p, 2 + n] == 0:
+                continue
             if other == name and other_side == side:
                 counters[RELATIVES_USED] += 1
                 for j in range(n_active):
-                    bound_1[n, j] = max(bound_1[n, j], known[p, 1, n, own[j]])
-                    bound_0[n, j] = max(bound_0[n, j], known[p, 0, n, own[j]])
+                    bound_1[n, j] = max(bound_1[n, j], known[n, p, 1, own[j]])
+                    bound_0[n, j] = max(bound_0[n, j], known[n, p, 0, own[j]])
             elif other != name and k >= 0:
                 counters[RELATIVES_USED] += 1
-                value = known[p, side, n, name]
+                value = known[n, p, side, name]
                 if value > (bound_1[n, k] if other_side == 1 else bound_0[n, k]):
                     call_at(similarity, (k, totals, n_active, width, starts, data,
                                          value if other_side == 1 else 0.0,
                                          0.0 if other_side == 1 else value, bound_1[n],
                                          bound_0[n]))
                 call_at(relative, (other, other_side, *parent, k, totals, n_active, width, starts,
-                                   data, own, known[p, 1, n], known[p, 0, n], bound_1[n],
+                                   data, own, known[n, p, 1], known[n, p, 0], bound_1[n],
                                    bound_0[n]))
 
 
@@ -450,7 +453,7 @@ def search(work, control, penalty, state, cost, choice, leaf, exact, keys, rows,
                                                side_cost[SPLIT_1, k] + penalty)
                         bound_0[t, b, k] = min(side_cost[LEAF_0, k],
                                                side_cost[SPLIT_0, k] + penalty)
-            if t > 0 and control[RELATIVES] and st[CHILD_HIGH] < kin.shape[3]:
+            if t > 0 and control[RELATIVES] and st[CHILD_HIGH] < kin.shape[1]:
                 bound_by_relatives(
                     order[t - 1, state[t - 1, POSITION]], state[t - 1, CHILD_SIDE],
                     max(st[CHILD_LOW], terminal), st[CHILD_HIGH], active[t],
@@ -670,7 +673,7 @@ def search(work, control, penalty, state, cost, choice, leaf, exact, keys, rows,
                 mode = DONE
             else:
                 if control[RELATIVES] and st[N_ACTIVE] > 0 and st[POSITION] + st[STEP] > 0 \
-                        and st[CHILD_HIGH] < kin.shape[3]:
+                        and st[CHILD_HIGH] < kin.shape[1]:
                     keep_relative(
                         order[t - 1, state[t - 1, POSITION]], state[t - 1, CHILD_SIDE], bound_1[t],
                         bound_0[t], max(st[CHILD_LOW], terminal), st[CHILD_HIGH], st[N_ACTIVE],

@@ -228,8 +228,10 @@ class Workspace:
         budgets = min(max_nodes, 2 ** (max_depth - 1)) + 1
         self.bound_1 = np.zeros((levels, budgets, width))
         self.bound_0 = np.zeros((levels, budgets, width))
-        self.relatives = (np.zeros((levels, MOST_RELATIVES, 2, min(budgets, 8), width)),
-                          np.zeros((levels, MOST_RELATIVES, 2), np.int64),
+        # Not for nodes of many budgets: they are few, and memory grows with the budgets.
+        kept = min(budgets, 8)
+        self.relatives = (np.zeros((levels, kept, MOST_RELATIVES, 2, width)),
+                          np.zeros((levels, MOST_RELATIVES, 2 + kept), np.int64),
                           np.zeros((levels, width), np.int64), np.zeros(width, np.int64))
         self.leaf_cost = np.zeros((levels, 2, width))
         self.side_cost = np.zeros((5, width))

@@ -22,7 +22,7 @@ CACHES = {None: 0, "dataset": S.DATASET, "branch": S.BRANCH, "closure": S.CLOSUR
 FEATURE_ORDERS = {"depth-two": S.BY_DEPTH_TWO, "in-order": S.IN_ORDER, "gini": S.BY_GINI,
                   "random": S.AT_RANDOM}
 CHILD_ORDERS = {"dynamic": S.DYNAMIC, "post-order": S.POST_ORDER, "gap": S.BY_GAP}
-FIRST_CACHE_ENTRIES = 1 << 14
+FIRST_CACHE_ENTRIES = 1 << 12
 NO_LIMIT = 1 << 60
 FIRST_SLICE, LONGEST_SLICE = 2e5, 0.1       # work of the first slice; seconds that one may take
 
@@ -51,8 +51,6 @@ class Solver:
         Threads that share the splits of the root, once a search has taken a slice of time.
     memory_limit : float, optional
         Bytes that the cache may take.
-    first_entries : int, default=16384
-        Places of the cache at first, a power of two; it grows with the search.
     """
 
     def __init__(self, problem, max_depth, max_nodes, *, penalty=0.0, min_samples_leaf=1,
@@ -60,7 +58,7 @@ class Solver:
                  child_order="dynamic", refine_bounds=True, infer_bounds=False,
                  share_sizes=False, merge_columns=True, specialised=True, incremental=True,
                  probes=2, store_smaller=False, n_jobs=1, memory_limit=None,
-                 first_entries=FIRST_CACHE_ENTRIES, random_state=None):
+                 random_state=None):
         self.problem = problem
         sizes = problem.class_sizes
         self.class_start = np.concatenate([[0], np.cumsum(sizes)])
@@ -74,7 +72,7 @@ class Solver:
                                  "weights that are not small integers.")
         self.memory_limit = np.inf if memory_limit is None else float(memory_limit)
         max_nodes = min(max_nodes, 2 ** max_depth - 1)
-        entries = first_entries
+        entries = FIRST_CACHE_ENTRIES
         while entries > 8 and 8 * ENTRY * entries > self.memory_limit:
             entries //= 2
         self._sizes = dict(
