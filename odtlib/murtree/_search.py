@@ -366,8 +366,8 @@ def search(work, control, penalty, state, cost, choice, leaf, exact, keys, rows,
         finished ones of each thread and the bounds that they gave, the best trees; and how many
         finished splits of each thread this one has seen.
     relatives : tuple of arrays
-        First axis: level.  Bounds that finished children left for the others, and whose they are;
-        what number each split has one level above, and the reverse.
+        Bounds that finished children left for the others, and whose they are (first axis: level
+        less one); what number each split has one level above, and the reverse.
     """
     shape, row_bits = data[0], data[1]
     n_classes, n_columns = shape[N_CLASSES], shape[N_COLUMNS]
@@ -453,12 +453,12 @@ def search(work, control, penalty, state, cost, choice, leaf, exact, keys, rows,
                                                side_cost[SPLIT_1, k] + penalty)
                         bound_0[t, b, k] = min(side_cost[LEAF_0, k],
                                                side_cost[SPLIT_0, k] + penalty)
-            if t > 0 and control[RELATIVES] and st[CHILD_HIGH] < kin.shape[1]:
+            if 0 < t <= kin.shape[0] and control[RELATIVES] and st[CHILD_HIGH] < kin.shape[1]:
                 bound_by_relatives(
                     order[t - 1, state[t - 1, POSITION]], state[t - 1, CHILD_SIDE],
                     max(st[CHILD_LOW], terminal), st[CHILD_HIGH], active[t],
-                    state[t - 1, N_ACTIVE], n_active, active[t + 1], own[t], here, kin[t],
-                    names[t], min(state[t - 1, N_RELATIVES], MOST_RELATIVES),
+                    state[t - 1, N_ACTIVE], n_active, active[t + 1], own[t], here, kin[t - 1],
+                    names[t - 1], min(state[t - 1, N_RELATIVES], MOST_RELATIVES),
                     control[ADDRESS_SIMILARITY], control[ADDRESS_RELATIVE],
                     (totals[t], width, starts),
                     (totals[t - 1], state[t - 1, N_ACTIVE], state[t - 1, WIDTH],
@@ -673,11 +673,11 @@ def search(work, control, penalty, state, cost, choice, leaf, exact, keys, rows,
                 mode = DONE
             else:
                 if control[RELATIVES] and st[N_ACTIVE] > 0 and st[POSITION] + st[STEP] > 0 \
-                        and st[CHILD_HIGH] < kin.shape[1]:
+                        and t <= kin.shape[0] and st[CHILD_HIGH] < kin.shape[1]:
                     keep_relative(
                         order[t - 1, state[t - 1, POSITION]], state[t - 1, CHILD_SIDE], bound_1[t],
                         bound_0[t], max(st[CHILD_LOW], terminal), st[CHILD_HIGH], st[N_ACTIVE],
-                        own[t], state[t - 1], kin[t], names[t])
+                        own[t], state[t - 1], kin[t - 1], names[t - 1])
                 t -= 1
                 mode = RECEIVE
     control[LEVEL], control[MODE] = t, mode

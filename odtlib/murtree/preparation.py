@@ -228,10 +228,11 @@ class Workspace:
         budgets = min(max_nodes, 2 ** (max_depth - 1)) + 1
         self.bound_1 = np.zeros((levels, budgets, width))
         self.bound_0 = np.zeros((levels, budgets, width))
-        # Not for nodes of many budgets: they are few, and memory grows with the budgets.
-        kept = min(budgets, 8)
-        self.relatives = (np.zeros((levels, kept, MOST_RELATIVES, 2, width)),
-                          np.zeros((levels, MOST_RELATIVES, 2 + kept), np.int64),
+        # For the levels between root and depth-two trees, but not for nodes of many budgets: they
+        # are few, and memory grows with the budgets.
+        between, kept = max(1, max_depth - 2), max(1, min(max_nodes, 2 ** max(max_depth - 2, 0), 8))
+        self.relatives = (np.zeros((between, kept, MOST_RELATIVES, 2, width)),
+                          np.zeros((between, MOST_RELATIVES, 2 + kept), np.int64),
                           np.zeros((levels, width), np.int64), np.zeros(width, np.int64))
         self.leaf_cost = np.zeros((levels, 2, width))
         self.side_cost = np.zeros((5, width))
