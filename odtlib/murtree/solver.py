@@ -57,8 +57,7 @@ class Solver:
                  similarity=True, relatives=True, cache="dataset", feature_order="depth-two",
                  child_order="dynamic", refine_bounds=True, infer_bounds=False,
                  share_sizes=False, merge_columns=True, specialised=True, incremental=True,
-                 probes=2, store_smaller=False, n_jobs=1, memory_limit=None,
-                 random_state=None):
+                 probes=2, store_smaller=False, n_jobs=1, memory_limit=None, random_state=None):
         self.problem = problem
         sizes = problem.class_sizes
         self.class_start = np.concatenate([[0], np.cumsum(sizes)])
@@ -177,6 +176,7 @@ class Solver:
         taken = max(clock.elapsed - before, 1e-6)
         if self.control[S.MODE] != S.DONE:
             self._work = max(1.0, min(4.0, 0.5 * LONGEST_SLICE / taken) * self._work)
+        self._grow()                     # another thread may have enlarged the cache
 
     def _grow(self):
         """Enlarge a cache that is half full, while memory allows."""
