@@ -40,7 +40,7 @@ class Solver:
         Cost of a feature node.
     similarity, relatives, cache, feature_order, child_order, refine_bounds, infer_bounds,
     merge_columns
-        Techniques of the paper; see :class:`odtlib.murtree.MurTreeClassifier`.
+        Techniques, nearly all of the paper; see :class:`odtlib.murtree.MurTreeClassifier`.
     share_sizes : bool, default=False
         Keep depth-two solutions with one, two and three nodes, for questions with other budgets.
     probes : int, default=2
@@ -433,9 +433,7 @@ class Solver:
         if name not in self._built:
             if depth <= 2:
                 root = self._shallow_roots(rows, key)[min(budget, 2 ** depth - 1)]
-            else:
-                root = self._remembered(rows, depth, budget, key)
-            if root is None and depth > 2:
+            elif (root := self._remembered(rows, depth, budget, key)) is None:
                 # Sums of floats may differ in the last digits from those of the first search.
                 slack = 1e-9 * max(1.0, abs(value))
                 self.solve(depth, budget, upper=value + slack, lower=value, rows=rows)
