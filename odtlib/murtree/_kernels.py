@@ -39,6 +39,7 @@ from odtlib._simd import (
 
 from .simd import (
     add_where,
+    element_bits,
     interleave_high,
     interleave_low,
     keep_where_enough,
@@ -48,7 +49,8 @@ from .simd import (
     store_lane_bits,
 )
 
-OPTIONS = {"cache": True, "nogil": True, "error_model": "numpy", "_nrt": False}
+OPTIONS = {"cache": True, "nogil": True, "error_model": "numpy", "_nrt": False,
+           "no_cfunc_wrapper": True}
 INNER = {**OPTIONS, "no_cpython_wrapper": True}      # called by compiled code only
 
 # Entries of ``shape``, the integers that stay the same during a search.
@@ -61,7 +63,7 @@ LEAF_0, LEAF_1, SPLIT_0, SPLIT_1, IMPURITY = range(5)
 @njit(**INNER)
 def pack_rows(row_bits, row_bytes, rows, start, stop, blocks, width, word):
     """Turn rows ``start:stop`` of ``rows`` into blocks from ``word`` on; return the next word."""
-    per_word = blocks.itemsize * 8
+    per_word = element_bits(blocks)
     n_words = (stop - start + per_word - 1) // per_word
     zero = zeros_like(load32(blocks, 0))
     one = spread_like(zero, 1)
@@ -158,8 +160,8 @@ def count_singles(blocks, width, first_word, last_word, singles, offset):
 
 
 @njit(**INNER)
-def open_node(rows, class_start, candidates, n_candidates, shape, row_bits, row_keys, all_blocks,
-              blocks, local_bits, counts, singles, slots, active, column_keys, found):
+def open_node(rows, class_start, candidates, n_candidates, data, native, active, column_keys,
+              found):
     """Pack a node, choose its features, and lay out blocks and rows of those features only.
 
     Parameters
@@ -168,17 +170,19 @@ def open_node(rows, class_start, candidates, n_candidates, shape, row_bits, row_
         Rows of the node, grouped by class; class ``c`` is ``class_start[c]:class_start[c + 1]``.
     candidates, n_candidates : array, int
         Features that may split here.
-    row_bits, row_keys : arrays
-        Features of all rows as bits, and two random words for each row.
+    data, native : tuples of arrays
+        What all kernels share; see :mod:`odtlib.murtree._objectives`.
     active, column_keys : arrays, output
         Features kept, and the keys of all columns.
 
     Sets ``found[0]`` to the number of features kept and ``found[1]`` to their padded number.
     """
+    shape, row_bits, row_keys, _, counts, slots, local_bits, _, _, _ = data
+    all_blocks, blocks, _, singles, _, _, _, _ = native
     n_classes, n_columns = shape[N_CLASSES], shape[N_COLUMNS]
     row_bytes = n_columns // 8
     n_rows = class_start[n_classes]
-    per_word = blocks.itemsize * 8
+    per_word = element_bits(blocks)
     word = np.int64(0)
     for feature in range(n_columns):
         counts[feature] = 0
@@ -222,7 +226,7 @@ def pack_child(feature, side, class_start, width, shape, blocks, local_bits, sin
     ``side`` is 1 or 0, or -1 for the child with fewer rows.
     """
     n_classes = shape[N_CLASSES]
-    per_word = blocks.itemsize * 8
+    per_word = element_bits(blocks)
     if side < 0:
         ones = 0
         for c in range(n_classes):
@@ -330,18 +334,20 @@ def score_two_classes(extremes, base, width, n_active, differences, offset, diff
 
 
 @njit(**INNER)
-def prepare_two_classes(class_start, shape, blocks, singles, pairs, child_pairs, extremes, totals,
-                        side_cost, front, found):
+def prepare_two_classes(class_start, data, native, totals, side_cost, front, found):
     """Count an open node with two classes; see :func:`prepare_classes`.
 
     ``pairs`` receives ``FQ`` of class 0 minus ``FQ`` of class 1.
     """
+    shape = data[0]
+    _, blocks, pairs, singles, extremes, _, child_pairs, _ = native
     n_active, width = found[0], found[1]
     size_0, n_rows = class_start[1], class_start[2]
-    per_word = blocks.itemsize * 8
+    per_word = element_bits(blocks)
     words_0 = (size_0 + per_word - 1) // per_word
     words = words_0 + (n_rows - size_0 + per_word - 1) // per_word
     difference = 2 * size_0 - n_rows
+    totals[(n_active + 1) * width] = n_rows
     zero = zeros_like(load32(blocks, 0))
     for first in range(0, width, 32):
         x = load32(singles, first)
@@ -388,10 +394,10 @@ def prepare_two_classes(class_start, shape, blocks, singles, pairs, child_pairs,
 
 
 @njit(**INNER)
-def children_two_classes(feature, side, class_start, n_active, width, shape, blocks, local_bits,
-                         pairs, singles, child_rows, child_blocks, child_pairs, child_singles,
-                         child_start, child_words, extremes, front):
+def children_two_classes(feature, side, class_start, n_active, width, data, native, front):
     """Solve both children of ``feature`` to depth two; see :func:`children_classes`."""
+    shape, _, _, _, _, _, local_bits, child_rows, child_start, child_words = data
+    _, blocks, pairs, singles, extremes, child_blocks, child_pairs, child_singles = native
     side = pack_child(feature, side, class_start, width, shape, blocks, local_bits, singles,
                       child_rows, child_blocks, child_singles, child_start, child_words)
     zero = zeros_like(load32(blocks, 0))
@@ -460,29 +466,27 @@ def score_classes(best, base, width, n_active, n_rows, zero, child_counts, offse
 
 
 @njit(**INNER)
-def prepare_classes(class_start, shape, blocks, singles, pairs, child_pairs, extremes, totals,
-                    side_cost, front, found):
+def prepare_classes(class_start, data, native, totals, side_cost, front, found):
     """Count an open node: pairwise frequencies and the best depth-two tree under each root.
 
     Parameters
     ----------
     class_start : array
         Class ``c`` has the rows ``class_start[c]:class_start[c + 1]`` of the node.
-    shape : array
-        Constants of the search (``N_CLASSES`` ...).
-    blocks, singles, found : arrays
-        What :func:`open_node` laid out.
-    pairs : array, (n_classes, width, width), output
-        ``FQ(i, j)`` of each class.
-    totals : array, (n_active + 1, width), output
-        ``FQ(i, j)`` of all classes together; last row ``FQ(j)``.
+    data, native, found : tuples of arrays, array
+        What :func:`open_node` laid out; ``pairs`` receives ``FQ(i, j)`` of each class.
+    totals : array, (n_active + 1, width) and one more, output
+        ``FQ(i, j)`` of all classes together; last row ``FQ(j)``; then the number of rows.
     side_cost, front : arrays, output
         Scores of both sides of each split, and the front of the node.
     """
+    shape = data[0]
+    _, blocks, pairs, singles, extremes, _, _, _ = native
     n_active, width = found[0], found[1]
     n_classes, min_leaf = shape[N_CLASSES], shape[MIN_LEAF]
     n_rows = class_start[n_classes]
-    per_word = blocks.itemsize * 8
+    per_word = element_bits(blocks)
+    totals[(n_active + 1) * width] = n_rows
     zero = zeros_like(load32(blocks, 0))
     bound = spread_like(zero, min_leaf)
     for first in range(0, width, 32):
@@ -554,9 +558,7 @@ def prepare_classes(class_start, shape, blocks, singles, pairs, child_pairs, ext
 
 
 @njit(**INNER)
-def children_classes(feature, side, class_start, n_active, width, shape, blocks, local_bits, pairs,
-                     singles, child_rows, child_blocks, child_pairs, child_singles, child_start,
-                     child_words, extremes, front):
+def children_classes(feature, side, class_start, n_active, width, data, native, front):
     """Solve both children of ``feature`` to depth two, from the counts of a prepared node.
 
     Parameters
@@ -568,6 +570,8 @@ def children_classes(feature, side, class_start, n_active, width, shape, blocks,
     front : array, (8,), output
         Best scores of child 1 with 0, 1, 2, 3 feature nodes, then of child 0.
     """
+    shape, _, _, _, _, _, local_bits, child_rows, child_start, child_words = data
+    _, blocks, pairs, singles, extremes, child_blocks, child_pairs, child_singles = native
     side = pack_child(feature, side, class_start, width, shape, blocks, local_bits, singles,
                       child_rows, child_blocks, child_singles, child_start, child_words)
     n_classes, min_leaf = shape[N_CLASSES], shape[MIN_LEAF]
@@ -662,14 +666,14 @@ def children_classes(feature, side, class_start, n_active, width, shape, blocks,
 
 
 @njit(**INNER)
-def add_closure(feature, totals, n_active, width, n_rows, active, literals, sums):
+def add_closure(feature, totals, n_active, width, active, literals, sums):
     """Sum the keys of all literals that hold in each child of ``feature``.
 
     A literal is a feature with a value.  ``sums`` receives two words for child 1, two for child 0.
     """
     sums[:] = 0
     last = n_active * width
-    rows_1 = np.float64(totals[last + feature])
+    n_rows, rows_1 = np.float64(totals[last + width]), np.float64(totals[last + feature])
     for j in range(n_active):
         both, rows_j = np.float64(totals[feature * width + j]), np.float64(totals[last + j])
         for side in range(2):
@@ -681,8 +685,7 @@ def add_closure(feature, totals, n_active, width, n_rows, active, literals, sums
 
 
 @njit(**INNER)
-def bound_by_similarity(feature, totals, n_active, width, n_rows, value_1, value_0, bound_1,
-                        bound_0):
+def bound_by_similarity(feature, totals, n_active, width, value_1, value_0, bound_1, bound_0):
     """Bound the children of all features by those of ``feature`` (Proposition 9).
 
     Parameters
@@ -694,7 +697,7 @@ def bound_by_similarity(feature, totals, n_active, width, n_rows, value_1, value
         one by more than the rows that only the similar one has.
     """
     last = n_active * width
-    alone = np.float64(totals[last + feature])
+    n_rows, alone = np.float64(totals[last + width]), np.float64(totals[last + feature])
     # Slices, as an index that might be negative keeps the loop from being vectorised.
     pairs, ones = totals[feature * width:(feature + 1) * width], totals[last:last + width]
     for j in range(n_active):
@@ -706,8 +709,8 @@ def bound_by_similarity(feature, totals, n_active, width, n_rows, value_1, value
 
 
 @njit(**INNER)
-def bound_by_relative(relative, side, parent, parent_active, parent_width, parent_rows, feature,
-                      totals, n_active, width, n_rows, own, known_1, known_0, bound_1, bound_0):
+def bound_by_relative(relative, side, parent, parent_active, parent_width, feature, totals,
+                      n_active, width, own, known_1, known_0, bound_1, bound_0):
     """Bound the children of a node by those of the node that another split of its parent made.
 
     Parameters
@@ -724,7 +727,8 @@ def bound_by_relative(relative, side, parent, parent_active, parent_width, paren
     last, parent_last = n_active * width, parent_active * parent_width
     cut = np.float64(parent[parent_last + relative]) - np.float64(totals[last + feature])
     if side == 0:
-        cut = parent_rows - n_rows - cut
+        cut = (np.float64(parent[parent_last + parent_width]) - np.float64(totals[last + width])
+               - cut)
     pairs, ones = totals[feature * width:(feature + 1) * width], totals[last:last + width]
     above = parent[relative * parent_width:(relative + 1) * parent_width]
     ones_above = parent[parent_last:parent_last + parent_width]

@@ -39,7 +39,6 @@ from ._kernels import (
     N_COLUMNS,
     SPLIT_0,
     SPLIT_1,
-    bound_by_similarity,
     choose_columns,
     sum_keys,
 )
@@ -349,7 +348,7 @@ def prepare_sums(starts, data, native, totals, side_cost, front, found):
     bits, values = native[0].view(np.uint8), native[1].view(np.float64)
     pairs, singles, sides = (native[2].view(np.float64), native[3].view(np.float64),
                              native[4].view(np.float64))
-    worst, far = native[5].view(np.float64), totals.view(np.float64)
+    worst, far = native[5].view(np.float64), totals
     kept, width, n_rows = found[0], found[1], starts[1]
     square = kept * width
     line = sides[(5 + LINE) * width:]
@@ -407,12 +406,3 @@ def children_sums(feature, side, starts, n_active, width, data, native, front):
         for r in range(n_rows):
             members[n_members] = r
             n_members += bits[r * width + feature] != side
-
-
-@njit(**INNER)
-def similarity_sums(feature, totals, n_active, width, starts, data, value_1, value_0, bound_1,
-                    bound_0):
-    """Bound the children of all features by those of ``feature``."""
-    far = totals.view(np.float64)
-    bound_by_similarity(feature, far, n_active, width, far[(n_active + 1) * width], value_1,
-                        value_0, bound_1, bound_0)

@@ -258,8 +258,8 @@ def keep_relative(name, side, bound_1, bound_0, first, last, n_active, own, pare
 
 @njit(**INNER)
 def bound_by_relatives(name, side, first, last, above, n_above, n_active, active, own, here,
-                       known, names, n_names, similarity, relative, node, parent, data, bound_1,
-                       bound_0, counters):
+                       known, names, n_names, similarity, relative, node, parent, bound_1, bound_0,
+                       counters):
     """Bound the children of a node by those of its relatives, the other children of its parent.
 
     A child is split ``name`` of the parent and split ``k`` here.  What was found for split ``k``
@@ -274,7 +274,7 @@ def bound_by_relatives(name, side, first, last, above, n_above, n_active, active
             i += 1
         own[k] = i
         here[i] = k
-    totals, width, starts = node
+    totals, width = node
     for p in range(n_names):
         other, other_side = names[p, 0], names[p, 1]
         k = here[other]
@@ -290,13 +290,12 @@ def bound_by_relatives(name, side, first, last, above, n_above, n_active, active
                 counters[RELATIVES_USED] += 1
                 value = known[n, p, side, name]
                 if value > (bound_1[n, k] if other_side == 1 else bound_0[n, k]):
-                    call_at(similarity, (k, totals, n_active, width, starts, data,
+                    call_at(similarity, (k, totals, n_active, width,
                                          value if other_side == 1 else 0.0,
                                          0.0 if other_side == 1 else value, bound_1[n],
                                          bound_0[n]))
-                call_at(relative, (other, other_side, *parent, k, totals, n_active, width, starts,
-                                   data, own, known[n, p, 1], known[n, p, 0], bound_1[n],
-                                   bound_0[n]))
+                call_at(relative, (other, other_side, *parent, k, totals, n_active, width, own,
+                                   known[n, p, 1], known[n, p, 0], bound_1[n], bound_0[n]))
 
 
 @njit(**INNER)
@@ -460,9 +459,9 @@ def search(work, control, penalty, state, cost, choice, leaf, exact, keys, rows,
                     state[t - 1, N_ACTIVE], n_active, active[t + 1], own[t], here, kin[t - 1],
                     names[t - 1], min(state[t - 1, N_RELATIVES], MOST_RELATIVES),
                     control[ADDRESS_SIMILARITY], control[ADDRESS_RELATIVE],
-                    (totals[t], width, starts),
-                    (totals[t - 1], state[t - 1, N_ACTIVE], state[t - 1, WIDTH],
-                     class_start[t - 1]), data, bound_1[t], bound_0[t], counters)
+                    (totals[t], width),
+                    (totals[t - 1], state[t - 1, N_ACTIVE], state[t - 1, WIDTH]), bound_1[t],
+                    bound_0[t], counters)
             mode = ADVANCE
             continue
 
@@ -498,9 +497,8 @@ def search(work, control, penalty, state, cost, choice, leaf, exact, keys, rows,
                                 bounds_0[n, k] = max(bounds_0[n, k], team[2][1, n, k])
                                 if similar:
                                     call_at(control[ADDRESS_SIMILARITY],
-                                            (k, totals[t], n_active, width, starts, data,
-                                             team[2][0, n, k], team[2][1, n, k], bounds_1[n],
-                                             bounds_0[n]))
+                                            (k, totals[t], n_active, width, team[2][0, n, k],
+                                             team[2][1, n, k], bounds_1[n], bounds_0[n]))
                 if st[POSITION] >= n_active or nothing_open(co, low, high):
                     mode = FINISH
                     break
@@ -521,8 +519,7 @@ def search(work, control, penalty, state, cost, choice, leaf, exact, keys, rows,
                 if use_cache:
                     if control[CACHE] == CLOSURE:
                         call_at(control[ADDRESS_CLOSURE],
-                                (k, totals[t], n_active, width, starts, data, active[t + 1],
-                                 literals, child_key))
+                                (k, totals[t], n_active, width, active[t + 1], literals, child_key))
                     child_keys(control[CACHE], keys[t], active[t + 1, k], column_keys[t],
                                n_columns, literals, child_key)
                     for n in range(last, max(first, terminal) - 1, -1):
@@ -604,8 +601,7 @@ def search(work, control, penalty, state, cost, choice, leaf, exact, keys, rows,
                 if use_cache:                # the other child may have been solved in between
                     if control[CACHE] == CLOSURE:
                         call_at(control[ADDRESS_CLOSURE],
-                                (k, totals[t], n_active, width, starts, data, active[t + 1],
-                                 literals, child_key))
+                                (k, totals[t], n_active, width, active[t + 1], literals, child_key))
                     child_keys(control[CACHE], keys[t], column, column_keys[t], n_columns,
                                literals, child_key)
                     keys[t + 1, 0] = child_key[2 - 2 * side]
@@ -629,8 +625,8 @@ def search(work, control, penalty, state, cost, choice, leaf, exact, keys, rows,
                 counters[SIMILARITY_UPDATES] += 1
                 for n in range(max(first, terminal), last + 1):
                     call_at(control[ADDRESS_SIMILARITY],
-                            (k, totals[t], n_active, width, starts, data, bounds_1[n, k],
-                             bounds_0[n, k], bounds_1[n], bounds_0[n]))
+                            (k, totals[t], n_active, width, bounds_1[n, k], bounds_0[n, k],
+                             bounds_1[n], bounds_0[n]))
             if t == 0 and n_threads > 1:
                 report_to_team(team, me, k, st[POSITION], low, high, first, last, bounds_1,
                                bounds_0, co)

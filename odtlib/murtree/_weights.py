@@ -110,12 +110,14 @@ def best_front(pairs, singles, n_active, width, n_classes, min_leaf, front, plac
 
 
 @njit(**INNER)
-def open_node(rows, class_start, candidates, n_candidates, shape, row_bits, row_keys, row_weights,
-              local_bits, counts, slots, active, column_keys, found, local_weights):
+def open_node(rows, class_start, candidates, n_candidates, data, native, active, column_keys,
+              found):
     """Choose the features of a node; the form of ``_kernels.open_node`` for weights.
 
-    ``row_weights`` holds weight and number of original rows of every distinct row.
+    The weights are those of every distinct row, each with its number of original rows.
     """
+    shape, row_bits, row_keys, row_weights, counts, slots, local_bits, _, _, _ = data
+    _, local_weights, _, _, _, _, _, _ = native
     n_classes, n_columns, min_leaf = shape[N_CLASSES], shape[N_COLUMNS], shape[MIN_LEAF]
     row_bytes = n_columns // 8
     n_rows = class_start[n_classes]
@@ -148,9 +150,10 @@ def open_node(rows, class_start, candidates, n_candidates, shape, row_bits, row_
 
 
 @njit(**INNER)
-def prepare(class_start, shape, local_bits, counts, singles, pairs, totals, side_cost, front,
-            found, local_weights):
+def prepare(class_start, data, native, totals, side_cost, front, found):
     """Sum up an open node; the weighted form of ``_kernels.prepare_classes``."""
+    shape, _, _, _, counts, _, local_bits, _, _, _ = data
+    _, local_weights, pairs, singles, _, _, _, _ = native
     n_classes, min_leaf = shape[N_CLASSES], shape[MIN_LEAF]
     kept, width = found[0], found[1]
     add_rows(local_bits, local_weights, class_start, kept, width, n_classes, -1, 1, pairs,
@@ -183,9 +186,10 @@ def prepare(class_start, shape, local_bits, counts, singles, pairs, totals, side
 
 
 @njit(**INNER)
-def children(feature, side, class_start, n_active, width, shape, local_bits, pairs, singles,
-             child_pairs, child_singles, local_weights, counts, front):
+def children(feature, side, class_start, n_active, width, data, native, front):
     """Solve both children of ``feature`` to depth two; see ``children_classes``."""
+    shape, _, _, _, counts, _, local_bits, _, _, _ = data
+    _, local_weights, pairs, singles, _, _, child_pairs, child_singles = native
     n_classes, min_leaf = shape[N_CLASSES], shape[MIN_LEAF]
     last = (n_classes + 1) * width
     if side < 0:

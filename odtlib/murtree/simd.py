@@ -24,6 +24,14 @@ def _declare(builder, name, result, arguments):
 
 
 @intrinsic
+def element_bits(typing, array):
+    """Return how many bits an element of an array has."""
+    def generate(context, builder, signature, args):
+        return ir.Constant(ir.IntType(64), array.dtype.bitwidth)
+    return types.int64(array), generate
+
+
+@intrinsic
 def population_count(typing, vector):
     """Return the number of set bits of every lane."""
     def generate(context, builder, signature, args):
@@ -139,7 +147,8 @@ def call_at(typing, address, arguments):
     """Call the compiled function at ``address`` with a tuple of arguments; it returns nothing.
 
     The search calls its kernels so: which kernel runs is data, hence one compiled search serves
-    every objective, and the compiler never re-optimises a kernel inside the search.
+    every objective, and the compiler never re-optimises a kernel inside the search.  The kernel
+    may take an array for one of another element type; the array's length is then not to be used.
     """
     def generate(context, builder, signature, args):
         argument_types = tuple(signature.args[1])

@@ -182,11 +182,11 @@ def by_similarity(*arguments):
 
 
 def counts_of(X, width):
-    """Return how many rows have two columns, and one, laid out like the totals of a node."""
+    """Return how many rows have two columns, one, and any, laid out like the totals of a node."""
     n = X.shape[1]
     totals = np.zeros((n + 1, width), np.uint16)
     totals[:n, :n], totals[n, :n] = X.T @ X, X.sum(axis=0)
-    return totals.ravel()
+    return np.append(totals, np.uint16(len(X)))
 
 
 def test_bounds_from_other_data_sets_equal_those_from_lists_of_rows():
@@ -197,8 +197,8 @@ def test_bounds_from_other_data_sets_equal_those_from_lists_of_rows():
         feature, values = int(rng.integers(n_columns)), rng.integers(0, 20, 2).astype(float)
         start = rng.integers(0, 4, (2, n_columns)).astype(float)
         found = start.copy()
-        by_similarity(feature, counts_of(X, 32), n_columns, 32, n_rows, values[1], values[0],
-                      found[1], found[0])
+        by_similarity(feature, counts_of(X, 32), n_columns, 32, values[1], values[0], found[1],
+                      found[0])
         for j, side in product(range(n_columns), (0, 1)):
             child = rows_with(X, (j, side))
             expected = max(start[side, j], *(
@@ -209,9 +209,9 @@ def test_bounds_from_other_data_sets_equal_those_from_lists_of_rows():
         own = np.flatnonzero((rng.random(n_columns) < 0.7) | (np.arange(n_columns) == feature))
         known, found = rng.integers(0, 20, (2, n_columns)).astype(float), start[:, own]
         inside = X[:, name] == side
-        by_relative(feature, other_side, counts_of(X, 32), n_columns, 32, n_rows,
+        by_relative(feature, other_side, counts_of(X, 32), n_columns, 32,
                     int(np.flatnonzero(own == feature)[0]), counts_of(X[inside][:, own], 32),
-                    len(own), 32, int(inside.sum()), own, known[1], known[0], found[1], found[0])
+                    len(own), 32, own, known[1], known[0], found[1], found[0])
         for (j, column), child in product(enumerate(own), (0, 1)):
             lost = (rows_with(X, (feature, other_side), (column, child))
                     - rows_with(X, (name, side)))
