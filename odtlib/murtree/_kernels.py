@@ -39,6 +39,7 @@ from odtlib._simd import (
 
 from .simd import (
     add_where,
+    count_in_bytes,
     element_bits,
     interleave_high,
     interleave_low,
@@ -47,12 +48,14 @@ from .simd import (
     maximum_unsigned,
     population_count,
     store_lane_bits,
+    sum_of_bytes,
 )
 
 OPTIONS = {"cache": True, "nogil": True, "error_model": "numpy", "_nrt": False,
            "no_cfunc_wrapper": True}
 INNER = {**OPTIONS, "no_cpython_wrapper": True}      # called by compiled code only
 
+WORDS_PER_BYTE = 16          # a byte can hold the number of set bits of so many bytes
 # Entries of ``shape``, the integers that stay the same during a search.
 N_CLASSES, N_COLUMNS, MIN_LEAF, MERGE_COLUMNS, KEYS_FROM_ROWS, COUNT_PAIRS = range(6)
 # Rows of ``side_cost``: score of side 0 and 1 of each split, as a leaf and after one more split,
@@ -289,15 +292,17 @@ def count_pairs(blocks, width, n_active, start, middle, stop, counts, base, scra
         for first in range(row if copies else 0, width, 32):
             for i in range(row, row + 32):
                 count = zero
-                if i < n_active:
-                    for w in range(start, middle):
-                        count = add(count, population_count(bitwise_and(
+                for part in range(2 if i < n_active else 0):
+                    begin, end = (middle, stop) if part == 0 else (start, middle)
+                    total, some = zero, zero
+                    for w in range(begin, end):
+                        some = add(some, count_in_bytes(bitwise_and(
                             spread_like(zero, read(blocks, w * width + i)),
                             load32(blocks, w * width + first))))
-                    for w in range(middle, stop):
-                        count = subtract(count, population_count(bitwise_and(
-                            spread_like(zero, read(blocks, w * width + i)),
-                            load32(blocks, w * width + first))))
+                        if (w - begin) % WORDS_PER_BYTE == WORDS_PER_BYTE - 1:
+                            total = add(total, sum_of_bytes(some))
+                            some = zero
+                    count = subtract(add(total, sum_of_bytes(some)), count)
                 store(counts, base + i * width + first, count)
             if copies and first > row:
                 other = scratch + 1024

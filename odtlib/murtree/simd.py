@@ -40,6 +40,35 @@ def population_count(typing, vector):
     return vector(vector), generate
 
 
+@intrinsic
+def count_in_bytes(typing, vector):
+    """Return the number of set bits of every byte, each in its place."""
+    def generate(context, builder, signature, args):
+        n_bytes = vector.lanes * vector.bits // 8
+        kind = ir.VectorType(ir.IntType(8), n_bytes)
+        counts = builder.call(_declare(builder, f"llvm.ctpop.v{n_bytes}i8", kind, [kind]),
+                              [builder.bitcast(args[0], kind)])
+        return builder.bitcast(counts, vector.llvm)
+    return vector(vector), generate
+
+
+@intrinsic
+def sum_of_bytes(typing, vector):
+    """Return the sum of the bytes of every lane."""
+    def generate(context, builder, signature, args):
+        def constant(number):
+            return ir.Constant(vector.llvm, [number] * vector.lanes)
+
+        total, bits = args[0], 8
+        while bits < vector.bits:                # neighbouring fields of so many bits become one
+            low = constant(sum((2 ** bits - 1) << k for k in range(0, vector.bits, 2 * bits)))
+            high = builder.and_(builder.lshr(total, constant(bits)), low)
+            total = builder.add(builder.and_(total, low), high)
+            bits *= 2
+        return total
+    return vector(vector), generate
+
+
 maximum_unsigned = _named("llvm.umax")
 
 

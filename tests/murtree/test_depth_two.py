@@ -4,7 +4,9 @@ from functools import cache
 
 import numpy as np
 import pytest
+from numba import njit
 
+from odtlib.murtree._kernels import WORDS_PER_BYTE, count_pairs
 from odtlib.murtree._objectives import choose_kernel
 from odtlib.murtree.preparation import prepare
 from odtlib.murtree.solver import Solver
@@ -48,6 +50,31 @@ def solver(X, y, n_classes, kernel, depth, nodes, weight=None, **options):
     problem = prepare(X, y, n_classes, weight, merge_rows=False, min_samples_leaf=min_leaf)
     problem.kernel = kernel
     return Solver(problem, depth, nodes, **options)
+
+
+@njit
+def pairs(*arguments):
+    count_pairs(*arguments)
+
+
+@pytest.mark.parametrize("element", [np.uint16, np.uint32])
+def test_pairwise_counts_of_any_number_of_words(element):
+    rng, bits = np.random.default_rng(4), 8 * np.dtype(element).itemsize
+    for width, n_active, first, second in [
+            (32, 32, 0, 0), (32, 1, 1, 0), (64, 40, 0, 3), (64, 64, WORDS_PER_BYTE, 1),
+            (32, 30, WORDS_PER_BYTE + 1, WORDS_PER_BYTE), (96, 90, 3, 2 * WORDS_PER_BYTE),
+            (64, 33, 3 * WORDS_PER_BYTE - 1, 40), (32, 32, 2000, 100)]:
+        rows = rng.random(((first + second) * bits, width)) < rng.choice([0.05, 0.5, 1.0], width)
+        rows[:, n_active:] = False
+        blocks = np.packbits(rows.reshape(first + second, bits, width), axis=1, bitorder="little")
+        blocks = np.ascontiguousarray(blocks.transpose(0, 2, 1)).view(element).ravel()
+        counts = np.full(width * width + 2048, 77, element)
+        pairs(np.append(blocks, np.zeros(32, element)), width, n_active, 0, first, first + second,
+              counts, 0, width * width)
+        rows, middle = rows.astype(np.int64), first * bits
+        expected = rows[:middle].T @ rows[:middle] - rows[middle:].T @ rows[middle:]
+        assert np.array_equal(counts[:width * width].reshape(width, width),
+                              expected.astype(element))
 
 
 @pytest.mark.parametrize("kernel", KERNELS)
