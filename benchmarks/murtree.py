@@ -129,7 +129,8 @@ def print_growth(options, nodes, peers):
     run = run_ours if options.grown == "ours" else peers[options.grown]
     for _, X, y in chosen_sets(options):
         rng = np.random.default_rng(0)           # as many classes: the same kernels
-        run(rng.integers(0, 2, (50, 5)).astype(float), np.arange(50) % (y.max() + 1), 3, 7, 10.0)
+        run(rng.integers(0, 2, (50, 5)).astype(float), np.arange(50) % (y.max() + 1),
+            options.depth, nodes, 10.0)
         narrow = X.astype(np.int32)              # what the peer's run makes of it is there before
         # Memory that was freed but kept, and a peak of long ago, would hide what the job takes.
         ctypes.CDLL(None).malloc_trim(0)

@@ -55,7 +55,6 @@ COUNTER_NAMES = ("nodes", "depth_two_pairs", "cache_hits", "pruned_by_bound", "p
                  "relatives_used")
 
 UNKNOWN, NO_SPLIT = -2, -1
-MOST_RELATIVES = 32         # more of them cost more memory and save hardly a depth-two problem
 
 
 @njit(**INNER)
@@ -235,13 +234,13 @@ def keep_relative(name, side, bound_1, bound_0, first, last, n_active, own, pare
         What number each split of the node has in the parent.
     parent : array
         The parent's row of ``state``; it counts its relatives.
-    known : array, (n_budgets, MOST_RELATIVES, 2, width)
+    known : array, (n_budgets, most relatives, 2, width)
         Bounds on child 0 and child 1 of every split.
-    names : array, (MOST_RELATIVES, 2 + n_budgets)
+    names : array, (most relatives, 2 + n_budgets)
         Name and side of each, and whether it knows bounds for a budget.
     """
-    at = parent[N_RELATIVES] % MOST_RELATIVES
-    for p in range(min(parent[N_RELATIVES], MOST_RELATIVES)):
+    at = parent[N_RELATIVES] % len(names)
+    for p in range(min(parent[N_RELATIVES], len(names))):
         if names[p, 0] == name and names[p, 1] == side:      # studied before, for other budgets
             at = p
     if names[at, 0] != name or names[at, 1] != side or parent[N_RELATIVES] <= at:
@@ -457,7 +456,7 @@ def search(work, control, penalty, state, cost, choice, leaf, exact, keys, rows,
                     order[t - 1, state[t - 1, POSITION]], state[t - 1, CHILD_SIDE],
                     max(st[CHILD_LOW], terminal), st[CHILD_HIGH], active[t],
                     state[t - 1, N_ACTIVE], n_active, active[t + 1], own[t], here, kin[t - 1],
-                    names[t - 1], min(state[t - 1, N_RELATIVES], MOST_RELATIVES),
+                    names[t - 1], min(state[t - 1, N_RELATIVES], names.shape[1]),
                     control[ADDRESS_SIMILARITY], control[ADDRESS_RELATIVE],
                     (totals[t], width),
                     (totals[t - 1], state[t - 1, N_ACTIVE], state[t - 1, WIDTH]), bound_1[t],

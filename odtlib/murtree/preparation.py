@@ -18,9 +18,9 @@ from ._kernels import (
     N_COLUMNS,
 )
 from ._objectives import ELEMENT, choose_kernel
-from ._search import MOST_RELATIVES
 
 MOST_COPIES = 4      # integer weights are written as copies while the rows grow at most this much
+MOST_RELATIVES = 32  # more of them cost more memory and save hardly a depth-two problem
 
 
 @dataclass
@@ -231,8 +231,9 @@ class Workspace:
         # For the levels between root and depth-two trees, but not for nodes of many budgets: they
         # are few, and memory grows with the budgets.
         between, kept = max(1, max_depth - 2), max(1, min(max_nodes, 2 ** max(max_depth - 2, 0), 8))
-        self.relatives = (np.zeros((between, kept, MOST_RELATIVES, 2, width)),
-                          np.zeros((between, MOST_RELATIVES, 2 + kept), np.int64),
+        most = max(1, min(MOST_RELATIVES, 2 * n_columns))
+        self.relatives = (np.zeros((between, kept, most, 2, width)),
+                          np.zeros((between, most, 2 + kept), np.int64),
                           np.zeros((levels, width), np.int64), np.zeros(width, np.int64))
         self.leaf_cost = np.zeros((levels, 2, width))
         self.side_cost = np.zeros((5, width))

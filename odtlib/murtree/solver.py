@@ -22,7 +22,7 @@ CACHES = {None: 0, "dataset": S.DATASET, "branch": S.BRANCH, "closure": S.CLOSUR
 FEATURE_ORDERS = {"depth-two": S.BY_DEPTH_TWO, "in-order": S.IN_ORDER, "gini": S.BY_GINI,
                   "random": S.AT_RANDOM}
 CHILD_ORDERS = {"dynamic": S.DYNAMIC, "post-order": S.POST_ORDER, "gap": S.BY_GAP}
-FIRST_CACHE_ENTRIES = 1 << 12
+FIRST_CACHE_ENTRIES = 1 << 10
 NO_LIMIT = 1 << 60
 FIRST_SLICE, LONGEST_SLICE = 2e5, 0.1       # work of the first slice; seconds that one may take
 
