@@ -35,13 +35,13 @@ def _native(element, signed=None):
 
 def _signatures(native, totals, unsigned):
     """Return the signatures of the five kernels of an objective, for its types of arrays."""
-    i64 = types.int64
-    return (
-        (_I32, _I64, _I64, i64, DATA, unsigned, _I64, types.uint64[::1], _I64),             # open
-        (_I64, DATA, native, totals, types.float64[:, ::1], _F64, _I64),                 # prepare
-        (i64, i64, _I64, i64, i64, DATA, native, _F64),                                 # children
-        (i64, totals, i64, i64, types.float64, types.float64, _F64, _F64),            # similarity
-        (i64, i64, totals, i64, i64, i64, totals, i64, i64, _I64, _F64, _F64, _F64, _F64))
+    i64, f64 = types.int64, types.float64
+    opening = (_I32, _I64, _I64, i64, DATA, unsigned, _I64, types.uint64[::1], _I64)
+    preparing = (_I64, DATA, native, totals, types.float64[:, ::1], _F64, _I64)
+    children = (i64, i64, _I64, i64, i64, DATA, native, _F64)
+    similarity = (i64, totals, i64, i64, f64, f64, _F64, _F64)
+    relative = (i64, i64, totals, i64, i64, i64, totals, i64, i64, _I64, _F64, _F64, _F64, _F64)
+    return opening, preparing, children, similarity, relative
 
 
 _TWO_CLASSES = (_kernels.open_node, _kernels.prepare_two_classes, _kernels.children_two_classes,

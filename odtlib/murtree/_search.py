@@ -352,9 +352,11 @@ def search(work, control, penalty, state, cost, choice, leaf, exact, keys, rows,
         Cost of a feature node (the sparse objective, Eq. 19).
     state, cost, choice, leaf, keys : arrays, first axis: level
         What each level remembers; see the names of their columns.
-    rows, class_start, active, order, bound_1, bound_0, exact, leaf_cost, totals, column_keys
+    rows, class_start, active, order, bound_1, bound_0, exact, leaf_cost, totals, column_keys,
+    child_key
         First axis: level.  Bounds on the children have a second axis for the node budget of the
-        child; ``exact`` tells which of those of the current split are optima.
+        child; ``exact`` tells which of those of the current split are optima, and ``child_key`` has
+        the keys of its two children.
     data, native : tuples
         Handed on to the kernels.
     table, values : arrays
@@ -466,7 +468,7 @@ def search(work, control, penalty, state, cost, choice, leaf, exact, keys, rows,
 
         n_active, width = st[N_ACTIVE], st[WIDTH]
         first, last = st[CHILD_LOW], st[CHILD_HIGH]
-        bounds_1, bounds_0, solved = bound_1[t], bound_0[t], exact[t]
+        bounds_1, bounds_0, solved, made = bound_1[t], bound_0[t], exact[t], child_key[t]
 
         if mode == RECEIVE:                          # the child on level t + 1 is finished
             k, side = order[t, st[POSITION]], st[CHILD_SIDE]
@@ -518,16 +520,16 @@ def search(work, control, penalty, state, cost, choice, leaf, exact, keys, rows,
                 if use_cache:
                     if control[CACHE] == CLOSURE:
                         call_at(control[ADDRESS_CLOSURE],
-                                (k, totals[t], n_active, width, active[t + 1], literals, child_key))
+                                (k, totals[t], n_active, width, active[t + 1], literals, made))
                     child_keys(control[CACHE], keys[t], active[t + 1, k], column_keys[t],
-                               n_columns, literals, child_key)
+                               n_columns, literals, made)
                     for n in range(last, max(first, terminal) - 1, -1):
-                        value, known = look_up(table, values, child_key[0], child_key[1],
-                                               depth - 1, n, infer, counters)
+                        value, known = look_up(table, values, made[0], made[1], depth - 1, n,
+                                               infer, counters)
                         bounds_1[n, k] = max(bounds_1[n, k], value)
                         solved[1, n] = known
-                        value, other_known = look_up(table, values, child_key[2], child_key[3],
-                                                     depth - 1, n, infer, counters)
+                        value, other_known = look_up(table, values, made[2], made[3], depth - 1,
+                                                     n, infer, counters)
                         bounds_0[n, k] = max(bounds_0[n, k], value)
                         solved[0, n] = other_known
                         all_solved = all_solved and known + other_known == 2
@@ -539,13 +541,10 @@ def search(work, control, penalty, state, cost, choice, leaf, exact, keys, rows,
                     counters[PRUNED_BY_CACHE] += 1
                 elif not all_solved and depth == pairwise:
                     # Both children have depth two: one kernel call solves them for all budgets.
-                    side = -1 if control[INCREMENTAL] else 1
-                    call_at(control[ADDRESS_CHILDREN],
-                            (k, side, starts, n_active, width, data, native, front))
-                    counters[DATA_SETS_COUNTED] += 1
-                    if side == 1:            # count the other child from scratch as well
+                    # The smaller child (-1) is counted, or, one after the other, both.
+                    for side in range(-1, 0) if control[INCREMENTAL] else range(2):
                         call_at(control[ADDRESS_CHILDREN],
-                                (k, nothing, starts, n_active, width, data, native, front))
+                                (k, side, starts, n_active, width, data, native, front))
                         counters[DATA_SETS_COUNTED] += 1
                     counters[DEPTH_TWO_PAIRS] += 1
                     work -= 10 + width * width // 64 + n_rows * width * width // 16384
@@ -556,12 +555,10 @@ def search(work, control, penalty, state, cost, choice, leaf, exact, keys, rows,
                     if use_cache:
                         for n in range(1 if share else max(first, terminal),
                                        (3 if share else last) + 1):
-                            control[FILLED] += remember(
-                                table, values, child_key[0], child_key[1], two, n, front[n],
-                                one, unknown, nothing, n)
-                            control[FILLED] += remember(
-                                table, values, child_key[2], child_key[3], two, n,
-                                front[4 + n], one, unknown, nothing, n)
+                            for place in range(2):
+                                control[FILLED] += remember(
+                                    table, values, made[2 * place], made[2 * place + 1], two, n,
+                                    front[4 * place + n], one, unknown, nothing, n)
                 elif not all_solved:
                     st[STEP] = 1
                     st[FIRST_SIDE] = 0
@@ -597,14 +594,7 @@ def search(work, control, penalty, state, cost, choice, leaf, exact, keys, rows,
                 state[t + 1, N_CANDIDATES] = n_active
                 leaf[t + 1] = leaf_cost[t, side, k]
                 column = active[t + 1, k]
-                if use_cache:                # the other child may have been solved in between
-                    if control[CACHE] == CLOSURE:
-                        call_at(control[ADDRESS_CLOSURE],
-                                (k, totals[t], n_active, width, active[t + 1], literals, child_key))
-                    child_keys(control[CACHE], keys[t], column, column_keys[t], n_columns,
-                               literals, child_key)
-                    keys[t + 1, 0] = child_key[2 - 2 * side]
-                    keys[t + 1, 1] = child_key[3 - 2 * side]
+                keys[t + 1, 0], keys[t + 1, 1] = made[2 - 2 * side], made[3 - 2 * side]
                 split_rows(row_bits, row_bytes, rows[t], starts, n_classes, column, side,
                            rows[t + 1], class_start[t + 1])
                 work -= 10 + n_rows // 16

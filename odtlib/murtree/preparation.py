@@ -242,7 +242,7 @@ class Workspace:
         self.column_keys = np.zeros((levels, 2 * (width + 32)), np.uint64)
         self.table = np.zeros(cache_entries * ENTRY, np.uint64)
         self.literals = random.integers(0, 2**64, size=4 * width, dtype=np.uint64)
-        self.child_key = np.zeros(4, np.uint64)
+        self.child_key = np.zeros((levels, 4), np.uint64)
         self.shuffle = np.zeros(width)
         self.active[0, :n_columns] = np.arange(n_columns)
         self.n_columns = n_columns
