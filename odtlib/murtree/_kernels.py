@@ -24,6 +24,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
+from odtlib._compiler import KernelCompiler
 from odtlib._simd import (
     add,
     bitwise_and,
@@ -52,7 +53,7 @@ from .simd import (
 )
 
 OPTIONS = {"cache": True, "nogil": True, "error_model": "numpy", "_nrt": False,
-           "no_cfunc_wrapper": True}
+           "no_cfunc_wrapper": True, "pipeline_class": KernelCompiler}
 INNER = {**OPTIONS, "no_cpython_wrapper": True}      # called by compiled code only
 
 WORDS_PER_BYTE = 16          # a byte can hold the number of set bits of so many bytes
