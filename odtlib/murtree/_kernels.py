@@ -56,7 +56,7 @@ OPTIONS = {"cache": True, "nogil": True, "error_model": "numpy", "_nrt": False,
            "no_cfunc_wrapper": True, "pipeline_class": KernelCompiler}
 INNER = {**OPTIONS, "no_cpython_wrapper": True}      # called by compiled code only
 
-WORDS_PER_BYTE = 16          # a byte can hold the number of set bits of so many bytes
+WORDS_PER_BYTE = 16          # a byte holds the number of set bits of so many bytes, and of more
 # Entries of ``shape``, the integers that stay the same during a search.
 N_CLASSES, N_COLUMNS, MIN_LEAF, MERGE_COLUMNS, KEYS_FROM_ROWS, COUNT_PAIRS = range(6)
 # Rows of ``side_cost``: score of side 0 and 1 of each split, as a leaf and after one more split,
@@ -285,7 +285,8 @@ def count_pairs(blocks, width, n_active, start, middle, stop, counts, base, scra
     """Count ``FQ(i, j)`` over the words ``start:middle``, minus those of ``middle:stop``.
 
     ``counts[base + i * width + j]`` receives it.  As it is symmetric, the 32 x 32 blocks below the
-    diagonal are transposed copies, unless there are so few words that counting is quicker.
+    diagonal are transposed copies, unless there are so few words that counting is quicker.  The
+    bits are counted in bytes, which are widened to counts once in ``WORDS_PER_BYTE`` words.
     """
     zero = zeros_like(load32(counts, base))
     copies = stop - start >= 6
