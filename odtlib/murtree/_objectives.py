@@ -51,13 +51,15 @@ _CLASSES = (_kernels.open_node, _kernels.prepare_classes, _kernels.children_clas
 _WEIGHTS = (_weights.open_node, _weights.prepare, _weights.children, *_TWO_CLASSES[3:])
 _SUMS = (_regression_kernels.open_sums, _regression_kernels.prepare_sums,
          _regression_kernels.children_sums, *_TWO_CLASSES[3:])
+# The rows of regression are bytes, which its kernels slice: the length must be that of the array.
+_NUMBERS = types.Tuple((_U16, *7 * [_F64]))
 _OBJECTIVES = {
     "two classes, 16 bits": (_TWO_CLASSES, _signatures(_native(_U16, _I16), _U16, _native(_U16))),
     "two classes, 32 bits": (_TWO_CLASSES, _signatures(_native(_U32, _I32), _U32, _native(_U32))),
     "classes, 16 bits": (_CLASSES, _signatures(_native(_U16), _U16, _native(_U16))),
     "classes, 32 bits": (_CLASSES, _signatures(_native(_U32), _U32, _native(_U32))),
     "weights": (_WEIGHTS, _signatures(_native(_F64), _F64, _native(_F64))),
-    "sums": (_SUMS, _signatures(_native(_U16), _F64, _native(_U16))),
+    "sums": (_SUMS, _signatures(_NUMBERS, _F64, _NUMBERS)),
 }
 # Bytes of an element of the kernel's arrays, and rows in a word of a block.
 ELEMENT = {"two classes, 16 bits": 2, "two classes, 32 bits": 4, "classes, 16 bits": 2,

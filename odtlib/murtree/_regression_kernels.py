@@ -112,7 +112,7 @@ def open_sums(rows, starts, candidates, n_candidates, data, native, active, colu
     """Choose the features of a node and lay out its rows as bytes and numbers."""
     shape, row_bits, row_keys, numbers, counts, slots = data[0], data[1], data[2], data[3], \
         data[4], data[5]
-    bits, values = native[0].view(np.uint8), native[1].view(np.float64)
+    bits, values = native[0].view(np.uint8), native[1]
     n_rows, n_columns = starts[1], shape[N_COLUMNS]
     row_bytes = n_columns // 8
     sum_keys(row_bits, row_bytes, rows, n_rows, row_keys, n_columns, column_keys)
@@ -345,10 +345,8 @@ def cost_of_sides(shape, bits, values, members, n_members, pairs, singles, n_act
 def prepare_sums(starts, data, native, totals, side_cost, front, found):
     """Sum up an open node; the form of ``_kernels.prepare_classes`` for regression."""
     shape, present, members = data[0], data[4], data[7]
-    bits, values = native[0].view(np.uint8), native[1].view(np.float64)
-    pairs, singles, sides = (native[2].view(np.float64), native[3].view(np.float64),
-                             native[4].view(np.float64))
-    worst, far = native[5].view(np.float64), totals
+    words, values, pairs, singles, sides, worst, _, _ = native
+    bits = words.view(np.uint8)
     kept, width, n_rows = found[0], found[1], starts[1]
     square = kept * width
     line = sides[(5 + LINE) * width:]
@@ -360,10 +358,10 @@ def prepare_sums(starts, data, native, totals, side_cost, front, found):
         worst[3 * r], worst[3 * r + 1], worst[3 * r + 2] = values[3 * r] * loss, 0.0, 0.0
     add_rows(bits, worst, n_rows, kept, width, 1, -1, 1, pairs, singles, line, present, members)
     for p in range(square):
-        far[p] = pairs[p]
+        totals[p] = pairs[p]
     for j in range(kept):
-        far[square + j] = singles[j]
-    far[square + width] = singles[N_LINES * width]
+        totals[square + j] = singles[j]
+    totals[square + width] = singles[N_LINES * width]
     n_members = add_rows(bits, values, n_rows, kept, width, shape[N_SUMS], -1, 1, pairs, singles,
                          line, present, members)
     leaf = cost_of_sides(shape, bits, values, members, n_members, pairs, singles, kept, width,
@@ -380,10 +378,8 @@ def prepare_sums(starts, data, native, totals, side_cost, front, found):
 def children_sums(feature, side, starts, n_active, width, data, native, front):
     """Solve both children of ``feature`` to depth two; see ``_kernels.children_classes``."""
     shape, present, members = data[0], data[4], data[7]
-    bits, values = native[0].view(np.uint8), native[1].view(np.float64)
-    pairs, singles, sides = (native[2].view(np.float64), native[3].view(np.float64),
-                             native[4].view(np.float64))
-    child_pairs, child_singles = native[6].view(np.float64), native[7].view(np.float64)
+    words, values, pairs, singles, sides, _, child_pairs, child_singles = native
+    bits = words.view(np.uint8)
     n_rows, n_sums = starts[1], shape[N_SUMS]
     line = sides[(5 + LINE) * width:]
     if side < 0:

@@ -257,8 +257,8 @@ def keep_relative(name, side, bound_1, bound_0, first, last, n_active, own, pare
 
 @njit(**INNER)
 def bound_by_relatives(name, side, first, last, above, n_above, n_active, active, own, here,
-                       known, names, n_names, similarity, relative, node, parent, bound_1, bound_0,
-                       counters):
+                       known, names, n_names, similarity, relative, totals, width, parent, bound_1,
+                       bound_0, counters):
     """Bound the children of a node by those of its relatives, the other children of its parent.
 
     A child is split ``name`` of the parent and split ``k`` here.  What was found for split ``k``
@@ -273,7 +273,6 @@ def bound_by_relatives(name, side, first, last, above, n_above, n_active, active
             i += 1
         own[k] = i
         here[i] = k
-    totals, width = node
     for p in range(n_names):
         other, other_side = names[p, 0], names[p, 1]
         k = here[other]
@@ -459,8 +458,7 @@ def search(work, control, penalty, state, cost, choice, leaf, exact, keys, rows,
                     max(st[CHILD_LOW], terminal), st[CHILD_HIGH], active[t],
                     state[t - 1, N_ACTIVE], n_active, active[t + 1], own[t], here, kin[t - 1],
                     names[t - 1], min(state[t - 1, N_RELATIVES], names.shape[1]),
-                    control[ADDRESS_SIMILARITY], control[ADDRESS_RELATIVE],
-                    (totals[t], width),
+                    control[ADDRESS_SIMILARITY], control[ADDRESS_RELATIVE], totals[t], width,
                     (totals[t - 1], state[t - 1, N_ACTIVE], state[t - 1, WIDTH]), bound_1[t],
                     bound_0[t], counters)
             mode = ADVANCE
@@ -593,9 +591,8 @@ def search(work, control, penalty, state, cost, choice, leaf, exact, keys, rows,
                 state[t + 1, LOW], state[t + 1, HIGH] = child_low, child_high
                 state[t + 1, N_CANDIDATES] = n_active
                 leaf[t + 1] = leaf_cost[t, side, k]
-                column = active[t + 1, k]
                 keys[t + 1, 0], keys[t + 1, 1] = made[2 - 2 * side], made[3 - 2 * side]
-                split_rows(row_bits, row_bytes, rows[t], starts, n_classes, column, side,
+                split_rows(row_bits, row_bytes, rows[t], starts, n_classes, active[t + 1, k], side,
                            rows[t + 1], class_start[t + 1])
                 work -= 10 + n_rows // 16
                 if (st[POSITION] < control[PROBES] and depth > 3
