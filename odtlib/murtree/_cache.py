@@ -15,7 +15,8 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from ._kernels import INNER, OPTIONS
+from odtlib._compiler import INNER, OPTIONS
+
 from .simd import bits_of
 
 BUCKET = 8

@@ -24,7 +24,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from odtlib._compiler import KernelCompiler
+from odtlib._compiler import ADDRESSED, INNER
 from odtlib._simd import (
     add,
     bitwise_and,
@@ -51,10 +51,6 @@ from .simd import (
     store_lane_bits,
     sum_of_bytes,
 )
-
-OPTIONS = {"cache": True, "nogil": True, "error_model": "numpy", "_nrt": False,
-           "no_cfunc_wrapper": True, "pipeline_class": KernelCompiler}
-INNER = {**OPTIONS, "no_cpython_wrapper": True}      # called by compiled code only
 
 WORDS_PER_BYTE = 16          # a byte holds the number of set bits of so many bytes, and of more
 # Entries of ``shape``, the integers that stay the same during a search.
@@ -163,7 +159,7 @@ def count_singles(blocks, width, first_word, last_word, singles, offset):
         store(singles, offset + first, count)
 
 
-@njit(**INNER)
+@njit(**ADDRESSED)
 def open_node(rows, class_start, candidates, n_candidates, data, native, active, column_keys,
               found):
     """Pack a node, choose its features, and lay out blocks and rows of those features only.
@@ -340,7 +336,7 @@ def score_two_classes(extremes, base, width, n_active, differences, offset, diff
     front[place + 3] = (n_rows - max(zero, three)) // 2
 
 
-@njit(**INNER)
+@njit(**ADDRESSED)
 def prepare_two_classes(class_start, data, native, totals, side_cost, front, found):
     """Count an open node with two classes; see :func:`prepare_classes`.
 
@@ -400,7 +396,7 @@ def prepare_two_classes(class_start, data, native, totals, side_cost, front, fou
                                         + (rows_1 * rows_1 - x * x) / max(1, rows_1))
 
 
-@njit(**INNER)
+@njit(**ADDRESSED)
 def children_two_classes(feature, side, class_start, n_active, width, data, native, front):
     """Solve both children of ``feature`` to depth two; see :func:`children_classes`."""
     shape, _, _, _, _, _, local_bits, child_rows, child_start, child_words = data
@@ -472,7 +468,7 @@ def score_classes(best, base, width, n_active, n_rows, zero, child_counts, offse
     front[place + 3] = n_rows - three
 
 
-@njit(**INNER)
+@njit(**ADDRESSED)
 def prepare_classes(class_start, data, native, totals, side_cost, front, found):
     """Count an open node: pairwise frequencies and the best depth-two tree under each root.
 
@@ -564,7 +560,7 @@ def prepare_classes(class_start, data, native, totals, side_cost, front, found):
                                   - square_1 / max(1, rows_1))
 
 
-@njit(**INNER)
+@njit(**ADDRESSED)
 def children_classes(feature, side, class_start, n_active, width, data, native, front):
     """Solve both children of ``feature`` to depth two, from the counts of a prepared node.
 
@@ -672,7 +668,7 @@ def children_classes(feature, side, class_start, n_active, width, data, native, 
                   large_counts, min_leaf, front, 4 - place)
 
 
-@njit(**INNER)
+@njit(**ADDRESSED)
 def add_closure(feature, totals, n_active, width, active, literals, sums):
     """Sum the keys of all literals that hold in each child of ``feature``.
 
@@ -691,7 +687,7 @@ def add_closure(feature, totals, n_active, width, active, literals, sums):
                 sums[2 * (1 - side) + 1] += literals[place + 1]
 
 
-@njit(**INNER)
+@njit(**ADDRESSED)
 def bound_by_similarity(feature, totals, n_active, width, value_1, value_0, bound_1, bound_0):
     """Bound the children of all features by those of ``feature`` (Proposition 9).
 
@@ -715,7 +711,7 @@ def bound_by_similarity(feature, totals, n_active, width, value_1, value_0, boun
         bound_0[j] = max(bound_0[j], max(value_1 - both, value_0 - only_j))
 
 
-@njit(**INNER)
+@njit(**ADDRESSED)
 def bound_by_relative(relative, side, parent, parent_active, parent_width, feature, totals,
                       n_active, width, own, known_1, known_0, bound_1, bound_0):
     """Bound the children of a node by those of the node that another split of its parent made.

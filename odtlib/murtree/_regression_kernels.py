@@ -27,11 +27,11 @@ from llvmlite import ir
 from numba import njit, types
 from numba.extending import intrinsic
 
+from odtlib._compiler import ADDRESSED, INNER
 from odtlib._simd import _address, _spread
 
 from ._kernels import (
     IMPURITY,
-    INNER,
     LEAF_0,
     LEAF_1,
     MERGE_COLUMNS,
@@ -107,7 +107,7 @@ def take_lower_half(typing, bits, start, weight, target, remaining, at, low, low
                       types.intp, types.int64), generate
 
 
-@njit(**INNER)
+@njit(**ADDRESSED)
 def open_sums(rows, starts, candidates, n_candidates, data, native, active, column_keys, found):
     """Choose the features of a node and lay out its rows as bytes and numbers."""
     shape, row_bits, row_keys, numbers, counts, slots = data[0], data[1], data[2], data[3], \
@@ -341,7 +341,7 @@ def cost_of_sides(shape, bits, values, members, n_members, pairs, singles, n_act
     return cost_squared(pairs, singles, n_active, width, counted, shape[MIN_LEAF], sides)
 
 
-@njit(**INNER)
+@njit(**ADDRESSED)
 def prepare_sums(starts, data, native, totals, side_cost, front, found):
     """Sum up an open node; the form of ``_kernels.prepare_classes`` for regression."""
     shape, present, members = data[0], data[4], data[7]
@@ -374,7 +374,7 @@ def prepare_sums(starts, data, native, totals, side_cost, front, found):
     best_front(leaf, sides, singles, kept, width, shape[MIN_LEAF], front, 0)
 
 
-@njit(**INNER)
+@njit(**ADDRESSED)
 def children_sums(feature, side, starts, n_active, width, data, native, front):
     """Solve both children of ``feature`` to depth two; see ``_kernels.children_classes``."""
     shape, present, members = data[0], data[4], data[7]

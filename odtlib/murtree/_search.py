@@ -12,15 +12,15 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
+from odtlib._compiler import INNER, OPTIONS
+
 from ._cache import details, find, is_exact, keep, problem_key
 from ._kernels import (
     IMPURITY,
-    INNER,
     LEAF_0,
     LEAF_1,
     N_CLASSES,
     N_COLUMNS,
-    OPTIONS,
     SPLIT_0,
     SPLIT_1,
 )

@@ -11,9 +11,10 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
+from odtlib._compiler import ADDRESSED, INNER
+
 from ._kernels import (
     IMPURITY,
-    INNER,
     LEAF_0,
     LEAF_1,
     MERGE_COLUMNS,
@@ -109,7 +110,7 @@ def best_front(pairs, singles, n_active, width, n_classes, min_leaf, front, plac
     front[place + 2], front[place + 3] = total - two, total - three
 
 
-@njit(**INNER)
+@njit(**ADDRESSED)
 def open_node(rows, class_start, candidates, n_candidates, data, native, active, column_keys,
               found):
     """Choose the features of a node; the form of ``_kernels.open_node`` for weights.
@@ -149,7 +150,7 @@ def open_node(rows, class_start, candidates, n_candidates, data, native, active,
             local_bits[r * (width // 8) + byte] = bits
 
 
-@njit(**INNER)
+@njit(**ADDRESSED)
 def prepare(class_start, data, native, totals, side_cost, front, found):
     """Sum up an open node; the weighted form of ``_kernels.prepare_classes``."""
     shape, _, _, _, counts, _, local_bits, _, _, _ = data
@@ -185,7 +186,7 @@ def prepare(class_start, data, native, totals, side_cost, front, found):
     best_front(pairs, singles, kept, width, n_classes, min_leaf, front, 0)
 
 
-@njit(**INNER)
+@njit(**ADDRESSED)
 def children(feature, side, class_start, n_active, width, data, native, front):
     """Solve both children of ``feature`` to depth two; see ``children_classes``."""
     shape, _, _, _, counts, _, local_bits, _, _, _ = data

@@ -243,7 +243,7 @@ class MurTreeClassifier(Questions, OverColumns, TreeClassifier):
 
     def _solver(self, problem, nodes):
         """Return a solver for trees with up to so many feature nodes."""
-        announce_compilation(S.search, "MurTree", seconds=20)
+        announce_compilation(S.search, "MurTree", seconds=10)
         return Solver(
             problem, self.max_depth, nodes, penalty=self.sparsity,
             min_samples_leaf=self.min_samples_leaf, similarity=bool(self.similarity_bound),
