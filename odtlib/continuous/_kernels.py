@@ -29,12 +29,11 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
+from odtlib._compiler import INNER, OPTIONS
 from odtlib._simd import read
 from odtlib.continuous._sweep import (
-    INNER,
     LANES_MANY,
     LANES_TWO,
-    OPTIONS,
     sweep_many,
     sweep_two,
     sweep_weighted,

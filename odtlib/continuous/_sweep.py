@@ -17,6 +17,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
+from odtlib._compiler import INNER
 from odtlib._simd import (
     add,
     bitwise_and,
@@ -33,8 +34,6 @@ from odtlib._simd import (
     zeros_like,
 )
 
-OPTIONS = {"cache": True, "nogil": True, "error_model": "numpy", "_nrt": False}
-INNER = {**OPTIONS, "no_cpython_wrapper": True}      # called by compiled code only
 LANES_TWO = 32     # thresholds a batch with two classes: both children fill 64 lanes of 8 bits
 LANES_MANY = 16    # thresholds a batch with more classes, or with weights: 32 wider lanes
 BLOCK = 120        # rows that an 8-bit lane can count before it is widened

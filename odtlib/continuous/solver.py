@@ -162,7 +162,7 @@ def _layout(n, p, cost, max_depth, wide, max_nodes=None, cache_bytes=0):
         "segment": ((slots, p, n + 1), np.int32),
         "mass": ((slots, p, n + 1 if weighted else 0), np.int64),
         "count": ((slots, p, 3), np.int64),
-        "vectors": ((5, max(2 * LANES_TWO, 2 * LANES_MANY * cost.n_classes)), lane),
+        "vectors": ((5, max(4 * LANES_TWO, 2 * LANES_MANY * cost.n_classes)), lane),
         "code": ((n,), np.uint16),
         "classes": ((2, cost.n_classes), np.int64),
         "counts": ((3, cost.n_classes), np.int64),
