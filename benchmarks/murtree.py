@@ -3,29 +3,35 @@
     ODTLIB_DATA=... python benchmarks/murtree.py --depth 3 4 5 [--peer streed] [--sets DL/ ...]
 
 Ours is timed from validated arrays to the checked tree (packing included, compilation apart), with
-a time limit armed; the peer from the same arrays to the end of its fit.  A data set is left out of
-the mean where the peer takes less than 0.1 s, or is stopped by the limit (of wall time).
-``--peer command:PATH`` times an executable that reads ``class feature feature ...`` lines:
-``PATH -file FILE -max-depth D -max-num-nodes N -time SECONDS``.
+a time limit armed; the peer from the same arrays to the end of its fit; each in a process of its
+own.  A data set is left out of the mean where the peer takes less than 0.1 s, or is stopped by the
+limit (of wall time).  ``--peer command:PATH`` times an executable that reads ``class feature
+feature ...`` lines: ``PATH -file FILE -max-depth D -max-num-nodes N -time SECONDS``.
 
 Other questions, on the sets named by ``--sets``:
 
 ``--threads N``  one thread against N: wall time, and CPU time of the thread that worked longest,
 which is what the wall time would be on an idle machine.
 ``--rows N``     time for 1, 2, 4 ... times the rows, up to N of them.
-``--path``       all node budgets in one run against the largest alone.
+``--path``       all node budgets in one run against the largest alone, and against the one that
+takes longest alone.
 ``--memory``     how far a job drives the resident memory of a process of its own above what it
 held just before, after a first small fit, for ours and for the peer (Linux).
+``--first``      the first fit of a process on any data, with nothing compiled yet and with all
+kernels on disk.
 """
 
 import argparse
 import ctypes
+import multiprocessing
 import os
 import resource
 import subprocess
 import sys
 import tempfile
 import time
+from concurrent.futures import ProcessPoolExecutor
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -81,18 +87,28 @@ def run_dl85(X, y, depth, nodes, limit):
     return time.process_time() - started, not model.timeout_, float(model.error_)
 
 
-def run_command(path):
-    def run(X, y, depth, nodes, limit):
-        with tempfile.NamedTemporaryFile("w", suffix=".txt") as file:
-            np.savetxt(file, np.column_stack([y, X]).astype(int), fmt="%d")
-            file.flush()
-            before = resource.getrusage(resource.RUSAGE_CHILDREN)
-            subprocess.run([path, "-file", file.name, "-max-depth", str(depth), "-max-num-nodes",
-                            str(nodes), "-time", str(limit)], capture_output=True, check=True)
-            after = resource.getrusage(resource.RUSAGE_CHILDREN)
-        taken = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-        return taken, taken < limit, None
-    return run
+def run_gosdt(X, y, depth, nodes, limit):
+    from gosdt import GOSDTClassifier
+    # It pays for leaves: so little that all of them together are worth less than an error.
+    model = GOSDTClassifier(1 / (len(y) * (2 ** depth + 1)), allow_small_reg=True,
+                            depth_budget=depth, time_limit=int(limit))
+    started = time.process_time()
+    model.fit(X, y)
+    taken = time.process_time() - started
+    return (taken, model.result_.status.name == "CONVERGED",
+            float(round(model.result_.model_loss * len(y))))
+
+
+def run_command(path, X, y, depth, nodes, limit):
+    with tempfile.NamedTemporaryFile("w", suffix=".txt") as file:
+        np.savetxt(file, np.column_stack([y, X]).astype(int), fmt="%d")
+        file.flush()
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        subprocess.run([path, "-file", file.name, "-max-depth", str(depth), "-max-num-nodes",
+                        str(nodes), "-time", str(limit)], capture_output=True, check=True)
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    taken = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    return taken, taken < limit, None
 
 
 def processor():
@@ -141,6 +157,27 @@ def print_growth(options, nodes, peers):
         return
 
 
+def measure_first(options):
+    """Print the CPU time of the first fit in a process, before and after kernels are on disk."""
+    for _ in range(options.rounds):
+        with tempfile.TemporaryDirectory() as folder:
+            cold, warm = (float(subprocess.run(
+                [sys.executable, __file__, "--once"], capture_output=True, check=True, text=True,
+                env={**os.environ, "NUMBA_CACHE_DIR": folder}).stdout.split()[-1])
+                for _ in range(2))
+        print(f"first fit: {cold:6.2f} with nothing compiled, {warm:5.2f} with kernels on disk",
+              flush=True)
+
+
+def print_first():
+    """Print the CPU time of the first fit of this process."""
+    rng = np.random.default_rng(0)
+    X, y = rng.integers(0, 2, (200, 12)), rng.integers(0, 2, 200)
+    started = time.process_time()
+    MurTreeClassifier(4).fit(X, y)
+    print(time.process_time() - started)
+
+
 def compare_threads(options, nodes):
     """Print wall time and longest CPU time of a thread for one thread and several."""
     longest, work = [], Solver._work_until
@@ -185,16 +222,23 @@ def compare_rows(options, nodes):
 
 
 def compare_path(options, nodes):
-    """Print the time for all node budgets against that for the largest."""
-    print(f"{'data set':40s} {'largest':>9s} {'all':>9s} {'ratio':>7s}")
-    logs, sums = [], np.zeros(2)
+    """Print the time for all node budgets against that for the largest, and for the hardest."""
+    print(f"{'data set':40s} {'largest':>9s} {'hardest':>9s} {'all':>9s} {'ratio':>7s} "
+          f"{'ratio':>7s}")
+    taken = []
     for name, X, y in chosen_sets(options):
-        taken = [min(run_ours(X, y, options.depth, nodes, options.limit, every=every)[0]
-                     for _ in range(options.rounds)) for every in (False, True)]
-        logs.append(np.log(taken[1] / taken[0]))
-        sums += taken
-        print(f"{name:40s} {taken[0]:9.4f} {taken[1]:9.4f} {np.exp(logs[-1]):7.2f}", flush=True)
-    print(f"geometric mean {np.exp(np.mean(logs)):.2f}, of the sums {sums[1] / sums[0]:.2f}")
+        each = [min(run_ours(X, y, options.depth, most, options.limit)[0]
+                    for _ in range(options.rounds)) for most in range(1, nodes + 1)]
+        together = min(run_ours(X, y, options.depth, nodes, options.limit, every=True)[0]
+                       for _ in range(options.rounds))
+        taken.append((each[-1], max(each), together))
+        print(f"{name:40s} {each[-1]:9.4f} {max(each):9.4f} {together:9.4f} "
+              f"{together / each[-1]:7.2f} {together / max(each):7.2f}", flush=True)
+    largest, hardest, together = np.array(taken).T
+    for what, alone in (("the largest", largest), ("the hardest", hardest)):
+        mean = np.exp(np.mean(np.log(together / alone)))
+        print(f"all budgets, by {what} alone: geometric mean {mean:.2f}, of the sums "
+              f"{together.sum() / alone.sum():.2f}")
 
 
 def chosen_sets(options):
@@ -209,24 +253,31 @@ def compare_peer(options, nodes, peer):
     print(f"{'data set':40s} {'rows':>6s} {'cols':>5s} {'ours':>9s} {options.peer[:9]:>9s} "
           f"{'ratio':>7s}  errors")
     logs = []
-    for name, X, y in chosen_sets(options):
-        run_ours(X, y, 1, 1, options.limit)        # compiles or loads the kernels
-        theirs, peer_done, their_errors = peer(X, y, options.depth, nodes, options.limit)
-        ours, done, errors = run_ours(X, y, options.depth, nodes, options.limit)
-        for _ in range(options.rounds - 1):
-            ours = min(ours, run_ours(X, y, options.depth, nodes, options.limit)[0])
-            if theirs < 2.0:
-                theirs = min(theirs, peer(X, y, options.depth, nodes, options.limit)[0])
-        note = ""
-        if done and peer_done and their_errors is not None and errors != their_errors:
-            note = "  DIFFERENT OPTIMA"
-        elif not peer_done or not done:
-            note = f"  stopped: {'the peer' if done else 'ours'}"
-        ratio = theirs / ours
-        if theirs >= SHORTEST and done and peer_done:
-            logs.append(np.log(ratio))
-        print(f"{name:40s} {X.shape[0]:6d} {X.shape[1]:5d} {ours:9.4f} {theirs:9.3f} "
-              f"{ratio:7.1f}  {errors:g}{note}", flush=True)
+    alone = partial(ProcessPoolExecutor, 1, mp_context=multiprocessing.get_context("spawn"))
+    with alone() as our_process, alone() as their_process:
+
+        def run(process, solver, *problem):
+            return process.submit(solver, *problem, options.limit).result()
+
+        for name, X, y in chosen_sets(options):
+            run(our_process, run_ours, X, y, 1, 1)         # compiles or loads the kernels
+            problem = X, y, options.depth, nodes
+            theirs, peer_done, their_errors = run(their_process, peer, *problem)
+            ours, done, errors = run(our_process, run_ours, *problem)
+            for _ in range(options.rounds - 1):
+                ours = min(ours, run(our_process, run_ours, *problem)[0])
+                if theirs < 2.0:
+                    theirs = min(theirs, run(their_process, peer, *problem)[0])
+            note = ""
+            if done and peer_done and their_errors is not None and errors != their_errors:
+                note = "  DIFFERENT OPTIMA"
+            elif not peer_done or not done:
+                note = f"  stopped: {'the peer' if done else 'ours'}"
+            ratio = theirs / ours
+            if theirs >= SHORTEST and done and peer_done:
+                logs.append(np.log(ratio))
+            print(f"{name:40s} {X.shape[0]:6d} {X.shape[1]:5d} {ours:9.4f} {theirs:9.3f} "
+                  f"{ratio:7.1f}  {errors:g}{note}", flush=True)
     if not logs:
         print(f"the peer took {SHORTEST} s on no set")
     else:
@@ -239,7 +290,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--depth", type=int, nargs="+", default=[4])
     parser.add_argument("--nodes", type=int, help="feature nodes (default: full tree)")
-    parser.add_argument("--peer", default="streed", help="streed, dl85 or command:PATH")
+    parser.add_argument("--peer", default="streed", help="streed, dl85, gosdt or command:PATH")
     parser.add_argument("--sets", nargs="*", help="parts of names (default: all sets)")
     parser.add_argument("--limit", type=float, default=600.0, help="seconds for each run")
     parser.add_argument("--rounds", type=int, default=3, help="runs of ours and of short peers")
@@ -247,10 +298,21 @@ def main():
     parser.add_argument("--rows", type=int, help="repeat the rows up to so many")
     parser.add_argument("--path", action="store_true", help="compare all budgets with the largest")
     parser.add_argument("--memory", action="store_true", help="compare the growth of memory")
+    parser.add_argument("--first", action="store_true", help="time the first fit of a process")
     parser.add_argument("--grown", help=argparse.SUPPRESS)
+    parser.add_argument("--once", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
-    peers = {"streed": run_streed, "dl85": run_dl85}
-    peer = peers.get(options.peer) or run_command(options.peer.removeprefix("command:"))
+    peers = {"streed": run_streed, "dl85": run_dl85, "gosdt": run_gosdt}
+    peer = peers.get(options.peer) or partial(run_command, options.peer.removeprefix("command:"))
+    if options.nodes and options.peer in ("dl85", "gosdt"):
+        parser.error(f"{options.peer} cannot limit feature nodes; leave out --nodes")
+    if options.once:
+        print_first()
+        return
+    if options.first:
+        print(f"{processor()}; CPU seconds")
+        measure_first(options)
+        return
     for depth in options.depth:
         options.depth = depth
         nodes = options.nodes or 2 ** options.depth - 1
