@@ -34,6 +34,7 @@ SUPERFLUOUS = {
 }
 MEMINFO, PARENT, N_ITEMS, ITEM_SIZE, DATA, SHAPE, STRIDES = range(7)     # fields of an array
 START, STOP, STEP = range(3)                                             # fields of a range
+LONG = 200      # blocks of a function that steers others: it is compiled for size, not for speed
 
 
 class RememberingContext:
@@ -78,6 +79,11 @@ def _resolve_call(context, function, arguments):
 
 class KernelLower(Lower):
     """Numba's lowering with few instructions for elements of C-contiguous arrays and ``range``."""
+
+    def lower_function_body(self):
+        if len(self.blocks) > LONG:
+            self.function.attributes.add("optsize")
+        return super().lower_function_body()
 
     def _in_place(self, array_type, index_type):
         """Tell whether an array is contiguous and its index, or each of them, an integer."""
@@ -181,8 +187,12 @@ class KernelLower(Lower):
         return cgutils.alloca_once(self.builder, lltype, name=name, zfill=False)
 
     def storevar(self, value, name, argidx=None):
-        """Note nothing for debuggers."""
-        super().storevar(value, name)
+        """Note nothing for debuggers, and let go of nothing."""
+        self._alloca_var(name, self.typeof(name))
+        if name in self._singly_assigned_vars and not self._disable_sroa_like_opt:
+            self._blk_local_varmap[name] = value
+        else:
+            self.builder.store(value, self.getvar(name))
 
     def delvar(self, name):
         """Leave a deleted variable alone: kernels own no memory."""
