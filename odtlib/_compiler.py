@@ -5,9 +5,10 @@ context managers and array expressions; finding out again and again what ``a + b
 that count from the end of an array; optimising each function by itself and once more in each that
 calls it.  Less to compile is less to run, too.
 
-A kernel must not index from the end of an array (with ``NUMBA_BOUNDSCHECK=1`` that raises an
-error), must not raise, and owns no memory.  One that needs a pass that is left out does not
-compile.  Numba of a version that this has not been tested with compiles kernels as any other code.
+A variable in a kernel must not index from the end of an array (with ``NUMBA_BOUNDSCHECK=1`` that
+raises an error); a kernel must not raise, and owns no memory.  One that needs a pass that is left
+out does not compile.  Numba of a version that this has not been tested with compiles kernels as any
+other code.
 """
 
 from __future__ import annotations
@@ -86,11 +87,12 @@ class KernelLower(Lower):
         return super().lower_function_body()
 
     def _in_place(self, array_type, index_type):
-        """Tell whether an array is contiguous and its index, or each of them, an integer."""
+        """Tell whether an array is contiguous and its indices are integers, none of them ``-1``."""
         kinds = index_type.types if isinstance(index_type, types.BaseTuple) else (index_type,)
         return (isinstance(array_type, types.Array) and array_type.layout == "C"
                 and 0 < len(kinds) <= array_type.ndim
-                and all(isinstance(kind, types.Integer) for kind in kinds))
+                and all(isinstance(kind, types.Integer)
+                        and getattr(kind, "literal_value", 0) >= 0 for kind in kinds))
 
     def _address(self, array_type, array, index_type, index):
         """Return the address of an element or a subarray, and the number of indices."""

@@ -33,7 +33,7 @@ def views(one, two, three, small, unsigned):
     part = line[1:3]
     part[0] = row.sum() + block.size + line.shape[0] + len(two) + block.shape[1]
     two[unsigned, :] = row[1]
-    one[1:] = line[0]
+    one[1:], one[-1], block[0, -1] = line[0], two[-1, 1] + three[-1][0, -2], 9.0
     return part[0] + block[1][1] + two.T[1, 0] + one[::2][1]
 
 
