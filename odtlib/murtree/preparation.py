@@ -181,7 +181,7 @@ class Workspace:
     """All arrays of a search over one problem, for trees up to a given depth."""
 
     def __init__(self, problem, max_depth, max_nodes, *, min_samples_leaf, merge_columns,
-                 keys_from_rows, cache_entries, count_pairs):
+                 keys_from_rows, cache_entries, count_pairs, related_levels):
         n_rows, n_columns = problem.rows.shape
         n_classes = len(problem.class_sizes)
         width = max(32, (n_columns + 31) // 32 * 32)
@@ -228,12 +228,11 @@ class Workspace:
         budgets = min(max_nodes, 2 ** (max_depth - 1)) + 1
         self.bound_1 = np.zeros((levels, budgets, width))
         self.bound_0 = np.zeros((levels, budgets, width))
-        # For the levels between root and depth-two trees, but not for nodes of many budgets: they
-        # are few, and memory grows with the budgets.
-        between, kept = max(1, max_depth - 2), max(1, min(max_nodes, 2 ** max(max_depth - 2, 0), 8))
+        # Not for nodes of many budgets: they are few, and memory grows with the budgets.
+        kept = max(1, min(max_nodes, 2 ** max(max_depth - 2, 0), 8))
         most = max(1, min(MOST_RELATIVES, 2 * n_columns))
-        self.relatives = (np.zeros((between, kept, most, 2, width)),
-                          np.zeros((between, most, 2 + kept), np.int64),
+        self.relatives = (np.zeros((related_levels, kept, most, 2, width)),
+                          np.zeros((related_levels, most, 2 + kept), np.int64),
                           np.zeros((levels, width), np.int64), np.zeros(width, np.int64))
         self.leaf_cost = np.zeros((levels, 2, width))
         self.side_cost = np.zeros((5, width))

@@ -74,11 +74,14 @@ class Solver:
         entries = FIRST_CACHE_ENTRIES
         while entries > 8 and 8 * ENTRY * entries > self.memory_limit:
             entries //= 2
+        max_depth = max(1, min(max_depth, max_nodes))
         self._sizes = dict(
-            max_depth=max(1, min(max_depth, max_nodes)), max_nodes=max_nodes,
+            max_depth=max_depth, max_nodes=max_nodes,
             min_samples_leaf=min_samples_leaf, merge_columns=merge_columns,
             keys_from_rows=cache == "dataset" or merge_columns, cache_entries=entries,
-            count_pairs=specialised or similarity or cache == "closure")
+            count_pairs=specialised or similarity or cache == "closure",
+            # Relatives are kept between the root and the trees that are solved without a search.
+            related_levels=max(0, max_depth - (3 if specialised else 2)) if relatives else 0)
         self._allocate()
         self.row_keys = self.space.data[2].reshape(-1, 2)
         self.control = np.zeros(S.N_CONTROL, np.int64)
