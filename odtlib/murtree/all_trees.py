@@ -13,9 +13,6 @@ from collections import namedtuple
 
 import numpy as np
 
-from odtlib.estimator import announce_compilation
-
-from . import _search as S
 from .fronts import DepthwiseRun, OutOfTime
 from .preparation import prepare
 from .solver import Solver
@@ -34,7 +31,6 @@ class AllTreesRun(DepthwiseRun):
                                None if sample_weight is None else self.weight,
                                min_samples_leaf=model.min_samples_leaf, merge_rows=False,
                                merge_columns=False)
-        announce_compilation(S.search, "MurTree", seconds=10)
         self.solver = Solver(self.problem, max(1, self.depth), max(1, self.nodes),
                              min_samples_leaf=model.min_samples_leaf,
                              memory_limit=model.memory_limit)

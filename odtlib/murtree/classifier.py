@@ -11,7 +11,7 @@ from joblib import effective_n_jobs
 from sklearn.utils._param_validation import HasMethods, Interval, Options, StrOptions
 from sklearn.utils.validation import check_consistent_length, column_or_1d
 
-from odtlib.estimator import BINARIZERS, TreeClassifier, announce_compilation
+from odtlib.estimator import BINARIZERS, TreeClassifier
 from odtlib.heuristics import starting_tree
 from odtlib.report import Clock, SolveReport, default_objective, these
 from odtlib.tree import LEAF, DecisionTree
@@ -243,7 +243,6 @@ class MurTreeClassifier(Questions, OverColumns, TreeClassifier):
 
     def _solver(self, problem, nodes):
         """Return a solver for trees with up to so many feature nodes."""
-        announce_compilation(S.search, "MurTree", seconds=10)
         return Solver(
             problem, self.max_depth, nodes, penalty=self.sparsity,
             min_samples_leaf=self.min_samples_leaf, similarity=bool(self.similarity_bound),

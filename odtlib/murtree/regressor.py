@@ -9,11 +9,10 @@ import numpy as np
 from sklearn.tree import DecisionTreeRegressor
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 
-from odtlib.estimator import BINARIZERS, SingleTargetRegressor, announce_compilation
+from odtlib.estimator import BINARIZERS, SingleTargetRegressor
 from odtlib.report import Clock
 from odtlib.tree import DecisionTree
 
-from . import _search as S
 from ._regression_kernels import ABSOLUTE, N_SUMS
 from .classifier import _Run
 from .columns import OverColumns
@@ -333,7 +332,6 @@ class _RegressionRun(_Run):
         self.problem, self.unit, lower = prepare_regression(
             self.columns, self.y, self.weight, absolute=self.absolute)
         self.penalty = model.sparsity / self.unit
-        announce_compilation(S.search, "MurTree", seconds=10)
         self.solver = RegressionSolver(
             self.problem, self.depth, self.nodes, absolute=self.absolute, penalty=self.penalty,
             min_samples_leaf=model.min_samples_leaf, similarity=model.similarity_bound,

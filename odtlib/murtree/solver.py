@@ -10,6 +10,7 @@ from threading import Event, Lock
 import numpy as np
 from sklearn.utils import check_random_state
 
+from odtlib.estimator import announce_compilation
 from odtlib.report import Clock
 
 from . import _search as S
@@ -75,21 +76,22 @@ class Solver:
         while entries > 8 and 8 * ENTRY * entries > self.memory_limit:
             entries //= 2
         max_depth = max(1, min(max_depth, max_nodes))
+        # With a minimum leaf size a tree of one data set may be no tree of a similar one.
+        similar = similarity and min_samples_leaf == 1
+        related = relatives and similar
         self._sizes = dict(
             max_depth=max_depth, max_nodes=max_nodes,
             min_samples_leaf=min_samples_leaf, merge_columns=merge_columns,
             keys_from_rows=cache == "dataset" or merge_columns, cache_entries=entries,
             count_pairs=specialised or similarity or cache == "closure",
             # Relatives are kept between the root and the trees that are solved without a search.
-            related_levels=max(0, max_depth - (3 if specialised else 2)) if relatives else 0)
+            related_levels=max(0, max_depth - (3 if specialised else 2)) if related else 0)
         self._allocate()
         self.row_keys = self.space.data[2].reshape(-1, 2)
         self.control = np.zeros(S.N_CONTROL, np.int64)
         self.control[S.N_THREADS] = 1
         self.n_jobs, self._owner, self._twins, self._lock = n_jobs, self, [], Lock()
-        # With a minimum leaf size a tree of one data set may be no tree of a similar one.
-        self.control[S.SIMILARITY] = similarity and min_samples_leaf == 1
-        self.control[S.RELATIVES] = relatives and self.control[S.SIMILARITY]
+        self.control[S.SIMILARITY], self.control[S.RELATIVES] = similar, related
         self.control[S.CACHE] = CACHES[cache]
         self.control[S.FEATURE_ORDER] = FEATURE_ORDERS[feature_order]
         self.control[S.CHILD_ORDER] = CHILD_ORDERS[child_order]
@@ -97,7 +99,7 @@ class Solver:
         self.control[S.INFER] = infer_bounds
         self.control[S.SHARE_SIZES] = share_sizes
         self.control[S.SPECIALISED], self.control[S.INCREMENTAL] = specialised, incremental
-        self.control[S.PROBES] = probes if self.control[S.SIMILARITY] else 0
+        self.control[S.PROBES] = probes if similar else 0
         self.control[S.STORE_SMALLER] = store_smaller
         if feature_order == "random":
             self.space.shuffle[:] = check_random_state(random_state).random_sample(
@@ -105,6 +107,7 @@ class Solver:
         self.memory_full = False
         self._grow()
         self._work = FIRST_SLICE
+        announce_compilation(S.search, "MurTree", seconds=10)
         clock = Clock()
         self.control[S.ADDRESS_OPEN:S.ADDRESS_RELATIVE + 1] = kernel_addresses(problem.kernel)
         if cache == "closure":
