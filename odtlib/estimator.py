@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from numbers import Integral, Real
 
 import numpy as np
@@ -19,16 +18,18 @@ from sklearn.utils.validation import (
 
 from odtlib.binarize import MDLPBinarizer, QuantileBinarizer, ThresholdBinarizer
 
+SMALLEST, LARGEST = 1e-100, 1e100   # of weights and targets: their squares are still numbers
 BINARIZERS = {"mdlp": MDLPBinarizer, "quantile": QuantileBinarizer, "all": ThresholdBinarizer}
 
 
 class _TreeEstimator(BaseEstimator):
-    """Validate, call ``_solve``, and wrap the tree that it returns.
+    """Validate, compile, call ``_solve``, and wrap the tree that it returns.
 
     A subclass defines ``_solve(X, y, sample_weight) -> (DecisionTree, SolveReport)``, where ``X``
     is float64 and C-contiguous, ``y`` is ready for kernels, and ``sample_weight`` is a float64
-    vector or None.  One that works on columns made by a binariser keeps it in ``binarizer_``; when
-    its tree stays over those columns it sets ``_tree_over_columns``.
+    vector of positive numbers or None, and ``_warm_up`` with the same arguments, which compiles its
+    kernels.  One that works on columns made by a binariser keeps it in ``binarizer_``; when its
+    tree stays over those columns it sets ``_tree_over_columns``.
     """
 
     _parameter_constraints = {
@@ -51,7 +52,8 @@ class _TreeEstimator(BaseEstimator):
         y : array, shape (n_rows,)
             Labels of any type, or targets; shape (n_rows, n_outputs) for several targets.
         sample_weight : array, shape (n_rows,), optional
-            Non-negative weight of every row (default: one each).
+            Weight of every row (default: one each), from 1e-100 to 1e100.  A row of weight zero
+            counts as a row that is not there; its label is still one of ``classes_``.
 
         Returns
         -------
@@ -63,25 +65,37 @@ class _TreeEstimator(BaseEstimator):
         ValueError
             If the data or a parameter cannot be used; the message says what to do instead.
         """
-        X, y = self._check_training_data(X, y)
-        targets = self._check_targets(y)
-        weight = None
-        if sample_weight is not None:
-            weight = _check_sample_weight(sample_weight, X, dtype=np.float64,
-                                          ensure_non_negative=True)
-            if np.all(weight == 1.0):
-                weight = None
+        X, targets, weight = self._training_arrays(X, y, sample_weight)
+        compile_seconds = self._warm_up(X, targets, weight)
         tree, report = self._solve(X, targets, weight)
+        report.compile_seconds += compile_seconds
         changes = {}
         if tree.kind == "classification":
             changes["classes"] = self.classes_
         names = getattr(self, "feature_names_in_", None)
         if names is not None and not self._tree_over_columns:
             changes["feature_names"] = names
-        self.tree_ = tree.replace(**changes)
-        report.tree, report.transform = self.tree_, self._to_tree_columns
+        self.tree_ = report.tree = tree.replace(**changes)
+        report.binarizer = self.binarizer_ if self._tree_over_columns else None
         self.report_ = report
         return self
+
+    def _training_arrays(self, X, y, sample_weight):
+        """Validate; return rows, targets as kernels take them, and positive weights or None."""
+        X, y = self._check_training_data(X, y)
+        return _weighted_rows(X, self._check_targets(y), sample_weight)
+
+    def _compile_kernels(self, X, y, sample_weight=None):
+        """Compile what a fit to such data calls, and return the seconds that it took."""
+        return self._warm_up(*self._training_arrays(X, y, sample_weight))
+
+    def _warm_up(self, X, y, sample_weight):
+        """Compile what ``_solve`` calls for such data; return the seconds that it took."""
+        return 0.0
+
+    def _depth_within(self, n_rows):
+        """Return ``max_depth`` as a Python integer, no larger than ``n_rows`` rows can reach."""
+        return min(int(self.max_depth), max(0, n_rows - 1))
 
     def _keeps_frame(self, X):
         return self._accepts_categories and hasattr(X, "dtypes") and hasattr(X, "columns")
@@ -91,6 +105,7 @@ class _TreeEstimator(BaseEstimator):
             raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is "
                              "None.")
         if not self._keeps_frame(X):
+            _refuse_text(X)
             return validate_data(self, X, y, dtype=np.float64, order="C", **self._target_options)
         validate_data(self, X, skip_check_array=True)
         if len(X) == 0:
@@ -103,6 +118,7 @@ class _TreeEstimator(BaseEstimator):
     def _check_rows(self, X):
         if self._keeps_frame(X):
             return validate_data(self, X, reset=False, skip_check_array=True)
+        _refuse_text(X)
         return validate_data(self, X, reset=False, dtype=np.float64, order="C")
 
     def _to_tree_columns(self, X):
@@ -178,6 +194,44 @@ class _TreeEstimator(BaseEstimator):
         return self.report_.verify(self._check_rows(X), y, sample_weight)
 
 
+def _weighted_rows(X, y, sample_weight):
+    """Check the weights and leave out the rows of weight zero; weights of one become None."""
+    if sample_weight is None:
+        return X, y, None
+    weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+    used = weight > 0
+    if not used.any():
+        raise ValueError("sample_weight is zero for every row; give at least one non-zero weight.")
+    if weight[used].min() < SMALLEST or weight.max() > LARGEST:
+        raise ValueError(f"sample_weight holds values from {weight[used].min():g} to "
+                         f"{weight.max():g}; multiply all by one number so that they lie between "
+                         f"{SMALLEST:g} and {LARGEST:g} (zero leaves a row out).")
+    if not used.all():
+        X = X.iloc[used] if hasattr(X, "iloc") else X[used]
+        y, weight = y[used], weight[used]
+    return X, y, None if np.all(weight == 1.0) else weight
+
+
+def _refuse_text(X):
+    """Name the columns of a data frame, or of an array of objects, that hold text."""
+    if hasattr(X, "iloc") and hasattr(X, "columns"):
+        columns = [(repr(str(name)), X.iloc[:, j]) for j, (name, dtype)
+                   in enumerate(zip(X.columns, X.dtypes)) if getattr(dtype, "kind", "O") in "OUS"]
+    elif isinstance(X, np.ndarray) and X.dtype.kind in "OU" and X.ndim == 2:
+        columns = [(str(j), X[:, j]) for j in range(X.shape[1])]
+    else:
+        return
+    for name, column in columns:
+        for value in column:
+            if isinstance(value, str):
+                try:
+                    float(value)
+                except ValueError:
+                    raise ValueError(
+                        f"column {name} of X holds text ({value!r}); encode it as numbers first, "
+                        "for example with sklearn.preprocessing.OneHotEncoder.") from None
+
+
 class TreeClassifier(ClassifierMixin, _TreeEstimator):
     """What all classifiers of trees offer; a subclass defines ``_solve``."""
 
@@ -209,6 +263,13 @@ class TreeClassifier(ClassifierMixin, _TreeEstimator):
         return self.tree_.predict_proba(rows)
 
 
+def _check_size(y):
+    """Refuse targets whose squares a float cannot hold."""
+    if np.abs(y).max(initial=0.0) > LARGEST:
+        raise ValueError(f"y holds values up to {np.abs(y).max():g}; divide it by a number so that "
+                         f"none exceeds {LARGEST:g}.")
+
+
 class TreeRegressor(RegressorMixin, _TreeEstimator):
     """Base class of the regressors, one target or several; a subclass defines ``_solve``."""
 
@@ -216,6 +277,7 @@ class TreeRegressor(RegressorMixin, _TreeEstimator):
 
     def _check_targets(self, y):
         y = np.asarray(y, dtype=np.float64)
+        _check_size(y)
         self.n_outputs_ = 1 if y.ndim == 1 else y.shape[1]
         return np.ascontiguousarray(y.reshape(len(y), -1))
 
@@ -234,6 +296,7 @@ class SingleTargetRegressor(TreeRegressor):
         y = column_or_1d(y, dtype=np.float64)
         if not np.isfinite(y).all():
             raise ValueError("y holds NaN or infinity; fill in or drop those rows first.")
+        _check_size(y)
         return y
 
     def __sklearn_tags__(self):
@@ -292,32 +355,3 @@ class OverBinaryColumns:
         return tree.replace(feature_names=tuple(str(name) for name in names),
                             n_features=len(names))
 
-
-_announced = set()
-
-
-def announce_compilation(kernel, what, seconds):
-    """Say, once a process, that a kernel must be compiled first, and for about how long.
-
-    Parameters
-    ----------
-    kernel : numba dispatcher
-        A kernel with ``cache=True`` that the fit is about to call.
-    what : str
-        Name of the method, for the message.
-    seconds : int
-        How long compilation took where it was measured.
-
-    Returns
-    -------
-    bool
-        True if the message was printed: the kernel is neither compiled nor cached on disk.
-    """
-    if what in _announced or getattr(kernel, "signatures", True):   # True: compiler off
-        return False
-    _announced.add(what)
-    if kernel.stats.cache_path and kernel._cache._cache_file._load_index():
-        return False
-    print(f"odtlib: compiling {what} once, for about {seconds} s; later runs start at once.",
-          file=sys.stderr, flush=True)
-    return True

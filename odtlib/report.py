@@ -6,6 +6,8 @@ import time
 
 import numpy as np
 
+from odtlib._tolerance import PROOF
+
 STATUSES = ("optimal", "time_limit", "node_limit", "memory_limit", "interrupted", "heuristic")
 
 
@@ -76,6 +78,10 @@ class SolveReport:
     evaluate : callable, optional
         ``evaluate(tree, X, y, sample_weight)`` recomputes the objective from the tree alone
         (default: the weighted misclassification score, or squared error for regression).
+    scale : float, optional
+        The largest cost of a tree, to which rounding errors are relative: the total weight of the
+        training rows, or the cost of a single leaf (default: the objective).  ``optimal`` allows
+        a gap, and ``verify`` a difference, of 1e-9 of it.
 
     Raises
     ------
@@ -84,7 +90,7 @@ class SolveReport:
     """
 
     def __init__(self, status, objective, lower_bound, seconds, *, start=None, counters=None,
-                 trace=None, proof="", compile_seconds=0.0, evaluate=None):
+                 trace=None, proof="", compile_seconds=0.0, evaluate=None, scale=None):
         self.status = status
         self.objective = float(objective)
         self.lower_bound = float(lower_bound)
@@ -95,13 +101,14 @@ class SolveReport:
         self.proof = proof
         self.compile_seconds = float(compile_seconds)
         self.evaluate = evaluate
-        self.tree = self.transform = None   # bound by the estimator, for verify
+        self.scale = max(abs(self.objective), 0.0 if scale is None else float(scale))
+        self.tree = self.binarizer = None   # bound by the estimator, for verify
         if self.status not in STATUSES:
             raise ValueError(f"status {self.status!r} is not one of {', '.join(STATUSES)}.")
         if self.status == "optimal":
             if not self.proof:
                 raise ValueError("a report that says 'optimal' must say for what (proof=...).")
-            if self.gap > 1e-9 * max(1.0, abs(self.objective)):
+            if self.gap > PROOF * self.scale:
                 raise ValueError(f"status is 'optimal', but the bound {self.lower_bound} is "
                                  f"below the objective {self.objective}.")
         if not self.events:
@@ -115,7 +122,9 @@ class SolveReport:
     @property
     def relative_gap(self):
         """The gap as a share of the objective (0 where both are zero)."""
-        return 0.0 if self.gap == 0 else self.gap / max(abs(self.objective), 1e-12)
+        if self.gap == 0:
+            return 0.0
+        return self.gap / abs(self.objective) if self.objective else np.inf
 
     @property
     def trace(self):
@@ -176,9 +185,9 @@ class SolveReport:
         if self.tree is None:
             raise ValueError("this report belongs to no tree; verify the report_ of a fitted "
                              "estimator.")
-        rows = X if self.transform is None else self.transform(X)
+        rows = X if self.binarizer is None else self.binarizer.transform(X)
         found = float((self.evaluate or default_objective)(self.tree, rows, y, sample_weight))
-        if not np.isclose(found, self.objective, rtol=1e-9, atol=1e-9):
+        if not abs(found - self.objective) <= PROOF * self.scale:
             raise ValueError(f"the tree scores {found:g} on these rows, the report says "
                              f"{self.objective:g}; verify with the rows and weights of the fit.")
         return found

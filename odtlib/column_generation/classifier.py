@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import StrOptions
 
+from odtlib._warm import announce
 from odtlib.column_generation import _kernels as kernels
 from odtlib.column_generation.branch_and_price import BranchAndPrice, dive
 from odtlib.column_generation.generation import ColumnGeneration
@@ -16,7 +17,6 @@ from odtlib.column_generation.master import Master
 from odtlib.column_generation.pricing import Enumeration, PathPool, RandomPaths, Sweep
 from odtlib.column_generation.restricted import CandidateTreeClassifier
 from odtlib.column_generation.subproblems import Subproblems
-from odtlib.estimator import announce_compilation
 from odtlib.heuristics.threshold_sampling import TreeSampler
 
 SWITCHES = ("leaf_priority", "reset", "first_only", "distinct", "needed_only", "warm_start")
@@ -222,7 +222,7 @@ class ColumnGenerationClassifier(CandidateTreeClassifier):
         return methods
 
     def _search(self, problem, start, clock):
-        announce_compilation(kernels.reduced_costs, "column generation", 6)
+        announce("column generation", kernels.reduced_costs)
         pricing = self._pricing(check_random_state(self.random_state))
         best = problem.choose([None] * problem.n_nodes) if start is None else start
         trace = [(clock.elapsed, problem.cost(best), 0.0, "start")]

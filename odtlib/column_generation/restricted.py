@@ -9,9 +9,10 @@ import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.class_weight import compute_sample_weight
 
+from odtlib._warm import announce
 from odtlib.column_generation import _kernels as k
 from odtlib.column_generation.paths import RestrictedProblem
-from odtlib.estimator import TreeClassifier, announce_compilation
+from odtlib.estimator import TreeClassifier
 from odtlib.heuristics.threshold_sampling import TreeSampler, sample_splits, tree_of_splits
 from odtlib.report import Clock, SolveReport, default_objective, these
 from odtlib.tree import DecisionTree, midpoint
@@ -345,7 +346,7 @@ class RestrictedTreeClassifier(CandidateTreeClassifier):
         self.verbose = verbose
 
     def _search(self, problem, start, clock):
-        announce_compilation(k.search, "the dynamic program over candidate splits", 4)
+        announce("the dynamic program over candidate splits", k.search)
         start = problem.choose([None] * problem.n_nodes) if start is None else start
         program = DynamicProgram(problem, start)
         trace = [(clock.elapsed, problem.cost(start), 0.0, "start")]

@@ -9,6 +9,7 @@ from numbers import Integral, Real
 import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
+from odtlib._warm import announce
 from odtlib.constrained import _stumps
 from odtlib.constrained._builder import make_loss
 from odtlib.constrained._projections import is_closed
@@ -21,7 +22,7 @@ from odtlib.constrained.regressor import (
     target_metric,
     tree_loss,
 )
-from odtlib.estimator import TreeRegressor, announce_compilation
+from odtlib.estimator import TreeRegressor
 from odtlib.report import Clock, SolveReport
 from odtlib.tree import DecisionTree
 
@@ -167,7 +168,7 @@ class OptimalConstrainedTreeRegressor(TreeRegressor):
         self.verbose = verbose
 
     def _solve(self, X, Y, sample_weight):
-        announce_compilation(_stumps.best_stump, "optimal constrained trees", seconds=10)
+        announce("optimal constrained trees", _stumps.best_stump)
         clock = Clock(self.time_limit)
         original = X, Y, sample_weight
         if sample_weight is not None:

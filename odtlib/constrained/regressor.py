@@ -10,10 +10,11 @@ import numpy as np
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 
+from odtlib._warm import announce
 from odtlib.constrained import _growth, sets
 from odtlib.constrained._builder import Rules, grow_tree, make_loss
 from odtlib.constrained._losses import huber_point, signed_point
-from odtlib.estimator import TreeRegressor, announce_compilation
+from odtlib.estimator import TreeRegressor
 from odtlib.report import Clock, SolveReport
 from odtlib.tree import DecisionTree
 
@@ -220,7 +221,7 @@ class ConstrainedTreeRegressor(TreeRegressor):
         self.verbose = verbose
 
     def _solve(self, X, Y, sample_weight):
-        announce_compilation(_growth.grow, "constrained trees", seconds=8)
+        announce("constrained trees", _growth.grow)
         clock = Clock(self.time_limit)
         original, original_X, original_weight = Y, X, sample_weight
         if sample_weight is not None:   # a row of weight zero must not offer thresholds

@@ -8,6 +8,7 @@ from numbers import Integral, Real
 import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
+from odtlib._warm import announce
 from odtlib.continuous import _kernels as k
 from odtlib.continuous.costs import Costs, Objective
 from odtlib.continuous.progress import Progress
@@ -20,7 +21,7 @@ from odtlib.continuous.solver import (
     ThresholdSearch,
     bytes_needed,
 )
-from odtlib.estimator import TreeClassifier, announce_compilation
+from odtlib.estimator import TreeClassifier
 from odtlib.heuristics import starting_tree
 from odtlib.report import Clock, SolveReport
 from odtlib.tree import DecisionTree
@@ -280,7 +281,7 @@ def _make_ready(wide, weighted):
     if kind in _ready:
         return 0.0
     begin = time.perf_counter()
-    announce_compilation(k.search, "the search over all thresholds", 10)
+    announce("the search over all thresholds", k.search)
     X = np.array([[0.0], [1.0], [2.0], [3.0]])
     y = np.array([0, 1, 2, 1])
     cost = Costs(y, 3, np.full(4, 2.0) if weighted else None, 0.0, 1)

@@ -8,9 +8,10 @@ from numbers import Integral
 import numpy as np
 from sklearn.utils._param_validation import Interval
 
+from odtlib._warm import announce
 from odtlib.continuous._regression import LANE_ARRAY, LANES, sweep_squares
 from odtlib.continuous.progress import Progress
-from odtlib.estimator import SingleTargetRegressor, announce_compilation
+from odtlib.estimator import SingleTargetRegressor
 from odtlib.report import Clock, SolveReport, default_objective
 from odtlib.tree import DecisionTree, midpoint
 
@@ -285,7 +286,7 @@ def _make_ready():
     if _ready:
         return 0.0
     begin = time.perf_counter()
-    announce_compilation(sweep_squares, "the regression sweep", 2)
+    announce("the regression sweep", sweep_squares)
     rows = _Rows(np.arange(6.0)[:, None], np.array([0.0, 1, 0, 1, 0, 2]), np.ones(6))
     _Search(rows, 2, Clock(None), 0)()
     _ready = True

@@ -2,8 +2,8 @@
 
 from odtlib.heuristics.cart import CARTClassifier, TunedCARTClassifier
 from odtlib.heuristics.local_search import LocalSearchTreeClassifier
-from odtlib.heuristics.start import starting_tree
+from odtlib.heuristics.start import starting_tree, warm_up_start
 from odtlib.heuristics.threshold_sampling import sample_splits
 
 __all__ = ["CARTClassifier", "LocalSearchTreeClassifier", "TunedCARTClassifier", "sample_splits",
-           "starting_tree"]
+           "starting_tree", "warm_up_start"]

@@ -9,7 +9,8 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval
 from tqdm import tqdm
 
-from odtlib.estimator import TreeClassifier, announce_compilation
+from odtlib._warm import warm_up
+from odtlib.estimator import TreeClassifier
 from odtlib.heuristics import _kernels
 from odtlib.heuristics._kernels import TOLERANCE
 from odtlib.heuristics._ranks import RankedRows
@@ -93,6 +94,9 @@ class LocalSearchTreeClassifier(TreeClassifier):
         self.random_state = random_state
         self.verbose = verbose
 
+    def _warm_up(self, X, y, sample_weight):
+        return warm_up_search()
+
     def _solve(self, X, y, sample_weight):
         return search_trees(X, y, len(self.classes_), sample_weight, **self.get_params())
 
@@ -109,7 +113,6 @@ def search_trees(X, y, n_classes, sample_weight, *, max_depth, min_samples_leaf,
     if max_restarts is None and time_limit is None:
         raise ValueError("max_restarts=None restarts for ever without a time_limit; give one of "
                          "the two.")
-    compile_seconds = _compile()
     clock = Clock(time_limit)
     every_row = RankedRows(X, y, n_classes, sample_weight)
     rows = every_row.merged()
@@ -162,7 +165,7 @@ def search_trees(X, y, n_classes, sample_weight, *, max_depth, min_samples_leaf,
     report = SolveReport(
         status, objective, bound, clock.elapsed, start="cart", trace=trace, proof=PROOF,
         counters={"restarts": restart, "kicks": search.kicks, "sweeps": search.sweeps},
-        compile_seconds=compile_seconds)
+        scale=search.total)
     return tree, report
 
 
@@ -223,14 +226,12 @@ class _Search:
         return bool(self.state[_kernels.FINISHED])
 
 
-def _compile():
-    """Compile the kernel, or load it from disk, before the clock starts; return the seconds."""
-    if _kernels.search.signatures:
-        return 0.0
-    announce_compilation(_kernels.search, "the local search", seconds=15)
-    clock = Clock()
-    rows = RankedRows(np.array([[0.0], [1.0]]), np.array([0, 1]), 2).merged()
-    search = _Search(rows, 1, 1, 0, True)
-    search.begin(ONE_LEAF, 1)
-    search.advance()
-    return clock.elapsed
+def warm_up_search():
+    """Compile the kernels of the local search; return the seconds that it took."""
+    def run():
+        rows = RankedRows(np.array([[0.0], [1.0]]), np.array([0, 1]), 2).merged()
+        search = _Search(rows, 1, 1, 0, True)
+        search.begin(ONE_LEAF, 1)
+        search.advance()
+
+    return warm_up("the local search", _kernels.search, run)

@@ -5,9 +5,11 @@ from __future__ import annotations
 import numpy as np
 from sklearn.utils import check_random_state
 
+from odtlib import _tree_kernels
+from odtlib._warm import warm_up
 from odtlib.heuristics._ranks import RankedRows
 from odtlib.heuristics.cart import ONE_LEAF, cart_nodes
-from odtlib.heuristics.local_search import search_trees
+from odtlib.heuristics.local_search import search_trees, warm_up_search
 from odtlib.tree import LEAF, DecisionTree
 
 
@@ -68,6 +70,18 @@ def starting_tree(start, X, y, n_classes, sample_weight=None, max_depth=3, min_s
         nodes = cart_nodes(rows, check_random_state(random_state), max_depth=max_depth,
                            min_samples_leaf=min_samples_leaf)
     return rows.tree(nodes).pruned()
+
+
+def warm_up_start(start):
+    """Compile what :func:`starting_tree` calls for a start; return the seconds that it took."""
+    name = start if isinstance(start, str) else "cart"
+    searching = warm_up_search() if name == "local-search" else 0.0
+
+    def run():
+        X, y = np.array([[0.0], [1.0], [2.0]]), np.array([0, 1, 0])
+        starting_tree(name, X, y, 2, None, 2, 1, 0, None).predict(X)
+
+    return searching + warm_up("trees", _tree_kernels.apply, run, name)
 
 
 def _checked(tree, X, y, n_classes, sample_weight, max_depth, min_samples_leaf):

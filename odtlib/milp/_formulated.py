@@ -10,8 +10,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from odtlib.estimator import TreeClassifier
-from odtlib.heuristics import starting_tree
-from odtlib.milp.binoct import _make_ready
+from odtlib.heuristics import starting_tree, warm_up_start
 from odtlib.report import Clock, SolveReport, default_objective
 from odtlib.tree import DecisionTree
 
@@ -39,15 +38,11 @@ class FormulatedClassifier(TreeClassifier):
     _smallest_leaf = 1
     _before = None      # a tree of a smaller budget, to begin with instead of a worse start
 
-    def _warm_up(self):
-        return _make_ready(self.start)
+    def _warm_up(self, X, y, sample_weight):
+        return warm_up_start(self.start)
 
     def _solve(self, X, y, sample_weight):
-        compile_seconds = _make_ready(self.start)
         clock = Clock(self.time_limit)
-        if sample_weight is not None and not sample_weight.all():
-            kept = sample_weight > 0
-            X, y, sample_weight = np.ascontiguousarray(X[kept]), y[kept], sample_weight[kept]
         weight = np.ones(len(y)) if sample_weight is None else sample_weight
         baseline = float(weight.sum() - np.bincount(y, weight, len(self.classes_)).max())
         price = round(self.complexity * baseline, 6)
@@ -114,8 +109,7 @@ class FormulatedClassifier(TreeClassifier):
         report = SolveReport(
             status, objective, min(bound, objective), clock.elapsed, counters=counters,
             start="tree" if isinstance(self.start, DecisionTree) else self.start, trace=trace,
-            proof=f"optimal for {self._claim(columns)}", evaluate=evaluate,
-            compile_seconds=compile_seconds)
+            proof=f"optimal for {self._claim(columns)}", evaluate=evaluate)
         return tree, report
 
     def _most_nodes(self):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from math import gcd
 from numbers import Integral, Real
 
@@ -10,7 +9,7 @@ import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from odtlib.estimator import TreeClassifier
-from odtlib.heuristics import starting_tree
+from odtlib.heuristics import starting_tree, warm_up_start
 from odtlib.heuristics._ranks import RankedRows
 from odtlib.milp.binoct_model import FORMS, BinOCTModel, difference
 from odtlib.milp.lns import NeighbourhoodSearch
@@ -18,8 +17,6 @@ from odtlib.milp.model import _denominator
 from odtlib.milp.thresholds import candidate_cuts, tree_of
 from odtlib.report import STATUSES, Clock, SolveReport
 from odtlib.tree import DecisionTree
-
-_ready = set()          # starts whose kernels this process has compiled or loaded
 
 
 class BinOCTClassifier(TreeClassifier):
@@ -169,22 +166,20 @@ class BinOCTClassifier(TreeClassifier):
             raise ValueError("no model is needed: max_depth is 0 or every feature is constant.")
         return problem.build()
 
-    def _warm_up(self):
-        return _make_ready(self.start)
+    def _warm_up(self, X, y, sample_weight):
+        return warm_up_start(self.start)
 
     def _solve(self, X, y, sample_weight):
         if self.priorities and self.solver != "cp-sat":
             raise ValueError("branching priorities need solver='cp-sat'; set priorities=None.")
         if self.solver == "lns" and self.start is None:
             raise ValueError("solver='lns' improves a tree; give a start, such as 'cart'.")
-        compile_seconds = _make_ready(self.start)
         clock = Clock(self.time_limit)
         problem = _Problem(self, X, y, sample_weight, clock)
         report = _Run(self, problem, clock)()
         tree = problem.finish(report.pop("tree"), X, y, sample_weight)
         report = SolveReport(start=None if self.start is None else self.start if isinstance(
-            self.start, str) else "tree", compile_seconds=compile_seconds,
-            evaluate=problem.objective, **report)
+            self.start, str) else "tree", evaluate=problem.objective, **report)
         return tree, report
 
 
@@ -487,16 +482,3 @@ def _seed(random_state):
     if random_state is None:
         return 0
     return int(random_state.randint(2**31 - 1))
-
-
-def _make_ready(start):
-    """Compile or load the kernels of a start before the clock runs; return the seconds."""
-    start = start if isinstance(start, str) else "cart"
-    if start in _ready:
-        return 0.0
-    begin = time.perf_counter()
-    X, y = np.array([[0.0], [1.0], [2.0]]), np.array([0, 1, 0])
-    for name in {"cart", start}:
-        starting_tree(name, X, y, 2, None, 2, 1, 0, None).predict(X)
-        _ready.add(name)
-    return time.perf_counter() - begin

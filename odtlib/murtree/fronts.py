@@ -17,7 +17,7 @@ from collections import namedtuple
 
 import numpy as np
 
-from odtlib.estimator import announce_compilation
+from odtlib._warm import announce
 from odtlib.heuristics import starting_tree
 from odtlib.report import Clock, SolveReport, default_objective, these
 from odtlib.tree import DecisionTree
@@ -428,7 +428,7 @@ class FrontRun(DepthwiseRun):
 
     def search_over(self, key, if_1, if_0, n_keys, *, pareto):
         """Set up the search for what each row adds to key and errors."""
-        announce_compilation(kernels.front_two, "fronts of trees", seconds=4)
+        announce("fronts of trees", kernels.front_two)
         values = np.stack([key, if_1, if_0, np.ones(len(key), np.int64)], axis=1)
         self.search = FrontSearch(
             self.columns, values, int(n_keys), pareto=pareto, clock=self.clock,

@@ -10,7 +10,7 @@ from threading import Event, Lock
 import numpy as np
 from sklearn.utils import check_random_state
 
-from odtlib.estimator import announce_compilation
+from odtlib._warm import announce
 from odtlib.report import Clock
 
 from . import _search as S
@@ -107,7 +107,7 @@ class Solver:
         self.memory_full = False
         self._grow()
         self._work = FIRST_SLICE
-        announce_compilation(S.search, "MurTree", seconds=10)
+        announce("MurTree", S.search)
         clock = Clock()
         self.control[S.ADDRESS_OPEN:S.ADDRESS_RELATIVE + 1] = kernel_addresses(problem.kernel)
         if cache == "closure":

@@ -5,8 +5,8 @@ import pandas as pd
 import pytest
 from sklearn.utils.estimator_checks import check_estimator
 
-from odtlib import DecisionTree, SolveReport
-from odtlib.estimator import TreeClassifier, TreeRegressor, announce_compilation
+from odtlib import DecisionTree, SolveReport, _warm
+from odtlib.estimator import TreeClassifier, TreeRegressor
 
 
 class StumpClassifier(TreeClassifier):
@@ -88,6 +88,7 @@ def test_labels_names_and_report_come_back():
     (dict(y=None), "requires y"),
     (dict(sample_weight=[1, 1, -1, 1]), "[Nn]egative"),
     (dict(sample_weight=[0, 0, 0, 0]), "at least one non-zero"),
+    (dict(sample_weight=[np.nan, 0, 0, 1]), "NaN"),
     (dict(sample_weight=[1, 1, 1]), "sample_weight.shape"),
 ])
 def test_bad_input_gets_one_clear_sentence(change, message):
@@ -111,13 +112,97 @@ def test_regression_keeps_one_and_several_targets():
     assert two.predict(X).shape == (4, 2) and two.n_outputs_ == 2
 
 
-def test_compilation_is_announced_once_and_only_when_it_happens(capsys, tmp_path, monkeypatch):
+def test_kernels_are_warmed_up_once_and_announced_only_when_compiled(capsys, monkeypatch):
     import numba
 
+    monkeypatch.setitem(_warm.SECONDS, "a test", 1)
     kernel = numba.njit(lambda value: value + 1)   # never cached on disk
-    assert announce_compilation(kernel, "a test kernel", 1)
-    assert "compiling a test kernel once" in capsys.readouterr().err
-    assert not announce_compilation(kernel, "a test kernel", 1)
-    kernel(1)
-    assert not announce_compilation(kernel, "an already compiled kernel", 1)
-    assert capsys.readouterr().err == ""
+    calls = []
+
+    def run():
+        calls.append(kernel(1))
+
+    assert _warm.warm_up("a test", kernel, run) > 0.0
+    assert "compiling a test once" in capsys.readouterr().err
+    assert _warm.warm_up("a test", kernel, run) == 0.0 and calls == [2]
+    assert _warm.warm_up("a test", kernel, run, variant="another type") > 0.0
+    assert calls == [2, 2] and capsys.readouterr().err == ""
+
+
+def test_damaged_kernels_are_named_with_their_folder(monkeypatch):
+    import pickle
+
+    import numba
+
+    monkeypatch.setitem(_warm.SECONDS, "a damaged test", 1)
+    kernel = numba.njit(lambda value: value + 1)
+
+    def run():
+        raise pickle.UnpicklingError("invalid load key")
+
+    with pytest.raises(RuntimeError, match="damaged .invalid load key.*delete"):
+        _warm.warm_up("a damaged test", kernel, run)
+
+
+class Recorder(StumpClassifier):
+    """Remember what arrives at ``_solve``."""
+
+    def _warm_up(self, X, y, sample_weight):
+        return 7.0
+
+    def _solve(self, X, y, sample_weight):
+        self.arrived = X, y, sample_weight
+        return super()._solve(X, y, sample_weight)
+
+
+def test_compilation_is_reported_apart():
+    model = Recorder().fit(X, LABELS)
+    assert model.report_.compile_seconds == 7.0 and model.report_.seconds == 0.0
+
+
+def test_rows_of_weight_zero_are_not_there():
+    model = Recorder().fit(X, LABELS, [1.0, 0.0, 2.0, 1.0])
+    rows, labels, weight = model.arrived
+    assert rows.tolist() == X[[0, 2, 3]].tolist() and labels.tolist() == [0, 1, 0]
+    assert weight.tolist() == [1.0, 2.0, 1.0]
+    assert model.fit(X, LABELS, [1.0, 0.0, 1.0, 1.0]).arrived[2] is None
+    model.fit(X, LABELS, [1.0, 1.0, 0.0, 1.0])
+    assert model.classes_.tolist() == ["no", "yes"] and set(model.predict(X)) == {"no"}
+    frame = pd.DataFrame(X)
+    assert Recorder().fit(frame, LABELS, [0.0, 1.0, 1.0, 1.0]).arrived[0].shape == (3, 2)
+
+
+@pytest.mark.parametrize("data, message", [
+    (pd.DataFrame({"a": [0.0, 1], "b": ["big", "2"]}), "column 'b' of X holds text .'big'."),
+    (np.array([[0, "red"], [1, "blue"]], dtype=object), "column 1 of X holds text .'red'."),
+])
+def test_text_names_its_column(data, message):
+    with pytest.raises(ValueError, match=message):
+        StumpClassifier().fit(data, [0, 1])
+    model = StumpClassifier().fit(pd.DataFrame({"a": [0.0, 1], "b": ["1", "2"]}), [0, 1])
+    if hasattr(data, "columns"):
+        with pytest.raises(ValueError, match=message):
+            model.predict(data)
+
+
+def test_weights_and_targets_whose_squares_overflow_are_refused():
+    for bad in ([1e300, 1, 1, 1], [1e-300, 1, 1, 1], [5e-324, 1, 1, 1]):
+        with pytest.raises(ValueError, match="multiply all by one number"):
+            StumpClassifier().fit(X, LABELS, bad)
+    with pytest.raises(ValueError, match="divide it by a number"):
+        MeanRegressor().fit(X, [0.0, 1, 2, 1e200])
+
+
+def test_depth_is_a_python_integer_that_the_rows_can_reach():
+    assert StumpClassifier(np.int8(3))._depth_within(50) == 3
+    assert StumpClassifier(10**9)._depth_within(50) == 49
+    assert type(StumpClassifier(np.uint8(3))._depth_within(50)) is int
+    assert StumpClassifier(0)._depth_within(0) == 0
+
+
+def test_a_report_without_the_estimator_is_small():
+    import pickle
+
+    model = StumpClassifier().fit(X, LABELS)
+    model.ballast = np.zeros(100_000)
+    assert len(pickle.dumps(model.report_)) < 5_000

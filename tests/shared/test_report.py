@@ -19,6 +19,21 @@ def test_optimal_needs_a_proof_and_a_bound_that_carries_it():
     assert "4 predicates" in str(report)
 
 
+@pytest.mark.parametrize("unit", [1e-12, 1.0, 1e12])
+def test_tolerances_follow_the_scale(unit):
+    SolveReport("optimal", 3 * unit, 3 * unit * (1 - 1e-10), 0.1, proof="these")
+    SolveReport("optimal", unit * 1e-10, 0, 0.1, proof="these", scale=unit)
+    for objective, bound in ((3 * unit, 2 * unit), (unit * 1e-10, 0)):
+        with pytest.raises(ValueError, match="below the objective"):
+            SolveReport("optimal", objective, bound, 0.1, proof="these")
+    report = SolveReport("heuristic", 0.0, 0, 0.1, scale=2 * unit)
+    report.tree = DecisionTree.from_nested((0, 0.5, 0, 1))
+    X = [[0.0], [1.0], [1.0]]
+    report.verify(X, [0, 1, 0], [unit, unit, unit * 1e-12])
+    with pytest.raises(ValueError, match="the report says 0"):
+        report.verify(X, [0, 1, 0], [unit, unit, unit * 1e-6])
+
+
 def test_gap_and_trace():
     events = [(0.0, 9.0, 0.0, "cart"), (0.5, 4.0, 2.0, "search"), (1.0, 4.0, 3.0, "end")]
     report = SolveReport("time_limit", 4, 3, 1.0, trace=events)

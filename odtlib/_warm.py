@@ -1,0 +1,79 @@
+"""Compile the kernels of a method before the clock of a fit starts, and say so."""
+
+from __future__ import annotations
+
+import pickle
+import sys
+import threading
+import time
+
+# Seconds of a cold compilation, as `scripts/compile_kernels.py` measures them on two cores.
+SECONDS = {
+    "trees": 1,
+    "MurTree": 10,
+    "fronts of trees": 4,
+    "the local search": 15,
+    "the dynamic program over candidate splits": 4,
+    "column generation": 6,
+    "the search over all thresholds": 10,
+    "the regression sweep": 2,
+    "constrained trees": 8,
+    "optimal constrained trees": 10,
+}
+
+_announced, _warm = set(), set()
+_lock = threading.RLock()       # a method may warm up another that it begins with
+
+
+def warm_up(method, kernel, run, variant=None):
+    """Compile the kernels of a method, or load them from disk, once a process.
+
+    Parameters
+    ----------
+    method : str
+        Name of the method, a key of ``SECONDS``.
+    kernel : numba dispatcher
+        The kernel with ``cache=True`` that takes longest to compile; it tells whether to announce.
+    run : callable
+        Calls, without arguments, every kernel that a fit may call, on a problem of a few rows.
+    variant : hashable, optional
+        The kind of problem, where kernels are compiled anew for other types of arrays.
+
+    Returns
+    -------
+    float
+        Seconds that it took; 0.0 if it was done before in this process.
+
+    Raises
+    ------
+    RuntimeError
+        If the compiled kernels on disk are damaged.
+    """
+    with _lock:
+        if (method, variant) in _warm:
+            return 0.0
+        begin = time.perf_counter()
+        try:
+            announce(method, kernel)
+            run()
+        except (pickle.UnpicklingError, EOFError) as error:
+            folder = kernel.stats.cache_path
+            raise RuntimeError(f"the compiled kernels in {folder} are damaged ({error}); delete "
+                               "the *.nbi and *.nbc files there and fit again.") from error
+        _warm.add((method, variant))
+        return time.perf_counter() - begin
+
+
+def announce(method, kernel):
+    """Say, once a process, that a kernel must be compiled first, and for about how long.
+
+    Returns True if the message was printed: the kernel is neither compiled nor cached on disk.
+    """
+    if method in _announced or getattr(kernel, "signatures", True):   # True: compiler off
+        return False
+    if kernel.stats.cache_path and kernel._cache._cache_file._load_index():
+        return False
+    _announced.add(method)
+    print(f"odtlib: compiling {method} once, for about {SECONDS[method]} s; later runs start at "
+          "once.", file=sys.stderr, flush=True)
+    return True
