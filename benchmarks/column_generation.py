@@ -1,6 +1,6 @@
 """Measure sampling, pricing, the restricted optimum and column generation in CPU seconds.
 
-    ODTLIB_DATA=... python benchmarks/column_generation.py [--repeat 3] [--sets tic-tac-toe ...]
+    python benchmarks/column_generation.py [--repeat 3] [--sets tic-tac-toe ...]
 
 Depth four, the first training split of every data set, the papers' numbers of candidates.  The
 loop over scikit-learn is that of the published program: 300 times ``train_test_split`` and a fit.

@@ -1,7 +1,7 @@
 """Compare the search over all thresholds with ConTree: CPU seconds, alternating, one thread.
 
-    ODTLIB_DATA=... python benchmarks/continuous.py [--depth 2 3 4] [--repeat 3] [--sets bank ...]
-    ODTLIB_DATA=... python benchmarks/continuous.py --threads
+    python benchmarks/continuous.py [--depth 2 3 4] [--repeat 3] [--sets bank ...]
+    python benchmarks/continuous.py --threads
 
 Both are timed from validated arrays to the checked tree: scikit-learn's validation, the same on
 both sides, is left out, preparation is not, and our compilation is printed first (start with an
@@ -16,9 +16,7 @@ has (+avx2,+fma,+bmi,+bmi2,+popcnt,+lzcnt,+sse4.2 ...) and NUMBA_CACHE_DIR to an
 """
 
 import argparse
-import os
 import time
-from pathlib import Path
 from unittest import mock
 
 import numpy as np
@@ -27,6 +25,7 @@ from pycontree.base import solve
 
 from odtlib import ContinuousTreeClassifier
 from odtlib.continuous import solver
+from odtlib.datasets import load
 
 SETS = {
     2: ("bank raisin wilt rice segment bidding fault page occupancy room htru magic eeg "
@@ -65,10 +64,10 @@ def longest_thread(X, y, depth, n_jobs):
     return sum(seconds[:2]) + max(seconds[2:], default=0), report.objective
 
 
-def compare_threads(folder):
+def compare_threads():
     ratios = []
     for name, depth in THREADED:
-        X, y = load(folder, name)
+        X, y = arrays(name)
         runs = [[longest_thread(X, y, depth, n_jobs) for n_jobs in (1, 2)] for _ in range(3)]
         assert len({errors for pair in runs for _, errors in pair}) == 1
         one, two = (min(pair[j][0] for pair in runs) for j in range(2))
@@ -77,10 +76,10 @@ def compare_threads(folder):
     print(f"geometric mean {np.exp(np.mean(np.log(ratios))):.2f}")
 
 
-def load(folder, name):
-    table = np.load(folder / f"{name}.npz")
-    return (np.ascontiguousarray(table["X"], dtype=np.float64),
-            np.unique(table["y"], return_inverse=True)[1])
+def arrays(name):
+    """Return the features of a set and its labels as 0, 1, ..."""
+    data = load(f"continuous/{name}")
+    return data.X, np.unique(data.y, return_inverse=True)[1]
 
 
 def run_contree(X, y, depth):
@@ -100,7 +99,6 @@ def main():
     parser.add_argument("--sets", nargs="+")
     parser.add_argument("--threads", action="store_true")
     chosen = parser.parse_args()
-    folder = Path(os.environ["ODTLIB_DATA"]) / "continuous"
 
     X = np.random.default_rng(0).normal(size=(50, 3))
     started = time.process_time()
@@ -109,13 +107,13 @@ def main():
         print(f"ready for {n_classes} classes after {time.process_time() - started:.1f} CPU s")
 
     if chosen.threads:
-        compare_threads(folder)
+        compare_threads()
         return
     for depth in chosen.depth:
         print(f"\ndepth {depth}      errors      ours   ConTree     ratio")
         ratios = []
         for name in chosen.sets or SETS[depth]:
-            X, y = load(folder, name)
+            X, y = arrays(name)
             ours, theirs = [], []
             while len(ours) < chosen.repeat and sum(theirs) < 3:
                 seconds, errors = run_ours(X, y, depth)

@@ -1,6 +1,6 @@
 """Compare MurTree with STreeD on the same arrays: CPU seconds, alternating runs, one thread.
 
-    ODTLIB_DATA=... python benchmarks/murtree.py --depth 3 4 5 [--peer streed] [--sets DL/ ...]
+    python benchmarks/murtree.py --depth 3 4 5 [--peer streed] [--sets anneal ...]
 
 Ours is timed from validated arrays to the checked tree (packing included, compilation apart), with
 a time limit armed; the peer from the same arrays to the end of its fit; each in a process of its
@@ -37,23 +37,18 @@ from pathlib import Path
 import numpy as np
 
 from odtlib import MurTreeClassifier
+from odtlib.datasets import available, load
 from odtlib.murtree.solver import Solver
 
 SHORTEST = 0.1
 
 
-def load_sets(folder):
-    """Yield ``(name, X, y)`` for every set of the folder ``murtree_binary``."""
-    for path in sorted((Path(folder) / "murtree_binary").glob("*.npz")):
-        if path.stem == "derived":
-            continue
-        table = np.load(path)
-        for key in sorted(table.files):
-            if key.endswith(".nf"):
-                name = key[:-3]
-                X = np.unpackbits(table[name + ".X"], axis=1)[:, :int(table[key])]
-                y = np.unique(table[name + ".y"], return_inverse=True)[1].astype(np.int64)
-                yield f"{path.stem}/{name}", np.ascontiguousarray(X, dtype=np.float64), y
+def load_sets():
+    """Yield ``(name, X, y)`` for every set of the paper that is published."""
+    for name in available("murtree"):
+        if not name.endswith("_derived"):
+            data = load(name)
+            yield name, data.X, np.unique(data.y, return_inverse=True)[1].astype(np.int64)
 
 
 def run_ours(X, y, depth, nodes, limit, n_jobs=1, every=False):
@@ -243,7 +238,7 @@ def compare_path(options, nodes):
 
 def chosen_sets(options):
     """Yield the data sets whose names contain one of those asked for."""
-    for name, X, y in load_sets(os.environ["ODTLIB_DATA"]):
+    for name, X, y in load_sets():
         if not options.sets or any(part in name for part in options.sets):
             yield name, X, y
 
