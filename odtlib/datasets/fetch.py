@@ -66,11 +66,11 @@ def read_member(data: bytes, member: str) -> bytes:
                 return archive.read(member)
         stream.seek(0)
         with tarfile.open(fileobj=stream) as archive:
-            infos = {info.name: info for info in archive.getmembers()}
-            if any(not (info.isfile() or info.isdir()) for info in infos.values()):
+            infos = archive.getmembers()
+            if any(not (info.isfile() or info.isdir()) for info in infos):
                 raise DataError("the archive holds links or devices")
-            _check_members({name: info.size for name, info in infos.items()}, member)
-            if infos[member].isdir():
+            _check_members({info.name: info.size for info in infos}, member)
+            if archive.getmember(member).isdir():
                 raise DataError(f"member {member!r} of the archive is a folder")
             return archive.extractfile(member).read()
     except DataError:

@@ -425,6 +425,10 @@ def test_tar_links_and_devices_are_refused(kind):
     data = tarred((tarfile.TarInfo("toy.csv"), TEXT.encode()), (link, b""))
     with pytest.raises(DataError, match="links or devices"):
         read_member(data, "toy.csv")
+    link.name = "toy.csv"  # hidden by a later file of the same name
+    data = tarred((link, b""), (tarfile.TarInfo("toy.csv"), TEXT.encode()))
+    with pytest.raises(DataError, match="links or devices"):
+        read_member(data, "toy.csv")
 
 
 def test_good_archives_are_read():
