@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import pickle
 
 import numpy as np
@@ -15,8 +14,6 @@ from sklearn.utils.estimator_checks import check_estimator
 from odtlib import ContinuousTreeClassifier
 from odtlib.continuous import classifier as door
 from odtlib.datasets import load
-
-needs_data = pytest.mark.skipif(not os.environ.get("ODTLIB_DATA"), reason="ODTLIB_DATA is not set")
 
 # errors of the best tree, from two other solvers (ConTree 1.0.8 and a prototype)
 KNOWN = {
@@ -282,7 +279,6 @@ def test_start_from_the_optimum_keeps_it():
     assert again.report_.start == "tree"
 
 
-@needs_data
 @pytest.mark.parametrize(("depth", "name"), [(d, name) for d in KNOWN for name in KNOWN[d]])
 def test_known_optima(depth, name):
     data = load(f"continuous/{name}")
@@ -291,7 +287,6 @@ def test_known_optima(depth, name):
     assert model.verify(data.X, data.y) == KNOWN[depth][name]
 
 
-@needs_data
 def test_large_values_that_other_solvers_confuse():
     data = load("continuous/raisin")
     X = 1e8 + data.X / np.abs(data.X).max(axis=0)
