@@ -22,6 +22,7 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import FancyBboxPatch, Patch, Rectangle
 from matplotlib.textpath import text_to_path
 
+from odtlib._requirements import needs
 from odtlib.binarize import threshold_text
 
 __all__ = ["COLORS", "alt_text", "anytime", "critical_difference", "draw_tree", "partition",
@@ -728,11 +729,7 @@ def critical_difference(scores, alpha=0.05, ax=None, *, higher_is_better=True):
     import pandas as pd
     from scipy.stats import friedmanchisquare, studentized_range
 
-    try:
-        import scikit_posthocs
-    except ImportError:
-        raise ImportError("critical_difference needs scikit-posthocs; install odtlib with its "
-                          "'experiments' extra.") from None
+    scikit_posthocs = needs("scikit_posthocs", "experiments", "critical_difference")
     scores = pd.DataFrame(scores)
     n_rows, n_methods = scores.shape
     if n_methods < 3 or n_rows < 2:
