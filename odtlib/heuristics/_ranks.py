@@ -14,8 +14,6 @@ from odtlib.tree import LEAF, DecisionTree, midpoint
 class RankedRows:
     """Hold training rows with every feature replaced by dense ranks.
 
-    Rows of weight zero are dropped.
-
     Parameters
     ----------
     X : array of float, shape (n_rows, n_features)
@@ -25,7 +23,7 @@ class RankedRows:
     n_classes : int
         Number of classes.
     sample_weight : array of float, shape (n_rows,), optional
-        Weight of every row (default: one).
+        Positive weight of every row (default: one).
 
     Attributes
     ----------
@@ -38,12 +36,13 @@ class RankedRows:
     """
 
     def __init__(self, X, y, n_classes, sample_weight=None):
-        weights = np.ones(len(X)) if sample_weight is None else sample_weight
-        used = weights > 0
-        columns = [np.unique(column, return_inverse=True) for column in X[used].T]
-        self.values = [values for values, _ in columns]
-        self.ranks = np.array([ranks for _, ranks in columns], dtype=np.int32)
-        self.labels, self.weights = y[used], weights[used]
+        self.values = []
+        self.ranks = np.empty(X.shape[::-1], np.int32)
+        for f, column in enumerate(X.T):
+            values, self.ranks[f] = np.unique(column, return_inverse=True)
+            self.values.append(values)
+        self.labels = y
+        self.weights = np.ones(len(X)) if sample_weight is None else sample_weight
         self.members = np.ones(len(self.labels), np.int64)
         self.n_classes = n_classes
 

@@ -26,8 +26,8 @@ TUNING_GRID = {
 ONE_LEAF = np.array([[-1, 0, -1, -1]])   # a table of nodes: feature, cut, left, right
 
 
-def cart_nodes(rows, random_state, chosen=None, **parameters):
-    """Grow a CART over ranked rows.
+def cart_nodes(rows, random_state, chosen=None, *, max_depth, **parameters):
+    """Grow a CART over ranked rows; without features or levels it is a leaf.
 
     Parameters
     ----------
@@ -37,19 +37,24 @@ def cart_nodes(rows, random_state, chosen=None, **parameters):
         Decides between equally good splits.
     chosen : array of int, optional
         Grow it on these rows only.
+    max_depth : int or None
+        Largest number of tests on a path.
     **parameters
-        Of scikit-learn's ``DecisionTreeClassifier``.
+        Others of scikit-learn's ``DecisionTreeClassifier``.
 
     Returns
     -------
     array of int64, shape (n_nodes, 4)
         Feature, cut, left, right, as :meth:`RankedRows.tree` reads them.
     """
+    if max_depth == 0 or len(rows.ranks) == 0:
+        return ONE_LEAF
     chosen = slice(None) if chosen is None else chosen
     # ranks are small integers, so that float32, in which scikit-learn grows, holds them exactly
-    fitted = DecisionTreeClassifier(random_state=random_state, **parameters).fit(
-        rows.ranks[:, chosen].T.astype(np.float32), rows.labels[chosen], rows.weights[chosen],
-        check_input=False).tree_
+    fitted = DecisionTreeClassifier(
+        max_depth=max_depth, random_state=random_state, **parameters).fit(
+            rows.ranks[:, chosen].T.astype(np.float32), rows.labels[chosen], rows.weights[chosen],
+            check_input=False).tree_
     leaf = fitted.children_left < 0
     return np.column_stack([np.where(leaf, -1, fitted.feature), np.floor(fitted.threshold),
                             fitted.children_left, fitted.children_right]).astype(np.int64)
@@ -239,13 +244,11 @@ class _Grower:
         key = repr(class_weight)
         if key not in self.rows:
             X, y, n_classes = self.data
-            weight = np.ones(len(y)) if self.weight is None else self.weight.copy()
-            used = weight > 0
-            weight[used] *= compute_sample_weight(class_weight, self.labels[used])
+            weight = compute_sample_weight(class_weight, self.labels)
+            if self.weight is not None:
+                weight *= self.weight
             self.rows[key] = RankedRows(X, y, n_classes, weight)
         rows = self.rows[key]
-        if max_depth == 0:
-            return rows.tree(ONE_LEAF)
         leaf, split = (limit if isinstance(limit, Integral) else ceil(limit * rows.n_rows)
                        for limit in (min_samples_leaf, min_samples_split))
         split = max(2, split, 2 * leaf)          # a node with fewer rows has no two leaves

@@ -40,7 +40,7 @@ class LocalSearchTreeClassifier(TreeClassifier):
         Largest number of tests on a path; every further level costs one more pass over the rows in
         each sweep.
     min_samples_leaf : int, default=1
-        Smallest number of training rows in a leaf; rows of weight zero do not count.
+        Smallest number of training rows in a leaf.
     max_restarts : int or None, default=10
         Number of starting trees: the first is CART on all rows, the others CARTs on random 70 % of
         them.  None restarts until ``time_limit``.
@@ -116,6 +116,7 @@ def search_trees(X, y, n_classes, sample_weight, *, max_depth, min_samples_leaf,
     clock = Clock(time_limit)
     every_row = RankedRows(X, y, n_classes, sample_weight)
     rows = every_row.merged()
+    max_depth = int(max_depth) if X.shape[1] else 0     # nothing to split without features
     random = check_random_state(random_state)
     search = _Search(rows, max_depth, min_samples_leaf, patience, depth_two)
     bound = search.total - rows.attainable
