@@ -5,11 +5,10 @@ from __future__ import annotations
 import numpy as np
 from sklearn.utils import check_random_state
 
-from odtlib import _tree_kernels
-from odtlib._warm import warm_up
 from odtlib.heuristics._ranks import RankedRows
-from odtlib.heuristics.cart import cart_nodes
+from odtlib.heuristics.cart import cart_nodes, patient_clock, single_leaf, warm_up_trees
 from odtlib.heuristics.local_search import search_trees, warm_up_search
+from odtlib.report import TimeUp
 from odtlib.tree import LEAF, DecisionTree
 
 
@@ -39,7 +38,8 @@ def starting_tree(start, X, y, n_classes, sample_weight=None, max_depth=3, min_s
     random_state : int, RandomState or None, default=None
         Seed of CART and of the local search.
     time_limit : float or None, default=None
-        Seconds that the local search may take.
+        Seconds that CART or the local search may take; when they are over, the best tree so far is
+        returned, a single leaf at worst.
 
     Returns
     -------
@@ -64,22 +64,20 @@ def starting_tree(start, X, y, n_classes, sample_weight=None, max_depth=3, min_s
             min_samples_leaf=min_samples_leaf, max_restarts=10, patience=20,
             depth_two=True, time_limit=time_limit, random_state=random_state)
         return tree
-    rows = RankedRows(X, y, n_classes, sample_weight)
-    nodes = cart_nodes(rows, check_random_state(random_state), max_depth=max_depth,
-                       min_samples_leaf=min_samples_leaf)
+    clock = patient_clock(time_limit)
+    try:
+        rows = RankedRows(X, y, n_classes, sample_weight, clock)
+        nodes = cart_nodes(rows, check_random_state(random_state), max_depth=int(max_depth),
+                           min_samples_leaf=int(min_samples_leaf), clock=clock)
+    except TimeUp:
+        return single_leaf(X, y, n_classes, sample_weight)
     return rows.tree(nodes).pruned()
 
 
 def warm_up_start(start):
     """Compile what :func:`starting_tree` calls for a start; return the seconds that it took."""
-    name = start if isinstance(start, str) else "cart"
-    searching = warm_up_search() if name == "local-search" else 0.0
-
-    def run():
-        X, y = np.array([[0.0], [1.0], [2.0]]), np.array([0, 1, 0])
-        starting_tree(name, X, y, 2, None, 2, 1, 0, None).predict(X)
-
-    return searching + warm_up("trees", _tree_kernels.apply, run, name)
+    searches = isinstance(start, str) and start == "local-search"
+    return warm_up_trees() + (warm_up_search() if searches else 0.0)
 
 
 def _checked(tree, X, y, n_classes, sample_weight, max_depth, min_samples_leaf):
