@@ -11,6 +11,10 @@ from odtlib._tolerance import PROOF
 STATUSES = ("optimal", "time_limit", "node_limit", "memory_limit", "interrupted", "heuristic")
 
 
+class TimeUp(Exception):
+    """Say that a time limit has passed; :meth:`Clock.check` raises it and a fit catches it."""
+
+
 class Clock:
     """Measure wall time against a limit.
 
@@ -28,6 +32,11 @@ class Clock:
     def elapsed(self):
         """Seconds since the clock was made."""
         return time.perf_counter() - self.start
+
+    def check(self):
+        """Raise :class:`TimeUp` if the limit has passed."""
+        if self.expired:
+            raise TimeUp
 
     def exclude(self, seconds):
         """Leave time that has passed, such as that of compilation, out of account.

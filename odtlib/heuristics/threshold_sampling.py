@@ -67,7 +67,7 @@ class TreeSampler:
     n_classes : int
         Number of classes.
     sample_weight : array of float, shape (n_rows,), optional
-        Weight of every row (default: one); rows of weight zero are left out.
+        Positive weight of every row (default: one).
     max_depth : int, default=4
         Depth of the trees, at least 1.
     backend : {"compiled", "sklearn"}, default="compiled"
@@ -113,7 +113,7 @@ class TreeSampler:
         Parameters
         ----------
         chosen : array of int, optional
-            Row numbers among the rows of positive weight (default: all).
+            Row numbers (default: all).
 
         Returns
         -------
@@ -165,7 +165,7 @@ def sample_splits(X, y, n_classes, sample_weight=None, *, max_depth=4, n_trees=3
     n_classes : int
         Number of classes.
     sample_weight : array of float, shape (n_rows,), optional
-        Weight of every row (default: one).
+        Positive weight of every row (default: one).
     max_depth : int, default=4
         Depth of the trees, at least 1.
     n_trees : int, default=300

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ from sklearn.base import clone
 from sklearn.utils.estimator_checks import check_estimator
 
 from odtlib import ContinuousTreeClassifier
+from odtlib._tolerance import PROOF, ROUNDING
 from odtlib.continuous import classifier as door
 from odtlib.datasets import load
 
@@ -103,9 +105,57 @@ def test_price_of_a_split_equals_enumeration(seed):
         model = ContinuousTreeClassifier(depth, sparsity=sparsity, start=None).fit(X, y, weight)
         best = optimum(X, y, depth, weight, penalty=sparsity * total)
         assert model.report_.status == "optimal"
-        # the price is rounded to 2**-20 of a row
-        assert model.report_.objective == pytest.approx(best, rel=1e-5)
+        assert model.report_.objective == pytest.approx(best, rel=1e-12)
         model.verify(X, y, weight)
+
+
+@pytest.mark.parametrize("weight", [None, [0.1, 0.1], [1e-12, 1e-12], [1e12, 1e12]])
+@pytest.mark.parametrize("sparsity", [0.1, 0.05, 1 / 3])
+def test_objective_is_the_true_cost_and_the_bound_holds(weight, sparsity):
+    X, y = [[0.0], [1.0]], [0, 1]
+    report = ContinuousTreeClassifier(1, sparsity=sparsity).fit(X, y, weight).report_
+    total = 2 if weight is None else sum(weight)
+    assert report.objective == report.lower_bound == sparsity * total
+
+
+def draw_weights(random, n_rows):
+    """Draw weights of one of five kinds: from 1e-12 to 1e12, in one set or all of one size."""
+    kind = random.integers(5)
+    if kind == 0:
+        return 10.0 ** random.uniform(-12, 12, n_rows)
+    if kind == 1:
+        return 10.0 ** random.choice([-12, -6, 0, 12], n_rows)
+    size = [1.0, 1e-12, 1e12][kind - 2]
+    return size * (random.random(n_rows) + 0.01 if random.random() < 0.5
+                   else random.integers(1, 5, n_rows))
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_any_weights_and_prices_equal_exact_enumeration(seed):
+    random = np.random.default_rng(470 + seed)
+    for _ in range(40):
+        depth, X, y = draw(random, (1, 2, 3))
+        X, y = X[:16], y[:16]
+        weight = draw_weights(random, len(y))
+        exact = [Fraction(value) for value in weight.tolist()]
+        total = float(sum(exact))
+        sparsity = float(random.choice([0, 0, 1e-10, 0.01, 0.1]))
+        least = int(random.choice([1, 1, 3]))
+        max_nodes = random.choice([None, None, 2])
+        price = Fraction(sparsity * weight.sum())
+        start = random.choice([None, "cart"])
+        model = ContinuousTreeClassifier(
+            depth, sparsity=sparsity, min_samples_leaf=least, max_nodes=max_nodes,
+            start=start, random_state=0).fit(X, y, weight)
+        report = model.report_
+        best = optimum(X, y, depth, exact, least, price, max_nodes or 1000)
+        wrong = np.flatnonzero(model.predict(X) != y)
+        true = sum((exact[row] for row in wrong), price * model.tree_.n_splits)
+        assert report.status == "optimal"
+        assert report.objective == pytest.approx(float(true), rel=1e-12, abs=0)
+        assert report.lower_bound <= float(best) + ROUNDING * total
+        assert float(best) * (1 - 1e-12) <= report.objective <= float(best) + PROOF * total
+        assert model.verify(X, y, weight) == report.objective
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -123,7 +173,7 @@ def test_node_budget_equals_enumeration(seed):
         total = len(y) if weight is None else weight.sum()
         best = optimum(X, y, depth, weight, least, sparsity * total, max_nodes)
         assert model.report_.status == "optimal"
-        assert model.report_.objective == pytest.approx(best, rel=1e-5)
+        assert model.report_.objective == pytest.approx(best, rel=1e-12)
         assert model.tree_.n_splits <= max_nodes
         model.verify(X, y, weight)
 
@@ -212,10 +262,53 @@ def test_memory_grows_with_rows_times_features():
     random = np.random.default_rng(661)         # and that is what a search allocates
     X, y = random.normal(size=(3000, 6)), random.integers(0, 2, 3000)
     cost = door.Costs(y, 2, None, 0.0, 1)
-    columns = solver.SortedColumns(X, y, 2, False, lambda: False)
-    search = solver.ThresholdSearch(columns, cost, 4)
+    columns = solver.SortedColumns(X, y, 2, False, door.Clock())
+    search = solver.ThresholdSearch(columns, cost, 4, door.Clock())
     held = sum(array.nbytes for array in search.arrays.values() if array is not None)
     assert 0.9 * held < solver.bytes_needed(3000, 6, cost, 4, False) < 1.1 * held
+
+
+@pytest.mark.parametrize("options", [{}, {"min_samples_leaf": 8}, {"sparsity": 0.04},
+                                     {"max_nodes": 3}])
+def test_depth_and_memory_end_with_what_the_rows_can_reach(options):
+    random = np.random.default_rng(662)
+    X, y = random.integers(0, 4, (50, 3)).astype(float), random.integers(0, 2, 50)
+    fits = [ContinuousTreeClassifier(depth, random_state=0, **options).fit(X, y)
+            for depth in (49, 100, 10**9, np.int8(49))]
+    for model in fits:
+        assert model.report_.status == "optimal"
+        assert model.tree_ == fits[0].tree_
+        assert model.report_.counters == fits[0].report_.counters
+    assert model.verify(X, y) == model.report_.objective
+
+
+def test_memory_of_deep_trees_is_bounded_by_rows():
+    from odtlib.continuous import solver
+    cost = door.Costs(np.arange(50) % 2, 2, None, 0.0, 1)
+    sizes = [solver.bytes_needed(50, 10, cost, depth, False) for depth in (12, 24, 48)]
+    assert sizes[1] < 2.2 * sizes[0] and sizes[2] < 2.2 * sizes[1]
+
+
+def test_node_budget_of_deep_trees_equals_enumeration():
+    random = np.random.default_rng(663)
+    for _ in range(10):
+        X, y = random.integers(0, 6, (14, 3)).astype(float), random.integers(0, 2, 14)
+        y[:2] = 0, 1
+        for nodes in (4, 5, 8):
+            model = ContinuousTreeClassifier(10**9, max_nodes=nodes, start=None).fit(X, y)
+            assert model.report_.objective == optimum(X, y, 13, max_nodes=nodes)
+
+
+def test_want_of_memory_returns_the_start(monkeypatch):
+    def exhausted(*arguments, **options):
+        raise MemoryError
+
+    X, y = hard(100)
+    monkeypatch.setattr(door, "ThresholdSearch", exhausted)
+    model = ContinuousTreeClassifier(4)
+    monkeypatch.setattr(model, "_warm_up", lambda *data: 0.0, raising=False)
+    report = model.fit(X, y).report_
+    assert report.status == "memory_limit" and report.objective < min(np.bincount(y))
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -349,8 +442,8 @@ def test_a_cut_depth_two_solve_is_used(monkeypatch):
     X, y = hard()
     clock = door.Clock(1e-9)
     cost = door.Costs(y, 2, None, 0.0, 1)
-    columns = solver.SortedColumns(X, y, 2, False, lambda: False)
-    search = solver.ThresholdSearch(columns, cost, 4)
+    columns = solver.SortedColumns(X, y, 2, False, door.Clock())
+    search = solver.ThresholdSearch(columns, cost, 4, door.Clock())
     monkeypatch.setattr(solver.ThresholdSearch.advance, "__defaults__", (1,))
     run = solver.Run(search, clock)()
     assert run.status == "time_limit"

@@ -187,20 +187,15 @@ def test_constant_rows_have_no_splits():
     assert sampled.splits == [[], [], []]
 
 
+def test_without_features_no_node_has_a_split():
+    sampled = sample_splits(np.empty((4, 0)), np.array([0, 1, 1, 0]), 2, max_depth=2, n_trees=5)
+    assert sampled.splits == [[], [], []] and sampled.cart == [None, None, None]
+
+
 def test_the_time_limit_ends_the_sampling():
     X, y = data(0)
     sampled = sample_splits(X, y, 2, max_depth=2, n_trees=10 ** 9, time_limit=0.05)
     assert not sampled.complete and sampled.n_trees < 10 ** 9 and sampled.splits[0]
-
-
-def test_rows_of_weight_zero_count_nothing():
-    X, y = data(5)
-    weight = np.ones(len(y))
-    weight[::3] = 0
-    kept = weight > 0
-    one = sample_splits(X, y, 2, weight, max_depth=2, n_trees=10)
-    two = sample_splits(X[kept], y[kept], 2, max_depth=2, n_trees=10)
-    assert one.splits == two.splits and one.counts == two.counts
 
 
 def test_tree_of_splits_labels_its_leaves():
