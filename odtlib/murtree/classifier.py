@@ -360,6 +360,8 @@ class _Run:
 
     def begin_with(self, start):
         """Take a start that respects all limits as the tree to beat."""
+        if isinstance(start, str) and self.columns.shape[1] == 0:
+            return                                   # every tree is one leaf
         depth = self.safe_depth if isinstance(start, str) else self.depth
         tree = starting_tree(start, self.columns.astype(np.float64), self.y, self.n_classes,
                              self.sample_weight, depth, self.model.min_samples_leaf,

@@ -144,9 +144,15 @@ class RegressionSolver(Solver):
 
     def __init__(self, problem, max_depth, max_nodes, *, absolute, **options):
         self.absolute = absolute
+        weight, self.target, number = np.ascontiguousarray(problem.weights.T)
+        weighted = not np.array_equal(weight, number)
+        # A difference of sums is off by about this share of the root's cost.
+        farthest = np.abs(self.target).max() ** (1 if absolute else 2)
+        self.uneven = weighted and np.finfo(float).eps * weight.sum() * farthest > 0.01 * PROOF
+        if self.uneven:
+            options.update(similarity=False, specialised=False)
         super().__init__(problem, max_depth, max_nodes, **options)
-        self.target, number = np.ascontiguousarray(problem.weights[:, 1]), problem.weights[:, 2]
-        self.space.shape[N_SUMS] = 2 if np.array_equal(self.row_weight, number) else 3
+        self.space.shape[N_SUMS] = 3 if weighted else 2
         self.space.shape[ABSOLUTE] = absolute
         self.least = 0.0        # no tree over all rows costs less
         # About how long the largest depth-two problem takes: no slice can be shorter.
@@ -340,7 +346,7 @@ class _RegressionRun(_Run):
             self.problem, self.depth, self.nodes, absolute=self.absolute, penalty=self.penalty,
             min_samples_leaf=model.min_samples_leaf, similarity=model.similarity_bound,
             share_sizes=model.minimise_nodes, memory_limit=model.memory_limit)
-        self.solver.least = lower
+        self.solver.least = 0.0 if self.solver.uneven else lower
         if clock.time_limit is not None:        # what comes after the search takes time as well
             clock.time_limit -= min(0.5 * clock.time_limit,
                                     self.depth * self.solver.longest_step)
