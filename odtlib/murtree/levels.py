@@ -36,9 +36,9 @@ class LevelRun(DepthwiseRun):
     def __init__(self, model, columns, y, sample_weight, clock, what):
         super().__init__(model, columns, y, sample_weight, clock, what)
         self.penalties = np.asarray(model.sparsity, np.float64)
-        if self.penalties.shape != (self.depth,) or not np.all(self.penalties >= 0):
+        if self.penalties.shape != (model.max_depth,) or not np.all(self.penalties >= 0):
             raise ValueError(f"sparsity has shape {self.penalties.shape}; give one number, or one "
-                             f"for each of the {self.depth} levels, none negative.")
+                             f"for each of the {model.max_depth} levels, none negative.")
         self.distinct = _distinct_columns(self.columns)
         self.bits = self.columns[:, self.distinct].astype(np.float64)
         self.classes = np.eye(self.n_classes)[self.y] * self.weight[:, None]
@@ -92,7 +92,7 @@ class LevelRun(DepthwiseRun):
                     best = (spent + first + second,
                             (int(self.distinct[column]), 0.5, tree_0, tree_1))
         size = len(name[0]) + 500
-        if self.memory + size <= (self.model.memory_limit or np.inf):
+        if self.memory + size <= 1e6 * (self.model.memory_limit or np.inf):
             self.known[name] = best
             self.memory += size
         return best

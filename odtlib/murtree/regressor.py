@@ -9,7 +9,9 @@ import numpy as np
 from sklearn.tree import DecisionTreeRegressor
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 
+from odtlib._tolerance import PROOF, ROUNDING
 from odtlib.estimator import BINARIZERS, SingleTargetRegressor
+from odtlib.heuristics import warm_up_start
 from odtlib.report import Clock
 from odtlib.tree import DecisionTree
 
@@ -17,9 +19,7 @@ from ._regression_kernels import ABSOLUTE, N_SUMS
 from .classifier import _Run
 from .columns import OverColumns
 from .preparation import Problem, _as_words, _distinct_columns, _group
-from .solver import Solver
-
-ROUNDING = 1e-12        # of the root's cost: bounds that are met so closely are met
+from .solver import Solver, warm_up_search
 
 
 def leaf_value(y, weight, absolute):
@@ -122,7 +122,7 @@ def prepare_regression(X, y, weight, *, absolute, merge_columns=True):
         (rows != rows[:1]).any(axis=0))
     problem = Problem(
         np.ascontiguousarray(rows[:, columns]), np.array([len(rows)]), columns,
-        np.stack([total, mean, number], axis=1)[order], "sums", offset,
+        np.stack([total, mean, number], axis=1)[order], "sums", offset, 1.0,
         {"rows_merged": len(X) - len(rows), "columns_merged": X.shape[1] - len(columns)})
     return problem, float(unit), lower
 
@@ -144,9 +144,15 @@ class RegressionSolver(Solver):
 
     def __init__(self, problem, max_depth, max_nodes, *, absolute, **options):
         self.absolute = absolute
+        weight, self.target, number = np.ascontiguousarray(problem.weights.T)
+        weighted = not np.array_equal(weight, number)
+        # A difference of sums is off by about this share of the root's cost.
+        farthest = np.abs(self.target).max() ** (1 if absolute else 2)
+        self.uneven = weighted and np.finfo(float).eps * weight.sum() * farthest > 0.01 * PROOF
+        if self.uneven:
+            options.update(similarity=False, specialised=False)
         super().__init__(problem, max_depth, max_nodes, **options)
-        self.target, number = np.ascontiguousarray(problem.weights[:, 1]), problem.weights[:, 2]
-        self.space.shape[N_SUMS] = 2 if np.array_equal(self.row_weight, number) else 3
+        self.space.shape[N_SUMS] = 3 if weighted else 2
         self.space.shape[ABSOLUTE] = absolute
         self.least = 0.0        # no tree over all rows costs less
         # About how long the largest depth-two problem takes: no slice can be shorter.
@@ -224,7 +230,7 @@ class MurTreeRegressor(OverColumns, SingleTargetRegressor):
         What is minimised, summed over the rows; leaves predict means or medians.  Absolute error
         takes several times longer, as medians do not follow from sums.
     min_samples_leaf : int, default=1
-        Fewest rows in a leaf; rows of weight zero do not count.  Above 1 the similarity bound does
+        Fewest rows in a leaf.  Above 1 the similarity bound does
         not hold and is not used, so the search takes longer.
     sparsity : float, default=0.0
         Cost of a feature node in units of the loss (Eq. 19).  A split is made only if it saves
@@ -241,7 +247,9 @@ class MurTreeRegressor(OverColumns, SingleTargetRegressor):
     time_limit : float, optional
         Seconds after which the best tree so far comes back.
     memory_limit : float, optional
-        Bytes that the cache may take; the result stays exact, the search may take longer.
+        Megabytes that the cache of solved subproblems may take; the result stays exact, the search
+        may take longer.  Not limited are the data and the arrays of the search, whose size grows
+        with the square of the number of columns and with ``max_depth``.
     random_state : int or RandomState, optional
         Seed of the start.
     verbose : int, default=0
@@ -306,6 +314,9 @@ class MurTreeRegressor(OverColumns, SingleTargetRegressor):
         self.random_state = random_state
         self.verbose = verbose
 
+    def _warm_up(self, X, y, sample_weight):
+        return warm_up_start(self.start) + warm_up_search("sums")
+
     def _solve(self, X, y, sample_weight):
         clock = Clock(self.time_limit)
         weight = np.ones(len(y)) if sample_weight is None else sample_weight
@@ -323,11 +334,10 @@ class _RegressionRun(_Run):
     """One fit of a regressor; costs are in shares of the cost of a single leaf."""
 
     def __init__(self, model, columns, y, weight, clock, smallest=None):
-        used = weight > 0
         self.model, self.clock = model, clock
-        self.columns, self.y, self.weight = columns[used], y[used], weight[used]
+        self.columns, self.y, self.weight = columns, y, weight
         self.absolute = model.loss == "absolute_error"
-        self.depth, self.nodes = model.max_depth, model._nodes(len(self.y))
+        self.depth, self.nodes = model._depth_within(len(y)), model._nodes(len(y))
         self.smallest = self.nodes if smallest is None else smallest
         self.problem, self.unit, lower = prepare_regression(
             self.columns, self.y, self.weight, absolute=self.absolute)
@@ -336,11 +346,10 @@ class _RegressionRun(_Run):
             self.problem, self.depth, self.nodes, absolute=self.absolute, penalty=self.penalty,
             min_samples_leaf=model.min_samples_leaf, similarity=model.similarity_bound,
             share_sizes=model.minimise_nodes, memory_limit=model.memory_limit)
-        self.solver.least = lower
+        self.solver.least = 0.0 if self.solver.uneven else lower
         if clock.time_limit is not None:        # what comes after the search takes time as well
             clock.time_limit -= min(0.5 * clock.time_limit,
                                     self.depth * self.solver.longest_step)
-        clock.exclude(self.solver.compile_seconds)
         self.trace, self.costs = [], {}
         self.status, self.bound = "optimal", -np.inf
         self.start, self.upper, self.predicted = None, np.inf, None
@@ -351,8 +360,9 @@ class _RegressionRun(_Run):
     def begin_with(self, start):
         """Take a start that respects all limits as the tree to beat."""
         if isinstance(start, str):
-            start = self.cart()
-        elif start.kind != "regression":
+            self.take(self.valued(self.cart()))
+            return
+        if start.kind != "regression":
             raise ValueError("start is a classification tree; give a regression tree.")
         n_columns = self.columns.shape[1]
         if start.feature.max() >= n_columns or (start.feature_names is not None
@@ -371,7 +381,7 @@ class _RegressionRun(_Run):
 
     def cart(self):
         """Grow a CART over the columns with scikit-learn."""
-        if self.safe_depth == 0:
+        if self.safe_depth == 0 or self.columns.shape[1] == 0:
             return DecisionTree.from_nested([0.0], kind="regression")
         grown = DecisionTreeRegressor(
             criterion=self.model.loss, max_depth=self.safe_depth,
@@ -422,20 +432,11 @@ class _RegressionRun(_Run):
 
         tree = self.valued(DecisionTree.from_nested(
             convert(nested), kind="regression", n_features=self.columns.shape[1]))
-        if self.cost(tree) > claim + 1e-9:
+        if self.cost(tree) > claim + PROOF:
             raise RuntimeError(f"the tree has cost {self.unit * self.cost(tree):g}, the search "
                                f"counted {self.unit * claim:g}; please report this as a bug of "
                                "odtlib.")
         return tree
-
-    def finish(self):
-        """Return the tree for the largest node budget and the report."""
-        if self.status == "optimal":        # the search was exact up to rounding
-            trees = [tree for tree in (self.found.get(self.nodes), self.start) if tree is not None]
-            best = min(map(self.cost, trees))
-            if abs(best - self.bound) <= 1e-9:
-                self.bound = best
-        return super().finish()
 
     def evaluate(self):
         """Return the function that recomputes the objective from a tree."""

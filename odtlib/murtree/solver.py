@@ -10,14 +10,15 @@ from threading import Event, Lock
 import numpy as np
 from sklearn.utils import check_random_state
 
-from odtlib._warm import announce
+from odtlib._tolerance import ROUNDING
+from odtlib._warm import warm_up
 from odtlib.report import Clock
 
 from . import _search as S
-from ._cache import ENTRY, find_problem, move_entries
+from ._cache import ENTRY, find_problem, move_entries, root_of
 from ._kernels import IMPURITY
 from ._objectives import closure_address, kernel_addresses
-from .preparation import Workspace
+from .preparation import Problem, Workspace
 
 CACHES = {None: 0, "dataset": S.DATASET, "branch": S.BRANCH, "closure": S.CLOSURE}
 FEATURE_ORDERS = {"depth-two": S.BY_DEPTH_TWO, "in-order": S.IN_ORDER, "gini": S.BY_GINI,
@@ -51,7 +52,7 @@ class Solver:
     n_jobs : int, default=1
         Threads that share the splits of the root, once a search has taken a slice of time.
     memory_limit : float, optional
-        Bytes that the cache may take.
+        Megabytes that the cache may take.
     """
 
     def __init__(self, problem, max_depth, max_nodes, *, penalty=0.0, min_samples_leaf=1,
@@ -70,7 +71,11 @@ class Solver:
             if problem.kernel == "weights":
                 raise ValueError("the closure cache works on counts; choose another cache for "
                                  "weights that are not small integers.")
-        self.memory_limit = np.inf if memory_limit is None else float(memory_limit)
+        self.memory_limit = np.inf if memory_limit is None else 1e6 * float(memory_limit)
+        # Costs that differ by so little are equal; whole numbers are added up exactly.
+        exact = (problem.scale < 2 ** 53 and problem.kernel != "sums" and self.penalty % 1 == 0
+                 and not (self.row_weight % 1).any())
+        self.slack = 0.0 if exact else ROUNDING * problem.scale
         max_nodes = min(max_nodes, 2 ** max_depth - 1)
         entries = FIRST_CACHE_ENTRIES
         while entries > 8 and 8 * ENTRY * entries > self.memory_limit:
@@ -107,13 +112,9 @@ class Solver:
         self.memory_full = False
         self._grow()
         self._work = FIRST_SLICE
-        announce("MurTree", S.search)
-        clock = Clock()
         self.control[S.ADDRESS_OPEN:S.ADDRESS_RELATIVE + 1] = kernel_addresses(problem.kernel)
         if cache == "closure":
             self.control[S.ADDRESS_CLOSURE] = closure_address(problem.kernel)
-        self._search(0)                       # no work: compiles the search, or loads it
-        self.compile_seconds = clock.elapsed
 
     def _allocate(self):
         """Make the arrays that a search writes to."""
@@ -344,6 +345,10 @@ class Solver:
                 cost[S.VALUE, n] = max(cost[S.UPPER, n], refined)
         self.control[S.LEVEL], self.control[S.MODE] = 0, S.DONE
 
+    def just_above(self, cost):
+        """Return the least number that no cost equal to this one reaches."""
+        return float(np.nextafter(cost + self.slack, np.inf))
+
     @property
     def nodes(self):
         """The largest node budget of the last question."""
@@ -440,9 +445,7 @@ class Solver:
             if depth <= 2:
                 root = self._shallow_roots(rows, key)[min(budget, 2 ** depth - 1)]
             elif (root := self._remembered(rows, depth, budget, key)) is None:
-                # Sums of floats may differ in the last digits from those of the first search.
-                slack = 1e-9 * max(1.0, abs(value))
-                self.solve(depth, budget, upper=value + slack, lower=value, rows=rows)
+                self.solve(depth, budget, upper=self.just_above(value), lower=value, rows=rows)
                 root = self.root()
             self._built[name] = self._build(rows, root, min(depth, budget), key)
         return self._built[name]
@@ -461,11 +464,10 @@ class Solver:
         entry = self._cached(key, depth, budget)
         if entry is None or not entry[1] & 1:
             return None
-        column = (entry[1] >> 6 & 0x3FFFFFF) - 2
+        column, budget_1 = root_of(entry[1])
         if column < 0:
             return None
         depth = min(depth, budget)
-        budget_1 = entry[1] >> 32 & 0x3FFF
         budget_0 = min(budget, 2 ** depth - 1) - 1 - budget_1
         children = []
         for (_, part_key), nodes in zip(self._sides(rows, column, key), (budget_1, budget_0),
@@ -567,3 +569,18 @@ class Solver:
         table = self.space.table
         value, word = find_problem(table, table.view(np.float64), key, min(depth, budget), budget)
         return (float(value), int(word)) if word else None
+
+
+def warm_up_search(kernel, closure=False):
+    """Compile the search and the kernels of an objective; return the seconds that it took."""
+    def run():
+        solver = Solver(Problem(np.array([[0], [1]], np.uint8), np.array([1, 1]), np.arange(1),
+                                np.ones((2, 3)), kernel, 0.0, 2.0, {}),
+                        1, 1, cache="closure" if closure else "dataset")
+        table = solver.space.table
+        values = table.view(np.float64)
+        solver._search(0)
+        find_problem(table, values, np.zeros(2, np.uint64), 1, 1)
+        move_entries(table, values, table.copy(), values.copy())
+
+    return warm_up("MurTree", S.search, run, (kernel, closure))

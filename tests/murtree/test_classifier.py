@@ -173,11 +173,11 @@ def test_no_column_gives_a_leaf():
 
 def test_memory_limit_and_report():
     X, y = blobs(n_rows=300, n_columns=24)
-    model = MurTreeClassifier(max_depth=5, memory_limit=4096).fit(X, y)
+    model = MurTreeClassifier(max_depth=5, memory_limit=0.004).fit(X, y)
     free = MurTreeClassifier(max_depth=5).fit(X, y)
     assert model.report_.status == "optimal"
     assert model.report_.objective == free.report_.objective
-    assert model.report_.counters["cache_bytes"] <= 4096
+    assert model.report_.counters["cache_bytes"] <= 4000
     assert "24 predicates at depth 5" in free.report_.proof
 
 
@@ -320,7 +320,7 @@ EVERY_SWITCH = [
     ({"merge_columns": False}, "columns_merged"),
     ({"deepening": True}, "nodes"),
     ({"minimise_nodes": True}, "nodes"),
-    ({"memory_limit": 2048}, "cache_bytes"),
+    ({"memory_limit": 0.002}, "cache_bytes"),
 ]
 
 
