@@ -19,7 +19,7 @@ from pathlib import PurePosixPath
 
 import numpy as np
 
-from odtlib.datasets.tables import UNREADABLE, DataError, Table, labels
+from odtlib.datasets.tables import DataError, Table, labels
 
 # The address under which the files of the project's repository can be read, ending in a slash.
 # While it is None, the original sources are asked.
@@ -75,7 +75,7 @@ def read_member(data: bytes, member: str) -> bytes:
             return archive.extractfile(member).read()
     except DataError:
         raise
-    except (*UNREADABLE, tarfile.TarError) as error:
+    except Exception as error:  # readers raise errors of a dozen kinds on damaged bytes
         raise DataError(
             f"the archive is damaged, cut short or of an unknown form ({error})"
         ) from error
@@ -193,7 +193,7 @@ class Stored:
         data = _download_kept(self.url)
         try:
             return self.read(io.BytesIO(data))
-        except UNREADABLE as error:
+        except Exception as error:  # as in read_member
             raise DataError(f"{self.url} is damaged or cut short ({error})") from error
 
 

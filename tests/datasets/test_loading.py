@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import gzip
+import io
 import json
 import pickle
 import re
 import shutil
 import subprocess
 import sys
+import zipfile
 from pathlib import Path
 
 import numpy as np
@@ -360,6 +362,17 @@ def test_a_cell_that_is_too_long_is_refused(only_shipped, tmp_path, monkeypatch)
     monkeypatch.setenv("ODTLIB_DATA", str(tmp_path))
     with pytest.raises(DataError, match="larger than field limit"):
         load("scores")
+
+
+def test_a_damaged_header_of_an_array_is_refused(nothing_at_hand, tmp_path, monkeypatch):
+    (tmp_path / "continuous").mkdir()
+    stored = io.BytesIO()
+    np.save(stored, np.zeros((4, 2)))
+    with zipfile.ZipFile(tmp_path / "continuous/bank.npz", "w") as archive:
+        archive.writestr("X.npy", stored.getvalue().replace(b"}", b"{"))
+    monkeypatch.setenv("ODTLIB_DATA", str(tmp_path))
+    with pytest.raises(DataError, match="cannot be read"):
+        load("continuous/bank")
 
 
 def test_nothing_is_unpickled(nothing_at_hand, tmp_path, monkeypatch):
