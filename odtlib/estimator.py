@@ -72,6 +72,8 @@ class _TreeEstimator(BaseEstimator):
         changes = {}
         if tree.kind == "classification":
             changes["classes"] = self.classes_
+        else:
+            tree = tree.with_weights(self._to_tree_columns(X), targets, weight)
         names = getattr(self, "feature_names_in_", None)
         if names is not None and not self._tree_over_columns:
             changes["feature_names"] = names

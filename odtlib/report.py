@@ -194,6 +194,10 @@ class SolveReport:
         if self.tree is None:
             raise ValueError("this report belongs to no tree; verify the report_ of a fitted "
                              "estimator.")
+        for name, values in (("y", y), ("sample_weight", sample_weight)):
+            if values is not None and np.shape(values)[:1] != (len(X),):
+                raise ValueError(f"{name} has shape {np.shape(values)} and X has {len(X)} rows; "
+                                 "verify with the rows and weights of the fit.")
         rows = X if self.binarizer is None else self.binarizer.transform(X)
         found = float((self.evaluate or default_objective)(self.tree, rows, y, sample_weight))
         if not abs(found - self.objective) <= PROOF * self.scale:
