@@ -169,6 +169,15 @@ def test_uneven_weights_are_told_within_the_tolerance_of_their_sum():
     assert report.scale == pytest.approx(1e8)
 
 
+def test_light_rows_beside_heavy_ones_divide_by_nothing():
+    random = np.random.RandomState(5)
+    for seed in range(60):
+        X, y, _ = reference.random_rows(random, 12, 2, 8, 3)
+        weight = 10.0 ** random.choice([-12, 0, 12], 12)
+        model = LocalSearchTreeClassifier(3, max_restarts=2, random_state=seed).fit(X, y, weight)
+        assert model.verify(X, y, weight) == model.report_.objective
+
+
 def test_the_bound_never_exceeds_the_objective():
     random = np.random.RandomState(4)
     for seed in range(100):
