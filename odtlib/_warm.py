@@ -13,6 +13,7 @@ SECONDS = {
     "MurTree": 10,
     "fronts of trees": 4,
     "the local search": 15,
+    "threshold sampling": 2,
     "the dynamic program over candidate splits": 4,
     "column generation": 6,
     "the search over all thresholds": 10,

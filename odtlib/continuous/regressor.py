@@ -151,14 +151,14 @@ class _Rows:
                 break
             by_value = order[inside[order]]
             column = self.columns[f, by_value]
-            total = np.cumsum(self.mass[by_value] * self.target[by_value])
-            mass = np.cumsum(self.mass[by_value])
             ends = np.flatnonzero(column[1:] != column[:-1])
-            s, w = total[ends], mass[ends]
-            under = w * (mass[-1] - w) * mass[-1]
-            ends, s, w, under = (part[under > 0] for part in (ends, s, w, under))
             if len(ends):
-                saved = (s * mass[-1] - w * total[-1]) ** 2 / under
+                mass = self.mass[by_value]
+                target = mass * self.target[by_value]
+                # sums from both ends: a difference would lose light rows beside heavy ones
+                w, s = np.cumsum(mass)[ends], np.cumsum(target)[ends]
+                v, t = (np.cumsum(part[::-1])[-2 - ends] for part in (mass, target))
+                saved = (s * v - w * t) ** 2 / (w * v * (w + v))
                 if saved.max() > best:
                     best, feature, cut = saved.max(), f, ends[np.argmax(saved)] + 1
         return best, feature, cut

@@ -315,7 +315,9 @@ def best_stump(sorted_rows, low, high, ranks, labels, weights, members, min_leaf
             here, there = rank[row], rank[rows[k + 1]]
             if here == there or sent < min_leaf or held - sent < min_leaf:
                 continue
-            purity = square_left / gone + square_right / (total - gone)
+            purity = square_left / gone
+            if total > gone:         # else rounding has lost the light rows on the right
+                purity += square_right / (total - gone)
             correct = 0.0
             if errors_first:
                 correct = left.max() + right.max()

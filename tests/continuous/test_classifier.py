@@ -14,8 +14,15 @@ from sklearn.utils.estimator_checks import check_estimator
 
 from odtlib import ContinuousTreeClassifier
 from odtlib._tolerance import PROOF, ROUNDING
+from odtlib._tree_kernels import apply
+from odtlib.continuous import _kernels
 from odtlib.continuous import classifier as door
 from odtlib.datasets import load
+from odtlib.heuristics._kernels import search
+from odtlib.report import Clock, TimeUp
+
+KERNELS = [_kernels.search, _kernels.rebuild_pair, _kernels.rank_column, _kernels.index_column,
+           _kernels.pack_column, _kernels.unpack_column, apply, search]
 
 # errors of the best tree, from two other solvers (ConTree 1.0.8 and a prototype)
 KNOWN = {
@@ -435,6 +442,47 @@ def test_interrupt_returns_the_best_tree_so_far(n_jobs):
         model = ContinuousTreeClassifier(4, start=None, n_jobs=n_jobs).fit(X, y)
     assert model.report_.status == "interrupted"
     assert model.verify(X, y) == model.report_.objective
+
+
+class Countdown(Clock):
+    """A clock whose limit passes, or at which Ctrl-C arrives, at a look: the first, the second."""
+
+    def __init__(self, looks, ending):
+        super().__init__()
+        self.looks, self.ending = looks, ending
+
+    def check(self):
+        self.looks -= 1
+        if self.looks < 0:
+            raise self.ending
+
+
+@pytest.mark.parametrize(("ending", "status"), [(TimeUp, "time_limit"),
+                                                (KeyboardInterrupt, "interrupted")])
+@pytest.mark.parametrize("looks", [0, 3, 7, 8, 11, 15])
+def test_preparation_may_end_between_any_two_features(monkeypatch, looks, ending, status):
+    X, y = hard(300)            # eight features, sorted and then indexed
+    ContinuousTreeClassifier(3).fit(X, y)
+    monkeypatch.setattr(door, "Clock", lambda limit: Countdown(looks, ending))
+    model = ContinuousTreeClassifier(3).fit(X, y)
+    assert model.report_.status == status
+    assert model.verify(X, y) == model.report_.objective
+    assert (model.tree_.n_splits > 0) == (ending is TimeUp)     # no CART after Ctrl-C
+
+
+def test_kernels_are_compiled_before_the_clock_starts(monkeypatch):
+    begun = []
+    X, y = hard(100)
+    real = door.Clock
+    monkeypatch.setattr(door, "Clock", lambda *limit: begun.append(len(begun)) or real(*limit))
+    for weight, options in ((None, {}), (np.full(100, 0.5), {}), (None, {"min_samples_leaf": 5})):
+        model = ContinuousTreeClassifier(2, start="local-search", **options)
+        model._compile_kernels(X, y, weight)
+        compiled = [list(kernel.signatures) for kernel in KERNELS]
+        begun.clear()
+        model.fit(X, y, weight)
+        assert begun == [0]                 # what was compiled before needs no clock again
+        assert [kernel.signatures for kernel in KERNELS] == compiled
 
 
 def test_a_cut_depth_two_solve_is_used(monkeypatch):

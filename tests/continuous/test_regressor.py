@@ -133,6 +133,43 @@ def test_time_limit_returns_the_best_tree_so_far():
         assert (np.diff(report.trace["incumbent"]) <= 1e-9).all()
 
 
+@pytest.mark.parametrize(("looks", "splits"), [(0, False), (3, False), (9, False), (12, True),
+                                               (25, True), (45, True)])
+def test_time_may_end_between_any_two_features(monkeypatch, looks, splits):
+    X, y = hard()            # ten features, sorted and then searched one after the other
+    X, y = X[:200], y[:200]
+    ContinuousTreeRegressor().fit(X, y)
+    clock = door.Clock(1.0)
+
+    def remaining(self):
+        nonlocal looks
+        looks -= 1
+        return float(looks >= 0)
+
+    monkeypatch.setattr(type(clock), "remaining", property(remaining))
+    model = ContinuousTreeRegressor(time_limit=1.0).fit(X, y)
+    assert model.report_.status == "time_limit" and model.report_.lower_bound == 0.0
+    assert model.verify(X, y) == pytest.approx(model.report_.objective)
+    assert model.report_.objective <= leaf(y, np.ones(len(y))) * (1 + 1e-12)
+    assert (model.tree_.n_splits > 0) == splits
+
+
+def test_light_rows_beside_heavy_ones_count():
+    X = np.array([[0.0], [1.0], [2.0], [3.0]])
+    y, weight = np.array([5.0, 5.0, 1.0, 0.0]), np.array([1e12, 1e-12, 1e-12, 1e-12])
+    assert ContinuousTreeRegressor(1).fit(X, y, weight).report_.objective == pytest.approx(
+        optimum(X, y, weight, 1), rel=1e-6)
+
+
+def test_kernel_is_compiled_before_the_clock_starts():
+    X, y = hard()
+    model = ContinuousTreeRegressor(np.int8(2), time_limit=60)
+    model._compile_kernels(X[:50], y[:50])
+    compiled = list(sweep_squares.signatures)
+    model.fit(X[:50], y[:50])
+    assert sweep_squares.signatures == compiled and model.report_.status == "optimal"
+
+
 def test_interrupt_returns_the_best_tree_so_far():
     X, y = hard()
     ContinuousTreeRegressor().fit(X[:50], y[:50])

@@ -258,5 +258,6 @@ def test_merging_keeps_weights_and_ignores_order_and_repetition():
             for name in ("ranks", "labels", "weights"):
                 assert np.array_equal(getattr(one, name), getattr(other, name))
         assert one.members.sum() == 20
+        assert one.forced == weight.sum() - one.attainable
         points = np.unique(X, axis=0, return_inverse=True)[1]
         assert one.attainable == reference.correct_weight(y, weight, points.ravel(), 3)
