@@ -29,7 +29,7 @@ FIRST_CACHE_ENTRIES = 1 << 10
 NO_LIMIT = 1 << 60
 FIRST_SLICE, LONGEST_SLICE = 2e5, 0.1       # work of the first slice; seconds that one may take
 # Seconds that a depth-two problem takes per pair of columns: for each row, and for each class.
-SECONDS_PER_PAIR = {2: (1.5e-11, 8e-9), 4: (3e-11, 1.6e-8), 8: (5e-10, 1.6e-8)}
+SECONDS_PER_PAIR = {2: (4e-12, 8e-9), 4: (8e-12, 1.6e-8), 8: (5e-10, 1.6e-8)}
 
 
 class Solver:
