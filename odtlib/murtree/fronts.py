@@ -24,7 +24,7 @@ from odtlib.tree import DecisionTree
 
 from . import _front_kernels as kernels
 from ._front_kernels import IF_0, IF_1, KEY, NUMBER
-from .greedy import cart
+from .greedy import blas, cart
 from .preparation import _as_words, _distinct_columns, _group
 
 UNLIMITED = 2 ** 62
@@ -386,8 +386,9 @@ class DepthwiseRun:
         for tree in self.constants():
             self.offer(tree, "one leaf")
         try:
-            for depth in range(1, self.depth + 1):
-                self.solve(depth, min(self.nodes, 2 ** depth - 1))
+            with blas().limit(limits=1, user_api="blas"):
+                for depth in range(1, self.depth + 1):
+                    self.solve(depth, min(self.nodes, 2 ** depth - 1))
             self.bound = self.best[0]
         except OutOfTime:
             self.status = "time_limit"

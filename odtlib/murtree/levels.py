@@ -14,7 +14,6 @@ import numpy as np
 from odtlib.report import default_objective
 
 from .fronts import DepthwiseRun, OutOfTime
-from .greedy import blas
 from .preparation import _distinct_columns
 
 
@@ -46,8 +45,7 @@ class LevelRun(DepthwiseRun):
         return partial(level_objective, penalties=self.penalties)
 
     def solve(self, depth, nodes):
-        with blas().limit(limits=1, user_api="blas"):
-            cost, nested = self.best_tree(np.arange(len(self.y)), depth, 0, nodes, np.inf)
+        cost, nested = self.best_tree(np.arange(len(self.y)), depth, 0, nodes, np.inf)
         self.offer(self.built(nested), f"depth {depth}")
 
     def best_tree(self, rows, depth, level, nodes, upper):
