@@ -119,7 +119,9 @@ class MurTreeClassifier(Questions, OverColumns, TreeClassifier):
     start : {None, "cart", "local-search"} or DecisionTree, default=None
         Tree to begin with, over the 0/1 columns; only better ones are looked for.
     time_limit : float, optional
-        Seconds after which the best tree so far comes back (CART at worst).
+        Seconds after which the best tree so far comes back (CART at worst).  Where they do not
+        suffice for the columns, the binariser leaves the last features uncut, and the bound is one
+        for the columns that there are.
     memory_limit : float, optional
         Megabytes that the cache of solved subproblems may take; the result stays exact, the search
         may take longer.  Not limited are the data and the arrays of the search, whose size grows
@@ -314,7 +316,8 @@ class MurTreeClassifier(Questions, OverColumns, TreeClassifier):
 
     def _solve(self, X, y, sample_weight):
         clock = Clock(self.time_limit)
-        data = (self, self._columns(X, y, sample_weight), y, sample_weight, clock)
+        columns = self._columns(X, y, sample_weight, clock)
+        data = (self, columns, y, sample_weight, clock)
         run = other_run(*data, self._protected)
         if run is not None:
             tree, report = run.run()
@@ -332,6 +335,7 @@ class MurTreeClassifier(Questions, OverColumns, TreeClassifier):
 
 
 MOST_DISCREPANCIES = 16
+FINISHING = 0.4         # seconds for the tree of a search that was cut short
 
 
 class _Run:
@@ -463,9 +467,11 @@ class _Run:
         # A budget that gains nothing takes the tree of the one below.
         budgets = [self.smallest + k for k, cost in enumerate(costs)
                    if np.isfinite(cost) and (k == 0 or cost < costs[k - 1])]
-        claims = [costs[n - self.smallest] + self.problem.offset for n in budgets]
-        self.found = {n: self.checked(nested, claim) for n, nested, claim
-                      in zip(budgets, solver.trees(self.depth, budgets), claims, strict=True)}
+        claims = [costs[n - self.smallest] + self.problem.offset if self.status == "optimal"
+                  else np.inf for n in budgets]
+        self.finishing = Clock(None if self.status == "optimal" else FINISHING)
+        self.found = {n: self.checked(nested, claim) for n, nested, claim in zip(
+            budgets, solver.trees(self.depth, budgets, self.finishing), claims, strict=True)}
         if budgets:
             self.found[self.nodes] = self.found[budgets[-1]]
 
@@ -531,7 +537,10 @@ class _Run:
         fewest = ""
         trees = [self.found.get(self.nodes), self.start]
         if self.status != "optimal":                 # never worse than CART
-            trees.append(self.checked(self.solver.greedy_tree(self.safe_depth), np.inf))
+            rows = np.arange(len(self.problem.rows))
+            trees += [self.checked(nested, np.inf) for nested in (
+                self.solver.greedy_tree(self.safe_depth, self.finishing),
+                self.solver._leaf(rows)[1])]
         tree = min((tree for tree in trees if tree is not None), key=self.cost)
         if self.status == "optimal" and model.minimise_nodes and self.smallest == self.nodes:
             tree = self.smaller(tree)

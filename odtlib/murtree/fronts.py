@@ -19,12 +19,12 @@ import numpy as np
 
 from odtlib._tolerance import ROUNDING
 from odtlib._warm import warm_up
-from odtlib.heuristics import starting_tree
 from odtlib.report import Clock, SolveReport, default_objective, these
 from odtlib.tree import DecisionTree
 
 from . import _front_kernels as kernels
 from ._front_kernels import IF_0, IF_1, KEY, NUMBER
+from .greedy import blas, cart
 from .preparation import _as_words, _distinct_columns, _group
 
 UNLIMITED = 2 ** 62
@@ -386,19 +386,16 @@ class DepthwiseRun:
         for tree in self.constants():
             self.offer(tree, "one leaf")
         try:
-            for depth in range(1, self.depth + 1):
-                self.solve(depth, min(self.nodes, 2 ** depth - 1))
+            with blas().limit(limits=1, user_api="blas"):
+                for depth in range(1, self.depth + 1):
+                    self.solve(depth, min(self.nodes, 2 ** depth - 1))
             self.bound = self.best[0]
         except OutOfTime:
             self.status = "time_limit"
         except KeyboardInterrupt:
             self.status = "interrupted"
         if self.status != "optimal":
-            depth = min(self.depth, int(np.log2(self.nodes + 1)))
-            self.offer(starting_tree("cart", self.columns.astype(np.float64), self.y,
-                                     self.n_classes, self.weight.astype(np.float64), depth,
-                                     self.model.min_samples_leaf, self.model.random_state),
-                       "cart")
+            self.offer(self.built(self.cart()), "cart")
         cost, tree = self.best
         limits = f"depth {self.model.max_depth}"
         if self.nodes < 2 ** self.depth - 1:
@@ -412,6 +409,24 @@ class DepthwiseRun:
             proof=f"optimal for {these(self.columns.shape[1], 'predicate')} at {limits}, "
                   f"{self.what}" if self.status == "optimal" else "")
         return tree, report
+
+    def cart(self):
+        """Grow a CART as deep as any tree fits the node budget; nested tuples."""
+        of_class = np.eye(self.n_classes)[self.y] * self.weight[:, None]
+
+        def leaf(rows):
+            sums = of_class[rows].sum(axis=0)
+            return sums.sum() - sums.max(), int(sums.argmax())
+
+        def with_thresholds(part):
+            if not isinstance(part, tuple):
+                return part
+            return part[0], 0.5, with_thresholds(part[1]), with_thresholds(part[2])
+
+        return with_thresholds(cart(
+            self.columns, of_class, self.weight, np.ones(len(self.y)),
+            min(self.depth, int(np.log2(self.nodes + 1))), self.model.min_samples_leaf, leaf,
+            np.arange(len(self.y))))
 
     def solve(self, depth, nodes):
         """Find the best tree of a depth, and offer it."""

@@ -7,10 +7,9 @@ numpy; above it Eq. 1 is evaluated with a cache and one bound: the child that is
 
 from __future__ import annotations
 
-from functools import cache, partial
+from functools import partial
 
 import numpy as np
-from threadpoolctl import ThreadpoolController
 
 from odtlib.report import default_objective
 
@@ -22,12 +21,6 @@ def level_objective(tree, X, y, sample_weight=None, *, penalties):
     """Return errors plus the penalties of the feature nodes by their depth."""
     spent = penalties[tree.node_depth[tree.feature >= 0]].sum() if tree.n_splits else 0.0
     return default_objective(tree, X, y, sample_weight) + float(spent)
-
-
-@cache
-def blas():
-    """Return the thread pools of this process; to find them takes longer than a small fit."""
-    return ThreadpoolController()
 
 
 class LevelRun(DepthwiseRun):
@@ -52,8 +45,7 @@ class LevelRun(DepthwiseRun):
         return partial(level_objective, penalties=self.penalties)
 
     def solve(self, depth, nodes):
-        with blas().limit(limits=1, user_api="blas"):    # threads cost more than small products
-            cost, nested = self.best_tree(np.arange(len(self.y)), depth, 0, nodes, np.inf)
+        cost, nested = self.best_tree(np.arange(len(self.y)), depth, 0, nodes, np.inf)
         self.offer(self.built(nested), f"depth {depth}")
 
     def best_tree(self, rows, depth, level, nodes, upper):

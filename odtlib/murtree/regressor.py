@@ -15,6 +15,7 @@ from odtlib.heuristics import warm_up_start
 from odtlib.report import Clock
 from odtlib.tree import DecisionTree
 
+from . import _search as S
 from ._regression_kernels import ABSOLUTE, N_SUMS
 from .classifier import _Run
 from .columns import OverColumns
@@ -155,9 +156,8 @@ class RegressionSolver(Solver):
         self.space.shape[N_SUMS] = 3 if weighted else 2
         self.space.shape[ABSOLUTE] = absolute
         self.least = 0.0        # no tree over all rows costs less
-        # About how long the largest depth-two problem takes: no slice can be shorter.
-        self.longest_step = (3e-10 if absolute else 1e-10) * problem.rows.size * max(
-            32, problem.rows.shape[1])
+        if absolute:
+            self.longest_step *= 2
 
     def solve(self, depth, nodes, *, lower=None, rows=None, **options):
         """Find the best trees with cost below ``upper``; see the solver of classification.
@@ -182,25 +182,15 @@ class RegressionSolver(Solver):
             lower = ROUNDING + (self.least if rows is None else 0.0)
         return super().solve(depth, nodes, lower=lower, rows=rows, **options)
 
-    def greedy_tree(self, depth, rows=None):
-        """Grow a CART above optimal trees of depth two; by squared error where medians take long.
+    def bound(self):
+        """Return a lower bound for the largest budget; see the solver of classification."""
+        bound = super().bound()          # of an open search perhaps where a tree would end it
+        return bound if self.control[S.MODE] == S.DONE else max(0.0, bound - ROUNDING)
 
-        Parameters
-        ----------
-        depth : int
-            Most tests on a path.
-        rows : array of int, optional
-            Rows of the problem (default: all).
-
-        Returns
-        -------
-        tuple or list
-            Nested tuples as from the solver of classification.
-        """
-        if self.absolute and self.longest_step > 0.1:
-            self.absolute = self.space.shape[ABSOLUTE] = False
-            self.space.table[:] = 0
-        return super().greedy_tree(depth, rows)
+    @property
+    def amounts(self):
+        """What the leaves of CART should be pure in: weight times target."""
+        return (self.row_weight * self.target)[:, None]
 
     def _leaf(self, rows):
         y, weight = self.target[rows], self.row_weight[rows]
@@ -245,7 +235,9 @@ class MurTreeRegressor(OverColumns, SingleTargetRegressor):
     start : {None, "cart"} or DecisionTree, default=None
         Regression tree to begin with, over the 0/1 columns; only better ones are looked for.
     time_limit : float, optional
-        Seconds after which the best tree so far comes back.
+        Seconds after which the best tree so far comes back (CART at worst).  Where they do not
+        suffice for the columns, the binariser leaves the last features uncut, and the bound is one
+        for the columns that there are.
     memory_limit : float, optional
         Megabytes that the cache of solved subproblems may take; the result stays exact, the search
         may take longer.  Not limited are the data and the arrays of the search, whose size grows
@@ -321,8 +313,8 @@ class MurTreeRegressor(OverColumns, SingleTargetRegressor):
         clock = Clock(self.time_limit)
         weight = np.ones(len(y)) if sample_weight is None else sample_weight
         every = self._question == "path"
-        run = _RegressionRun(self, self._columns(X, y, sample_weight), y, weight, clock,
-                             smallest=0 if every else None)
+        columns = self._columns(X, y, sample_weight, clock)
+        run = _RegressionRun(self, columns, y, weight, clock, smallest=0 if every else None)
         run.search()
         tree, report = run.finish()
         if every:
@@ -347,9 +339,6 @@ class _RegressionRun(_Run):
             min_samples_leaf=model.min_samples_leaf, similarity=model.similarity_bound,
             share_sizes=model.minimise_nodes, memory_limit=model.memory_limit)
         self.solver.least = 0.0 if self.solver.uneven else lower
-        if clock.time_limit is not None:        # what comes after the search takes time as well
-            clock.time_limit -= min(0.5 * clock.time_limit,
-                                    self.depth * self.solver.longest_step)
         self.trace, self.costs = [], {}
         self.status, self.bound = "optimal", -np.inf
         self.start, self.upper, self.predicted = None, np.inf, None

@@ -17,7 +17,8 @@ from odtlib.report import Clock
 from . import _search as S
 from ._cache import ENTRY, find_problem, move_entries, root_of
 from ._kernels import IMPURITY
-from ._objectives import closure_address, kernel_addresses
+from ._objectives import ELEMENT, closure_address, kernel_addresses
+from .greedy import cart
 from .preparation import Problem, Workspace
 
 CACHES = {None: 0, "dataset": S.DATASET, "branch": S.BRANCH, "closure": S.CLOSURE}
@@ -27,6 +28,8 @@ CHILD_ORDERS = {"dynamic": S.DYNAMIC, "post-order": S.POST_ORDER, "gap": S.BY_GA
 FIRST_CACHE_ENTRIES = 1 << 10
 NO_LIMIT = 1 << 60
 FIRST_SLICE, LONGEST_SLICE = 2e5, 0.1       # work of the first slice; seconds that one may take
+# Seconds that a depth-two problem takes per pair of columns: for each row, and for each class.
+SECONDS_PER_PAIR = {2: (4e-12, 8e-9), 4: (8e-12, 1.6e-8), 8: (5e-10, 1.6e-8)}
 
 
 class Solver:
@@ -76,6 +79,9 @@ class Solver:
         exact = (problem.scale < 2 ** 53 and problem.kernel != "sums" and self.penalty % 1 == 0
                  and not (self.row_weight % 1).any())
         self.slack = 0.0 if exact else ROUNDING * problem.scale
+        per_row, per_class = SECONDS_PER_PAIR[ELEMENT[problem.kernel]]
+        self.longest_step = problem.rows.shape[1] ** 2 * (
+            per_row * len(problem.rows) + per_class * len(sizes))
         max_nodes = min(max_nodes, 2 ** max_depth - 1)
         entries = FIRST_CACHE_ENTRIES
         while entries > 8 and 8 * ENTRY * entries > self.memory_limit:
@@ -235,16 +241,19 @@ class Solver:
         rows = np.arange(len(self.problem.rows), dtype=np.int32) if rows is None else rows
         question = (rows, depth, nodes if smallest is None else smallest, nodes, upper, lower)
         self._open(*question)
-        while True:
+        while self._has_time(clock):
             self._slice(clock)
             if self.control[S.MODE] == S.DONE:
                 return True
             if watch is not None:
                 watch(self)
-            if clock.expired:
-                return False
             if together and self.state[0, S.N_ACTIVE]:
                 return self._solve_together(question, clock, watch)
+        return False
+
+    def _has_time(self, clock):
+        """Tell whether a clock leaves the time of the longest step, which nothing interrupts."""
+        return clock.remaining > self.longest_step
 
     # Several threads -------------------------------------------------------------------------
 
@@ -308,7 +317,7 @@ class Solver:
     def _work_until(self, stop, clock):
         """Do slices until the search is done; tell whether it is."""
         while self.control[S.MODE] != S.DONE:
-            if stop.is_set() or clock.expired:
+            if stop.is_set() or not self._has_time(clock):
                 return False
             self._slice(clock)
         return True
@@ -397,8 +406,17 @@ class Solver:
 
     # The tree ------------------------------------------------------------------------------
 
-    def trees(self, depth, budgets):
+    def trees(self, depth, budgets, clock=None):
         """Build the best trees found by the last :meth:`solve` as nested tuples.
+
+        Parameters
+        ----------
+        depth : int
+            Most tests on a path.
+        budgets : sequence of int
+            Node budgets.
+        clock : Clock, optional
+            When its time is over, what is missing is grown by CART.
 
         Returns
         -------
@@ -409,8 +427,8 @@ class Solver:
         rows = np.arange(len(self.problem.rows), dtype=np.int32)
         roots = [self.root(nodes) for nodes in budgets]      # building asks new questions
         self._built = {}                                     # trees for several budgets share parts
-        key = self._key(rows)
-        return [self._build(rows, root, min(depth, max(nodes, 1)), key)
+        key, clock = self._key(rows), Clock() if clock is None else clock
+        return [self._build(rows, root, min(depth, max(nodes, 1)), key, clock)
                 for root, nodes in zip(roots, budgets, strict=True)]
 
     def tree(self, depth):
@@ -427,27 +445,31 @@ class Solver:
         key_0 = self._key(zero)
         return (one, key - key_0), (zero, key_0)
 
-    def _build(self, rows, root, depth, key):
+    def _build(self, rows, root, depth, key, clock):
         if root is None:
             return self._leaf(rows)[1]
         column, *children = root
-        built = [self._rebuild(part, depth - 1, budget, value, part_key)
+        built = [self._rebuild(part, depth - 1, budget, value, part_key, clock)
                  for (budget, value), (part, part_key)
                  in zip(children, self._sides(rows, column, key), strict=True)]
         return column, built[1], built[0]
 
-    def _rebuild(self, rows, depth, budget, value, key):
+    def _rebuild(self, rows, depth, budget, value, key, clock):
         """Find a tree of known cost again; the cache remembers most of it."""
         if budget == 0:
             return self._leaf(rows)[1]
         name = (*key.tolist(), depth, budget)
         if name not in self._built:
+            if not self._has_time(clock):
+                return self.cart(rows, depth, budget)
             if depth <= 2:
                 root = self._shallow_roots(rows, key)[min(budget, 2 ** depth - 1)]
             elif (root := self._remembered(rows, depth, budget, key)) is None:
-                self.solve(depth, budget, upper=self.just_above(value), lower=value, rows=rows)
+                if not self.solve(depth, budget, upper=self.just_above(value), lower=value,
+                                  rows=rows, clock=clock):
+                    return self.cart(rows, depth, budget)
                 root = self.root()
-            self._built[name] = self._build(rows, root, min(depth, budget), key)
+            self._built[name] = self._build(rows, root, min(depth, budget), key, clock)
         return self._built[name]
 
     def _shallow_roots(self, rows, key):
@@ -478,22 +500,35 @@ class Solver:
             children.append((nodes, known[0]))
         return column, *children
 
-    def greedy_tree(self, depth, rows=None):
+    @property
+    def amounts(self):
+        """What the leaves of CART should be pure in: the weight of each class."""
+        return np.eye(len(self.class_start) - 1)[self.row_class] * self.row_weight[:, None]
+
+    def cart(self, rows, depth, budget):
+        """Grow a CART as deep as any tree fits the node budget; nested tuples."""
+        depth = min(depth, int(np.log2(budget + 1)))
+        return cart(self.problem.rows, self.amounts, self.row_weight, self.problem.weights[:, -1],
+                    depth, self._sizes["min_samples_leaf"], self._leaf, rows)
+
+    def greedy_tree(self, depth, clock, rows=None):
         """Grow a CART above optimal trees of depth two; nested tuples.
 
         The upper splits have the least Gini impurity.  The counts come from the kernels of the
-        search, so it is quick for a million rows too.
+        search, so it is quick for a million rows too; when the time is over it is all CART.
         """
         rows = np.arange(len(self.problem.rows), dtype=np.int32) if rows is None else rows
+        if not self._has_time(clock):
+            return self.cart(rows, depth, 2 ** depth - 1)
         self.solve(min(depth, 2), 3, rows=rows)
         n_active = self.state[0, S.N_ACTIVE]
         if depth <= 2 or n_active == 0:
             self._built = {}
-            return self._build(rows, self.root(), min(depth, 2), self._key(rows))
+            return self._build(rows, self.root(), min(depth, 2), self._key(rows), clock)
         best = int(np.argmin(self.space.side_cost[IMPURITY, :n_active]))
         column = int(self.space.active[1, best])
         has = self.problem.rows[rows, column] == 1
-        zero, one = (self.greedy_tree(depth - 1, part) for part in (rows[~has], rows[has]))
+        zero, one = (self.greedy_tree(depth - 1, clock, part) for part in (rows[~has], rows[has]))
         return zero if zero == one else (column, zero, one)
 
     def discrepancy_tree(self, depth, allowed, clock):
@@ -551,7 +586,7 @@ class Solver:
             if not isinstance(part, tuple):
                 return part
             if isinstance(part[0], np.ndarray):
-                return self._build(*part, self._key(part[0]))
+                return self._build(*part, self._key(part[0]), Clock())
             return part[0], build(part[1]), build(part[2])
 
         found = best(np.arange(len(self.problem.rows), dtype=np.int32), depth, allowed)
