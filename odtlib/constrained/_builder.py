@@ -189,7 +189,7 @@ def _grow_closed(X, Y, w, origin, loss, code, slack, rules, clock):
                  slack, loss.weights, origin, rules.max_depth, rules.min_samples_split,
                  rules.min_samples_leaf, rules.min_decrease, rules.max_features,
                  Y.shape[1] * (1 if code[0] == _projections.SEPARABLE else PROJECTION))
-    node = np.empty(1), np.arange(X.shape[1])
+    node = np.empty(1), np.arange(X.shape[1]), np.arange(X.shape[1])
     tree = (state.stack, state.feature, state.threshold, state.left, state.right, state.weight,
             state.sums, state.rows)
     while state.progress[1] > 0:

@@ -261,8 +261,8 @@ def _draw_features(state, permutation, values, start, end, count, chosen):
 @njit(cache=True, nogil=True)
 def grow(order, values, targets, sample_weight, criterion, kind, ints, floats, slack, weights,
          origin, max_depth, min_split, min_leaf, min_decrease, max_features, visit, budget,
-         progress, best, chosen, random, stack, feature, threshold, left, right, node_weight,
-         node_sums, node_rows):
+         progress, best, chosen, permutation, random, stack, feature, threshold, left, right,
+         node_weight, node_sums, node_rows):
     """Grow nodes in preorder until the stack is empty or the budget is spent.
 
     A node may be interrupted between two features; the next call goes on with it.
@@ -292,6 +292,8 @@ def grow(order, values, targets, sample_weight, criterion, kind, ints, floats, s
         Gain of the best split of the node in work; updated.
     chosen : array of int64, shape (n_features,)
         Features of the node in work; updated where they are drawn.
+    permutation : array of int64, shape (n_features,)
+        Order of the features from which the next draw starts; updated.
     random : array of uint64, shape (1,)
         State of the feature draw; updated.
     stack : array of int64, shape (size, 5)
@@ -303,7 +305,6 @@ def grow(order, values, targets, sample_weight, criterion, kind, ints, floats, s
     scratch = np.empty((4, k))
     index_buffer, value_buffer = np.empty(order.shape[1], np.int32), np.empty(order.shape[1])
     goes_left = np.empty(order.shape[1], np.bool_)
-    permutation = np.arange(n_features)
     mean, point = np.empty(k), np.empty(k)
     weighted = sample_weight.size > 0
     draining = budget < 0
