@@ -194,7 +194,9 @@ class _TreeEstimator(BaseEstimator):
             The objective; see :meth:`odtlib.SolveReport.verify`, which raises if it differs.
         """
         check_is_fitted(self, "tree_")
-        return self.report_.verify(self._check_rows(X), y, sample_weight)
+        X = self._check_rows(X)
+        check_consistent_length(X, y, sample_weight)
+        return self.report_.verify(X, y, sample_weight)
 
 
 def _weighted_rows(X, y, sample_weight):

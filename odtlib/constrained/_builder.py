@@ -14,7 +14,9 @@ from odtlib.constrained.sets import Box, Polyhedron
 from odtlib.report import Clock
 from odtlib.tree import DecisionTree
 
-SLICE = 5_000_000    # row visits between two looks at the clock
+SLICE = 20_000_000   # additions, or so, between two looks at the clock
+LAZY_SLICE = 200_000  # the same for 20 per projection, of whatever set, or per row of a medoid
+PROJECTION = 10      # additions for each target of a point that is projected
 FREE = Box()
 
 
@@ -82,7 +84,7 @@ class _State:
         size = int(min(2.0 * n, 2.0 ** min(rules.max_depth + 1, 60)))
         self.stack = np.zeros((max(n, 2) + 2, 5), np.int64)
         self.stack[0] = 0, n, 0, -1, 0
-        self.progress = np.array([0, 1, 0], np.int64)
+        self.progress = np.array([0, 1, 0, -1, 0, -1, 0], np.int64)
         self.feature, self.left, self.right, self.rows = np.full((4, size), -1, np.int64)
         self.threshold, self.weight = np.full((2, size), np.nan)
         self.sums = np.zeros((size, Y.shape[1]))
@@ -185,12 +187,14 @@ def _grow_closed(X, Y, w, origin, loss, code, slack, rules, clock):
     status, budget = "heuristic", SLICE
     arguments = (state.order, state.values, state.targets, state.sample_weight, criterion, *code,
                  slack, loss.weights, origin, rules.max_depth, rules.min_samples_split,
-                 rules.min_samples_leaf, rules.min_decrease, rules.max_features)
+                 rules.min_samples_leaf, rules.min_decrease, rules.max_features,
+                 Y.shape[1] * (1 if code[0] == _projections.SEPARABLE else PROJECTION))
+    node = np.empty(1), np.arange(X.shape[1]), np.arange(X.shape[1])
     tree = (state.stack, state.feature, state.threshold, state.left, state.right, state.weight,
             state.sums, state.rows)
     while state.progress[1] > 0:
         try:
-            _growth.grow(*arguments, budget, state.progress, random, *tree)
+            _growth.grow(*arguments, budget, state.progress, *node, random, *tree)
         except KeyboardInterrupt:
             status, budget = "interrupted", -1
         if clock.expired and state.progress[1] > 0 and budget > 0:
@@ -312,7 +316,7 @@ class _LazyBuilder:
         self.candidates += count
         exact = False
         if self.absolute:
-            exact = self._absolute_bounds(start, end, rows, count)
+            exact, count = self._absolute_bounds(start, end, rows, count)
         low, cost = self.low[:count], self.cost[:count]
         cost[:] = np.nan
         first_bound = low.sum(axis=1)
@@ -337,8 +341,8 @@ class _LazyBuilder:
             done = False
             while not done and not (self.clock.expired and progress[1] >= 0):
                 best, done = _lazy.search(
-                    state.order, state.targets, start, end, self.split == "medoid", SLICE, rank,
-                    first_bound, progress, best, self.refine, tolerance, *code, self.slack,
+                    state.order, state.targets, start, end, self.split == "medoid", LAZY_SLICE,
+                    rank, first_bound, progress, best, self.refine, tolerance, *code, self.slack,
                     self.feature[:count], self.position[:count], self.n_side[:count],
                     self.q_left[:count], self.sums_left[:count], self.plain[:count], low, cost, n,
                     sums, loss.weights, self.origin, parent_distance)
@@ -368,7 +372,10 @@ class _LazyBuilder:
                 int(self.position[chosen]) + 1, float(cost))
 
     def _absolute_bounds(self, start, end, rows, count):
-        """Fill the bounds for absolute error; True where they are the exact costs."""
+        """Fill the bounds for absolute error, feature by feature until the clock ends.
+
+        Returns whether they are the exact costs, and the number of candidates that have them.
+        """
         weights = self.loss.weights
         k = len(weights)
         code = self.feasible.encode(k, np.ones(k)) if self.split == "exact" else None
@@ -386,11 +393,16 @@ class _LazyBuilder:
             distinct, ranks[rows, j] = np.unique(scaled[rows, j], return_inverse=True)
             values.append(distinct)
         offsets = np.concatenate([[0], np.cumsum([len(v) for v in values])])
-        _lazy.absolute_bounds(self.state.order, self.state.columns, ranks, np.concatenate(values),
-                              offsets, scaled, self.state.sample_weight, start, end,
-                              self.feature[:count], self.position[:count], ints, floats,
-                              self.low[:count])
-        return self.split == "mean" or separable
+        values = np.concatenate(values)
+        done = 0
+        while done < count and not (self.clock.expired and done > 0):
+            same = slice(done, np.searchsorted(self.feature[:count], self.feature[done], "right"))
+            _lazy.absolute_bounds(self.state.order, self.state.columns, ranks, values, offsets,
+                                  scaled, self.state.sample_weight, start, end,
+                                  self.feature[same], self.position[same], ints, floats,
+                                  self.low[same])
+            done = same.stop
+        return self.split == "mean" or separable, done
 
 
 def make_loss(criterion, weights):

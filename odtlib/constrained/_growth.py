@@ -176,8 +176,9 @@ def _two_gains(left, sums, n_left, n_right, free, allow_zero, kept, floats, weig
 
 @njit(cache=True, nogil=True)
 def _best_split(order, values, targets, sample_weight, start, end, features, min_leaf, criterion,
-                kind, ints, floats, slack, weights, origin, n, sums, scratch):
-    """Scan the features for the largest total gain of two children; the first wins ties."""
+                kind, ints, floats, slack, weights, origin, n, sums, scratch, best,
+                best_feature, best_position):
+    """Scan more features for the largest total gain of two children; the first wins ties."""
     k = targets.shape[1]
     left, right, mean, point = scratch[0], scratch[1], scratch[2], scratch[3]
     separable = kind == SEPARABLE and slack == np.inf and criterion == SQUARED and ints[0] > 0
@@ -187,10 +188,11 @@ def _best_split(order, values, targets, sample_weight, start, end, features, min
         for j in range(k):
             free = free and floats[j] == -np.inf and floats[k + j] == np.inf
     top = np.empty(2 * max(kept, 1)) if separable else np.empty(0)
-    best, best_feature, best_position = -np.inf, -1, 0
     to_beat, scale = -np.inf, 0.0
     for j in range(k):
         scale += weights[j] * sums[j] * sums[j] / n
+    if best_feature >= 0:
+        to_beat = best + ROUNDING * max(abs(best), scale)
     weighted = sample_weight.size > 0
     rest = np.empty(end - start if weighted else 0)
     for f in features:
@@ -258,9 +260,12 @@ def _draw_features(state, permutation, values, start, end, count, chosen):
 
 @njit(cache=True, nogil=True)
 def grow(order, values, targets, sample_weight, criterion, kind, ints, floats, slack, weights,
-         origin, max_depth, min_split, min_leaf, min_decrease, max_features, budget, progress,
-         random, stack, feature, threshold, left, right, node_weight, node_sums, node_rows):
-    """Grow nodes in preorder until the stack is empty or the budget of row visits is spent.
+         origin, max_depth, min_split, min_leaf, min_decrease, max_features, visit, budget,
+         progress, best, chosen, permutation, random, stack, feature, threshold, left, right,
+         node_weight, node_sums, node_rows):
+    """Grow nodes in preorder until the stack is empty or the budget is spent.
+
+    A node may be interrupted between two features; the next call goes on with it.
 
     Parameters
     ----------
@@ -276,10 +281,19 @@ def grow(order, values, targets, sample_weight, criterion, kind, ints, floats, s
         See :func:`gain`.
     max_depth, min_split, min_leaf, min_decrease, max_features
         Stopping rules; ``min_decrease`` in units of the weighted sum of squares.
+    visit : int
+        What it costs to move a row from one child to the other.
     budget : int
-        Row visits of this slice; negative makes leaves of all nodes that still wait.
-    progress : array of int64, shape (3,)
-        Number of nodes, size of the stack, candidates evaluated; updated.
+        What this slice may cost; negative makes leaves of all nodes that still wait.
+    progress : array of int64, shape (7,)
+        Number of nodes, size of the stack, candidates evaluated; of the node in work the next
+        feature (-1 for none in work), the number of features, the best of them and its position.
+    best : array, shape (1,)
+        Gain of the best split of the node in work; updated.
+    chosen : array of int64, shape (n_features,)
+        Features of the node in work; updated where they are drawn.
+    permutation : array of int64, shape (n_features,)
+        Order of the features from which the next draw starts; updated.
     random : array of uint64, shape (1,)
         State of the feature draw; updated.
     stack : array of int64, shape (size, 5)
@@ -291,57 +305,71 @@ def grow(order, values, targets, sample_weight, criterion, kind, ints, floats, s
     scratch = np.empty((4, k))
     index_buffer, value_buffer = np.empty(order.shape[1], np.int32), np.empty(order.shape[1])
     goes_left = np.empty(order.shape[1], np.bool_)
-    permutation = np.arange(n_features)
-    chosen = np.arange(n_features)
     mean, point = np.empty(k), np.empty(k)
     weighted = sample_weight.size > 0
     draining = budget < 0
-    visits = 0
-    while progress[1] > 0 and (draining or visits < budget):
-        progress[1] -= 1
-        start, end, depth, parent, is_left = stack[progress[1]]
-        node = progress[0]
-        progress[0] += 1
-        if parent >= 0:
-            if is_left:
-                left[parent] = node
-            else:
-                right[parent] = node
-        segment = order[0]
-        n = 0.0
-        sums = node_sums[node]
-        sums[:] = 0.0
-        pure = True
-        first = segment[start]
-        for i in range(start, end):
-            row = segment[i]
-            w = sample_weight[row] if weighted else 1.0
-            n += w
-            for j in range(k):
-                sums[j] += w * targets[row, j]
-                pure = pure and targets[row, j] == targets[first, j]
-        node_weight[node] = n
-        node_rows[node] = end - start
-        feature[node] = left[node] = right[node] = -1
-        threshold[node] = np.nan
-        if (draining or pure or depth >= max_depth or end - start < min_split
-                or end - start < 2 * min_leaf):
+    spent = 0
+    while progress[1] > 0 and (draining or spent < budget):
+        start, end, depth, parent, is_left = stack[progress[1] - 1]
+        if progress[3] < 0:
+            node = progress[0]
+            progress[0] += 1
+            if parent >= 0:
+                if is_left:
+                    left[parent] = node
+                else:
+                    right[parent] = node
+            segment = order[0]
+            n = 0.0
+            sums = node_sums[node]
+            sums[:] = 0.0
+            pure = True
+            first = segment[start]
+            for i in range(start, end):
+                row = segment[i]
+                w = sample_weight[row] if weighted else 1.0
+                n += w
+                for j in range(k):
+                    sums[j] += w * targets[row, j]
+                    pure = pure and targets[row, j] == targets[first, j]
+            node_weight[node] = n
+            node_rows[node] = end - start
+            feature[node] = left[node] = right[node] = -1
+            threshold[node] = np.nan
+            if (draining or pure or depth >= max_depth or end - start < min_split
+                    or end - start < 2 * min_leaf):
+                progress[1] -= 1
+                continue
+            count = n_features
+            if max_features < n_features:
+                random[0], count = _draw_features(random[0], permutation, values, start, end,
+                                                  max_features, chosen)
+            best[0] = -np.inf
+            progress[3], progress[4], progress[5] = 0, count, -1
+        elif draining:   # the node in work is split by the best so far
+            progress[3] = progress[4]
+        node = progress[0] - 1
+        n, sums = node_weight[node], node_sums[node]
+        price = (end - start) * visit
+        after = min(progress[4], progress[3] + max(1, (budget - spent) // price))
+        best[0], progress[5], progress[6] = _best_split(
+            order, values, targets, sample_weight, start, end, chosen[progress[3]:after], min_leaf,
+            criterion, kind, ints, floats, slack, weights, origin, n, sums, scratch, best[0],
+            progress[5], progress[6])
+        spent += (after - progress[3]) * price
+        progress[2] += (after - progress[3]) * (end - start)
+        progress[3] = after
+        if after < progress[4]:
             continue
-        count = n_features
-        if max_features < n_features:
-            random[0], count = _draw_features(random[0], permutation, values, start, end,
-                                              max_features, chosen)
-        best, f, position = _best_split(
-            order, values, targets, sample_weight, start, end, chosen[:count], min_leaf,
-            criterion, kind, ints, floats, slack, weights, origin, n, sums, scratch)
-        visits += (end - start) * (count + n_features)
-        progress[2] += (end - start) * count
+        progress[1], progress[3] = progress[1] - 1, -1
+        f, position = progress[5], progress[6]
         if f < 0:
             continue
+        spent += (end - start) * n_features
         if min_decrease > 0.0:
             own = gain(criterion, kind, ints, floats, slack, n, sums, weights, origin, mean,
                        point)
-            if best - own < min_decrease:
+            if best[0] - own < min_decrease:
                 continue
         middle = position + 1
         feature[node] = f

@@ -47,7 +47,8 @@ def best_stump(order, values, targets, sample_weight, row_constant, min_leaf, sp
         return max(0.0, q - best), -1, np.nan
     two, f, i = _best_split(order, values, targets, sample_weight, 0, rows.size,
                             np.arange(order.shape[0]), min_leaf, SQUARED, kind, ints, floats,
-                            np.inf, weights, origin, n, sums, scratch)
+                            np.inf, weights, origin, n, sums, scratch,
+                            -np.inf, -1, 0)
     if f < 0 or two <= best + ROUNDING * q:
         return max(0.0, q - best), -1, np.nan
     return max(0.0, q - two), f, midpoint(values[f, i], values[f, i + 1])

@@ -27,6 +27,8 @@ from odtlib.estimator import TreeRegressor
 from odtlib.report import Clock, SolveReport
 from odtlib.tree import DecisionTree
 
+SLICE = 200_000     # rows of one feature after the other
+
 
 class _Stopped(Exception):
     """The clock ran out, or the user interrupted."""
@@ -54,8 +56,17 @@ class _Search:
 
     def stump(self, order, values, split_too):
         """Best tree of depth one, or the leaf."""
-        cost, f, cut = self.kernel(order, values, *self.arguments, split_too, *self.code)
-        return cost, (None if f < 0 else (f, cut, None, None))
+        best, tree = np.inf, None
+        step = max(1, SLICE // order.shape[1])   # features between two looks at the clock
+        for first in range(0, len(order), step):
+            if first > 0 and self.clock.expired:
+                raise _Stopped
+            part = slice(first, first + step)
+            cost, f, cut = self.kernel(order[part], values[part], *self.arguments, split_too,
+                                       *self.code)
+            if cost < best - self.slack:
+                best, tree = cost, (None if f < 0 else (first + f, cut, None, None))
+        return best, tree
 
     def solve(self, order, values, depth, cutoff, root=False):
         """Return a lower bound and a tree: the optimal one if its cost is below ``cutoff``.
@@ -193,8 +204,11 @@ class OptimalConstrainedTreeRegressor(TreeRegressor):
                          ROUNDING * scale, clock)
         search.events.append((clock.elapsed, start, 0.0, "greedy tree"))
         # Only trees better by more than rounding replace the greedy one.
-        bound, found = search.solve(order.astype(np.int32), values, depth,
-                                    start - ROUNDING * scale, root=True)
+        try:
+            bound, found = search.solve(order.astype(np.int32), values, depth,
+                                        start - ROUNDING * scale, root=True)
+        except _Stopped:   # before every split was seen once
+            bound, found = 0.0, False
         tree = greedy if found is False else self._wrap(found, X, Y, w, feasible, loss)
         stopped = search.interrupted or clock.expired
         objective = evaluate(tree, *original)
@@ -225,6 +239,7 @@ class OptimalConstrainedTreeRegressor(TreeRegressor):
         closed = is_closed(code, loss.weights)
 
         def run():
+            _stumps.midpoint(0.0, 1.0)
             order, values = np.arange(4, dtype=np.int32)[None], np.arange(4.0)[None]
             small = sets.Box(0.0, 1.0) if closed else sets.Polyhedron([[1.0, 1.0]], [1.0])
             one = np.ones(2)
