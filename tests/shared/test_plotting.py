@@ -378,3 +378,10 @@ def test_import_is_lazy_and_changes_no_setting():
             "import matplotlib; before = dict(matplotlib.rcParams)\n"
             "import odtlib.plotting; assert dict(matplotlib.rcParams) == before")
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_a_missing_package_for_ranks_is_named_with_its_extra(monkeypatch):
+    monkeypatch.setitem(sys.modules, "scikit_posthocs", None)
+    with pytest.raises(ModuleNotFoundError, match=r"critical_difference needs scikit_posthocs, "
+                                                  r"which is not installed; pip .*\[experiments\]"):
+        plotting.critical_difference(np.ones((3, 3)))
