@@ -204,6 +204,12 @@ def split_node(order, counts, rows, keys, weight, strict, feature, value, left_r
             a += goes_left
             b += 1 - goes_left
         if counts[g, 2] and weight is None:
+            if count[left, g, 2] == 0:       # the first split into these slots
+                for i in range(cut.shape[2]):
+                    cut[left, g, i] = i + 1
+                    cut[right, g, i] = i + 1
+                count[left, g, 2] = 1
+                count[right, g, 2] = 1
             count[left, g, 0] = left_rows - 1
             count[right, g, 0] = right_rows - 1
             count[left, g, 1] = 1

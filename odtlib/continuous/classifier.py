@@ -171,8 +171,10 @@ class ContinuousTreeClassifier(TreeClassifier):
         bound = cost.bound(bound)
         if objective - bound <= ROUNDING * scale:
             bound = objective
-        if status == "done":
-            status = "optimal" if objective - bound <= PROOF * scale else "heuristic"
+        if objective - bound <= PROOF * scale:
+            status = "optimal"
+        elif status == "done":
+            status = "heuristic"
         proof = (f"optimal over all thresholds of {X.shape[1]} features on {len(y)} rows at depth "
                  f"{self.max_depth}")
         if self.max_nodes is not None:

@@ -251,9 +251,7 @@ class ThresholdSearch:
             k.index_column(arrays["order"][0, f], n, columns.keys[f], cost.weight,
                            cost.min_samples_leaf > 1, arrays["cut"][0, f],
                            arrays["segment"][0, f], arrays["mass"][0, f], arrays["count"][0, f])
-            if arrays["count"][0, f, 0] == n - 1:      # all distinct, and so in every node
-                arrays["count"][:, f, 2] = 1
-                arrays["cut"][1:, f] = np.arange(1, n + 2)
+            arrays["count"][0, f, 2] = arrays["count"][0, f, 0] == n - 1     # all are distinct
         if len(arrays["table"]) and arrays["count"][0, :, 0].mean() > CACHED_THRESHOLDS:
             for name in ("table", "entries", "sets"):
                 self.arrays[name] = arrays[name][:0]

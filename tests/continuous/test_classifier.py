@@ -433,6 +433,12 @@ def test_memory_limit_returns_the_start():
     assert model.verify(X, y) == model.report_.objective == model.report_.trace["incumbent"][0]
 
 
+def test_a_start_without_errors_is_optimal_whatever_ends_the_fit():
+    X, y = hard(300)
+    report = ContinuousTreeClassifier(10**9, memory_limit=0.01).fit(X, y).report_
+    assert (report.status, report.objective, report.lower_bound) == ("optimal", 0.0, 0.0)
+
+
 @pytest.mark.parametrize("n_jobs", [1, 2])
 def test_interrupt_returns_the_best_tree_so_far(n_jobs):
     X, y = hard()
