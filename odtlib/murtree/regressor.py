@@ -26,8 +26,8 @@ from .solver import Solver, warm_up_search
 def leaf_value(y, weight, absolute):
     """Return the mean of targets, or their weighted median; the middle where an interval is."""
     if not absolute:
-        low = y.min()
-        return float(low + np.average(y - low, weights=weight))
+        mean = y.min() + np.average(y - y.min(), weights=weight)
+        return float(mean + np.average(y - mean, weights=weight))       # exact at a heavy row
     order = np.argsort(y, kind="stable")
     reached = np.cumsum(weight[order])
     half = 0.5 * reached[-1]
@@ -147,9 +147,12 @@ class RegressionSolver(Solver):
         self.absolute = absolute
         weight, self.target, number = np.ascontiguousarray(problem.weights.T)
         weighted = not np.array_equal(weight, number)
-        # A difference of sums is off by about this share of the root's cost.
+        # By about this share of the root's cost a difference of sums is off: in the weight of a
+        # leaf with the farthest target, or in the product of the lightest leaf.
         farthest = np.abs(self.target).max() ** (1 if absolute else 2)
-        self.uneven = weighted and np.finfo(float).eps * weight.sum() * farthest > 0.01 * PROOF
+        rounding = np.finfo(float).eps * max(100 * weight.sum() * farthest,
+                                             2 * np.sqrt(weight.sum() / weight.min()))
+        self.uneven = weighted and rounding > PROOF
         if self.uneven:
             options.update(similarity=False, specialised=False)
         super().__init__(problem, max_depth, max_nodes, **options)

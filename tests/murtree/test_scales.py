@@ -118,3 +118,18 @@ def test_an_outlier_does_not_hide_the_other_rows(factor):
     assert model.report_.lower_bound <= model.report_.objective
     three = [[0, 3, .63], [0, 2, 2.46], [0, 2, .21]], factor * np.array([100, 1e-4, 1e-3])
     assert MurTreeRegressor(start="cart", minimise_nodes=True).fit(*three).report_.gap == 0
+
+
+def test_a_row_lighter_than_the_rounding_of_the_others():
+    X = np.array([[1, 0, 1, 0], [0, 1, 0, 0], [0, 0, 1, 1], [1, 1, 1, 1], [0, 1, 0, 0],
+                  [0, 0, 0, 0], [1, 0, 1, 1], [0, 1, 0, 0], [1, 1, 0, 1], [1, 1, 0, 0],
+                  [1, 1, 0, 1], [0, 1, 0, 1]], np.uint8)
+    y = np.array([.101430615, -1.06004339, .162298524, 1.04593616, -.052778672, -1.93320521,
+                  1.7691844, .0828456278, 1.26059171, .352584044, 1.61345475, 1.74672689])
+    weight = np.array([3.90871264e-8, 11.293608, 1268280.3, .0321380472, 70.2096602,
+                       9.82307542e-12, 4704.83819, 588395.661, 7.42683585, .00170562376,
+                       155109.585, 8036.18267])
+    model = MurTreeRegressor(2, minimise_nodes=True).fit(X, y, weight)
+    optimum, root = (best_loss(X, y, weight, False, 2, nodes) for nodes in (3, 0))
+    assert model.report_.objective == pytest.approx(optimum, rel=0, abs=PROOF * root)
+    model.verify(X, y, weight)
