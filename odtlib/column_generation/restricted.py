@@ -321,6 +321,8 @@ class _Run:
     def tree(self, tree, status, bound=0.0, **report):
         """Return a tree and its report."""
         objective = self.objective(tree)
+        if objective == 0.0:
+            status, report["proof"] = "optimal", "optimal at any depth"
         total = len(self.y) if self.weight is None else self.weight.sum()
         return tree, SolveReport(
             status, objective, objective if status == "optimal" else bound, self.clock.elapsed,

@@ -512,7 +512,9 @@ class Model:
                     solution.objective, solution.values = objective, values
                 solution.bound = max(solution.bound, rounded(bound))
                 if status == "optimal":
-                    solution.bound = rounded(solution.objective)
+                    if unit:            # off by what the solver allows
+                        solution.objective = np.rint(solution.objective / unit) * unit
+                    solution.bound = solution.objective
                 event = status
             elif what == "died":
                 solution.status, event = "died", f"the solver's process ended with {rest[0]}"
