@@ -224,6 +224,8 @@ class CandidateTreeClassifier(TreeClassifier):
             depth = int(self.max_depth)     # the lists make the tree
             _check_splits(splits, depth)
         weight = rule.weights(self.classes_[y], sample_weight)
+        if weight is not None and not weight.all():     # classes that cost nothing
+            X, y, weight = X[weight > 0], y[weight > 0], weight[weight > 0]
         self.cart_ = None
         run = _Run(X, y, len(self.classes_), weight, depth, rule, clock)
         try:
@@ -321,7 +323,7 @@ class _Run:
     def tree(self, tree, status, bound=0.0, **report):
         """Return a tree and its report."""
         objective = self.objective(tree)
-        if objective == 0.0:
+        if objective == 0.0 and status != "optimal":
             status, report["proof"] = "optimal", "optimal at any depth"
         total = len(self.y) if self.weight is None else self.weight.sum()
         return tree, SolveReport(

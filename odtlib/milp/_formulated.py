@@ -151,7 +151,7 @@ class FormulatedClassifier(TreeClassifier):
 
     def _claim(self, columns):
         limits = f"depth {self.max_depth}"
-        if self.max_nodes is not None and int(self.max_nodes + 1).bit_length() <= self.max_depth:
+        if self.max_nodes is not None and (int(self.max_nodes) + 1).bit_length() <= self.max_depth:
             limits += f" and {self.max_nodes} feature nodes"
         if self._smallest_leaf > 1:
             limits += f", {self._smallest_leaf} rows a leaf"

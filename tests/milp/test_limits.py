@@ -1,4 +1,4 @@
-"""Depths, sizes, clocks and missing solvers: the same rules for all programs and both path methods."""
+"""Depths, sizes, clocks and missing solvers: one rule for programs and path methods."""
 
 import signal
 import subprocess
@@ -165,8 +165,8 @@ except KeyboardInterrupt:
 
 
 @pytest.mark.parametrize("model", [
-    "OCTClassifier(3)", "OCTClassifier(3, solver='cp-sat')", "FlowOCTClassifier(3, binarizer='all')",
-    "BinOCTClassifier(3)",
+    "OCTClassifier(3)", "OCTClassifier(3, solver='cp-sat')",
+    "FlowOCTClassifier(3, binarizer='all')", "BinOCTClassifier(3)",
     "BinOCTClassifier(3, solver='cp-sat')", "BinOCTClassifier(4, solver='lns')",
     "RestrictedTreeClassifier(3, splits='all')",
     "ColumnGenerationClassifier(4, integer='branch-and-price')",
