@@ -98,7 +98,9 @@ def _run(options):
 
 
 def _report(options):
-    from odtlib.experiments.overview import overview
+    from odtlib.experiments.overview import overview, refusals
+    for sentence in refusals():
+        print(f"odt: {sentence}", file=sys.stderr)
     if options.experiments:
         print(overview())
         return 0

@@ -4,23 +4,34 @@ from __future__ import annotations
 
 from .book import names
 from .grid import Experiment
+from .records import usable
 
 
 def overview():
     """Return a text table of every experiment: runs of its grid, recorded, failed, last date.
 
+    Records that changed code made count as refused, not as recorded.
+
     Returns
     -------
     str
     """
-    rows = [("experiment", "runs", "recorded", "failed", "last run", "question")]
+    rows = [("experiment", "runs", "recorded", "refused", "failed", "last run", "question")]
     for experiment in map(Experiment, names()):
         declared, found = experiment.declared(), experiment.records()
-        records = [found[name] for name in declared if name in found]
+        records, refused = usable(found[name] for name in declared if name in found)
         failed = sum(record["status"] == "failed" for record in records)
         last = max((record["date"] for record in records), default="never")[:10]
-        rows.append((experiment.name, str(len(declared)), str(len(records)), str(failed), last,
-                     experiment.title))
+        rows.append((experiment.name, str(len(declared)), str(len(records)), str(refused),
+                     str(failed), last, experiment.title))
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return "\n".join("  ".join(cell.ljust(width) for cell, width in
                                zip(row, widths, strict=True)).rstrip() for row in rows)
+
+
+def refusals():
+    """Return one sentence for each experiment that has records made by changed code."""
+    counts = {experiment.name: usable(experiment.records().values())[1]
+              for experiment in map(Experiment, names())}
+    return [f"{name}: {refused} records were made by changed code and do not count; run it again "
+            "from a clean commit" for name, refused in counts.items() if refused]

@@ -102,6 +102,25 @@ def problems(record):
     return found
 
 
+def usable(records):
+    """Leave out the records that changed code made: no commit holds the code that ran.
+
+    Parameters
+    ----------
+    records : iterable of dict
+        Valid records.
+
+    Returns
+    -------
+    kept : list of dict
+    refused : int
+        How many were left out.
+    """
+    records = list(records)
+    kept = [record for record in records if not record["dirty"]]
+    return kept, len(records) - len(kept)
+
+
 def read_csv(path):
     """Return the records of a CSV file, typed, in the order of the file.
 

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from .grid import Experiment
-from .records import COLUMNS
+from .records import COLUMNS, usable
 
 
-def load_records(experiment):
+def load_records(experiment, *, changed=False):
     """Return the records of an experiment as a table.
 
     Parameters
     ----------
     experiment : str or pathlib.Path
         As for ``odt run``: a name, or the path of a grid file.
+    changed : bool, default=False
+        Whether to keep records that code with uncommitted changes made.  By default they are left
+        out, since nobody can run that code again; ``.attrs["refused"]`` says how many.
 
     Returns
     -------
@@ -24,10 +27,16 @@ def load_records(experiment):
     Raises
     ------
     ValueError
-        If the experiment does not exist or has no records yet.
+        If the experiment does not exist or has no records that count.
     """
     import pandas as pd
     records = list(Experiment(experiment).records().values())
+    kept, refused = (records, 0) if changed else usable(records)
+    if records and not kept:
+        raise ValueError(f"all {refused} records of experiment {str(experiment)!r} were made by "
+                         f"changed code; commit the changes and do `odt run {experiment}` again, "
+                         "or look at them with load_records(..., changed=True).")
+    records = kept
     if not records:
         raise ValueError(f"experiment {str(experiment)!r} has no records yet; "
                          f"`odt run {experiment}` makes them.")
@@ -36,6 +45,7 @@ def load_records(experiment):
         table[name] = [record[name] for record in records]
         if COLUMNS[name][0] is float:
             table[name] = table[name].astype(float)
+    table.attrs["refused"] = refused
     table.attrs["provenance"] = provenance(table)
     return table
 
@@ -85,6 +95,8 @@ def provenance(table):
     libraries = "".join(f", {name} {versions[name]}" for name in ("numpy", "numba")
                         if versions[name])
     plural = "run" if len(table) == 1 else "runs"
+    refused = table.attrs.get("refused", 0)
+    others = f"; {refused} more, made by changed code, left out" if refused else ""
     return (f"Records of {days[0]}{f' to {days[-1]}' if len(days) > 1 else ''}, "
             f"odtlib {versions['odtlib']} ({commits}), {len(table)} {plural} on "
-            f"{each(table['processor'])}, {cores} cores{libraries}.")
+            f"{each(table['processor'])}, {cores} cores{libraries}{others}.")

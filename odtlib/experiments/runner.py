@@ -150,7 +150,9 @@ def run_experiment(experiment, *, quick=False, jobs=1, dask=None, resume=False,
     failed = [record for record in asked if record["status"] == "failed"]
     say(f"{experiment.name}: records in {os.path.relpath(place.results)}"
         + (f"; {len(failed)} of {len(asked)} runs FAILED, the first says: {failed[0]['error']}"
-           if failed else ""))
+           if failed else "")
+        + ("; the code has uncommitted changes, so that reports leave these runs out"
+           if any(record["dirty"] for record in asked) else ""))
     return asked
 
 

@@ -61,7 +61,7 @@ def test_a_template_is_forked_run_and_tested(tmp_path, monkeypatch, toy, capsys)
                              "--rootdir", str(folder), str(folder)], capture_output=True,
                             text=True, env=with_odtlib(book.PACKAGE.parent))
     assert result.returncode == 0, result.stdout
-    (record,) = experiments.load_records(folder)["measures"]
+    (record,) = experiments.load_records(folder, changed=True)["measures"]
     assert record == {"sum": 1.5}
     assert (folder / ".runs" / folder.name / "notebooks").is_dir()
     assert main(["run", "mine", "--resume"]) == 0
@@ -123,7 +123,7 @@ assert main(["report", "--experiments"]) == 0
     result = subprocess.run([sys.executable, "-c", script], cwd=tmp_path, text=True,
                             env=with_odtlib(site), capture_output=True)
     assert result.returncode == 0, result.stderr
-    assert result.stdout.splitlines()[-1].split()[:4] == ["tiny", "1", "1", "0"]
+    assert result.stdout.splitlines()[-1].split()[:5] == ["tiny", "1", "1", "0", "0"]
     assert (tmp_path / "mine" / "mine.csv").exists()
     assert (tmp_path / "odt-results" / "tiny.csv").exists()
     assert sorted(p for p in site.rglob("*") if "__pycache__" not in p.parts) == before
@@ -136,6 +136,6 @@ def with_odtlib(folder):
 def test_report_lists_the_experiments(capsys):
     assert main(["report", "--experiments"]) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert lines[0].split() == ["experiment", "runs", "recorded", "failed", "last", "run",
-                                "question"]
+    assert lines[0].split() == ["experiment", "runs", "recorded", "refused", "failed", "last",
+                                "run", "question"]
     assert [line.split()[0] for line in lines[1:]] == book.names()

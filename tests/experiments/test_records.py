@@ -3,7 +3,9 @@
 import pytest
 
 from odtlib import experiments
-from odtlib.experiments import book
+from odtlib.__main__ import main
+from odtlib.experiments import book, overview
+from odtlib.experiments.counterparts import Records
 from odtlib.experiments.grid import Experiment
 from odtlib.experiments.records import Journal, key, problems, read_csv, write_csv
 
@@ -115,6 +117,36 @@ def test_records_made_without_git_load_and_say_so(toy):
                                          for point in Experiment(grid).points()])
     table = experiments.load_records(grid)
     assert "(no commit), 8 runs" in table.attrs["provenance"]
+
+
+def test_records_made_by_changed_code_do_not_count(toy):
+    grid = toy()
+    points = Experiment(grid).points()
+    path = grid.with_suffix(".csv")
+    write_csv(path, [valid(parameters=point, dirty=place < 3) for place, point in
+                     enumerate(points)])
+    table = experiments.load_records(grid)
+    assert len(table) == 5 and table.attrs["refused"] == 3
+    assert not table["dirty"].any()
+    assert "; 3 more, made by changed code, left out." in table.attrs["provenance"]
+    every = experiments.load_records(grid, changed=True)
+    assert len(every) == 8 and every.attrs["refused"] == 0
+    write_csv(path, [valid(parameters=point, dirty=True) for point in points])
+    with pytest.raises(ValueError, match="all 8 records of experiment .* made by changed code"):
+        experiments.load_records(grid)
+
+
+def test_the_report_uses_no_record_of_changed_code_and_says_so(toy, monkeypatch, capsys):
+    grid = toy()
+    points = Experiment(grid).points()
+    write_csv(grid.with_suffix(".csv"), [valid(parameters=point, dirty=place < 3)
+                                         for place, point in enumerate(points)])
+    monkeypatch.setattr(overview, "names", lambda: [str(grid)])
+    assert len(Records(experiments=[str(grid)]).of("*toy*")) == 5
+    assert main(["report", "--experiments"]) == 0
+    captured = capsys.readouterr()
+    assert "toy: 3 records were made by changed code and do not count" in captured.err
+    assert captured.out.splitlines()[1].split()[:4] == ["toy", "8", "5", "3"]
 
 
 @pytest.mark.parametrize("line", ["null", "123", "[1]", '"text"', '{"parameters": {"a": 1}}', "{}"])

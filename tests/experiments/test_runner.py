@@ -15,7 +15,7 @@ from experiments.runner_fakes import PARAMETERS, RUN, counting, pure, run_counti
 import odtlib
 from odtlib import experiments
 from odtlib.__main__ import main
-from odtlib.experiments import notebooks
+from odtlib.experiments import notebooks, runner
 from odtlib.experiments.grid import Experiment
 from odtlib.experiments.records import Journal, key, read_csv
 from odtlib.experiments.runner import notebook_name
@@ -127,6 +127,15 @@ def test_a_time_limit_becomes_a_limit_of_the_cell(toy):
     notebook["cells"][1]["source"] = "import time; time.sleep(60)"
     answer = notebooks.execute_notebook(notebook, {}, timeout=1)
     assert "CellTimeoutError" in answer["error"]
+
+
+@pytest.mark.parametrize("dirty", [True, False, None])
+def test_runs_of_changed_code_are_said_not_to_count(toy, tmp_path, monkeypatch, dirty):
+    monkeypatch.setenv("RUNS_LOG", str(tmp_path / "log"))
+    monkeypatch.setattr(runner, "_code_state", lambda: {"commit": "0" * 40, "dirty": dirty})
+    said = []
+    experiments.run_experiment(toy(), quick=True, executor=counting, say=said.append)
+    assert ("reports leave these runs out" in said[-1]) == (dirty is True)
 
 
 def test_two_grids_in_one_folder_keep_their_runs_apart(toy, tmp_path, monkeypatch):
@@ -352,7 +361,7 @@ def test_a_template_may_gain_a_parameter_without_losing_its_records(toy, tmp_pat
     resumed = experiments.run_experiment(grid, resume=True, executor=None, say=lambda line: None)
     assert [r["parameters"] for r in resumed] == [{**r["parameters"], "extra": 3}
                                                   for r in records]
-    assert list(experiments.load_records(grid)["extra"]) == [3] * 8
+    assert list(experiments.load_records(grid, changed=True)["extra"]) == [3] * 8
     toy(parameters=PARAMETERS.replace("\nnote = None", ""))
     said = []
     experiments.run_experiment(grid, executor=counting, say=said.append)
