@@ -1,6 +1,6 @@
 """The manifest: what every data set measures, so that a wrong file is recognised.
 
-``python -m odtlib.datasets.write_manifest`` writes it.
+``python -m odtbook.write_manifest`` writes it.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def facts() -> dict[str, dict]:
     except FileNotFoundError:
         raise FileNotFoundError(
             f"{path} is missing: reinstall odtlib, or in a checkout run "
-            "`python -m odtlib.datasets.write_manifest`"
+            "`python -m odtbook.write_manifest`"
         ) from None
 
 

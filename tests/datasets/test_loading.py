@@ -11,8 +11,8 @@ import sys
 import numpy as np
 import pytest
 
+from odtbook.write_manifest import build, pack_splits
 from odtlib.datasets import DataError, available, catalogue, load, loading, manifest, splits, tables
-from odtlib.datasets.write_manifest import build, pack_splits
 
 SMALL = (
     "iris_uci wine balance-scale tic-tac-toe car_evaluation banknote IndiansDiabetes Ionosphere "

@@ -2,10 +2,10 @@
 
 import pytest
 
-from odtlib import experiments
-from odtlib.experiments import book
-from odtlib.experiments.grid import Experiment
-from odtlib.experiments.records import Journal, key, problems, read_csv, write_csv
+from odtbook import experiments
+from odtbook.experiments import book
+from odtbook.experiments.grid import Experiment
+from odtbook.experiments.records import Journal, key, problems, read_csv, write_csv
 
 
 def valid(**values):

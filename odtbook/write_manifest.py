@@ -1,6 +1,6 @@
 """Write ``data/manifest.json`` and the row numbers of the published splits.
 
-``python -m odtlib.datasets.write_manifest`` measures every data set, from the files in the folder
+``python -m odtbook.write_manifest`` measures every data set, from the files in the folder
 named by ``ODTLIB_DATA`` and from the generators. Run it after a change of the catalogue and look
 at the difference before you commit it: a changed checksum means changed data.
 """
@@ -81,7 +81,7 @@ def main() -> None:
         raise SystemExit("set ODTLIB_DATA to the folder that holds the data files")
     path = data_path("manifest.json")
     document = {
-        "written_by": "python -m odtlib.datasets.write_manifest",
+        "written_by": "python -m odtbook.write_manifest",
         "sha256": "of the canonical table; see data/README.md and odtlib.datasets.tables.digest",
         "data_sets": build(folder),
     }
