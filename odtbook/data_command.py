@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import urllib.parse
 
 from odtlib.datasets import catalogue, loading, manifest
 from odtlib.datasets.tables import DataError
@@ -38,15 +39,14 @@ def add_parser(subparsers) -> None:
 
 
 def _place(entry: catalogue.Entry) -> str:
-    """Where a data set would be taken from now, without reading it."""
+    """Where a data set would be taken from now, without reading it: a place or a host."""
     if entry.make is not None:
-        return "shipped"
-    folder = loading.data_folder()
-    if folder is not None and (folder / entry.file).is_file():
-        return "ODTLIB_DATA"
-    if loading.cache_file(entry).is_file():
-        return "cache"
-    return "network" if entry.downloads else "nowhere"
+        return "generated"
+    found = loading.find_file(entry)
+    if found is not None:
+        return found[0]
+    hosts = (urllib.parse.urlsplit(source.url).hostname for source in loading.sources(entry))
+    return next(hosts, "nowhere")
 
 
 def list_command(arguments) -> int:
@@ -95,8 +95,8 @@ def fetch_command(arguments) -> int:
     status = 0
     for entry in _entries(dict.fromkeys(names)):
         try:
-            at_hand = entry.make is not None or _place(entry) in ("ODTLIB_DATA", "cache")
-            if at_hand and (not arguments.force or entry.make is not None):
+            made = entry.make is not None
+            if made or (loading.find_file(entry) is not None and not arguments.force):
                 print(f"at hand  {entry.name} ({_place(entry)})")
                 continue
             loading.fetch_table(entry)

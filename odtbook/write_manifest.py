@@ -1,20 +1,20 @@
-"""Write ``data/manifest.json`` and the row numbers of the published splits.
+"""Write ``data/manifest.json`` and ``data/sets/SHA256SUMS``.
 
-``python -m odtbook.write_manifest`` measures every data set, from the files in the folder
-named by ``ODTLIB_DATA`` and from the generators. Run it after a change of the catalogue and look
+``python -m odtbook.write_manifest`` measures every data set, from the generators, from the
+files in ``data/sets`` and from those in the folder named by ``ODTLIB_DATA``; where a file is not
+there it keeps what the manifest says. Run it after a change of the catalogue or of a file and look
 at the difference before you commit it: a changed checksum means changed data.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
 from pathlib import Path
 
-import numpy as np
-
 from odtlib.datasets import catalogue
-from odtlib.datasets.loading import data_folder
-from odtlib.datasets.manifest import SPLITS, data_path, measure
+from odtlib.datasets.loading import find_file
+from odtlib.datasets.manifest import CHECKSUMS, data_path, facts, measure
 
 
 def describe(entry: catalogue.Entry, measured: dict, feature_names, target_names) -> dict:
@@ -45,51 +45,56 @@ _UNSEEN = {
 }
 
 
-def build(folder: Path) -> dict[str, dict]:
-    """Measure every data set, from the files in ``folder`` and the generators."""
+_MEASURED = ("rows", "features", "classes", "class_counts", "targets", "sha256")
+
+
+def build() -> dict[str, dict]:
+    """Measure every data set whose file is there; of the others keep what the manifest says."""
     described = {}
     for name, entry in catalogue.entries().items():
-        if name in _UNSEEN:
-            described[name] = describe(entry, _UNSEEN[name], None, None)
-        else:
-            table = entry.make() if entry.make else entry.read(folder / entry.file)
+        found = None if entry.make else find_file(entry)
+        if entry.make or found:
+            table = entry.make() if entry.make else found[2](found[1])
             described[name] = describe(
                 entry, measure(table), table.feature_names, table.target_names
+            )
+        elif name in _UNSEEN:
+            described[name] = describe(entry, _UNSEEN[name], None, None)
+        elif name in facts():
+            known = facts()[name]
+            measured = {key: known[key] for key in _MEASURED if key in known}
+            described[name] = describe(
+                entry, measured, known["feature_names"], known["target_names"]
+            )
+        else:
+            raise SystemExit(
+                f"{name} is new and its file {entry.file} is not there; set ODTLIB_DATA to the "
+                "folder that holds it"
             )
     return described
 
 
-def pack_splits(folder: Path) -> dict[str, np.ndarray]:
-    """The parts of the large tables' rows (0 train, 1 test, 2 validation), four to a byte."""
-    packed = {}
-    with np.load(folder / "cg_splits" / "splits.npz", allow_pickle=False) as stored:
-        for name, entry in catalogue.entries().items():
-            if entry.splits == "published rows":
-                parts = stored[name]
-                fill = -parts.shape[1] % 4
-                quads = np.pad(parts, ((0, 0), (0, fill))).reshape(len(parts), -1, 4)
-                packed[name] = (quads << np.array([0, 2, 4, 6], dtype=np.uint8)).sum(
-                    axis=2, dtype=np.uint8
-                )
-    return packed
+def checksums() -> str:
+    """One line per shipped file, as ``sha256sum`` writes it and ``sha256sum -c`` reads it."""
+    folder = Path(data_path(CHECKSUMS)).parent
+    return "".join(
+        f"{hashlib.sha256(path.read_bytes()).hexdigest()}  {path.relative_to(folder).as_posix()}\n"
+        for path in sorted(folder.glob("*/*"))
+    )
 
 
 def main() -> None:
-    """Write the manifest and the row numbers of the published splits."""
-    folder = data_folder()
-    if folder is None:
-        raise SystemExit("set ODTLIB_DATA to the folder that holds the data files")
+    """Write the manifest and the checksums of the shipped files."""
     path = data_path("manifest.json")
     document = {
         "written_by": "python -m odtbook.write_manifest",
         "sha256": "of the canonical table; see data/README.md and odtlib.datasets.tables.digest",
-        "data_sets": build(folder),
+        "data_sets": build(),
     }
     path.write_text(
         json.dumps(document, indent=1, ensure_ascii=False) + "\n", encoding="utf-8"
     )
-    data_path(SPLITS).parent.mkdir(exist_ok=True)
-    np.savez_compressed(data_path(SPLITS), **pack_splits(folder))
+    data_path(CHECKSUMS).write_text(checksums(), encoding="utf-8")
     print(f"{len(document['data_sets'])} data sets described in {path.name}")
 
 

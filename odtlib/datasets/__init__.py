@@ -1,8 +1,9 @@
 """Load the data sets of the papers, checked against a manifest, and the papers' splits.
 
 ``load("monk1_full")`` returns a :class:`Dataset`; ``available()`` lists the names; ``splits(name)``
-gives five (train, test, validation) index arrays. Sets that are not shipped are read from the
-folder named by the environment variable ``ODTLIB_DATA``, else from the user's cache, else fetched.
+gives five (train, test, validation) index arrays. Most sets come with the project; the others are
+read from the folder named by the environment variable ``ODTLIB_DATA``, else from the user's cache,
+else fetched.
 """
 
 from odtlib.datasets.loading import Dataset, available, load, splits

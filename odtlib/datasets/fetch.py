@@ -14,12 +14,16 @@ import urllib.request
 import zipfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import PurePosixPath
 
 import numpy as np
 
-from odtlib.datasets.tables import DataError, Table, labels
+from odtlib.datasets.tables import UNREADABLE, DataError, Table, labels
 
+# The address under which the files of the project's repository can be read, ending in a slash.
+# While it is None, the original sources are asked.
+REPOSITORY: str | None = None
 TIMEOUT = 60  # seconds without an answer
 LIMIT = 256 * 2**20  # bytes; the largest source is a tenth of it
 
@@ -34,6 +38,8 @@ def download(url: str) -> bytes:
         announced = response.headers.get("Content-Length")
     if len(data) > LIMIT:
         raise DataError(f"{url} is larger than {LIMIT >> 20} MB")
+    if announced is not None and not announced.isdecimal():
+        raise DataError(f"{url} announces a length of {announced!r}, which is not a number")
     if announced is not None and len(data) != int(announced):
         raise DataError(f"{url} ended after {len(data)} of {announced} bytes")
     return data
@@ -60,13 +66,19 @@ def read_member(data: bytes, member: str) -> bytes:
                 return archive.read(member)
         stream.seek(0)
         with tarfile.open(fileobj=stream) as archive:
-            infos = archive.getmembers()
-            if any(not (info.isfile() or info.isdir()) for info in infos):
+            infos = {info.name: info for info in archive.getmembers()}
+            if any(not (info.isfile() or info.isdir()) for info in infos.values()):
                 raise DataError("the archive holds links or devices")
-            _check_members({info.name: info.size for info in infos}, member)
+            _check_members({name: info.size for name, info in infos.items()}, member)
+            if infos[member].isdir():
+                raise DataError(f"member {member!r} of the archive is a folder")
             return archive.extractfile(member).read()
-    except (zipfile.BadZipFile, tarfile.TarError, EOFError, OSError) as error:
-        raise DataError(f"the archive is damaged or cut short ({error})") from error
+    except DataError:
+        raise
+    except (*UNREADABLE, tarfile.TarError) as error:
+        raise DataError(
+            f"the archive is damaged, cut short or of an unknown form ({error})"
+        ) from error
 
 
 def _check_members(entries: dict[str, int], member: str) -> None:
@@ -115,9 +127,9 @@ class Delimited:
         return list(csv.reader(lines, delimiter=self.delimiter, skipinitialspace=True))
 
     def table(self) -> Table:
-        rows = self.rows()
-        header, body = rows[: self.header], rows[self.header :]
         try:
+            rows = self.rows()
+            header, body = rows[: self.header], rows[self.header :]
             width = len(body[0])
             if any(len(row) != width for row in body):
                 raise ValueError("rows differ in length")
@@ -129,7 +141,7 @@ class Delimited:
             else:
                 columns = [self._numbers(j, body) for j in keep]
             return Table(np.column_stack(columns), labels(np.array(y, dtype=np.float64)))
-        except (IndexError, KeyError, ValueError) as error:
+        except (IndexError, KeyError, ValueError, csv.Error) as error:
             raise DataError(f"{self.url} is not in the expected form ({error})") from error
 
     def _numbers(self, j: int, body: list[list[str]]) -> np.ndarray:
@@ -163,8 +175,26 @@ class Rows:
     def table(self) -> Table:
         try:
             return self.read(Delimited(self.url).rows())
-        except (IndexError, ValueError) as error:
+        except (IndexError, ValueError, csv.Error) as error:
             raise DataError(f"{self.url} is not in the expected form ({error})") from error
+
+
+_download_kept = lru_cache(maxsize=1)(download)  # the members of one archive follow each other
+
+
+@dataclass(frozen=True)
+class Stored:
+    """A file of the project's own repository, which ``read`` makes a table of."""
+
+    url: str
+    read: Callable[[io.BytesIO], Table]
+
+    def table(self) -> Table:
+        data = _download_kept(self.url)
+        try:
+            return self.read(io.BytesIO(data))
+        except UNREADABLE as error:
+            raise DataError(f"{self.url} is damaged or cut short ({error})") from error
 
 
 @dataclass(frozen=True)

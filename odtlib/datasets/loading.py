@@ -7,14 +7,14 @@ import os
 import sys
 import tempfile
 import warnings
-import zipfile
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 
-from odtlib.datasets import catalogue, manifest
-from odtlib.datasets.tables import DataError, Table
+from odtlib.datasets import catalogue, fetch, manifest
+from odtlib.datasets.tables import UNREADABLE, DataError, Table
 
 DECIMALS = 3  # of the split files of the 14 small sets
 
@@ -137,6 +137,23 @@ def cache_file(entry: catalogue.Entry) -> Path:
     return cache_folder() / (entry.name.replace("/", "--") + ".npz")
 
 
+def shipped_file(entry: catalogue.Entry) -> Path:
+    """The file of a data set in the project's folder ``data/sets``; a wheel has the small ones."""
+    return Path(str(manifest.data_path(f"sets/{entry.file}")))
+
+
+def find_file(entry: catalogue.Entry) -> tuple[str, Path, Callable[[Path], Table]] | None:
+    """Look for the file of a data set: the name of the place, the path and what reads it."""
+    path = shipped_file(entry)
+    if path.is_file():
+        return "shipped", path, entry.read
+    folder = data_folder()
+    if folder is not None and (folder / entry.file).is_file():
+        return "ODTLIB_DATA", folder / entry.file, entry.read
+    path = cache_file(entry)
+    return ("cache", path, _from_cache) if path.is_file() else None
+
+
 def find_table(entry: catalogue.Entry) -> Table | None:
     """Make or read a data set without the network, checked; None if it is nowhere.
 
@@ -149,17 +166,13 @@ def find_table(entry: catalogue.Entry) -> Table | None:
         table = entry.make()
         manifest.verify(entry.name, table, "what this version generates")
         return table
-    folder = data_folder()
-    if folder is not None and (folder / entry.file).is_file():
-        return _read(entry, folder / entry.file, entry.read)
-    cached = cache_file(entry)
-    return _read(entry, cached, _from_cache) if cached.is_file() else None
-
-
-def _read(entry, path, reader) -> Table:
+    found = find_file(entry)
+    if found is None:
+        return None
+    _, path, read = found
     try:
-        table = reader(path)
-    except (DataError, OSError, EOFError, LookupError, ValueError, zipfile.BadZipFile) as error:
+        table = read(path)
+    except UNREADABLE as error:
         raise DataError(
             f"{path} cannot be read as the data set {entry.name!r} ({error}); it is damaged or "
             "cut short, so it is not used"
@@ -173,8 +186,19 @@ def _from_cache(path: Path) -> Table:
         return Table(archive["X"], archive["y"])
 
 
+def sources(entry: catalogue.Entry) -> tuple:
+    """Where a data set can be fetched, in the order to try."""
+    stored = ()
+    if fetch.REPOSITORY and "shipped" in entry.kinds:
+        stored = (fetch.Stored(f"{fetch.REPOSITORY}data/sets/{entry.file}", entry.read),)
+    return stored + entry.downloads
+
+
 def fetch_table(entry: catalogue.Entry) -> Table:
     """Fetch a data set, compare it with the manifest, and only then keep it in the cache.
+
+    A shipped set comes from the project's own repository if its address is known, else, like every
+    other, from its original source.
 
     Raises
     ------
@@ -183,13 +207,13 @@ def fetch_table(entry: catalogue.Entry) -> Table:
     DataError
         If what came is not the data set; nothing is kept.
     """
-    if not entry.downloads:
+    if not sources(entry):
         raise FileNotFoundError(
             f"the data set {entry.name!r} has no source on the network; set the environment "
             f"variable ODTLIB_DATA to a folder that holds {entry.file or 'it'}"
         )
     failures, wrong = [], False
-    for source in entry.downloads:
+    for source in sources(entry):
         print(f"odtlib: fetching {entry.name} from {source.url}", file=sys.stderr)
         try:
             table = source.table()
@@ -225,8 +249,9 @@ def load(
 ) -> Dataset:
     """Load a data set and compare it with the manifest.
 
-    A set that is not shipped is read from the folder named by the environment variable
-    ``ODTLIB_DATA``, else from the cache, else fetched from its source and kept in the cache.
+    A generated set is made; a shipped one is read from the project's folder ``data/sets`` (an
+    installed package has its small files). Any other is read from the folder named by the
+    environment variable ``ODTLIB_DATA``, else from the cache, else fetched and kept in the cache.
 
     Parameters
     ----------
@@ -300,7 +325,8 @@ def load(
 def _missing(entry: catalogue.Entry) -> str:
     here = "is not set" if data_folder() is None else f"has no {entry.file}"
     return (
-        f"the data set {entry.name!r} is not at hand: ODTLIB_DATA {here} and the cache "
+        f"the data set {entry.name!r} is not at hand: it is not among the files of this "
+        f"installation, ODTLIB_DATA {here} and the cache "
         f"{cache_folder()} does not have it; set ODTLIB_DATA to a folder that holds {entry.file}, "
         f"or run `odt data fetch {entry.name}`"
     )
@@ -325,8 +351,9 @@ def available(kind: str | None = None, task: str | None = None, *, as_frame: boo
     Parameters
     ----------
     kind : str, default=None
-        Only those of one kind: ``"shipped"`` (needs no file), ``"small"`` and ``"large"`` (the
-        tables of the column-generation papers), ``"uci"``, ``"murtree"``, ``"continuous"``,
+        Only those of one kind: ``"shipped"`` (comes with the project; an installed package lacks
+        the largest files), ``"generated"`` (needs no file at all), ``"small"`` and ``"large"``
+        (the tables of the column-generation papers), ``"uci"``, ``"murtree"``, ``"continuous"``,
         ``"constrained"``. A set can be of several kinds.
     task : str, default=None
         Only ``"classification"`` or only ``"regression"``.
@@ -422,8 +449,8 @@ def splits(name: str) -> list[tuple[np.ndarray, np.ndarray, np.ndarray]]:
             f"the published splits of {entry.name!r} were not found; divide its rows yourself, "
             "for example by sklearn.model_selection.train_test_split"
         )
-    n_rows = manifest.facts()[entry.name]["rows"]
     if entry.splits == "published rows":
-        parts = manifest.unpack_splits(entry.name, n_rows)
+        parts = manifest.stored_splits(entry.name)
         return [tuple(np.flatnonzero(row == part) for part in range(3)) for row in parts]
+    n_rows = manifest.facts()[entry.name]["rows"]
     return [rule(n_rows, split) for split in range(N_SPLITS)]

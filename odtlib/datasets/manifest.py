@@ -14,13 +14,14 @@ import numpy as np
 
 from odtlib.datasets.tables import DataError, Table, class_counts, digest
 
-SPLITS = "splits/large.npz"
+SPLITS = "sets/cg_splits/splits.npz"
+CHECKSUMS = "sets/SHA256SUMS"  # of the shipped files
 
 
 def data_path(name: str):
     """The path of a file of the project's ``data`` folder, in a wheel or in a checkout."""
     root = importlib.resources.files("odtlib")
-    installed = root.joinpath("_book", "data", name)
+    installed = root.joinpath("_data", name)
     if installed.is_file():
         return installed
     return Path(str(root)).parent / "data" / name
@@ -73,9 +74,7 @@ def _short(value) -> str:
     return text if len(text) <= 60 else text[:20] + "..."  # a checksum, or the counts of 26 classes
 
 
-def unpack_splits(name: str, n_rows: int) -> np.ndarray:
-    """The part of every row of a large table in each of the five splits, shape (5, n_rows)."""
+def stored_splits(name: str) -> np.ndarray:
+    """The part of every row in each of five splits (0 train, 1 test, 2 validation)."""
     with data_path(SPLITS).open("rb") as file, np.load(file, allow_pickle=False) as stored:
-        packed = stored[name]
-    parts = (packed[:, :, None] >> np.array([0, 2, 4, 6], dtype=np.uint8)) & 3
-    return parts.reshape(len(packed), -1)[:, :n_rows]
+        return stored[name]

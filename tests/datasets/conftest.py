@@ -1,40 +1,43 @@
-"""Shared fixtures: the folder of data files where there is one, and a cache of its own."""
+"""Shared fixtures: the shipped files, the sets that are not shipped, and places without any."""
 
 from __future__ import annotations
 
-import json
-import os
 from pathlib import Path
 
 import pytest
 
-
-@pytest.fixture(scope="session")
-def data_files() -> Path:
-    """The folder named by ODTLIB_DATA when the tests were started."""
-    folder = os.environ.get("ODTLIB_DATA")
-    if not folder:
-        pytest.skip("ODTLIB_DATA is not set: nothing to compare with")
-    return Path(folder)
+from odtlib.datasets import load, loading, manifest
 
 
 @pytest.fixture(scope="session")
-def file_facts(data_files) -> dict[str, dict]:
-    """What the manifest that comes with the data files says, by file (and member)."""
-    path = data_files / "MANIFEST.json"
-    if not path.is_file():
-        pytest.skip("the folder of ODTLIB_DATA has no MANIFEST.json")
-    facts = {}
-    for record in json.loads(path.read_text(encoding="utf-8"))["files"]:
-        facts[record["file"]] = record
-        for member, inner in record.get("members", {}).items():
-            facts[record["file"], member] = inner
-    return facts
+def shipped_files() -> Path:
+    """The folder of the shipped files."""
+    return Path(manifest.data_path(manifest.CHECKSUMS)).parent
 
 
 @pytest.fixture
-def nothing_at_hand(monkeypatch, tmp_path) -> Path:
+def load_unshipped():
+    """Load a set whose licence does not let us ship it; skip the test where there is none."""
+
+    def load_or_skip(name):
+        try:
+            return load(name, download=False)
+        except FileNotFoundError:
+            pytest.skip(f"the licence of {name} is not stated, and no file of it is here")
+
+    return load_or_skip
+
+
+@pytest.fixture
+def only_shipped(monkeypatch, tmp_path) -> Path:
     """No data folder and an empty cache, whose path is the value."""
     monkeypatch.delenv("ODTLIB_DATA", raising=False)
     monkeypatch.setenv("ODTLIB_CACHE", str(tmp_path / "cache"))
     return tmp_path / "cache"
+
+
+@pytest.fixture
+def nothing_at_hand(only_shipped, monkeypatch, tmp_path) -> Path:
+    """As ``only_shipped``, in an installation without any of the shipped files."""
+    monkeypatch.setattr(loading, "shipped_file", lambda entry: tmp_path / "none" / entry.file)
+    return only_shipped

@@ -24,8 +24,9 @@ def test_list(nothing_at_hand, capsys):
     lines = capsys.readouterr().out.splitlines()
     assert [line.split()[0] for line in lines[1:]] == available()
     places = {line.split()[0]: line.split()[-1] for line in lines[1:]}
-    assert places["monk1_full"] == "shipped"
-    assert places["monk1"] == "network"
+    assert places["monk1_full"] == "generated"
+    assert places["monk1"] == "archive.ics.uci.edu"
+    assert places["scores"] == "raw.githubusercontent.com"
     assert places["hand_posture"] == "nowhere"
     assert run("list", "--kind", "small") == 0
     assert len(capsys.readouterr().out.splitlines()) == 15
@@ -36,9 +37,16 @@ def test_list(nothing_at_hand, capsys):
 def test_check_of_what_is_at_hand(nothing_at_hand, capsys):
     assert run("check") == 0
     out = capsys.readouterr().out
-    assert "right    monk1_full (shipped)" in out and "missing  monk1\n" in out
+    assert "right    monk1_full (generated)" in out and "missing  monk1\n" in out
     assert run("check", "monk1") == 1
     assert run("check", "iris") == 0
+
+
+def test_list_of_what_is_shipped(only_shipped, capsys):
+    assert run("list", "--kind", "shipped") == 0
+    places = [line.split()[-1] for line in capsys.readouterr().out.splitlines()[1:]]
+    assert set(places) == {"generated", "shipped"}
+    assert places.count("generated") == len(available("generated"))
 
 
 def test_check_of_a_wrong_file(nothing_at_hand, tmp_path, monkeypatch, capsys):
@@ -50,11 +58,13 @@ def test_check_of_a_wrong_file(nothing_at_hand, tmp_path, monkeypatch, capsys):
     assert "right    iris" in out and "wrong    monk1" in out
 
 
-def test_check_of_everything(data_files, capsys):
+def test_check_of_everything(only_shipped, capsys):
     assert run("check") == 0
-    out = capsys.readouterr().out
-    assert out.count("right ") == len(available()) - 1
-    assert out.endswith("missing  hand_posture\n")
+    lines = capsys.readouterr().out.splitlines()
+    assert lines.count("right    monk1 (shipped)") == 1
+    assert [line.split()[1] for line in lines if line.startswith("right ")] == available("shipped")
+    assert sum(line.startswith("missing ") for line in lines) == (
+        len(available()) - len(available("shipped")))
 
 
 def test_fetch(nothing_at_hand, monkeypatch, capsys):
@@ -72,20 +82,18 @@ def test_fetch(nothing_at_hand, monkeypatch, capsys):
     assert run("fetch", "monk2", "monk3") == 1
     assert fetched == ["monk1", "monk3"]
     captured = capsys.readouterr()
-    assert "at hand  iris (shipped)" in captured.out
+    assert "at hand  iris (generated)" in captured.out
     assert "failed   monk2: it is cut short" in captured.err
     fetched.clear()
     assert run("fetch", "--kind", "continuous") == 0
     assert fetched == available("continuous")
 
 
-def test_fetch_leaves_alone_what_is_at_hand(data_files, monkeypatch, tmp_path, capsys):
-    monkeypatch.setenv("ODTLIB_DATA", str(data_files))
-    monkeypatch.setenv("ODTLIB_CACHE", str(tmp_path))
+def test_fetch_leaves_alone_what_is_at_hand(only_shipped, monkeypatch, capsys):
     fetched = []
     monkeypatch.setattr(loading, "fetch_table", lambda entry: fetched.append(entry.name))
     assert run("fetch", "monk1") == 0
-    assert fetched == []
+    assert fetched == [] and "at hand  monk1 (shipped)" in capsys.readouterr().out
     assert run("fetch", "monk1", "iris", "--force") == 0
     assert fetched == ["monk1"]
 

@@ -35,6 +35,12 @@ def tarred(*members: tuple[tarfile.TarInfo, bytes]) -> bytes:
     return buffer.getvalue()
 
 
+def _folder(name: str) -> tarfile.TarInfo:
+    info = tarfile.TarInfo(name)
+    info.type = tarfile.DIRTYPE
+    return info
+
+
 # The first row of each source, as its publisher writes it.
 FIRST_LINES = {
     "banknote": "3.6216,8.6661,-2.8073,-0.44699,0",
@@ -64,8 +70,6 @@ FIRST_LINES = {
     '"chlorides";"free sulfur dioxide";"total sulfur dioxide";"density";"pH";"sulphates";'
     '"alcohol";"quality"\n7.4;0.7;0;1.9;0.076;11;34;0.9978;3.51;0.56;9.4;5',
     "continuous/bank": None,  # written below from the table itself
-    "class_500_3": "EnrolledElectiveBefore,GradeAvgPrevElec,Grade,Major,Class,GradePerm,Course1,"
-    "Course2,Course3\n0,0,64.67,1,2,76.12,0,70.5,0",
     "scores": "gender,race/ethnicity,parental level of education,lunch,test preparation course,"
     "math score,reading score,writing score\n"
     "female,group D,some college,standard,completed,59,70,78",
@@ -74,15 +78,30 @@ FIRST_LINES = {
     "REVOKED,MVR_PTS,CAR_AGE,URBANICITY\n"
     '1,0,0,0,60,0,11,"$67,349",No,$0,z_No,M,PhD,Professional,14,Private,"$14,230",11,Minivan,yes,'
     '"$4,461",2,No,3,18,Highly Urban/ Urban',
+    "hts_500_0": "X1,X2,X3,X4,X5,X6,y1,y2,y3,y4,y5,y6,y7,y8,y9,y10,y11,y12,y13\n"
+    "0.5555555555555556,0.0,0.3333333333333333,0.3333333333333333,0.7777777777777777,1.0,0,0,0,0,7,0,1,0,0,0,4,3,0",
+}
+# What becomes of the first lines of the sets that are not shipped.
+FIRST_ROWS = {
+    "scores": (["female", "group D", "some college", "standard", "completed"], [59, 70, 78]),
+    "cars": ([0, 60, 0, 11, 67349, 0, 14, 14230, 11, 4461, 2, 3, 18], [0, 0]),
+    "hts_500_0": (
+        [0.5555555555555556, 0.0, 0.3333333333333333, 0.3333333333333333, 0.7777777777777777, 1.0],
+        [0, 0, 0, 0, 7, 0, 1, 0, 0, 0, 4, 3, 0],
+    ),
 }
 
 
 @pytest.mark.parametrize("name", FIRST_LINES)
-def test_recipes_on_the_first_line_of_their_source(data_files, monkeypatch, name):
-    known = loading.find_table(catalogue.entries()[name])
+def test_recipes_on_the_first_line_of_their_source(monkeypatch, name):
+    if name in FIRST_ROWS:
+        X, y = (np.array([values]) for values in FIRST_ROWS[name])
+    else:
+        known = loading.find_table(catalogue.entries()[name])
+        X, y = known.X[:1], known.y[:1]
     text = FIRST_LINES[name]
     if text is None:
-        text = " ".join([str(known.y[0]), *(repr(float(value)) for value in known.X[0])])
+        text = " ".join([str(y[0]), *(repr(float(value)) for value in X[0])])
     source = catalogue.entries()[name].downloads[0]
     data = text.encode()
     for member in reversed(getattr(source, "members", ())):
@@ -91,8 +110,8 @@ def test_recipes_on_the_first_line_of_their_source(data_files, monkeypatch, name
     monkeypatch.setattr(fetch, "download", lambda url: asked.append(url) or data)
     table = source.table()
     assert asked == [source.url]
-    assert np.array_equal(table.X, known.X[:1])
-    assert np.array_equal(table.y, known.y[:1])
+    assert np.array_equal(table.X, X)
+    assert np.array_equal(table.y, y)
 
 
 @pytest.mark.parametrize("name", ["bank_conv", "chess"])
@@ -105,12 +124,11 @@ def test_one_hot_columns_are_those_of_the_table(name):
     "name, values", [("IndiansDiabetes", {0: "tested_negative", 1: "tested_positive"}),
                      ("default_credit", {0: "0", 1: "1"})]
 )
-def test_openml_recipes(data_files, monkeypatch, nothing_at_hand, name, values):
+def test_openml_recipes(shipped_files, monkeypatch, nothing_at_hand, name, values):
     import sklearn.datasets
 
-    monkeypatch.setenv("ODTLIB_DATA", str(data_files))
-    known = loading.find_table(catalogue.entries()[name])
-    monkeypatch.delenv("ODTLIB_DATA")
+    entry = catalogue.entries()[name]
+    known = entry.read(shipped_files / entry.file)
     asked = {}
 
     def fetch_openml(**options):
@@ -326,6 +344,61 @@ def test_an_archive_in_an_archive(entry, server, monkeypatch):
     assert np.array_equal(source.table().X, TABLE.X)
 
 
+@pytest.fixture
+def repository(server, nothing_at_hand, shipped_files, monkeypatch):
+    """The server holds the project's files, in an installation that has none of them."""
+    monkeypatch.setattr(fetch, "REPOSITORY", server.address)
+    fetch._download_kept.cache_clear()
+    yield server
+    fetch._download_kept.cache_clear()
+
+
+@pytest.mark.parametrize("name", ["monk1", "murtree/monk1_bin", "continuous/bank"])
+def test_shipped_sets_are_fetched_from_the_projects_repository(repository, shipped_files, name):
+    entry = catalogue.find(name)
+    path = f"data/sets/{entry.file}"
+    repository.files[path] = (shipped_files / entry.file).read_bytes()
+    data = load(name)
+    assert repository.asked == [path]
+    assert np.array_equal(data.X, entry.read(shipped_files / entry.file).X)
+    assert load(name, download=False).y.tolist() == data.y.tolist()
+
+
+def test_an_archive_of_many_sets_is_fetched_once(repository, shipped_files):
+    path = "data/sets/murtree_binary/Hu.npz"
+    repository.files[path] = (shipped_files / "murtree_binary/Hu.npz").read_bytes()
+    load("murtree/compas-binary")
+    load("murtree/fico-binary")
+    assert repository.asked == [path]
+
+
+def test_the_original_source_is_asked_when_the_repository_fails(
+    repository, shipped_files, monkeypatch
+):
+    entry = catalogue.find("monk1")
+    lines = entry.read(shipped_files / entry.file)
+    text = "".join(
+        " ".join(str(int(value)) for value in (*row, label)) + "\n"
+        for row, label in zip(*lines[:2], strict=True)
+    )
+    repository.files["monk1.txt"] = text.encode()
+    source = Delimited(repository.address + "monk1.txt", delimiter=None)
+    monkeypatch.setitem(catalogue.entries(), "monk1", replace(entry, downloads=(source,)))
+    for stored in (None, b"", (shipped_files / entry.file).read_bytes()[:-20], b"<html></html>"):
+        repository.files.pop("data/sets/" + entry.file, None)
+        if stored is not None:
+            repository.files["data/sets/" + entry.file] = stored
+        fetch._download_kept.cache_clear()
+        repository.asked.clear()
+        assert len(loading.fetch_table(catalogue.find("monk1")).y) == 124
+        assert repository.asked == ["data/sets/" + entry.file, "monk1.txt"]
+
+
+def test_unshipped_sets_are_not_in_the_projects_repository(repository):
+    entry = catalogue.find("scores")
+    assert loading.sources(entry) == entry.downloads
+
+
 # --- archives
 
 
@@ -356,9 +429,7 @@ def test_tar_links_and_devices_are_refused(kind):
 
 def test_good_archives_are_read():
     assert read_member(zipped(**{"toy.csv": TEXT}), "toy.csv") == TEXT.encode()
-    folder = tarfile.TarInfo("folder")
-    folder.type = tarfile.DIRTYPE
-    data = tarred((folder, b""), (tarfile.TarInfo("folder/toy.csv"), TEXT.encode()))
+    data = tarred((_folder("folder"), b""), (tarfile.TarInfo("folder/toy.csv"), TEXT.encode()))
     assert read_member(data, "folder/toy.csv") == TEXT.encode()
 
 
@@ -377,6 +448,53 @@ def test_damaged_archives_are_refused():
     flipped[45] ^= 0xFF
     with pytest.raises(DataError):
         read_member(bytes(flipped), "toy.csv")
+
+
+def with_method(archive: bytes, flags: int, method: int) -> bytes:
+    """The archive of one member, with other flags and another compression in both its headers."""
+    changed = bytearray(archive)
+    for header, place in ((b"PK\3\4", 6), (b"PK\1\2", 8)):
+        at = changed.index(header) + place
+        changed[at : at + 4] = flags.to_bytes(2, "little") + method.to_bytes(2, "little")
+    return bytes(changed)
+
+
+@pytest.mark.parametrize(
+    "data, reason",
+    [
+        (with_method(zipped(**{"toy.csv": TEXT}), 1, zipfile.ZIP_DEFLATED), "is encrypted"),
+        (with_method(zipped(**{"toy.csv": TEXT}), 0, 97), "compression"),
+        (with_method(zipped(**{"toy.csv": TEXT}), 0, zipfile.ZIP_LZMA), "unknown form"),
+        (tarred((_folder("toy.csv"), b"")), "is a folder"),
+    ],
+    ids=["encrypted", "unknown compression", "wrong compression", "folder"],
+)
+def test_archives_that_cannot_be_read_are_refused(data, reason):
+    with pytest.raises(DataError, match=reason) as caught:
+        read_member(data, "toy.csv")
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("length", ["abc", "1.5", "-3", "²"])
+def test_an_announced_length_that_is_no_number_is_refused(entry, server, length):
+    server.announce["toy.csv"] = length
+    with pytest.raises(DataError, match="is not a number"):
+        load(entry.name)
+
+
+@pytest.mark.parametrize("name", ["toy", "rows"])
+def test_a_cell_that_is_too_long_is_refused(entry, server, monkeypatch, name, capsys):
+    from odtlib.__main__ import main
+
+    server.files["toy.csv"] = b'1,"' + b"x" * 200_000 + b'",a\n'
+    source = entry.downloads[0]
+    if name == "rows":
+        source = fetch.Rows(source.url, read=lambda rows: TABLE)
+    monkeypatch.setitem(catalogue.entries(), entry.name, replace(entry, downloads=(source,)))
+    with pytest.raises(DataError, match="field larger than field limit"):
+        load(entry.name)
+    assert main(["data", "fetch", entry.name]) == 1
+    assert "failed   group/toy" in capsys.readouterr().err
 
 
 def test_a_missing_member_and_a_bomb_are_refused(monkeypatch):

@@ -93,8 +93,8 @@ def test_monk_concepts(problem, positives):
 
 
 @pytest.mark.parametrize("problem, contradictions", [(1, 0), (2, 0), (3, 6)])
-def test_monk_training_rows_lie_in_the_domain(data_files, problem, contradictions):
-    rows = tables.numeric_csv(data_files / f"cg_splits/monk{problem}.csv.gz")
+def test_monk_training_rows_lie_in_the_domain(shipped_files, problem, contradictions):
+    rows = tables.numeric_csv(shipped_files / f"cg_splits/monk{problem}.csv.gz")
     full = generators.monk(problem)
     label = {tuple(x): y for x, y in zip(full.X, full.y, strict=True)}
     wrong = sum(label[tuple(x)] != y for x, y in zip(rows.X, rows.y, strict=True))
@@ -110,23 +110,23 @@ def test_monk_training_rows_lie_in_the_domain(data_files, problem, contradiction
         ("iris_uci", "iris"),
     ],
 )
-def test_generated_tables_equal_the_files_row_by_row(data_files, name, file):
-    stored = tables.numeric_csv(data_files / f"cg_splits/{file}.csv.gz")
+def test_generated_tables_equal_the_files_row_by_row(shipped_files, name, file):
+    stored = tables.numeric_csv(shipped_files / f"cg_splits/{file}.csv.gz")
     made = load(name, rounded=False)
     assert np.array_equal(made.X, stored.X)
     assert np.array_equal(made.y, stored.y)
     assert made.feature_names == stored.feature_names
 
 
-def test_wine_equals_the_file_but_for_the_numbers_of_the_classes(data_files):
-    stored = tables.numeric_csv(data_files / "cg_splits/wine.csv.gz")
+def test_wine_equals_the_file_but_for_the_numbers_of_the_classes(shipped_files):
+    stored = tables.numeric_csv(shipped_files / "cg_splits/wine.csv.gz")
     wine = load("wine", rounded=False)
     assert np.array_equal(wine.X, stored.X)
     assert np.array_equal(wine.y + 1, stored.y)
 
 
-def test_car_equals_the_original_file(data_files):
-    header, *rows = tables.read_rows(data_files / "uci/car_raw.csv.gz")
+def test_car_equals_the_original_file(shipped_files):
+    header, *rows = tables.read_rows(shipped_files / "uci/car_raw.csv.gz")
     car = load("car")
     assert list(car.X.columns) == header[:6]
     assert car.X.to_numpy().tolist() == [row[:6] for row in rows]
