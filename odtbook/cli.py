@@ -6,6 +6,7 @@ import argparse
 import sys
 
 from odtbook.data_command import add_parser as add_data_parser
+from odtlib import __version__
 
 
 def main(arguments=None):
@@ -36,7 +37,9 @@ def main(arguments=None):
 
 def _parser():
     parser = argparse.ArgumentParser(prog="odt", description=__doc__)
-    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+    parser.add_argument("--version", action="version", version=f"odtlib {__version__}")
+    parser.set_defaults(command=lambda options: parser.print_help() or 0)
+    commands = parser.add_subparsers(metavar="COMMAND")
 
     run = commands.add_parser("run", help="run the grid of an experiment and write its records")
     run.set_defaults(command=_run)

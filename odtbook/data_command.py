@@ -80,7 +80,7 @@ def check_command(arguments) -> int:
         else:
             print(f"right    {entry.name} ({_place(entry)})")
     for name in missing:
-        print(f"missing  {name}")
+        print(f"missing  {name} ({_place(catalogue.find(name))})")
     return 1 if arguments.names and missing else status
 
 

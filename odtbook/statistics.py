@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from odtlib.plotting import COLORS, ink_of, listing, new_axes
+from odtlib.requirements import needs
 
 
 def critical_difference(scores, alpha=0.05, ax=None, *, higher_is_better=True):
@@ -36,11 +37,7 @@ def critical_difference(scores, alpha=0.05, ax=None, *, higher_is_better=True):
     import pandas as pd
     from scipy.stats import friedmanchisquare, studentized_range
 
-    try:
-        import scikit_posthocs
-    except ImportError:
-        raise ImportError("critical_difference needs scikit-posthocs; install odtlib with its "
-                          "'experiments' extra.") from None
+    scikit_posthocs = needs("scikit_posthocs", "experiments", "critical_difference")
     scores = pd.DataFrame(scores)
     n_rows, n_methods = scores.shape
     if n_methods < 3 or n_rows < 2:

@@ -24,6 +24,7 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
+from odtlib.report import Clock
 from odtlib.tree import midpoint
 
 __all__ = ["MDLPBinarizer", "QuantileBinarizer", "ThresholdBinarizer"]
@@ -32,8 +33,8 @@ __all__ = ["MDLPBinarizer", "QuantileBinarizer", "ThresholdBinarizer"]
 # rounding error of the sums below is about 1e-15 bits per row.
 ENTROPY_TIE = 1e-12
 
-# Rows transformed at a time: keeps the float64 scratch copy of the repeated features small.
-ROWS_AT_A_TIME = 4096
+# Cells transformed at a time: keeps the float64 scratch copy of the repeated features small.
+CELLS_AT_A_TIME = 2 ** 22
 
 # Braces of a category's own text, doubled for str.format.
 BRACES = str.maketrans({"{": "{{", "}": "}}"})
@@ -51,11 +52,12 @@ class _Binarizer(TransformerMixin, BaseEstimator):
     _needs_classes = False
     _keeps_binary = True
 
-    def _cuts(self, values, counts):
+    def _cuts(self, values, counts, clock):
         """Return the sorted cuts of one numeric feature; cut ``i`` lies before ``values[i]``.
 
         ``values`` are its distinct values, ascending; ``counts`` (n_values, n_classes) says how
-        many rows of each class have each value (one class when the classes are not needed).
+        many rows of each class have each value (one class when the classes are not needed).  When
+        ``clock`` has expired, cuts may be missing.
         """
         raise NotImplementedError
 
@@ -75,6 +77,22 @@ class _Binarizer(TransformerMixin, BaseEstimator):
         -------
         self
         """
+        return self.fit_until(Clock(), X, y)
+
+    def fit_until(self, clock, X, y=None):
+        """Fit, but leave the features uncut that remain when the clock has expired.
+
+        Parameters
+        ----------
+        clock : Clock
+            See :class:`odtlib.report.Clock`.
+        X, y : arrays
+            As in :meth:`fit`.
+
+        Returns
+        -------
+        self
+        """
         table, self.categories_ = self._read(X, reset=True)
         if self._needs_classes:
             codes, n_classes = self._class_codes(y, len(table))
@@ -83,10 +101,12 @@ class _Binarizer(TransformerMixin, BaseEstimator):
 
         columns = []  # one (feature, lower, upper, pattern of the name) a column
         for j in range(table.shape[1]):
+            if clock.expired:
+                break
             if j in self.categories_:
                 columns += _category_columns(j, self.categories_[j])
             else:
-                columns += self._numeric_columns(j, table[:, j], codes, n_classes)
+                columns += self._numeric_columns(j, table[:, j], codes, n_classes, clock)
         self.feature_ = np.array([c[0] for c in columns], dtype=np.int64)
         self.lower_ = np.array([c[1] for c in columns], dtype=np.float64)
         self.upper_ = np.array([c[2] for c in columns], dtype=np.float64)
@@ -115,9 +135,10 @@ class _Binarizer(TransformerMixin, BaseEstimator):
         check_is_fitted(self)
         table, _ = self._read(X, reset=False)
         out = np.empty((len(table), len(self.feature_)), np.uint8)
-        for start in range(0, len(table), ROWS_AT_A_TIME):
-            values = table[start : start + ROWS_AT_A_TIME, self.feature_]
-            out[start : start + ROWS_AT_A_TIME] = (self.lower_ < values) & (values <= self.upper_)
+        step = max(1, CELLS_AT_A_TIME // max(1, len(self.feature_)))
+        for start in range(0, len(table), step):
+            values = table[start : start + step, self.feature_]
+            out[start : start + step] = (self.lower_ < values) & (values <= self.upper_)
         return out
 
     def get_feature_names_out(self, input_features=None):
@@ -187,7 +208,7 @@ class _Binarizer(TransformerMixin, BaseEstimator):
         tags.transformer_tags.preserves_dtype = []
         return tags
 
-    def _numeric_columns(self, j, x, codes, n_classes):
+    def _numeric_columns(self, j, x, codes, n_classes, clock):
         """Return the (feature, lower, upper, name pattern) of a numeric feature's columns."""
         values, position = np.unique(x, return_inverse=True)
         if self._keeps_binary and np.array_equal(values, [0.0, 1.0]):
@@ -195,7 +216,7 @@ class _Binarizer(TransformerMixin, BaseEstimator):
         if len(values) < 2:
             return []
         counts = np.bincount(position * n_classes + codes, minlength=len(values) * n_classes)
-        cuts = self._cuts(values, counts.reshape(len(values), n_classes))
+        cuts = self._cuts(values, counts.reshape(len(values), n_classes), clock)
         thresholds = midpoint(values[cuts - 1], values[cuts]) + 0.0  # + 0.0: never -0.0
         texts = [threshold_text(t, values[c - 1], values[c])
                  for t, c in zip(thresholds, cuts, strict=True)]
@@ -373,7 +394,7 @@ class MDLPBinarizer(_Binarizer):
     def _keeps_binary(self):
         return self.keep_binary
 
-    def _cuts(self, values, counts):
+    def _cuts(self, values, counts, clock):
         # before[i] counts, by class, the rows with a value below values[i].
         before = np.vstack([np.zeros(counts.shape[1], np.int64), np.cumsum(counts, axis=0)])
         n_rows = int(before[-1].sum())
@@ -386,7 +407,7 @@ class MDLPBinarizer(_Binarizer):
 
         boundary = _boundaries(counts)  # a cut at i lies between values[i - 1] and values[i]
         accepted, parts = [], [(0, len(values))]
-        while parts:
+        while parts and not clock.expired:
             start, stop = parts.pop()
             cuts = boundary[np.searchsorted(boundary, start, side="right"):
                             np.searchsorted(boundary, stop)]
@@ -448,7 +469,7 @@ class QuantileBinarizer(_Binarizer):
         self.encoding = encoding
         self.handle_unknown = handle_unknown
 
-    def _cuts(self, values, counts):
+    def _cuts(self, values, counts, clock):
         return _equal_frequency(counts.sum(axis=1), self.n_bins)
 
 
@@ -505,7 +526,7 @@ class ThresholdBinarizer(_Binarizer):
     def _needs_classes(self):
         return self.thresholds == "boundary"
 
-    def _cuts(self, values, counts):
+    def _cuts(self, values, counts, clock):
         cuts = _boundaries(counts) if self._needs_classes else np.arange(1, len(values))
         limit = self.max_thresholds_per_feature
         if limit is not None and len(cuts) > limit:

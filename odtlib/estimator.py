@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from numbers import Integral, Real
 
 import numpy as np
@@ -72,6 +73,8 @@ class _TreeEstimator(BaseEstimator):
         changes = {}
         if tree.kind == "classification":
             changes["classes"] = self.classes_
+        else:
+            tree = tree.with_weights(self._to_tree_columns(X), targets, weight)
         names = getattr(self, "feature_names_in_", None)
         if names is not None and not self._tree_over_columns:
             changes["feature_names"] = names
@@ -191,7 +194,9 @@ class _TreeEstimator(BaseEstimator):
             The objective; see :meth:`odtlib.SolveReport.verify`, which raises if it differs.
         """
         check_is_fitted(self, "tree_")
-        return self.report_.verify(self._check_rows(X), y, sample_weight)
+        X = self._check_rows(X)
+        check_consistent_length(X, y, sample_weight)
+        return self.report_.verify(X, y, sample_weight)
 
 
 def _weighted_rows(X, y, sample_weight):
@@ -316,10 +321,11 @@ class OverBinaryColumns:
         """Return how many rows, with copies, the binariser may see."""
         return 20 * n_rows
 
-    def _columns(self, X, y, sample_weight):
+    def _columns(self, X, y, sample_weight, clock=None):
         """Return the 0/1 columns of the training rows; sets ``binarizer_``.
 
         The binariser sees a row with a whole weight so many times; other weights do not move cuts.
+        One of odtlib stops when the clock has expired.
         """
         frame = self._keeps_frame(X)
         self.binarizer_, self._tree_over_columns = None, False
@@ -331,14 +337,14 @@ class OverBinaryColumns:
         chosen = self.binarizer
         self.binarizer_ = BINARIZERS[chosen]() if isinstance(chosen, str) else clone(chosen)
         seen_X, seen_y = X, y
-        if sample_weight is not None:
-            whole = np.all(sample_weight == np.floor(sample_weight))
-            copies = sample_weight if whole else sample_weight > 0
-            if copies.sum() <= self._most_copies(len(y)):
-                seen = np.repeat(np.arange(len(y)), copies.astype(np.int64))
+        if sample_weight is not None and np.all(sample_weight == np.floor(sample_weight)):
+            if sample_weight.sum() <= self._most_copies(len(y)):
+                seen = np.repeat(np.arange(len(y)), sample_weight.astype(np.int64))
                 seen_X = X.iloc[seen] if frame else X[seen]
                 seen_y = y[seen]
-        columns = np.asarray(self.binarizer_.fit(seen_X, seen_y).transform(X))
+        timed = clock is not None and hasattr(self.binarizer_, "fit_until")
+        fit = partial(self.binarizer_.fit_until, clock) if timed else self.binarizer_.fit
+        columns = np.asarray(fit(seen_X, seen_y).transform(X))
         if not np.all((columns == 0) | (columns == 1)):
             raise ValueError("the binarizer made columns that are not 0/1; give one that does.")
         self._tree_over_columns = bool(

@@ -11,6 +11,10 @@ from odtlib._tolerance import PROOF
 STATUSES = ("optimal", "time_limit", "node_limit", "memory_limit", "interrupted", "heuristic")
 
 
+class TimeUp(Exception):
+    """Say that a time limit has passed; :meth:`Clock.check` raises it and a fit catches it."""
+
+
 class Clock:
     """Measure wall time against a limit.
 
@@ -28,6 +32,11 @@ class Clock:
     def elapsed(self):
         """Seconds since the clock was made."""
         return time.perf_counter() - self.start
+
+    def check(self):
+        """Raise :class:`TimeUp` if the limit has passed."""
+        if self.expired:
+            raise TimeUp
 
     def exclude(self, seconds):
         """Leave time that has passed, such as that of compilation, out of account.
@@ -185,6 +194,10 @@ class SolveReport:
         if self.tree is None:
             raise ValueError("this report belongs to no tree; verify the report_ of a fitted "
                              "estimator.")
+        for name, values in (("y", y), ("sample_weight", sample_weight)):
+            if values is not None and np.shape(values)[:1] != (len(X),):
+                raise ValueError(f"{name} has shape {np.shape(values)} and X has {len(X)} rows; "
+                                 "verify with the rows and weights of the fit.")
         rows = X if self.binarizer is None else self.binarizer.transform(X)
         found = float((self.evaluate or default_objective)(self.tree, rows, y, sample_weight))
         if not abs(found - self.objective) <= PROOF * self.scale:

@@ -38,6 +38,10 @@ class DecisionTree:
         largest feature tested).
     kind : {"classification", "regression"}, default="classification"
         What ``value`` means and what ``predict`` returns.
+    weight, impurity : array of float, shape (n_nodes,), optional
+        For a regression tree: training weight at every node, and variance of the targets there
+        (their mean over several outputs), which scikit-learn's tools ask for.  ``with_weights``
+        fills them in.  In a classification tree ``value`` tells them.
 
     Raises
     ------
@@ -46,7 +50,8 @@ class DecisionTree:
     """
 
     def __init__(self, feature, threshold, left, right, value, *, label=None, classes=None,
-                 feature_names=None, n_features=None, kind="classification"):
+                 feature_names=None, n_features=None, kind="classification", weight=None,
+                 impurity=None):
         if kind not in ("classification", "regression"):
             raise ValueError(f"kind is {kind!r}; use 'classification' or 'regression'.")
         feature = np.array(feature, dtype=np.int64, ndmin=1)
@@ -57,7 +62,7 @@ class DecisionTree:
         parts = [np.array(a, dtype=t, ndmin=1) for a, t in
                  ((threshold, np.float64), (left, np.int64), (right, np.int64))]
         if n_nodes == 0 or any(a.shape != (n_nodes,) for a in parts) or len(value) != n_nodes:
-            raise ValueError("feature, threshold, left, right and value must have one entry a "
+            raise ValueError("feature, threshold, left, right and value must have one entry per "
                              "node and at least one node.")
         threshold, left, right = parts
         leaf = feature < 0
@@ -87,11 +92,17 @@ class DecisionTree:
                 raise ValueError(f"value has {value.shape[1]} columns for {len(classes)} classes.")
             label = np.argmax(value, axis=1) if label is None else np.array(label, np.int64)
             if label.shape != (n_nodes,) or np.any((label < 0) | (label >= len(classes))):
-                raise ValueError("label needs one class index a node.")
+                raise ValueError("label needs one class index per node.")
+        weight, impurity = (None if a is None else np.array(a, dtype=np.float64)
+                            for a in (weight, impurity))
+        for array in (weight, impurity):
+            if array is not None and (kind == "classification" or array.shape != (n_nodes,)):
+                raise ValueError("weight and impurity belong to regression trees, with one number "
+                                 "per node.")
         set_ = object.__setattr__
         for name, array in (("feature", feature), ("threshold", threshold), ("left", left),
                             ("right", right), ("value", value), ("label", label),
-                            ("classes", classes)):
+                            ("classes", classes), ("weight", weight), ("impurity", impurity)):
             if array is not None:
                 array.setflags(write=False)
             set_(self, name, array)
@@ -103,11 +114,11 @@ class DecisionTree:
         raise AttributeError("a DecisionTree is immutable; build a new one instead.")
 
     def __reduce__(self):
-        return DecisionTree.from_json, (self.to_json(),)
+        return _rebuilt, (self._arguments(),)
 
     def _arguments(self, **changes):
         names = ("feature", "threshold", "left", "right", "value", "label", "classes",
-                 "feature_names", "n_features", "kind")
+                 "feature_names", "n_features", "kind", "weight", "impurity")
         return {**{name: getattr(self, name) for name in names}, **changes}
 
     def replace(self, **changes):
@@ -233,6 +244,37 @@ class DecisionTree:
         classes = self.classes if len(self.classes) == n_classes else None
         return self.replace(value=value, label=label, classes=classes)
 
+    def with_weights(self, X, y, sample_weight=None):
+        """Fill a regression tree with the weight and the variance of the rows at each node.
+
+        Parameters
+        ----------
+        X : array, shape (n_rows, n_features)
+            Training rows.
+        y : array, shape (n_rows,) or (n_rows, n_outputs)
+            Their targets.
+        sample_weight : array, shape (n_rows,), optional
+            Weight of every row (default: one).
+
+        Returns
+        -------
+        DecisionTree
+        """
+        self._only_for("regression", "with_weights")
+        y = np.asarray(y, dtype=np.float64).reshape(len(y), -1)
+        w = np.ones(len(y)) if sample_weight is None else np.asarray(sample_weight, float)
+        y = y - np.average(y, axis=0, weights=w)       # far from zero their squares would cancel
+        size = np.abs(y).max(initial=0.0) or 1.0       # and squares of tiny ones vanish
+        y /= size
+        sums = np.zeros((self.n_nodes, 1 + 2 * y.shape[1]))     # of w, w * y and w * y * y
+        np.add.at(sums, self.apply(X), w[:, None] * np.column_stack([np.ones(len(y)), y, y * y]))
+        for node in np.flatnonzero(self.feature >= 0)[::-1]:
+            sums[node] = sums[self.left[node]] + sums[self.right[node]]
+        first, second = np.split(sums[:, 1:] / np.where(sums[:, :1] > 0, sums[:, :1], 1.0), 2,
+                                 axis=1)
+        variance = np.maximum(second - first**2, 0.0).mean(axis=1) * size**2
+        return self.replace(weight=sums[:, 0], impurity=variance)
+
     def pruned(self):
         """Drop every split that changes no prediction.
 
@@ -282,7 +324,8 @@ class DecisionTree:
         node, feature, threshold, left, right, predicts = map(list, zip(*kept, strict=True))
         return self.replace(feature=feature, threshold=threshold, left=left, right=right,
                             value=self.value[predicts if self.label is None else node],
-                            label=None if self.label is None else self.label[predicts])
+                            label=None if self.label is None else self.label[predicts],
+                            **self._at("weight", "impurity", nodes=node))
 
     def remap(self, feature, threshold, swap, n_features, feature_names=None):
         """Rewrite a tree over 0/1 columns as a tree over the features behind them.
@@ -325,10 +368,14 @@ class DecisionTree:
         new_threshold = np.full(len(order), np.nan)
         new_feature[inner] = np.asarray(feature)[column[inner]]
         new_threshold[inner] = np.asarray(threshold)[column[inner]]
-        label = None if self.label is None else self.label[order]
         return self.replace(feature=new_feature, threshold=new_threshold, left=left, right=right,
-                            value=self.value[order], label=label, n_features=n_features,
-                            feature_names=feature_names)
+                            n_features=n_features, feature_names=feature_names,
+                            **self._at("value", "label", "weight", "impurity", nodes=order))
+
+    def _at(self, *names, nodes):
+        """Return the entries of arrays at some nodes; None where there is no such array."""
+        arrays = {name: getattr(self, name) for name in names}
+        return {name: None if a is None else a[nodes] for name, a in arrays.items()}
 
     # ------------------------------------------------------------------ measures
 
@@ -619,9 +666,14 @@ class DecisionTree:
         Returns
         -------
         str
+
+        Raises
+        ------
+        ValueError
+            If the labels are objects for which JSON has no form.
         """
-        classes = None if self.classes is None else self.classes.tolist()
-        return json.dumps({
+        classes = None if self.classes is None else _plain(self.classes)
+        data = {
             "format": "odtlib.DecisionTree/1",
             "kind": self.kind,
             "feature": self.feature.tolist(),
@@ -634,7 +686,16 @@ class DecisionTree:
             "classes_dtype": None if classes is None else self.classes.dtype.str,
             "feature_names": self.feature_names,
             "n_features": self.n_features,
-        })
+        }
+        for name in ("weight", "impurity"):
+            if getattr(self, name) is not None:
+                data[name] = getattr(self, name).tolist()
+        try:
+            return json.dumps(data)
+        except TypeError:
+            raise ValueError(f"labels of type {type(classes[0]).__name__} cannot be written as "
+                             "JSON; pickle the tree, or turn them into text before the fit."
+                             ) from None
 
     @classmethod
     def from_json(cls, text):
@@ -659,21 +720,26 @@ class DecisionTree:
             raise ValueError("this is not a tree written by DecisionTree.to_json.")
         dtype = data.pop("classes_dtype")
         if data["classes"] is not None:
-            data["classes"] = np.array(data["classes"], dtype=np.dtype(dtype))
+            data["classes"] = _typed(data["classes"], np.dtype(dtype))
         data["threshold"] = [np.nan if t is None else t for t in data["threshold"]]
         return cls(**data)
 
     def __eq__(self, other):
-        return isinstance(other, DecisionTree) and self.to_json() == other.to_json()
+        if not isinstance(other, DecisionTree):
+            return False
+        theirs = other._arguments()
+        return all(_same(mine, theirs[name]) for name, mine in self._arguments().items())
 
     def __hash__(self):
-        return hash(self.to_json())
+        return hash((self.feature.tobytes(), self.left.tobytes(), self.n_features, self.kind))
 
     def to_sklearn(self, X=None):
         """Return a fitted scikit-learn tree that predicts the same.
 
         scikit-learn compares ``float32(x) <= threshold``: the predictions are the same for every
-        value that float32 represents.
+        value that float32 represents.  Node weights and impurities (Gini; variance for regression)
+        are those of the training rows, so that ``feature_importances_`` and tools such as SHAP
+        work; in a regression tree built by hand, without weights, every leaf counts as one row.
 
         Parameters
         ----------
@@ -700,8 +766,13 @@ class DecisionTree:
             value, impurity = share[:, None, :], 1.0 - (share**2).sum(axis=1)
         else:
             shape = (np.ones(n_columns, np.intp), n_columns)
-            value, total = self.value[:, :, None], np.ones(self.n_nodes)
-            impurity = np.zeros(self.n_nodes)
+            value, total, impurity = self.value[:, :, None], self.weight, self.impurity
+            if total is None:
+                total = (self.feature < 0).astype(np.float64)
+                for node in np.flatnonzero(self.feature >= 0)[::-1]:
+                    total[node] = total[self.left[node]] + total[self.right[node]]
+            if impurity is None:
+                impurity = np.zeros(self.n_nodes)
         tree = Tree(self.n_features, *shape)
         state = tree.__getstate__()
         nodes = np.zeros(self.n_nodes, dtype=state["nodes"].dtype)
@@ -755,6 +826,36 @@ class DecisionTree:
         """
         from odtlib.plotting import draw_tree
         return draw_tree(self, ax=ax, **options)
+
+
+def _rebuilt(arguments):
+    """Return a tree from its constructor's arguments: what pickles call."""
+    return DecisionTree(**arguments)
+
+
+def _same(a, b):
+    """Return whether two constructor arguments are the same."""
+    if not isinstance(a, np.ndarray) or not isinstance(b, np.ndarray):
+        return a is b or (type(a) is type(b) and a == b)
+    return a.dtype == b.dtype and np.array_equal(a, b, equal_nan=a.dtype.kind in "fmM")
+
+
+def _plain(labels):
+    """Write labels as JSON can: dates as ISO text, spans as numbers, bytes as Latin-1."""
+    if labels.dtype.kind == "M":
+        return labels.astype(str).tolist()
+    if labels.dtype.kind == "m":
+        return labels.astype(np.int64).tolist()
+    if labels.dtype.kind == "S":
+        return [label.decode("latin-1") for label in labels.tolist()]
+    return labels.tolist()
+
+
+def _typed(labels, dtype):
+    """Read labels that ``_plain`` has written."""
+    if dtype.kind == "S":
+        labels = [label.encode("latin-1") for label in labels]
+    return np.array(labels, dtype=dtype)
 
 
 def _short(number, digits=None):

@@ -12,6 +12,8 @@ from pathlib import Path
 import nbformat
 import yaml
 
+from odtlib.requirements import DISTRIBUTION
+
 ROOT = Path(__file__).resolve().parents[1]
 CELL_ID = "colab"
 
@@ -20,7 +22,7 @@ def source() -> str:
     """Return the source of the cell."""
     config = yaml.safe_load((ROOT / "_config.yml").read_text(encoding="utf-8"))
     url = config["repository"]["url"]
-    package = "odtlib[milp,experiments]" + (f" @ git+{url}" if url else "")
+    package = f"{DISTRIBUTION}[milp,experiments]" + (f" @ git+{url}" if url else "")
     return ("# Colab installs the library; other places have it.\n"
             "import sys\n\n"
             'if "google.colab" in sys.modules:\n'

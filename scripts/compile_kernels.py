@@ -2,13 +2,18 @@
 
 Fits every estimator once on a few rows, several at a time. It is only a head start: what it does
 not reach is compiled by the first caller, and an estimator that fails here fails in its own tests.
+
+With --measure it compiles everything into empty folders instead, one process after the other, and
+prints the CPU seconds of every method as the table ``SECONDS`` of odtlib/_warm.py.
 """
 
 from __future__ import annotations
 
 import argparse
 import multiprocessing
+import os
 import sys
+import tempfile
 import time
 from concurrent.futures import ProcessPoolExecutor
 from functools import cache
@@ -59,17 +64,17 @@ def options_of(name: str) -> dict:
     return {}
 
 
-def fit(name: str) -> str:
+def fit(name: str, **options) -> str:
     started = time.process_time()
     try:
-        estimator = getattr(odtlib, name)(**options_of(name))
+        estimator = getattr(odtlib, name)(**options_of(name), **options)
         if "max_depth" in estimator.get_params():
             deepest = 2 if name == "ContinuousTreeRegressor" else 3
             estimator.set_params(max_depth=deepest)
         if "time_limit" in estimator.get_params():
             estimator.set_params(time_limit=TIME_LIMIT)
         if name.endswith("Classifier"):
-            for n_classes in (2, 3):
+            for n_classes in (2, 3) if options.get("objective") != "f1" else (2,):
                 X, y = small_problem("classifier", n_classes)
                 estimator.fit(X, y).predict(X)
             estimator.fit(X, y, sample_weight=np.linspace(1, 2, len(y)))
@@ -82,14 +87,61 @@ def fit(name: str) -> str:
     return f"{name}: {time.process_time() - started:.1f} s"
 
 
+def recorded(warm_up, clock, seconds: dict):
+    """Return ``warm_up`` that notes the longest time of each method, less those that it calls."""
+    inner = [0.0]
+
+    def timed(method, kernel, run, variant=None):
+        inner.append(0.0)
+        begin = clock()
+        answer = warm_up(method, kernel, run, variant)
+        taken = clock() - begin
+        seconds[method] = max(seconds.get(method, 0.0), taken - inner.pop())
+        inner[-1] += taken
+        return answer
+
+    return timed
+
+
+def measure(job) -> dict:
+    """Fit an estimator with nothing compiled; return the seconds of each method."""
+    name, options = job
+    with tempfile.TemporaryDirectory() as folder:
+        os.environ["NUMBA_CACHE_DIR"] = folder      # numba reads it when it is imported
+        from odtlib import _warm
+        seconds = {}
+        _warm.warm_up = recorded(_warm.warm_up, time.process_time, seconds)
+        print(fit(name, **options), file=sys.stderr, flush=True)
+    return seconds
+
+
+def table(seconds: dict, known: dict) -> str:
+    """Write measured seconds as Python; a method that was not measured keeps its number."""
+    lines = [f'    "{method}": {max(1, round(seconds[method]))},' if method in seconds else
+             f'    "{method}": {before},   # not measured' for method, before in known.items()]
+    return "\n".join(["SECONDS = {", *lines, "}"])
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--jobs", type=int, default=2)
-    jobs = parser.parse_args().jobs
-    forget_stale_kernels(Path(odtlib.__file__).parent)
+    parser.add_argument("--measure", action="store_true",
+                        help="print the seconds of a cold compilation of each method")
+    options = parser.parse_args()
     names = [name for name in odtlib.__all__ if name.endswith(("Classifier", "Regressor"))]
     workers = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(jobs, mp_context=workers) as pool:
+    if options.measure:
+        from odtlib import _warm
+        jobs = [*((name, {}) for name in names), ("MurTreeClassifier", {"objective": "f1"})]
+        seconds = {}
+        with ProcessPoolExecutor(1, mp_context=workers, max_tasks_per_child=1) as pool:
+            for found in pool.map(measure, jobs):
+                for method, taken in found.items():
+                    seconds[method] = max(taken, seconds.get(method, 0.0))
+        print(table(seconds, _warm.SECONDS))
+        return 0
+    forget_stale_kernels(Path(odtlib.__file__).parent)
+    with ProcessPoolExecutor(options.jobs, mp_context=workers) as pool:
         for line in pool.map(fit, names):
             print(line, flush=True)
     return 0

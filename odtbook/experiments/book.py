@@ -84,14 +84,14 @@ def locate(experiment):
     """
     path = Path(experiment)
     for grid in (path, path / f"{path.name}.toml"):
-        if grid.suffix == ".toml" and grid.is_file():
+        if grid.suffix == ".toml" and _is_file(grid):
             grid = grid.resolve()
             if grid.parent != folder():
                 results = grid.with_suffix(".csv")
-                return Place(grid, results, results, grid.parent / ".runs")
+                return Place(grid, results, results, grid.parent / ".runs" / grid.stem)
             experiment = grid.stem
     grid = folder() / f"{experiment}.toml"
-    if not grid.is_file():
+    if not _is_file(grid):
         raise ValueError(f"there is no experiment {str(experiment)!r}"
                          f"{suggestion(str(experiment), names())}; `odt report` lists those of "
                          "the book, and the path of a grid file (.toml) works too.")
@@ -100,6 +100,14 @@ def locate(experiment):
         return Place(grid, published, published, book_root() / ".runs" / grid.stem)
     own = Path("odt-results").resolve()
     return Place(grid, own / f"{grid.stem}.csv", published, own / ".runs" / grid.stem)
+
+
+def _is_file(path):
+    """Return whether there is such a file; none has a name that the system cannot hold."""
+    try:
+        return path.is_file()
+    except OSError:
+        return False
 
 
 def folder():
@@ -135,7 +143,7 @@ def find_notebook(name, beside=None):
     chapters = book_root() / "chapters"
     stem = str(name).removesuffix(".ipynb")
     for place in (beside, Path("."), folder(), chapters, chapters / "appendices"):
-        if place is not None and (place / f"{stem}.ipynb").is_file():
+        if place is not None and _is_file(place / f"{stem}.ipynb"):
             return (place / f"{stem}.ipynb").resolve()
     if stem.isdigit():
         for path in chapters.glob(f"{int(stem):02d}_*.ipynb"):

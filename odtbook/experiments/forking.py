@@ -32,7 +32,7 @@ def new(name, source, folder="."):
     Parameters
     ----------
     name : str
-        Letters, digits, ``-`` and ``_``; the folder and its files bear it.
+        Up to 100 letters, digits, ``-`` and ``_``; the folder and its files bear it.
     source : str or pathlib.Path
         A template (``murtree``), a chapter (``05_murtree``, or its number ``5``), or the path of
         a notebook.
@@ -50,8 +50,9 @@ def new(name, source, folder="."):
     ValueError
         If the name is not usable or taken, or there is no such chapter or template.
     """
-    if not re.fullmatch(r"[A-Za-z][\w-]*", name):
-        raise ValueError(f"{name!r} cannot name an experiment; use letters, digits, - and _.")
+    if not re.fullmatch(r"[A-Za-z][\w-]{0,99}", name):
+        raise ValueError(f"{name!r} cannot name an experiment; use up to 100 letters, digits, - "
+                         "and _.")
     target = Path(folder) / name
     if target.exists():
         raise ValueError(f"{target} is there already; choose another name or remove it.")

@@ -46,7 +46,7 @@ class Experiment:
         self.name = self.place.name
         try:
             text = tomllib.loads(self.place.grid.read_text(encoding="utf-8"))
-        except tomllib.TOMLDecodeError as error:
+        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
             raise ValueError(f"{self.place.grid.name} is not valid TOML: {error}.") from None
         unknown = set(text) - {"title", "template", "fixed", "grid", "quick"}
         if unknown or "title" not in text or "template" not in text:
@@ -54,12 +54,20 @@ class Experiment:
                              "[fixed], [grid] and [quick]"
                              + (f"; it also holds {', '.join(sorted(unknown))}." if unknown
                                 else "."))
+        for name in ("title", "template"):
+            if not isinstance(text[name], str):
+                raise ValueError(f"{self.place.grid.name}: {name} = {text[name]!r} is not text.")
         self.title = text["title"]
         self.template = Template(text["template"], beside=self.place.grid.parent)
         fixed, grid = text.get("fixed", {}), text.get("grid", {})
-        self._tables = [{**fixed, **table} for table in (grid if isinstance(grid, list)
-                                                         else [grid])]
+        grids = grid if isinstance(grid, list) else [grid]
         self._quick = text.get("quick", {})
+        for name, tables in (("fixed", [fixed]), ("grid", grids), ("quick", [self._quick])):
+            for table in tables:
+                if not isinstance(table, dict):
+                    raise ValueError(f"{self.place.grid.name}: {name} holds {table!r}; write a "
+                                     f"table [{name}] with a line for each parameter.")
+        self._tables = [{**fixed, **table} for table in grids]
         self.points()
         self.points(quick=True)
 
@@ -123,12 +131,20 @@ def expand(table, template):
     Returns
     -------
     list of dict
+
+    Raises
+    ------
+    ValueError
+        If a parameter is unknown, has a wrong value, or a list without any.
     """
     axes = []
     for name, values in table.items():
         is_list = isinstance(template.defaults.get(name), list)
         several = isinstance(values, list) and (
             not is_list or (values and all(isinstance(v, list) for v in values)))
+        if several and not values:
+            raise ValueError(f"{name} = [] leaves nothing to run; give it a value, or leave it "
+                             "out for its default.")
         axes.append([(name, value) for value in (values if several else [values])])
     return [template.complete(dict(point)) for point in itertools.product(*axes)]
 

@@ -16,6 +16,8 @@ import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 
+from odtlib.requirements import needs
+
 from .book import PACKAGE
 from .measure import MIME
 
@@ -34,8 +36,8 @@ def execute_notebook(notebook, parameters, timeout=None):
         The template, as JSON reads it.
     parameters : dict
         Values for its parameters cell.
-    timeout : float, optional
-        Seconds that a single cell may take (default: no limit).
+    timeout : int, optional
+        Whole seconds that a single cell may take (default: no limit).
 
     Returns
     -------
@@ -64,6 +66,11 @@ def close_kernel():
         kernel.close()
 
 
+def need_papermill():
+    """Raise ModuleNotFoundError, which says what to install, where papermill is missing."""
+    needs("papermill", "experiments", "Running templates")
+
+
 class _Kernel:
     """One kernel and the one thread that talks to it.
 
@@ -72,11 +79,7 @@ class _Kernel:
     """
 
     def __init__(self):
-        try:
-            import papermill  # noqa: F401
-        except ModuleNotFoundError:
-            raise ModuleNotFoundError("running templates needs papermill: install "
-                                      "odtlib[experiments].") from None
+        need_papermill()
         self.runs = 0
         self.manager = self.client = None
         self.thread = ThreadPoolExecutor(1)

@@ -63,6 +63,8 @@ def problems(record):
     list of str
         One sentence each; empty for a valid record.
     """
+    if not isinstance(record, dict):
+        return [f"{record!r} is no record"]
     if list(record) != list(COLUMNS):
         return [f"its columns {', '.join(record)} are not {', '.join(COLUMNS)}"]
     found = []
@@ -121,7 +123,11 @@ def read_csv(path):
     if not path.exists():
         return []
     with path.open(newline="", encoding="utf-8") as file:
-        rows = list(csv.DictReader(file))
+        try:
+            rows = list(csv.DictReader(file))
+        except (csv.Error, UnicodeDecodeError) as error:
+            raise ValueError(f"{path.name} is no table of records ({error}); restore it from git "
+                             "or delete it and run the experiment again.") from None
     records = []
     for number, row in enumerate(rows, start=2):
         try:
@@ -180,6 +186,11 @@ class Journal:
     ----------
     path : pathlib.Path
         The journal file.
+
+    Raises
+    ------
+    ValueError
+        If the file holds something else.
     """
 
     def __init__(self, path):
@@ -187,8 +198,18 @@ class Journal:
         self.asked, self.finished = set(), {}
         if path.exists():
             lines = [json.loads(line) for line in path.read_bytes().split(b"\n") if _whole(line)]
-            self.asked = set(lines[0]["asked"]) if lines else set()
-            self.finished = {key(record["parameters"]): record for record in lines[1:]}
+            begin, *records = lines or [{"asked": []}]
+            if not isinstance(begin, dict) or not isinstance(begin.get("asked"), list):
+                raise ValueError(self._damaged("does not begin with the runs asked for"))
+            for record in records:
+                if wrong := problems(record):
+                    raise ValueError(self._damaged(f"holds a record that is not valid: {wrong[0]}"))
+            self.asked = set(map(str, begin["asked"]))
+            self.finished = {key(record["parameters"]): record for record in records}
+
+    def _damaged(self, what):
+        return (f"{self.path} {what}; delete this file, and the runs that are not in the CSV file "
+                "yet are done again.")
 
     @property
     def open(self):

@@ -75,7 +75,9 @@ def provenance(table):
         return f"{', '.join(others)} and {last}" if others else last
 
     days = sorted({date[:10] for date in table["date"]})
-    commits = each((commit or "no commit")[:7] + (" with changes" if dirty is True else "")
+    # pandas may have made NaN of a missing commit
+    commits = each((commit[:7] if isinstance(commit, str) else "no commit")
+                   + (" with changes" if dirty is True else "")
                    for commit, dirty in zip(table["commit"], table["dirty"], strict=True))
     versions = {name: each(versions.get(name) for versions in table["versions"])
                 for name in ("odtlib", "numpy", "numba")}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import math
 import os
 import re
 import statistics
@@ -13,10 +14,12 @@ import threading
 import time
 from datetime import UTC, datetime
 
+from odtlib.requirements import needs
+
 from .book import PACKAGE
 from .grid import Experiment, expand, select
 from .measure import record as empty_record
-from .notebooks import close_kernel, execute_notebook
+from .notebooks import close_kernel, execute_notebook, need_papermill
 from .records import Journal, key, problems, write_csv
 from .templates import Template
 
@@ -99,6 +102,8 @@ def run_experiment(experiment, *, quick=False, jobs=1, dask=None, resume=False,
         If the grid, a parameter or a condition is wrong; nothing has run then.
     RuntimeError
         If another runner is at work on this experiment, or no cluster answers.
+    ModuleNotFoundError
+        If papermill is not installed; nothing has run then.
     """
     from joblib import delayed
     from tqdm import tqdm
@@ -107,6 +112,8 @@ def run_experiment(experiment, *, quick=False, jobs=1, dask=None, resume=False,
     points = {key(point): point for point in
               select(experiment.points(quick), only, experiment.template.defaults)}
     place = experiment.place
+    if executor is execute_notebook and not dask:
+        need_papermill()
     with _Lock(place.runs / "lock", experiment.name), _workers(jobs, dask) as parallel:
         journal = Journal(place.runs / "journal.jsonl")
         records = experiment.records(journal.finished.values())
@@ -165,7 +172,7 @@ def _work(executor, notebook, point, name, runner):
         _end_with(runner)
     # a solver that overruns its limit by far is stuck: the run fails instead of the experiment
     limit = point.get("time_limit")
-    return executor(notebook, point, None if limit is None else 3 * limit + 300), name
+    return executor(notebook, point, None if limit is None else math.ceil(3 * limit + 300)), name
 
 
 def _end_with(runner):
@@ -183,10 +190,7 @@ def _end_with(runner):
 
 
 def _cluster(address):
-    try:
-        from distributed import Client
-    except ModuleNotFoundError:
-        raise RuntimeError("--dask needs the Dask cluster: install odtlib[dask].") from None
+    Client = needs("distributed", "dask", "--dask").Client
     try:
         return Client(address, timeout=CONNECT_SECONDS)
     except (OSError, ValueError) as error:

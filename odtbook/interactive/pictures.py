@@ -53,7 +53,8 @@ def _picture(script, svg, controls, data, alt, frame="odt-scroll"):
     A frame ``odt-scroll`` scrolls what is wider than the page; ``odt-fit`` shrinks it, but for
     its text.
     """
-    data = json.dumps(data, separators=(",", ":"), allow_nan=False).replace("</", "<\\/")
+    # without "<" no text can end the script or keep the parser from its end
+    data = json.dumps(data, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")
     name = "odt-" + hashlib.sha256((script + svg + data).encode()).hexdigest()[:12]
     html = (f'<div class="odt-picture" id="{name}"><style>{_resource("style.css")}</style>'
             f'<div class="{frame}">{svg}</div>{controls}</div><script>(() => {{'

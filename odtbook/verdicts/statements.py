@@ -11,6 +11,8 @@ import functools
 
 import numpy as np
 
+from odtlib.requirements import needs
+
 from .counterparts import (
     LARGE,
     ROW_CUTS,
@@ -818,9 +820,9 @@ def _(side):
 @statement("birbil2024-scores-notable",
            because="five folds have no power: by Nemenyi's test S(R):L(O) differs from few others")
 def _(side):
-    from scikit_posthocs import posthoc_nemenyi_friedman
+    posthocs = needs("scikit_posthocs", "experiments", "Nemenyi's test")
     errors, _p = friedman(side.records, "scores")
-    p = posthoc_nemenyi_friedman(errors.to_numpy())
+    p = posthocs.posthoc_nemenyi_friedman(errors.to_numpy())
     p.index = p.columns = errors.columns
     lower = (p["S(R):L(O)"].drop("S(R):L(O)") < 0.05)
     return bool(lower.mean() > 0.5), f"different from {lower.sum()} of {len(lower)}"

@@ -6,6 +6,8 @@ import heapq
 
 import numpy as np
 
+from odtlib._tolerance import PROOF, ROUNDING
+
 
 class BranchAndPrice:
     """Search over restrictions of the candidates, best bound first.
@@ -49,7 +51,7 @@ class BranchAndPrice:
         self.proved = False
         # whole weights: a better tree is better by one
         whole = self.problem.unit == 1.0
-        self.step = 1.0 - 1e-6 if whole else 1e-9 * self.problem.total
+        self.step = 1.0 - 1e-6 if whole else PROOF * self.problem.total
 
     def run(self):
         """Search to the end, or until the clock of the generation is over."""
@@ -101,7 +103,7 @@ class BranchAndPrice:
         """Try the tree of the split used most at every node."""
         choices = np.array([use.argmax() for use in self.master.split_values(relaxation)])
         value = self.problem.total - self.problem.cost(choices)
-        if value > self.best + 1e-9:
+        if value > self.best + ROUNDING * self.problem.total:
             self.best, self.choices = value, choices
             self.master.add_tree(choices)
             if self.watch is not None:

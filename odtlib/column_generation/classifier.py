@@ -9,15 +9,19 @@ import numpy as np
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import StrOptions
 
-from odtlib._warm import announce
+from odtlib._tolerance import PROOF
+from odtlib._warm import warm_up
 from odtlib.column_generation import _kernels as kernels
 from odtlib.column_generation.branch_and_price import BranchAndPrice, dive
 from odtlib.column_generation.generation import ColumnGeneration
 from odtlib.column_generation.master import Master
+from odtlib.column_generation.paths import RestrictedProblem
 from odtlib.column_generation.pricing import Enumeration, PathPool, RandomPaths, Sweep
 from odtlib.column_generation.restricted import CandidateTreeClassifier
 from odtlib.column_generation.subproblems import Subproblems
 from odtlib.heuristics.threshold_sampling import TreeSampler
+from odtlib.report import Clock
+from odtlib.requirements import needs
 
 SWITCHES = ("leaf_priority", "reset", "first_only", "distinct", "needed_only", "warm_start")
 
@@ -221,12 +225,29 @@ class ColumnGenerationClassifier(CandidateTreeClassifier):
                              "or pricing='enumeration'.")
         return methods
 
+    def _warm_up(self, X, y, sample_weight):
+        needs("highspy", "milp", type(self).__name__)
+        if self.pricing == "cp-sat" or (self.row_cuts == "extra" and self.separation == "cp-sat"):
+            needs("ortools.sat.python.cp_model", "milp", type(self).__name__)
+
+        def run():
+            X, y = np.array([[0.0], [1.0], [2.0]]), np.array([0, 1, 0])
+            problem = RestrictedProblem(X, y, 2, [[(0, 0.5), (0, 1.5)]] * 3)
+            for link in ("node", "prefix"):
+                master = Master(problem, link)
+                master.add_tree(np.zeros(3, np.int64))
+                ColumnGeneration(master, [Enumeration()], Clock(), row_cuts="upper").solve()
+                Sweep()(master, master.solve(), np.ones(problem.n_splits, bool))
+
+        return (super()._warm_up(X, y, sample_weight)
+                + warm_up("column generation", kernels.reduced_costs, run))
+
     def _search(self, problem, start, clock):
-        announce("column generation", kernels.reduced_costs)
+        problem, factor = problem.for_solver(clock)     # values below are in its unit
         pricing = self._pricing(check_random_state(self.random_state))
         best = problem.choose([None] * problem.n_nodes) if start is None else start
-        trace = [(clock.elapsed, problem.cost(best), 0.0, "start")]
-        master = Master(problem, self.link)
+        trace = [(clock.elapsed, problem.cost(best) / factor, 0.0, "start")]
+        master = Master(problem, self.link, clock)
         master.add_tree(best)
         if self.start_columns == "sampled" and self.splits is None:
             self._add_sampled(problem, master, clock)
@@ -235,8 +256,10 @@ class ColumnGenerationClassifier(CandidateTreeClassifier):
 
         def watch(line):
             if line["bound"] < np.inf:
-                trace.append((line["seconds"], problem.cost(best),
-                              self._least_errors(problem, line["bound"]), "iteration"))
+                trace.append((line["seconds"], problem.cost(best) / factor,
+                              self._least_errors(problem, line["bound"]) / factor, "iteration"))
+            line["value"] /= factor
+            line["bound"] /= factor
             if self.verbose:
                 print("{iteration:5d}  {seconds:8.2f} s  value {value:.4f}  bound {bound:.4f}  "
                       "{columns} paths  {cuts} cuts".format(**line), flush=True)
@@ -261,7 +284,7 @@ class ColumnGenerationClassifier(CandidateTreeClassifier):
                 if outcome.relaxation is not None:
                     use = master.split_values(outcome.relaxation)
                     counters["integral"] = bool(min(v.max() for v in use) > 1.0 - 1e-6)
-                    counters["relaxation"] = outcome.relaxation.value
+                    counters["relaxation"] = outcome.relaxation.value / factor
                 counters["converged"] = outcome.converged
                 counters["relaxation_seconds"] = clock.elapsed - begin
                 begin = clock.elapsed
@@ -276,13 +299,13 @@ class ColumnGenerationClassifier(CandidateTreeClassifier):
         least = self._least_errors(problem, bound)
         errors = problem.cost(best)
         status = "heuristic"
-        if errors <= least + 1e-9 * max(1.0, problem.total):
+        if errors <= least + PROOF * problem.total:
             status = "optimal"
         elif interrupted:
             status = "interrupted"
         elif clock.expired:
             status = "time_limit"
-        return best, least, status, counters, trace
+        return best, least / factor, status, counters, trace
 
     def _integer(self, problem, generation, best, clock, counters):
         master = generation.master
@@ -319,5 +342,6 @@ class ColumnGenerationClassifier(CandidateTreeClassifier):
         if not np.isfinite(bound):
             return 0.0
         errors = max(0.0, problem.total - bound)
-        # whole weights: so are the errors
-        return max(0.0, float(np.ceil(errors - 1e-5))) if problem.unit == 1.0 else errors
+        if problem.unit == 1.0:         # whole weights: so are the errors
+            return max(0.0, float(np.ceil(errors - PROOF * max(1e4, problem.total))))
+        return errors

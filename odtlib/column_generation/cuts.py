@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from odtlib.column_generation import _cp_sat
+from odtlib.column_generation import _cp_sat, _highs
 from odtlib.column_generation._bits import pack
+from odtlib.requirements import needs
 
 TOLERANCE = 1e-6
 
@@ -107,7 +108,7 @@ def violated_point(master, x, solver="cp-sat", seconds=np.inf):
 
 
 def _by_cp_sat(n_tests, paths, value, chain, seconds):
-    from ortools.sat.python import cp_model
+    cp_model = needs("ortools.sat.python.cp_model", "milp", "separation='cp-sat'")
 
     class Collector(cp_model.CpSolverSolutionCallback):
         def __init__(self, variables):
@@ -134,7 +135,7 @@ def _by_cp_sat(n_tests, paths, value, chain, seconds):
 
 
 def _by_milp(n_tests, paths, value, chain, seconds):
-    import highspy
+    highspy = needs("highspy", "milp", "separation='milp'")
     lp = highspy.Highs()
     lp.silent()
     if np.isfinite(seconds):
@@ -148,7 +149,7 @@ def _by_milp(n_tests, paths, value, chain, seconds):
     for low, high in chain:
         lp.addConstr(right[high] <= right[low])
     lp.setOptionValue("mip_rel_gap", 0.0)
-    lp.run()
+    _highs.run(lp)
     proved = lp.getModelStatus() == highspy.HighsModelStatus.kOptimal
     if lp.getInfo().primal_solution_status != highspy.kSolutionStatusFeasible:
         return [], False

@@ -6,9 +6,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from odtlib._models import TooLarge, look
+from odtlib._tolerance import PROOF
+from odtlib.column_generation import _highs
 from odtlib.column_generation import _kernels as kernels
 from odtlib.column_generation._bits import pack
+from odtlib.requirements import needs
 
+SLICE = 0.3             # seconds that a linear program is solved at a time
+MOST_LINKS = 5_000_000  # linking rows; each takes some 100 bytes
 SIDES = {"lower": (1.0, np.inf), "upper": (-np.inf, 1.0), "equal": (1.0, 1.0)}
 
 
@@ -55,6 +61,8 @@ class Master:
         How paths are linked.  "node" is the papers' form: the paths to each leaf below a node use
         each of its splits equally often.  "prefix" asks this for every way of splitting all nodes
         down to this one, and its relaxation is exact without row constraints.
+    clock : Clock, optional
+        Building ends with OutOfTime when it has expired.
 
     Attributes
     ----------
@@ -69,9 +77,9 @@ class Master:
     Campbell, Operations Research 38, 1990).
     """
 
-    def __init__(self, problem, link="node"):
-        import highspy
-        self.highspy, self.problem, self.link = highspy, problem, link
+    def __init__(self, problem, link="node", clock=None):
+        self.highspy = needs("highspy", "milp", "column generation")
+        self.problem, self.link = problem, link
         sizes = np.diff(problem.start)
         self.pairs = link == "prefix"
         self.ends = np.arange(0, problem.n_leaves, 2 if self.pairs else 1)
@@ -92,9 +100,12 @@ class Master:
             self.level_start.append(np.concatenate([[0], np.cumsum(ways)]))
             self.link_row.append(n_rows)
             n_rows += self.level_start[leaf][-1]
+        if n_rows > MOST_LINKS:
+            raise TooLarge(f"the candidate splits make {n_rows} linking rows; give fewer splits or "
+                           "lower max_depth.")
         self.first_cut = n_rows
         self.lp = self._empty()
-        self._build(n_rows)
+        self._build(n_rows, clock)
         self.leaf = np.zeros(0, np.int64)   # of every column
         self.path = np.zeros(0, np.int64)
         self.known = [set() for _ in range(problem.n_leaves)]
@@ -107,7 +118,7 @@ class Master:
         lp.setOptionValue("threads", 1)
         return lp
 
-    def _build(self, n_rows):
+    def _build(self, n_rows, clock):
         bound = np.zeros(n_rows)
         bound[:len(self.ends)] = 1.0
         nothing = np.zeros(0, np.int32)
@@ -115,6 +126,7 @@ class Master:
         self.lp.changeObjectiveSense(self.highspy.ObjSense.kMaximize)
         entries = [[] for _ in range(self.rho_start[-1])]
         for leaf in self.ends:
+            look(clock)
             for level, node in enumerate(self.nodes[leaf][:self.n_linked]):
                 first = self.link_row[leaf] + self.level_start[leaf][level]
                 for way in range(self.n_ways[node]):
@@ -213,7 +225,7 @@ class Master:
     @property
     def least_value(self):
         """Columns worth less have a leaf with too few rows."""
-        return -(2.0 if self.pairs else 1.0) * self.problem.limits[1] - 0.5
+        return -(2.0 if self.pairs else 1.0) * self.problem.limits[1] - 0.5 * self.problem.total
 
     def _link_rows(self, leaf, path):
         """Return the linking row at every level for paths to one leaf."""
@@ -352,9 +364,13 @@ class Master:
         """
         lp = self.lp
         lp.setOptionValue("presolve", "off")
-        lp.setOptionValue("time_limit", lp.getRunTime() + seconds)   # counts from the first run
-        lp.run()
-        status = lp.getModelStatus()
+        end = lp.getRunTime() + seconds     # which counts from the first run
+        status = self.highspy.HighsModelStatus.kTimeLimit
+        # in slices, between which Python hears of Ctrl-C
+        while status == self.highspy.HighsModelStatus.kTimeLimit and lp.getRunTime() < end:
+            lp.setOptionValue("time_limit", min(end, lp.getRunTime() + SLICE))
+            lp.run()
+            status = lp.getModelStatus()
         if status == self.highspy.HighsModelStatus.kTimeLimit:
             return None
         if status != self.highspy.HighsModelStatus.kOptimal:
@@ -464,7 +480,7 @@ class Master:
                                   np.full(n_rho, self.highspy.HighsVarType.kInteger))
         mip.setOptionValue("mip_rel_gap", 0.0)
         # whole weights: anything less than one apart is the same tree weight
-        mip.setOptionValue("mip_abs_gap", 0.99 if problem.unit == 1.0 else 1e-9)
+        mip.setOptionValue("mip_abs_gap", 0.99 if problem.unit == 1.0 else PROOF * problem.total)
         if np.isfinite(seconds):
             mip.setOptionValue("time_limit", max(0.0, seconds))
         if choices is not None and not self.pairs:
@@ -475,7 +491,7 @@ class Master:
             solution = self.highspy.HighsSolution()
             solution.col_value = start.tolist()
             mip.setSolution(solution)
-        mip.run()
+        _highs.run(mip)
         status = mip.getModelStatus()
         proved = status == self.highspy.HighsModelStatus.kOptimal
         if mip.getInfo().primal_solution_status != self.highspy.kSolutionStatusFeasible:

@@ -2,16 +2,34 @@
 
 from __future__ import annotations
 
+from copy import copy
 from functools import cached_property
 
 import numpy as np
 
+from odtlib._models import TooLarge, in_units, look
 from odtlib.column_generation import _kernels as kernels
 from odtlib.column_generation._bits import pack
 from odtlib.heuristics.threshold_sampling import tree_of_splits
 
-MOST_PATHS = 2e7   # 16 bytes each
+MOST_PATHS = 2e7    # 16 bytes each
+MOST_FLAGS = 2**31  # splits times rows, a byte each
+MOST_NODES = 2**12  # each a list of splits
+PART = 2**24        # flags between two looks at the clock
 NO_SPLIT = (0, np.inf)
+
+
+def check_size(n_nodes, n_splits, n_rows):
+    """Raise TooLarge if a restricted problem of this size is not to be built.
+
+    Parameters
+    ----------
+    n_nodes, n_splits, n_rows : int
+        Feature nodes of the full tree, candidate splits of all of them, and rows.
+    """
+    if n_nodes >= MOST_NODES or n_splits * n_rows > MOST_FLAGS:
+        raise TooLarge(f"{n_splits} candidate splits of {n_nodes} nodes for {n_rows} rows are too "
+                       "many; lower max_depth or give fewer splits.")
 
 
 class RestrictedProblem:
@@ -39,6 +57,8 @@ class RestrictedProblem:
         What every active leaf, one with rows, costs beside its errors.  With a penalty or more
         than one row a leaf, every node can also do without a split: it gets the candidate
         (0, infinity), and all its rows go left.
+    clock : Clock, optional
+        Preparation ends with OutOfTime when it has expired.
 
     Attributes
     ----------
@@ -50,10 +70,19 @@ class RestrictedProblem:
         Of every split.
     goes_left : array of bool, shape (n_splits, n_rows)
         Which rows every split sends left.
+    signature : array of int, shape (n_rows,)
+        Group of every row: rows of one group take the same way through every tree.  Two rows are
+        in a group when they branch alike on all candidates of the nodes that they can reach
+        (Patel et al. 2023, Section 4.2).
+    packed : dict
+        The rows as bit sets, the arrays that the kernels read: ``left`` (n_splits, n_words),
+        ``whole`` and ``twins`` (n_words,), and for every word the class of its rows, the weight of
+        each in units of ``unit``, and how many training rows each stands for.  Rows of one group
+        and class are merged where that makes fewer words.
     """
 
     def __init__(self, X, y, n_classes, splits, sample_weight=None, *, min_samples_leaf=1,
-                 leaf_penalty=0.0):
+                 leaf_penalty=0.0, clock=None):
         weights = np.ones(len(y)) if sample_weight is None else sample_weight
         used = weights > 0
         self.X, self.y, self.weights = X[used], y[used], weights[used]
@@ -71,22 +100,67 @@ class RestrictedProblem:
         if self.limited:
             splits = [[*(s for s in node if s != NO_SPLIT), NO_SPLIT] for node in splits]
         self.start = np.concatenate([[0], np.cumsum([len(s) for s in splits])]).astype(np.int64)
-        flat = [split for node in splits for split in node]
-        self.feature = np.array([f for f, _ in flat], np.int64)
-        self.threshold = np.array([t for _, t in flat], np.float64)
+        check_size(self.n_nodes, self.start[-1], self.n_rows)
+        pairs = {}      # of each list: nodes may share one
+        for node in splits:
+            if id(node) not in pairs:
+                look(clock)
+                pairs[id(node)] = (np.array([f for f, _ in node], np.int64),
+                                   np.array([t for _, t in node], np.float64))
+        self.feature, self.threshold = (
+            np.concatenate([pairs[id(node)][part] for node in splits]) for part in (0, 1))
         if self.feature.min() < 0 or self.feature.max() >= X.shape[1]:
             raise ValueError(f"splits tests feature {self.feature.max()}; X has {X.shape[1]}.")
         self.node_of = np.repeat(np.arange(self.n_nodes), np.diff(self.start))
-        self.goes_left = self.branches(self.X)
+        self.goes_left = np.empty((self.n_splits, self.n_rows), bool)
+        for part in self._parts():
+            look(clock)
+            np.less_equal(self.X[:, self.feature[part]].T, self.threshold[part, None],
+                          out=self.goes_left[part])
+        self._weigh(self.weights, min_samples_leaf, leaf_penalty)
+        self.signature = self._groups(clock)
+        self.packed = self._pack(clock)
+
+    def _weigh(self, weights, min_samples_leaf, leaf_penalty):
+        """Set the weights, and with them the unit in which costs are added up."""
+        self.weights = weights
         # whole weights are exact as floats; others are rounded to 2**-50 of their sum
-        whole = (np.all(self.weights == np.rint(self.weights)) and self.weights.sum() < 2 ** 53
+        whole = (np.all(weights == np.rint(weights)) and self.total < 2 ** 53
                  and leaf_penalty == np.rint(leaf_penalty))
-        self.unit = 1.0 if whole else self.weights.sum() * 2.0 ** -50
-        self.units = np.maximum(1.0, np.rint(self.weights / self.unit))
+        self.unit = 1.0 if whole else self.total * 2.0 ** -50
+        self.units = np.maximum(1.0, np.rint(weights / self.unit))
         # fewest rows of an active leaf, its penalty, and a cost that no tree without a leaf of
         # fewer rows can have
         self.limits = np.array([min_samples_leaf, leaf_penalty,
-                                self.total + leaf_penalty * self.n_leaves + 1.0])
+                                2.0 * self.total + leaf_penalty * self.n_leaves])
+
+    def for_solver(self, clock=None):
+        """Return the problem with weights in the unit that a linear solver resolves best.
+
+        Parameters
+        ----------
+        clock : Clock, optional
+            Preparation ends with OutOfTime when it has expired.
+
+        Returns
+        -------
+        problem : RestrictedProblem
+            The same splits and rows.
+        factor : float
+            What its weights and costs are multiplied by.
+        """
+        factor, whole = in_units(self.weights)
+        scaled = copy(self)
+        scaled.__dict__.pop("paths", None)
+        weights = self.weights * factor
+        scaled._weigh(np.rint(weights) if whole else weights, *(self.limits[:2] * [1.0, factor]))
+        scaled.packed = scaled._pack(clock)
+        return scaled, factor
+
+    def _parts(self):
+        """Divide the splits into parts between which a clock is looked at."""
+        step = max(64, PART // max(1, self.n_rows) // 64 * 64)
+        return [slice(first, first + step) for first in range(0, self.n_splits, step)]
 
     @property
     def n_splits(self):
@@ -144,36 +218,31 @@ class RestrictedProblem:
             nodes.append(node)
         return np.array(nodes[::-1], np.int64), np.array(to_left[::-1])
 
-    @cached_property
-    def signature(self):
-        """Group of every row: rows of one group take the same way through every tree.
-
-        Two rows are in a group when they branch alike on all candidates of the nodes that they
-        can reach (Patel et al. 2023, Section 4.2).
-        """
+    def _groups(self, clock):
+        """Number the groups of rows in the order of their first rows."""
         reach = np.zeros((2 * self.n_nodes + 1, self.n_rows), bool)
         reach[0] = True
         for node in range(self.n_nodes):
+            look(clock)
             left = self.goes_left[self.start[node]:self.start[node + 1]]
             reach[2 * node + 1] = reach[node] & left.any(axis=0)
             reach[2 * node + 2] = reach[node] & ~left.all(axis=0)
-        words = pack((self.goes_left & reach[self.node_of]).T)
-        seen = {}
-        return np.array([seen.setdefault(row.tobytes(), len(seen)) for row in words], np.int64)
+        group = np.zeros(self.n_rows, np.int64)
+        for part in self._parts():      # rows of a group so far, told apart by these splits
+            look(clock)
+            words = pack((self.goes_left[part] & reach[self.node_of[part]]).T)
+            seen = {}
+            group = np.array([seen.setdefault((before, row.tobytes()), len(seen))
+                              for before, row in zip(group.tolist(), words, strict=True)],
+                             np.int64)
+        return group
 
     @cached_property
     def representatives(self):
         """The first row of every group of :attr:`signature`."""
         return np.unique(self.signature, return_index=True)[1]
 
-    @cached_property
-    def packed(self):
-        """The rows as bit sets: a dict of the arrays that the kernels read.
-
-        ``left`` (n_splits, n_words), ``whole`` and ``twins`` (n_words,), and for every word the
-        class of its rows, the weight of each in units of :attr:`unit`, and how many training rows
-        each stands for.  Rows of one group and class are merged where that makes fewer words.
-        """
+    def _pack(self, clock):
         merged = np.unique(self.signature * self.n_classes + self.y, return_index=True,
                            return_inverse=True)
         candidates = [(np.arange(self.n_rows), self.units, np.ones(self.n_rows, np.int64)),
@@ -194,12 +263,17 @@ class RestrictedProblem:
         words_of = -(-np.bincount(block) // 64)
         word_start = np.concatenate([[0], np.cumsum(words_of)])
         place = 64 * word_start[block] + np.arange(len(rows)) - first[block]
-        flags = np.zeros((self.n_splits + 2, 64 * word_start[-1]), bool)
-        flags[:-2, place] = self.goes_left[:, rows]
-        flags[-2, place] = True
-        flags[-1, place] = self._twins[rows]
-        words = pack(flags)
-        return {"left": words[:-2], "whole": words[-2], "twins": words[-1],
+        def spread(held):
+            flags = np.zeros((len(held), 64 * word_start[-1]), bool)
+            flags[:, place] = held
+            return pack(flags)
+
+        left = np.empty((self.n_splits, word_start[-1]), np.uint64)
+        for part in self._parts():
+            look(clock)
+            left[part] = spread(self.goes_left[part][:, rows])
+        whole, twins = spread(np.array([np.ones(len(rows), bool), self._twins[rows]]))
+        return {"left": left, "whole": whole, "twins": twins,
                 "word_class": self.y[rows][first].repeat(words_of),
                 "word_weight": units[first].repeat(words_of),
                 "word_count": count[first].repeat(words_of)}
@@ -223,6 +297,20 @@ class RestrictedProblem:
         ValueError
             If there are more than twenty million.
         """
+        return self._enumerate(None)
+
+    def enumerate_paths(self, clock):
+        """Fill :attr:`paths`; raise OutOfTime if a clock expires before.
+
+        Parameters
+        ----------
+        clock : Clock
+            Looked at between leaves.
+        """
+        if "paths" not in self.__dict__:
+            self.paths = self._enumerate(clock)
+
+    def _enumerate(self, clock):
         n_paths = sum(float(np.prod(np.diff(self.start)[self.path_nodes(leaf)[0]]))
                       for leaf in range(self.n_leaves))
         if n_paths > MOST_PATHS:
@@ -232,6 +320,7 @@ class RestrictedProblem:
         value, target = [], []
         packed = self.packed
         for leaf in range(self.n_leaves):
+            look(clock)
             nodes, to_left = self.path_nodes(leaf)
             n_paths = int(np.prod(np.diff(self.start)[nodes]))
             value.append(np.empty(n_paths))

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
+from odtlib._models import OutOfTime
 from odtlib.column_generation import _kernels as kernels
 from odtlib.report import Clock
 
-TOLERANCE = 1e-6   # reduced costs above it are positive (Patel et al. 2023, Section 4.1)
+TOLERANCE = 1e-6    # reduced costs above it are positive (Patel et al. 2023, Section 4.1)
+WAYS = 2**16        # of splitting all nodes but the last, that a sweep may hold at once
+STEPS = 20_000_000  # of a sweep between two looks at the clock: some 30 ms
 
 
 def all_reduced_costs(master, relaxation, leaf, allowed):
@@ -102,19 +105,26 @@ class Enumeration:
         allowed : array of bool, shape (n_splits,)
             Splits that paths may use.
         seconds : float, default=inf
-            Time left; not looked at, enumeration takes milliseconds.
+            Time left, looked at between leaves.
 
         Returns
         -------
         leaf, path : arrays of int
             The paths to add.
-        best : array, shape (n_ends,)
-            Largest reduced cost at every end of the master.
+        best : array, shape (n_ends,), or None
+            Largest reduced cost at every end of the master; None where time ran out.
         """
-        leaves, paths = [], []
+        clock = Clock(None if np.isinf(seconds) else seconds)
+        leaves, paths = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
         best = np.empty(len(master.ends))
         most = self.per_leaf or (200 if master.pairs else 20)
+        try:
+            master.problem.enumerate_paths(clock)
+        except OutOfTime:
+            return leaves[0], paths[0], None
         for at, leaf in enumerate(master.ends):
+            if clock.expired:
+                return np.concatenate(leaves), np.concatenate(paths), None
             cost = all_reduced_costs(master, relaxation, leaf, allowed)
             best[at] = cost.max()
             good = _largest(cost, most)
@@ -178,20 +188,31 @@ class Sweep:
         leaves, paths = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
         best = np.empty(len(master.ends))
         for at, leaf in enumerate(master.ends):
-            if clock.expired:
-                return np.concatenate(leaves), np.concatenate(paths), None
             nodes = master.nodes[leaf]
-            n_ways = int(np.prod(np.diff(problem.start)[nodes[:-1]]))
-            cost, path = np.empty(n_ways), np.empty(n_ways, np.int64)
-            kernels.sweep(
-                nodes, master.to_left[leaf], problem.start, allowed, left,
-                *self._table(problem, nodes[-1], left), label, weight, count, beta,
-                relaxation.gamma[leaf], master.level_start[leaf], master.pairs,
-                relaxation.alpha[at], problem.n_classes, problem.limits, TOLERANCE, cost, path)
-            best[at] = cost.max()
-            good = _largest(np.where(path < 0, -np.inf, cost), self.per_leaf)
-            leaves.append(np.full(len(good), leaf))
-            paths.append(path[good])
+            depth, table = len(nodes), self._table(problem, nodes[-1], left)
+            choice, number = np.full(depth + 1, -1), np.zeros(depth, np.int64)
+            choice[depth] = 0
+            so_far = np.full(depth, -relaxation.alpha[at])
+            inside = np.ones((depth, len(label)), bool)
+            cost, path = np.empty(WAYS), np.empty(WAYS, np.int64)
+            best[at] = -np.inf
+            kept = np.zeros(0), np.zeros(0, np.int64)
+            while choice[depth] >= 0:
+                if clock.expired:
+                    return np.concatenate(leaves), np.concatenate(paths), None
+                n = kernels.sweep(
+                    nodes, master.to_left[leaf], problem.start, allowed, left, *table, label,
+                    weight, count, beta, relaxation.gamma[leaf], master.level_start[leaf],
+                    master.pairs, problem.n_classes, problem.limits, TOLERANCE, choice, number,
+                    so_far, inside, cost, path, STEPS)
+                best[at] = max(best[at], cost[:n].max(initial=-np.inf))
+                found = path[:n] >= 0
+                kept = [np.concatenate(pair) for pair in
+                        zip(kept, (cost[:n][found], path[:n][found]), strict=True)]
+                good = np.sort(_largest(kept[0], self.per_leaf))
+                kept = kept[0][good], kept[1][good]
+            leaves.append(np.full(len(kept[1]), leaf))
+            paths.append(kept[1])
         return np.concatenate(leaves), np.concatenate(paths), best
 
     def _table(self, problem, node, left):

@@ -7,12 +7,13 @@ from numbers import Integral, Real
 
 import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.class_weight import compute_sample_weight
 
-from odtlib._warm import announce
+from odtlib._models import OutOfTime, TooLarge, class_costs, look
+from odtlib._warm import warm_up
 from odtlib.column_generation import _kernels as k
-from odtlib.column_generation.paths import RestrictedProblem
+from odtlib.column_generation.paths import RestrictedProblem, check_size
 from odtlib.estimator import TreeClassifier
+from odtlib.heuristics import starting_tree, warm_up_start
 from odtlib.heuristics.threshold_sampling import TreeSampler, sample_splits, tree_of_splits
 from odtlib.report import Clock, SolveReport, default_objective, these
 from odtlib.tree import DecisionTree, midpoint
@@ -100,19 +101,27 @@ class DynamicProgram:
                 "bounded": int(self.state[k.BOUNDED])}
 
 
-def all_splits(X):
+def all_splits(X, n_nodes=1, clock=None):
     """Return a split between any two neighbouring values of each feature.
 
     Parameters
     ----------
     X : array of float64, shape (n_rows, n_features)
         Rows.
+    n_nodes : int, default=1
+        How many nodes are to have them; TooLarge is raised where that is too much.
+    clock : Clock, optional
+        OutOfTime is raised when it has expired.
 
     Returns
     -------
     list of (int, float)
     """
-    values = [np.unique(column) for column in X.T]
+    values = []
+    for column in X.T:
+        look(clock)
+        values.append(np.unique(column))
+    check_size(n_nodes, n_nodes * sum(len(own) - 1 for own in values), len(X))
     return [(f, float(midpoint(low, high))) for f, column in enumerate(values)
             for low, high in zip(column[:-1], column[1:], strict=True)]
 
@@ -123,13 +132,16 @@ class Cost:
 
     Parameters
     ----------
-    class_costs : dict or None
-        Cost of misclassifying a row of a class; 1 for classes that it does not name.
+    classes : array
+        Labels.
+    costs : array of float, shape (n_classes,)
+        Cost of misclassifying a row of each.
     leaf_penalty : float
         Cost of every leaf.
     """
 
-    class_costs: object
+    classes: object
+    costs: object
     leaf_penalty: float
 
     def weights(self, y, sample_weight=None):
@@ -147,9 +159,9 @@ class Cost:
         array of float, shape (n_rows,), or None
             None where every weight is one.
         """
-        if self.class_costs is None:
+        if np.all(self.costs == 1.0):
             return sample_weight
-        weight = compute_sample_weight(self.class_costs, y)
+        weight = self.costs[np.searchsorted(self.classes, y)]
         return weight if sample_weight is None else weight * sample_weight
 
     def __call__(self, tree, X, y, sample_weight=None):
@@ -188,74 +200,135 @@ class CandidateTreeClassifier(TreeClassifier):
         "n_jobs": [Interval(Integral, 1, None, closed="left")],
     }
 
+    def _warm_up(self, X, y, sample_weight):
+        def run():
+            X, y = np.array([[0.0], [1.0], [2.0]]), np.array([0, 1, 0])
+            sampled = sample_splits(X, y, 2, max_depth=2, n_trees=1)
+            problem = RestrictedProblem(X, y, 2, sampled.splits)
+            program = DynamicProgram(problem, problem.choose(sampled.cart))
+            while not program.done:
+                program.advance()
+            problem.tree(program.choices).predict(X)
+            float(program.lower_bound)
+
+        return warm_up_start("cart") + warm_up("the dynamic program over candidate splits",
+                                               k.search, run)
+
     def _solve(self, X, y, sample_weight):
-        n_classes = len(self.classes_)
         clock = Clock(self.time_limit)
-        rule = Cost(self.class_costs, self.leaf_penalty)
-        for label, cost in (self.class_costs or {}).items():
-            if label not in self.classes_.tolist():
-                raise ValueError(f"class_costs names {label!r}, which is no class of y; the "
-                                 f"classes are {', '.join(map(str, self.classes_))}.")
-            if not cost >= 0:
-                raise ValueError(f"class_costs has {cost!r} for {label!r}; give a number of at "
-                                 "least 0.")
-        sample_weight = rule.weights(self.classes_[y], sample_weight)
-        weights = np.ones(len(y)) if sample_weight is None else sample_weight
-        leaf = DecisionTree.from_nested(int(np.argmax(np.bincount(y, weights))),
-                                        n_classes=n_classes, n_features=X.shape[1])
-        if self.max_depth == 0:
-            tree = leaf.with_counts(X, y, n_classes, sample_weight)
-            objective = default_objective(tree, X, y, sample_weight) + self.leaf_penalty
-            return tree, SolveReport("optimal", objective, objective, clock.elapsed,
-                                     proof="optimal at depth 0", evaluate=rule)
-        cart = self.cart_ = None
-        if self.splits is None:
-            sampled = sample_splits(
-                X, y, n_classes, sample_weight, max_depth=self.max_depth, n_trees=self.n_trees,
-                sample_share=self.sample_share, stopping=self.stopping,
-                root_candidates=self.root_candidates, node_candidates=self.node_candidates,
-                backend=self.sampling, n_jobs=self.n_jobs, random_state=self.random_state,
-                # as published: a third of the time
-                time_limit=None if self.time_limit is None else self.time_limit / 3)
-            splits, cart = sampled.splits, sampled.cart
-            self.cart_ = tree_of_splits(cart, X, y, n_classes, sample_weight).replace(
-                classes=self.classes_)
-            if not splits[0]:
-                tree = leaf.with_counts(X, y, n_classes, sample_weight)
-                objective = default_objective(tree, X, y, sample_weight) + self.leaf_penalty
-                return tree, SolveReport("heuristic", objective, 0.0, clock.elapsed,
-                                         counters={"splits": 0, "trees": sampled.n_trees},
-                                         evaluate=rule)
-        elif self.splits == "all":
-            splits = [all_splits(X)] * (2 ** self.max_depth - 1)
-            if not splits[0]:
-                raise ValueError("splits='all' finds no threshold: every column of X is constant.")
-            cart = TreeSampler(X, y, n_classes, sample_weight, self.max_depth).grow()
-            self.cart_ = tree_of_splits(cart, X, y, n_classes, sample_weight).replace(
-                classes=self.classes_)
-        else:
-            splits = self.splits
-            if len(splits) != 2 ** self.max_depth - 1:
-                raise ValueError(f"splits has {len(splits)} lists; a tree of depth "
-                                 f"{self.max_depth} has {2 ** self.max_depth - 1} feature nodes.")
-        seconds = clock.elapsed
-        self.problem_ = RestrictedProblem(
-            X, y, n_classes, splits, sample_weight, min_samples_leaf=self.min_samples_leaf,
-            leaf_penalty=self.leaf_penalty)
-        start = None if cart is None else self.problem_.choose(cart)
-        choices, bound, status, counters, trace = self._search(self.problem_, start, clock)
+        rule = Cost(self.classes_, class_costs(self.class_costs, self.classes_),
+                    self.leaf_penalty)
+        splits = self.splits
+        depth = self._depth_within(len(X))
+        if isinstance(splits, list):
+            depth = int(self.max_depth)     # the lists make the tree
+            _check_splits(splits, depth)
+        weight = rule.weights(self.classes_[y], sample_weight)
+        if weight is not None and not weight.all():     # classes that cost nothing
+            X, y, weight = X[weight > 0], y[weight > 0], weight[weight > 0]
+        self.cart_ = None
+        run = _Run(X, y, len(self.classes_), weight, depth, rule, clock)
+        try:
+            if depth == 0:
+                return run.tree(run.leaf(), "optimal", proof="optimal at depth 0")
+            cart, counters = None, {}
+            if not isinstance(splits, list):
+                check_size(2 ** depth - 1, 0, len(X))
+                splits, cart, counters = self._candidates(run)
+                self.cart_ = tree_of_splits(cart, X, y, run.n_classes, weight).replace(
+                    classes=self.classes_)
+                if not splits[0]:
+                    return run.tree(run.leaf(), "heuristic", counters={"splits": 0, **counters})
+            counters["sampling_seconds"] = clock.elapsed
+            self.problem_ = RestrictedProblem(
+                X, y, run.n_classes, splits, weight,
+                min_samples_leaf=int(self.min_samples_leaf), leaf_penalty=self.leaf_penalty,
+                clock=clock)
+            counters = {"splits": self.problem_.n_splits, **counters}
+            start = None if cart is None else self.problem_.choose(cart)
+            choices, bound, status, found, trace = self._search(self.problem_, start, clock)
+        except (OutOfTime, TooLarge) as error:      # nothing was searched: CART is what there is
+            status = "time_limit" if isinstance(error, OutOfTime) else "memory_limit"
+            tree = starting_tree("cart", X, y, run.n_classes, weight, depth,
+                                 int(self.min_samples_leaf), 0)
+            return run.tree(min(tree, run.leaf(), key=run.objective), status, start="cart")
         tree = self.problem_.tree(choices)
-        objective = (default_objective(tree, X, y, sample_weight)
-                     + self.leaf_penalty * tree.n_leaves)
+        objective = run.objective(tree)
         if status == "optimal" or bound > objective:
             bound = objective
-        counters = {"splits": self.problem_.n_splits, "sampling_seconds": seconds, **counters}
         trace.append((clock.elapsed, objective, bound, status))
-        return tree, SolveReport(
-            status, objective, bound, clock.elapsed, start=None if cart is None else "cart",
-            counters=counters, trace=trace, evaluate=rule,
+        return run.tree(
+            tree, status, bound, start=None if cart is None else "cart",
+            counters={**counters, **found}, trace=trace,
             proof=f"optimal for {these(self.problem_.n_splits, 'candidate split')} at depth "
-                  f"{self.max_depth}")
+                  f"{depth}")
+
+    def _candidates(self, run):
+        """Return the candidate splits of every node, the splits of CART, and counters."""
+        clock, n_nodes = run.clock, 2 ** run.depth - 1
+        rows = run.X, run.y, run.n_classes, run.weight
+        if self.splits == "all":
+            found = all_splits(run.X, n_nodes, clock)
+            if not found:
+                raise ValueError("splits='all' finds no threshold: every column of X is constant.")
+            return [found] * n_nodes, TreeSampler(*rows, run.depth).grow(), {}
+        sampled = sample_splits(
+            *rows, max_depth=run.depth, n_trees=self.n_trees, sample_share=self.sample_share,
+            stopping=self.stopping, root_candidates=self.root_candidates,
+            node_candidates=self.node_candidates, backend=self.sampling, n_jobs=self.n_jobs,
+            random_state=self.random_state,
+            # as published: a third of the time
+            time_limit=None if self.time_limit is None else self.time_limit / 3)
+        return sampled.splits, sampled.cart, {"trees": sampled.n_trees}
+
+
+def _check_splits(splits, depth):
+    """Refuse lists of splits that make no full tree of a depth, or hold what is no split."""
+    if depth > 62 or (depth and len(splits) != 2 ** depth - 1):
+        n_nodes = 2 ** depth - 1 if depth <= 62 else f"2**{depth} - 1"
+        raise ValueError(f"splits has {len(splits)} lists; a tree of depth {depth} has {n_nodes} "
+                         "feature nodes.")
+    for node, own in enumerate(splits):
+        for split in own:
+            if not (isinstance(split, (tuple, list)) and len(split) == 2
+                    and isinstance(split[0], Integral) and isinstance(split[1], Real)
+                    and not np.isnan(split[1])):
+                raise ValueError(f"splits has {split!r} for node {node}; give pairs of the number "
+                                 "of a feature and a threshold.")
+
+
+@dataclass(frozen=True)
+class _Run:
+    """The rows of a fit, and what its report needs."""
+
+    X: np.ndarray
+    y: np.ndarray
+    n_classes: int
+    weight: np.ndarray
+    depth: int
+    rule: Cost
+    clock: Clock
+
+    def leaf(self):
+        """Return the tree without a split."""
+        return DecisionTree.from_nested(
+            int(np.argmax(np.bincount(self.y, self.weight))), n_classes=self.n_classes,
+            n_features=self.X.shape[1]).with_counts(self.X, self.y, self.n_classes, self.weight)
+
+    def objective(self, tree):
+        """Return the objective of a tree over class numbers."""
+        return (default_objective(tree, self.X, self.y, self.weight)
+                + self.rule.leaf_penalty * tree.n_leaves)
+
+    def tree(self, tree, status, bound=0.0, **report):
+        """Return a tree and its report."""
+        objective = self.objective(tree)
+        if objective == 0.0 and status != "optimal":
+            status, report["proof"] = "optimal", "optimal at any depth"
+        total = len(self.y) if self.weight is None else self.weight.sum()
+        return tree, SolveReport(
+            status, objective, objective if status == "optimal" else bound, self.clock.elapsed,
+            evaluate=self.rule, scale=total + self.rule.leaf_penalty, **report)
 
 
 class RestrictedTreeClassifier(CandidateTreeClassifier):
@@ -346,7 +419,6 @@ class RestrictedTreeClassifier(CandidateTreeClassifier):
         self.verbose = verbose
 
     def _search(self, problem, start, clock):
-        announce("the dynamic program over candidate splits", k.search)
         start = problem.choose([None] * problem.n_nodes) if start is None else start
         program = DynamicProgram(problem, start)
         trace = [(clock.elapsed, problem.cost(start), 0.0, "start")]

@@ -6,8 +6,9 @@ import time
 
 import numpy as np
 
-from odtlib.column_generation import _cp_sat
+from odtlib.column_generation import _cp_sat, _highs
 from odtlib.column_generation.pricing import TOLERANCE, some_reduced_costs
+from odtlib.requirements import needs
 
 
 class Model:
@@ -245,7 +246,7 @@ class Subproblems:
                 best if complete else None)
 
     def _cp_sat(self, model, splits, seconds, hint):
-        from ortools.sat.python import cp_model
+        cp_model = needs("ortools.sat.python.cp_model", "milp", "pricing='cp-sat'")
 
         class Collector(cp_model.CpSolverSolutionCallback):
             def __init__(self, levels):
@@ -284,7 +285,7 @@ class Subproblems:
         return collector.found, bound
 
     def _highs(self, model, splits, seconds, hint):
-        import highspy
+        highspy = needs("highspy", "milp", "pricing='milp'")
         lp = highspy.Highs()
         lp.silent()
         n = len(model.objective)
@@ -311,7 +312,7 @@ class Subproblems:
             lp.setSolution(len(known), np.array(index, np.int32), np.array(value))
         if np.isfinite(seconds):
             lp.setOptionValue("time_limit", max(0.01, seconds))
-        lp.run()
+        _highs.run(lp)
         status = lp.getModelStatus()
         if status == highspy.HighsModelStatus.kInfeasible:
             return [], -np.inf

@@ -6,11 +6,17 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from odtlib._tolerance import ROUNDING
+from odtlib._warm import warm_up
 from odtlib.constrained import _growth, _lazy, _projections
 from odtlib.constrained._losses import LOSSES, SquaredError
-from odtlib.constrained.sets import Box
+from odtlib.constrained.sets import Box, Polyhedron
+from odtlib.report import Clock
+from odtlib.tree import DecisionTree
 
-SLICE = 5_000_000    # row visits between two looks at the clock
+SLICE = 20_000_000   # additions, or so, between two looks at the clock
+LAZY_SLICE = 200_000  # the same for 20 per projection, of whatever set, or per row of a medoid
+PROJECTION = 10      # additions for each target of a point that is projected
 FREE = Box()
 
 
@@ -74,16 +80,16 @@ class _State:
         self.values = np.take_along_axis(self.columns, order, axis=1)
         self.order = order.astype(np.int32)
         self.targets = np.array(Y, order="C")   # a copy is writable: one signature
-        self.sample_weight = np.empty(0) if w is None else w
+        self.sample_weight = np.empty(0) if w is None else np.array(w)
         size = int(min(2.0 * n, 2.0 ** min(rules.max_depth + 1, 60)))
         self.stack = np.zeros((max(n, 2) + 2, 5), np.int64)
         self.stack[0] = 0, n, 0, -1, 0
-        self.progress = np.array([0, 1, 0], np.int64)
+        self.progress = np.array([0, 1, 0, -1, 0, -1, 0], np.int64)
         self.feature, self.left, self.right, self.rows = np.full((4, size), -1, np.int64)
         self.threshold, self.weight = np.full((2, size), np.nan)
         self.sums = np.zeros((size, Y.shape[1]))
 
-    def growth(self, status, counters, origin=0.0):
+    def growth(self, status, counters, origin):
         """Cut the arrays to size."""
         count = self.progress[0]
         mean = self.sums[:count] / self.weight[:count, None] + origin
@@ -120,46 +126,75 @@ def grow_tree(X, Y, w, loss, split, feasible, slack, relaxation, rules, clock):
     -------
     Growth
     """
-    k = Y.shape[1]
-    weights = loss.weights
-    criterion = _growth.POISSON if loss.name == "poisson" else _growth.SQUARED
     if split == "mean":
         feasible = FREE
     if split in ("mean", "exact"):
         slack = np.inf
-    code = None
+    code, closed = _encode(loss, split, feasible, relaxation)
+    origin = np.zeros(Y.shape[1])
+    if loss.name == "squared_error":   # rounding errors are then relative to the root's cost
+        origin = np.average(Y, axis=0, weights=w)
+    if closed:
+        return _grow_closed(X, Y, w, origin, loss, code, slack, rules, clock)
+    return _LazyBuilder(X, Y, w, origin, loss, split, feasible, slack, code, rules, clock).run()
+
+
+def _encode(loss, split, feasible, relaxation):
+    """Return the set as kernels take it, or None, and whether its splits have closed forms."""
+    k = len(loss.weights)
     if relaxation is not None:
-        code = (_projections.SHIFTED, np.zeros(1, np.int64),
-                np.concatenate([np.broadcast_to(np.asarray(a, float), k) for a in relaxation]))
-    elif split != "medoid":
-        code = feasible.encode(k, weights)
-    if loss.name == "poisson" and code is not None and code[0] == _projections.SEPARABLE \
-            and code[1][1] == 1:
-        code = None
-    closed = code is not None and _projections.is_closed(code, weights)
-    if loss.name == "poisson" and closed:
-        closed = code[0] in (_projections.SEPARABLE, _projections.SIMPLEX)
-    if closed and loss.name != "absolute_error":
-        origin = 0.0
-        if split == "mean" and loss.name == "squared_error":
-            origin = Y.mean(axis=0)   # the origin does not matter here; sums stay small
-        return _grow_closed(X, Y - origin, w, criterion, code, slack, weights, rules, clock,
-                            origin)
-    return _LazyBuilder(X, Y, w, loss, split, feasible, slack, code, rules, clock).run()
+        return (_projections.SHIFTED, np.zeros(1, np.int64),
+                np.concatenate([np.broadcast_to(np.asarray(a, float), k) for a in relaxation])), \
+            True
+    code = FREE.encode(k, loss.weights) if split == "mean" else None
+    if split in ("exact", "penalty"):
+        code = feasible.encode(k, loss.weights)
+    if code is None or loss.name == "absolute_error":
+        return code, False
+    if loss.name == "squared_error":
+        return code, _projections.is_closed(code, loss.weights)
+    if code[0] == _projections.SEPARABLE and code[1][1] == 1:
+        return None, False
+    return code, code[0] in (_projections.SEPARABLE, _projections.SIMPLEX)
 
 
-def _grow_closed(X, Y, w, criterion, code, slack, weights, rules, clock, origin):
-    state = _State(X, Y, w, rules)
+def compile_growth(loss, split, feasible, relaxation):
+    """Compile what :func:`grow_tree` calls for such splits; return the seconds that it took."""
+    if _encode(loss, split, feasible, relaxation)[1]:
+        return warm_up("constrained trees", _growth.grow,
+                       lambda: _grow_small("squared_error", Box(0.0, 1.0)))
+
+    def run():
+        for name in ("squared_error", "absolute_error"):
+            _grow_small(name, Polyhedron([[1.0, 1.0]], [1.0]))
+
+    return warm_up("constrained trees by lazy search", _lazy.search, run)
+
+
+def _grow_small(criterion, feasible):
+    X, Y, loss = np.arange(8.0).reshape(-1, 1), np.tile(np.eye(2), (4, 1)), \
+        make_loss(criterion, np.ones(2))
+    growth = grow_tree(X, Y, None, loss, "exact", feasible, np.inf, None,
+                       Rules(1, 2, 1, 0.0, 1, 0), Clock())
+    DecisionTree(growth.feature, growth.threshold, growth.left, growth.right,
+                 feasible.project(growth.mean), n_features=1, kind="regression").apply(X)
+
+
+def _grow_closed(X, Y, w, origin, loss, code, slack, rules, clock):
+    state = _State(X, Y - origin, w, rules)
+    criterion = _growth.POISSON if loss.name == "poisson" else _growth.SQUARED
     random = np.array([rules.seed], np.uint64)
     status, budget = "heuristic", SLICE
     arguments = (state.order, state.values, state.targets, state.sample_weight, criterion, *code,
-                 slack, weights, rules.max_depth, rules.min_samples_split, rules.min_samples_leaf,
-                 rules.min_decrease, rules.max_features)
+                 slack, loss.weights, origin, rules.max_depth, rules.min_samples_split,
+                 rules.min_samples_leaf, rules.min_decrease, rules.max_features,
+                 Y.shape[1] * (1 if code[0] == _projections.SEPARABLE else PROJECTION))
+    node = np.empty(1), np.arange(X.shape[1]), np.arange(X.shape[1])
     tree = (state.stack, state.feature, state.threshold, state.left, state.right, state.weight,
             state.sums, state.rows)
     while state.progress[1] > 0:
         try:
-            _growth.grow(*arguments, budget, state.progress, random, *tree)
+            _growth.grow(*arguments, budget, state.progress, *node, random, *tree)
         except KeyboardInterrupt:
             status, budget = "interrupted", -1
         if clock.expired and state.progress[1] > 0 and budget > 0:
@@ -170,22 +205,24 @@ def _grow_closed(X, Y, w, criterion, code, slack, weights, rules, clock, origin)
 class _LazyBuilder:
     """Grow node by node in Python; bound all candidates in a kernel, evaluate few of them."""
 
-    def __init__(self, X, Y, w, loss, split, feasible, slack, code, rules, clock):
-        self.state = _State(X, Y, w, rules)
+    def __init__(self, X, Y, w, origin, loss, split, feasible, slack, code, rules, clock):
+        self.state = _State(X, Y - origin, w, rules)
+        self.origin = origin
         self.loss, self.split, self.feasible, self.slack = loss, split, feasible, slack
         self.rules, self.clock, self.code = rules, clock, code
         self.w = np.ones(len(Y)) if w is None else w
-        self.Y = self.state.targets
+        self.Y = Y
         n, p, k = len(Y), X.shape[1], Y.shape[1]
-        self.row_constant = loss.row_constant(Y)
+        self.row_constant = loss.row_constant(self.state.targets)
         size = n * p
         self.feature, self.position = np.empty((2, size), np.int64)
-        self.cut, self.n_left, self.q_left = np.empty((3, size))
+        self.cut, self.q_left = np.empty((2, size))
         self.sums_left = np.empty((size, k))
-        self.plain, self.low, self.cost = np.empty((3, size, 2))
+        self.n_side, self.plain, self.low, self.cost = np.empty((4, size, 2))
         self.random = np.random.RandomState(rules.seed % 2**32)
         lower, upper = self._outer_bounds(k)
-        self.outer = (np.array([k, 0], np.int64), np.concatenate([lower, upper]))
+        self.outer = (np.array([k, 0], np.int64),
+                      np.concatenate([lower - origin, upper - origin]))
         self.absolute = loss.name == "absolute_error"
         self.refine = _lazy.PLAIN
         if split != "medoid":
@@ -216,7 +253,7 @@ class _LazyBuilder:
                 (state.left if is_left else state.right)[parent] = node
             state.rows[node] = end - start
             rows = state.order[0, start:end]
-            targets = self.Y[rows]
+            targets = state.targets[rows]
             state.weight[node], state.sums[node] = self.w[rows].sum(), self.w[rows] @ targets
             if (status != "heuristic" or depth >= rules.max_depth
                     or end - start < max(rules.min_samples_split, 2 * rules.min_samples_leaf)
@@ -239,7 +276,7 @@ class _LazyBuilder:
             stack.append((middle, end, depth + 1, node, False))
             stack.append((start, middle, depth + 1, node, True))
         return state.growth(status, {"candidates": self.candidates,
-                                     "children_evaluated": self.children})
+                                     "children_evaluated": self.children}, self.origin)
 
     def _node_cost(self, rows):
         Y, w = self.Y[rows], self.w[rows]
@@ -263,27 +300,28 @@ class _LazyBuilder:
     def _best_split(self, start, end):
         state, loss = self.state, self.loss
         rows = state.order[0, start:end]
-        w, Y = self.w[rows], self.Y[rows]
+        w, Y = self.w[rows], state.targets[rows]
         n, sums, q = w.sum(), w @ Y, float(w @ self.row_constant[rows])
         criterion = _growth.POISSON if loss.name == "poisson" else _growth.SQUARED
         unconstrained_first = self.split == "medoid" or self.absolute
         outer_floats = np.concatenate([np.full(len(sums), -np.inf), np.full(len(sums), np.inf)]) \
             if unconstrained_first else self.outer[1]
         count = _lazy.list_candidates(
-            state.order, state.columns, self.Y, state.sample_weight, self.row_constant, start, end,
-            self._features(start, end), self.rules.min_samples_leaf, criterion, outer_floats,
-            loss.weights, n, sums, q, self.feature, self.position, self.cut,
-            self.n_left, self.q_left, self.sums_left, self.plain, self.low)
+            state.order, state.columns, state.targets, state.sample_weight, self.row_constant,
+            start, end, self._features(start, end), self.rules.min_samples_leaf, criterion,
+            outer_floats, loss.weights, n, sums, q, self.feature, self.position, self.cut,
+            self.n_side, self.q_left, self.sums_left, self.plain, self.low)
         if count == 0:
             return None
         self.candidates += count
         exact = False
         if self.absolute:
-            exact = self._absolute_bounds(start, end, rows, count)
+            exact, count = self._absolute_bounds(start, end, rows, count)
         low, cost = self.low[:count], self.cost[:count]
         cost[:] = np.nan
         first_bound = low.sum(axis=1)
-        tolerance = 1e-12 * max(abs(q), first_bound.max(where=np.isfinite(first_bound), initial=0))
+        tolerance = ROUNDING * max(
+            abs(q), first_bound.max(where=np.isfinite(first_bound), initial=0))
         if exact:   # the bounds are the costs
             best = first_bound.min()
             if not np.isfinite(best):
@@ -294,8 +332,8 @@ class _LazyBuilder:
         progress = np.array([0, -1, 0], np.int64)
         parent_distance = 0.0
         if self.refine == _lazy.DISTANCE:
-            parent_distance = self.feasible.distance(sums / n, loss.weights)
-        arrays = (self.feature[:count], self.n_left[:count], self.q_left[:count],
+            parent_distance = self.feasible.distance(sums / n + self.origin, loss.weights)
+        arrays = (self.feature[:count], self.n_side[:count], self.q_left[:count],
                   self.sums_left[:count], self.plain[:count], low, cost, n, sums)
         best = np.inf
         if self.kernel:
@@ -303,11 +341,11 @@ class _LazyBuilder:
             done = False
             while not done and not (self.clock.expired and progress[1] >= 0):
                 best, done = _lazy.search(
-                    state.order, self.Y, start, end, self.split == "medoid", SLICE, rank,
-                    first_bound, progress, best, self.refine, tolerance, *code, self.slack,
-                    self.feature[:count], self.position[:count], self.n_left[:count],
+                    state.order, state.targets, start, end, self.split == "medoid", LAZY_SLICE,
+                    rank, first_bound, progress, best, self.refine, tolerance, *code, self.slack,
+                    self.feature[:count], self.position[:count], self.n_side[:count],
                     self.q_left[:count], self.sums_left[:count], self.plain[:count], low, cost, n,
-                    sums, loss.weights, parent_distance)
+                    sums, loss.weights, self.origin, parent_distance)
         else:
             while not (self.clock.expired and progress[1] >= 0):
                 c = _lazy.next_candidate(rank, first_bound, progress, best, self.refine, tolerance,
@@ -334,7 +372,10 @@ class _LazyBuilder:
                 int(self.position[chosen]) + 1, float(cost))
 
     def _absolute_bounds(self, start, end, rows, count):
-        """Fill the bounds for absolute error; True where they are the exact costs."""
+        """Fill the bounds for absolute error, feature by feature until the clock ends.
+
+        Returns whether they are the exact costs, and the number of candidates that have them.
+        """
         weights = self.loss.weights
         k = len(weights)
         code = self.feasible.encode(k, np.ones(k)) if self.split == "exact" else None
@@ -352,11 +393,16 @@ class _LazyBuilder:
             distinct, ranks[rows, j] = np.unique(scaled[rows, j], return_inverse=True)
             values.append(distinct)
         offsets = np.concatenate([[0], np.cumsum([len(v) for v in values])])
-        _lazy.absolute_bounds(self.state.order, self.state.columns, ranks, np.concatenate(values),
-                              offsets, scaled, self.state.sample_weight, start, end,
-                              self.feature[:count], self.position[:count], ints, floats,
-                              self.low[:count])
-        return self.split == "mean" or separable
+        values = np.concatenate(values)
+        done = 0
+        while done < count and not (self.clock.expired and done > 0):
+            same = slice(done, np.searchsorted(self.feature[:count], self.feature[done], "right"))
+            _lazy.absolute_bounds(self.state.order, self.state.columns, ranks, values, offsets,
+                                  scaled, self.state.sample_weight, start, end,
+                                  self.feature[same], self.position[same], ints, floats,
+                                  self.low[same])
+            done = same.stop
+        return self.split == "mean" or separable, done
 
 
 def make_loss(criterion, weights):

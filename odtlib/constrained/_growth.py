@@ -6,6 +6,9 @@ feature; a split partitions every segment stably, so that nothing is sorted twic
 A node's *gain* is the part of the weighted sum of squares ``q = sum w_i |y_i|^2`` that its
 prediction explains: its cost is ``q - gain`` (for Poisson deviance, up to a constant of the node's
 rows).  The gain depends only on the weight ``n`` and the weighted sum ``s`` of the targets.
+
+For squared error targets are measured from an ``origin``, the mean of the root: the sums then stay
+as small as the cost of the root, and rounding errors with them, whatever the weights.
 """
 
 from __future__ import annotations
@@ -13,6 +16,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
+from odtlib._tolerance import ROUNDING
 from odtlib.constrained._projections import SEPARABLE, SIMPLEX, project_closed
 
 SQUARED, POISSON = 0, 1
@@ -60,7 +64,7 @@ def huber(distance, slack):
 
 
 @njit(cache=True, nogil=True)
-def gain(criterion, kind, ints, floats, slack, n, s, weights, mean, point):
+def gain(criterion, kind, ints, floats, slack, n, s, weights, origin, mean, point):
     """Return what the best prediction explains, for a set with a closed form.
 
     Parameters
@@ -75,6 +79,8 @@ def gain(criterion, kind, ints, floats, slack, n, s, weights, mean, point):
         Weight and weighted sum of the rows.
     weights : array, shape (n_targets,)
         Metric.
+    origin : array, shape (n_targets,)
+        From where the targets are measured.
     mean, point : arrays, shape (n_targets,)
         Scratch.
     """
@@ -84,6 +90,7 @@ def gain(criterion, kind, ints, floats, slack, n, s, weights, mean, point):
     for j in range(s.size):
         mean[j] = s[j] / n
         total += weights[j] * s[j] * mean[j]
+        mean[j] += origin[j]
     distance = project_closed(kind, ints, floats, mean, weights, point)
     return total - n * (huber(distance, slack) if slack < np.inf else distance)
 
@@ -110,6 +117,15 @@ def partition(order, values, start, end, feature, middle, goes_left, index_buffe
 
 
 @njit(cache=True, nogil=True)
+def weights_after(segment, start, end, sample_weight, rest):
+    """Fill the weight of the rows after each; the total less those before may round to zero."""
+    total = 0.0
+    for i in range(end - 1, start - 1, -1):
+        rest[i - start] = total
+        total += sample_weight[segment[i]]
+
+
+@njit(cache=True, nogil=True)
 def midpoint(low, high):
     """A value x with low <= x < high, halfway."""
     value = low + 0.5 * (high - low)
@@ -117,10 +133,9 @@ def midpoint(low, high):
 
 
 @njit(cache=True, nogil=True)
-def _two_gains(left, sums, n_left, n, free, allow_zero, kept, floats, weights, top):
+def _two_gains(left, sums, n_left, n_right, free, allow_zero, kept, floats, weights, origin, top):
     """Gains of both children for squared error and a separable set, in one pass."""
     k = sums.size
-    n_right = n - n_left
     inverse_left, inverse_right = 1.0 / n_left, 1.0 / n_right
     total = 0.0
     if free:
@@ -134,40 +149,36 @@ def _two_gains(left, sums, n_left, n, free, allow_zero, kept, floats, weights, t
         for t in range(2 * kept):
             top[t] = 0.0
     for j in range(k):
-        a = left[j]
-        b = sums[j] - a
-        low, high = floats[j], floats[k + j]
-        value = min(max(a * inverse_left, low), high)
-        part_left = weights[j] * value * (2.0 * a - n_left * value)
-        value = min(max(b * inverse_right, low), high)
-        part_right = weights[j] * value * (2.0 * b - n_right * value)
-        if select:   # the largest gains so far, ascending from the last kept place
-            if part_left > top[kept - 1]:
-                t = kept - 1
-                while t > 0 and top[t - 1] < part_left:
-                    top[t] = top[t - 1]
+        for side in range(2):
+            s = left[j] if side == 0 else sums[j] - left[j]
+            n = n_left if side == 0 else n_right
+            mean = s * (inverse_left if side == 0 else inverse_right)
+            total += weights[j] * s * mean
+            mean += origin[j]
+            value = min(max(mean, floats[j]), floats[k + j])
+            total -= weights[j] * n * (value - mean) * (value - mean)
+            if not allow_zero:
+                continue
+            lost = weights[j] * n * value * (2.0 * mean - value)   # if zero is predicted instead
+            if not select:
+                total -= min(lost, 0.0)
+                continue
+            last = kept - 1 if side == 0 else 2 * kept - 1
+            if lost > top[last]:   # the largest so far, descending; the last one makes room
+                lost, top[last] = top[last], lost
+                t = last
+                while t > last - kept + 1 and top[t - 1] < top[t]:
+                    top[t - 1], top[t] = top[t], top[t - 1]
                     t -= 1
-                top[t] = part_left
-            if part_right > top[2 * kept - 1]:
-                t = 2 * kept - 1
-                while t > kept and top[t - 1] < part_right:
-                    top[t] = top[t - 1]
-                    t -= 1
-                top[t] = part_right
-        elif allow_zero:
-            total += max(part_left, 0.0) + max(part_right, 0.0)
-        else:
-            total += part_left + part_right
-    if select:
-        for t in range(2 * kept):
-            total += top[t]
+            total -= lost
     return total
 
 
 @njit(cache=True, nogil=True)
 def _best_split(order, values, targets, sample_weight, start, end, features, min_leaf, criterion,
-                kind, ints, floats, slack, weights, n, sums, scratch):
-    """Scan the features for the largest total gain of two children; the first wins ties."""
+                kind, ints, floats, slack, weights, origin, n, sums, scratch, best,
+                best_feature, best_position):
+    """Scan more features for the largest total gain of two children; the first wins ties."""
     k = targets.shape[1]
     left, right, mean, point = scratch[0], scratch[1], scratch[2], scratch[3]
     separable = kind == SEPARABLE and slack == np.inf and criterion == SQUARED and ints[0] > 0
@@ -177,17 +188,21 @@ def _best_split(order, values, targets, sample_weight, start, end, features, min
         for j in range(k):
             free = free and floats[j] == -np.inf and floats[k + j] == np.inf
     top = np.empty(2 * max(kept, 1)) if separable else np.empty(0)
-    best, best_feature, best_position = -np.inf, -1, 0
     to_beat, scale = -np.inf, 0.0
     for j in range(k):
         scale += weights[j] * sums[j] * sums[j] / n
+    if best_feature >= 0:
+        to_beat = best + ROUNDING * max(abs(best), scale)
     weighted = sample_weight.size > 0
+    rest = np.empty(end - start if weighted else 0)
     for f in features:
         column, segment = values[f], order[f]
         if column[start] == column[end - 1]:
             continue
         left[:] = 0.0
         n_left = 0.0
+        if weighted:
+            weights_after(segment, start, end, sample_weight, rest)
         for i in range(start, end - min_leaf):
             row = segment[i]
             if weighted:
@@ -201,24 +216,26 @@ def _best_split(order, values, targets, sample_weight, start, end, features, min
                     left[j] += targets[row, j]
             if column[i] == column[i + 1] or i + 1 - start < min_leaf:
                 continue
+            n_right = rest[i - start] if weighted else n - n_left
             if separable:
-                total = _two_gains(left, sums, n_left, n, free, allow_zero, kept, floats, weights,
-                                   top)
+                total = _two_gains(left, sums, n_left, n_right, free, allow_zero, kept, floats,
+                                   weights, origin, top)
             else:
                 if criterion == SQUARED:   # constraints cannot explain more than the means do
-                    total = _two_gains(left, sums, n_left, n, True, False, k, floats, weights, top)
+                    total = _two_gains(left, sums, n_left, n_right, True, False, k, floats,
+                                       weights, origin, top)
                     if total <= to_beat:
                         continue
                 for j in range(k):
                     right[j] = sums[j] - left[j]
-                total = gain(criterion, kind, ints, floats, slack, n_left, left, weights, mean,
-                             point)
-                total += gain(criterion, kind, ints, floats, slack, n - n_left, right, weights,
-                              mean, point)
+                total = gain(criterion, kind, ints, floats, slack, n_left, left, weights,
+                             origin, mean, point)
+                total += gain(criterion, kind, ints, floats, slack, n_right, right, weights,
+                              origin, mean, point)
             if total > to_beat:
                 best, best_feature, best_position = total, f, i
                 # Rounding must not decide between equals.
-                to_beat = best + 1e-12 * max(abs(best), scale)
+                to_beat = best + ROUNDING * max(abs(best), scale)
     return best, best_feature, best_position
 
 
@@ -243,9 +260,12 @@ def _draw_features(state, permutation, values, start, end, count, chosen):
 
 @njit(cache=True, nogil=True)
 def grow(order, values, targets, sample_weight, criterion, kind, ints, floats, slack, weights,
-         max_depth, min_split, min_leaf, min_decrease, max_features, budget, progress, random,
-         stack, feature, threshold, left, right, node_weight, node_sums, node_rows):
-    """Grow nodes in preorder until the stack is empty or the budget of row visits is spent.
+         origin, max_depth, min_split, min_leaf, min_decrease, max_features, visit, budget,
+         progress, best, chosen, permutation, random, stack, feature, threshold, left, right,
+         node_weight, node_sums, node_rows):
+    """Grow nodes in preorder until the stack is empty or the budget is spent.
+
+    A node may be interrupted between two features; the next call goes on with it.
 
     Parameters
     ----------
@@ -257,14 +277,23 @@ def grow(order, values, targets, sample_weight, criterion, kind, ints, floats, s
         Targets.
     sample_weight : array, shape (n_rows,) or (0,)
         Weights, empty for ones.
-    criterion ... weights
+    criterion ... origin
         See :func:`gain`.
     max_depth, min_split, min_leaf, min_decrease, max_features
         Stopping rules; ``min_decrease`` in units of the weighted sum of squares.
+    visit : int
+        What it costs to move a row from one child to the other.
     budget : int
-        Row visits of this slice; negative makes leaves of all nodes that still wait.
-    progress : array of int64, shape (3,)
-        Number of nodes, size of the stack, candidates evaluated; updated.
+        What this slice may cost; negative makes leaves of all nodes that still wait.
+    progress : array of int64, shape (7,)
+        Number of nodes, size of the stack, candidates evaluated; of the node in work the next
+        feature (-1 for none in work), the number of features, the best of them and its position.
+    best : array, shape (1,)
+        Gain of the best split of the node in work; updated.
+    chosen : array of int64, shape (n_features,)
+        Features of the node in work; updated where they are drawn.
+    permutation : array of int64, shape (n_features,)
+        Order of the features from which the next draw starts; updated.
     random : array of uint64, shape (1,)
         State of the feature draw; updated.
     stack : array of int64, shape (size, 5)
@@ -276,56 +305,71 @@ def grow(order, values, targets, sample_weight, criterion, kind, ints, floats, s
     scratch = np.empty((4, k))
     index_buffer, value_buffer = np.empty(order.shape[1], np.int32), np.empty(order.shape[1])
     goes_left = np.empty(order.shape[1], np.bool_)
-    permutation = np.arange(n_features)
-    chosen = np.arange(n_features)
     mean, point = np.empty(k), np.empty(k)
     weighted = sample_weight.size > 0
     draining = budget < 0
-    visits = 0
-    while progress[1] > 0 and (draining or visits < budget):
-        progress[1] -= 1
-        start, end, depth, parent, is_left = stack[progress[1]]
-        node = progress[0]
-        progress[0] += 1
-        if parent >= 0:
-            if is_left:
-                left[parent] = node
-            else:
-                right[parent] = node
-        segment = order[0]
-        n = 0.0
-        sums = node_sums[node]
-        sums[:] = 0.0
-        pure = True
-        first = segment[start]
-        for i in range(start, end):
-            row = segment[i]
-            w = sample_weight[row] if weighted else 1.0
-            n += w
-            for j in range(k):
-                sums[j] += w * targets[row, j]
-                pure = pure and targets[row, j] == targets[first, j]
-        node_weight[node] = n
-        node_rows[node] = end - start
-        feature[node] = left[node] = right[node] = -1
-        threshold[node] = np.nan
-        if (draining or pure or depth >= max_depth or end - start < min_split
-                or end - start < 2 * min_leaf):
+    spent = 0
+    while progress[1] > 0 and (draining or spent < budget):
+        start, end, depth, parent, is_left = stack[progress[1] - 1]
+        if progress[3] < 0:
+            node = progress[0]
+            progress[0] += 1
+            if parent >= 0:
+                if is_left:
+                    left[parent] = node
+                else:
+                    right[parent] = node
+            segment = order[0]
+            n = 0.0
+            sums = node_sums[node]
+            sums[:] = 0.0
+            pure = True
+            first = segment[start]
+            for i in range(start, end):
+                row = segment[i]
+                w = sample_weight[row] if weighted else 1.0
+                n += w
+                for j in range(k):
+                    sums[j] += w * targets[row, j]
+                    pure = pure and targets[row, j] == targets[first, j]
+            node_weight[node] = n
+            node_rows[node] = end - start
+            feature[node] = left[node] = right[node] = -1
+            threshold[node] = np.nan
+            if (draining or pure or depth >= max_depth or end - start < min_split
+                    or end - start < 2 * min_leaf):
+                progress[1] -= 1
+                continue
+            count = n_features
+            if max_features < n_features:
+                random[0], count = _draw_features(random[0], permutation, values, start, end,
+                                                  max_features, chosen)
+            best[0] = -np.inf
+            progress[3], progress[4], progress[5] = 0, count, -1
+        elif draining:   # the node in work is split by the best so far
+            progress[3] = progress[4]
+        node = progress[0] - 1
+        n, sums = node_weight[node], node_sums[node]
+        price = (end - start) * visit
+        after = min(progress[4], progress[3] + max(1, (budget - spent) // price))
+        best[0], progress[5], progress[6] = _best_split(
+            order, values, targets, sample_weight, start, end, chosen[progress[3]:after], min_leaf,
+            criterion, kind, ints, floats, slack, weights, origin, n, sums, scratch, best[0],
+            progress[5], progress[6])
+        spent += (after - progress[3]) * price
+        progress[2] += (after - progress[3]) * (end - start)
+        progress[3] = after
+        if after < progress[4]:
             continue
-        count = n_features
-        if max_features < n_features:
-            random[0], count = _draw_features(random[0], permutation, values, start, end,
-                                              max_features, chosen)
-        best, f, position = _best_split(
-            order, values, targets, sample_weight, start, end, chosen[:count], min_leaf,
-            criterion, kind, ints, floats, slack, weights, n, sums, scratch)
-        visits += (end - start) * (count + n_features)
-        progress[2] += (end - start) * count
+        progress[1], progress[3] = progress[1] - 1, -1
+        f, position = progress[5], progress[6]
         if f < 0:
             continue
+        spent += (end - start) * n_features
         if min_decrease > 0.0:
-            own = gain(criterion, kind, ints, floats, slack, n, sums, weights, mean, point)
-            if best - own < min_decrease:
+            own = gain(criterion, kind, ints, floats, slack, n, sums, weights, origin, mean,
+                       point)
+            if best[0] - own < min_decrease:
                 continue
         middle = position + 1
         feature[node] = f

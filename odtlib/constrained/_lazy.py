@@ -19,7 +19,15 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from odtlib.constrained._growth import SQUARED, box_gain, huber, midpoint, poisson_gain
+from odtlib._tolerance import ROUNDING
+from odtlib.constrained._growth import (
+    SQUARED,
+    box_gain,
+    huber,
+    midpoint,
+    poisson_gain,
+    weights_after,
+)
 from odtlib.constrained._projections import SEPARABLE, project
 
 # What may be used to raise bounds: nothing; superadditivity; also the squares of the rows between
@@ -30,7 +38,7 @@ PLAIN, PARTS, SQUARES, DISTANCE = range(4)
 @njit(cache=True, nogil=True)
 def list_candidates(order, columns, targets, sample_weight, row_constant, start, end, features,
                     min_leaf, criterion, outer, weights, n, sums, q, feature,
-                    position, cut, n_left, q_left, sums_left, plain, low):
+                    position, cut, n_side, q_left, sums_left, plain, low):
     """Fill one entry a candidate; return how many there are.
 
     Parameters
@@ -41,8 +49,9 @@ def list_candidates(order, columns, targets, sample_weight, row_constant, start,
         Lower, then upper bounds of a box that contains the set.
     n, sums, q : float, array, float
         Totals of the node.
-    feature, position, cut, n_left, q_left, sums_left : arrays
-        The candidate: its feature, last left position, threshold, totals of its left rows.
+    feature, position, cut, n_side, q_left, sums_left : arrays
+        The candidate: its feature, last left position, threshold, weight of each child, and
+        totals of its left rows.
     plain : array, shape (n_candidates, 2)
         Cost of each child without constraints.
     low : array, shape (n_candidates, 2)
@@ -54,8 +63,11 @@ def list_candidates(order, columns, targets, sample_weight, row_constant, start,
     free[:k], free[k:] = -np.inf, np.inf
     count = 0
     weighted = sample_weight.size > 0
+    rest = np.empty(end - start if weighted else 0)
     for f in features:
         column, segment = columns[f], order[f]
+        if weighted:
+            weights_after(segment, start, end, sample_weight, rest)
         left[:] = 0.0
         weight, constant = 0.0, 0.0
         for i in range(start, end - min_leaf):
@@ -72,9 +84,11 @@ def list_candidates(order, columns, targets, sample_weight, row_constant, start,
                 sums_left[count, j] = left[j]
             feature[count], position[count] = f, i
             cut[count] = midpoint(column[row], column[segment[i + 1]])
-            n_left[count], q_left[count] = weight, constant
+            q_left[count] = constant
+            n_side[count, 0] = weight
+            n_side[count, 1] = rest[i - start] if weighted else n - weight
             for side in range(2):
-                m = weight if side == 0 else n - weight
+                m = n_side[count, side]
                 total = constant if side == 0 else q - constant
                 s = left if side == 0 else right
                 plain[count, side] = 0.0
@@ -89,27 +103,27 @@ def list_candidates(order, columns, targets, sample_weight, row_constant, start,
 
 
 @njit(cache=True, nogil=True)
-def _mean_step(a, b, side, n_left, sums_left, n, sums, weights):
+def _mean_step(a, b, side, n_side, sums_left, sums, weights):
     """Distance between the means of one child under two candidates."""
     total = 0.0
     for j in range(sums.size):
         if side == 0:
-            step = sums_left[a, j] / n_left[a] - sums_left[b, j] / n_left[b]
+            step = sums_left[a, j] / n_side[a, 0] - sums_left[b, j] / n_side[b, 0]
         else:
-            step = (sums[j] - sums_left[a, j]) / (n - n_left[a]) \
-                - (sums[j] - sums_left[b, j]) / (n - n_left[b])
+            step = (sums[j] - sums_left[a, j]) / n_side[a, 1] \
+                - (sums[j] - sums_left[b, j]) / n_side[b, 1]
         total += weights[j] * step * step
     return np.sqrt(total)
 
 
 @njit(cache=True, nogil=True)
-def _tighten(c, n_candidates, refine, feature, n_left, q_left, sums_left, plain, low, cost, n, sums,
+def _tighten(c, n_candidates, refine, feature, n_side, q_left, sums_left, plain, low, cost, n, sums,
              weights, parent_distance):
     """Raise the bounds of a candidate from its evaluated neighbours and from the parent."""
     k = sums.size
     lipschitz = refine == DISTANCE
     for side in range(2):
-        m = n_left[c] if side == 0 else n - n_left[c]
+        m = n_side[c, side]
         if lipschitz:
             step = 0.0
             for j in range(k):
@@ -126,15 +140,15 @@ def _tighten(c, n_candidates, refine, feature, n_left, q_left, sums_left, plain,
             if not (0 <= other < n_candidates and feature[other] == feature[c]):
                 continue
             if lipschitz:
-                size = n_left[other] if side == 0 else n - n_left[other]
-                rest = np.sqrt(max(0.0, cost[other, side] - plain[other, side]) / size) \
-                    - _mean_step(c, other, side, n_left, sums_left, n, sums, weights)
+                outside = max(0.0, cost[other, side] - plain[other, side])
+                rest = np.sqrt(outside / n_side[other, side]) \
+                    - _mean_step(c, other, side, n_side, sums_left, sums, weights)
                 if rest > 0.0:
                     low[c, side] = max(low[c, side], plain[c, side] + m * rest * rest)
             if (direction == -1) == (side == 0):   # the neighbour's child is part of this one
                 between = 0.0
-                size = abs(n_left[c] - n_left[other])
-                if refine >= SQUARES and size > 0.0:   # what the rows between add
+                size = abs(n_side[c, 0] - n_side[other, 0])
+                if refine >= SQUARES and size > ROUNDING**0.5 * n:   # what the rows between add
                     between = abs(q_left[c] - q_left[other])
                     for j in range(k):
                         between -= weights[j] * (sums_left[c, j] - sums_left[other, j])**2 / size
@@ -142,7 +156,7 @@ def _tighten(c, n_candidates, refine, feature, n_left, q_left, sums_left, plain,
 
 
 @njit(cache=True, nogil=True)
-def next_candidate(rank, first_bound, state, best, refine, tolerance, feature, n_left, q_left,
+def next_candidate(rank, first_bound, state, best, refine, tolerance, feature, n_side, q_left,
                    sums_left, plain, low, cost, n, sums, weights, parent_distance):
     """Return the next candidate that may be the best split, or -1.
 
@@ -161,7 +175,7 @@ def next_candidate(rank, first_bound, state, best, refine, tolerance, feature, n
             lost = bound > best + tolerance or (bound >= best - tolerance and c > state[1] >= 0)
             if lost or attempt == 1 or refine == PLAIN:
                 break
-            _tighten(c, count, refine, feature, n_left, q_left, sums_left, plain, low, cost, n,
+            _tighten(c, count, refine, feature, n_side, q_left, sums_left, plain, low, cost, n,
                      sums, weights, parent_distance)
         if not lost:
             return c
@@ -189,8 +203,8 @@ def _medoid_cost(segment, first, last, targets, n, s, plain, weights):
 
 @njit(cache=True, nogil=True)
 def search(order, targets, start, end, medoid, budget, rank, first_bound, state, best, refine,
-           tolerance, kind, ints, floats, slack, feature, position, n_left, q_left,
-           sums_left, plain, low, cost, n, sums, weights, parent_distance):
+           tolerance, kind, ints, floats, slack, feature, position, n_side, q_left,
+           sums_left, plain, low, cost, n, sums, weights, origin, parent_distance):
     """Evaluate candidates until the best split is proved or the budget is spent.
 
     Returns
@@ -202,12 +216,12 @@ def search(order, targets, start, end, medoid, budget, rank, first_bound, state,
     k = sums.size
     s, mean, point = np.empty(k), np.empty(k), np.empty(k)
     while budget > 0:
-        c = next_candidate(rank, first_bound, state, best, refine, tolerance, feature, n_left,
+        c = next_candidate(rank, first_bound, state, best, refine, tolerance, feature, n_side,
                            q_left, sums_left, plain, low, cost, n, sums, weights, parent_distance)
         if c < 0:
             return best, True
         for side in range(2):
-            m = n_left[c] if side == 0 else n - n_left[c]
+            m = n_side[c, side]
             for j in range(k):
                 s[j] = sums_left[c, j] if side == 0 else sums[j] - sums_left[c, j]
             if medoid:
@@ -218,7 +232,7 @@ def search(order, targets, start, end, medoid, budget, rank, first_bound, state,
                 budget -= last - first
             else:
                 for j in range(k):
-                    mean[j] = s[j] / m
+                    mean[j] = s[j] / m + origin[j]
                 distance = project(kind, ints, floats, mean, weights, point)
                 if distance < 0.0:   # did not converge: no reason to take this split
                     distance = np.inf

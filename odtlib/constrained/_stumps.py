@@ -5,7 +5,15 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from odtlib.constrained._growth import SQUARED, _best_split, box_gain, gain, midpoint
+from odtlib._tolerance import ROUNDING
+from odtlib.constrained._growth import (
+    SQUARED,
+    _best_split,
+    box_gain,
+    gain,
+    midpoint,
+    weights_after,
+)
 from odtlib.constrained._projections import project
 
 
@@ -26,27 +34,29 @@ def totals(rows, targets, sample_weight, row_constant, sums):
 
 @njit(cache=True, nogil=True)
 def best_stump(order, values, targets, sample_weight, row_constant, min_leaf, split_too, kind,
-               ints, floats, weights):
+               ints, floats, weights, origin):
     """Return the cost of the best tree of depth one (or zero), its feature (-1) and threshold."""
     k = targets.shape[1]
     scratch = np.empty((4, k))
     sums = np.empty(k)
     rows = order[0]
     n, q = totals(rows, targets, sample_weight, row_constant, sums)
-    best = gain(SQUARED, kind, ints, floats, np.inf, n, sums, weights, scratch[2], scratch[3])
+    best = gain(SQUARED, kind, ints, floats, np.inf, n, sums, weights, origin, scratch[2],
+                scratch[3])
     if not split_too or rows.size < 2 * min_leaf:
         return max(0.0, q - best), -1, np.nan
     two, f, i = _best_split(order, values, targets, sample_weight, 0, rows.size,
                             np.arange(order.shape[0]), min_leaf, SQUARED, kind, ints, floats,
-                            np.inf, weights, n, sums, scratch)
-    if f < 0 or two <= best + 1e-12 * abs(best):
+                            np.inf, weights, origin, n, sums, scratch,
+                            -np.inf, -1, 0)
+    if f < 0 or two <= best + ROUNDING * q:
         return max(0.0, q - best), -1, np.nan
     return max(0.0, q - two), f, midpoint(values[f, i], values[f, i + 1])
 
 
 @njit(cache=True, nogil=True)
 def best_stump_any(order, values, targets, sample_weight, row_constant, min_leaf, split_too, kind,
-                   ints, floats, weights):
+                   ints, floats, weights, origin):
     """The same for sets that are projected on piece by piece; apart, as it compiles longer."""
     k, rows = targets.shape[1], order[0]
     sums, left, side_sums = np.empty(k), np.empty(k), np.empty(k)
@@ -54,16 +64,19 @@ def best_stump_any(order, values, targets, sample_weight, row_constant, min_leaf
     free = np.empty(2 * k)
     free[:k], free[k:] = -np.inf, np.inf
     n, q = totals(rows, targets, sample_weight, row_constant, sums)
-    mean[:] = sums / n
+    mean[:] = sums / n + origin
     least = max(0.0, q - box_gain(free, n, sums, weights)
                 + n * project(kind, ints, floats, mean, weights, point))
     best_feature, best_cut = -1, np.nan
     if not split_too:
         return least, best_feature, best_cut
     weighted = sample_weight.size > 0
+    rest = np.empty(rows.size if weighted else 0)
     for f in range(order.shape[0]):
         left[:] = 0.0
         n_left = 0.0
+        if weighted:
+            weights_after(order[f], 0, rows.size, sample_weight, rest)
         for i in range(rows.size - min_leaf):
             row = order[f, i]
             w = sample_weight[row] if weighted else 1.0
@@ -72,16 +85,17 @@ def best_stump_any(order, values, targets, sample_weight, row_constant, min_leaf
                 left[j] += w * targets[row, j]
             if values[f, i] == values[f, i + 1] or i + 1 < min_leaf:
                 continue
+            n_right = rest[i] if weighted else n - n_left
             for j in range(k):
                 side_sums[j] = sums[j] - left[j]
             cost = q - box_gain(free, n_left, left, weights) \
-                - box_gain(free, n - n_left, side_sums, weights)
+                - box_gain(free, n_right, side_sums, weights)
             for side in range(2):   # constraints only add to the cost
                 if cost < least:
-                    m = n_left if side == 0 else n - n_left
-                    mean[:] = (left if side == 0 else side_sums) / m
+                    m = n_left if side == 0 else n_right
+                    mean[:] = (left if side == 0 else side_sums) / m + origin
                     cost += m * project(kind, ints, floats, mean, weights, point)
-            if cost < least - 1e-12 * q:
+            if cost < least - ROUNDING * q:
                 least, best_feature = max(0.0, cost), f
                 best_cut = midpoint(values[f, i], values[f, i + 1])
     return least, best_feature, best_cut

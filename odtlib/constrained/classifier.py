@@ -7,9 +7,10 @@ from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, _fi
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils._param_validation import HasMethods, StrOptions
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from odtlib.constrained.sets import FeasibleSet
+from odtlib.estimator import _weighted_rows
 
 
 class ConstrainedTreeClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
@@ -73,7 +74,7 @@ class ConstrainedTreeClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimat
         y : array, shape (n_rows,) or (n_rows, n_targets)
             Class of each target.
         sample_weight : array, shape (n_rows,), optional
-            Non-negative weight of every row.
+            Weight of every row (default: one each); a row of weight zero is left out.
 
         Returns
         -------
@@ -91,6 +92,7 @@ class ConstrainedTreeClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimat
         X, y = validate_data(self, X, y, dtype=np.float64, order="C", multi_output=True)
         check_classification_targets(y[:, 0] if np.ndim(y) == 2 else y)
         self._single = np.ndim(y) == 1
+        X, y, sample_weight = _weighted_rows(X, y, sample_weight)
         Y = np.asarray(y).reshape(len(X), -1)
         self.n_outputs_ = Y.shape[1]
         by_target = np.column_stack([np.unique(column, return_inverse=True)[1] for column in Y.T])
@@ -111,11 +113,7 @@ class ConstrainedTreeClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimat
                              "only); a classifier needs at least two.")
         classes = [np.unique(column) for column in self.combinations_.T]
         self.classes_ = classes[0] if self._single else classes
-        options = {}
-        if sample_weight is not None:
-            sample_weight = _check_sample_weight(sample_weight, X, dtype=np.float64,
-                                                 ensure_non_negative=True)
-            options["sample_weight"] = sample_weight[rows]
+        options = {} if sample_weight is None else {"sample_weight": sample_weight[rows]}
         labels = (np.cumsum(allowed) - 1)[codes[rows]]
         estimator = DecisionTreeClassifier(random_state=0) if self.estimator is None else \
             clone(self.estimator)

@@ -14,7 +14,7 @@ from sklearn.base import BaseEstimator, MetaEstimatorMixin, RegressorMixin, _fit
 from sklearn.tree import DecisionTreeRegressor
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from odtlib.constrained.regressor import (
     CONSTRAINTS,
@@ -24,6 +24,7 @@ from odtlib.constrained.regressor import (
     prepare_targets,
     target_metric,
 )
+from odtlib.estimator import _check_size, _weighted_rows
 
 
 class _ProjectedPredictions(RegressorMixin, BaseEstimator):
@@ -35,10 +36,9 @@ class _ProjectedPredictions(RegressorMixin, BaseEstimator):
                              "None.")
         X, y = validate_data(self, X, y, dtype=np.float64, order="C", multi_output=True,
                              y_numeric=True)
-        if sample_weight is not None:
-            sample_weight = _check_sample_weight(sample_weight, X, dtype=np.float64,
-                                                 ensure_non_negative=True)
         self._single = np.ndim(y) == 1
+        _check_size(y)
+        X, y, sample_weight = _weighted_rows(X, y, sample_weight)
         Y = np.array(y, dtype=np.float64).reshape(len(X), -1)
         self.n_outputs_ = Y.shape[1]
         self._feasible = prepare_constraints(self.constraints, Y.shape[1])
@@ -157,7 +157,7 @@ class ConstrainedForestRegressor(_ProjectedPredictions):
         y : array, shape (n_rows,) or (n_rows, n_targets)
             Targets.
         sample_weight : array, shape (n_rows,), optional
-            Non-negative weight of every row (default: one each).
+            Weight of every row (default: one each); a row of weight zero is left out.
 
         Returns
         -------
@@ -175,8 +175,6 @@ class ConstrainedForestRegressor(_ProjectedPredictions):
             draw = np.random.RandomState(seed)
             if self.bootstrap:
                 rows = draw.randint(len(X), size=len(X))
-                if sample_weight is not None and not sample_weight[rows].any():
-                    rows = np.append(rows[1:], np.argmax(sample_weight))
             tree = ConstrainedTreeRegressor(
                 self.constraints, split=self.split,
                 leaf="mean" if self.aggregate == "project" else "project",
@@ -268,7 +266,7 @@ class ConstrainedBoostingRegressor(_ProjectedPredictions):
         y : array, shape (n_rows,) or (n_rows, n_targets)
             Targets.
         sample_weight : array, shape (n_rows,), optional
-            Non-negative weight of every row (default: one each).
+            Weight of every row (default: one each); a row of weight zero is left out.
 
         Returns
         -------
@@ -346,7 +344,7 @@ class ProjectedRegressor(MetaEstimatorMixin, _ProjectedPredictions):
         y : array, shape (n_rows,) or (n_rows, n_targets)
             Targets.
         sample_weight : array, shape (n_rows,), optional
-            Passed on where given.
+            Passed on where given; a row of weight zero is left out.
 
         Returns
         -------

@@ -9,8 +9,9 @@ from numbers import Integral, Real
 import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from odtlib._warm import announce
-from odtlib.constrained import _stumps
+from odtlib._tolerance import PROOF, ROUNDING
+from odtlib._warm import warm_up
+from odtlib.constrained import _stumps, sets
 from odtlib.constrained._builder import make_loss
 from odtlib.constrained._projections import is_closed
 from odtlib.constrained.regressor import (
@@ -26,6 +27,8 @@ from odtlib.estimator import TreeRegressor
 from odtlib.report import Clock, SolveReport
 from odtlib.tree import DecisionTree
 
+SLICE = 200_000     # rows of one feature after the other
+
 
 class _Stopped(Exception):
     """The clock ran out, or the user interrupted."""
@@ -40,17 +43,30 @@ class _Search:
     plus that of the right child at b.  Whole intervals are discarded by that bound.
     """
 
-    def __init__(self, Y, w, row_constant, min_leaf, code, weights, clock):
-        self.arguments = (Y, np.empty(0) if w is None else w, row_constant, min_leaf)
-        self.code, self.min_leaf, self.clock = (*code, weights), min_leaf, clock
+    def __init__(self, Y, w, loss, min_leaf, code, slack, clock):
+        weights, origin = loss.weights, np.average(Y, axis=0, weights=w)
+        centred = Y - origin   # rounding errors are then relative to the cost of the root
+        self.arguments = (centred, np.empty(0) if w is None else np.array(w),
+                          loss.row_constant(centred), min_leaf)
+        self.code, self.min_leaf = (*code, weights, origin), min_leaf
+        self.slack, self.clock = slack, clock
         self.kernel = _stumps.best_stump if is_closed(code, weights) else _stumps.best_stump_any
         self.evaluated = self.nodes = 0
         self.root_bound, self.events, self.interrupted = 0.0, [], False
 
     def stump(self, order, values, split_too):
         """Best tree of depth one, or the leaf."""
-        cost, f, cut = self.kernel(order, values, *self.arguments, split_too, *self.code)
-        return cost, (None if f < 0 else (f, cut, None, None))
+        best, tree = np.inf, None
+        step = max(1, SLICE // order.shape[1])   # features between two looks at the clock
+        for first in range(0, len(order), step):
+            if first > 0 and self.clock.expired:
+                raise _Stopped
+            part = slice(first, first + step)
+            cost, f, cut = self.kernel(order[part], values[part], *self.arguments, split_too,
+                                       *self.code)
+            if cost < best - self.slack:
+                best, tree = cost, (None if f < 0 else (first + f, cut, None, None))
+        return best, tree
 
     def solve(self, order, values, depth, cutoff, root=False):
         """Return a lower bound and a tree: the optimal one if its cost is below ``cutoff``.
@@ -77,7 +93,7 @@ class _Search:
             bound, f, first, last, low_left, low_right = heapq.heappop(heap)
             if root:
                 self.root_bound = max(self.root_bound, min(bound, best))
-            if bound >= best * (1 - 1e-12):
+            if bound >= best - self.slack:
                 break
             if self.clock.expired or self.interrupted:
                 if root:   # the popped bound is the smallest that is left
@@ -105,7 +121,7 @@ class _Search:
                     self.events.append((self.clock.elapsed, best, self.root_bound, "better tree"))
             for a, b, x, y in ((first, middle, low_left, right),
                                (middle + 1, last, left, low_right)):
-                if a < b and x + y < best * (1 - 1e-12):
+                if a < b and x + y < best - self.slack:
                     heapq.heappush(heap, (x + y, f, a, b, x, y))
         return (best, tree)
 
@@ -168,43 +184,36 @@ class OptimalConstrainedTreeRegressor(TreeRegressor):
         self.verbose = verbose
 
     def _solve(self, X, Y, sample_weight):
-        announce("optimal constrained trees", _stumps.best_stump)
         clock = Clock(self.time_limit)
         original = X, Y, sample_weight
-        if sample_weight is not None:
-            used = sample_weight > 0
-            X, Y, sample_weight = X[used], Y[used], sample_weight[used]
-        k = Y.shape[1]
-        feasible = prepare_constraints(self.constraints, k)
-        w = np.ones(len(Y)) if sample_weight is None else sample_weight
-        weights = target_metric(self.target_weights, Y, w)
-        code = feasible.encode(k, weights)
-        if code is None:
-            raise ValueError(f"{feasible} has no compiled projection; use "
-                             "ConstrainedTreeRegressor(split='exact'), which takes any set.")
+        feasible, loss, code, w = self._problem(Y, sample_weight)
+        weights, depth = loss.weights, self._depth_within(len(X))
         Y, _ = prepare_targets(Y, feasible, self.on_infeasible_targets, self.tol, weights)
-        loss = make_loss("squared_error", weights)
         evaluate = partial(tree_loss, criterion="squared_error", weights=weights)
 
         greedy = ConstrainedTreeRegressor(
-            self.constraints, split="exact", max_depth=self.max_depth,
+            self.constraints, split="exact", max_depth=depth,
             min_samples_leaf=self.min_samples_leaf, target_weights=weights, tol=self.tol,
             on_infeasible_targets="keep", time_limit=self.time_limit,
         ).fit(X, Y, sample_weight).tree_
         start = evaluate(greedy, X, Y, sample_weight)
         order = np.argsort(X.T, axis=1)
         values = np.take_along_axis(np.ascontiguousarray(X.T), order, axis=1)
-        search = _Search(np.array(Y), sample_weight, loss.row_constant(Y), self.min_samples_leaf,
-                         code, weights, clock)
+        scale = loss.cost(Y, w, loss.best(Y, w, feasible))   # of a single leaf
+        search = _Search(Y, sample_weight, loss, int(self.min_samples_leaf), code,
+                         ROUNDING * scale, clock)
         search.events.append((clock.elapsed, start, 0.0, "greedy tree"))
         # Only trees better by more than rounding replace the greedy one.
-        bound, found = search.solve(order.astype(np.int32), values, self.max_depth,
-                                    start * (1 - 1e-12), root=True)
+        try:
+            bound, found = search.solve(order.astype(np.int32), values, depth,
+                                        start - ROUNDING * scale, root=True)
+        except _Stopped:   # before every split was seen once
+            bound, found = 0.0, False
         tree = greedy if found is False else self._wrap(found, X, Y, w, feasible, loss)
         stopped = search.interrupted or clock.expired
         objective = evaluate(tree, *original)
         trained = evaluate(tree, X, Y, sample_weight)   # differs where targets were projected
-        optimal = not stopped or bound >= trained * (1 - 1e-9)
+        optimal = not stopped or bound >= trained - PROOF * scale
         status = "optimal" if optimal else ("interrupted" if search.interrupted else "time_limit")
         if optimal:
             bound = trained
@@ -215,12 +224,42 @@ class OptimalConstrainedTreeRegressor(TreeRegressor):
             counters={"splits_evaluated": search.evaluated, "subproblems": search.nodes},
             trace=[*search.events, (clock.elapsed, objective, min(bound, objective), status)],
             proof=f"optimal among all trees of depth {self.max_depth} over all thresholds, with "
-                  f"at least {self.min_samples_leaf} rows a leaf, for the targets trained on"
-                  if optimal else "", evaluate=evaluate)
+                  f"at least {self.min_samples_leaf} rows per leaf, for the targets trained on"
+                  if optimal else "", evaluate=evaluate, scale=scale)
         self.target_weights_ = weights
         if self.verbose:
             print(report)
         return tree, report
+
+    def _warm_up(self, X, Y, sample_weight):
+        _, loss, code, _ = self._problem(Y, sample_weight)
+        seconds = ConstrainedTreeRegressor(
+            self.constraints, split="exact", target_weights=loss.weights,
+        )._warm_up(X, Y, sample_weight)
+        closed = is_closed(code, loss.weights)
+
+        def run():
+            _stumps.midpoint(0.0, 1.0)
+            order, values = np.arange(4, dtype=np.int32)[None], np.arange(4.0)[None]
+            small = sets.Box(0.0, 1.0) if closed else sets.Polyhedron([[1.0, 1.0]], [1.0])
+            one = np.ones(2)
+            search = _Search(np.tile(np.eye(2), (2, 1)), None, make_loss("squared_error", one), 1,
+                             small.encode(2, one), 0.0, Clock())
+            search.stump(*_stumps.children(order, values, 0, 2)[:2], True)
+
+        kernel = _stumps.best_stump if closed else _stumps.best_stump_any
+        return seconds + warm_up("optimal constrained trees", kernel, run, closed)
+
+    def _problem(self, Y, sample_weight):
+        """Return the set, the loss, the set as kernels take it, and the weights of the rows."""
+        feasible = prepare_constraints(self.constraints, Y.shape[1])
+        w = np.ones(len(Y)) if sample_weight is None else sample_weight
+        loss = make_loss("squared_error", target_metric(self.target_weights, Y, w))
+        code = feasible.encode(Y.shape[1], loss.weights)
+        if code is None:
+            raise ValueError(f"{feasible} has no compiled projection; use "
+                             "ConstrainedTreeRegressor(split='exact'), which takes any set.")
+        return feasible, loss, code, w
 
     def _wrap(self, found, X, Y, w, feasible, loss):
         """Fill the shape of a tree with the best feasible prediction of every leaf."""

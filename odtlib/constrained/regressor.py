@@ -10,9 +10,8 @@ import numpy as np
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from odtlib._warm import announce
-from odtlib.constrained import _growth, sets
-from odtlib.constrained._builder import Rules, grow_tree, make_loss
+from odtlib.constrained import sets
+from odtlib.constrained._builder import Rules, compile_growth, grow_tree, make_loss
 from odtlib.constrained._losses import huber_point, signed_point
 from odtlib.estimator import TreeRegressor
 from odtlib.report import Clock, SolveReport
@@ -221,23 +220,17 @@ class ConstrainedTreeRegressor(TreeRegressor):
         self.verbose = verbose
 
     def _solve(self, X, Y, sample_weight):
-        announce("constrained trees", _growth.grow)
         clock = Clock(self.time_limit)
-        original, original_X, original_weight = Y, X, sample_weight
-        if sample_weight is not None:   # a row of weight zero must not offer thresholds
-            used = sample_weight > 0
-            X, Y, sample_weight = X[used], Y[used], sample_weight[used]
-        k = Y.shape[1]
-        feasible = prepare_constraints(self.constraints, k)
-        w = np.ones(len(Y)) if sample_weight is None else sample_weight
-        weights = target_metric(self.target_weights, Y, w)
+        original = Y
+        feasible, loss, relaxation, w = self._problem(Y, sample_weight)
+        weights = loss.weights
         Y, inside = prepare_targets(Y, feasible, self.on_infeasible_targets, self.tol, weights)
-        loss = make_loss(self.criterion, weights)
-        relaxation = self._check_combination(Y, feasible, loss, weights)
+        self._check_combination(Y, feasible, loss)
         rules = Rules(
-            max_depth=2**31 if self.max_depth is None else self.max_depth,
-            min_samples_split=self.min_samples_split, min_samples_leaf=self.min_samples_leaf,
-            min_decrease=self.min_impurity_decrease * w.sum(),
+            max_depth=len(X) - 1 if self.max_depth is None else self._depth_within(len(X)),
+            min_samples_split=int(self.min_samples_split),
+            min_samples_leaf=int(self.min_samples_leaf),
+            min_decrease=float(self.min_impurity_decrease * w.sum()),
             max_features=self._n_features_drawn(X.shape[1]),
             seed=int(check_random_state(self.random_state).randint(2**31)))
         slack = float(self.penalty_strength) if self.split == "penalty" else np.inf
@@ -254,15 +247,37 @@ class ConstrainedTreeRegressor(TreeRegressor):
                                f"({feasible.explain(tree.value[node])}); raise tol above the "
                                "accuracy of the projection.")
         evaluate = partial(tree_loss, criterion=self.criterion, weights=weights)
-        objective = evaluate(tree, original_X, original, original_weight)
+        objective = evaluate(tree, X, original, sample_weight)
         report = SolveReport(growth.status, objective, 0.0, clock.elapsed,
-                             counters=growth.counters, evaluate=evaluate)
+                             counters=growth.counters, evaluate=evaluate,
+                             scale=loss.cost(original, w, tree.value[0]))
         if self.verbose:
             print(report)
         return tree, report
 
-    def _check_combination(self, Y, feasible, loss, weights):
-        """Refuse what cannot be done; return the signed relaxation where it is asked for."""
+    def _warm_up(self, X, Y, sample_weight):
+        feasible, loss, relaxation, _ = self._problem(Y, sample_weight)
+        return compile_growth(loss, self.split, feasible,
+                              relaxation if self.split == "penalty" else None)
+
+    def _problem(self, Y, sample_weight):
+        """Return the set, the loss, the signed relaxation or None, and the weights of the rows."""
+        feasible = prepare_constraints(self.constraints, Y.shape[1])
+        w = np.ones(len(Y)) if sample_weight is None else sample_weight
+        loss = make_loss(self.criterion, target_metric(self.target_weights, Y, w))
+        relaxation = None
+        if "penalty" in (self.split, self.leaf) and self.penalty == "signed":
+            if feasible.signed_relaxation is None:
+                raise ValueError(
+                    "penalty='signed' reproduces the released code of Birbil et al. and needs a "
+                    "set made by sets.paper_model; use penalty='distance'.")
+            coefficients, lower, upper = feasible.signed_relaxation
+            relaxation = (0.5 * self.penalty_strength * np.asarray(coefficients, float), lower,
+                          upper)
+        return feasible, loss, relaxation, w
+
+    def _check_combination(self, Y, feasible, loss):
+        """Refuse what cannot be done."""
         uses_penalty = "penalty" in (self.split, self.leaf)
         if uses_penalty and self.criterion != "squared_error":
             raise ValueError(f"the penalty needs criterion='squared_error', got "
@@ -271,13 +286,6 @@ class ConstrainedTreeRegressor(TreeRegressor):
             raise ValueError("Poisson deviance takes no target_weights; leave them out.")
         if self.split == "exact" or self.leaf == "project" or self.criterion == "poisson":
             loss.check(Y, feasible)
-        if not (uses_penalty and self.penalty == "signed"):
-            return None
-        if feasible.signed_relaxation is None:
-            raise ValueError("penalty='signed' reproduces the released code of Birbil et al. and "
-                             "needs a set made by sets.paper_model; use penalty='distance'.")
-        coefficients, lower, upper = feasible.signed_relaxation
-        return (0.5 * self.penalty_strength * np.asarray(coefficients, float), lower, upper)
 
     def _n_features_drawn(self, p):
         if self.max_features is None:

@@ -59,6 +59,7 @@ ERROR, INDEX, CLOSED, GAPS, OPEN = range(5)
 # problem: constants of one search
 UNIT, PENALTY, MIN_LEAF, N_CLASSES, DEPTH, SLACK = range(6)
 NO_BUDGET = 3       # splits that a tree of depth two may have anyway
+UNLIMITED = 1 << 31     # a budget that no tree exhausts, because there are fewer rows
 
 
 @njit(**OPTIONS)
@@ -203,6 +204,12 @@ def split_node(order, counts, rows, keys, weight, strict, feature, value, left_r
             a += goes_left
             b += 1 - goes_left
         if counts[g, 2] and weight is None:
+            if count[left, g, 2] == 0:       # the first split into these slots
+                for i in range(cut.shape[2]):
+                    cut[left, g, i] = i + 1
+                    cut[right, g, i] = i + 1
+                count[left, g, 2] = 1
+                count[right, g, 2] = 1
             count[left, g, 0] = left_rows - 1
             count[right, g, 0] = right_rows - 1
             count[left, g, 1] = 1
@@ -282,7 +289,9 @@ def share_budget(depth, budget):
 
     The left child gets one split more from way to way; the right child gets the others.
     """
-    most = (1 << (depth - 1)) - 1
+    if budget == UNLIMITED:
+        return 1, UNLIMITED
+    most = (1 << min(depth - 1, 30)) - 1
     if budget > 2 * most:
         return 1, most
     first = max(0, budget - 1 - most)
@@ -294,7 +303,8 @@ def child_budgets(depth, budget, offer):
     """Return the feature behind an offer and the budgets of the left and the right child."""
     ways, first = share_budget(depth, budget)
     left = first + offer % ways
-    return offer // ways, left, min((1 << (depth - 1)) - 1, budget - 1 - left)
+    right = left if budget == UNLIMITED else min((1 << min(depth - 1, 30)) - 1, budget - 1 - left)
+    return offer // ways, left, right
 
 
 # ------------------------------------------------------------------ intervals
@@ -689,12 +699,11 @@ def depth_two(order, cut, segment, mass, counts, rows, labels, weight, problem, 
 @njit(**OPTIONS)
 def rebuild_pair(order, cut, rows, keys, labels, weight, problem, budget, root, threshold, counts,
                  result, tree):
-    """Write the tree of a depth-two solution: ``tree[node]`` is (feature or LEAF, value id)."""
-    for node in range(tree.shape[0]):
-        tree[node, 0] = LEAF
-        tree[node, 1] = LEAF
+    """Write the tree of a depth-two solution: nodes (feature or LEAF, value id) in preorder."""
+    tree[0, 0] = LEAF
     if root == LEAF:
         return
+    at = 0
     feature = 0
     value = INFINITE
     left_budget = 1
@@ -704,12 +713,31 @@ def rebuild_pair(order, cut, rows, keys, labels, weight, problem, budget, root, 
         value = read(keys[feature], read(order[feature], cut[feature, threshold] - 1)) >> 16
         tree[0, 0] = feature
         tree[0, 1] = value
+        at = 1
     best_stumps(order, rows, keys, labels, weight, problem, feature, value, counts, result)
-    for side in range(2):
-        if (right_budget if side else left_budget) > 0 and (root >= 0 or side == 0):
-            node = side + 1 if root >= 0 else 0
-            tree[node, 0] = result[side, 1]
-            tree[node, 1] = result[side, 2]
+    for side in range(2 if root >= 0 else 1):
+        tree[at, 0] = LEAF
+        if result[side, 1] >= 0 and (right_budget if side else left_budget) > 0:
+            tree[at, 0] = result[side, 1]
+            tree[at, 1] = result[side, 2]
+            tree[at + 1, 0] = LEAF
+            tree[at + 2, 0] = LEAF
+            at += 2
+        at += 1
+
+
+@njit(**INNER)
+def copy_tree(source, target, at):
+    """Copy a tree in preorder to place ``at`` of another and return the place after it."""
+    q = 0
+    missing = 1
+    while missing > 0:
+        target[at, 0] = source[q, 0]
+        target[at, 1] = source[q, 1]
+        missing += 1 if source[q, 0] >= 0 else -1
+        q += 1
+        at += 1
+    return at
 
 
 # ------------------------------------------------------------------ depth three and more
@@ -1098,7 +1126,7 @@ def search(keys, labels, weight, problem, order, cut, segment, mass, count, tabl
             state[WORK] += 3 * p * rows
             if level > 0 and len(entries) > 0:
                 for side in range(2):
-                    tag = depth + ((right_budget if side else left_budget) << 8)
+                    tag = depth + ((right_budget if side else left_budget) << 31)
                     mixed = write_rows(order[first_slot + side, 0],
                                        rows - left_rows if side else left_rows, tag,
                                        members[level, side])
@@ -1146,7 +1174,7 @@ def search(keys, labels, weight, problem, order, cut, segment, mass, count, tabl
                 frame[at] = state[RESULT]
                 if level > 0 and len(entries) > 0:
                     store_entry(table, entries, sets, frame[HASH_RIGHT if side else HASH_LEFT],
-                                depth + ((right_budget if side else left_budget) << 8),
+                                depth + ((right_budget if side else left_budget) << 31),
                                 members[level, side], state[RESULT], state)
             frame[TURN] += 1
             if frame[TURN] == 1:
@@ -1174,13 +1202,8 @@ def search(keys, labels, weight, problem, order, cut, segment, mass, count, tabl
                                      counts, errors, child_trees[level, side])
                 trees[level, 0, 0] = f
                 trees[level, 0, 1] = value
-                for d in range(depth - 1):
-                    for side in range(2):
-                        for q in range(1 << d):
-                            to = (2 << d) - 1 + (side << d) + q
-                            for part in range(2):
-                                trees[level, to, part] = child_trees[level, side,
-                                                                     (1 << d) - 1 + q, part]
+                at = copy_tree(child_trees[level, 0], trees[level], 1)
+                copy_tree(child_trees[level, 1], trees[level], at)
             if frame[SEEN] < seen.shape[1]:
                 q = frame[SEEN]
                 seen[level, q, 0] = f
@@ -1236,6 +1259,4 @@ def search(keys, labels, weight, problem, order, cut, segment, mass, count, tabl
             parent[PHASE] = RETURNED
             for g in range(width):
                 archive[level - 1, frame[SIDE], parent[KEPT], g] = lower[level, g]
-            for node in range(trees.shape[1]):
-                child_trees[level - 1, frame[SIDE], node, 0] = trees[level, node, 0]
-                child_trees[level - 1, frame[SIDE], node, 1] = trees[level, node, 1]
+            copy_tree(trees[level], child_trees[level - 1, frame[SIDE]], 0)

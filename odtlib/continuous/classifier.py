@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import time
 from numbers import Integral, Real
 
 import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from odtlib._warm import announce
+from odtlib._tolerance import PROOF, ROUNDING
+from odtlib._warm import warm_up
 from odtlib.continuous import _kernels as k
 from odtlib.continuous.costs import Costs, Objective
 from odtlib.continuous.progress import Progress
@@ -22,12 +22,11 @@ from odtlib.continuous.solver import (
     bytes_needed,
 )
 from odtlib.estimator import TreeClassifier
-from odtlib.heuristics import starting_tree
-from odtlib.report import Clock, SolveReport
+from odtlib.heuristics import starting_tree, warm_up_start
+from odtlib.report import Clock, SolveReport, TimeUp
 from odtlib.tree import DecisionTree
 
 CART_FACTOR = 8         # growing CART takes at most about as many times as long as sorting
-_ready = set()          # kinds of kernels that this process has compiled or loaded
 
 
 class ContinuousTreeClassifier(TreeClassifier):
@@ -96,8 +95,9 @@ class ContinuousTreeClassifier(TreeClassifier):
     former.  The sweep that solves the last two levels for 64 thresholds at once is explained in
     chapter 8 of the book.
 
-    Weights are compared as integers: exactly if they are whole numbers, otherwise after rounding to
-    2**-50 of their sum.  Rows of weight zero are left out.
+    Weights and the price of a split are compared as integers: exactly if they are whole numbers,
+    otherwise after rounding down to some 2**-57 of the total weight.  The objective is the true
+    one of the tree, and the lower bound allows for the rounding.
 
     Examples
     --------
@@ -137,30 +137,44 @@ class ContinuousTreeClassifier(TreeClassifier):
         self.random_state = random_state
         self.verbose = verbose
 
+    def _warm_up(self, X, y, sample_weight):
+        wide = len(y) > NARROW_ROWS or sample_weight is not None
+        weighted = sample_weight is not None or self.min_samples_leaf > 1
+
+        def run():
+            X = np.array([[0.0], [1.0], [2.0], [3.0]])
+            y = np.array([0, 1, 2, 1])
+            cost = Costs(y, 3, np.full(4, 2.0) if weighted else None, 0.0, 1)
+            columns = SortedColumns(X, y, cost.n_classes, wide or weighted, Clock())
+            columns.best_stump(cost)
+            ThresholdSearch(columns, cost, 2, Clock()).advance()
+
+        return warm_up_start(self.start) + warm_up(
+            "the search over all thresholds", k.search, run, (wide, weighted))
+
     def _solve(self, X, y, sample_weight):
         n_classes = len(self.classes_)
         if n_classes > MAX_CLASSES:
             raise ValueError(f"y holds {n_classes} classes; ContinuousTreeClassifier takes at most "
                              f"{MAX_CLASSES}. Are these labels, or a numeric target?")
-        if sample_weight is not None and not sample_weight.all():
-            kept = sample_weight > 0
-            X, y, sample_weight = np.ascontiguousarray(X[kept]), y[kept], sample_weight[kept]
-        cost = Costs(y, n_classes, sample_weight, self.sparsity, self.min_samples_leaf)
-        wide = len(y) > NARROW_ROWS or cost.weight is not None
-        compile_seconds = _make_ready(wide, cost.weight is not None)
         clock = Clock(self.time_limit)
+        cost = Costs(y, n_classes, sample_weight, self.sparsity, int(self.min_samples_leaf))
         trace = []
-        tree, best, bound, status, counters = self._search(X, y, sample_weight, cost, wide, clock,
-                                                           trace)
-        wrong = tree.predict_codes(X) != y
-        found = cost.of(wrong, tree)
+        tree, best, bound, status, counters = self._search(X, y, sample_weight, cost, clock, trace)
+        found = cost.of(tree.predict_codes(X) != y, tree)
         if found > best:
             raise RuntimeError(f"the tree costs {found}, the search counted {best}: please report "
                                "this data set as a bug of odtlib.")
-        objective = cost.exact(wrong, tree, sample_weight)
-        bound = objective if bound >= best else min(objective, bound / cost.scale)
-        if status == "done":
-            status = "optimal" if bound == objective else "heuristic"
+        evaluate = Objective(cost.price)
+        objective = evaluate(tree, X, y, sample_weight)
+        scale = cost.total / cost.scale
+        bound = cost.bound(bound)
+        if objective - bound <= ROUNDING * scale:
+            bound = objective
+        if objective - bound <= PROOF * scale:
+            status = "optimal"
+        elif status == "done":
+            status = "heuristic"
         proof = (f"optimal over all thresholds of {X.shape[1]} features on {len(y)} rows at depth "
                  f"{self.max_depth}")
         if self.max_nodes is not None:
@@ -169,64 +183,73 @@ class ContinuousTreeClassifier(TreeClassifier):
         report = SolveReport(
             status, objective, bound, clock.elapsed, counters=counters, trace=trace, proof=proof,
             start=self.start if isinstance(self.start, str | None) else "tree",
-            compile_seconds=compile_seconds, evaluate=Objective(cost.penalty / cost.scale))
+            evaluate=evaluate, scale=scale)
         return tree, report
 
-    def _search(self, X, y, sample_weight, cost, wide, clock, trace):
+    def _search(self, X, y, sample_weight, cost, clock, trace):
         """Return tree, its cost, lower bound, status and counters."""
         n, p = X.shape
+        wide = n > NARROW_ROWS or cost.weight is not None
         fallback = _Fallback(self, X, y, sample_weight, cost, clock)
-        depth = self.max_depth if self.max_nodes is None else min(self.max_depth, self.max_nodes)
+        max_nodes = None if self.max_nodes is None else int(self.max_nodes)
+        # each split takes a leaf's worth of rows from those below it
+        depth = min(self._depth_within(n), max(0, n // cost.min_samples_leaf - 1))
+        if max_nodes is not None:
+            depth = min(depth, max_nodes)
+        if cost.penalty > 0:
+            depth = min(depth, fallback.leaf_cost // cost.penalty)
         if depth == 0:
             return fallback.leaf, fallback.leaf_cost, fallback.leaf_cost, "done", {}
         cache_bytes = CACHE_BYTES if self.cache else 0
         if self.memory_limit is not None:
             spare = self.memory_limit * 1e6 / self.n_jobs - bytes_needed(n, p, cost, depth, wide,
-                                                                         self.max_nodes)
+                                                                         max_nodes)
             if spare < 0:
                 return *fallback(), 0, "memory_limit", {}
             cache_bytes = min(cache_bytes, int(spare))
         begin = clock.elapsed
         try:
-            columns = SortedColumns(X, y, cost.n_classes, wide, lambda: clock.expired)
-        except KeyboardInterrupt:
-            return *fallback(), 0, "interrupted", {}
-        if not columns.complete:
+            columns = SortedColumns(X, y, cost.n_classes, wide, clock)
+            sorted_in = clock.elapsed - begin
+            depth = min(depth, columns.n_thresholds)
+            if depth <= 1:
+                tree = columns.decode(columns.best_stump(cost), X, y, cost, sample_weight)
+                best = cost.of(tree.predict_codes(X) != y, tree)
+                return tree, best, best, "done", {}
+            search = ThresholdSearch(columns, cost, depth, clock, max_nodes=max_nodes,
+                                     slack=int(self.max_gap * cost.total), cache_bytes=cache_bytes)
+        except TimeUp:
             return *fallback(), 0, "time_limit", {}
-        sorted_in = clock.elapsed - begin
-        if depth == 1:
-            tree = columns.decode(columns.best_stump(cost), X, y, cost, sample_weight)
-            best = cost.of(tree.predict_codes(X) != y, tree)
-            return tree, best, best, "done", {}
-        search = ThresholdSearch(columns, cost, depth, slack=int(self.max_gap * cost.total),
-                                 max_nodes=self.max_nodes, cache_bytes=cache_bytes)
+        except MemoryError:
+            return *fallback(), 0, "memory_limit", {}
+        except KeyboardInterrupt:
+            return *fallback.found, 0, "interrupted", {}
         offers = int(search.offers.sum())
         with Progress(self.verbose, offers, "feature", 1 / cost.scale) as progress:
             def watch(event, objective, bound, done):
-                trace.append((clock.elapsed, objective / cost.scale, bound / cost.scale, event))
+                trace.append((clock.elapsed, objective / cost.scale, cost.bound(bound), event))
                 progress.show(objective, bound, done)
 
             affordable = clock.remaining > CART_FACTOR * sorted_in
             run = Run(search, clock, self.n_jobs,
                       (lambda: fallback()[1]) if affordable else None, watch)()
-        tree, best = (None, run.best) if run.tree is None else (
-            columns.decode(run.tree, X, y, cost, sample_weight), run.best)
         # a run cut short falls back on CART, unless growing it would overrun the limit by far
-        if tree is None or (run.status != "done" and sorted_in < 0.1):
-            known, its_cost = fallback()
-            if tree is None or its_cost < best:
-                tree, best = known, its_cost
+        quick = run.status == "time_limit" and sorted_in < 0.1
+        tree, best = fallback() if quick else fallback.found
+        if run.tree is not None and run.best <= best:
+            tree, best = columns.decode(run.tree, X, y, cost, sample_weight), run.best
         return tree, best, min(best, run.bound), run.status, run.counters
 
 
 class _Fallback:
-    """The starting tree and its cost, computed when it is first asked for."""
+    """The starting tree and its cost: a single leaf until it is asked for."""
 
     def __init__(self, model, X, y, sample_weight, cost, clock):
         self.model, self.X, self.y, self.cost, self.clock = model, X, y, cost, clock
         self.sample_weight = sample_weight
         self.leaf_cost = cost.total - int(cost.of_classes.max())
-        self.found = None
+        self.found = self.leaf, self.leaf_cost
+        self.asked = model.start is None
         if isinstance(model.start, DecisionTree):
             self()              # a tree that does not fit is refused whatever the search does
 
@@ -239,26 +262,22 @@ class _Fallback:
                             n_features=self.X.shape[1])
 
     def __call__(self):
-        if self.found is None:
+        if not self.asked:
+            self.asked = True
             model, cost = self.model, self.cost
-            self.found = self.leaf, self.leaf_cost
-            if model.start is not None:
-                limit = self.clock.time_limit and max(0.05, self.clock.remaining / 4)
-                tree = starting_tree(model.start, self.X, self.y, cost.n_classes, cost.weight,
-                                     model.max_depth, model.min_samples_leaf, model.random_state,
-                                     limit)
-                tree = tree.with_counts(self.X, self.y, cost.n_classes, cost.weight).pruned()
-                if model.max_nodes is not None and tree.n_splits > model.max_nodes:
-                    if isinstance(model.start, DecisionTree):
-                        raise ValueError(f"start has {tree.n_splits} splits and max_nodes is "
-                                         f"{model.max_nodes}; give a smaller tree or raise "
-                                         "max_nodes.")
-                    tree = _cut_back(tree, model.max_nodes)
-                tree = tree.with_counts(self.X, self.y, cost.n_classes, self.sample_weight,
-                                        relabel=False)
-                its_cost = cost.of(tree.predict_codes(self.X) != self.y, tree)
-                if its_cost < self.leaf_cost:
-                    self.found = tree, its_cost
+            limit = self.clock.time_limit and self.clock.remaining / 2
+            tree = starting_tree(model.start, self.X, self.y, cost.n_classes, self.sample_weight,
+                                 model.max_depth, model.min_samples_leaf, model.random_state,
+                                 limit)
+            if model.max_nodes is not None and tree.n_splits > model.max_nodes:
+                if isinstance(model.start, DecisionTree):
+                    raise ValueError(f"start has {tree.n_splits} splits and max_nodes is "
+                                     f"{model.max_nodes}; give a smaller tree or raise "
+                                     "max_nodes.")
+                tree = _cut_back(tree, model.max_nodes)
+            its_cost = cost.of(tree.predict_codes(self.X) != self.y, tree)
+            if its_cost < self.leaf_cost:
+                self.found = tree, its_cost
         return self.found
 
 
@@ -273,20 +292,3 @@ def _cut_back(tree, max_nodes):
         label[[tree.left[node], tree.right[node]]] = label[node]
         tree = tree.replace(label=label).pruned()
     return tree
-
-
-def _make_ready(wide, weighted):
-    """Compile or load the kernels for one kind of problem; return the seconds that it took."""
-    kind = wide, weighted
-    if kind in _ready:
-        return 0.0
-    begin = time.perf_counter()
-    announce("the search over all thresholds", k.search)
-    X = np.array([[0.0], [1.0], [2.0], [3.0]])
-    y = np.array([0, 1, 2, 1])
-    cost = Costs(y, 3, np.full(4, 2.0) if weighted else None, 0.0, 1)
-    columns = SortedColumns(X, y, cost.n_classes, wide, lambda: False)
-    columns.best_stump(cost)
-    ThresholdSearch(columns, cost, 2).advance()
-    _ready.add(kind)
-    return time.perf_counter() - begin

@@ -6,12 +6,15 @@ import numpy as np
 
 from odtlib.report import default_objective
 
-FRACTION = 1 << 20      # units per row where the price of a split is no whole number of rows
-WEIGHT_BITS = 50        # weights that are not whole numbers are rounded to this share of their sum
+BITS = 57       # of the cost of all rows where costs are no whole numbers; the search adds up four
 
 
 class Costs:
     """Costs of mistakes and splits as integers.
+
+    Whole numbers stay what they are.  Others are rounded down to units of a power of two, some
+    2**-57 of the total weight, so that no tree costs more in units than in truth; a weight of less
+    than a unit counts as one, which ``excess`` makes good.
 
     Parameters
     ----------
@@ -36,6 +39,10 @@ class Costs:
         Cost of each row; given wherever the search has to look at single rows.
     penalty : int
         Cost of a split.
+    price : float
+        What a split costs in truth, as a weight.
+    excess : float
+        Weight by which the costs of a tree can exceed the truth.
     total : int
         Cost of all rows.
     of_classes : array, shape (n_classes,)
@@ -45,26 +52,29 @@ class Costs:
     def __init__(self, y, n_classes, sample_weight, sparsity, min_samples_leaf):
         self.n_classes = n_classes
         self.min_samples_leaf = min_samples_leaf
-        self.unit = self.scale = 1
-        self.weight = None
-        share = sparsity * (len(y) if sample_weight is None else sample_weight.sum())
-        if sample_weight is None:
-            if share != int(share):
-                self.unit = self.scale = FRACTION
-            if min_samples_leaf > 1:
-                self.weight = np.full(len(y), self.unit)
-        else:
-            total = sample_weight.sum()
-            whole = np.all(sample_weight == np.floor(sample_weight)) and share == int(share)
-            if not whole or total > 2.0**WEIGHT_BITS:
-                self.scale = 2.0 ** (WEIGHT_BITS - int(np.ceil(np.log2(total))))
-            self.weight = np.maximum(1, np.rint(sample_weight * self.scale)).astype(np.int64)
-        self.penalty = int(round(share * self.scale))
-        if self.weight is None:
-            self.of_classes = np.bincount(y, minlength=n_classes) * self.unit
-        else:
-            self.of_classes = np.bincount(y, self.weight, n_classes)
+        weight = np.ones(len(y)) if sample_weight is None else sample_weight
+        total = float(weight.sum())
+        self.price = sparsity * total
+        whole = self.price.is_integer() and np.all(weight == np.floor(weight))
+        bits = int(np.ceil(np.log2(total)))
+        self.scale = 1.0 if whole and bits <= BITS else 2.0 ** (BITS - bits)
+        cost = np.maximum(1, np.floor(weight * self.scale))
+        self.excess = float(np.maximum(cost / self.scale - weight, 0.0).sum())
+        self.unit = int(cost[0])
+        by_rows = sample_weight is None and min_samples_leaf == 1
+        self.weight = None if by_rows else cost.astype(np.int64)
+        self.penalty = int(self.price * self.scale)
+        self.of_classes = np.zeros(n_classes, np.int64)
+        np.add.at(self.of_classes, y, cost.astype(np.int64))
         self.total = int(self.of_classes.sum())
+
+    def by_class(self, y, rows):
+        """Return the cost of some rows per class."""
+        if self.weight is None:
+            return np.bincount(y[rows], minlength=self.n_classes)
+        found = np.zeros(self.n_classes, np.int64)
+        np.add.at(found, y[rows], self.weight[rows])
+        return found
 
     def of(self, wrong, tree):
         """Return the cost of a tree that gets the rows marked in ``wrong`` wrong."""
@@ -72,17 +82,16 @@ class Costs:
                     else int(self.weight[wrong].sum()))
         return mistakes + self.penalty * tree.n_splits
 
-    def exact(self, wrong, tree, sample_weight):
-        """Return the objective of that tree without rounding."""
-        mistakes = np.count_nonzero(wrong) if sample_weight is None else sample_weight[wrong].sum()
-        return float(mistakes + self.penalty / self.scale * tree.n_splits)
+    def bound(self, cost):
+        """Return the weight that no tree beats if none costs less than ``cost`` in units."""
+        return max(0.0, cost / self.scale - self.excess)
 
 
 class Objective:
     """Recompute an objective from a tree alone; a class, so that reports can be pickled."""
 
-    def __init__(self, penalty):
-        self.penalty = penalty
+    def __init__(self, price):
+        self.price = price
 
     def __call__(self, tree, X, y, sample_weight=None):
-        return default_objective(tree, X, y, sample_weight) + self.penalty * tree.n_splits
+        return default_objective(tree, X, y, sample_weight) + self.price * tree.n_splits

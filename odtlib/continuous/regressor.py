@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import time
 from numbers import Integral
 
 import numpy as np
 from sklearn.utils._param_validation import Interval
 
-from odtlib._warm import announce
+from odtlib._tolerance import PROOF, ROUNDING
+from odtlib._warm import warm_up
 from odtlib.continuous._regression import LANE_ARRAY, LANES, sweep_squares
 from odtlib.continuous.progress import Progress
 from odtlib.estimator import SingleTargetRegressor
-from odtlib.report import Clock, SolveReport, default_objective
+from odtlib.heuristics import warm_up_start
+from odtlib.heuristics.cart import patient_clock
+from odtlib.report import Clock, SolveReport, TimeUp, default_objective
 from odtlib.tree import DecisionTree, midpoint
-
-ROUNDING = 1e-10      # share of the squared error of a single leaf below which trees are equal
-_ready = False
 
 
 class ContinuousTreeRegressor(SingleTargetRegressor):
@@ -51,7 +50,7 @@ class ContinuousTreeRegressor(SingleTargetRegressor):
     still win are swept, sixteen at a time, as chapter 8 of the book explains.
 
     Sums are floating point.  Targets are centred and scaled first; trees whose squared errors
-    differ by less than 1e-10 of the error of a single leaf count as equal, and "optimal" is said
+    differ by less than 1e-12 of the error of a single leaf count as equal, and "optimal" is said
     up to that.
 
     Examples
@@ -73,30 +72,34 @@ class ContinuousTreeRegressor(SingleTargetRegressor):
         self.time_limit = time_limit
         self.verbose = verbose
 
+    def _warm_up(self, X, y, sample_weight):
+        def run():
+            rows = _Rows(np.arange(6.0)[:, None], np.array([0.0, 1, 0, 1, 0, 2]), np.ones(6))
+            _Search(rows, 2, Clock(), 0)()
+
+        return warm_up_start(None) + warm_up("the regression sweep", sweep_squares, run)
+
     def _solve(self, X, y, sample_weight):
-        compile_seconds = _make_ready() if self.max_depth == 2 else 0.0
         clock = Clock(self.time_limit)
-        weight = np.ones(len(y)) if sample_weight is None else sample_weight
-        kept = weight > 0
-        rows = _Rows(X[kept], y[kept], weight[kept])
-        search = _Search(rows, self.max_depth, clock, self.verbose)
+        rows = _Rows(X, y, np.ones(len(y)) if sample_weight is None else sample_weight)
+        search = _Search(rows, self._depth_within(len(y)), clock, self.verbose)
         status = search()
         tree = rows.tree(search.nested)
-        objective = default_objective(tree, rows.X, rows.y, rows.weight)
+        objective = default_objective(tree, X, y, sample_weight)
+        scale = rows.whole * rows.unit
         # a leaf's mean is rounded like the targets, which matters where they hardly differ
-        rounded = 4 * np.finfo(float).eps * np.abs(rows.y).max()
-        allowed = ROUNDING * rows.whole * rows.unit + rows.weight.sum() * rounded ** 2
-        if abs(objective - search.best * rows.unit) > allowed:
+        rounded = 4 * np.finfo(float).eps * np.abs(y).max()
+        if abs(objective - search.best * rows.unit) > (PROOF * scale
+                                                       + rows.weight.sum() * rounded ** 2):
             raise RuntimeError(f"the tree costs {objective}, the search counted "
                                f"{search.best * rows.unit}: please report this data set as a bug "
                                "of odtlib.")
         bound = objective if status == "optimal" else min(objective, search.bound * rows.unit)
         search.trace.append((clock.elapsed, objective, bound, status))
-        proof = (f"optimal over all thresholds of {X.shape[1]} features on {len(rows.y)} rows at "
+        proof = (f"optimal over all thresholds of {X.shape[1]} features on {len(y)} rows at "
                  f"depth {self.max_depth}, up to rounding")
         report = SolveReport(status, objective, bound, clock.elapsed, counters=search.counters,
-                             trace=search.trace, proof=proof, start="cart",
-                             compile_seconds=compile_seconds)
+                             trace=search.trace, proof=proof, start="cart", scale=scale)
         return tree, report
 
 
@@ -115,15 +118,18 @@ class _Rows:
         self.unit = scale * scale * heaviest
         self.whole = float((self.mass * self.target ** 2).sum())
 
-    def sort(self):
-        """Sort every column and find its thresholds."""
+    def sort(self, clock):
+        """Sort every column and find its thresholds; raises TimeUp."""
         n, p = self.X.shape
+        self.columns = np.empty((p, n))
         self.order = np.empty((p, n), np.int32)
         self.alone = np.empty((p, n), np.uint8)
         self.cuts = []      # numbers of rows on the left
         for f in range(p):
-            self.order[f] = np.argsort(self.X[:, f], kind="stable")
-            column = self.X[self.order[f], f]
+            clock.check()
+            self.columns[f] = self.X[:, f]
+            self.order[f] = np.argsort(self.columns[f])
+            column = self.columns[f, self.order[f]]
             ends = np.append(column[1:] != column[:-1], True)
             self.alone[f] = np.where(ends, 2, 0)
             self.alone[f, ends & np.insert(ends[:-1], 0, True)] = 1
@@ -134,38 +140,45 @@ class _Rows:
         target, mass = self.target[rows], self.mass[rows]
         return float((mass * (target - np.average(target, weights=mass)) ** 2).sum())
 
-    def best_split(self, rows):
-        """Return saving, feature and number of rows on the left of the best split of some rows."""
+    def best_split(self, inside, clock):
+        """Return saving, feature and number of rows on the left of the best split of some rows.
+
+        When time is up, it is the best of those seen.
+        """
         best, feature, cut = 0.0, None, 0
-        for f in range(self.X.shape[1]):
-            by_value = rows[np.argsort(self.X[rows, f], kind="stable")]
-            column = self.X[by_value, f]
-            total = np.cumsum(self.mass[by_value] * self.target[by_value])
-            mass = np.cumsum(self.mass[by_value])
+        for f, order in enumerate(self.order):
+            if clock.expired:
+                break
+            by_value = order[inside[order]]
+            column = self.columns[f, by_value]
             ends = np.flatnonzero(column[1:] != column[:-1])
             if len(ends):
-                s, w = total[ends], mass[ends]
-                saved = ((s * mass[-1] - w * total[-1]) ** 2
-                         / (w * (mass[-1] - w) * mass[-1]))
+                mass = self.mass[by_value]
+                target = mass * self.target[by_value]
+                # sums from both ends: a difference would lose light rows beside heavy ones
+                w, s = np.cumsum(mass)[ends], np.cumsum(target)[ends]
+                v, t = (np.cumsum(part[::-1])[-2 - ends] for part in (mass, target))
+                saved = (s * v - w * t) ** 2 / (w * v * (w + v))
                 if saved.max() > best:
                     best, feature, cut = saved.max(), f, ends[np.argmax(saved)] + 1
         return best, feature, cut
 
-    def split(self, rows, feature, cut):
-        """Return the rows on both sides and the threshold between them."""
-        by_value = rows[np.argsort(self.X[rows, feature], kind="stable")]
-        left, right = by_value[:cut], by_value[cut:]
-        return left, right, midpoint(self.X[left[-1], feature], self.X[right[0], feature])
-
-    def grow(self, rows, levels, root=None):
+    def grow(self, inside, levels, clock, root=None):
         """Return a nested tree and its error: the best split first, or ``root`` (feature, cut)."""
-        _, feature, cut = self.best_split(rows) if levels and root is None else (0, None, 0)
-        feature, cut = (feature, cut) if root is None else root
+        feature = None
+        if root is not None:
+            feature, cut = root
+        elif levels > 0:
+            _, feature, cut = self.best_split(inside, clock)
         if feature is None:
-            return [np.average(self.y[rows], weights=self.weight[rows])], self.error(rows)
-        left, right, threshold = self.split(rows, feature, cut)
-        (first, low), (second, high) = self.grow(left, levels - 1), self.grow(right, levels - 1)
-        return (feature, threshold, first, second), low + high
+            return [np.average(self.y[inside], weights=self.weight[inside])], self.error(inside)
+        order, column = self.order[feature], self.columns[feature]
+        by_value = order[inside[order]]
+        low, high = column[by_value[cut - 1]], column[by_value[cut]]
+        left, right = inside & (column <= low), inside & (column >= high)
+        first, error = self.grow(left, levels - 1, clock)
+        second, other = self.grow(right, levels - 1, clock)
+        return (feature, midpoint(low, high), first, second), error + other
 
     def tree(self, nested):
         """Return the tree with the mean target in every node."""
@@ -181,6 +194,7 @@ class _Search:
     def __init__(self, rows, max_depth, clock, verbose):
         self.rows, self.max_depth, self.clock, self.verbose = rows, max_depth, clock, verbose
         self.nested, self.best = [np.average(rows.y, weights=rows.weight)], rows.whole
+        self.every = np.ones(len(rows.y), bool)
         self.bound, self.trace, self.counters = 0.0, [], {}
 
     def __call__(self):
@@ -189,28 +203,36 @@ class _Search:
         if self.max_depth == 0 or rows.whole == 0:
             return "optimal"
         try:
-            self.nested, self.best = rows.grow(np.arange(len(rows.y)), self.max_depth)
+            preparation = patient_clock(self.clock.time_limit)
+            rows.sort(preparation)
+            self.nested, self.best = rows.grow(self.every, self.max_depth, preparation)
+            preparation.check()
             if self.max_depth == 1 or self.best <= ROUNDING * rows.whole:
                 return "optimal"
-            if self.clock.expired:
-                return "time_limit"
-            rows.sort()
-            return self._sweep()
+            self._sweep()
+            return "optimal"
+        except TimeUp:
+            return "time_limit"
         except KeyboardInterrupt:
             return "interrupted"
 
     def _sweep(self):
+        """Close every threshold; raises TimeUp."""
         rows = self.rows
         p, n = rows.order.shape
         candidates = sum(map(len, rows.cuts))
         self.counters = {"batches": 0, "thresholds": 0, "candidates": candidates}
-        state = [_Feature(rows, f) for f in range(p) if len(rows.cuts[f])]
+        state = []
+        for f in range(p):
+            self.clock.check()
+            if len(rows.cuts[f]):
+                state.append(_Feature(rows, f))
         work = np.empty(n, np.uint8), np.empty(LANE_ARRAY)
         weighted = rows.mass * rows.target
         chosen, saved = np.empty(LANES, np.int64), np.empty((2, LANES))
         with Progress(self.verbose, candidates, "threshold", rows.unit) as progress:
             while True:
-                limit = self.best - ROUNDING / 10 * rows.whole
+                limit = self.best - ROUNDING * rows.whole
                 state = [feature for feature in state if feature.shrink(limit)]
                 self.bound = min([self.best, *(feature.bound for feature in state)])
                 self.trace.append((self.clock.elapsed, self.best * rows.unit,
@@ -218,7 +240,8 @@ class _Search:
                 progress.show(self.best, self.bound,
                               candidates - sum(len(feature.open) for feature in state))
                 if not state:
-                    return "optimal"
+                    return
+                self.clock.check()
                 # every feature once, then the most promising first
                 feature = min(state, key=lambda feature: feature.least)
                 places = feature.spread(LANES)
@@ -230,10 +253,10 @@ class _Search:
                 self.counters["thresholds"] += len(places)
                 error, place = feature.note(places, saved[:, :len(places)])
                 if error < limit:
-                    self.nested, self.best = rows.grow(np.arange(n), 2,
-                                                       (feature.number, feature.cuts[place]))
-                if self.clock.expired:
-                    return "time_limit"
+                    found = rows.grow(self.every, 2, self.clock,
+                                      (feature.number, feature.cuts[place]))
+                    if found[1] < self.best:
+                        self.nested, self.best = found
 
 
 class _Feature:
@@ -278,16 +301,3 @@ class _Feature:
         self.least = max(0.0, (left + right)[best]) if self.least < 0 else min(
             self.least, (left + right)[best])
         return (left + right)[best], places[best]
-
-
-def _make_ready():
-    """Compile or load the kernel; return the seconds that it took."""
-    global _ready
-    if _ready:
-        return 0.0
-    begin = time.perf_counter()
-    announce("the regression sweep", sweep_squares)
-    rows = _Rows(np.arange(6.0)[:, None], np.array([0.0, 1, 0, 1, 0, 2]), np.ones(6))
-    _Search(rows, 2, Clock(None), 0)()
-    _ready = True
-    return time.perf_counter() - begin

@@ -10,7 +10,7 @@ import numpy as np
 
 from odtlib.continuous import _kernels as k
 from odtlib.continuous._sweep import LANES_MANY, LANES_TWO, bucket_table, two_class_table
-from odtlib.tree import DecisionTree, midpoint
+from odtlib.tree import LEAF, DecisionTree, midpoint
 
 NARROW_ROWS = 32_767      # 16-bit counters and ranks hold this many rows
 SLICE = 20_000_000        # row visits between two looks at the clock: some 30 ms
@@ -35,31 +35,30 @@ class SortedColumns:
         Number of classes.
     wide : bool
         Whether 32-bit row numbers are needed.
-    expired : callable
-        Asked between features; preparation stops (``complete`` stays False) when it returns True.
+    clock : Clock
+        Looked at between features; raises TimeUp.
     """
 
-    def __init__(self, X, y, n_classes, wide, expired):
+    def __init__(self, X, y, n_classes, wide, clock):
         n, p = X.shape
         self.order = np.empty((p, n), np.uint32 if wide else np.uint16)
         self.keys = np.empty((p, n), np.int64 if wide else np.int32)
         self.labels = y.astype(np.uint16)
-        self.complete = False
+        self.n_thresholds = 0
         row_bits = max(1, n - 1).bit_length()
         packed = np.empty(n, np.int64)
         counts = np.empty(n_classes, np.int64)
         for f in range(p):
-            if expired():
-                return
+            clock.check()
             column = np.ascontiguousarray(X[:, f])
             k.pack_column(column, row_bits, packed)
             packed.sort()      # integers sort three times as fast as an argsort of floats
             by_value = packed if k.unpack_column(column, row_bits, packed) else np.argsort(column)
             k.rank_column(column, by_value, self.labels, counts, self.order[f], self.keys[f])
-        self.complete = True
+            self.n_thresholds += int(self.keys[f, by_value[-1]]) >> 16
 
     def best_stump(self, cost):
-        """Return the best tree with at most one split, as a heap (see ``decode``).
+        """Return the best tree with at most one split (see ``decode``).
 
         Parameters
         ----------
@@ -70,20 +69,20 @@ class SortedColumns:
         -------
         array of int, shape (3, 2)
         """
-        heap = np.empty((3, 2), np.int64)
+        nodes = np.empty((3, 2), np.int64)
         no_cuts = np.empty((1, 0), np.int32)
         k.rebuild_pair(self.order, no_cuts, len(self.labels), self.keys, self.labels,
                        cost.weight, _problem(cost, 1, 0), 1, k.STUMP, 0,
-                       np.empty((3, cost.n_classes), np.int64), np.empty((2, 3), np.int64), heap)
-        return heap
+                       np.empty((3, cost.n_classes), np.int64), np.empty((2, 3), np.int64), nodes)
+        return nodes
 
-    def decode(self, heap, X, y, cost, sample_weight=None):
-        """Turn a heap of splits into a tree, without splits that change no prediction.
+    def decode(self, nodes, X, y, cost, sample_weight=None):
+        """Turn a list of nodes into a tree, without splits that change no prediction.
 
         Parameters
         ----------
-        heap : array of int, shape (n_nodes, 2)
-            (feature or -1, value id of the last value that goes left) per node in heap order.
+        nodes : array of int, shape (any, 2)
+            (feature or -1, value id of the last value that goes left) per node in preorder.
         X, y : array
             The training rows.
         cost : Costs
@@ -96,42 +95,26 @@ class SortedColumns:
         DecisionTree
             Thresholds lie midway between the neighbouring values of the rows in their node.
         """
-        def grow(node, rows):
-            labels = y[rows]
-            value = np.bincount(labels, None if sample_weight is None else sample_weight[rows],
-                                cost.n_classes)
-            label = int(np.argmax(value if cost.weight is None else np.bincount(
-                labels, cost.weight[rows], cost.n_classes)))
-            leaf = (-1, np.nan, value, label, None, None)
-            if node >= len(heap) or heap[node, 0] < 0:
-                return leaf
-            feature, last = heap[node].tolist()
+        table, value, label = [], [], []
+        stack = [(np.arange(len(y)), None)]
+        while stack:
+            rows, parent = stack.pop()
+            node = len(table)
+            if parent is not None:
+                table[parent[0]][parent[1]] = node
+            feature, last = nodes[node].tolist()
+            table.append([LEAF, np.nan, LEAF, LEAF])
+            value.append(np.bincount(y[rows], None if sample_weight is None
+                                     else sample_weight[rows], cost.n_classes))
+            label.append(np.argmax(cost.by_class(y, rows)))
+            if feature < 0:
+                continue
             goes_left = self.keys[feature][rows] < (last + 1) << 16
-            first, second = rows[goes_left], rows[~goes_left]
-            left, right = grow(2 * node + 1, first), grow(2 * node + 2, second)
-            if left[0] < 0 and right[0] < 0 and left[3] == right[3]:
-                return leaf
-            column = X[:, feature]
-            threshold = midpoint(column[first].max(), column[second].min())
-            return (feature, threshold, value, label, left, right)
-
-        nodes, left, right = [], [], []
-
-        def add(node):
-            index = len(nodes)
-            nodes.append(node)
-            left.append(-1)
-            right.append(-1)
-            if node[0] >= 0:
-                left[index] = add(node[4])
-                right[index] = add(node[5])
-            return index
-
-        add(grow(0, np.arange(len(y))))
-        feature, threshold, value, label = zip(*(node[:4] for node in nodes), strict=True)
-        return DecisionTree(np.array(feature), np.array(threshold, float), np.array(left),
-                            np.array(right), np.array(value, float), label=np.array(label),
-                            n_features=X.shape[1])
+            left, right = rows[goes_left], rows[~goes_left]
+            table[node][:2] = feature, midpoint(X[left, feature].max(), X[right, feature].min())
+            stack += [(right, (node, 3)), (left, (node, 2))]
+        return DecisionTree(*np.array(table).T, value, label=label,
+                            n_features=X.shape[1]).pruned()
 
 
 def _problem(cost, max_depth, slack):
@@ -146,13 +129,14 @@ def _layout(n, p, cost, max_depth, wide, max_nodes=None, cache_bytes=0):
     words = -(-n // 64)
     entries = max(0, cache_bytes) // (8 * words + 40) if max_depth > 3 else 0
     places = 1 << (2 * entries - 1).bit_length() - 1 if entries else 0
-    limited = max_nodes is not None and max_nodes < 2 ** max_depth - 1
-    ways = max((k.share_budget.py_func(depth, budget)[0] for depth in range(2, max_depth + 1)
-                for budget in range(max_nodes + 1)), default=1) if limited else 1
+    most = 2 ** min(max_depth, 30) - 1
+    limited = max_nodes is not None and max_nodes < most
+    ways = max(1, min(max_nodes, (most + 1) // 2)) if limited else 1
     offers = p * ways
     pair_offers = p * min(2, ways)
     slots = 2 * levels + 1 if max_depth > 2 else 1
-    nodes = 2 ** max_depth - 1
+    splits = min(n - 1, max_nodes) if limited else min(n - 1, most)
+    nodes = max(7, 2 * splits + 1)
     weighted = cost.weight is not None
     lane = np.int64 if weighted else np.int32 if wide else np.int16
     gaps = min(n // 2 + 3, MAX_GAPS) + LANES_TWO + 2
@@ -227,6 +211,8 @@ class ThresholdSearch:
         Of mistakes and splits.
     max_depth : int
         At least 2.
+    clock : Clock
+        Looked at between features while the search is prepared; raises TimeUp.
     slack : int, default=0
         Trees that are better by no more than this are not looked for.
     max_nodes : int, optional
@@ -235,13 +221,13 @@ class ThresholdSearch:
         What the subset cache may take; it serves from depth four on.
     """
 
-    def __init__(self, columns, cost, max_depth, *, slack=0, max_nodes=None, cache_bytes=0):
+    def __init__(self, columns, cost, max_depth, clock, *, slack=0, max_nodes=None, cache_bytes=0):
         p, n = columns.order.shape
-        full = 2 ** max_depth - 1
-        budget = full if max_nodes is None else min(max_nodes, full)
+        limited = max_nodes is not None and max_nodes < 2 ** min(max_depth, 30) - 1
+        budget = max_nodes if limited else k.UNLIMITED
         wide = columns.order.dtype == np.uint32
         arrays = {name: np.empty(shape, kind) for name, (shape, kind) in
-                  _layout(n, p, cost, max_depth, wide, budget, cache_bytes).items()}
+                  _layout(n, p, cost, max_depth, wide, max_nodes, cache_bytes).items()}
         if max_depth == 2:
             arrays["order"] = columns.order[None]
         else:
@@ -261,12 +247,11 @@ class ThresholdSearch:
                        "weight": cost.weight, "problem": _problem(cost, max_depth, slack),
                        **dict(list(arrays.items())[:5]), **tables, **dict(list(arrays.items())[5:])}
         for f in range(p):
+            clock.check()
             k.index_column(arrays["order"][0, f], n, columns.keys[f], cost.weight,
                            cost.min_samples_leaf > 1, arrays["cut"][0, f],
                            arrays["segment"][0, f], arrays["mass"][0, f], arrays["count"][0, f])
-            if arrays["count"][0, f, 0] == n - 1:      # all distinct, and so in every node
-                arrays["count"][:, f, 2] = 1
-                arrays["cut"][1:, f] = np.arange(1, n + 2)
+            arrays["count"][0, f, 2] = arrays["count"][0, f, 0] == n - 1     # all are distinct
         if len(arrays["table"]) and arrays["count"][0, :, 0].mean() > CACHED_THRESHOLDS:
             for name in ("table", "entries", "sets"):
                 self.arrays[name] = arrays[name][:0]
@@ -346,7 +331,7 @@ class ThresholdSearch:
 
     @property
     def tree(self):
-        """The best tree found here: (feature or -1, value id) per node in heap order."""
+        """The best tree found here: (feature or -1, value id) per node in preorder."""
         return self.arrays["trees"][0]
 
     @property
@@ -501,8 +486,8 @@ class Run:
                         self.best, self.tree = known, None
                         self.watch("start", self.best, self.bound, self.closed)
                 search.best = self.best
-                if outcome == k.DONE:
-                    self._stop.set()
+                if outcome == k.DONE or self.best <= search.arrays["problem"][k.PENALTY]:
+                    self._stop.set()     # without errors, or with one split, nothing is better
                     return
                 if outcome == k.WANTS_FEATURE:
                     if search.current is not None:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cache, partial
 from pathlib import Path
 
-from odtlib.datasets import generators, tables
+from odtlib.datasets import constrained_stand_ins, generators, tables
 from odtlib.datasets.fetch import Delimited, OpenML, Rows
 from odtlib.datasets.tables import Table
 
@@ -87,6 +87,26 @@ _UCI_SETS = {  # by DOI, or address where none is known: creators and title
     "https://doi.org/10.24432/C5DK5C": "A. Shapiro, Chess (King-Rook vs. King-Pawn)",
     "https://doi.org/10.24432/C56S3T": "P. Cortez, A. Cerdeira, F. Almeida, T. Matos and J. Reis, "
     "Wine Quality",
+}
+_PAPERS = {
+    "murtree": "E. Demirović, A. Lukina, E. Hebrard, J. Chan, J. Bailey, C. Leckie, "
+    "K. Ramamohanarao and P. J. Stuckey (2022), MurTree: Optimal Decision Trees via Dynamic "
+    "Programming and Search, Journal of Machine Learning Research 23",
+    "dl85": "G. Aglin, S. Nijssen and P. Schaus (2020), Learning Optimal Decision Trees Using "
+    "Caching Branch-and-Bound Search, AAAI 34",
+    "binoct": "S. Verwer and Y. Zhang (2019), Learning Optimal Classification Trees Using a "
+    "Binary Linear Program Formulation, AAAI 33",
+    "sat": "N. Narodytska, A. Ignatiev, F. Pereira and J. Marques-Silva (2018), Learning Optimal "
+    "Decision Trees with SAT, IJCAI",
+    "osdt": "X. Hu, C. Rudin and M. Seltzer (2019), Optimal Sparse Decision Trees, NeurIPS 32",
+    "contree": "C. E. Briţa, J. G. M. van der Linden and E. Demirović (2025), Optimal "
+    "Classification Trees for Continuous Feature Data Using Dynamic Programming with "
+    "Branch-and-Bound, AAAI 39",
+    "constrained": "Ş. İ. Birbil, D. Özese and M. Baydoğan (2024), Output-Constrained Decision "
+    "Trees, arXiv 2405.15314",
+    "column generation": "K. K. Patel, G. Desaulniers and A. Lodi (2023), Revisiting "
+    "Column-Generation-Based Matheuristic for Learning Classification Trees, Les Cahiers du "
+    "GERAD G-2023-39",
 }
 _ROUNDED = " The papers' split files carry three decimals; rounded=True (default) gives those."
 
@@ -421,7 +441,7 @@ def _papers():
             "lists these files without their contents, and the papers do not say how UCI's 36 "
             "coordinates with missing values became 33. A file of your own is checked by its shape "
             "alone.",
-            citation="Patel et al. (2023)",
+            citation=_PAPERS["column generation"],
             splits="missing",
             shipped=False,
         ),
@@ -597,11 +617,11 @@ _MURTREE_SETS = {
     "Hu": "compas-binary fico-binary",
 }
 _MURTREE_ORIGINS = {
-    "DL": ("Aglin, Nijssen and Schaus (DL8.5; CP4IM)", "Aglin et al. (2020)"),
-    "NL": ("Verwer and Zhang, binarised by MDLP", "Verwer and Zhang (2019)"),
-    "Nina": ("Narodytska et al.", "Narodytska et al. (2018)"),
-    "Nina/reduced": ("Narodytska et al., reduced", "Narodytska et al. (2018)"),
-    "Hu": ("Hu, Rudin and Seltzer", "Hu et al. (2019)"),
+    "DL": ("Aglin, Nijssen and Schaus (DL8.5; CP4IM)", "dl85"),
+    "NL": ("Verwer and Zhang, binarised by MDLP", "binoct"),
+    "Nina": ("Narodytska et al.", "sat"),
+    "Nina/reduced": ("Narodytska et al., reduced", "sat"),
+    "Hu": ("Hu, Rudin and Seltzer", "osdt"),
 }
 _MURTREE_NOTES = {
     "default_credit_categorical_bin": " It does not predict default: its four classes are the "
@@ -616,7 +636,7 @@ _MURTREE_NOTES = {
 def _murtree():
     entries = []
     for folder, members in _MURTREE_SETS.items():
-        origin, citation = _MURTREE_ORIGINS[folder]
+        origin, paper = _MURTREE_ORIGINS[folder]
         rows = " Rows and labels are in the order of the raw table." if folder == "NL" else ""
         file = f"murtree_binary/{folder.replace('/', '_')}.npz"
         for member in members.split():
@@ -628,7 +648,7 @@ def _murtree():
                     f"{_MURTREE_NOTES.get(member, '')}{rows}",
                     source=f"MurTree data repository, folder {folder}",
                     licence="MIT (MurTree/murtree-data)",
-                    citation=f"Demirović et al. (2022); {citation}",
+                    citation=f"{_PAPERS['murtree']}; {_PAPERS[paper]}",
                     file=file,
                     read=partial(tables.packed_bits, member=member),
                     downloads=(
@@ -641,6 +661,7 @@ def _murtree():
         "letter": (
             "DL_letter",
             "y26",
+            "https://doi.org/10.24432/C5ZP40",
             "letter_recognition, up to seven equal-frequency cuts an attribute (columns x <= cut "
             "and x > cut). Labels are the 26 letters; the original's label is binary, one letter "
             "against the rest (813 positives would be U, label 21; not verified).",
@@ -648,10 +669,11 @@ def _murtree():
         "Statlog_shuttle": (
             "NL_Statlog_shuttle",
             "y",
+            "https://doi.org/10.24432/C5WS31",
             "Statlog_shuttle, MDLP bins one-hot coded.",
         ),
     }
-    for name, (member, label, text) in stand_ins.items():
+    for name, (member, label, address, text) in stand_ins.items():
         entries.append(
             Entry(
                 name=f"murtree/{name}_derived",
@@ -661,7 +683,7 @@ def _murtree():
                 source=f"computed from {text.split(',')[0]} by the rule that reproduces the sets "
                 "that are there",
                 licence=_UCI_LICENCE,
-                citation="Demirović et al. (2022)",
+                citation=f"{_cite(address)}; {_PAPERS['murtree']}",
                 file="murtree_binary/derived.npz",
                 read=partial(tables.packed_bits, member=member, label=label),
                 aliases=(f"derived/{member}",),
@@ -682,7 +704,7 @@ def _continuous():
             source="ConTree repository, datasets; underlying source UCI Machine Learning "
             "Repository",
             licence="MIT (ConSol-Lab/contree)",
-            citation="Briţa et al. (2025)",
+            citation=_PAPERS["contree"],
             file=f"continuous/{name}.npz",
             read=tables.arrays,
             downloads=(
@@ -703,7 +725,7 @@ def _series(name, member, names, archive, base, description):
         description=description,
         source="repository sibirbil/OCDT, data",
         licence="not stated",
-        citation="Birbil et al. (2024)",
+        citation=_PAPERS["constrained"],
         file=f"ocdt/{archive}.npz",
         read=partial(tables.member_targets, member=member, names=names, n_features=n_features),
         downloads=(
@@ -725,7 +747,7 @@ def _constrained():
         "kinds": ("constrained",),
         "task": "regression",
         "licence": "not stated",
-        "citation": "Birbil et al. (2024)",
+        "citation": _PAPERS["constrained"],
     }
     exam_source = "Royce Kimmons' generator of fictitious exam scores"
     entries = [
@@ -848,6 +870,29 @@ def _constrained():
                         "name are rows, targets and seed.",
                     )
                 )
+    for stands_for, make, text in (
+        ("scores", constrained_stand_ins.scores, "pupils with five nominal features and three "
+         "scores, some of them 0 by the same rules"),
+        ("cars", constrained_stand_ins.cars, "insured drivers with 13 numeric features, a claim "
+         "or none, and its amount"),
+        ("hts", constrained_stand_ins.hts, "thirteen whole-numbered targets, at most four above "
+         "0, that add up to 15"),
+        ("manifold", constrained_stand_ins.manifold, "five targets near a linear manifold"),
+    ):
+        entries.append(
+            Entry(
+                name=f"{stands_for}_generated",
+                kinds=("shipped", "generated"),
+                task="regression",
+                description=f"A generated stand-in for {stands_for}, not the paper's data: {text}. "
+                "Columns, ranges and constraints are alike, rows are not; results on it do not "
+                "compare with published numbers.",
+                source="generated by odtlib.datasets.constrained_stand_ins",
+                licence="MIT",
+                citation="This project",
+                make=make,
+            )
+        )
     return entries
 
 

@@ -107,7 +107,8 @@ def allocation(n_rows=500, n_targets=13, total=15, max_nonzero=4, seed=0):
     """
     stream = np.random.RandomState(seed)
     X = _levels(stream, n_rows)
-    score = X @ stream.normal(0, 3, (6, n_targets)) + stream.normal(0, 0.5, (n_rows, n_targets))
+    score = (X - 0.5) @ stream.normal(0, 3, (6, n_targets))   # no target is large in every row
+    score += stream.normal(0, 0.5, score.shape)
     Y = np.zeros((n_rows, n_targets))
     for i, row in enumerate(score):
         chosen = np.argsort(-row, kind="stable")[:max_nonzero]

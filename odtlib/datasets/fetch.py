@@ -19,7 +19,7 @@ from pathlib import PurePosixPath
 
 import numpy as np
 
-from odtlib.datasets.tables import UNREADABLE, DataError, Table, labels
+from odtlib.datasets.tables import DataError, Table, labels
 
 # The address under which the files of the project's repository can be read, ending in a slash.
 # While it is None, the original sources are asked.
@@ -66,16 +66,16 @@ def read_member(data: bytes, member: str) -> bytes:
                 return archive.read(member)
         stream.seek(0)
         with tarfile.open(fileobj=stream) as archive:
-            infos = {info.name: info for info in archive.getmembers()}
-            if any(not (info.isfile() or info.isdir()) for info in infos.values()):
+            infos = archive.getmembers()
+            if any(not (info.isfile() or info.isdir()) for info in infos):
                 raise DataError("the archive holds links or devices")
-            _check_members({name: info.size for name, info in infos.items()}, member)
-            if infos[member].isdir():
+            _check_members({info.name: info.size for info in infos}, member)
+            if archive.getmember(member).isdir():
                 raise DataError(f"member {member!r} of the archive is a folder")
             return archive.extractfile(member).read()
     except DataError:
         raise
-    except (*UNREADABLE, tarfile.TarError) as error:
+    except Exception as error:  # readers raise errors of a dozen kinds on damaged bytes
         raise DataError(
             f"the archive is damaged, cut short or of an unknown form ({error})"
         ) from error
@@ -193,7 +193,7 @@ class Stored:
         data = _download_kept(self.url)
         try:
             return self.read(io.BytesIO(data))
-        except UNREADABLE as error:
+        except Exception as error:  # as in read_member
             raise DataError(f"{self.url} is damaged or cut short ({error})") from error
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from odtlib.datasets import catalogue, fetch, manifest
-from odtlib.datasets.tables import UNREADABLE, DataError, Table
+from odtlib.datasets.tables import DataError, Table
 
 DECIMALS = 3  # of the split files of the 14 small sets
 
@@ -172,7 +172,7 @@ def find_table(entry: catalogue.Entry) -> Table | None:
     _, path, read = found
     try:
         table = read(path)
-    except UNREADABLE as error:
+    except Exception as error:  # readers raise errors of a dozen kinds on damaged bytes
         raise DataError(
             f"{path} cannot be read as the data set {entry.name!r} ({error}); it is damaged or "
             "cut short, so it is not used"
@@ -209,8 +209,7 @@ def fetch_table(entry: catalogue.Entry) -> Table:
     """
     if not sources(entry):
         raise FileNotFoundError(
-            f"the data set {entry.name!r} has no source on the network; set the environment "
-            f"variable ODTLIB_DATA to a folder that holds {entry.file or 'it'}"
+            f"the data set {entry.name!r} has no source on the network; {_folder_advice(entry)}"
         )
     failures, wrong = [], False
     for source in sources(entry):
@@ -226,8 +225,8 @@ def fetch_table(entry: catalogue.Entry) -> Table:
             return table
     kind = DataError if wrong else FileNotFoundError
     raise kind(
-        f"the data set {entry.name!r} could not be fetched ({'; '.join(failures)}); set the "
-        f"environment variable ODTLIB_DATA to a folder that holds {entry.file}"
+        f"the data set {entry.name!r} could not be fetched ({'; '.join(failures)}); "
+        f"{_folder_advice(entry)}"
     )
 
 
@@ -327,8 +326,16 @@ def _missing(entry: catalogue.Entry) -> str:
     return (
         f"the data set {entry.name!r} is not at hand: it is not among the files of this "
         f"installation, ODTLIB_DATA {here} and the cache "
-        f"{cache_folder()} does not have it; set ODTLIB_DATA to a folder that holds {entry.file}, "
-        f"or run `odt data fetch {entry.name}`"
+        f"{cache_folder()} does not have it; run `odt data fetch {entry.name}`, or "
+        f"{_folder_advice(entry)}"
+    )
+
+
+def _folder_advice(entry: catalogue.Entry) -> str:
+    example = " (data/sets in the project's repository does)" if "shipped" in entry.kinds else ""
+    return (
+        "set the environment variable ODTLIB_DATA to a folder that holds "
+        f"{entry.file or 'it'}{example}"
     )
 
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 import csv
 import gzip
 import hashlib
-import zipfile
-import zlib
 from collections import Counter
 from typing import NamedTuple
 
@@ -15,19 +13,6 @@ import numpy as np
 
 class DataError(RuntimeError):
     """A file is not the data set that it should be: truncated, altered, or unreadable."""
-
-
-# What readers of damaged or foreign files raise (DataError and NotImplementedError are among them).
-UNREADABLE = (
-    RuntimeError,
-    OSError,
-    EOFError,
-    LookupError,
-    ValueError,
-    csv.Error,
-    zlib.error,
-    zipfile.BadZipFile,
-)
 
 
 class Table(NamedTuple):

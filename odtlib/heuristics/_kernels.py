@@ -9,6 +9,8 @@ is line 0.  Lines that are not in use stand on the stack ``unused[1:unused[0] + 
 import numpy as np
 from numba import njit
 
+from odtlib._tolerance import ROUNDING
+
 LEAF, UNUSED = -1, -2
 FEATURE, CUT, LEFT, RIGHT = 0, 1, 2, 3
 
@@ -16,8 +18,6 @@ FEATURE, CUT, LEFT, RIGHT = 0, 1, 2, 3
 HEIGHT, FROZEN, FAILURES, KICKS, SWEEPS, FINISHED, N_STATE = range(7)
 # ... and in ``correct``, weights of correct rows.
 THIS_SWEEP, LAST_SWEEP, BEST, N_CORRECT = range(4)
-# More than rounding errors in sums of weights, relative to the whole weight.
-TOLERANCE = 1e-10
 
 
 @njit(cache=True, nogil=True)
@@ -173,7 +173,7 @@ def best_split(sorted_rows, low, high, ranks, labels, weights, members, left_slo
     start_correct, total, start_short = count_correct(
         sorted_rows[0], low, high, labels, weights, members, right_slot, n_slots, min_leaf,
         start_weight, start_largest, start_held)
-    tolerance = TOLERANCE * total
+    tolerance = ROUNDING * total
     best, best_feature, best_cut, ties = -1.0, -1, 0, 0
     for feature in range(sorted_rows.shape[0]):
         rows = sorted_rows[feature]
@@ -239,7 +239,7 @@ def best_split_two_classes(sorted_rows, low, high, ranks, signed_weights, member
         start_correct += abs(start_balance[s])
         start_short += 0 < start_held[s] < min_leaf
     start_correct *= 0.5
-    tolerance = TOLERANCE * total
+    tolerance = ROUNDING * total
     best, best_feature, best_cut, ties = -1.0, -1, 0, 0
     for feature in range(sorted_rows.shape[0]):
         rows = sorted_rows[feature]
@@ -302,7 +302,7 @@ def best_stump(sorted_rows, low, high, ranks, labels, weights, members, min_leaf
             square_right += right[c] * right[c]
         gone = 0.0
         sent = 0
-        tolerance = TOLERANCE * total
+        tolerance = ROUNDING * total
         for k in range(low, high - 1):
             row = rows[k]
             c, w = labels[row], weights[row]
@@ -315,7 +315,9 @@ def best_stump(sorted_rows, low, high, ranks, labels, weights, members, min_leaf
             here, there = rank[row], rank[rows[k + 1]]
             if here == there or sent < min_leaf or held - sent < min_leaf:
                 continue
-            purity = square_left / gone + square_right / (total - gone)
+            purity = square_left / gone
+            if total > gone:         # else rounding has lost the light rows on the right
+                purity += square_right / (total - gone)
             correct = 0.0
             if errors_first:
                 correct = left.max() + right.max()
@@ -380,7 +382,7 @@ def _best_stumps(sorted_rows, low, high, ranks, labels, weights, members, side, 
                     for c in range(1, n_classes):
                         left = max(left, passed[s, c])
                         right = max(right, whole[s, c] - passed[s, c])
-                    if left + right > best[s] + TOLERANCE * (whole[0].sum() + whole[1].sum()):
+                    if left + right > best[s] + ROUNDING * (whole[0].sum() + whole[1].sum()):
                         best[s], feature[s], cut[s] = left + right, f, (last[s] + here) // 2
                 last[s] = here
             passed[s, labels[row]] += weights[row]
@@ -408,7 +410,7 @@ def best_depth_two(sorted_rows, low, high, ranks, labels, weights, members, min_
         total += weights[row]
         all_members += members[row]
     start = whole[1].copy()
-    tolerance = TOLERANCE * total
+    tolerance = ROUNDING * total
     best, ties = _largest(start), 1       # a leaf, until a split is better
     chosen_feature[:] = LEAF
     for f in range(sorted_rows.shape[0]):
@@ -549,7 +551,7 @@ def visit(top, frozen, nodes, unused, sorted_rows, ranks, labels, weights, signe
                 leaf_weight[0], leaf_largest[0], leaf_held[0])
             best = best_depth_two(sorted_rows, low, high, ranks, labels, weights, members,
                                   min_leaf, random, goes_left, buffer[:3], buffer[3:6])
-            if short > 0 or best > correct + TOLERANCE * total:
+            if short > 0 or best > correct + ROUNDING * total:
                 _plant(nodes, unused, node, buffer[:3], buffer[3:6])
                 return top, best, work
     if nodes[node, FEATURE] >= 0:
@@ -576,7 +578,7 @@ def visit(top, frozen, nodes, unused, sorted_rows, ranks, labels, weights, signe
                         rows, low, high, labels, weights, members,
                         left_slot if side == LEFT else right_slot, n_slots, min_leaf,
                         leaf_weight[0], leaf_largest[0], leaf_held[0])
-                    if short == 0 and correct >= best - TOLERANCE * total:
+                    if short == 0 and correct >= best - ROUNDING * total:
                         _lift(nodes, unused, node, side)   # a level becomes free below
                         return _push(stack, top, node, low, high, depth), 0.0, work
                 if depth + 1 == max_depth:
@@ -586,7 +588,7 @@ def visit(top, frozen, nodes, unused, sorted_rows, ranks, labels, weights, signe
             left_slot[rows[k]] = 0
         correct, total, _ = count_correct(rows, low, high, labels, weights, members, left_slot, 1,
                                           1, leaf_weight[0], leaf_largest[0], leaf_held[0])
-        if (depth == max_depth or correct >= total - TOLERANCE * total
+        if (depth == max_depth or correct >= total - ROUNDING * total
                 or leaf_held[0, 0] < 2 * min_leaf):
             return top, correct, work
         work += n_features * size
@@ -640,7 +642,7 @@ def search(budget, sorted_rows, ranks, labels, weights, signed_weights, members,
     ``state[FINISHED]`` says that the search has ended.  ``attainable`` is the weight that no tree
     exceeds.
     """
-    tolerance = TOLERANCE * weights.sum()
+    tolerance = ROUNDING * weights.sum()
     work = 0
     while work < budget and state[FINISHED] == 0:
         if state[HEIGHT] == 0:            # begin a sweep over the tree

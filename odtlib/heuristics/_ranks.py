@@ -8,13 +8,19 @@ from __future__ import annotations
 
 import numpy as np
 
+from odtlib.report import Clock
 from odtlib.tree import LEAF, DecisionTree, midpoint
+
+
+def sorting_order(ranks):
+    """Return the stable order of non-negative integers below 2**31, several times faster."""
+    packed = (ranks.astype(np.int64) << 32) | np.arange(len(ranks))
+    packed.sort()
+    return packed & 0xFFFFFFFF
 
 
 class RankedRows:
     """Hold training rows with every feature replaced by dense ranks.
-
-    Rows of weight zero are dropped.
 
     Parameters
     ----------
@@ -25,7 +31,9 @@ class RankedRows:
     n_classes : int
         Number of classes.
     sample_weight : array of float, shape (n_rows,), optional
-        Weight of every row (default: one).
+        Positive weight of every row (default: one).
+    clock : Clock, optional
+        Looked at between features, here and in ``merged``; raises TimeUp.
 
     Attributes
     ----------
@@ -37,15 +45,29 @@ class RankedRows:
         Class, weight, and number of training rows behind each row (one until they are merged).
     """
 
-    def __init__(self, X, y, n_classes, sample_weight=None):
-        weights = np.ones(len(X)) if sample_weight is None else sample_weight
-        used = weights > 0
-        columns = [np.unique(column, return_inverse=True) for column in X[used].T]
-        self.values = [values for values, _ in columns]
-        self.ranks = np.array([ranks for _, ranks in columns], dtype=np.int32)
-        self.labels, self.weights = y[used], weights[used]
+    clock = Clock()
+
+    def __init__(self, X, y, n_classes, sample_weight=None, clock=None):
+        if clock is not None:
+            self.clock = clock
+        self.values = []
+        self.ranks = np.empty(X.shape[::-1], np.int32)
+        for f, column in enumerate(X.T):
+            self.clock.check()
+            values, self.ranks[f] = np.unique(column, return_inverse=True)
+            self.values.append(values)
+        self.labels = y
+        self.weights = np.ones(len(X)) if sample_weight is None else sample_weight
         self.members = np.ones(len(self.labels), np.int64)
         self.n_classes = n_classes
+
+    def sorted_rows(self):
+        """Return the rows in the order of every feature, shape (n_features, n_rows)."""
+        order = np.empty(self.ranks.shape, np.int32)
+        for f, column in enumerate(self.ranks):
+            self.clock.check()
+            order[f] = sorting_order(column)
+        return order
 
     @property
     def n_rows(self):
@@ -61,23 +83,40 @@ class RankedRows:
         Returns
         -------
         RankedRows
-            With ``attainable``, the weight of correct rows that no tree exceeds, because rows
-            that agree in all features get the same label.
+            With ``forced``, the weight of errors that no tree avoids because rows that agree in
+            all features get the same label, and ``attainable``, the weight of all other rows.
         """
-        order = np.lexsort((self.labels, *self.ranks[::-1]))
-        ranks, labels = self.ranks[:, order], self.labels[order]
-        new_point = np.ones(len(order), bool)
-        new_point[1:] = np.any(ranks[:, 1:] != ranks[:, :-1], axis=0)
+        # features after one whose values are all distinct decide nothing
+        decisive = next((f + 1 for f, values in enumerate(self.values)
+                         if len(values) == self.n_rows), len(self.values))
+        order = sorting_order(self.labels)
+        for column in self.ranks[:decisive][::-1]:
+            self.clock.check()
+            order = order[sorting_order(column[order])]
+        new_point = np.zeros(len(order), bool)
+        new_point[0] = True
+        for column in self.ranks[:decisive]:
+            self.clock.check()
+            new_point[1:] |= np.diff(column[order]) != 0
+        labels = self.labels[order]
         new_row = new_point.copy()
         new_row[1:] |= labels[1:] != labels[:-1]
         group = np.cumsum(new_row) - 1
         rows = object.__new__(RankedRows)
-        rows.values, rows.n_classes = self.values, self.n_classes
-        rows.ranks, rows.labels = np.ascontiguousarray(ranks[:, new_row]), labels[new_row]
+        rows.values, rows.n_classes, rows.clock = self.values, self.n_classes, self.clock
+        rows.ranks = np.empty((len(self.ranks), np.count_nonzero(new_row)), np.int32)
+        for f, column in enumerate(self.ranks):
+            self.clock.check()
+            rows.ranks[f] = column[order[new_row]]
+        rows.labels = labels[new_row]
         rows.weights = np.bincount(group, self.weights[order])
         rows.members = np.bincount(group, self.members[order]).astype(np.int64)
-        largest = np.maximum.reduceat(rows.weights, np.flatnonzero(new_point[new_row]))
-        rows.attainable = float(largest.sum())
+        point = np.cumsum(new_point[new_row])
+        by_weight = np.lexsort((rows.weights, point))
+        heaviest = np.zeros(rows.n_rows, bool)
+        heaviest[by_weight[np.diff(point, append=len(point) + 1) > 0]] = True
+        rows.attainable = float(rows.weights[heaviest].sum())
+        rows.forced = float(rows.weights[~heaviest].sum())
         return rows
 
     def tree(self, nodes):

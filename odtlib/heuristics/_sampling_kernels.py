@@ -106,24 +106,20 @@ class PresortedRows:
 
     Parameters
     ----------
-    ranks : array of int32, shape (n_features, n_rows)
-        Dense ranks of the values.
-    labels : array of int, shape (n_rows,)
-        Class indices.
-    weights : array of float, shape (n_rows,)
-        Positive weights; unless they are whole numbers they are rounded to 2**-50 of their sum.
-    n_classes : int
-        Number of classes.
+    rows : RankedRows
+        Training rows; unless the weights are whole numbers they are rounded to 2**-50 of their sum.
     """
 
-    def __init__(self, ranks, labels, weights, n_classes):
+    def __init__(self, rows):
+        ranks, labels, weights, n_classes = rows.ranks, rows.labels, rows.weights, rows.n_classes
         if not np.all(weights == np.rint(weights)) or weights.sum() >= 2 ** 53:
             weights = np.maximum(1.0, np.rint(weights / weights.sum() * 2.0 ** 50))
         self.shift = max(0, int(n_classes - 1).bit_length())
         self.n_rows = len(labels)
-        order = np.argsort(ranks, axis=1, kind="stable").astype(np.int32)
+        order = rows.sorted_rows()
         length = np.empty(len(ranks), np.int64)
         for f, column in enumerate(ranks):
+            rows.clock.check()
             held = np.bincount(column)
             if held[0] > held[-1]:   # leave the larger of the two outer groups unvisited
                 order[f] = order[f, ::-1]

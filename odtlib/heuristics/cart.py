@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from concurrent.futures import Future, TimeoutError
 from math import ceil
 from numbers import Integral, Real
+from threading import TIMEOUT_MAX, Thread
 
 import numpy as np
 from sklearn.model_selection import ParameterGrid, check_cv
@@ -12,9 +14,12 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.class_weight import compute_sample_weight
 
+from odtlib import _tree_kernels
+from odtlib._warm import warm_up
 from odtlib.estimator import TreeClassifier
 from odtlib.heuristics._ranks import RankedRows
-from odtlib.report import Clock, SolveReport, default_objective
+from odtlib.report import Clock, SolveReport, TimeUp, default_objective
+from odtlib.tree import LEAF, DecisionTree
 
 # The grid of CART* (Firat et al. 2020, Table 5): 2 * 4 * 2 * 5 = 80 combinations.
 TUNING_GRID = {
@@ -23,11 +28,51 @@ TUNING_GRID = {
     "class_weight": [None, "balanced"],
     "min_samples_leaf": [0.01, 0.05, 0.1, 0.2, 1],
 }
+MOMENT = 0.25            # seconds
 ONE_LEAF = np.array([[-1, 0, -1, -1]])   # a table of nodes: feature, cut, left, right
 
 
-def cart_nodes(rows, random_state, chosen=None, **parameters):
-    """Grow a CART over ranked rows.
+def patient_clock(time_limit):
+    """Return the clock of ranking rows and growing a first CART.
+
+    It gives them a moment even where the limit is shorter, so that small data get their tree.
+    """
+    return Clock(None if time_limit is None else max(time_limit, MOMENT))
+
+
+def single_leaf(X, y, n_classes, sample_weight):
+    """Return the tree without a split.
+
+    Parameters
+    ----------
+    X : array of float, shape (n_rows, n_features)
+        Training rows.
+    y : array of int, shape (n_rows,)
+        Class indices.
+    n_classes : int
+        Number of classes.
+    sample_weight : array of float, shape (n_rows,), or None
+        Weight of every row.
+
+    Returns
+    -------
+    DecisionTree
+    """
+    value = np.bincount(y, sample_weight, n_classes).astype(float)
+    return DecisionTree([LEAF], [np.nan], [LEAF], [LEAF], value[None], n_features=X.shape[1])
+
+
+def warm_up_trees():
+    """Compile what trees need to predict; return the seconds that it took."""
+    X, y = np.array([[0.0], [1.0]]), np.array([0, 1])
+    return warm_up("trees", _tree_kernels.apply, lambda: single_leaf(X, y, 2, None).predict(X))
+
+
+def cart_nodes(rows, random_state, chosen=None, *, max_depth, clock=None, **parameters):
+    """Grow a CART over ranked rows; without features or levels it is a leaf.
+
+    scikit-learn cannot be stopped.  It grows the tree in a thread of its own, which is left to
+    itself when the limit has passed or Ctrl-C arrives.
 
     Parameters
     ----------
@@ -37,19 +82,38 @@ def cart_nodes(rows, random_state, chosen=None, **parameters):
         Decides between equally good splits.
     chosen : array of int, optional
         Grow it on these rows only.
+    max_depth : int or None
+        Largest number of tests on a path.
+    clock : Clock, optional
+        Raises TimeUp when its limit passes before the tree is grown.
     **parameters
-        Of scikit-learn's ``DecisionTreeClassifier``.
+        Others of scikit-learn's ``DecisionTreeClassifier``.
 
     Returns
     -------
     array of int64, shape (n_nodes, 4)
         Feature, cut, left, right, as :meth:`RankedRows.tree` reads them.
     """
+    if max_depth == 0 or len(rows.ranks) == 0:
+        return ONE_LEAF
     chosen = slice(None) if chosen is None else chosen
     # ranks are small integers, so that float32, in which scikit-learn grows, holds them exactly
-    fitted = DecisionTreeClassifier(random_state=random_state, **parameters).fit(
-        rows.ranks[:, chosen].T.astype(np.float32), rows.labels[chosen], rows.weights[chosen],
-        check_input=False).tree_
+    model = DecisionTreeClassifier(max_depth=max_depth, random_state=random_state, **parameters)
+    grown = Future()
+
+    def grow():
+        try:
+            grown.set_result(model.fit(rows.ranks[:, chosen].T.astype(np.float32),
+                                       rows.labels[chosen], rows.weights[chosen],
+                                       check_input=False).tree_)
+        except Exception as error:
+            grown.set_exception(error)
+
+    Thread(target=grow, daemon=True).start()
+    try:
+        fitted = grown.result(clock and min(clock.remaining, TIMEOUT_MAX))
+    except TimeoutError:
+        raise TimeUp from None
     leaf = fitted.children_left < 0
     return np.column_stack([np.where(leaf, -1, fitted.feature), np.floor(fitted.threshold),
                             fitted.children_left, fitted.children_right]).astype(np.int64)
@@ -124,9 +188,12 @@ class CARTClassifier(TreeClassifier):
         self.ccp_alpha = ccp_alpha
         self.random_state = random_state
 
+    def _warm_up(self, X, y, sample_weight):
+        return warm_up_trees()
+
     def _solve(self, X, y, sample_weight):
         clock = Clock()
-        grow = _Grower(X, self.classes_[y], y, len(self.classes_), sample_weight)
+        grow = _Grower(X, self.classes_[y], y, len(self.classes_), sample_weight, clock)
         parameters = self.get_params()
         parameters["random_state"] = check_random_state(self.random_state)
         tree = grow(**parameters)
@@ -151,6 +218,7 @@ class TunedCARTClassifier(TreeClassifier):
     time_limit : float or None, default=None
         Seconds.  Folds are worked through one after the other; when time runs out, combinations
         are compared on the folds that all of them have seen, or, within the first, those done.
+        Where even the last tree cannot be grown in time it is the one of the last fold.
     random_state : int, RandomState or None, default=None
         Decides between equally good splits; give an int to get the same tree again.
 
@@ -179,28 +247,33 @@ class TunedCARTClassifier(TreeClassifier):
         self.time_limit = time_limit
         self.random_state = random_state
 
+    def _warm_up(self, X, y, sample_weight):
+        return warm_up_trees()
+
     def _solve(self, X, y, sample_weight):
         clock = Clock(self.time_limit)
         seed = check_random_state(self.random_state).randint(2**31 - 1)
         n_classes = len(self.classes_)
         weight = np.ones(len(y)) if sample_weight is None else sample_weight
         combinations = list(ParameterGrid(TUNING_GRID))
-        folds = list(self._folds(X, y))
-        accuracy = np.full((len(folds), len(combinations)), np.nan)
-        status = "heuristic"
+        accuracy = np.full((1, len(combinations)), np.nan)
+        folds, trees, longest, status = [], {}, 0.0, "heuristic"
         try:
+            folds = list(self._folds(X, y))
+            accuracy = np.full((len(folds), len(combinations)), np.nan)
             for fold, (train, test) in enumerate(folds):
                 grow = _Grower(X[train], self.classes_[y[train]], y[train], n_classes,
-                               weight[train])
+                               weight[train], clock)
                 for k, combination in enumerate(combinations):
-                    if clock.expired:
-                        break
-                    tree = grow(max_depth=self.max_depth, random_state=seed, **combination)
-                    hit = tree.predict_codes(X[test]) == y[test]
+                    if clock.remaining <= longest:     # the time that the last tree takes
+                        raise TimeUp
+                    begin = clock.elapsed
+                    trees[k] = grow(max_depth=self.max_depth, random_state=seed, **combination)
+                    longest = max(longest, clock.elapsed - begin)
+                    hit = trees[k].predict_codes(X[test]) == y[test]
                     accuracy[fold, k] = np.average(hit, weights=weight[test])
-                if clock.expired:
-                    status = "time_limit"
-                    break
+        except TimeUp:
+            status = "time_limit"
         except KeyboardInterrupt:
             status = "interrupted"
         seen = ~np.isnan(accuracy)
@@ -208,8 +281,14 @@ class TunedCARTClassifier(TreeClassifier):
         mean = compared.mean(axis=0)
         best = int(np.argmax(np.where(np.isnan(mean), -1.0, mean)))
         self.best_params_, self.best_score_ = combinations[best], float(mean[best])
-        tree = _Grower(X, self.classes_[y], y, n_classes, sample_weight)(
-            max_depth=self.max_depth, random_state=seed, **self.best_params_)
+        last = patient_clock(0.0 if status == "interrupted" else clock.time_limit and
+                             clock.remaining)
+        try:
+            tree = _Grower(X, self.classes_[y], y, n_classes, sample_weight, last)(
+                max_depth=self.max_depth, random_state=seed, **self.best_params_)
+        except TimeUp:
+            tree = trees.get(best) or single_leaf(X, y, n_classes, sample_weight)
+            status = "time_limit" if status == "heuristic" else status
         return tree, _report(status, tree, X, y, sample_weight, clock, folds=len(folds),
                              combinations=len(combinations), fits=int(seen.sum()) + 1)
 
@@ -229,8 +308,8 @@ class _Grower:
     Ranks are computed once a class weight, and limits that come to the same give the same tree.
     """
 
-    def __init__(self, X, labels, y, n_classes, sample_weight):
-        self.data = X, y, n_classes
+    def __init__(self, X, labels, y, n_classes, sample_weight, clock):
+        self.data, self.clock = (X, y, n_classes), clock
         self.labels, self.weight = labels, sample_weight
         self.rows, self.trees = {}, {}
 
@@ -239,13 +318,11 @@ class _Grower:
         key = repr(class_weight)
         if key not in self.rows:
             X, y, n_classes = self.data
-            weight = np.ones(len(y)) if self.weight is None else self.weight.copy()
-            used = weight > 0
-            weight[used] *= compute_sample_weight(class_weight, self.labels[used])
-            self.rows[key] = RankedRows(X, y, n_classes, weight)
+            weight = compute_sample_weight(class_weight, self.labels)
+            if self.weight is not None:
+                weight *= self.weight
+            self.rows[key] = RankedRows(X, y, n_classes, weight, self.clock)
         rows = self.rows[key]
-        if max_depth == 0:
-            return rows.tree(ONE_LEAF)
         leaf, split = (limit if isinstance(limit, Integral) else ceil(limit * rows.n_rows)
                        for limit in (min_samples_leaf, min_samples_split))
         split = max(2, split, 2 * leaf)          # a node with fewer rows has no two leaves
@@ -253,10 +330,11 @@ class _Grower:
         if name not in self.trees:
             self.trees[name] = rows.tree(cart_nodes(
                 rows, random_state, max_depth=max_depth, min_samples_leaf=leaf,
-                min_samples_split=split, **parameters))
+                min_samples_split=split, clock=self.clock, **parameters))
         return self.trees[name]
 
 
 def _report(status, tree, X, y, sample_weight, clock, **counters):
     objective = default_objective(tree, X, y, sample_weight)
-    return SolveReport(status, objective, 0.0, clock.elapsed, counters=counters)
+    return SolveReport(status, objective, 0.0, clock.elapsed, counters=counters,
+                       scale=len(y) if sample_weight is None else sample_weight.sum())

@@ -9,16 +9,17 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval
 from tqdm import tqdm
 
+from odtlib._tolerance import ROUNDING
 from odtlib._warm import warm_up
 from odtlib.estimator import TreeClassifier
 from odtlib.heuristics import _kernels
-from odtlib.heuristics._kernels import TOLERANCE
 from odtlib.heuristics._ranks import RankedRows
-from odtlib.heuristics.cart import ONE_LEAF, cart_nodes
-from odtlib.report import Clock, SolveReport, default_objective
+from odtlib.heuristics.cart import ONE_LEAF, cart_nodes, patient_clock, single_leaf, warm_up_trees
+from odtlib.report import Clock, SolveReport, TimeUp, default_objective
 
 SLICE = 4_000_000        # rows read between two looks at the clock: some 20 milliseconds
 SHARE = 0.7              # of the rows, for the CART that a later restart begins with
+CART_FACTOR = 8          # growing CART takes at most about as many times as long as ranking rows
 DEPTH_TWO_WORK = 200_000  # rows read at most for one exact tree of depth two: about a millisecond
 PROOF = "optimal at any depth"
 
@@ -40,7 +41,7 @@ class LocalSearchTreeClassifier(TreeClassifier):
         Largest number of tests on a path; every further level costs one more pass over the rows in
         each sweep.
     min_samples_leaf : int, default=1
-        Smallest number of training rows in a leaf; rows of weight zero do not count.
+        Smallest number of training rows in a leaf.
     max_restarts : int or None, default=10
         Number of starting trees: the first is CART on all rows, the others CARTs on random 70 % of
         them.  None restarts until ``time_limit``.
@@ -95,7 +96,7 @@ class LocalSearchTreeClassifier(TreeClassifier):
         self.verbose = verbose
 
     def _warm_up(self, X, y, sample_weight):
-        return warm_up_search()
+        return warm_up_trees() + warm_up_search()
 
     def _solve(self, X, y, sample_weight):
         return search_trees(X, y, len(self.classes_), sample_weight, **self.get_params())
@@ -113,16 +114,15 @@ def search_trees(X, y, n_classes, sample_weight, *, max_depth, min_samples_leaf,
     if max_restarts is None and time_limit is None:
         raise ValueError("max_restarts=None restarts for ever without a time_limit; give one of "
                          "the two.")
-    clock = Clock(time_limit)
-    every_row = RankedRows(X, y, n_classes, sample_weight)
-    rows = every_row.merged()
+    clock, preparation = Clock(time_limit), patient_clock(time_limit)
+    max_depth = int(max_depth) if X.shape[1] else 0     # nothing to split without features
+    min_samples_leaf, patience = int(min_samples_leaf), int(patience)
     random = check_random_state(random_state)
-    search = _Search(rows, max_depth, min_samples_leaf, patience, depth_two)
-    bound = search.total - rows.attainable
-    tree = every_row.tree(ONE_LEAF)
-    objective = default_objective(tree, X, y, sample_weight)
+    total = float(len(y) if sample_weight is None else sample_weight.sum())
+    tree = single_leaf(X, y, n_classes, sample_weight)
+    objective, bound = default_objective(tree, X, y, sample_weight), 0.0
     trace = [(clock.elapsed, objective, bound, "one leaf")]
-    status, restart, cart_seconds = "heuristic", 0, 0.0
+    status, restart, cart_seconds, search = "heuristic", 0, 0.0, None
 
     def offer(nodes, event):
         nonlocal tree, objective
@@ -135,37 +135,49 @@ def search_trees(X, y, n_classes, sample_weight, *, max_depth, min_samples_leaf,
 
     bar = tqdm(total=max_restarts, desc="restarts", disable=None if verbose else True)
     try:
+        every_row = RankedRows(X, y, n_classes, sample_weight, preparation)
+        rows = every_row.merged()
+        search = _Search(rows, max_depth, min_samples_leaf, patience, depth_two)
+        bound = rows.forced
         while status == "heuristic" and max_depth > 0 and restart != max_restarts:
-            if restart > 0 and clock.remaining <= cart_seconds:
-                status = "time_limit"    # no time left to grow another CART
-                break
-            begin, chosen = clock.elapsed, None
+            begin = clock.elapsed
             if restart > 0:
+                if clock.remaining <= cart_seconds:
+                    raise TimeUp         # no time left to grow another CART
                 chosen = np.sort(random.permutation(rows.n_rows)[:int(SHARE * rows.n_rows) + 1])
-            start = cart_nodes(every_row if chosen is None else rows, random, chosen,
-                               max_depth=max_depth, min_samples_leaf=min_samples_leaf)
-            cart_seconds = clock.elapsed - begin
-            if restart == 0:
+                start = cart_nodes(rows, random, chosen, max_depth=max_depth,
+                                   min_samples_leaf=min_samples_leaf, clock=clock)
+            elif preparation.remaining < CART_FACTOR * preparation.elapsed:
+                start = ONE_LEAF         # the search grows it sooner than CART
+            else:
+                start = cart_nodes(every_row, random, max_depth=max_depth,
+                                   min_samples_leaf=min_samples_leaf, clock=preparation)
                 offer(start, "cart")
+            cart_seconds = clock.elapsed - begin
             search.begin(start, random.randint(1, 2**31 - 1))
             while not search.finished and not clock.expired:
                 if search.advance():
                     offer(search.kept, f"restart {restart}")
             restart += 1
             bar.update()
-            if objective <= bound + TOLERANCE * search.total:
-                status, bound = "optimal", min(bound, objective)
+            if objective <= bound + ROUNDING * total:
+                status = "optimal"
             elif not search.finished:
-                status = "time_limit"
+                raise TimeUp
+    except TimeUp:
+        status = "time_limit"
     except KeyboardInterrupt:
         status = "interrupted"
     finally:
         bar.close()
+    if search is not None and search.growing:
+        offer(search.nodes, "growing")
+    bound = min(bound, objective)
     trace.append((clock.elapsed, objective, bound, status))
+    counted = (0, 0) if search is None else (search.kicks, search.sweeps)
     report = SolveReport(
         status, objective, bound, clock.elapsed, start="cart", trace=trace, proof=PROOF,
-        counters={"restarts": restart, "kicks": search.kicks, "sweeps": search.sweeps},
-        scale=search.total)
+        counters={"restarts": restart, "kicks": counted[0], "sweeps": counted[1]}, scale=total)
     return tree, report
 
 
@@ -177,9 +189,9 @@ class _Search:
         # in a sweep at most one old and one new leaf a row are alive
         capacity = min(2 ** min(max_depth + 1, 40) - 1, 4 * n_rows + 1)
         n_leaves = capacity // 2 + 1
-        order = np.argsort(rows.ranks, axis=1, kind="stable").astype(np.int32)
-        self.total = float(rows.weights.sum())
+        order = rows.sorted_rows()
         self.kicks = self.sweeps = 0
+        self.from_leaf = False
         self.fixed = (order, rows.ranks, rows.labels, rows.weights,
                       np.where(rows.labels == 0, -rows.weights, rows.weights), rows.members,
                       max_depth, min_samples_leaf, DEPTH_TWO_WORK if depth_two else 0, patience,
@@ -201,6 +213,7 @@ class _Search:
     def begin(self, start, seed):
         """Start again from a table of nodes."""
         capacity, used = len(self.nodes), len(start)
+        self.from_leaf = used == 1
         self.nodes[:] = _kernels.UNUSED
         self.nodes[:used] = start
         self.unused[0] = capacity - used
@@ -219,6 +232,11 @@ class _Search:
         self.kicks += int(self.state[_kernels.KICKS] - counted[0])
         self.sweeps += int(self.state[_kernels.SWEEPS] - counted[1])
         return self.correct[_kernels.BEST] > before
+
+    @property
+    def growing(self):
+        """Whether a search that began with a leaf has not got as far as keeping a tree."""
+        return self.from_leaf and self.correct[_kernels.BEST] < 0
 
     @property
     def finished(self):

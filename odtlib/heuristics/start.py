@@ -5,11 +5,10 @@ from __future__ import annotations
 import numpy as np
 from sklearn.utils import check_random_state
 
-from odtlib import _tree_kernels
-from odtlib._warm import warm_up
 from odtlib.heuristics._ranks import RankedRows
-from odtlib.heuristics.cart import ONE_LEAF, cart_nodes
+from odtlib.heuristics.cart import cart_nodes, patient_clock, single_leaf, warm_up_trees
 from odtlib.heuristics.local_search import search_trees, warm_up_search
+from odtlib.report import TimeUp
 from odtlib.tree import LEAF, DecisionTree
 
 
@@ -31,15 +30,16 @@ def starting_tree(start, X, y, n_classes, sample_weight=None, max_depth=3, min_s
     n_classes : int
         Number of classes.
     sample_weight : array of float, shape (n_rows,), optional
-        Weight of every row (default: one).
+        Positive weight of every row (default: one).
     max_depth : int, default=3
         A deeper tree is refused.
     min_samples_leaf : int, default=1
-        A tree with a smaller leaf is refused; rows of weight zero do not count.
+        A tree with a smaller leaf is refused.
     random_state : int, RandomState or None, default=None
         Seed of CART and of the local search.
     time_limit : float or None, default=None
-        Seconds that the local search may take.
+        Seconds that CART or the local search may take; when they are over, the best tree so far is
+        returned, a single leaf at worst.
 
     Returns
     -------
@@ -64,24 +64,20 @@ def starting_tree(start, X, y, n_classes, sample_weight=None, max_depth=3, min_s
             min_samples_leaf=min_samples_leaf, max_restarts=10, patience=20,
             depth_two=True, time_limit=time_limit, random_state=random_state)
         return tree
-    rows = RankedRows(X, y, n_classes, sample_weight)
-    nodes = ONE_LEAF
-    if max_depth > 0:
-        nodes = cart_nodes(rows, check_random_state(random_state), max_depth=max_depth,
-                           min_samples_leaf=min_samples_leaf)
+    clock = patient_clock(time_limit)
+    try:
+        rows = RankedRows(X, y, n_classes, sample_weight, clock)
+        nodes = cart_nodes(rows, check_random_state(random_state), max_depth=int(max_depth),
+                           min_samples_leaf=int(min_samples_leaf), clock=clock)
+    except TimeUp:
+        return single_leaf(X, y, n_classes, sample_weight)
     return rows.tree(nodes).pruned()
 
 
 def warm_up_start(start):
     """Compile what :func:`starting_tree` calls for a start; return the seconds that it took."""
-    name = start if isinstance(start, str) else "cart"
-    searching = warm_up_search() if name == "local-search" else 0.0
-
-    def run():
-        X, y = np.array([[0.0], [1.0], [2.0]]), np.array([0, 1, 0])
-        starting_tree(name, X, y, 2, None, 2, 1, 0, None).predict(X)
-
-    return searching + warm_up("trees", _tree_kernels.apply, run, name)
+    searches = isinstance(start, str) and start == "local-search"
+    return warm_up_trees() + (warm_up_search() if searches else 0.0)
 
 
 def _checked(tree, X, y, n_classes, sample_weight, max_depth, min_samples_leaf):
@@ -92,13 +88,10 @@ def _checked(tree, X, y, n_classes, sample_weight, max_depth, min_samples_leaf):
                                             and tree.n_features != n_features):
         raise ValueError(f"start is a tree over {tree.n_features} features and X has "
                          f"{n_features}; give a tree fitted on the same columns.")
-    weight = np.ones(len(y)) if sample_weight is None else sample_weight
-    used = weight > 0
-    X, y, weight = X[used], y[used], weight[used]
     tree = tree.replace(n_features=n_features, feature_names=None)
     members = tree.with_counts(X, np.zeros(len(y), np.int64), 1).value[:, 0]
     tree = _without_empty(tree, members)
-    tree = tree.with_counts(X, y, n_classes, weight).pruned()
+    tree = tree.with_counts(X, y, n_classes, sample_weight).pruned()
     if tree.depth > max_depth:
         raise ValueError(f"start is a tree of depth {tree.depth} and max_depth is {max_depth}; "
                          "give a shallower tree or raise max_depth.")

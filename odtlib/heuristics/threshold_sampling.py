@@ -9,14 +9,15 @@ from threading import local
 import numpy as np
 from sklearn.utils import check_random_state
 
+from odtlib._warm import warm_up
 from odtlib.heuristics import _sampling_kernels as kernels
 from odtlib.heuristics._ranks import RankedRows
-from odtlib.heuristics.cart import cart_nodes
-from odtlib.report import Clock
+from odtlib.heuristics.cart import cart_nodes, patient_clock
+from odtlib.report import Clock, TimeUp
 from odtlib.tree import DecisionTree, midpoint
 
 SKLEARN_SEED = 99   # of the published program: the same for every tree
-CHUNK = 32          # trees between two looks at the clock
+CHUNK = 32          # trees that are asked for at once
 
 
 @dataclass(frozen=True)
@@ -67,7 +68,7 @@ class TreeSampler:
     n_classes : int
         Number of classes.
     sample_weight : array of float, shape (n_rows,), optional
-        Weight of every row (default: one); rows of weight zero are left out.
+        Positive weight of every row (default: one).
     max_depth : int, default=4
         Depth of the trees, at least 1.
     backend : {"compiled", "sklearn"}, default="compiled"
@@ -76,16 +77,18 @@ class TreeSampler:
         the same split wherever one split is better than all others.  Of equally good splits it
         takes the smallest feature, then the smallest threshold; scikit-learn takes the first in
         an order of features that its seed draws.
+    clock : Clock, optional
+        Looked at between features while rows are ranked and sorted; raises TimeUp.
     """
 
-    def __init__(self, X, y, n_classes, sample_weight=None, max_depth=4, backend="compiled"):
+    def __init__(self, X, y, n_classes, sample_weight=None, max_depth=4, backend="compiled",
+                 clock=None):
         if backend not in ("compiled", "sklearn"):
             raise ValueError(f"backend is {backend!r}; use 'compiled' or 'sklearn'.")
-        self.rows = RankedRows(X, y, n_classes, sample_weight)
-        self.max_depth, self.backend = max_depth, backend
+        self.rows = RankedRows(X, y, n_classes, sample_weight, clock)
+        self.max_depth, self.backend = int(max_depth), backend
         if backend == "compiled":
-            self.sorted = kernels.PresortedRows(self.rows.ranks, self.rows.labels,
-                                                self.rows.weights, n_classes)
+            self.sorted = kernels.PresortedRows(self.rows)
             self.own = local()   # every thread has its own scratch
 
     def part(self, share, seed):
@@ -113,7 +116,7 @@ class TreeSampler:
         Parameters
         ----------
         chosen : array of int, optional
-            Row numbers among the rows of positive weight (default: all).
+            Row numbers (default: all).
 
         Returns
         -------
@@ -165,7 +168,7 @@ def sample_splits(X, y, n_classes, sample_weight=None, *, max_depth=4, n_trees=3
     n_classes : int
         Number of classes.
     sample_weight : array of float, shape (n_rows,), optional
-        Weight of every row (default: one).
+        Positive weight of every row (default: one).
     max_depth : int, default=4
         Depth of the trees, at least 1.
     n_trees : int, default=300
@@ -187,7 +190,7 @@ def sample_splits(X, y, n_classes, sample_weight=None, *, max_depth=4, n_trees=3
     random_state : int, RandomState or None, default=0
         The seed of tree ``i`` is ``random_state + i``: 0 draws the parts of the published program.
     time_limit : float, optional
-        Seconds; then the splits found so far are used.
+        Seconds; then the splits found so far are used, none where not even the rows were sorted.
 
     Returns
     -------
@@ -204,8 +207,18 @@ def sample_splits(X, y, n_classes, sample_weight=None, *, max_depth=4, n_trees=3
     clock = Clock(time_limit)
     seed = random_state if isinstance(random_state, (int, np.integer)) else \
         check_random_state(random_state).randint(2 ** 31 - 1 - 10 ** 6)
-    sampler = TreeSampler(X, y, n_classes, sample_weight, max_depth, backend)
-    n_nodes = 2 ** max_depth - 1
+    n_nodes = 2 ** int(max_depth) - 1
+    try:
+        sampler = TreeSampler(X, y, n_classes, sample_weight, max_depth, backend,
+                              patient_clock(time_limit))
+    except TimeUp:
+        nothing = [[] for _ in range(n_nodes)]
+        return SampledSplits(max_depth, nothing, nothing, [None] * n_nodes, 0, clock.elapsed,
+                             False)
+
+    def grow(i):
+        return None if clock.expired else sampler.grow(sampler.part(sample_share, seed + i))
+
     counts = [{} for _ in range(n_nodes)]
     first = None
     grown = without_new = 0
@@ -213,8 +226,9 @@ def sample_splits(X, y, n_classes, sample_weight=None, *, max_depth=4, n_trees=3
     with ThreadPoolExecutor(n_jobs) as pool:
         while not (complete or clock.expired):
             wanted = n_trees - (grown if stopping == "fixed" else without_new)
-            for tree in pool.map(lambda i: sampler.grow(sampler.part(sample_share, seed + i)),
-                                 range(grown, grown + min(CHUNK, wanted))):
+            for tree in pool.map(grow, range(grown, grown + min(CHUNK, wanted))):
+                if tree is None:
+                    break
                 new_root = tree[0] is not None and tree[0] not in counts[0]
                 grown += 1
                 without_new = 0 if new_root else without_new + 1
@@ -241,6 +255,13 @@ def sample_splits(X, y, n_classes, sample_weight=None, *, max_depth=4, n_trees=3
     kept_counts = [[counts[node].get(split, 0) for split in kept]
                    for node, kept in enumerate(splits)]
     return SampledSplits(max_depth, splits, kept_counts, cart, grown, clock.elapsed, complete)
+
+
+def warm_up_sampling():
+    """Compile the kernel of :func:`sample_splits`; return the seconds that it took."""
+    X, y = np.array([[0.0], [1.0]]), np.array([0, 1])
+    return warm_up("threshold sampling", kernels.grow,
+                   lambda: TreeSampler(X, y, 2, max_depth=1).grow())
 
 
 def tree_of_splits(splits, X, y, n_classes, sample_weight=None):

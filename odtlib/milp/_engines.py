@@ -9,23 +9,21 @@ and, last, ``("done", status, objective, bound, values, counters)``.
 from __future__ import annotations
 
 import time
-from importlib import import_module
 
 import numpy as np
 
+from odtlib.requirements import needs
 
-def library(module, name):
-    """Import a solver's library, or say how to install it."""
-    try:
-        return import_module(module)
-    except ImportError:
-        raise ImportError(f"{name} is not installed; install it with pip install "
-                          f"{module.partition('.')[0]}.") from None
+
+def library(solver):
+    """Import the library of a solver, or say how to install it."""
+    module = "ortools.sat.python.cp_model" if solver in ("cp-sat", "lns") else "highspy"
+    return needs(module, "milp", f"solver={solver!r}")
 
 
 def load(arrays, relaxed=False):
     """Return a HiGHS object that holds a model, passed in one call."""
-    highspy = library("highspy", "HiGHS")
+    highspy = library("highs")
     highs = highspy.Highs()
     highs.silent()
     a = arrays
@@ -37,7 +35,7 @@ def load(arrays, relaxed=False):
         a["lower"], a["upper"], a["row_lower"], a["row_upper"], a["start"], a["index"],
         a["value"], integrality)
     if status == highspy.HighsStatus.kError:
-        raise RuntimeError("HiGHS refused the model.")
+        raise RuntimeError("HiGHS refused the model: a coefficient is no number, or too large.")
     return highs
 
 
@@ -52,7 +50,7 @@ def _limit(highs, options):
 
 def highs(arrays, options, send, stop):
     """Solve a mixed-integer program with HiGHS."""
-    highspy = library("highspy", "HiGHS")
+    highspy = library("highs")
     solver = load(arrays)
     _limit(solver, options)
     solver.setOptionValue("mip_rel_gap", 0.0)
@@ -95,7 +93,7 @@ def highs(arrays, options, send, stop):
 
 def relaxation(arrays, options, send, stop):
     """Solve the linear relaxation with HiGHS."""
-    highspy = library("highspy", "HiGHS")
+    highspy = library("highs")
     solver = load(arrays, relaxed=True)
     _limit(solver, options)
 
@@ -120,7 +118,7 @@ def relaxation(arrays, options, send, stop):
 
 def cp_sat(arrays, options, send, stop):
     """Solve a program whose coefficients are whole numbers with CP-SAT."""
-    cp_model = library("ortools.sat.python.cp_model", "CP-SAT")
+    cp_model = library("cp-sat")
     begin = time.perf_counter()
     a, scale = arrays, arrays["scale"]
     model = cp_model.CpModel()

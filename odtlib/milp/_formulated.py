@@ -9,22 +9,29 @@ import numpy as np
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 
+from odtlib._models import MOST_WHOLE, SECONDS_A_NONZERO, in_units
+from odtlib._tolerance import PROOF
 from odtlib.estimator import TreeClassifier
 from odtlib.heuristics import starting_tree, warm_up_start
+from odtlib.milp._engines import library
 from odtlib.report import Clock, SolveReport, default_objective
 from odtlib.tree import DecisionTree
 
-SECONDS_AN_ENTRY = 4e-7     # to build the model, per nonzero, generously
+MOST_IN_CP_SAT = 2**40      # of the sum of whole weights
 MOST_ENTRIES = 60_000_000   # nonzeros; some 100 bytes each while a model is built and passed on
+# HiGHS's own tolerances are absolute and larger than what weights that are not whole can bear
+EXACT = dict.fromkeys(("mip_feasibility_tolerance", "primal_feasibility_tolerance",
+                       "dual_feasibility_tolerance"), 1e-9)
 STATUS = {"optimal": "heuristic", "died": "memory_limit"}
 
 
 class FormulatedClassifier(TreeClassifier):
     """Solve a formulation that a subclass builds.
 
-    A subclass defines ``_formulate(X, y, sample_weight, price)``, which returns a function that
-    builds the formulation, the number of nonzeros that it will have, and the columns on which it
-    works.  A formulation has a ``model``, ``start(tree)`` and ``tree(values)``.
+    A subclass defines ``_formulate(X, y, sample_weight, depth)``, which returns a function that
+    builds the formulation for weights and a price of a split in a solver's unit, the number of
+    nonzeros that it will have, and the columns on which it works.  A formulation has a ``model``,
+    ``start(tree)`` and ``tree(values)``.
     """
 
     _parameter_constraints = {
@@ -39,16 +46,28 @@ class FormulatedClassifier(TreeClassifier):
     _before = None      # a tree of a smaller budget, to begin with instead of a worse start
 
     def _warm_up(self, X, y, sample_weight):
+        library(self.solver)
         return warm_up_start(self.start)
 
     def _solve(self, X, y, sample_weight):
         clock = Clock(self.time_limit)
+        depth, most = self._depth_within(len(y)), self._most_nodes(len(y))
         weight = np.ones(len(y)) if sample_weight is None else sample_weight
-        baseline = float(weight.sum() - np.bincount(y, weight, len(self.classes_)).max())
-        price = round(self.complexity * baseline, 6)
+        # the model counts in a unit of its own, all else in the weights as they were given
+        cp_sat = self.solver == "cp-sat"
+        factor, whole = in_units(weight, MOST_IN_CP_SAT if cp_sat else MOST_WHOLE)
+        if cp_sat and not whole:
+            raise ValueError("CP-SAT counts in whole numbers and sample_weight has fractions; "
+                             "multiply the weights by a common denominator, or use "
+                             "solver='highs'.")
+        units = np.rint(weight * factor) if whole else weight * factor
+        baseline = float(units.sum() - np.bincount(y, units, len(self.classes_)).max())
+        unit_price = round(self.complexity * baseline, 6)
+        price = unit_price / factor
+        scale = float(weight.sum()) + price
         evaluate = partial(_penalised_errors, price=price)
-        build, n_entries, columns = self._formulate(X, y, weight, price)
-        begin = self._begin_with(columns, y, sample_weight, price, clock)
+        build, n_entries, columns = self._formulate(X, y, weight, depth)
+        begin = self._begin_with(columns, y, sample_weight, price, depth, most, clock)
         tree, objective, bound = begin, evaluate(begin, columns, y, weight), 0.0
         given = self.start is not None
         known = objective if given else np.inf      # what the trace may show from the beginning
@@ -57,33 +76,36 @@ class FormulatedClassifier(TreeClassifier):
         if given:
             counters["start_objective"] = objective
         try:
-            if min(self._most_nodes(), columns.shape[1]) == 0:
+            if min(most, columns.shape[1]) == 0:
                 status, bound = "optimal", objective        # a leaf is all there is
             elif n_entries > MOST_ENTRIES:
                 status = "memory_limit"
-            elif n_entries * SECONDS_AN_ENTRY > clock.remaining:
+            elif n_entries * SECONDS_A_NONZERO > clock.remaining:
                 status = "time_limit"
             else:
-                formulation = build()
+                formulation = build(units, unit_price)
                 built = clock.elapsed
-                whole = bool(np.all(weight == np.rint(weight)))
+                exact = whole and unit_price == 0
+                settings = {} if cp_sat or exact else dict(EXACT)
+                if not (cp_sat or whole):
+                    # presolve of HiGHS has been seen to err where costs are not whole
+                    settings["presolve"] = "off"
                 solution = formulation.model.solve(
                     self.solver, threads=self.threads,
-                    unit=1.0 if whole and price == 0 else None,
-                    # presolve of HiGHS has been seen to err where costs are not whole
-                    settings={} if whole or self.solver != "highs" else {"presolve": "off"},
+                    unit=1.0 if exact else None, settings=settings,
                     start=formulation.start(begin) if given else None,
                     time_limit=None if self.time_limit is None else max(0.05, clock.remaining),
                     random_state=int(check_random_state(self.random_state).randint(2**31 - 1)))
-                status, bound = solution.status, max(0.0, solution.bound)
+                status, bound = solution.status, max(0.0, solution.bound / factor)
                 counters.update(formulation.model.sizes(), build_seconds=built,
                                 **solution.counters)
-                trace += [(built + seconds, min(incumbent, known), max(0.0, low), event)
+                trace += [(built + seconds, min(incumbent / factor, known),
+                           max(0.0, low / factor), event)
                           for seconds, incumbent, low, event in solution.events]
                 found = None
                 if solution.values is not None:
                     found = self._normal(formulation.tree(solution.values), columns, y,
-                                         sample_weight)
+                                         sample_weight, depth, most)
                 if found is not None and evaluate(found, columns, y, weight) <= objective:
                     tree, objective = found, evaluate(found, columns, y, weight)
                 elif not given:
@@ -94,7 +116,7 @@ class FormulatedClassifier(TreeClassifier):
             raise RuntimeError("the solver calls the model infeasible, which it never is; please "
                                "report this data set as a bug of odtlib.")
         status = STATUS.get(status, status)
-        if objective <= bound + 1e-6 * max(1.0, objective):    # the solvers' tolerance
+        if objective <= bound + PROOF * scale:
             status, bound = "optimal", objective
         elif status not in ("time_limit", "memory_limit", "interrupted"):
             status = "heuristic"
@@ -102,46 +124,47 @@ class FormulatedClassifier(TreeClassifier):
         if given:
             counters["gain"] = counters["start_objective"] - objective
         counters["time_to_best"] = next(seconds for seconds, incumbent, _, _ in trace
-                                        if incumbent <= objective + 1e-6)
+                                        if incumbent <= objective + PROOF * scale)
         if self.verbose:
             print(f"{type(self).__name__}: {status}, objective {objective:g}, bound {bound:g}, "
                   f"{clock.elapsed:.1f} s", flush=True)
         report = SolveReport(
             status, objective, min(bound, objective), clock.elapsed, counters=counters,
             start="tree" if isinstance(self.start, DecisionTree) else self.start, trace=trace,
-            proof=f"optimal for {self._claim(columns)}", evaluate=evaluate)
+            proof=f"optimal for {self._claim(columns)}", evaluate=evaluate,
+            scale=scale)
         return tree, report
 
-    def _most_nodes(self):
-        """Return how many feature nodes a tree may have."""
-        full = 2 ** self.max_depth - 1
-        return full if self.max_nodes is None else min(full, self.max_nodes)
+    def _most_nodes(self, n_rows):
+        """Return how many feature nodes a tree whose leaves all hold rows may have."""
+        full = min(2 ** self._depth_within(n_rows), n_rows) - 1
+        return full if self.max_nodes is None else min(full, int(self.max_nodes))
 
-    def _normal(self, tree, columns, y, sample_weight):
+    def _normal(self, tree, columns, y, sample_weight, depth, most):
         """Return a tree without needless splits, None where a solver's tolerance broke a limit."""
         try:
             tree = starting_tree(tree, columns, y, len(self.classes_), sample_weight,
-                                 self.max_depth, self._smallest_leaf)
+                                 depth, self._smallest_leaf)
         except ValueError:
             return None
-        return tree if tree.n_splits <= self._most_nodes() else None
+        return tree if tree.n_splits <= most else None
 
     def _claim(self, columns):
         limits = f"depth {self.max_depth}"
-        if self._most_nodes() < 2 ** self.max_depth - 1:
-            limits += f" and {self._most_nodes()} feature nodes"
+        if self.max_nodes is not None and (int(self.max_nodes) + 1).bit_length() <= self.max_depth:
+            limits += f" and {self.max_nodes} feature nodes"
         if self._smallest_leaf > 1:
             limits += f", {self._smallest_leaf} rows a leaf"
         if self.complexity:
             limits += f", complexity {self.complexity:g}"
         return f"{self._search_space(columns)} at {limits}"
 
-    def _begin_with(self, columns, y, sample_weight, price, clock):
+    def _begin_with(self, columns, y, sample_weight, price, depth, most, clock):
         """Return the starting tree, cut back where its splits cost more than they save.
 
         It also stands in where the solver finds nothing better: CART if there is no start.
         """
-        n_classes, most = len(self.classes_), self._most_nodes()
+        n_classes = len(self.classes_)
         start = "cart" if self.start is None else self.start
         limit = None if clock.time_limit is None else clock.time_limit / 4
         value = np.bincount(y, sample_weight, n_classes)[None].astype(float)
@@ -149,7 +172,7 @@ class FormulatedClassifier(TreeClassifier):
                                    n_features=columns.shape[1])]
         for tree in (start, self._before):
             if tree is not None and columns.shape[1] > 0:
-                tree = starting_tree(tree, columns, y, n_classes, sample_weight, self.max_depth,
+                tree = starting_tree(tree, columns, y, n_classes, sample_weight, depth,
                                      self._smallest_leaf, self.random_state, limit)
                 tree = cut_back(tree.with_counts(columns, y, n_classes, sample_weight), price,
                                 most)
@@ -194,6 +217,21 @@ def cut_back(tree, price, most):
     DecisionTree
         Of several best ones, one with the fewest splits.
     """
+    if most >= tree.n_splits:
+        nested, cost = [None] * len(tree.feature), np.zeros(len(tree.feature))
+        for node in range(len(tree.feature) - 1, -1, -1):       # children come after parents
+            value, split = tree.value[node], int(tree.feature[node])
+            cost[node], nested[node] = value.sum() - value.max(), int(np.argmax(value))
+            if split >= 0:
+                left, right = tree.left[node], tree.right[node]
+                below = cost[left] + cost[right] + price
+                if below < cost[node]:
+                    cost[node] = below
+                    nested[node] = (split, float(tree.threshold[node]), nested[left],
+                                    nested[right])
+        return DecisionTree.from_nested(nested[0], tree.value.shape[1],
+                                        n_features=tree.n_features)
+
     def best(node):
         """Return, for each number of splits from 0, the cost and the nested tree."""
         value = tree.value[node]

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from math import gcd
 from numbers import Integral, Real
 
 import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
+from odtlib._models import MOST_WHOLE, class_costs, in_units
+from odtlib._tolerance import PROOF
 from odtlib.estimator import TreeClassifier
 from odtlib.heuristics import starting_tree, warm_up_start
 from odtlib.heuristics._ranks import RankedRows
+from odtlib.milp import binoct_model
+from odtlib.milp._engines import library
+from odtlib.milp._formulated import EXACT, MOST_IN_CP_SAT
 from odtlib.milp.binoct_model import FORMS, BinOCTModel, difference
 from odtlib.milp.lns import NeighbourhoodSearch
-from odtlib.milp.model import _denominator
 from odtlib.milp.thresholds import candidate_cuts, tree_of
 from odtlib.report import STATUSES, Clock, SolveReport
 from odtlib.tree import DecisionTree
@@ -158,15 +161,16 @@ class BinOCTClassifier(TreeClassifier):
         BinOCTModel
             Its ``model`` can be looked at, written to a file, relaxed and solved.
         """
-        X, y = self._check_training_data(X, y)
-        codes = self._check_targets(y)
-        weight = None if sample_weight is None else np.asarray(sample_weight, float)
+        X, codes, weight = self._training_arrays(X, y, sample_weight)
         problem = _Problem(self, X, codes, weight, Clock())
         if problem.trivial:
             raise ValueError("no model is needed: max_depth is 0 or every feature is constant.")
         return problem.build()
 
     def _warm_up(self, X, y, sample_weight):
+        library(self.solver)
+        if self.relaxation:
+            library("highs")
         return warm_up_start(self.start)
 
     def _solve(self, X, y, sample_weight):
@@ -207,55 +211,42 @@ class _Problem:
     """Training rows with costs, the start, and the candidates, made when they are needed."""
 
     def __init__(self, model, X, y, sample_weight, clock):
-        self.settings, self.clock, self.depth = model, clock, model.max_depth
+        self.settings, self.clock, self.depth = model, clock, model._depth_within(len(y))
         self.n_classes = len(model.classes_)
-        costs = self._class_costs(model)
+        costs = class_costs(model.class_costs, model.classes_)
         weight = np.ones(len(y)) if sample_weight is None else sample_weight
         cost = weight * costs[y]
         if not cost.any():
             raise ValueError("all weights or costs are zero; give some row a positive one.")
+        if model.group_feature is not None and model.group_feature >= X.shape[1]:
+            raise ValueError(f"group_feature is {model.group_feature} and X has {X.shape[1]} "
+                             "columns; give the number of a column.")
         self.objective = Objective(
             model.classes_, costs, model.group_feature,
             0.0 if model.group_feature is None else model.group_price)
-        self.X, self.y, self.cost, self.grown = X, y, cost, {}
-        # costs in whole units, where they have such
-        try:
-            self.scale = _denominator(cost, lambda: "the weights")
-        except ValueError:
-            if model.solver != "highs":
-                raise ValueError("the weights, times class_costs, have no small common "
-                                 "denominator, which CP-SAT needs; round them or use "
-                                 "solver='highs'.") from None
-            self.scale = None
-        self.rows = RankedRows(X, y, self.n_classes,
-                               cost if self.scale is None else np.rint(cost * self.scale))
-        self.unit = None
+        used = cost > 0
+        self.X, self.y, self.cost, self.grown = X[used], y[used], cost[used], {}
+        # rows and the model count in the unit that solvers resolve best
+        self.scale, self.whole = in_units(
+            self.cost, MOST_WHOLE if model.solver == "highs" else MOST_IN_CP_SAT)
+        if not self.whole and model.solver != "highs":
+            raise ValueError("the weights, times class_costs, have no small common denominator, "
+                             "which CP-SAT needs; round them or use solver='highs'.")
+        units = self.cost * self.scale
+        self.rows = RankedRows(self.X, self.y, self.n_classes,
+                               np.rint(units) if self.whole else units)
         self.groups, price = None, 0.0
         if model.group_feature is not None and model.group_price > 0:
-            self.groups = self._groups(model, X[cost > 0])
-            price = model.group_price * weight.sum() * (self.scale or 1)
-        elif self.scale is not None:
-            self.unit = float(gcd(*self.rows.weights.astype(np.int64).tolist()))
+            self.groups = self._groups(model, self.X)
+            price = model.group_price * weight.sum() * self.scale
+        self.unit = 1.0 if self.whole and self.groups is None else None
         self.price = price
+        self.total = float(self.rows.weights.sum()) + price     # no tree costs more
         self.trivial = self.depth == 0 or all(len(v) < 2 for v in self.rows.values)
         # rows that agree in all features get the same label
         self.bound = float(self.rows.weights.sum() - self.rows.merged().attainable)
 
-    @staticmethod
-    def _class_costs(model):
-        costs = np.ones(len(model.classes_))
-        for label, cost in (model.class_costs or {}).items():
-            where = np.flatnonzero(model.classes_ == label)
-            if len(where) == 0 or not np.isfinite(cost) or cost < 0:
-                raise ValueError(f"class_costs has {cost!r} for {label!r}; give each class of y "
-                                 "a finite cost that is not negative.")
-            costs[where] = cost
-        return costs
-
     def _groups(self, model, X):
-        if model.group_feature >= X.shape[1]:
-            raise ValueError(f"group_feature is {model.group_feature} and X has {X.shape[1]} "
-                             "columns; give the number of a column.")
         column = X[:, model.group_feature]
         if len(np.unique(column)) != 2 or self.n_classes != 2:
             raise ValueError("group_feature needs a column with two values and a y with two "
@@ -303,12 +294,11 @@ class _Problem:
     def value(self, tree):
         """Return the objective of a tree in the units of the rows."""
         predicted = tree.predict_codes(self.X)
-        value = float(self.cost[predicted != self.y].sum()) * (self.scale or 1)
-        if self.scale:
+        value = float(self.cost[predicted != self.y].sum()) * self.scale
+        if self.whole:
             value = float(np.rint(value))
         if self.groups is not None:
-            value += self.price * difference(predicted[self.cost > 0] == self.n_classes - 1,
-                                             self.groups)
+            value += self.price * difference(predicted == self.n_classes - 1, self.groups)
         return value
 
 
@@ -337,7 +327,11 @@ class _Run:
                 self.offer(problem.leaf(), "one leaf")
                 self.counters["start_objective"] = self.unscaled(self.best)
                 start = self.tree
-            if settings.solver == "lns":
+            n_rows, n_leaves = problem.rows.n_rows, 2**problem.depth
+            # a variable for each row and leaf, or a pair of nodes for each node and level
+            if n_leaves * max(3 * n_rows, 100 * problem.depth) > binoct_model.LARGEST:
+                self.status = "memory_limit"
+            elif settings.solver == "lns":
                 self.search(start)
             else:
                 self.solve(start)
@@ -350,10 +344,12 @@ class _Run:
         return self.report()
 
     def _closed(self, status):
-        return "optimal" if self.best <= self.bound + 1e-9 * max(1.0, self.best) else status
+        if self.best <= self.bound + PROOF * self.problem.total:
+            return "optimal"
+        return "heuristic" if status == "optimal" else status
 
     def unscaled(self, value):
-        return value / self.problem.scale if self.problem.scale else value
+        return value / self.problem.scale
 
     def offer(self, tree, event):
         """Keep a tree if it is the best so far."""
@@ -397,8 +393,10 @@ class _Run:
                 self.counters["start_objective"] = self.unscaled(self.best)
             x = binoct.encode(heap, label)
         options = dict(settings.settings or {})
-        if settings.solver == "highs" and problem.scale is None:
-            options.setdefault("presolve", "off")   # wrong where costs are not whole
+        if settings.solver == "highs" and problem.unit is None:
+            options = {**EXACT, **options}
+            if not problem.whole:
+                options.setdefault("presolve", "off")   # wrong where costs are not whole
         begin, floor = clock.elapsed, self.bound
         in_order = settings.solver == "cp-sat" if settings.priorities is None else (
             settings.priorities)
@@ -409,7 +407,7 @@ class _Run:
             random_state=_seed(settings.random_state), settings=options)
         for seconds, objective, bound, event in solution.events:
             self.bound = max(floor, min(bound, self.best))
-            if event == "incumbent" and objective < self.best - 1e-6:
+            if event == "incumbent" and objective < self.best - PROOF * problem.total:
                 self.best = float(objective)
             elif event != "bound":
                 continue
@@ -423,16 +421,10 @@ class _Run:
                 label = binoct.best_labels(heap, label)
             tree = binoct.tree(heap, label)
             value = problem.value(tree)
-            if value > solution.objective + 1e-4 * max(1.0, solution.objective):
-                raise RuntimeError(f"the solver's solution has the objective "
-                                   f"{self.unscaled(solution.objective):g}, its tree "
-                                   f"{self.unscaled(value):g}; please report this.")
             if value < self.best:
                 self.tree, self.best = tree, value
         self.bound = min(max(floor, solution.bound), self.best)
-        if solution.status == "optimal":
-            self.bound = self.best
-        elif solution.status == "infeasible":
+        if solution.status == "infeasible":
             raise RuntimeError("the solver calls the model infeasible; please report this.")
         self.status = {"died": "memory_limit"}.get(solution.status, solution.status)
         if self.status != solution.status or self.status not in STATUSES:
@@ -472,7 +464,8 @@ class _Run:
             self.bound = self.best
         return {"tree": self.tree, "status": self.status, "objective": self.unscaled(self.best),
                 "lower_bound": self.unscaled(self.bound), "seconds": self.clock.elapsed,
-                "counters": self.counters, "trace": self.events, "proof": self.proof}
+                "counters": self.counters, "trace": self.events, "proof": self.proof,
+                "scale": self.unscaled(self.problem.total)}
 
 
 def _seed(random_state):

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from odtlib._models import SECONDS_A_NONZERO
 from odtlib.milp.model import Model
 from odtlib.milp.thresholds import heap_of, tree_of
 from odtlib.report import Clock
@@ -110,31 +111,37 @@ class BinOCTModel:
                      for one in bins(0, n - 1)]
         self.model = Model("BinOCT")
         self.clock = clock or Clock()
+        conditions = None if form == "ordered" else self._conditions()
+        needed = self._nonzeros(conditions)
+        if needed > LARGEST:
+            raise ValueError(f"the form rows={self.form!r} needs {needed / 1e6:.0f} million "
+                             "nonzeros for these rows, thresholds and this depth; use fewer "
+                             "thresholds or another form (see rows).")
+        self.complete = needed * SECONDS_A_NONZERO < self.clock.remaining
+        if not self.complete:
+            return
         self._add_choices(possible)
         if form == "ordered":
-            self._check_size(len(self.free) * rows.n_rows * (2 * len(cuts) + self.n_leaves))
             self.complete = self._add_order()
+        elif form == "chained":
+            self.complete = self._add_chains(conditions)
         else:
-            self.complete = self._add_conditions()
+            self.complete = self._add_routing(conditions)
         if groups is not None:
             self._add_groups()
 
     # ---------------------------------------------------------------- building
 
-    def _check_size(self, needed):
-        if needed > LARGEST:
-            raise ValueError(f"the form rows={self.form!r} needs {needed / 1e6:.0f} million "
-                             "nonzeros for these rows, thresholds and this depth; use fewer "
-                             "thresholds or another form (see rows).")
-
-    def _add_conditions(self):
-        depth, conditions = self.depth, self._conditions()
+    def _nonzeros(self, conditions):
+        """Return about how many nonzeros the model will have."""
+        n_rows, n_free = self.rows.n_rows, len(self.free)
+        if self.form == "ordered":
+            return n_free * n_rows * (2 * len(self.cuts) + self.n_leaves)
+        members = sum(len(c.row) for c in conditions) * n_free
         if self.form == "chained":
-            return self._add_chains(conditions)
-        members = sum(len(c.row) for c in conditions) * len(self.free)
-        self._check_size(members * self.n_leaves * depth // (2 * self.n_nodes)
-                         + (3 * members if self.form == "per_row" else 0))
-        return self._add_routing(conditions)
+            return n_free * 2 * (n_rows + 2) * len(self.cuts) + 3 * n_rows * self.n_nodes
+        return (members * self.n_leaves * self.depth // (2 * self.n_nodes)
+                + (3 * members if self.form == "per_row" else 0))
 
     def _add_choices(self, possible):
         """Add variables, and what does not depend on thresholds: (B1), (B2), (B3), (B7)."""

@@ -240,14 +240,15 @@ class FlowOCTClassifier(OverBinaryColumns, FormulatedClassifier):
     def _search_space(self, columns):
         return these(columns.shape[1], "predicate")
 
-    def _formulate(self, X, y, weight, price):
+    def _formulate(self, X, y, weight, depth):
         X = self._columns(X, y, weight).astype(np.float64)
 
-        def build():
-            return FlowModel(X, y, len(self.classes_), weight, self.max_depth, price=price,
-                             max_nodes=None if self.max_nodes is None else self._most_nodes())
+        def build(weight, price):
+            return FlowModel(X, y, len(self.classes_), weight, depth, price=price,
+                             max_nodes=None if self.max_nodes is None
+                             else self._most_nodes(len(y)))
 
-        return build, FlowModel.entries(*X.shape, self.max_depth), X
+        return build, FlowModel.entries(*X.shape, depth), X
 
     def _solve(self, X, y, sample_weight):
         tree, report = super()._solve(X, y, sample_weight)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from sklearn.utils import check_random_state
 
+from odtlib._tolerance import ROUNDING
 from odtlib.heuristics._ranks import RankedRows
 from odtlib.milp.binoct_model import BinOCTModel, cost_of, route
 from odtlib.milp.thresholds import ancestors, heap_of
@@ -80,9 +81,10 @@ class NeighbourhoodSearch:
         heap, label = heap_of(start, self.rows, self.cuts, self.depth)
         self.heap, self.label = heap, label
         best, vain = self.objective(heap, label), 0
+        rounding = ROUNDING * (self.rows.weights.sum() + self.price)
         pairs = [(above, node) for node in range(1, self.n_nodes) for above in ancestors(node)]
         pairs = pairs or [(0,)]
-        while best > floor + 1e-9:
+        while best > floor + rounding:
             before, settled = best, True
             for i in random.permutation(len(pairs)):
                 if clock.expired:
@@ -92,11 +94,11 @@ class NeighbourhoodSearch:
                 if solved is None:
                     continue
                 value = self.objective(*solved[:2])
-                if value > best + 1e-9:
+                if value > best + rounding:
                     continue
                 heap, label = solved[:2]    # equals are taken too: they lead elsewhere
                 self.heap, self.label = heap, label
-                if value < best - 1e-9:
+                if value < best - rounding:
                     best = value
                     self.counters["improved"] += 1
                     found(heap, label, f"nodes {', '.join(map(str, pairs[i]))}")

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from fractions import Fraction
 
 import numpy as np
 from scipy import sparse
 
+from odtlib._models import common_denominator
 from odtlib.milp import _engines
 from odtlib.milp._run import run
 from odtlib.report import Clock
@@ -508,16 +508,18 @@ class Model:
                 status, objective, bound, values, counters = rest
                 solution.status, solution.counters = status, counters
                 if values is not None and (solution.values is None
-                                           or objective < solution.objective - 1e-9):
+                                           or objective < solution.objective):
                     solution.objective, solution.values = objective, values
                 solution.bound = max(solution.bound, rounded(bound))
                 if status == "optimal":
+                    if unit:            # off by what the solver allows
+                        solution.objective = np.rint(solution.objective / unit) * unit
                     solution.bound = solution.objective
                 event = status
             elif what == "died":
                 solution.status, event = "died", f"the solver's process ended with {rest[0]}"
             elif what == "incumbent":
-                if rest[0] >= solution.objective - 1e-9:
+                if rest[0] >= solution.objective:
                     return
                 solution.objective, solution.values = rest
                 event = "incumbent"
@@ -572,11 +574,11 @@ class Model:
         factor = np.ones(self.n_rows)
         for row in np.flatnonzero(broken):
             entries = a["value"][a["start"][row]:a["start"][row + 1]]
-            factor[row] = _denominator([*entries, finite_lower[row], finite_upper[row]],
+            factor[row] = common_denominator([*entries, finite_lower[row], finite_upper[row]],
                                        lambda row=row: self.row_name(row))
         scale = 1
         if np.any(a["cost"] != np.rint(a["cost"])):
-            scale = _denominator(a["cost"], lambda: "the objective")
+            scale = common_denominator(a["cost"], lambda: "the objective")
         result = {
             "value": a["value"] * factor[rows], "cost": a["cost"] * scale, "lower": a["lower"],
             "upper": a["upper"], "row_lower": finite_lower * factor,
@@ -593,21 +595,6 @@ class Model:
     def __repr__(self):
         sizes = ", ".join(f"{count} {what}" for what, count in self.sizes().items())
         return f"<{self.name}: {sizes}>"
-
-
-def _denominator(values, where):
-    """Return the least number that makes all values whole."""
-    least = 1
-    for value in np.unique(values):
-        fraction = Fraction(float(value)).limit_denominator(1_000_000)
-        if abs(float(fraction) - value) > 1e-14 * abs(value):       # more than rounding
-            raise ValueError(f"CP-SAT needs whole coefficients, and {where()} has {value:.17g}; "
-                             "use solver='highs' or round the weights.")
-        least = np.lcm(least, fraction.denominator)
-        if least > 2**40:
-            raise ValueError(f"CP-SAT needs whole coefficients, and those of {where()} have no "
-                             "small common denominator; use solver='highs' or round the weights.")
-    return int(least)
 
 
 def _name(blocks, number):

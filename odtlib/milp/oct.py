@@ -9,6 +9,7 @@ from numbers import Integral
 import numpy as np
 from sklearn.base import clone
 from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import _num_samples
 
 from odtlib.milp._formulated import FormulatedClassifier, add_terms
 from odtlib.milp.model import Model
@@ -320,25 +321,19 @@ class OCTClassifier(FormulatedClassifier):
 
     @property
     def _smallest_leaf(self):
-        return self.min_samples_leaf
+        return int(self.min_samples_leaf)
 
     def _search_space(self, columns):
         return f"all thresholds of {columns.shape[1]} features"
 
-    def _formulate(self, X, y, weight, price):
-        if self.solver == "cp-sat" and np.any(weight != np.rint(weight)):
-            raise ValueError("CP-SAT counts in whole numbers and sample_weight has fractions; "
-                             "multiply the weights by a common denominator, or use "
-                             "solver='highs'.")
+    def _formulate(self, X, y, weight, depth):
+        def build(weight, price):
+            return OCTModel(X, y, len(self.classes_), weight, depth, price=price,
+                            min_samples_leaf=min(int(self.min_samples_leaf), len(y)),
+                            rows=self.rows, max_nodes=None if self.max_nodes is None
+                            else self._most_nodes(len(y)))
 
-        def build():
-            return OCTModel(X, y, len(self.classes_), weight, self.max_depth, price=price,
-                            min_samples_leaf=min(self.min_samples_leaf, len(y)),
-                            rows=self.rows,
-                            max_nodes=None if self.max_nodes is None else self._most_nodes())
-
-        return build, OCTModel.entries(*X.shape, len(self.classes_), self.max_depth,
-                                       self.rows), X
+        return build, OCTModel.entries(*X.shape, len(self.classes_), depth, self.rows), X
 
     def path(self, X, y, sample_weight=None):
         """Find a tree for every budget of splits, each search started from the tree before.
@@ -420,7 +415,7 @@ class OCTClassifier(FormulatedClassifier):
         """Return the entries of the path and a fitted estimator for each."""
         if self.complexity:
             raise ValueError("budgets count splits instead of pricing them; set complexity=0.")
-        clock, most, models = Clock(self.time_limit), self._most_nodes(), []
+        clock, most, models = Clock(self.time_limit), self._most_nodes(_num_samples(X)), []
         for nodes in range(most + 1):
             model = clone(self).set_params(max_nodes=nodes)
             if self.time_limit is not None:

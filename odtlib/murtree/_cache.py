@@ -68,7 +68,18 @@ def find_problem(table, values, row_key, depth, budget):
 @njit(**INNER)
 def details(exact, depth, feature, budget, size):
     """Pack what an entry knows besides its value; ``feature`` is -1 for a leaf, -2 for unknown."""
-    return np.uint64(exact + 2 * depth + 64 * (feature + 2) + (budget << 32) + (size << 46))
+    return np.uint64(exact + (depth << 1) + ((feature + 2) << 13) + (budget << 39) + (size << 51))
+
+
+@njit(**INNER)
+def depth_of(word):
+    """Return the depth of an entry."""
+    return (word >> np.uint64(1)) & np.uint64(0xFFF)
+
+
+def root_of(word):
+    """Return the feature of an entry and the node budget of its child 1, as Python integers."""
+    return (word >> 13 & 0x3FFFFFF) - 2, word >> 39 & 0xFFF
 
 
 @njit(**INNER)
@@ -90,7 +101,7 @@ def keep(table, values, low, high, value, word):
     """Enter a bound or an optimum; return 1 if that filled an empty place."""
     n_buckets = np.uint64(len(table) // (BUCKET * ENTRY))
     first = np.int64((low >> np.uint64(20)) & (n_buckets - np.uint64(1))) * BUCKET * ENTRY
-    victim, shallowest = first, np.uint64(64)
+    victim, shallowest = first, np.uint64(0x1000)
     for place in range(first, first + BUCKET * ENTRY, ENTRY):
         old_value, old = values[place + 2], table[place + 3]
         if old == np.uint64(0):
@@ -101,10 +112,10 @@ def keep(table, values, low, high, value, word):
             if not is_exact(old) and (is_exact(word) or value > old_value):
                 put(table, values, place, low, high, value, word)
             return 0
-        depth = (old & np.uint64(63)) >> np.uint64(1)
+        depth = depth_of(old)
         if depth < shallowest:
             victim, shallowest = place, depth
-    if shallowest <= (word & np.uint64(63)) >> np.uint64(1):
+    if shallowest <= depth_of(word):
         put(table, values, victim, low, high, value, word)
     return 0
 

@@ -17,6 +17,10 @@ the least and the greatest target of the node, so a row that is missing in a sim
 explains at most its loss at the farther of the two.  The sum of these takes the place of the
 number of rows in Proposition 9.
 
+What is left of a sum when a larger one is subtracted may be rounding only, where weights are very
+uneven.  Without pairwise sums (``COUNT_PAIRS``) nothing is subtracted: each leaf is summed up from
+its own rows, and the search splits the rows down to depth one.
+
 All functions take arrays and fill arrays; nothing is checked.
 """
 
@@ -31,6 +35,7 @@ from odtlib._compiler import ADDRESSED, INNER
 from odtlib._simd import _address, _spread
 
 from ._kernels import (
+    COUNT_PAIRS,
     IMPURITY,
     LEAF_0,
     LEAF_1,
@@ -341,6 +346,28 @@ def cost_of_sides(shape, bits, values, members, n_members, pairs, singles, n_act
     return cost_squared(pairs, singles, n_active, width, counted, shape[MIN_LEAF], sides)
 
 
+@njit(**INNER)
+def cost_of_leaf(bits, values, n_rows, width, feature, side, absolute):
+    """Return what a leaf with the rows on one side of a feature costs, from those rows alone."""
+    weight, product, reached, cost = 0.0, 0.0, 0.0, 0.0
+    for r in range(n_rows):
+        if bits[r * width + feature] == side:
+            weight += values[3 * r]
+            product += values[3 * r] * values[3 * r + 1]
+    centre = product / max(weight, 1e-300)
+    for r in range(n_rows if absolute else 0):
+        if bits[r * width + feature] == side:
+            centre = values[3 * r + 1]
+            reached += values[3 * r]
+            if 2 * reached >= weight:
+                break
+    for r in range(n_rows):
+        if bits[r * width + feature] == side:
+            distance = abs(values[3 * r + 1] - centre)
+            cost += values[3 * r] * (distance if absolute else distance * distance)
+    return cost
+
+
 @njit(**ADDRESSED)
 def prepare_sums(starts, data, native, totals, side_cost, front, found):
     """Sum up an open node; the form of ``_kernels.prepare_classes`` for regression."""
@@ -349,6 +376,12 @@ def prepare_sums(starts, data, native, totals, side_cost, front, found):
     bits = words.view(np.uint8)
     kept, width, n_rows = found[0], found[1], starts[1]
     square = kept * width
+    if shape[COUNT_PAIRS] == 0:
+        for j in range(kept):
+            side_cost[LEAF_1, j] = cost_of_leaf(bits, values, n_rows, width, j, 1, shape[ABSOLUTE])
+            side_cost[LEAF_0, j] = cost_of_leaf(bits, values, n_rows, width, j, 0, shape[ABSOLUTE])
+            side_cost[IMPURITY, j] = side_cost[LEAF_0, j] + side_cost[LEAF_1, j]
+        return
     line = sides[(5 + LINE) * width:]
     # What a row can cost at the most, in the place of weights, for the similarity bound.
     least, greatest = values[1], values[3 * (n_rows - 1) + 1]

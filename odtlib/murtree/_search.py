@@ -55,6 +55,7 @@ COUNTER_NAMES = ("nodes", "depth_two_pairs", "cache_hits", "pruned_by_bound", "p
                  "relatives_used")
 
 UNKNOWN, NO_SPLIT = -2, -1
+DEEPEST_FULL = 12        # a full tree of this depth has as many nodes as any search may use
 
 
 @njit(**INNER)
@@ -194,7 +195,7 @@ def look_up(table, values, low, high, depth, budget, infer, counters):
 
     With ``infer``, a tree with more feature nodes bounds one with fewer (Proposition 11).
     """
-    largest = (1 << depth) - 1
+    largest = (1 << min(depth, DEEPEST_FULL)) - 1
     budget = min(budget, largest)
     key_low, key_high = problem_key(low, high, min(depth, budget), budget)
     value, word = find(table, values, key_low, key_high)
@@ -215,7 +216,7 @@ def look_up(table, values, low, high, depth, budget, infer, counters):
 @njit(**INNER)
 def remember(table, values, low, high, depth, budget, value, exact, feature, budget_1, size):
     """Enter the result for a subproblem into the cache; return 1 if the table grew."""
-    budget = min(budget, (1 << depth) - 1)
+    budget = min(budget, (1 << min(depth, DEEPEST_FULL)) - 1)
     depth = min(depth, budget)
     key_low, key_high = problem_key(low, high, depth, budget)
     return keep(table, values, key_low, key_high, value,
@@ -440,7 +441,7 @@ def search(work, control, penalty, state, cost, choice, leaf, exact, keys, rows,
                     key[k] = shuffle[active[t + 1, k]]
             if control[FEATURE_ORDER] != IN_ORDER:
                 sort_by_key(order[t], key, n_active)
-            largest = (1 << (depth - 1)) - 1
+            largest = (1 << min(depth - 1, DEEPEST_FULL)) - 1
             st[CHILD_LOW], st[CHILD_HIGH] = max(0, low - 1 - largest), min(high - 1, largest)
             for b in range(st[CHILD_LOW], st[CHILD_HIGH] + 1):
                 for k in range(n_active):

@@ -34,9 +34,6 @@ class AllTreesRun(DepthwiseRun):
         self.solver = Solver(self.problem, max(1, self.depth), max(1, self.nodes),
                              min_samples_leaf=model.min_samples_leaf,
                              memory_limit=model.memory_limit)
-        self.compile_seconds = self.solver.compile_seconds
-        clock.exclude(self.compile_seconds)
-        self.equal = 1e-9 * max(1.0, self.weight.sum())
         self.optima, self.numbers, self.options = {}, {}, {}
         self.count, self.complete = 0, False
 
@@ -66,7 +63,7 @@ class AllTreesRun(DepthwiseRun):
         """Return the classes that a leaf may predict."""
         sums = np.bincount(self.solver.row_class[rows], weights=self.solver.row_weight[rows],
                            minlength=self.n_classes)
-        return np.flatnonzero(sums >= sums.max() - self.equal)
+        return np.flatnonzero(sums >= sums.max() - self.solver.slack)
 
     def splits(self, rows, depth, m):
         """Return ``(column, rows 1, rows 0, a, b)`` of all splits on optimal trees of size m."""
@@ -85,7 +82,7 @@ class AllTreesRun(DepthwiseRun):
                 continue
             best_1, best_0 = self.optimum(one, depth - 1), self.optimum(zero, depth - 1)
             for a in range(max(0, m - len(best_0)), min(len(best_1), m)):
-                if best_1[a] + best_0[m - 1 - a] <= goal + self.equal:
+                if best_1[a] + best_0[m - 1 - a] <= goal + self.solver.slack:
                     found.append((column, one, zero, a, m - 1 - a))
         self.options[name] = found
         return found
@@ -124,7 +121,7 @@ class AllTreesRun(DepthwiseRun):
     def sizes(self):
         """Return the numbers of feature nodes with which the optimum is reached."""
         optimum = self.optimum(np.arange(len(self.problem.rows)), self.depth)
-        return [m for m in range(len(optimum)) if optimum[m] <= optimum[-1] + self.equal]
+        return [m for m in range(len(optimum)) if optimum[m] <= optimum[-1] + self.solver.slack]
 
     def solve(self, depth, nodes):
         if depth < self.depth:

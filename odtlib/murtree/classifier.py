@@ -9,18 +9,20 @@ from numbers import Integral, Real
 import numpy as np
 from joblib import effective_n_jobs
 from sklearn.utils._param_validation import HasMethods, Interval, Options, StrOptions
-from sklearn.utils.validation import check_consistent_length, column_or_1d
+from sklearn.utils.validation import _check_sample_weight, check_consistent_length, column_or_1d
 
+from odtlib._tolerance import PROOF, ROUNDING
 from odtlib.estimator import BINARIZERS, TreeClassifier
-from odtlib.heuristics import starting_tree
+from odtlib.heuristics import starting_tree, warm_up_start
 from odtlib.report import Clock, SolveReport, default_objective, these
 from odtlib.tree import LEAF, DecisionTree
 
 from . import _search as S
 from .columns import OverColumns
-from .preparation import prepare
+from .fronts import warm_up_fronts
+from .preparation import possible_kernels, prepare
 from .questions import Questions, other_run
-from .solver import CACHES, CHILD_ORDERS, FEATURE_ORDERS, Solver
+from .solver import CACHES, CHILD_ORDERS, FEATURE_ORDERS, Solver, warm_up_search
 
 
 def _penalised_errors(tree, X, y, sample_weight=None, *, penalty):
@@ -70,7 +72,9 @@ class MurTreeClassifier(Questions, OverColumns, TreeClassifier):
     cache : {"dataset", "branch", "closure"} or None, default="dataset"
         What a solved subproblem is remembered by (Section 4.5): its rows, the tests on the path to
         it, or all tests that its rows share.  "branch" recognises fewer equal subproblems,
-        "closure" costs more time each.  Without a cache equal subproblems are solved again.
+        "closure" costs more time each, and works on counts only: with weights it needs whole
+        numbers of about the number of rows in all, and ``min_samples_leaf=1``.  Without a cache
+        equal subproblems are solved again.
     similarity_bound : bool or "siblings", default=True
         Whether subproblems are bounded by similar ones (Proposition 9).  "siblings": by the
         children of other splits of the same node only.  With True also by the children of the
@@ -115,9 +119,13 @@ class MurTreeClassifier(Questions, OverColumns, TreeClassifier):
     start : {None, "cart", "local-search"} or DecisionTree, default=None
         Tree to begin with, over the 0/1 columns; only better ones are looked for.
     time_limit : float, optional
-        Seconds after which the best tree so far comes back (CART at worst).
+        Seconds after which the best tree so far comes back (CART at worst).  Where they do not
+        suffice for the columns, the binariser leaves the last features uncut, and the bound is one
+        for the columns that there are.
     memory_limit : float, optional
-        Bytes that the cache may take; the result stays exact, the search may take longer.
+        Megabytes that the cache of solved subproblems may take; the result stays exact, the search
+        may take longer.  Not limited are the data and the arrays of the search, whose size grows
+        with the square of the number of columns and with ``max_depth``.
     n_jobs : int, optional
         Threads that share the splits of the root and the cache (default: one; -1: one for each
         core).  The optimum and the tree stay the same.
@@ -241,10 +249,10 @@ class MurTreeClassifier(Questions, OverColumns, TreeClassifier):
                     "merge_rows": False, "merge_columns": False}
         return cls(max_depth, **{**settings, **options})
 
-    def _solver(self, problem, nodes):
-        """Return a solver for trees with up to so many feature nodes."""
+    def _solver(self, problem, depth, nodes):
+        """Return a solver for trees of such a depth and so many feature nodes."""
         return Solver(
-            problem, self.max_depth, nodes, penalty=self.sparsity,
+            problem, depth, nodes, penalty=self.sparsity,
             min_samples_leaf=self.min_samples_leaf, similarity=bool(self.similarity_bound),
             relatives=self.similarity_bound != "siblings", cache=self.cache,
             feature_order=self.feature_order, child_order=self.child_order,
@@ -286,15 +294,30 @@ class MurTreeClassifier(Questions, OverColumns, TreeClassifier):
         if protected is not None:
             protected = column_or_1d(protected)
             check_consistent_length(y, protected)
+            if sample_weight is not None:      # as of X and y, without the rows of weight zero
+                protected = protected[_check_sample_weight(sample_weight, protected) > 0]
         self._protected = protected
         try:
             return super().fit(X, y, sample_weight)
         finally:
             del self._protected
 
+    def _warm_up(self, X, y, sample_weight):
+        seconds = warm_up_start(self.start)
+        if (self.max_disparity is not None or self.objective == "f1"
+                or self._question == "front"):
+            return seconds + warm_up_fronts()
+        weighted = sample_weight is not None or self.objective == "balanced-accuracy"
+        whole = sample_weight is None or not (sample_weight % 1).any()
+        for kernel in possible_kernels(y, len(self.classes_), self.min_samples_leaf, weighted,
+                                       whole):
+            seconds += warm_up_search(kernel, self.cache == "closure" and kernel != "weights")
+        return seconds
+
     def _solve(self, X, y, sample_weight):
         clock = Clock(self.time_limit)
-        data = (self, self._columns(X, y, sample_weight), y, sample_weight, clock)
+        columns = self._columns(X, y, sample_weight, clock)
+        data = (self, columns, y, sample_weight, clock)
         run = other_run(*data, self._protected)
         if run is not None:
             tree, report = run.run()
@@ -312,6 +335,7 @@ class MurTreeClassifier(Questions, OverColumns, TreeClassifier):
 
 
 MOST_DISCREPANCIES = 16
+FINISHING = 0.4         # seconds for the tree of a search that was cut short
 
 
 class _Run:
@@ -322,14 +346,13 @@ class _Run:
     def __init__(self, model, columns, y, sample_weight, clock, smallest=None):
         self.model, self.columns, self.y = model, columns, y
         self.n_classes, self.sample_weight, self.clock = len(model.classes_), sample_weight, clock
-        self.depth, self.nodes = model.max_depth, model._nodes(len(y))
+        self.depth, self.nodes = model._depth_within(len(y)), model._nodes(len(y))
         self.smallest = self.nodes if smallest is None else smallest
         self.problem = prepare(columns, y, self.n_classes, sample_weight,
                                min_samples_leaf=model.min_samples_leaf,
                                merge_rows=model.merge_rows, merge_columns=model.merge_columns,
                                clock=clock)
-        self.solver = model._solver(self.problem, self.nodes)
-        clock.exclude(self.solver.compile_seconds)
+        self.solver = model._solver(self.problem, self.depth, self.nodes)
         self.trace = []
         self.status, self.bound = "optimal", -np.inf
         self.start, self.upper = None, np.inf        # a tree to begin with, and its cost
@@ -341,6 +364,8 @@ class _Run:
 
     def begin_with(self, start):
         """Take a start that respects all limits as the tree to beat."""
+        if isinstance(start, str) and self.columns.shape[1] == 0:
+            return                                   # every tree is one leaf
         depth = self.safe_depth if isinstance(start, str) else self.depth
         tree = starting_tree(start, self.columns.astype(np.float64), self.y, self.n_classes,
                              self.sample_weight, depth, self.model.min_samples_leaf,
@@ -442,9 +467,11 @@ class _Run:
         # A budget that gains nothing takes the tree of the one below.
         budgets = [self.smallest + k for k, cost in enumerate(costs)
                    if np.isfinite(cost) and (k == 0 or cost < costs[k - 1])]
-        claims = [costs[n - self.smallest] + self.problem.offset for n in budgets]
-        self.found = {n: self.checked(nested, claim) for n, nested, claim
-                      in zip(budgets, solver.trees(self.depth, budgets), claims, strict=True)}
+        claims = [costs[n - self.smallest] + self.problem.offset if self.status == "optimal"
+                  else np.inf for n in budgets]
+        self.finishing = Clock(None if self.status == "optimal" else FINISHING)
+        self.found = {n: self.checked(nested, claim) for n, nested, claim in zip(
+            budgets, solver.trees(self.depth, budgets, self.finishing), claims, strict=True)}
         if budgets:
             self.found[self.nodes] = self.found[budgets[-1]]
 
@@ -459,16 +486,17 @@ class _Run:
             return tree
         try:
             if not self.solver.solve(self.depth, tree.n_splits - 1, smallest=0, lower=value,
-                                     upper=value + 1e-9 * max(1.0, abs(value)),
-                                     clock=self.clock):
+                                     upper=self.solver.just_above(value), clock=self.clock):
                 self.status = "time_limit"
                 return tree
         except KeyboardInterrupt:
             self.status = "interrupted"
             return tree
-        for nodes in range(tree.n_splits):
-            if np.isfinite(self.solver.incumbent(nodes)):
-                return self.checked(self.solver.trees(self.depth, [nodes])[0], cost)
+        found = [n for n in range(tree.n_splits) if np.isfinite(self.solver.incumbent(n))]
+        for nested in self.solver.trees(self.depth, found):
+            smaller = self.checked(nested, cost)
+            if self.cost(smaller) <= cost + self.solver.slack:
+                return smaller
         return tree
 
     def checked(self, nested, claim):
@@ -498,7 +526,7 @@ class _Run:
             value[index] = value[left[index]] + value[right[index]]
         tree = DecisionTree(tested, np.full(len(feature), 0.5), zero, one, value,
                             n_features=self.columns.shape[1]).pruned()
-        if self.cost(tree) > claim + 1e-7 * max(1.0, abs(claim)):
+        if self.cost(tree) > claim + PROOF * self.problem.scale:
             raise RuntimeError(f"the tree has cost {self.cost(tree):g}, the search counted "
                                f"{claim:g}; please report this as a bug of odtlib.")
         return tree
@@ -509,13 +537,19 @@ class _Run:
         fewest = ""
         trees = [self.found.get(self.nodes), self.start]
         if self.status != "optimal":                 # never worse than CART
-            trees.append(self.checked(self.solver.greedy_tree(self.safe_depth), np.inf))
+            rows = np.arange(len(self.problem.rows))
+            trees += [self.checked(nested, np.inf) for nested in (
+                self.solver.greedy_tree(self.safe_depth, self.finishing),
+                self.solver._leaf(rows)[1])]
         tree = min((tree for tree in trees if tree is not None), key=self.cost)
         if self.status == "optimal" and model.minimise_nodes and self.smallest == self.nodes:
             tree = self.smaller(tree)
             fewest = ", with the fewest feature nodes"
-        objective = self.unit * self.cost(tree)
-        limits = f"depth {self.depth}"
+        objective, scale = self.unit * self.cost(tree), self.unit * self.problem.scale
+        bound = min(self.unit * self.bound, objective)
+        if self.status == "optimal" and objective - bound <= ROUNDING * scale:
+            bound = objective                    # they are sums of the same numbers
+        limits = f"depth {model.max_depth}"
         if self.nodes < 2 ** self.depth - 1:
             limits += f" and {self.nodes} feature nodes"
         if model.min_samples_leaf > 1:
@@ -524,11 +558,10 @@ class _Run:
             limits += f", sparsity {model.sparsity:g}"
         start = model.start if model.start is None or isinstance(model.start, str) else "tree"
         report = SolveReport(
-            self.status, objective, min(self.unit * self.bound, objective),
-            self.clock.elapsed, start=start, counters=self.counters,
+            self.status, objective, bound, self.clock.elapsed, start=start,
+            counters=self.counters, scale=scale,
             trace=[(seconds, self.unit * incumbent, self.unit * bound, event)
                    for seconds, incumbent, bound, event in self.trace],
-            compile_seconds=self.solver.compile_seconds,
             proof=f"optimal for {these(self.columns.shape[1], 'predicate')} at {limits}{fewest}"
             if self.status == "optimal" else "",
             evaluate=self.evaluate())
@@ -543,7 +576,7 @@ class _Run:
         trees = {**self.found, self.nodes: tree}
         best, least, entries = None, np.inf, []
         for nodes in range(self.nodes + 1):
-            if nodes in trees and (cost := self.cost(trees[nodes])) < least:
+            if nodes in trees and (cost := self.cost(trees[nodes])) < least - self.solver.slack:
                 best, least = trees[nodes], cost
             entries.append((nodes, self.unit * least, best))
         return entries

@@ -6,9 +6,10 @@ from collections import namedtuple
 
 from odtlib.estimator import OverBinaryColumns
 
+from ._search import DEEPEST_FULL
 from .preparation import MOST_COPIES
 
-MOST_NODES = 4095
+MOST_NODES = 2 ** DEEPEST_FULL - 1
 
 PathEntry = namedtuple("PathEntry", "max_nodes objective optimal tree")
 
@@ -31,11 +32,11 @@ class OverColumns(OverBinaryColumns):
 
     def _nodes(self, n_rows):
         """Return the node budget that all limits leave."""
-        nodes = 2 ** self.max_depth - 1
+        nodes = 2 ** self._depth_within(n_rows) - 1
         if self.max_nodes is not None:
-            nodes = min(nodes, self.max_nodes)
+            nodes = min(nodes, int(self.max_nodes))
         if self.max_leaf_nodes is not None:
-            nodes = min(nodes, self.max_leaf_nodes - 1)
+            nodes = min(nodes, int(self.max_leaf_nodes) - 1)
         if nodes > MOST_NODES:
             nodes = min(nodes, n_rows - 1)           # more leaves than rows are of no use
         if nodes > MOST_NODES:

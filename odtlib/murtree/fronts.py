@@ -17,13 +17,14 @@ from collections import namedtuple
 
 import numpy as np
 
-from odtlib._warm import announce
-from odtlib.heuristics import starting_tree
+from odtlib._tolerance import ROUNDING
+from odtlib._warm import warm_up
 from odtlib.report import Clock, SolveReport, default_objective, these
 from odtlib.tree import DecisionTree
 
 from . import _front_kernels as kernels
 from ._front_kernels import IF_0, IF_1, KEY, NUMBER
+from .greedy import blas, cart
 from .preparation import _as_words, _distinct_columns, _group
 
 UNLIMITED = 2 ** 62
@@ -54,7 +55,7 @@ class FrontSearch:
     clock : Clock
         Ends the search.
     memory_limit : float or None
-        Bytes that remembered fronts may take; above it none is added.
+        Megabytes that remembered fronts may take; above it none is added.
     """
 
     def __init__(self, columns, values, n_keys, *, pareto, min_leaf, clock, memory_limit=None):
@@ -71,7 +72,7 @@ class FrontSearch:
         self.summed = np.flatnonzero(self.values.any(axis=0))
         self.n_keys, self.pareto, self.min_leaf = n_keys, pareto, min_leaf
         self.clock = clock
-        self.memory_limit = np.inf if memory_limit is None else memory_limit
+        self.memory_limit = np.inf if memory_limit is None else 1e6 * memory_limit
         self.scratch, self.known, self.bounds, self.bytes = {}, {}, {}, 0
         self.counters = {"fronts": 0, "depth_two": 0, "cache_hits": 0, "pruned_by_bound": 0,
                          "rows_merged": len(columns) - n_groups,
@@ -309,6 +310,20 @@ class FrontSearch:
         return (int(self.columns[root]), 0.5, side(feature_0, class_0), side(feature_1, class_1))
 
 
+def warm_up_fronts():
+    """Compile the kernels of fronts; return the seconds that it took."""
+    def run():
+        search = FrontSearch(np.zeros((1, 1), np.uint8), np.array([[0, 0, 0, 1]]), 1, pareto=True,
+                             min_leaf=1, clock=Clock())
+        nothing = np.zeros(0, np.int64)
+        search.front(nothing, 2, 3)
+        search.tree(nothing, 2, 3, 0, 0)
+        kernels.insert(np.int64(0), np.int64(0), UNLIMITED, *search.arrays(2), 0)
+        kernels.merge(*[nothing] * 4, UNLIMITED, *search.arrays(2), 0)
+
+    return warm_up("fronts of trees", kernels.front_two, run)
+
+
 class DepthwiseRun:
     """One fit depth by depth, so that a limit leaves the best tree of a smaller depth.
 
@@ -332,14 +347,14 @@ class DepthwiseRun:
             if getattr(model, name) not in (None, False) and np.any(getattr(model, name)):
                 raise ValueError(f"{what} cannot be combined with {name}; leave {name} at its "
                                  "default.")
-        weight = np.ones(len(y)) if sample_weight is None else sample_weight
-        used = weight > 0
-        self.columns, self.y, self.weight = columns[used], y[used], weight[used]
+        self.columns, self.y = columns, y
+        self.weight = np.ones(len(y)) if sample_weight is None else sample_weight
         self.model, self.clock, self.what = model, clock, what
-        self.depth, self.nodes = model.max_depth, model._nodes(len(self.y))
+        self.nodes = model._nodes(len(y))
+        self.depth = min(model._depth_within(len(y)), self.nodes)
         self.n_classes = len(model.classes_)
-        self.trace, self.status, self.compile_seconds = [], "optimal", 0.0
-        self.bound, self.best = 0.0, None
+        self.trace, self.status = [], "optimal"
+        self.bound, self.best, self.scale = 0.0, None, float(self.weight.sum())
 
     def built(self, nested):
         """Turn nested tuples into a tree that keeps their labels."""
@@ -371,21 +386,18 @@ class DepthwiseRun:
         for tree in self.constants():
             self.offer(tree, "one leaf")
         try:
-            for depth in range(1, self.depth + 1):
-                self.solve(depth, min(self.nodes, 2 ** depth - 1))
+            with blas().limit(limits=1, user_api="blas"):
+                for depth in range(1, self.depth + 1):
+                    self.solve(depth, min(self.nodes, 2 ** depth - 1))
             self.bound = self.best[0]
         except OutOfTime:
             self.status = "time_limit"
         except KeyboardInterrupt:
             self.status = "interrupted"
         if self.status != "optimal":
-            depth = min(self.depth, int(np.log2(self.nodes + 1)))
-            self.offer(starting_tree("cart", self.columns.astype(np.float64), self.y,
-                                     self.n_classes, self.weight.astype(np.float64), depth,
-                                     self.model.min_samples_leaf, self.model.random_state),
-                       "cart")
+            self.offer(self.built(self.cart()), "cart")
         cost, tree = self.best
-        limits = f"depth {self.depth}"
+        limits = f"depth {self.model.max_depth}"
         if self.nodes < 2 ** self.depth - 1:
             limits += f" and {self.nodes} feature nodes"
         if self.model.min_samples_leaf > 1:
@@ -393,10 +405,28 @@ class DepthwiseRun:
         report = SolveReport(
             self.status, cost, min(self.bound, cost), self.clock.elapsed,
             counters=self.counters(tree), trace=self.trace, evaluate=self.evaluate(),
-            compile_seconds=self.compile_seconds,
+            scale=self.scale,
             proof=f"optimal for {these(self.columns.shape[1], 'predicate')} at {limits}, "
                   f"{self.what}" if self.status == "optimal" else "")
         return tree, report
+
+    def cart(self):
+        """Grow a CART as deep as any tree fits the node budget; nested tuples."""
+        of_class = np.eye(self.n_classes)[self.y] * self.weight[:, None]
+
+        def leaf(rows):
+            sums = of_class[rows].sum(axis=0)
+            return sums.sum() - sums.max(), int(sums.argmax())
+
+        def with_thresholds(part):
+            if not isinstance(part, tuple):
+                return part
+            return part[0], 0.5, with_thresholds(part[1]), with_thresholds(part[2])
+
+        return with_thresholds(cart(
+            self.columns, of_class, self.weight, np.ones(len(self.y)),
+            min(self.depth, int(np.log2(self.nodes + 1))), self.model.min_samples_leaf, leaf,
+            np.arange(len(self.y))))
 
     def solve(self, depth, nodes):
         """Find the best tree of a depth, and offer it."""
@@ -428,17 +458,10 @@ class FrontRun(DepthwiseRun):
 
     def search_over(self, key, if_1, if_0, n_keys, *, pareto):
         """Set up the search for what each row adds to key and errors."""
-        announce("fronts of trees", kernels.front_two)
         values = np.stack([key, if_1, if_0, np.ones(len(key), np.int64)], axis=1)
         self.search = FrontSearch(
             self.columns, values, int(n_keys), pareto=pareto, clock=self.clock,
             min_leaf=self.model.min_samples_leaf, memory_limit=self.model.memory_limit)
-        warm = Clock()
-        self.search.front(np.zeros(0, np.int64), 2, 3)     # compiles the kernels, or loads them
-        self.search.tree(np.zeros(0, np.int64), 2, 3, 0, 0)
-        kernels.merge(*[np.zeros(0, np.int64)] * 4, UNLIMITED, *self.search.arrays(2), 0)
-        self.compile_seconds = warm.elapsed
-        self.clock.exclude(warm.elapsed)
 
     def counters(self, tree):
         return {**self.search.counters, "cache_bytes": self.search.bytes}
@@ -466,6 +489,7 @@ class ParetoRun(FrontRun):
         super().__init__(model, columns, y, sample_weight, clock, what)
         zeros = np.zeros(len(self.y), np.int64)
         self.f1 = model.objective == "f1"
+        self.scale = 1.0 if self.f1 else self.scale
         negative = np.where(self.y == 0, self.weight, 0)
         self.search_over(negative, zeros, self.weight - negative, negative.sum() + 1, pareto=True)
         self.front = None
@@ -504,8 +528,7 @@ class FairRun(FrontRun):
 
     def __init__(self, model, columns, y, sample_weight, clock, what, protected):
         super().__init__(model, columns, y, sample_weight, clock, what)
-        used = np.ones(len(y), bool) if sample_weight is None else sample_weight > 0
-        groups, codes = np.unique(protected[used], return_inverse=True)
+        groups, codes = np.unique(protected, return_inverse=True)
         if len(groups) != 2:
             raise ValueError(f"protected has {len(groups)} distinct values; it must tell two "
                              "groups apart.")
@@ -528,7 +551,7 @@ class FairRun(FrontRun):
                                      for g in range(2)]))
 
     def judge(self, tree):
-        if self.disparity_of(tree) > self.model.max_disparity + 1e-12:
+        if self.disparity_of(tree) > self.model.max_disparity + ROUNDING:
             return np.inf
         return super().judge(tree)
 
@@ -544,7 +567,7 @@ class FairRun(FrontRun):
             step *= 2
             keys, errors = self.search.front(rows, depth, nodes, limit)
             positive = np.divmod(keys, self.sizes[1] + 1)
-            fair = self.disparity(positive) <= self.model.max_disparity + 1e-12
+            fair = self.disparity(positive) <= self.model.max_disparity + ROUNDING
             if fair.any():
                 best = np.flatnonzero(fair)[np.argmin(errors[fair])]
                 self.offer(self.built(self.search.tree(rows, depth, nodes, keys[best],

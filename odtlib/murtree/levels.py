@@ -7,10 +7,9 @@ numpy; above it Eq. 1 is evaluated with a cache and one bound: the child that is
 
 from __future__ import annotations
 
-from functools import cache, partial
+from functools import partial
 
 import numpy as np
-from threadpoolctl import ThreadpoolController
 
 from odtlib.report import default_objective
 
@@ -24,21 +23,15 @@ def level_objective(tree, X, y, sample_weight=None, *, penalties):
     return default_objective(tree, X, y, sample_weight) + float(spent)
 
 
-@cache
-def blas():
-    """Return the thread pools of this process; to find them takes longer than a small fit."""
-    return ThreadpoolController()
-
-
 class LevelRun(DepthwiseRun):
     """One fit with a penalty for each level."""
 
     def __init__(self, model, columns, y, sample_weight, clock, what):
         super().__init__(model, columns, y, sample_weight, clock, what)
         self.penalties = np.asarray(model.sparsity, np.float64)
-        if self.penalties.shape != (self.depth,) or not np.all(self.penalties >= 0):
+        if self.penalties.shape != (model.max_depth,) or not np.all(self.penalties >= 0):
             raise ValueError(f"sparsity has shape {self.penalties.shape}; give one number, or one "
-                             f"for each of the {self.depth} levels, none negative.")
+                             f"for each of the {model.max_depth} levels, none negative.")
         self.distinct = _distinct_columns(self.columns)
         self.bits = self.columns[:, self.distinct].astype(np.float64)
         self.classes = np.eye(self.n_classes)[self.y] * self.weight[:, None]
@@ -52,8 +45,7 @@ class LevelRun(DepthwiseRun):
         return partial(level_objective, penalties=self.penalties)
 
     def solve(self, depth, nodes):
-        with blas().limit(limits=1, user_api="blas"):    # threads cost more than small products
-            cost, nested = self.best_tree(np.arange(len(self.y)), depth, 0, nodes, np.inf)
+        cost, nested = self.best_tree(np.arange(len(self.y)), depth, 0, nodes, np.inf)
         self.offer(self.built(nested), f"depth {depth}")
 
     def best_tree(self, rows, depth, level, nodes, upper):
@@ -92,7 +84,7 @@ class LevelRun(DepthwiseRun):
                     best = (spent + first + second,
                             (int(self.distinct[column]), 0.5, tree_0, tree_1))
         size = len(name[0]) + 500
-        if self.memory + size <= (self.model.memory_limit or np.inf):
+        if self.memory + size <= 1e6 * (self.model.memory_limit or np.inf):
             self.known[name] = best
             self.memory += size
         return best

@@ -33,6 +33,7 @@ class Problem:
     weights: np.ndarray       # (n, 2) weight of each row and number of given rows behind it
     kernel: str
     offset: float             # score that every tree has: rows that contradict each other
+    scale: float              # the largest cost of a tree
     counters: dict
 
 
@@ -97,7 +98,7 @@ def prepare(X, y, n_classes, sample_weight=None, *, min_samples_leaf=1, merge_ro
     n_classes : int
         Number of classes.
     sample_weight : array, shape (n_rows,), optional
-        Weights; integers keep the search exact, others make it sum floats.
+        Positive weights; integers keep the search exact, others make it sum floats.
     min_samples_leaf : int, default=1
         Above 1 no row may be cancelled, as all rows count.
     merge_rows : bool, default=True
@@ -117,9 +118,7 @@ def prepare(X, y, n_classes, sample_weight=None, *, min_samples_leaf=1, merge_ro
     y = np.asarray(y, dtype=np.int64)
     n_given = len(X)
     weight = None if sample_weight is None else np.asarray(sample_weight, np.float64)
-    if weight is not None and min_samples_leaf == 1 and np.any(weight == 0):
-        kept = weight > 0
-        X, y, weight = X[kept], y[kept], weight[kept]
+    scale = float(n_given if weight is None else weight.sum())
     offset = 0.0
     number = np.ones(len(X))
     if len(X) and (weight is not None or (merge_rows and min_samples_leaf == 1)):
@@ -135,8 +134,7 @@ def prepare(X, y, n_classes, sample_weight=None, *, min_samples_leaf=1, merge_ro
             common = np.zeros(n_groups)
         if weight is not None:
             rows_of_cell = np.bincount(cells, minlength=n_groups * n_classes)
-            used = np.flatnonzero(table.ravel() > 0 if min_samples_leaf == 1
-                                  else rows_of_cell > 0)
+            used = np.flatnonzero(table.ravel() > 0)
             first = np.full(n_groups, len(X))
             np.minimum.at(first, groups, np.arange(len(X)))
             X, y = X[first[used // n_classes]], used % n_classes
@@ -166,7 +164,19 @@ def prepare(X, y, n_classes, sample_weight=None, *, min_samples_leaf=1, merge_ro
     counters = {"rows_cancelled": n_given - int(number.sum()) if weight is None else 0,
                 "columns_merged": X.shape[1] - len(columns)}
     return Problem(X.take(columns, axis=1), class_sizes, columns, weights, kernel,
-                   offset, counters)
+                   offset, scale, counters)
+
+
+def possible_kernels(y, n_classes, min_leaf, weighted, whole):
+    """Return the kernels that :func:`prepare` may choose for such data."""
+    kernels = ["weights"] if weighted else []
+    if not weighted or (whole and min_leaf == 1):        # whole weights may be written as copies
+        sizes = np.bincount(y, minlength=n_classes)
+        if weighted:
+            sizes[0] = MOST_COPIES * len(y) + 1024
+        # Rows that are cancelled may leave counts of fewer bits.
+        kernels += {choose_kernel(few, min_leaf, False) for few in (sizes, 0 * sizes)}
+    return kernels
 
 
 def _aligned(n_bytes, shape=None):

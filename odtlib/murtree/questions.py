@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections import namedtuple
 
+from odtlib._tolerance import ROUNDING
+
 from .all_trees import AllTreesRun, OptimalTrees
 from .fronts import FairRun, FrontEntry, ParetoRun
 from .levels import LevelRun
@@ -92,12 +94,12 @@ class Questions:
         hull = []
         for entry in self.path(X, y, sample_weight):
             size = entry.tree.n_splits
-            if hull and entry.objective >= hull[-1].objective - 1e-9 * max(1, entry.objective):
+            if hull and entry.objective >= hull[-1].objective:
                 continue
             while hull and size <= hull[-1].tree.n_splits:
                 hull.pop()
             while len(hull) > 1 and (saving(hull[-2], hull[-1])
-                                     <= saving(hull[-2], entry) * (1 + 1e-12)):
+                                     <= saving(hull[-2], entry) * (1 + ROUNDING)):
                 hull.pop()
             hull.append(entry)
         breaks = [float("inf"), *(saving(a, b) for a, b in zip(hull, hull[1:], strict=False)), 0.0]

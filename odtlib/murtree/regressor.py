@@ -9,24 +9,25 @@ import numpy as np
 from sklearn.tree import DecisionTreeRegressor
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 
+from odtlib._tolerance import PROOF, ROUNDING
 from odtlib.estimator import BINARIZERS, SingleTargetRegressor
+from odtlib.heuristics import warm_up_start
 from odtlib.report import Clock
 from odtlib.tree import DecisionTree
 
+from . import _search as S
 from ._regression_kernels import ABSOLUTE, N_SUMS
 from .classifier import _Run
 from .columns import OverColumns
 from .preparation import Problem, _as_words, _distinct_columns, _group
-from .solver import Solver
-
-ROUNDING = 1e-12        # of the root's cost: bounds that are met so closely are met
+from .solver import Solver, warm_up_search
 
 
 def leaf_value(y, weight, absolute):
     """Return the mean of targets, or their weighted median; the middle where an interval is."""
     if not absolute:
-        low = y.min()
-        return float(low + np.average(y - low, weights=weight))
+        mean = y.min() + np.average(y - y.min(), weights=weight)
+        return float(mean + np.average(y - mean, weights=weight))       # exact at a heavy row
     order = np.argsort(y, kind="stable")
     reached = np.cumsum(weight[order])
     half = 0.5 * reached[-1]
@@ -122,7 +123,7 @@ def prepare_regression(X, y, weight, *, absolute, merge_columns=True):
         (rows != rows[:1]).any(axis=0))
     problem = Problem(
         np.ascontiguousarray(rows[:, columns]), np.array([len(rows)]), columns,
-        np.stack([total, mean, number], axis=1)[order], "sums", offset,
+        np.stack([total, mean, number], axis=1)[order], "sums", offset, 1.0,
         {"rows_merged": len(X) - len(rows), "columns_merged": X.shape[1] - len(columns)})
     return problem, float(unit), lower
 
@@ -144,14 +145,22 @@ class RegressionSolver(Solver):
 
     def __init__(self, problem, max_depth, max_nodes, *, absolute, **options):
         self.absolute = absolute
+        weight, self.target, number = np.ascontiguousarray(problem.weights.T)
+        weighted = not np.array_equal(weight, number)
+        # By about this share of the root's cost a difference of sums is off: in the weight of a
+        # leaf with the farthest target, or in the product of the lightest leaf.
+        farthest = np.abs(self.target).max() ** (1 if absolute else 2)
+        rounding = np.finfo(float).eps * max(100 * weight.sum() * farthest,
+                                             2 * np.sqrt(weight.sum() / weight.min()))
+        self.uneven = weighted and rounding > PROOF
+        if self.uneven:
+            options.update(similarity=False, specialised=False)
         super().__init__(problem, max_depth, max_nodes, **options)
-        self.target, number = np.ascontiguousarray(problem.weights[:, 1]), problem.weights[:, 2]
-        self.space.shape[N_SUMS] = 2 if np.array_equal(self.row_weight, number) else 3
+        self.space.shape[N_SUMS] = 3 if weighted else 2
         self.space.shape[ABSOLUTE] = absolute
         self.least = 0.0        # no tree over all rows costs less
-        # About how long the largest depth-two problem takes: no slice can be shorter.
-        self.longest_step = (3e-10 if absolute else 1e-10) * problem.rows.size * max(
-            32, problem.rows.shape[1])
+        if absolute:
+            self.longest_step *= 2
 
     def solve(self, depth, nodes, *, lower=None, rows=None, **options):
         """Find the best trees with cost below ``upper``; see the solver of classification.
@@ -176,25 +185,15 @@ class RegressionSolver(Solver):
             lower = ROUNDING + (self.least if rows is None else 0.0)
         return super().solve(depth, nodes, lower=lower, rows=rows, **options)
 
-    def greedy_tree(self, depth, rows=None):
-        """Grow a CART above optimal trees of depth two; by squared error where medians take long.
+    def bound(self):
+        """Return a lower bound for the largest budget; see the solver of classification."""
+        bound = super().bound()          # of an open search perhaps where a tree would end it
+        return bound if self.control[S.MODE] == S.DONE else max(0.0, bound - ROUNDING)
 
-        Parameters
-        ----------
-        depth : int
-            Most tests on a path.
-        rows : array of int, optional
-            Rows of the problem (default: all).
-
-        Returns
-        -------
-        tuple or list
-            Nested tuples as from the solver of classification.
-        """
-        if self.absolute and self.longest_step > 0.1:
-            self.absolute = self.space.shape[ABSOLUTE] = False
-            self.space.table[:] = 0
-        return super().greedy_tree(depth, rows)
+    @property
+    def amounts(self):
+        """What the leaves of CART should be pure in: weight times target."""
+        return (self.row_weight * self.target)[:, None]
 
     def _leaf(self, rows):
         y, weight = self.target[rows], self.row_weight[rows]
@@ -224,7 +223,7 @@ class MurTreeRegressor(OverColumns, SingleTargetRegressor):
         What is minimised, summed over the rows; leaves predict means or medians.  Absolute error
         takes several times longer, as medians do not follow from sums.
     min_samples_leaf : int, default=1
-        Fewest rows in a leaf; rows of weight zero do not count.  Above 1 the similarity bound does
+        Fewest rows in a leaf.  Above 1 the similarity bound does
         not hold and is not used, so the search takes longer.
     sparsity : float, default=0.0
         Cost of a feature node in units of the loss (Eq. 19).  A split is made only if it saves
@@ -239,9 +238,13 @@ class MurTreeRegressor(OverColumns, SingleTargetRegressor):
     start : {None, "cart"} or DecisionTree, default=None
         Regression tree to begin with, over the 0/1 columns; only better ones are looked for.
     time_limit : float, optional
-        Seconds after which the best tree so far comes back.
+        Seconds after which the best tree so far comes back (CART at worst).  Where they do not
+        suffice for the columns, the binariser leaves the last features uncut, and the bound is one
+        for the columns that there are.
     memory_limit : float, optional
-        Bytes that the cache may take; the result stays exact, the search may take longer.
+        Megabytes that the cache of solved subproblems may take; the result stays exact, the search
+        may take longer.  Not limited are the data and the arrays of the search, whose size grows
+        with the square of the number of columns and with ``max_depth``.
     random_state : int or RandomState, optional
         Seed of the start.
     verbose : int, default=0
@@ -306,12 +309,15 @@ class MurTreeRegressor(OverColumns, SingleTargetRegressor):
         self.random_state = random_state
         self.verbose = verbose
 
+    def _warm_up(self, X, y, sample_weight):
+        return warm_up_start(self.start) + warm_up_search("sums")
+
     def _solve(self, X, y, sample_weight):
         clock = Clock(self.time_limit)
         weight = np.ones(len(y)) if sample_weight is None else sample_weight
         every = self._question == "path"
-        run = _RegressionRun(self, self._columns(X, y, sample_weight), y, weight, clock,
-                             smallest=0 if every else None)
+        columns = self._columns(X, y, sample_weight, clock)
+        run = _RegressionRun(self, columns, y, weight, clock, smallest=0 if every else None)
         run.search()
         tree, report = run.finish()
         if every:
@@ -323,11 +329,10 @@ class _RegressionRun(_Run):
     """One fit of a regressor; costs are in shares of the cost of a single leaf."""
 
     def __init__(self, model, columns, y, weight, clock, smallest=None):
-        used = weight > 0
         self.model, self.clock = model, clock
-        self.columns, self.y, self.weight = columns[used], y[used], weight[used]
+        self.columns, self.y, self.weight = columns, y, weight
         self.absolute = model.loss == "absolute_error"
-        self.depth, self.nodes = model.max_depth, model._nodes(len(self.y))
+        self.depth, self.nodes = model._depth_within(len(y)), model._nodes(len(y))
         self.smallest = self.nodes if smallest is None else smallest
         self.problem, self.unit, lower = prepare_regression(
             self.columns, self.y, self.weight, absolute=self.absolute)
@@ -336,11 +341,7 @@ class _RegressionRun(_Run):
             self.problem, self.depth, self.nodes, absolute=self.absolute, penalty=self.penalty,
             min_samples_leaf=model.min_samples_leaf, similarity=model.similarity_bound,
             share_sizes=model.minimise_nodes, memory_limit=model.memory_limit)
-        self.solver.least = lower
-        if clock.time_limit is not None:        # what comes after the search takes time as well
-            clock.time_limit -= min(0.5 * clock.time_limit,
-                                    self.depth * self.solver.longest_step)
-        clock.exclude(self.solver.compile_seconds)
+        self.solver.least = 0.0 if self.solver.uneven else lower
         self.trace, self.costs = [], {}
         self.status, self.bound = "optimal", -np.inf
         self.start, self.upper, self.predicted = None, np.inf, None
@@ -351,8 +352,9 @@ class _RegressionRun(_Run):
     def begin_with(self, start):
         """Take a start that respects all limits as the tree to beat."""
         if isinstance(start, str):
-            start = self.cart()
-        elif start.kind != "regression":
+            self.take(self.valued(self.cart()))
+            return
+        if start.kind != "regression":
             raise ValueError("start is a classification tree; give a regression tree.")
         n_columns = self.columns.shape[1]
         if start.feature.max() >= n_columns or (start.feature_names is not None
@@ -371,7 +373,7 @@ class _RegressionRun(_Run):
 
     def cart(self):
         """Grow a CART over the columns with scikit-learn."""
-        if self.safe_depth == 0:
+        if self.safe_depth == 0 or self.columns.shape[1] == 0:
             return DecisionTree.from_nested([0.0], kind="regression")
         grown = DecisionTreeRegressor(
             criterion=self.model.loss, max_depth=self.safe_depth,
@@ -422,20 +424,11 @@ class _RegressionRun(_Run):
 
         tree = self.valued(DecisionTree.from_nested(
             convert(nested), kind="regression", n_features=self.columns.shape[1]))
-        if self.cost(tree) > claim + 1e-9:
+        if self.cost(tree) > claim + PROOF:
             raise RuntimeError(f"the tree has cost {self.unit * self.cost(tree):g}, the search "
                                f"counted {self.unit * claim:g}; please report this as a bug of "
                                "odtlib.")
         return tree
-
-    def finish(self):
-        """Return the tree for the largest node budget and the report."""
-        if self.status == "optimal":        # the search was exact up to rounding
-            trees = [tree for tree in (self.found.get(self.nodes), self.start) if tree is not None]
-            best = min(map(self.cost, trees))
-            if abs(best - self.bound) <= 1e-9:
-                self.bound = best
-        return super().finish()
 
     def evaluate(self):
         """Return the function that recomputes the objective from a tree."""

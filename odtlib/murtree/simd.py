@@ -9,7 +9,7 @@ arrays decides.
 from __future__ import annotations
 
 from llvmlite import ir
-from numba import types
+from numba import config, types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
@@ -205,5 +205,8 @@ def address_of(kernel, signature):
     int
         Valid as long as the process lives.
     """
+    if config.DISABLE_JIT:
+        raise RuntimeError("MurTree's kernels cannot run without numba's compiler; unset "
+                           "NUMBA_DISABLE_JIT.")
     compiled = kernel.get_compile_result(types.void(*signature))
     return compiled.library.get_pointer_to_function(compiled.fndesc.llvm_func_name)

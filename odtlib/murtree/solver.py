@@ -10,14 +10,16 @@ from threading import Event, Lock
 import numpy as np
 from sklearn.utils import check_random_state
 
-from odtlib._warm import announce
+from odtlib._tolerance import ROUNDING
+from odtlib._warm import warm_up
 from odtlib.report import Clock
 
 from . import _search as S
-from ._cache import ENTRY, find_problem, move_entries
+from ._cache import ENTRY, find_problem, move_entries, root_of
 from ._kernels import IMPURITY
-from ._objectives import closure_address, kernel_addresses
-from .preparation import Workspace
+from ._objectives import ELEMENT, closure_address, kernel_addresses
+from .greedy import cart
+from .preparation import Problem, Workspace
 
 CACHES = {None: 0, "dataset": S.DATASET, "branch": S.BRANCH, "closure": S.CLOSURE}
 FEATURE_ORDERS = {"depth-two": S.BY_DEPTH_TWO, "in-order": S.IN_ORDER, "gini": S.BY_GINI,
@@ -26,6 +28,8 @@ CHILD_ORDERS = {"dynamic": S.DYNAMIC, "post-order": S.POST_ORDER, "gap": S.BY_GA
 FIRST_CACHE_ENTRIES = 1 << 10
 NO_LIMIT = 1 << 60
 FIRST_SLICE, LONGEST_SLICE = 2e5, 0.1       # work of the first slice; seconds that one may take
+# Seconds that a depth-two problem takes per pair of columns: for each row, and for each class.
+SECONDS_PER_PAIR = {2: (4e-12, 8e-9), 4: (8e-12, 1.6e-8), 8: (5e-10, 1.6e-8)}
 
 
 class Solver:
@@ -51,7 +55,7 @@ class Solver:
     n_jobs : int, default=1
         Threads that share the splits of the root, once a search has taken a slice of time.
     memory_limit : float, optional
-        Bytes that the cache may take.
+        Megabytes that the cache may take.
     """
 
     def __init__(self, problem, max_depth, max_nodes, *, penalty=0.0, min_samples_leaf=1,
@@ -70,7 +74,14 @@ class Solver:
             if problem.kernel == "weights":
                 raise ValueError("the closure cache works on counts; choose another cache for "
                                  "weights that are not small integers.")
-        self.memory_limit = np.inf if memory_limit is None else float(memory_limit)
+        self.memory_limit = np.inf if memory_limit is None else 1e6 * float(memory_limit)
+        # Costs that differ by so little are equal; whole numbers are added up exactly.
+        exact = (problem.scale < 2 ** 53 and problem.kernel != "sums" and self.penalty % 1 == 0
+                 and not (self.row_weight % 1).any())
+        self.slack = 0.0 if exact else ROUNDING * problem.scale
+        per_row, per_class = SECONDS_PER_PAIR[ELEMENT[problem.kernel]]
+        self.longest_step = problem.rows.shape[1] ** 2 * (
+            per_row * len(problem.rows) + per_class * len(sizes))
         max_nodes = min(max_nodes, 2 ** max_depth - 1)
         entries = FIRST_CACHE_ENTRIES
         while entries > 8 and 8 * ENTRY * entries > self.memory_limit:
@@ -107,13 +118,9 @@ class Solver:
         self.memory_full = False
         self._grow()
         self._work = FIRST_SLICE
-        announce("MurTree", S.search)
-        clock = Clock()
         self.control[S.ADDRESS_OPEN:S.ADDRESS_RELATIVE + 1] = kernel_addresses(problem.kernel)
         if cache == "closure":
             self.control[S.ADDRESS_CLOSURE] = closure_address(problem.kernel)
-        self._search(0)                       # no work: compiles the search, or loads it
-        self.compile_seconds = clock.elapsed
 
     def _allocate(self):
         """Make the arrays that a search writes to."""
@@ -234,16 +241,19 @@ class Solver:
         rows = np.arange(len(self.problem.rows), dtype=np.int32) if rows is None else rows
         question = (rows, depth, nodes if smallest is None else smallest, nodes, upper, lower)
         self._open(*question)
-        while True:
+        while self._has_time(clock):
             self._slice(clock)
             if self.control[S.MODE] == S.DONE:
                 return True
             if watch is not None:
                 watch(self)
-            if clock.expired:
-                return False
             if together and self.state[0, S.N_ACTIVE]:
                 return self._solve_together(question, clock, watch)
+        return False
+
+    def _has_time(self, clock):
+        """Tell whether a clock leaves the time of the longest step, which nothing interrupts."""
+        return clock.remaining > self.longest_step
 
     # Several threads -------------------------------------------------------------------------
 
@@ -307,7 +317,7 @@ class Solver:
     def _work_until(self, stop, clock):
         """Do slices until the search is done; tell whether it is."""
         while self.control[S.MODE] != S.DONE:
-            if stop.is_set() or clock.expired:
+            if stop.is_set() or not self._has_time(clock):
                 return False
             self._slice(clock)
         return True
@@ -343,6 +353,10 @@ class Solver:
                 refined = min(self.leaf[0], cost[S.REFINED, n]) * self.control[S.REFINE]
                 cost[S.VALUE, n] = max(cost[S.UPPER, n], refined)
         self.control[S.LEVEL], self.control[S.MODE] = 0, S.DONE
+
+    def just_above(self, cost):
+        """Return the least number that no cost equal to this one reaches."""
+        return float(np.nextafter(cost + self.slack, np.inf))
 
     @property
     def nodes(self):
@@ -392,8 +406,17 @@ class Solver:
 
     # The tree ------------------------------------------------------------------------------
 
-    def trees(self, depth, budgets):
+    def trees(self, depth, budgets, clock=None):
         """Build the best trees found by the last :meth:`solve` as nested tuples.
+
+        Parameters
+        ----------
+        depth : int
+            Most tests on a path.
+        budgets : sequence of int
+            Node budgets.
+        clock : Clock, optional
+            When its time is over, what is missing is grown by CART.
 
         Returns
         -------
@@ -404,8 +427,8 @@ class Solver:
         rows = np.arange(len(self.problem.rows), dtype=np.int32)
         roots = [self.root(nodes) for nodes in budgets]      # building asks new questions
         self._built = {}                                     # trees for several budgets share parts
-        key = self._key(rows)
-        return [self._build(rows, root, min(depth, max(nodes, 1)), key)
+        key, clock = self._key(rows), Clock() if clock is None else clock
+        return [self._build(rows, root, min(depth, max(nodes, 1)), key, clock)
                 for root, nodes in zip(roots, budgets, strict=True)]
 
     def tree(self, depth):
@@ -422,29 +445,31 @@ class Solver:
         key_0 = self._key(zero)
         return (one, key - key_0), (zero, key_0)
 
-    def _build(self, rows, root, depth, key):
+    def _build(self, rows, root, depth, key, clock):
         if root is None:
             return self._leaf(rows)[1]
         column, *children = root
-        built = [self._rebuild(part, depth - 1, budget, value, part_key)
+        built = [self._rebuild(part, depth - 1, budget, value, part_key, clock)
                  for (budget, value), (part, part_key)
                  in zip(children, self._sides(rows, column, key), strict=True)]
         return column, built[1], built[0]
 
-    def _rebuild(self, rows, depth, budget, value, key):
+    def _rebuild(self, rows, depth, budget, value, key, clock):
         """Find a tree of known cost again; the cache remembers most of it."""
         if budget == 0:
             return self._leaf(rows)[1]
         name = (*key.tolist(), depth, budget)
         if name not in self._built:
+            if not self._has_time(clock):
+                return self.cart(rows, depth, budget)
             if depth <= 2:
                 root = self._shallow_roots(rows, key)[min(budget, 2 ** depth - 1)]
             elif (root := self._remembered(rows, depth, budget, key)) is None:
-                # Sums of floats may differ in the last digits from those of the first search.
-                slack = 1e-9 * max(1.0, abs(value))
-                self.solve(depth, budget, upper=value + slack, lower=value, rows=rows)
+                if not self.solve(depth, budget, upper=self.just_above(value), lower=value,
+                                  rows=rows, clock=clock):
+                    return self.cart(rows, depth, budget)
                 root = self.root()
-            self._built[name] = self._build(rows, root, min(depth, budget), key)
+            self._built[name] = self._build(rows, root, min(depth, budget), key, clock)
         return self._built[name]
 
     def _shallow_roots(self, rows, key):
@@ -461,11 +486,10 @@ class Solver:
         entry = self._cached(key, depth, budget)
         if entry is None or not entry[1] & 1:
             return None
-        column = (entry[1] >> 6 & 0x3FFFFFF) - 2
+        column, budget_1 = root_of(entry[1])
         if column < 0:
             return None
         depth = min(depth, budget)
-        budget_1 = entry[1] >> 32 & 0x3FFF
         budget_0 = min(budget, 2 ** depth - 1) - 1 - budget_1
         children = []
         for (_, part_key), nodes in zip(self._sides(rows, column, key), (budget_1, budget_0),
@@ -476,22 +500,35 @@ class Solver:
             children.append((nodes, known[0]))
         return column, *children
 
-    def greedy_tree(self, depth, rows=None):
+    @property
+    def amounts(self):
+        """What the leaves of CART should be pure in: the weight of each class."""
+        return np.eye(len(self.class_start) - 1)[self.row_class] * self.row_weight[:, None]
+
+    def cart(self, rows, depth, budget):
+        """Grow a CART as deep as any tree fits the node budget; nested tuples."""
+        depth = min(depth, int(np.log2(budget + 1)))
+        return cart(self.problem.rows, self.amounts, self.row_weight, self.problem.weights[:, -1],
+                    depth, self._sizes["min_samples_leaf"], self._leaf, rows)
+
+    def greedy_tree(self, depth, clock, rows=None):
         """Grow a CART above optimal trees of depth two; nested tuples.
 
         The upper splits have the least Gini impurity.  The counts come from the kernels of the
-        search, so it is quick for a million rows too.
+        search, so it is quick for a million rows too; when the time is over it is all CART.
         """
         rows = np.arange(len(self.problem.rows), dtype=np.int32) if rows is None else rows
+        if not self._has_time(clock):
+            return self.cart(rows, depth, 2 ** depth - 1)
         self.solve(min(depth, 2), 3, rows=rows)
         n_active = self.state[0, S.N_ACTIVE]
         if depth <= 2 or n_active == 0:
             self._built = {}
-            return self._build(rows, self.root(), min(depth, 2), self._key(rows))
+            return self._build(rows, self.root(), min(depth, 2), self._key(rows), clock)
         best = int(np.argmin(self.space.side_cost[IMPURITY, :n_active]))
         column = int(self.space.active[1, best])
         has = self.problem.rows[rows, column] == 1
-        zero, one = (self.greedy_tree(depth - 1, part) for part in (rows[~has], rows[has]))
+        zero, one = (self.greedy_tree(depth - 1, clock, part) for part in (rows[~has], rows[has]))
         return zero if zero == one else (column, zero, one)
 
     def discrepancy_tree(self, depth, allowed, clock):
@@ -549,7 +586,7 @@ class Solver:
             if not isinstance(part, tuple):
                 return part
             if isinstance(part[0], np.ndarray):
-                return self._build(*part, self._key(part[0]))
+                return self._build(*part, self._key(part[0]), Clock())
             return part[0], build(part[1]), build(part[2])
 
         found = best(np.arange(len(self.problem.rows), dtype=np.int32), depth, allowed)
@@ -567,3 +604,18 @@ class Solver:
         table = self.space.table
         value, word = find_problem(table, table.view(np.float64), key, min(depth, budget), budget)
         return (float(value), int(word)) if word else None
+
+
+def warm_up_search(kernel, closure=False):
+    """Compile the search and the kernels of an objective; return the seconds that it took."""
+    def run():
+        solver = Solver(Problem(np.array([[0], [1]], np.uint8), np.array([1, 1]), np.arange(1),
+                                np.ones((2, 3)), kernel, 0.0, 2.0, {}),
+                        1, 1, cache="closure" if closure else "dataset")
+        table = solver.space.table
+        values = table.view(np.float64)
+        solver._search(0)
+        find_problem(table, values, np.zeros(2, np.uint64), 1, 1)
+        move_entries(table, values, table.copy(), values.copy())
+
+    return warm_up("MurTree", S.search, run, (kernel, closure))

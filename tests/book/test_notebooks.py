@@ -69,11 +69,10 @@ def test_has_one_cell_of_parameters(path):
 
 
 @pytest.mark.parametrize("path", TEMPLATES, ids=lambda p: p.stem)
-def test_a_template_starts_from_a_data_set_that_is_shipped(path):
+def test_a_template_starts_from_a_data_set_that_needs_no_file(path):
     cells = [cell for cell in code_cells(path) if "parameters" in tags(cell)]
     named = re.search(r'^dataset = "([^"]+)"', cells[0].source, re.MULTILINE)
-    # class_* sets are drawn by the study of constrained trees
-    assert named is None or named[1] in available("shipped") or named[1].startswith("class_")
+    assert named is None or named[1] in available("generated")
 
 
 @each_notebook

@@ -1,6 +1,5 @@
 """ColumnGenerationClassifier: every choice runs, and none contradicts the exact optimum."""
 
-import os
 import pickle
 import time
 
@@ -247,7 +246,6 @@ def test_all_thresholds_at_depth_two_equal_the_solver_over_all_thresholds(seed):
     assert RestrictedTreeClassifier(2, splits="all").fit(X, y).report_.objective == exact
 
 
-@pytest.mark.skipif(not os.environ.get("ODTLIB_DATA"), reason="ODTLIB_DATA is not set")
 def test_all_thresholds_of_a_data_set_of_the_papers():
     from odtlib.datasets import load, splits
     data = load("IndiansDiabetes")

@@ -4,7 +4,6 @@ The order of lines in Algorithm 1 is tested with threshold sampling.
 """
 
 import itertools
-import os
 
 import numpy as np
 import pytest
@@ -148,7 +147,6 @@ def test_published_accuracies_cannot_come_from_nine_tenths_of_the_rows():
     assert accuracy[0.7] == pytest.approx(77.4, abs=0.05)
 
 
-@pytest.mark.skipif(not os.environ.get("ODTLIB_DATA"), reason="ODTLIB_DATA is not set")
 def test_ties_explain_the_cell_of_table_7_that_is_furthest(monkeypatch):
     """Patel et al. (2023), Table 7, diabetes at depth 4: 85.3.
 

@@ -1,6 +1,5 @@
 """Paths and the dynamic program against enumeration."""
 
-import os
 
 import numpy as np
 import pytest
@@ -16,8 +15,6 @@ from sklearn.utils.estimator_checks import check_estimator
 from odtlib import RestrictedTreeClassifier
 from odtlib.column_generation.paths import RestrictedProblem
 from odtlib.column_generation.restricted import DynamicProgram, optimum
-
-needs_data = pytest.mark.skipif(not os.environ.get("ODTLIB_DATA"), reason="ODTLIB_DATA is not set")
 
 
 @pytest.mark.parametrize("seed", range(60))

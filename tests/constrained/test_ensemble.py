@@ -115,3 +115,26 @@ RESAMPLED = dict.fromkeys(
     expected_failed_checks=lambda e: RESAMPLED if hasattr(e, "bootstrap") else {})
 def test_scikit_learn_checks(estimator, check):
     check(estimator)
+
+
+@pytest.mark.parametrize("make", [
+    lambda: ConstrainedForestRegressor(n_estimators=3, random_state=0),
+    lambda: ConstrainedBoostingRegressor(n_estimators=3),
+    lambda: ProjectedRegressor(),
+])
+def test_a_row_of_weight_zero_is_a_row_that_is_not_there(make):
+    rng = np.random.default_rng(0)
+    X, Y, w = rng.normal(size=(30, 2)), rng.normal(size=(30, 2)), rng.integers(0, 3, 30) * 1.0
+    used = w > 0
+    np.testing.assert_array_equal(make().fit(X, Y, w).predict(X),
+                                  make().fit(X[used], Y[used], w[used]).predict(X))
+
+
+def test_a_combination_of_weight_zero_is_no_label():
+    model = ConstrainedTreeClassifier().fit([[0], [1], [2]], [[0, 0], [0, 1], [1, 1]], [1, 0, 1])
+    assert model.combinations_.tolist() == [[0, 0], [1, 1]]
+
+
+def test_a_forest_refuses_weights_whose_squares_overflow():
+    with pytest.raises(ValueError, match="multiply all by one number"):
+        ConstrainedForestRegressor(n_estimators=2).fit([[0], [1]], [0, 1], [1e300, 1e-300])

@@ -1,6 +1,7 @@
 """Constrained trees: exact splits, every variant, the guarantee, and the scikit-learn contract."""
 
 import pickle
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -10,8 +11,15 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.tree import DecisionTreeRegressor
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from odtlib.constrained import ConstrainedTreeRegressor, sets
+from odtlib._tolerance import PROOF
+from odtlib.constrained import (
+    ConstrainedTreeRegressor,
+    OptimalConstrainedTreeRegressor,
+    _builder,
+    sets,
+)
 from odtlib.constrained._builder import make_loss
+from odtlib.report import Clock
 
 RNG = np.random.default_rng(61)
 
@@ -362,3 +370,103 @@ def test_standardised_targets_do_not_depend_on_units():
 ])
 def test_scikit_learn_checks(estimator, check):
     check(estimator)
+
+
+# ------------------------------------------------------------------ weights of any size
+
+def _exact_cost(name, Y, w):
+    """Least cost of one prediction, in rational numbers."""
+    total = sum(w)
+    columns = list(zip(*Y, strict=True))
+    mean = [sum(a * y for a, y in zip(w, column, strict=True)) / total for column in columns]
+    squares = sum(a * (y - m) ** 2 for column, m in zip(columns, mean, strict=True)
+                  for a, y in zip(w, column, strict=True))
+    if name == "at most one":
+        saved = [m**2 - (m - min(max(m, 0), 5)) ** 2 for m in mean]
+        distance = sum(m**2 for m in mean) - max(0, *saved)
+    elif name == "box":
+        distance = sum((m - min(max(m, 0), 3)) ** 2 for m in mean)
+    elif name == "half-plane":
+        distance = Fraction(max(0, sum(mean) - 4)) ** 2 / len(mean)
+    else:
+        distance = 0
+    return squares + total * distance
+
+
+@pytest.mark.parametrize("name, feasible", [
+    ("free", None), ("box", sets.Box(0, 3)), ("at most one", sets.AtMostKNonzero(1, 0, 5)),
+    ("half-plane", sets.Polyhedron([[1, 1]], [4])),
+])
+@pytest.mark.parametrize("seed", range(30))
+def test_splits_are_exact_for_weights_from_1e_minus_12_to_1e12(name, feasible, seed):
+    """To a share of the root's cost, in which a heavy row that fits well has no part."""
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(2, 8))
+    X, Y = rng.integers(0, 5, (n, 2)).astype(float), rng.integers(0, 6, (n, 2)).astype(float)
+    w = 10.0 ** rng.uniform(-12, 12, n)
+    rows = [[Fraction(v) for v in y] for y in Y.tolist()]
+    weights = [Fraction(v) for v in w.tolist()]
+
+    def cost(*parts):
+        return sum(_exact_cost(name, [rows[i] for i in np.flatnonzero(part)],
+                               [weights[i] for i in np.flatnonzero(part)]) for part in parts)
+
+    root = cost(np.ones(n, bool))
+    best = min([root, *(cost(X[:, f] <= cut, X[:, f] > cut)
+                        for f in range(2) for cut in np.unique(X[:, f])[:-1])])
+    for model in (
+            ConstrainedTreeRegressor(feasible, split="exact", max_depth=1,
+                                     on_infeasible_targets="keep"),
+            OptimalConstrainedTreeRegressor(feasible, max_depth=1, on_infeasible_targets="keep")):
+        leaf = model.fit(X, Y, w).apply(X)
+        found = cost(*(leaf == node for node in np.unique(leaf)))
+        assert found - best <= PROOF * root
+        assert abs(model.verify(X, Y, w) - found) <= PROOF * root
+
+
+def test_a_weight_that_rounding_loses_is_no_division_by_zero():
+    model = ConstrainedTreeRegressor(sets.AtMostKNonzero(1, 0, 5), split="exact",
+                                     on_infeasible_targets="keep")
+    assert model.fit([[0], [1]], [[1, 0], [0, 4]], [1e9, 1e-9]).report_.objective == 0.0
+
+
+@pytest.mark.parametrize("depth", [10**9, None, np.int8(100)])
+@pytest.mark.parametrize("feasible", [None, sets.Polyhedron([[1, 1]], [1])])
+def test_depth_is_what_the_rows_can_reach(depth, feasible):
+    rng = np.random.default_rng(0)
+    X, Y = rng.normal(size=(50, 2)), rng.normal(size=(50, 2))
+    fitted = [ConstrainedTreeRegressor(feasible, split="exact", max_depth=one,
+                                       on_infeasible_targets="keep").fit(X, Y).tree_
+              for one in (depth, 49)]
+    np.testing.assert_array_equal(fitted[0].feature, fitted[1].feature)
+
+
+def test_verify_names_lengths_that_differ():
+    X, Y = np.arange(6.0).reshape(-1, 1), np.eye(6)
+    model = ConstrainedTreeRegressor(max_depth=1).fit(X, Y)
+    with pytest.raises(ValueError, match=r"inconsistent numbers of samples: \[6, 3\]"):
+        model.verify(X, Y[:3])
+
+
+@pytest.mark.parametrize("options", [
+    {"split": "mean"}, {"constraints": sets.Simplex(1.0), "split": "exact"},
+    {"constraints": sets.Box(0, 1), "split": "exact", "criterion": "absolute_error"},
+])
+def test_an_expired_clock_splits_the_node_in_work_and_no_other(options, monkeypatch):
+    monkeypatch.setattr(Clock, "remaining", property(lambda self: 0.0))
+    monkeypatch.setattr(_builder, "SLICE", 1)
+    rng = np.random.default_rng(0)
+    model = ConstrainedTreeRegressor(time_limit=1, on_infeasible_targets="keep", **options)
+    model.fit(rng.normal(size=(40, 3)), rng.normal(size=(40, 2)))
+    assert model.report_.status == "time_limit" and model.tree_.n_leaves == 2
+
+
+@pytest.mark.parametrize("max_features", [None, 2])
+def test_growth_in_slices_gives_the_same_tree(max_features, monkeypatch):
+    rng = np.random.default_rng(0)
+    X, Y = rng.normal(size=(60, 4)), rng.normal(size=(60, 2))
+    model = ConstrainedTreeRegressor(sets.Simplex(1.0), split="exact", random_state=0,
+                                     max_features=max_features, on_infeasible_targets="keep")
+    whole = model.fit(X, Y).tree_
+    monkeypatch.setattr(_builder, "SLICE", 1)
+    assert model.fit(X, Y).tree_ == whole

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import os
 import pickle
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -13,10 +13,16 @@ from sklearn.base import clone
 from sklearn.utils.estimator_checks import check_estimator
 
 from odtlib import ContinuousTreeClassifier
+from odtlib._tolerance import PROOF, ROUNDING
+from odtlib._tree_kernels import apply
+from odtlib.continuous import _kernels
 from odtlib.continuous import classifier as door
 from odtlib.datasets import load
+from odtlib.heuristics._kernels import search
+from odtlib.report import Clock, TimeUp
 
-needs_data = pytest.mark.skipif(not os.environ.get("ODTLIB_DATA"), reason="ODTLIB_DATA is not set")
+KERNELS = [_kernels.search, _kernels.rebuild_pair, _kernels.rank_column, _kernels.index_column,
+           _kernels.pack_column, _kernels.unpack_column, apply, search]
 
 # errors of the best tree, from two other solvers (ConTree 1.0.8 and a prototype)
 KNOWN = {
@@ -106,9 +112,57 @@ def test_price_of_a_split_equals_enumeration(seed):
         model = ContinuousTreeClassifier(depth, sparsity=sparsity, start=None).fit(X, y, weight)
         best = optimum(X, y, depth, weight, penalty=sparsity * total)
         assert model.report_.status == "optimal"
-        # the price is rounded to 2**-20 of a row
-        assert model.report_.objective == pytest.approx(best, rel=1e-5)
+        assert model.report_.objective == pytest.approx(best, rel=1e-12)
         model.verify(X, y, weight)
+
+
+@pytest.mark.parametrize("weight", [None, [0.1, 0.1], [1e-12, 1e-12], [1e12, 1e12]])
+@pytest.mark.parametrize("sparsity", [0.1, 0.05, 1 / 3])
+def test_objective_is_the_true_cost_and_the_bound_holds(weight, sparsity):
+    X, y = [[0.0], [1.0]], [0, 1]
+    report = ContinuousTreeClassifier(1, sparsity=sparsity).fit(X, y, weight).report_
+    total = 2 if weight is None else sum(weight)
+    assert report.objective == report.lower_bound == sparsity * total
+
+
+def draw_weights(random, n_rows):
+    """Draw weights of one of five kinds: from 1e-12 to 1e12, in one set or all of one size."""
+    kind = random.integers(5)
+    if kind == 0:
+        return 10.0 ** random.uniform(-12, 12, n_rows)
+    if kind == 1:
+        return 10.0 ** random.choice([-12, -6, 0, 12], n_rows)
+    size = [1.0, 1e-12, 1e12][kind - 2]
+    return size * (random.random(n_rows) + 0.01 if random.random() < 0.5
+                   else random.integers(1, 5, n_rows))
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_any_weights_and_prices_equal_exact_enumeration(seed):
+    random = np.random.default_rng(470 + seed)
+    for _ in range(40):
+        depth, X, y = draw(random, (1, 2, 3))
+        X, y = X[:16], y[:16]
+        weight = draw_weights(random, len(y))
+        exact = [Fraction(value) for value in weight.tolist()]
+        total = float(sum(exact))
+        sparsity = float(random.choice([0, 0, 1e-10, 0.01, 0.1]))
+        least = int(random.choice([1, 1, 3]))
+        max_nodes = random.choice([None, None, 2])
+        price = Fraction(sparsity * weight.sum())
+        start = random.choice([None, "cart"])
+        model = ContinuousTreeClassifier(
+            depth, sparsity=sparsity, min_samples_leaf=least, max_nodes=max_nodes,
+            start=start, random_state=0).fit(X, y, weight)
+        report = model.report_
+        best = optimum(X, y, depth, exact, least, price, max_nodes or 1000)
+        wrong = np.flatnonzero(model.predict(X) != y)
+        true = sum((exact[row] for row in wrong), price * model.tree_.n_splits)
+        assert report.status == "optimal"
+        assert report.objective == pytest.approx(float(true), rel=1e-12, abs=0)
+        assert report.lower_bound <= float(best) + ROUNDING * total
+        assert float(best) * (1 - 1e-12) <= report.objective <= float(best) + PROOF * total
+        assert model.verify(X, y, weight) == report.objective
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -126,7 +180,7 @@ def test_node_budget_equals_enumeration(seed):
         total = len(y) if weight is None else weight.sum()
         best = optimum(X, y, depth, weight, least, sparsity * total, max_nodes)
         assert model.report_.status == "optimal"
-        assert model.report_.objective == pytest.approx(best, rel=1e-5)
+        assert model.report_.objective == pytest.approx(best, rel=1e-12)
         assert model.tree_.n_splits <= max_nodes
         model.verify(X, y, weight)
 
@@ -215,10 +269,53 @@ def test_memory_grows_with_rows_times_features():
     random = np.random.default_rng(661)         # and that is what a search allocates
     X, y = random.normal(size=(3000, 6)), random.integers(0, 2, 3000)
     cost = door.Costs(y, 2, None, 0.0, 1)
-    columns = solver.SortedColumns(X, y, 2, False, lambda: False)
-    search = solver.ThresholdSearch(columns, cost, 4)
+    columns = solver.SortedColumns(X, y, 2, False, door.Clock())
+    search = solver.ThresholdSearch(columns, cost, 4, door.Clock())
     held = sum(array.nbytes for array in search.arrays.values() if array is not None)
     assert 0.9 * held < solver.bytes_needed(3000, 6, cost, 4, False) < 1.1 * held
+
+
+@pytest.mark.parametrize("options", [{}, {"min_samples_leaf": 8}, {"sparsity": 0.04},
+                                     {"max_nodes": 3}])
+def test_depth_and_memory_end_with_what_the_rows_can_reach(options):
+    random = np.random.default_rng(662)
+    X, y = random.integers(0, 4, (50, 3)).astype(float), random.integers(0, 2, 50)
+    fits = [ContinuousTreeClassifier(depth, random_state=0, **options).fit(X, y)
+            for depth in (49, 100, 10**9, np.int8(49))]
+    for model in fits:
+        assert model.report_.status == "optimal"
+        assert model.tree_ == fits[0].tree_
+        assert model.report_.counters == fits[0].report_.counters
+    assert model.verify(X, y) == model.report_.objective
+
+
+def test_memory_of_deep_trees_is_bounded_by_rows():
+    from odtlib.continuous import solver
+    cost = door.Costs(np.arange(50) % 2, 2, None, 0.0, 1)
+    sizes = [solver.bytes_needed(50, 10, cost, depth, False) for depth in (12, 24, 48)]
+    assert sizes[1] < 2.2 * sizes[0] and sizes[2] < 2.2 * sizes[1]
+
+
+def test_node_budget_of_deep_trees_equals_enumeration():
+    random = np.random.default_rng(663)
+    for _ in range(10):
+        X, y = random.integers(0, 6, (14, 3)).astype(float), random.integers(0, 2, 14)
+        y[:2] = 0, 1
+        for nodes in (4, 5, 8):
+            model = ContinuousTreeClassifier(10**9, max_nodes=nodes, start=None).fit(X, y)
+            assert model.report_.objective == optimum(X, y, 13, max_nodes=nodes)
+
+
+def test_want_of_memory_returns_the_start(monkeypatch):
+    def exhausted(*arguments, **options):
+        raise MemoryError
+
+    X, y = hard(100)
+    monkeypatch.setattr(door, "ThresholdSearch", exhausted)
+    model = ContinuousTreeClassifier(4)
+    monkeypatch.setattr(model, "_warm_up", lambda *data: 0.0, raising=False)
+    report = model.fit(X, y).report_
+    assert report.status == "memory_limit" and report.objective < min(np.bincount(y))
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -282,7 +379,6 @@ def test_start_from_the_optimum_keeps_it():
     assert again.report_.start == "tree"
 
 
-@needs_data
 @pytest.mark.parametrize(("depth", "name"), [(d, name) for d in KNOWN for name in KNOWN[d]])
 def test_known_optima(depth, name):
     data = load(f"continuous/{name}")
@@ -291,7 +387,6 @@ def test_known_optima(depth, name):
     assert model.verify(data.X, data.y) == KNOWN[depth][name]
 
 
-@needs_data
 def test_large_values_that_other_solvers_confuse():
     data = load("continuous/raisin")
     X = 1e8 + data.X / np.abs(data.X).max(axis=0)
@@ -338,6 +433,12 @@ def test_memory_limit_returns_the_start():
     assert model.verify(X, y) == model.report_.objective == model.report_.trace["incumbent"][0]
 
 
+def test_a_start_without_errors_is_optimal_whatever_ends_the_fit():
+    X, y = hard(300)
+    report = ContinuousTreeClassifier(10**9, memory_limit=0.01).fit(X, y).report_
+    assert (report.status, report.objective, report.lower_bound) == ("optimal", 0.0, 0.0)
+
+
 @pytest.mark.parametrize("n_jobs", [1, 2])
 def test_interrupt_returns_the_best_tree_so_far(n_jobs):
     X, y = hard()
@@ -349,13 +450,54 @@ def test_interrupt_returns_the_best_tree_so_far(n_jobs):
     assert model.verify(X, y) == model.report_.objective
 
 
+class Countdown(Clock):
+    """A clock whose limit passes, or at which Ctrl-C arrives, at a look: the first, the second."""
+
+    def __init__(self, looks, ending):
+        super().__init__()
+        self.looks, self.ending = looks, ending
+
+    def check(self):
+        self.looks -= 1
+        if self.looks < 0:
+            raise self.ending
+
+
+@pytest.mark.parametrize(("ending", "status"), [(TimeUp, "time_limit"),
+                                                (KeyboardInterrupt, "interrupted")])
+@pytest.mark.parametrize("looks", [0, 3, 7, 8, 11, 15])
+def test_preparation_may_end_between_any_two_features(monkeypatch, looks, ending, status):
+    X, y = hard(300)            # eight features, sorted and then indexed
+    ContinuousTreeClassifier(3).fit(X, y)
+    monkeypatch.setattr(door, "Clock", lambda limit: Countdown(looks, ending))
+    model = ContinuousTreeClassifier(3).fit(X, y)
+    assert model.report_.status == status
+    assert model.verify(X, y) == model.report_.objective
+    assert (model.tree_.n_splits > 0) == (ending is TimeUp)     # no CART after Ctrl-C
+
+
+def test_kernels_are_compiled_before_the_clock_starts(monkeypatch):
+    begun = []
+    X, y = hard(100)
+    real = door.Clock
+    monkeypatch.setattr(door, "Clock", lambda *limit: begun.append(len(begun)) or real(*limit))
+    for weight, options in ((None, {}), (np.full(100, 0.5), {}), (None, {"min_samples_leaf": 5})):
+        model = ContinuousTreeClassifier(2, start="local-search", **options)
+        model._compile_kernels(X, y, weight)
+        compiled = [list(kernel.signatures) for kernel in KERNELS]
+        begun.clear()
+        model.fit(X, y, weight)
+        assert begun == [0]                 # what was compiled before needs no clock again
+        assert [kernel.signatures for kernel in KERNELS] == compiled
+
+
 def test_a_cut_depth_two_solve_is_used(monkeypatch):
     from odtlib.continuous import solver
     X, y = hard()
     clock = door.Clock(1e-9)
     cost = door.Costs(y, 2, None, 0.0, 1)
-    columns = solver.SortedColumns(X, y, 2, False, lambda: False)
-    search = solver.ThresholdSearch(columns, cost, 4)
+    columns = solver.SortedColumns(X, y, 2, False, door.Clock())
+    search = solver.ThresholdSearch(columns, cost, 4, door.Clock())
     monkeypatch.setattr(solver.ThresholdSearch.advance, "__defaults__", (1,))
     run = solver.Run(search, clock)()
     assert run.status == "time_limit"

@@ -70,7 +70,7 @@ def test_sweep_equals_one_split_at_a_time(seed):
     n_rows, p = int(random.integers(40, 300)), 3
     X = random.integers(0, random.choice([4, 1000]), (n_rows, p)).astype(float)
     rows = door._Rows(X, targets(random, n_rows), random.random(n_rows) + 0.1)
-    rows.sort()
+    rows.sort(door.Clock())
     cuts = np.full(LANES, n_rows)
     chosen = np.sort(random.permutation(rows.cuts[0])[:LANES - 1])
     cuts[:len(chosen)] = chosen
@@ -79,7 +79,8 @@ def test_sweep_equals_one_split_at_a_time(seed):
                   np.empty(n_rows, np.uint8), np.empty(LANE_ARRAY), saved)
     for lane, cut in enumerate(cuts):
         for side, part in enumerate((rows.order[0, :cut], rows.order[0, cut:])):
-            expected = rows.best_split(part)[0] if len(part) else 0.0
+            inside = np.isin(np.arange(n_rows), part)
+            expected = rows.best_split(inside, door.Clock())[0] if len(part) else 0.0
             assert saved[side, lane] == pytest.approx(expected, rel=1e-9, abs=1e-12)
 
 
@@ -130,6 +131,43 @@ def test_time_limit_returns_the_best_tree_so_far():
         assert report.lower_bound < report.objective < greedy
         assert model.verify(X, y) == pytest.approx(report.objective)
         assert (np.diff(report.trace["incumbent"]) <= 1e-9).all()
+
+
+@pytest.mark.parametrize(("looks", "splits"), [(0, False), (3, False), (9, False), (12, True),
+                                               (25, True), (45, True)])
+def test_time_may_end_between_any_two_features(monkeypatch, looks, splits):
+    X, y = hard()            # ten features, sorted and then searched one after the other
+    X, y = X[:200], y[:200]
+    ContinuousTreeRegressor().fit(X, y)
+    clock = door.Clock(1.0)
+
+    def remaining(self):
+        nonlocal looks
+        looks -= 1
+        return float(looks >= 0)
+
+    monkeypatch.setattr(type(clock), "remaining", property(remaining))
+    model = ContinuousTreeRegressor(time_limit=1.0).fit(X, y)
+    assert model.report_.status == "time_limit" and model.report_.lower_bound == 0.0
+    assert model.verify(X, y) == pytest.approx(model.report_.objective)
+    assert model.report_.objective <= leaf(y, np.ones(len(y))) * (1 + 1e-12)
+    assert (model.tree_.n_splits > 0) == splits
+
+
+def test_light_rows_beside_heavy_ones_count():
+    X = np.array([[0.0], [1.0], [2.0], [3.0]])
+    y, weight = np.array([5.0, 5.0, 1.0, 0.0]), np.array([1e12, 1e-12, 1e-12, 1e-12])
+    assert ContinuousTreeRegressor(1).fit(X, y, weight).report_.objective == pytest.approx(
+        optimum(X, y, weight, 1), rel=1e-6)
+
+
+def test_kernel_is_compiled_before_the_clock_starts():
+    X, y = hard()
+    model = ContinuousTreeRegressor(np.int8(2), time_limit=60)
+    model._compile_kernels(X[:50], y[:50])
+    compiled = list(sweep_squares.signatures)
+    model.fit(X[:50], y[:50])
+    assert sweep_squares.signatures == compiled and model.report_.status == "optimal"
 
 
 def test_interrupt_returns_the_best_tree_so_far():

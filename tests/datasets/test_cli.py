@@ -37,7 +37,8 @@ def test_list(nothing_at_hand, capsys):
 def test_check_of_what_is_at_hand(nothing_at_hand, capsys):
     assert run("check") == 0
     out = capsys.readouterr().out
-    assert "right    monk1_full (generated)" in out and "missing  monk1\n" in out
+    assert "right    monk1_full (generated)" in out
+    assert "missing  monk1 (archive.ics.uci.edu)\n" in out
     assert run("check", "monk1") == 1
     assert run("check", "iris") == 0
 

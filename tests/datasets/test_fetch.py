@@ -18,9 +18,9 @@ from odtlib.datasets.fetch import Delimited, OpenML, read_member
 from odtlib.datasets.tables import Table
 
 
-def zipped(**files) -> bytes:
+def zipped(method=zipfile.ZIP_DEFLATED, **files) -> bytes:
     buffer = io.BytesIO()
-    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
+    with zipfile.ZipFile(buffer, "w", method) as archive:
         for name, text in files.items():
             archive.writestr(name, text)
     return buffer.getvalue()
@@ -425,6 +425,10 @@ def test_tar_links_and_devices_are_refused(kind):
     data = tarred((tarfile.TarInfo("toy.csv"), TEXT.encode()), (link, b""))
     with pytest.raises(DataError, match="links or devices"):
         read_member(data, "toy.csv")
+    link.name = "toy.csv"  # hidden by a later file of the same name
+    data = tarred((link, b""), (tarfile.TarInfo("toy.csv"), TEXT.encode()))
+    with pytest.raises(DataError, match="links or devices"):
+        read_member(data, "toy.csv")
 
 
 def test_good_archives_are_read():
@@ -459,15 +463,22 @@ def with_method(archive: bytes, flags: int, method: int) -> bytes:
     return bytes(changed)
 
 
+def spoilt(archive: bytes) -> bytes:
+    """The archive of one member ``toy.csv``, whose content is overwritten."""
+    at = archive.index(b"toy.csv") + len("toy.csv") + 9  # behind LZMA's own header
+    return archive[:at] + b"\xff" * 8 + archive[at + 8 :]
+
+
 @pytest.mark.parametrize(
     "data, reason",
     [
         (with_method(zipped(**{"toy.csv": TEXT}), 1, zipfile.ZIP_DEFLATED), "is encrypted"),
         (with_method(zipped(**{"toy.csv": TEXT}), 0, 97), "compression"),
         (with_method(zipped(**{"toy.csv": TEXT}), 0, zipfile.ZIP_LZMA), "unknown form"),
+        (spoilt(zipped(method=zipfile.ZIP_LZMA, **{"toy.csv": TEXT})), "unknown form"),
         (tarred((_folder("toy.csv"), b"")), "is a folder"),
     ],
-    ids=["encrypted", "unknown compression", "wrong compression", "folder"],
+    ids=["encrypted", "unknown compression", "wrong compression", "spoilt LZMA", "folder"],
 )
 def test_archives_that_cannot_be_read_are_refused(data, reason):
     with pytest.raises(DataError, match=reason) as caught:

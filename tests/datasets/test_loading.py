@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import gzip
+import io
 import json
 import pickle
 import re
 import shutil
 import subprocess
 import sys
+import zipfile
 from pathlib import Path
 
 import numpy as np
@@ -38,6 +40,11 @@ def test_generated_sets_need_nothing(name, nothing_at_hand):
     data = load(name, download=False)
     assert data.name == name
     assert data.X.shape == (len(data.y), len(data.feature_names))
+    if data.task == "classification":
+        assert len(np.unique(data.y)) == len(data.target_names)
+        assert data.y.dtype == np.int64
+    else:
+        assert data.y.shape == (len(data.X), len(data.target_names))
     assert data.description and data.source and data.licence and data.citation
 
 
@@ -52,7 +59,7 @@ def test_all_but_the_sets_without_a_licence_are_shipped():
     for name, entry in catalogue.entries().items():
         unlicensed = entry.licence == "not stated" or name == "hand_posture"
         assert ("shipped" in entry.kinds) != unlicensed, name
-    assert len(available("shipped")) == 140
+    assert len(available("shipped")) == 144
 
 
 def test_shipped_files_are_listed_and_credited(shipped_files):
@@ -145,9 +152,10 @@ def test_available_filters():
     assert available("large") == [*LARGE, "hand_posture"]
     assert len(available("murtree")) == 82 + 2
     assert len(available("continuous")) == 14
-    assert set(available(task="regression")) == set(available("constrained"))
-    assert available("generated", "regression") == [name for name in available("constrained")
-                                                    if name.startswith("class_")]
+    stand_ins = [f"{name}_generated" for name in ("scores", "cars", "hts", "manifold")]
+    assert set(available(task="regression")) == {*available("constrained"), *stand_ins}
+    assert available("generated", "regression") == [
+        *(name for name in available("constrained") if name.startswith("class_")), *stand_ins]
     with pytest.raises(ValueError, match="kind is one of"):
         available("tiny")
     with pytest.raises(ValueError, match="task is one of"):
@@ -360,6 +368,17 @@ def test_a_cell_that_is_too_long_is_refused(only_shipped, tmp_path, monkeypatch)
     monkeypatch.setenv("ODTLIB_DATA", str(tmp_path))
     with pytest.raises(DataError, match="larger than field limit"):
         load("scores")
+
+
+def test_a_damaged_header_of_an_array_is_refused(nothing_at_hand, tmp_path, monkeypatch):
+    (tmp_path / "continuous").mkdir()
+    stored = io.BytesIO()
+    np.save(stored, np.zeros((4, 2)))
+    with zipfile.ZipFile(tmp_path / "continuous/bank.npz", "w") as archive:
+        archive.writestr("X.npy", stored.getvalue().replace(b"}", b"{"))
+    monkeypatch.setenv("ODTLIB_DATA", str(tmp_path))
+    with pytest.raises(DataError, match="cannot be read"):
+        load("continuous/bank")
 
 
 def test_nothing_is_unpickled(nothing_at_hand, tmp_path, monkeypatch):

@@ -63,7 +63,7 @@ def test_a_template_is_forked_run_and_tested(tmp_path, monkeypatch, toy, capsys)
     assert result.returncode == 0, result.stdout
     (record,) = experiments.load_records(folder)["measures"]
     assert record == {"sum": 1.5}
-    assert (folder / ".runs" / "notebooks").is_dir()
+    assert (folder / ".runs" / folder.name / "notebooks").is_dir()
     assert main(["run", "mine", "--resume"]) == 0
     assert "1 runs, 1 finished" in capsys.readouterr().out
 
@@ -85,7 +85,7 @@ def test_a_chapter_is_forked_with_a_record_to_fill_in(tmp_path):
     assert record["parameters"] == {"seed": 0}
 
 
-@pytest.mark.parametrize("name", ["", "a b", "../up", "9"])
+@pytest.mark.parametrize("name", ["", "a b", "../up", "9", "x" * 300])
 def test_a_fork_needs_a_usable_name(name, toy, tmp_path):
     with pytest.raises(ValueError, match="cannot name an experiment"):
         experiments.new(name, toy().parent / "toy.ipynb", tmp_path)

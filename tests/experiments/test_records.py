@@ -109,6 +109,35 @@ def test_records_load_as_a_table_with_their_provenance(toy):
         "(0000000 with changes and 0000000), 2 runs")
 
 
+def test_records_made_without_git_load_and_say_so(toy):
+    grid = toy()
+    write_csv(grid.with_suffix(".csv"), [valid(parameters=point, commit=None, dirty=None)
+                                         for point in Experiment(grid).points()])
+    table = experiments.load_records(grid)
+    assert "(no commit), 8 runs" in table.attrs["provenance"]
+
+
+@pytest.mark.parametrize("line", ["null", "123", "[1]", '"text"', '{"parameters": {"a": 1}}', "{}"])
+def test_a_journal_of_something_else_is_refused_in_one_sentence(tmp_path, line):
+    path = tmp_path / "journal.jsonl"
+    Journal(path).begin(["a"])
+    with path.open("a") as file:
+        file.write(f"\n{line}\n")
+    with pytest.raises(ValueError, match=r"journal.jsonl holds a record .*delete this file"):
+        Journal(path)
+    path.write_text(f"{line}\n")
+    with pytest.raises(ValueError, match=r"journal.jsonl does not begin .*delete this file"):
+        Journal(path)
+
+
+def test_a_file_that_is_no_table_is_refused(tmp_path):
+    path = tmp_path / "r.csv"
+    for text in (b"parameters\n\xff\xfe\n", b"parameters\n" + b"1" * 200_000 + b"\n"):
+        path.write_bytes(text)
+        with pytest.raises(ValueError, match="r.csv is no table of records"):
+            read_csv(path)
+
+
 @pytest.mark.parametrize("path", sorted((book.book_root() / "data" / "results").glob("*.csv")),
                          ids=lambda path: path.stem)
 def test_committed_records_obey_the_schema_and_their_grid(path):

@@ -12,9 +12,11 @@ import time
 import pytest
 from experiments.runner_fakes import PARAMETERS, RUN, counting, pure, run_counting
 
+import odtlib
 from odtbook import experiments
 from odtbook.cli import main
 from odtbook.experiments import notebooks
+from odtbook.experiments.grid import Experiment
 from odtbook.experiments.records import Journal, key, read_csv
 from odtbook.experiments.runner import notebook_name
 
@@ -38,7 +40,7 @@ def test_a_run_leaves_a_record_and_an_executed_notebook(toy):
     assert "8 runs, 0 finished" in said[0]
     for record in records:
         assert record["notebook_seconds"] > 0
-        executed = json.loads((grid.parent / ".runs" / "notebooks"
+        executed = json.loads((grid.parent / ".runs" / grid.stem / "notebooks"
                                / notebook_name(key(record["parameters"]))).read_text())
         outputs = [o for cell in executed["cells"] for o in cell.get("outputs", ())]
         assert outputs[-1]["data"][experiments.measure.MIME]["measures"] == record["measures"]
@@ -92,7 +94,7 @@ def test_runs_in_one_kernel_are_alike_and_a_dead_kernel_is_replaced(toy):
     first, second, third = (records[i]["measures"] for i in (0, 1, 3))
     assert first["pid"] == second["pid"] != third["pid"]
     assert not (first["seen"] or second["seen"] or third["seen"])
-    for path in (grid.parent / ".runs" / "notebooks").iterdir():
+    for path in (grid.parent / ".runs" / grid.stem / "notebooks").iterdir():
         drawn = "image/png" in path.read_text()
         assert drawn == (not path.name.startswith("2-")), "only the dead kernel shows no picture"
 
@@ -116,11 +118,54 @@ def test_a_time_limit_becomes_a_limit_of_the_cell(toy):
     grid = 'title = "t"\ntemplate = "toy"\n[grid]\ntime_limit = [10]\n'
     path = toy(parameters="time_limit = 1.0", grid=grid)
     (record,) = experiments.run_experiment(path, executor=limit, say=lambda line: None)
-    assert record["measures"] == {"timeout": 330.0}
+    assert record["measures"] == {"timeout": 330}
+    path.write_text(grid.replace("10", "0.4"))      # papermill takes whole seconds only
+    (record,) = experiments.run_experiment(path, executor=limit, say=lambda line: None)
+    assert record["measures"] == {"timeout": 302}
+    assert isinstance(record["measures"]["timeout"], int)
     notebook = json.loads((path.parent / "toy.ipynb").read_text())
     notebook["cells"][1]["source"] = "import time; time.sleep(60)"
     answer = notebooks.execute_notebook(notebook, {}, timeout=1)
     assert "CellTimeoutError" in answer["error"]
+
+
+def test_two_grids_in_one_folder_keep_their_runs_apart(toy, tmp_path, monkeypatch):
+    monkeypatch.setenv("RUNS_LOG", str(tmp_path / "log"))
+    first = toy()
+    second = first.with_name("other.toml")
+    second.write_text(first.read_text().replace("1, 2, 3, 4", "7"))
+    records = experiments.run_experiment(first, executor=counting, say=lambda line: None)
+    first.with_suffix(".csv").unlink()
+    journal = Journal(Experiment(first).place.runs / "journal.jsonl")
+    journal.begin(Experiment(first).declared())     # what a kill leaves: runs in the journal only
+    for record in records[:3]:
+        journal.append(record)
+    said = []
+    experiments.run_experiment(second, executor=counting, say=said.append)
+    assert not any("outside the grid" in line for line in said)
+    experiments.run_experiment(first, resume=True, executor=counting, say=said.append)
+    assert "toy: 8 runs, 3 finished" in said[-2]
+    assert len(read_csv(first.with_suffix(".csv"))) == 8
+
+
+def test_missing_papermill_is_said_before_anything_starts(toy, monkeypatch, capsys):
+    grid = toy()
+    monkeypatch.setitem(sys.modules, "papermill", None)
+    assert main(["run", str(grid)]) == 2
+    captured = capsys.readouterr()
+    assert captured.err.startswith("odt: Running templates needs papermill, which is not installed")
+    assert "[experiments]" in captured.err
+    assert len(captured.err.splitlines()) == 1
+    assert sorted(path.name for path in grid.parent.iterdir()) == ["toy.ipynb", "toy.toml"]
+
+
+def test_the_command_alone_prints_its_help_and_its_version(capsys):
+    assert main([]) == 0
+    assert "run the grid of an experiment" in capsys.readouterr().out
+    with pytest.raises(SystemExit) as ended:
+        main(["--version"])
+    assert ended.value.code == 0
+    assert capsys.readouterr().out == f"odtlib {odtlib.__version__}\n"
 
 
 def test_records_outside_the_grid_are_dropped_and_said(toy, monkeypatch, tmp_path):
@@ -160,7 +205,7 @@ def test_killed_at_eighteen_random_moments_the_records_are_those_of_one_undistur
         process.join(chance.uniform(0.05, 0.5))
         process.kill()
         process.join()
-        journal = Journal(grid.parent / ".runs" / "journal.jsonl")
+        journal = Journal(grid.parent / ".runs" / grid.stem / "journal.jsonl")
         done = len(log.read_text().split()) if log.exists() else 0
         if process.exitcode == 0:
             resume, kept = False, 0
@@ -192,7 +237,7 @@ def test_killed_twice_with_real_kernels_the_command_resumes(toy):
         process = subprocess.Popen(command + ["--resume"] * attempt, stdout=subprocess.DEVNULL,
                                    stderr=subprocess.DEVNULL)
         before = attempt * len(pids)
-        journal = grid.parent / ".runs" / "journal.jsonl"
+        journal = grid.parent / ".runs" / grid.stem / "journal.jsonl"
         deadline = time.monotonic() + 60
         while time.monotonic() < deadline and (
                 not journal.exists() or len(Journal(journal).finished) <= 0):
@@ -228,7 +273,7 @@ def test_a_second_runner_is_refused_until_the_first_is_gone(toy, tmp_path, monke
     script = ("import sys, time\nfrom odtbook.experiments.runner import _Lock\nfrom pathlib "
               "import Path\nwith _Lock(Path(sys.argv[1]), 'toy'):\n    print('held', flush=True)\n"
               "    time.sleep(60)")
-    lock = grid.parent / ".runs" / "lock"
+    lock = grid.parent / ".runs" / grid.stem / "lock"
     holder = subprocess.Popen([sys.executable, "-c", script, str(lock)], stdout=subprocess.PIPE)
     assert holder.stdout.readline() == b"held\n"
     with pytest.raises(RuntimeError, match=f"process {holder.pid}.* is at work on toy"):
@@ -260,7 +305,7 @@ def test_a_cluster_that_does_not_answer_is_one_sentence(toy, monkeypatch):
     grid = toy()
     with pytest.raises(RuntimeError, match="no Dask scheduler answers at tcp://127.0.0.1:9;"):
         experiments.run_experiment(grid, dask="tcp://127.0.0.1:9", say=lambda line: None)
-    assert not Journal(grid.parent / ".runs" / "journal.jsonl").asked
+    assert not Journal(grid.parent / ".runs" / grid.stem / "journal.jsonl").asked
 
 
 def test_execute_returns_the_record_of_one_run_or_a_list(toy):

@@ -114,10 +114,32 @@ def test_a_parameter_that_is_a_list_takes_lists(toy):
     ('title = "t"\ntemplate = "toy"\n[grid]\nc = [1]', "no parameter 'c'"),
     ('title = "t"\ntemplate = "toy"\n[quick]\na = ["x"]', "a = 'x' is str"),
     ('title = "t"\ntemplate = "none"', "no template or chapter 'none'"),
+    ('title = 3\ntemplate = "toy"', "title = 3 is not text"),
+    ('title = "t"\ntemplate = 3', "template = 3 is not text"),
+    ('title = "t"\ntemplate = "toy"\ngrid = 3', r"grid holds 3; write a table \[grid\]"),
+    ('title = "t"\ntemplate = "toy"\ngrid = [3]', "grid holds 3"),
+    ('title = "t"\ntemplate = "toy"\nfixed = [1]', r"fixed holds \[1\]"),
+    ('title = "t"\ntemplate = "toy"\nquick = "x"', "quick holds 'x'"),
+    ('title = "t"\ntemplate = "toy"\n[grid]\na = []', r"a = \[\] leaves nothing to run"),
+    ('title = "t"\ntemplate = "toy"\n[quick]\na = []', r"a = \[\] leaves nothing to run"),
 ])
 def test_wrong_grid_files_are_refused(toy, grid, says):
     with pytest.raises(ValueError, match=says):
         Experiment(toy(grid=grid))
+
+
+def test_a_grid_file_in_another_encoding_is_refused(toy):
+    grid = toy()
+    grid.write_bytes('title = "Größe"\ntemplate = "toy"'.encode("latin-1"))
+    with pytest.raises(ValueError, match="not valid TOML"):
+        Experiment(grid)
+
+
+def test_names_too_long_for_a_file_are_refused():
+    with pytest.raises(ValueError, match="there is no experiment"):
+        Experiment("x" * 300)
+    with pytest.raises(ValueError, match="there is no template or chapter"):
+        Template("x" * 300)
 
 
 def test_conditions_restrict_the_grid(toy):

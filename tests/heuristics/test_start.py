@@ -33,9 +33,15 @@ def test_cart_and_local_search(depth, min_leaf):
 
 
 def test_weights_are_used():
-    weight = np.where(Y == 2, 0.0, 1.0)
+    weight = np.where(Y == 2, 1e-3, 1.0)
     tree = starting_tree("cart", X, Y, 3, sample_weight=weight, max_depth=1, random_state=0)
-    assert tree.value[0].tolist() == [50, 50, 0] and errors(tree) == 50
+    assert tree.value[0] == pytest.approx([50, 50, 0.05]) and errors(tree) == 50
+
+
+@pytest.mark.parametrize("start", ["cart", "local-search", DecisionTree.from_nested(0)])
+def test_without_features_a_start_is_one_leaf(start):
+    tree = starting_tree(start, np.empty((5, 0)), np.array([0, 1, 1, 0, 1]), 2, random_state=0)
+    assert tree.n_nodes == 1 and tree.label[0] == 1 and tree.value[0].tolist() == [2, 3]
 
 
 def test_a_given_tree_is_relabelled_and_cleaned():

@@ -6,6 +6,7 @@ from heuristics.reference import random_rows
 from sklearn.model_selection import train_test_split
 
 from odtlib.heuristics.threshold_sampling import TreeSampler, sample_splits, tree_of_splits
+from odtlib.report import Clock
 from odtlib.tree import midpoint
 
 
@@ -187,20 +188,33 @@ def test_constant_rows_have_no_splits():
     assert sampled.splits == [[], [], []]
 
 
+def test_without_features_no_node_has_a_split():
+    sampled = sample_splits(np.empty((4, 0)), np.array([0, 1, 1, 0]), 2, max_depth=2, n_trees=5)
+    assert sampled.splits == [[], [], []] and sampled.cart == [None, None, None]
+
+
+def test_time_may_end_before_the_rows_are_sorted(monkeypatch):
+    X, y = data(0)
+    clock = Clock(1.0)
+    monkeypatch.setattr(Clock, "expired", property(lambda self: True))
+    sampled = sample_splits(X, y, 2, max_depth=2, n_trees=5, time_limit=1.0)
+    assert clock.expired and not sampled.complete and sampled.n_trees == 0
+    assert sampled.splits == [[], [], []] and sampled.cart == [None] * 3
+
+
+def test_the_clock_is_looked_at_before_every_tree(monkeypatch):
+    X, y = data(0)
+    looks = []
+    monkeypatch.setattr(Clock, "expired", property(
+        lambda self: self.time_limit == 99.0 and (looks.append(1) or len(looks) > 30)))
+    sampled = sample_splits(X, y, 2, max_depth=2, n_trees=100, time_limit=99.0)
+    assert not sampled.complete and 0 < sampled.n_trees < 30 and sampled.splits[0]
+
+
 def test_the_time_limit_ends_the_sampling():
     X, y = data(0)
     sampled = sample_splits(X, y, 2, max_depth=2, n_trees=10 ** 9, time_limit=0.05)
     assert not sampled.complete and sampled.n_trees < 10 ** 9 and sampled.splits[0]
-
-
-def test_rows_of_weight_zero_count_nothing():
-    X, y = data(5)
-    weight = np.ones(len(y))
-    weight[::3] = 0
-    kept = weight > 0
-    one = sample_splits(X, y, 2, weight, max_depth=2, n_trees=10)
-    two = sample_splits(X[kept], y[kept], 2, max_depth=2, n_trees=10)
-    assert one.splits == two.splits and one.counts == two.counts
 
 
 def test_tree_of_splits_labels_its_leaves():

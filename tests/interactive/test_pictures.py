@@ -122,6 +122,26 @@ def test_strange_names_are_drawn_as_they_are(page):
     assert "a &amp; b" in page.inner_html("svg")
 
 
+def test_no_name_can_end_the_page(page):
+    name = "<!--<script>"
+    tree = DecisionTree.from_nested((0, 1.5, 0, 1), n_classes=2)
+    picture = explore_tree(tree, [[1.0], [2.0]], [name, "b"], feature_names=[name])
+    page.troubles.clear()
+    page.set_content(f'{picture.html}<p id="after">the page goes on</p>')
+    assert not page.troubles
+    assert page.inner_text("#after") == "the page goes on"
+    assert page.eval_on_selector_all("[data-part=title]", "all => all.map(e => e.textContent)"
+                                     )[1] == name
+
+
+def test_data_in_a_script_hold_no_angle_bracket():
+    tree = DecisionTree.from_nested((0, 1.5, 0, 1), n_classes=2)
+    script = explore_tree(tree, [[1.0], [2.0]], ["<!--<script>", "</script>"]).html
+    data = script.split("<script>", 1)[1]
+    assert "\\u003c!--\\u003cscript>" in data
+    assert "<!--" not in data
+
+
 def test_two_pictures_on_a_page_keep_apart(page, example):
     tree, X, y = example
     show(page, explore_tree(tree, X, y), step_through(

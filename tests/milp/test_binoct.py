@@ -449,12 +449,16 @@ def test_errors_say_what_to_do(monkeypatch):
     X, y = hard(30)
     with pytest.raises(ValueError, match="class_costs has -1 for 0"):
         BinOCTClassifier(class_costs={0: -1}).fit(X, y)
-    with pytest.raises(ValueError, match="class_costs has 1 for 9; give each class of y"):
+    with pytest.raises(ValueError, match="class_costs names 9, which is no class of y"):
         BinOCTClassifier(class_costs={9: 1}).fit(X, y)
     with pytest.raises(ValueError, match="all weights or costs are zero"):
         BinOCTClassifier(class_costs={0: 0, 1: 0, 2: 0}).fit(X, y)
     with pytest.raises(ValueError, match="group_feature is 8 and X has 8 columns"):
         BinOCTClassifier(group_feature=8, group_price=1.0).fit(X, y > 0)
+    with pytest.raises(ValueError, match="group_feature is 99 and X has 8 columns"):
+        BinOCTClassifier(group_feature=99).fit(X, y > 0)
+    with pytest.raises(ValueError, match="class_costs has 'a' for 0; give a number"):
+        BinOCTClassifier(class_costs={0: "a"}).fit(X, y)
     with pytest.raises(ValueError, match="group_feature needs a column with two values"):
         BinOCTClassifier(group_feature=1, group_price=1.0).fit(X, y > 0)
     with pytest.raises(ValueError, match="HiGHS has no option 'speed'"):

@@ -1,8 +1,6 @@
 """The estimator: scikit-learn's checks, limits, starts, binarisers, reports, known optima."""
 
-import os
 import pickle
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -14,31 +12,21 @@ from sklearn.utils.estimator_checks import check_estimator
 
 from odtlib import DecisionTree, MurTreeClassifier
 from odtlib.binarize import QuantileBinarizer
+from odtlib.datasets import load
 from odtlib.murtree.solver import Solver
 from tests.murtree.test_search import blobs, stairs
 from tests.naive import best_tree_cost
 
-DATA = Path(os.environ.get("ODTLIB_DATA", "no data")) / "murtree_binary"
-
 # Depth, optimum; the first two also at depth 3 (MurTree's C++ and STreeD agree on them).
-KNOWN = [("DL", "anneal", 3, 112), ("DL", "anneal", 4, 91), ("DL", "yeast", 4, 366),
-         ("DL", "german-credit", 4, 204), ("DL", "hypothyroid", 4, 53), ("DL", "kr-vs-kp", 4, 144),
-         ("DL", "heart-cleveland", 4, 25), ("DL", "australian-credit", 4, 56),
-         ("DL", "diabetes", 4, 137), ("DL", "vehicle", 4, 12)]
+KNOWN = [("anneal", 3, 112), ("anneal", 4, 91), ("yeast", 4, 366), ("german-credit", 4, 204),
+         ("hypothyroid", 4, 53), ("kr-vs-kp", 4, 144), ("heart-cleveland", 4, 25),
+         ("australian-credit", 4, 56), ("diabetes", 4, 137), ("vehicle", 4, 12)]
 
 
-def murtree_set(folder, name):
-    path = DATA / f"{folder}.npz"
-    if not path.exists():
-        pytest.skip("set ODTLIB_DATA to a folder with murtree_binary")
-    table = np.load(path)
-    X = np.unpackbits(table[f"{name}.X"], axis=1)[:, :int(table[f"{name}.nf"])]
-    return X, table[f"{name}.y"]
-
-
-@pytest.mark.parametrize("folder, name, depth, errors", KNOWN)
-def test_known_optima(folder, name, depth, errors):
-    X, y = murtree_set(folder, name)
+@pytest.mark.parametrize("name, depth, errors", KNOWN)
+def test_known_optima(name, depth, errors):
+    data = load(f"murtree/{name}")
+    X, y = data.X, data.y
     model = MurTreeClassifier(max_depth=depth).fit(X, y)
     assert model.report_.status == "optimal"
     assert model.report_.objective == errors == (model.predict(X) != y).sum()
@@ -185,11 +173,11 @@ def test_no_column_gives_a_leaf():
 
 def test_memory_limit_and_report():
     X, y = blobs(n_rows=300, n_columns=24)
-    model = MurTreeClassifier(max_depth=5, memory_limit=4096).fit(X, y)
+    model = MurTreeClassifier(max_depth=5, memory_limit=0.004).fit(X, y)
     free = MurTreeClassifier(max_depth=5).fit(X, y)
     assert model.report_.status == "optimal"
     assert model.report_.objective == free.report_.objective
-    assert model.report_.counters["cache_bytes"] <= 4096
+    assert model.report_.counters["cache_bytes"] <= 4000
     assert "24 predicates at depth 5" in free.report_.proof
 
 
@@ -332,7 +320,7 @@ EVERY_SWITCH = [
     ({"merge_columns": False}, "columns_merged"),
     ({"deepening": True}, "nodes"),
     ({"minimise_nodes": True}, "nodes"),
-    ({"memory_limit": 2048}, "cache_bytes"),
+    ({"memory_limit": 0.002}, "cache_bytes"),
 ]
 
 

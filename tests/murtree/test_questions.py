@@ -124,7 +124,7 @@ def test_equal_penalties_are_the_sparse_objective():
         levels = MurTreeClassifier(depth, sparsity=[penalty] * depth).fit(X, y)
         assert levels.report_.objective == pytest.approx(
             MurTreeClassifier(depth, sparsity=penalty).fit(X, y).report_.objective)
-    short = MurTreeClassifier(4, sparsity=[1.0] * 4, memory_limit=500).fit(X, y)
+    short = MurTreeClassifier(4, sparsity=[1.0] * 4, memory_limit=0.0005).fit(X, y)
     assert short.report_.counters["cache_bytes"] <= 500
     cut = MurTreeClassifier(5, sparsity=[1.0] * 5, time_limit=0.01).fit(X, y)
     assert cut.report_.status == "time_limit"

@@ -165,14 +165,16 @@ def test_sparsity_and_fewest_nodes():
 def test_huge_targets_and_weights():
     X, y = numbers(n_columns=8)
     plain = MurTreeRegressor(3).fit(X, y)
-    for factor, shift in ((1e8, 0.0), (1e-8, 0.0), (1.0, 1e8), (1e100, 0.0)):
+    for factor, shift in ((1e8, 0.0), (1e-8, 0.0), (1.0, 1e8), (1e99, 0.0)):
         model = MurTreeRegressor(3).fit(X, factor * y + shift)
         assert model.report_.objective == pytest.approx(factor ** 2 * plain.report_.objective,
                                                         rel=1e-5)
     heavy = MurTreeRegressor(3).fit(X, y, np.full(len(y), 1e8))
     assert heavy.report_.objective == pytest.approx(1e8 * plain.report_.objective)
-    with pytest.raises(ValueError, match="too large or too small"):
+    with pytest.raises(ValueError, match="none exceeds 1e[+]100"):
         MurTreeRegressor(1).fit(X, 1e200 * y)
+    with pytest.raises(ValueError, match="too large or too small"):
+        MurTreeRegressor(1).fit(X, 1e-200 * y)
 
 
 @pytest.mark.parametrize("loss", LOSSES)
@@ -218,7 +220,7 @@ def test_limits(loss, monkeypatch):
     cart = DecisionTreeRegressor(max_depth=5, random_state=0).fit(X, y)
     if loss == "squared_error":
         assert model.report_.objective <= ((y - cart.predict(X)) ** 2).sum()
-    small = MurTreeRegressor(3, loss=loss, memory_limit=4096).fit(X[:, :15], y)
+    small = MurTreeRegressor(3, loss=loss, memory_limit=0.004).fit(X[:, :15], y)
     free = MurTreeRegressor(3, loss=loss).fit(X[:, :15], y)
     assert small.report_.objective == pytest.approx(free.report_.objective)
     slices = []

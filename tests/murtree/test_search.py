@@ -28,7 +28,7 @@ def instance(rng):
         y = ((X[:, a] ^ X[:, b]) + (rng.random(n_rows) < 0.2)) % n_classes
     depth = int(rng.integers(1, 5 if n_columns < 4 else 4))
     nodes = int(rng.integers(0, min(2 ** depth, 8)))
-    weight = [None, rng.integers(0, 4, n_rows).astype(float), rng.random(n_rows) * 1e3][
+    weight = [None, rng.integers(1, 5, n_rows).astype(float), rng.random(n_rows) * 1e3][
         rng.integers(0, 3)]
     return X, y.astype(np.int64), n_classes, depth, nodes, weight
 
@@ -49,7 +49,7 @@ def options(rng):
         "store_smaller": bool(rng.integers(2)),
         "n_jobs": int(rng.integers(1, 3)),
         "merge_columns": bool(rng.integers(2)),
-        "memory_limit": [None, 2048][rng.integers(2)],
+        "memory_limit": [None, 0.002][rng.integers(2)],
         "random_state": 0,
     }
 
@@ -373,11 +373,11 @@ def test_bounds_are_inferred_from_larger_trees():
 def test_a_tiny_cache_is_only_slower():
     X, y = blobs(3, n_rows=200, n_columns=18)
     problem = prepare(X, y, 2)
-    large, small = Solver(problem, 5, 31), Solver(problem, 5, 31, memory_limit=2048)
+    large, small = Solver(problem, 5, 31), Solver(problem, 5, 31, memory_limit=0.002)
     large.solve(5, 31)
     small.solve(5, 31)
     assert small.value() == large.value()
-    assert small.space.table.nbytes <= 2048
+    assert small.space.table.nbytes <= 2000
     assert small.counters[S.DEPTH_TWO_PAIRS] > large.counters[S.DEPTH_TWO_PAIRS]
     optimum = small.value() + problem.offset
     assert cost_of(small.tree(5), problem, X, y, np.ones(200), 0.0)[0] == optimum
@@ -386,7 +386,7 @@ def test_a_tiny_cache_is_only_slower():
 def test_the_cache_grows():
     X, y = blobs(4, n_rows=300, n_columns=24)
     problem = prepare(X, y, 2)
-    solver = Solver(problem, 5, 31, memory_limit=8 * 4 * 64)
+    solver = Solver(problem, 5, 31, memory_limit=0.00205)
     assert len(solver.space.table) == 4 * 64
     solver.memory_limit = np.inf
     solver._work = 1000

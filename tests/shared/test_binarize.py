@@ -1,10 +1,8 @@
 """Binarisers: against slow references, nasty floats, and the binarised sets of the papers."""
 
 import math
-import os
 import pickle
 from collections import Counter
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -17,6 +15,7 @@ from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from odtlib.binarize import MDLPBinarizer, QuantileBinarizer, ThresholdBinarizer
+from odtlib.datasets import load
 from odtlib.tree import DecisionTree
 
 VARIANTS = [
@@ -394,21 +393,13 @@ def test_refusals_at_transform_and_of_parameters():
 
 # ------------------------------------------------------------------ the papers' binarised sets
 
-FOLDER = Path(os.environ.get("ODTLIB_DATA", "not given"))
-needs_data = pytest.mark.skipif(not (FOLDER / "murtree_binary").is_dir(),
-                                reason="ODTLIB_DATA names no folder with murtree_binary")
-
-
 def raw_table(name):
-    path = next(FOLDER / folder / f"{name}.csv.gz" for folder in ("cg_splits", "uci")
-                if (FOLDER / folder / f"{name}.csv.gz").exists())
-    table = pd.read_csv(path)
-    return table.drop(columns="target"), table["target"].to_numpy()
+    data = load("iris_uci" if name == "iris" else name, as_frame=True, rounded=False)
+    return data.X, data.y.to_numpy()
 
 
-def binary_table(file, name, suffix=".X"):
-    with np.load(FOLDER / "murtree_binary" / file) as stored:
-        return np.unpackbits(stored[name + suffix], axis=1)[:, : int(stored[name + ".nf"])]
+def binary_table(name):
+    return load(f"murtree/{name}").X.astype(np.uint8)
 
 
 def columns(table):
@@ -421,7 +412,6 @@ def paper_mdlp(X, y):
     return MDLPBinarizer("onehot", keep_binary=False).fit_transform(X, y)
 
 
-@needs_data
 @pytest.mark.parametrize("name", [
     "banknote", "iris", "wine", "IndiansDiabetes", "Ionosphere", "HTRU_2", "magic04",
     "seismic_bumps", "Statlog_satellite", "balance-scale", "car_evaluation", "bank_conv",
@@ -429,17 +419,16 @@ def paper_mdlp(X, y):
 ])
 def test_mdlp_makes_the_binarised_sets_of_the_murtree_paper(name):
     ours = paper_mdlp(*raw_table(name))
-    assert columns(ours) == columns(binary_table("NL.npz", f"{name}_categorical_bin"))
+    assert columns(ours) == columns(binary_table(f"{name}_categorical_bin"))
 
 
-@needs_data
 def test_mdlp_on_spambase_differs_by_the_cut_of_a_pure_pair():
     # The R package that the paper used accepts a cut when the gain *equals* the cost, so it also
     # cuts two rows of the same class apart (gain 0, cost log2(1) / 2 + log2(3 - 2) / 2 = 0).
     # Fayyad and Irani ask for a gain that exceeds the cost.  That is the whole difference.
     X, y = raw_table("spambase")
     ours = columns(paper_mdlp(X, y))
-    theirs = columns(binary_table("NL.npz", "spambase_categorical_bin"))
+    theirs = columns(binary_table("spambase_categorical_bin"))
     more, fewer = (list((Counter(a) - Counter(b)).elements())
                    for a, b in ((theirs, ours), (ours, theirs)))
     assert len(more) == 2 and len(fewer) == 1
@@ -448,39 +437,34 @@ def test_mdlp_on_spambase_differs_by_the_cut_of_a_pure_pair():
     assert len(set(y[both == 1])) == 1
 
 
-@needs_data
 def test_mdlp_on_default_credit_gives_its_columns_and_its_label():
     # The stored set predicts the binned credit limit; the default flag is its last column.
     X, y = raw_table("default_credit")
-    theirs = binary_table("NL.npz", "default_credit_categorical_bin")
+    theirs = binary_table("default_credit_categorical_bin")
     assert columns(paper_mdlp(X.iloc[:, 1:], y)) == columns(theirs[:, :-1])
     assert np.array_equal(theirs[:, -1], y) or np.array_equal(theirs[:, -1], 1 - y)
-    with np.load(FOLDER / "murtree_binary" / "NL.npz") as stored:
-        label = stored["default_credit_categorical_bin.y"]
+    label = load("murtree/default_credit_categorical_bin").y
     assert columns(paper_mdlp(X.iloc[:, :1], y)) == columns(label[:, None] == np.unique(label))
 
 
-@needs_data
 @pytest.mark.parametrize("name", ["monk1", "monk2", "monk3"])
 def test_categories_make_the_binarised_monks(name):
     X, y = raw_table(name)
     ours = QuantileBinarizer().fit_transform(X.astype("category"), y)
-    assert columns(ours) == columns(binary_table("NL.npz", f"{name}_bin"))
+    assert columns(ours) == columns(binary_table(f"{name}_bin"))
 
 
-@needs_data
 def test_binary_tables_pass_as_they_are():
     X, y = raw_table("tic-tac-toe")
     ours = MDLPBinarizer().fit_transform(X, y)
     assert np.array_equal(ours, X)
-    assert columns(ours) == columns(binary_table("NL.npz", "tic-tac-toe_bin"))
+    assert columns(ours) == columns(binary_table("tic-tac-toe_bin"))
 
 
-@needs_data
 @pytest.mark.parametrize("name, raw", [("diabetes", "IndiansDiabetes"),
                                        ("ionosphere", "Ionosphere")])
 def test_quantiles_make_the_binarised_sets_of_the_dl85_paper(name, raw):
     ours = columns(QuantileBinarizer(8).fit_transform(raw_table(raw)[0]))
-    theirs = binary_table("DL.npz", name)
+    theirs = binary_table(name)
     theirs = columns(theirs[:, theirs.min(axis=0) < theirs.max(axis=0)])  # one is constant
     assert sorted(ours * 2) == theirs  # both x <= t and x > t are stored there

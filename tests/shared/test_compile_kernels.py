@@ -10,8 +10,13 @@ SCRIPT = Path(__file__).parents[2] / "scripts" / "compile_kernels.py"
 
 
 @pytest.fixture(scope="module")
-def forget():
-    return runpy.run_path(str(SCRIPT))["forget_stale_kernels"]
+def script():
+    return runpy.run_path(str(SCRIPT))
+
+
+@pytest.fixture(scope="module")
+def forget(script):
+    return script["forget_stale_kernels"]
 
 
 @pytest.mark.parametrize(("changed", "left"), [
@@ -37,3 +42,22 @@ def test_a_changed_source_makes_its_package_stale(forget, tmp_path, changed, lef
         os.utime(tmp_path / changed, (3000, 3000))
     assert forget(tmp_path) == 2 - len(left)
     assert {index.parent.parent.name for index in tmp_path.rglob("*.nbi")} == left
+
+
+def test_seconds_of_a_method_leave_out_those_that_it_calls(script):
+    now, seconds = 0.0, {}
+
+    def warm_up(method, kernel, run, variant):
+        nonlocal now
+        now += {"trees": 1.0, "the search": 4.0, "other": 0.2}[method]
+        if run is not None:
+            run()
+
+    timed = script["recorded"](warm_up, lambda: now, seconds)
+    timed("the search", None, lambda: timed("trees", None, None))
+    timed("trees", None, None, variant=1)
+    timed("other", None, None)
+    assert seconds == pytest.approx({"trees": 1.0, "the search": 4.0, "other": 0.2})
+    known = {"trees": 9, "the search": 9, "other": 9, "unknown": 7}
+    assert eval(script["table"](seconds, known).removeprefix("SECONDS = ")) == {
+        "trees": 1, "the search": 4, "other": 1, "unknown": 7}

@@ -1,10 +1,12 @@
 """The array tree: every method against a slow walk over nested tuples."""
 
+import datetime
 import json
 import pickle
 
 import numpy as np
 import pytest
+from sklearn.tree import DecisionTreeRegressor
 
 from odtlib import DecisionTree
 from odtlib.tree import midpoint
@@ -111,6 +113,95 @@ def test_json_pickle_and_equality_round_trip(seed):
         np.array_equal(tree.label, tree.label[::-1])
 
 
+@pytest.mark.parametrize("labels", [
+    np.array(["2020-01-01", "2021-06-30"], "datetime64[D]"),
+    np.array(["2020-01-01T00:00:00.000000001", "NaT"], "datetime64[ns]"),
+    np.array([3, 5], "timedelta64[h]"), np.array([b"\xe9", b"ab"]), np.array(["é", "ab"]),
+    np.array([True, False]), np.array([1, 200], np.uint8), np.array([0.1, 1e300]),
+    np.array([0.1, 2.0], np.float32), np.array(["a", 1], object)], ids=lambda a: str(a.dtype))
+def test_labels_of_every_type_survive_pickle_and_json(labels):
+    tree = DecisionTree.from_nested((0, 0.5, 0, 1), classes=labels)
+    for copy in (DecisionTree.from_json(tree.to_json()), pickle.loads(pickle.dumps(tree))):
+        assert copy == tree and hash(copy) == hash(tree)
+        assert copy.classes.dtype == labels.dtype
+        assert copy.predict([[0.0]])[0] == labels[0]
+
+
+def test_labels_that_json_cannot_hold_survive_pickle():
+    labels = np.array([datetime.date(2020, 1, 1), datetime.date(2021, 1, 1)], object)
+    tree = DecisionTree.from_nested((0, 0.5, 0, 1), classes=labels)
+    assert pickle.loads(pickle.dumps(tree)) == tree != tree.replace(classes=labels[::-1])
+    with pytest.raises(ValueError, match="labels of type date cannot be written as JSON"):
+        tree.to_json()
+
+
+def regression_case(outputs, weighted, seed):
+    """Return scikit-learn's tree, the same as a DecisionTree, and its rows."""
+    rng = np.random.default_rng(seed)
+    X = rng.integers(0, 8, (60, 3)).astype(float)
+    y = 10 + X[:, :1] + rng.normal(size=(60, outputs))
+    weight = rng.integers(0, 4, 60) / 2 if weighted else None
+    model = DecisionTreeRegressor(max_depth=4, random_state=0).fit(X, y, weight)
+    t = model.tree_
+    tree = DecisionTree(t.feature, t.threshold, t.children_left, t.children_right,
+                        t.value[:, :, 0], n_features=3, kind="regression")
+    return model, tree.with_weights(X, y, weight), X
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("outputs", [1, 3])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_an_exported_regression_tree_weighs_features_as_scikit_learn_does(outputs, weighted, seed):
+    model, tree, X = regression_case(outputs, weighted, seed)
+    exported = tree.to_sklearn()
+    np.testing.assert_allclose(exported.feature_importances_, model.feature_importances_,
+                               rtol=1e-9)
+    np.testing.assert_allclose(exported.tree_.weighted_n_node_samples,
+                               model.tree_.weighted_n_node_samples)
+    np.testing.assert_allclose(exported.tree_.impurity, model.tree_.impurity, atol=1e-9)
+    np.testing.assert_allclose(exported.predict(X), model.predict(X))
+
+
+def test_node_weights_stay_with_their_nodes():
+    _, tree, _ = regression_case(1, True, 0)
+    for copy in (DecisionTree.from_json(tree.to_json()), pickle.loads(pickle.dumps(tree)),
+                 tree.replace()):
+        assert copy == tree
+        assert np.array_equal(copy.weight, tree.weight)
+    assert tree.replace(weight=None, impurity=None) != tree
+    swapped = tree.remap(np.arange(3), np.zeros(3), np.ones(3, bool), 3)
+    assert np.array_equal(np.sort(swapped.weight), np.sort(tree.weight))
+    assert np.array_equal(swapped.weight[swapped.left[0]], tree.weight[tree.right[0]])
+    split = DecisionTree.from_nested((0, 0.5, 1.0, (0, 0.2, 7.0, 2.0)), kind="regression")
+    split = split.with_weights([[0.0], [1.0], [2.0]], [1.0, 2.0, 2.0])
+    assert split.pruned().weight.tolist() == [3.0, 1.0, 2.0]
+    with pytest.raises(ValueError, match="one number per node"):
+        tree.replace(weight=[1.0])
+
+
+def test_json_from_before_node_weights_is_read():
+    tree = DecisionTree.from_nested((0, 0.5, 1.0, 2.0), kind="regression")
+    data = json.loads(tree.to_json())
+    assert "weight" not in data
+    assert DecisionTree.from_json(json.dumps(data)).weight is None
+
+
+def test_weights_make_shapley_values_additive():
+    # the expected value of SHAP is the mean of the leaves by node weights, from any node down
+    for tree in (regression_case(2, True, 1)[1],
+                 DecisionTree.from_nested((0, 1.0, 1.0, (0, 2.0, 2.0, 6.0)), kind="regression")):
+        t = tree.to_sklearn().tree_
+        inner = np.flatnonzero(t.children_left >= 0)
+        np.testing.assert_allclose(
+            t.weighted_n_node_samples[inner],
+            t.weighted_n_node_samples[t.children_left[inner]]
+            + t.weighted_n_node_samples[t.children_right[inner]])
+    model, tree, X = regression_case(1, False, 2)
+    t, leaves = tree.to_sklearn().tree_, tree.feature < 0
+    expected = np.average(t.value[leaves, 0, 0], weights=t.weighted_n_node_samples[leaves])
+    assert expected == pytest.approx(model.predict(X).mean())
+
+
 @pytest.mark.parametrize("seed", range(40))
 def test_scikit_learn_tree_agrees_on_float32_values(seed):
     rng, _, tree, _ = random_case(4 * seed)   # scale 1: thresholds that float32 holds
@@ -195,8 +286,8 @@ def test_the_tree_cannot_be_changed():
     (dict(left=[1, -1, -1], right=[1, -1, -1]), "exactly one earlier node"),
     (dict(left=[0, -1, -1]), "exactly one earlier node"),
     (dict(threshold=[np.inf, 0, 0]), "finite threshold"),
-    (dict(value=[[1, 0]]), "one entry a node"),
-    (dict(label=[0, 0, 7]), "one class index a node"),
+    (dict(value=[[1, 0]]), "one entry per node"),
+    (dict(label=[0, 0, 7]), "one class index per node"),
     (dict(feature_names=["only"], feature=[3, -1, -1]), "n_features is 1"),
     (dict(kind="clustering"), "'classification' or 'regression'"),
     (dict(classes=["a", "b", "c"]), "2 columns for 3 classes"),

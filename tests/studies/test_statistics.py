@@ -1,5 +1,7 @@
 """Ranks of methods over data sets, and the tests behind them."""
 
+import sys
+
 import matplotlib
 
 matplotlib.use("Agg")
@@ -60,3 +62,10 @@ def test_critical_difference_without_a_difference():
 def test_critical_difference_refuses(scores, message):
     with pytest.raises(ValueError, match=message):
         statistics.critical_difference(scores)
+
+
+def test_a_missing_package_for_ranks_is_named_with_its_extra(monkeypatch):
+    monkeypatch.setitem(sys.modules, "scikit_posthocs", None)
+    with pytest.raises(ModuleNotFoundError, match=r"critical_difference needs scikit_posthocs, "
+                                                  r"which is not installed; pip .*\[experiments\]"):
+        statistics.critical_difference(np.ones((3, 3)))

@@ -1,0 +1,125 @@
+"""What integer programs and column generation share: costs of classes, units of weights, limits."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from numbers import Real
+
+import numpy as np
+
+from odtlib.estimator import LARGEST
+
+SECONDS_A_NONZERO = 4e-7    # to build an integer program, generously
+MOST_WHOLE = 1e6    # of the sum of whole weights: solvers tell objectives one apart up to it
+TOTAL = 1e4         # that other weights are brought to: an absolute 1e-6 is then 1e-10 of it
+
+
+class TooLarge(ValueError):
+    """A model needs more memory than is allowed; raised before it is built."""
+
+
+class OutOfTime(Exception):
+    """The time limit passed before a method had anything to return."""
+
+
+def look(clock):
+    """Raise OutOfTime if a clock has expired.
+
+    Parameters
+    ----------
+    clock : Clock or None
+        None never expires.
+    """
+    if clock is not None and clock.expired:
+        raise OutOfTime
+
+
+def class_costs(costs, classes):
+    """Return the cost of misclassifying a row of each class.
+
+    Parameters
+    ----------
+    costs : dict or None
+        Costs by label; 1 for classes that it does not name.
+    classes : array
+        The labels.
+
+    Returns
+    -------
+    array of float, shape (n_classes,)
+    """
+    found, labels = np.ones(len(classes)), classes.tolist()
+    for label, cost in (costs or {}).items():
+        if label not in labels:
+            raise ValueError(f"class_costs names {label!r}, which is no class of y; the classes "
+                             f"are {', '.join(map(str, labels))}.")
+        if not isinstance(cost, Real) or not 0 <= cost <= LARGEST:
+            raise ValueError(f"class_costs has {cost!r} for {label!r}; give a number of at "
+                             f"least 0 and at most {LARGEST:g}.")
+        found[labels.index(label)] = cost
+    if not found.any():
+        raise ValueError("all weights or costs are zero; give some class a positive cost.")
+    return found
+
+
+def in_units(weight, most=MOST_WHOLE):
+    """Find the unit in which a solver resolves weights best.
+
+    Parameters
+    ----------
+    weight : array of float, shape (n_rows,)
+        Positive weights, or zero for rows that cost nothing.
+    most : float, default=1e6
+        Largest sum of whole weights.
+
+    Returns
+    -------
+    factor : float
+        What to multiply the weights by: they become the smallest whole numbers in the same
+        proportions, or sum up to 10,000 where such numbers are too large.
+    whole : bool
+        Whether they become whole.
+    """
+    share = weight / weight.max()
+    try:
+        whole = np.all(weight == np.rint(weight)) and weight.sum() < 2**53
+        multiple = weight.max() if whole else common_denominator(share, lambda: "the weights")
+    except ValueError:
+        multiple = np.inf
+    if multiple * share.sum() <= most:
+        numbers = np.rint(share * multiple).astype(np.int64)
+        return multiple / np.gcd.reduce(numbers) / weight.max(), True
+    return TOTAL / share.sum() / weight.max(), False
+
+
+def common_denominator(values, what):
+    """Return the least number that makes all values whole.
+
+    Parameters
+    ----------
+    values : array of float
+        Any numbers.
+    what : callable
+        Returns what they are, for the message.
+
+    Returns
+    -------
+    int
+
+    Raises
+    ------
+    ValueError
+        If a value is no fraction with a denominator of up to a million, or the least common
+        multiple of the denominators is above 2**40.
+    """
+    least = 1
+    for value in np.unique(values):
+        fraction = Fraction(float(value)).limit_denominator(1_000_000)
+        if abs(float(fraction) - value) > 1e-14 * abs(value):       # more than rounding
+            raise ValueError(f"CP-SAT needs whole coefficients, and {what()} has {value:.17g}; "
+                             "use solver='highs' or round the weights.")
+        least = int(np.lcm(least, fraction.denominator))
+        if least > 2**40:
+            raise ValueError(f"CP-SAT needs whole coefficients, and those of {what()} have no "
+                             "small common denominator; use solver='highs' or round the weights.")
+    return least

@@ -1,0 +1,68 @@
+"""CART over 0/1 columns from sums of single columns: quick where pairs of columns take too long."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+from threadpoolctl import ThreadpoolController
+
+CELLS_AT_A_TIME = 2 ** 22       # of the columns, as floats
+
+
+@cache
+def blas():
+    """Return the thread pools of this process; to find them takes longer than a small fit.
+
+    Threads cost more than small products, and more still where others use the processor.
+    """
+    return ThreadpoolController()
+
+
+def cart(columns, amounts, weight, number, depth, min_leaf, leaf, rows):
+    """Grow a tree from the root down by the least impurity; nested tuples.
+
+    Parameters
+    ----------
+    columns : array of 0/1, shape (n_rows, n_columns)
+        Predicates of the rows.
+    amounts : array, shape (n_rows, n_amounts)
+        What a leaf should be pure in: weight of each class, or weight times target.
+    weight, number : arrays, shape (n_rows,)
+        Weight of each row and number of given rows behind it.
+    depth, min_leaf : int
+        Most tests on a path, and fewest given rows in a leaf.
+    leaf : callable
+        ``leaf(rows)`` returns the cost and the prediction of a leaf.
+    rows : array of int
+        The rows of the root.
+
+    Returns
+    -------
+    tuple or object
+        ``(column, child 0, child 1)``, or the prediction of a leaf.
+    """
+    table = np.column_stack([amounts, weight, number])
+    step = max(1, CELLS_AT_A_TIME // max(1, columns.shape[1]))
+
+    def grow(rows, depth):
+        cost, prediction = leaf(rows)
+        if depth == 0 or cost <= 0 or columns.shape[1] == 0:
+            return prediction
+        inside = np.zeros((table.shape[1], columns.shape[1]))
+        for first in range(0, len(rows), step):
+            some = rows[first:first + step]
+            inside += table[some].T @ columns[some].astype(np.float64)
+        outside = table[rows].sum(axis=0)[:, None] - inside
+        purity = sum((side[:-2] ** 2).sum(axis=0) / np.maximum(side[-2], 1e-300)
+                     for side in (inside, outside))
+        purity[np.minimum(inside[-1], outside[-1]) < min_leaf] = -np.inf
+        column = int(np.argmax(purity))
+        if purity[column] == -np.inf:
+            return prediction
+        has = columns[rows, column] == 1
+        zero, one = (grow(part, depth - 1) for part in (rows[~has], rows[has]))
+        return prediction if zero == one == prediction else (column, zero, one)
+
+    with blas().limit(limits=1, user_api="blas"):
+        return grow(rows, depth)

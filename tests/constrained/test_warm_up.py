@@ -1,0 +1,61 @@
+"""Everything that a fit calls is compiled before its clock starts."""
+
+import subprocess
+import sys
+
+import pytest
+
+SCRIPT = """
+import numpy as np
+from odtlib import _tree_kernels, constrained as c
+from odtlib.constrained import _growth, _lazy, _projections, _stumps, sets
+
+def compiled():
+    kernels = [kernel for module in (_growth, _lazy, _projections, _stumps, _tree_kernels)
+               for kernel in vars(module).values() if hasattr(kernel, "signatures")]
+    return {(kernel.py_func.__qualname__, str(one)) for kernel in kernels for one in
+            kernel.signatures}
+
+rng = np.random.default_rng(0)
+X, Y = rng.normal(size=(60, 3)), rng.normal(size=(60, 3))
+weight = rng.uniform(1, 2, 60)
+weight.setflags(write=False)
+tree, optimal = c.ConstrainedTreeRegressor, c.OptimalConstrainedTreeRegressor
+closed, pieces = sets.AtMostKNonzero(1, 0, 5), sets.Polyhedron([[1, 1, 1]], [1], lower=0)
+keep = dict(on_infeasible_targets="keep", max_depth=2)
+"""
+
+
+@pytest.mark.parametrize("models", [
+    """tree(**keep), tree(closed, split="exact", ccp_alpha=0.01, max_features=1, **keep),
+       tree(closed, split="penalty", leaf="penalty", min_samples_split=np.int8(5),
+            min_impurity_decrease=np.float32(0.01), **keep),
+       tree(sets.Simplex(1.0), split="exact", target_weights="standardize", **keep)""",
+    """tree(pieces, split="exact", **keep), tree(pieces, split="penalty", leaf="penalty", **keep),
+       tree(split="medoid", leaf="medoid", **keep),
+       tree(pieces, split="exact", criterion="absolute_error", **keep),
+       tree(closed, split="exact", criterion="absolute_error", **keep)""",
+    "optimal(closed, **keep), optimal(closed, min_samples_leaf=np.int8(2), **keep)",
+    "optimal(pieces, **keep), optimal(pieces, min_samples_leaf=np.int8(2), **keep)",
+])
+def test_no_kernel_is_compiled_after_the_clock_started(models):
+    """In a process of its own, which has loaded no kernel; compiled ones may be on disk."""
+    script = SCRIPT + f"""
+models = [{models}]
+seconds = []
+for model in models:
+    solve = model._solve
+    def watched(X, Y, sample_weight):
+        before = compiled()
+        solved = solve(X, Y, sample_weight)
+        print(sorted(compiled() - before))
+        return solved
+    model._solve = watched
+    for weights in (None, weight):
+        seconds.append(model.fit(X, Y, weights).report_.compile_seconds)
+print(seconds[0] > 0.0, set(seconds[1:]))
+"""
+    found = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True,
+                           check=True).stdout.split("\n")
+    assert found[-2] == "True {0.0}"
+    assert set(found[:-2]) == {"[]"}

@@ -1,0 +1,185 @@
+"""Depths, sizes, clocks and missing solvers: one rule for programs and path methods."""
+
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+
+from odtlib import (
+    BinOCTClassifier,
+    ColumnGenerationClassifier,
+    FlowOCTClassifier,
+    OCTClassifier,
+    RestrictedTreeClassifier,
+    _warm,
+)
+from odtlib._models import OutOfTime
+from odtlib.column_generation import _kernels as kernels
+from odtlib.column_generation import paths
+from odtlib.column_generation.master import Master
+from odtlib.column_generation.pricing import Enumeration, Sweep
+from odtlib.report import Clock
+
+MODELS = [BinOCTClassifier, OCTClassifier, FlowOCTClassifier, RestrictedTreeClassifier,
+          ColumnGenerationClassifier]
+
+
+def noise(n_rows=60, n_features=4):
+    random = np.random.RandomState(0)
+    return random.normal(size=(n_rows, n_features)), random.randint(0, 2, n_rows)
+
+
+@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("kind", [np.int8, np.uint8])
+def test_small_integers_are_depths(model, kind):
+    X, y = noise(9)
+    report = model(kind(8), time_limit=5.0).fit(X, y).report_
+    assert report.objective == model(8, time_limit=5.0).fit(X, y).report_.objective
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_a_depth_that_no_row_reaches_is_not_built(model):
+    X, y = noise(50)
+    deep, enough = (model(depth).fit(X, y) for depth in (10**9, 49))
+    assert deep.report_.status == enough.report_.status
+    assert deep.report_.objective == enough.report_.objective
+    assert deep.tree_.depth <= 49
+
+
+@pytest.mark.parametrize("settings", [{}, {"splits": "all"}])
+@pytest.mark.parametrize("model", [RestrictedTreeClassifier, ColumnGenerationClassifier])
+def test_too_many_splits_leave_cart(model, settings, monkeypatch):
+    X, y = noise()
+    monkeypatch.setattr(paths, "MOST_FLAGS", 100)
+    report = model(2, **settings).fit(X, y).report_
+    assert report.status == "memory_limit" and report.start == "cart"
+    assert report.lower_bound == 0 < report.objective
+
+
+def test_too_many_leaves_leave_the_start():
+    X, y = noise(400)
+    for solver in ("highs", "lns"):
+        report = BinOCTClassifier(16, solver=solver, random_state=0).fit(X, y).report_
+        assert report.status in ("memory_limit", "optimal")
+        assert report.objective == report.counters["start_objective"]
+    assert BinOCTClassifier(16, random_state=0).fit(X[:, :1], y).report_.status == "memory_limit"
+
+
+@pytest.mark.parametrize("model", [RestrictedTreeClassifier, ColumnGenerationClassifier])
+def test_time_that_ends_during_preparation_leaves_cart(model, monkeypatch):
+    X, y = noise(300)
+    monkeypatch.setattr(Clock, "expired", True)
+    report = model(3, splits="all").fit(X, y).report_
+    assert report.status == "time_limit" and report.start == "cart"
+    assert report.lower_bound == 0 < report.objective
+
+
+def problem_of(X, y):
+    splits = [[(0, -0.5), (0, 0.5), (1, 0.0)]] * 3
+    return paths.RestrictedProblem(X, y, 2, splits)
+
+
+@pytest.mark.parametrize("price", [Enumeration(), Sweep()])
+def test_pricing_stops_when_time_is_over(price):
+    master = Master(problem_of(*noise()), "prefix")
+    master.add_tree(np.zeros(3, np.int64))
+    leaf, _, best = price(master, master.solve(), np.ones(9, bool), 0.0)
+    assert best is None and len(leaf) == 0
+
+
+def test_a_sweep_in_small_steps_finds_the_same_paths(monkeypatch):
+    master = Master(problem_of(*noise()), "prefix")
+    master.add_tree(np.zeros(3, np.int64))
+    found = [Sweep()(master, master.solve(), np.ones(9, bool))]
+    monkeypatch.setattr("odtlib.column_generation.pricing.STEPS", 1)
+    monkeypatch.setattr("odtlib.column_generation.pricing.WAYS", 2)
+    found.append(Sweep()(master, master.solve(), np.ones(9, bool)))
+    for whole, steps in zip(*found, strict=True):
+        assert np.array_equal(whole, steps)
+
+
+def test_a_master_is_not_built_when_time_is_over():
+    with pytest.raises(OutOfTime):
+        Master(problem_of(*noise()), clock=Clock(1e-9))
+
+
+@pytest.mark.parametrize("model", [RestrictedTreeClassifier, ColumnGenerationClassifier])
+def test_kernels_are_compiled_before_the_clock_starts(model, monkeypatch):
+    monkeypatch.setattr(_warm, "_warm", set())
+    X, y = noise()
+    names = [name for name in vars(kernels) if hasattr(vars(kernels)[name], "signatures")]
+    settings = {} if model is RestrictedTreeClassifier else {"pricing": "sweep"}
+    estimator = model(2, n_trees=5, **settings)
+    assert estimator._compile_kernels(X, y) > 0
+    before = {name: len(vars(kernels)[name].signatures) for name in names}
+    estimator.fit(X, y)
+    assert before == {name: len(vars(kernels)[name].signatures) for name in names}
+
+
+@pytest.mark.parametrize(("model", "module"), [
+    (OCTClassifier(), "highspy"), (FlowOCTClassifier(), "highspy"), (BinOCTClassifier(), "highspy"),
+    (OCTClassifier(solver="cp-sat"), "ortools.sat.python.cp_model"),
+    (BinOCTClassifier(solver="lns"), "ortools.sat.python.cp_model"),
+    (ColumnGenerationClassifier(), "highspy"),
+    (ColumnGenerationClassifier(pricing="cp-sat"), "ortools.sat.python.cp_model"),
+    (ColumnGenerationClassifier(row_cuts="extra"), "ortools.sat.python.cp_model")])
+def test_a_missing_solver_is_named_before_anything_is_compiled(model, module, monkeypatch):
+    monkeypatch.setitem(sys.modules, module, None)
+    monkeypatch.setattr(_warm, "_warm", set())
+    with pytest.raises(ImportError, match=r'pip install "odtlib\[milp\]"'):
+        model.fit(*noise())
+    assert not _warm._warm
+
+
+@pytest.mark.parametrize(("splits", "message"), [
+    ([[("a", 0.5)]], r"splits has \('a', 0.5\) for node 0"),
+    ([[(0, "b")]], r"splits has \(0, 'b'\) for node 0"), ([[3]], "splits has 3 for node 0")])
+def test_splits_that_are_none_are_named(splits, message):
+    with pytest.raises(ValueError, match=message):
+        RestrictedTreeClassifier(1, splits=splits).fit(*noise())
+
+
+@pytest.mark.parametrize("model", [RestrictedTreeClassifier, ColumnGenerationClassifier])
+def test_costs_that_are_no_numbers_are_named(model):
+    with pytest.raises(ValueError, match="class_costs has 'a' for 0; give a number"):
+        model(class_costs={0: "a"}).fit(*noise())
+
+
+INTERRUPTED = """
+import os, signal, threading, time
+import numpy as np
+import odtlib
+random = np.random.default_rng(0)
+X, y = random.normal(size=(400, 8)), random.integers(0, 3, 400)
+model = odtlib.{model}
+model._compile_kernels(X, y)
+print("ready", flush=True)
+try:
+    print(model.fit(X, y).report_.status)
+except KeyboardInterrupt:
+    print("interrupted")
+"""
+
+
+@pytest.mark.parametrize("model", [
+    "OCTClassifier(3)", "OCTClassifier(3, solver='cp-sat')",
+    "FlowOCTClassifier(3, binarizer='all')", "BinOCTClassifier(3)",
+    "BinOCTClassifier(3, solver='cp-sat')", "BinOCTClassifier(4, solver='lns')",
+    "RestrictedTreeClassifier(3, splits='all')",
+    "ColumnGenerationClassifier(4, integer='branch-and-price')",
+    "ColumnGenerationClassifier(4, pricing='milp')",
+    "ColumnGenerationClassifier(4, pricing='cp-sat')",
+    "ColumnGenerationClassifier(4, integer='milp', row_cuts='none')",
+    "ColumnGenerationClassifier(2, splits='all', pricing='sweep', link='prefix')"])
+def test_ctrl_c_ends_every_solver(model):
+    """In a process of its own, in whichever phase it comes."""
+    run = subprocess.Popen([sys.executable, "-c", INTERRUPTED.format(model=model)],
+                           stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert run.stdout.readline() == "ready\n", run.stderr.read()
+    time.sleep(1.5)
+    run.send_signal(signal.SIGINT)
+    out, err = run.communicate(timeout=60)
+    assert out == "interrupted\n", err

@@ -1,0 +1,67 @@
+"""Weights of any size against enumeration: the answer does not depend on their unit."""
+
+import numpy as np
+import pytest
+from milp.reference import optimum
+
+from odtlib import (
+    BinOCTClassifier,
+    ColumnGenerationClassifier,
+    FlowOCTClassifier,
+    OCTClassifier,
+    RestrictedTreeClassifier,
+)
+from odtlib._tolerance import PROOF
+
+SPLITS = {"splits": [[(j, 0.5) for j in range(3)]] * 3}
+MODELS = {
+    "oct": OCTClassifier(2), "flow": FlowOCTClassifier(2, binarizer=None),
+    "flow without a start": FlowOCTClassifier(2, binarizer=None, start=None),
+    "binoct": BinOCTClassifier(2), "restricted": RestrictedTreeClassifier(2, **SPLITS),
+    "paths": ColumnGenerationClassifier(2, **SPLITS, integer="branch-and-price"),
+    "pairs of paths": ColumnGenerationClassifier(2, **SPLITS, link="prefix", row_cuts="none")}
+
+
+def instance(random):
+    n = random.randint(6, 12)
+    X, y = random.randint(0, 2, (n, 3)).astype(float), random.randint(0, 2, n)
+    y[:2] = 0, 1
+    return X, y
+
+
+def checked(model, X, y, weight):
+    """Fit; the bound must hold, and so must a claim of optimality. Return the report."""
+    report, total = model.fit(X, y, weight).report_, weight.sum()
+    best = optimum(X, y, weight, [[0.5]] * 3, 2)
+    assert report.lower_bound <= best + PROOF * total
+    assert report.objective >= best - PROOF * total
+    assert model.verify(X, y, weight) == pytest.approx(report.objective, abs=PROOF * total)
+    if report.status == "optimal":
+        assert report.objective <= best + PROOF * total
+    return report
+
+
+@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("unit", [1e-12, 1e-3, 1.0, 1e12])
+def test_the_unit_of_weights_changes_nothing(name, unit):
+    random = np.random.RandomState(3)
+    for whole in (True, False):
+        X, y = instance(random)
+        weight = random.randint(1, 5, len(y)) if whole else random.random(len(y)) + 0.01
+        assert checked(MODELS[name], X, y, weight * unit).status == "optimal"
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_weights_too_uneven_to_be_resolved_end_in_a_bound_that_holds(name):
+    random = np.random.RandomState(4)
+    for _ in range(8):
+        X, y = instance(random)
+        checked(MODELS[name], X, y, 10.0 ** random.uniform(-12, 12, len(y)))
+
+
+def test_prices_do_not_depend_on_the_unit_of_weights():
+    X, y = instance(np.random.RandomState(5))
+    plain = OCTClassifier(2, complexity=0.1).fit(X, y).report_
+    small = OCTClassifier(2, complexity=0.1).fit(X, y, np.full(len(y), 1e-12)).report_
+    assert small.objective == pytest.approx(plain.objective * 1e-12)
+    assert small.status == plain.status == "optimal"

@@ -1,0 +1,132 @@
+"""Limits and interruptions: nothing long begins without time, and a valid tree comes back."""
+
+import numpy as np
+import pytest
+
+from odtlib import MurTreeClassifier, MurTreeRegressor
+from odtlib.binarize import MDLPBinarizer, QuantileBinarizer, ThresholdBinarizer
+from odtlib.murtree.greedy import cart
+from odtlib.murtree.preparation import prepare
+from odtlib.murtree.solver import Solver
+from odtlib.report import Clock
+
+
+class Ticking(Clock):
+    """A clock whose limit passes after so many looks at it."""
+
+    def __init__(self, looks):
+        super().__init__()
+        self.looks = looks
+
+    @property
+    def remaining(self):
+        self.looks -= 1
+        return np.inf if self.looks >= 0 else 0.0
+
+
+def wide(n_rows=60, n_columns=300, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.integers(0, 2, (n_rows, n_columns))
+    return X, (X[:, 0] ^ X[:, 1]) | X[:, 2]
+
+
+@pytest.mark.parametrize("binarizer", [MDLPBinarizer(), QuantileBinarizer(),
+                                       ThresholdBinarizer()])
+def test_a_binariser_stops_when_the_clock_has_expired(binarizer):
+    X = np.random.default_rng(0).normal(size=(80, 6))
+    y = (X.sum(axis=1) > 0).astype(int)
+    whole = set(binarizer.fit(X, y).get_feature_names_out())
+    some = binarizer.fit_until(Ticking(2), X, y)
+    assert set(some.get_feature_names_out()) < whole
+    assert some.transform(X).shape == (80, len(some.feature_))
+    assert binarizer.fit_until(Ticking(0), X, y).transform(X).shape == (80, 0)
+
+
+@pytest.mark.parametrize("binarizer", ["mdlp", "quantile", "all"])
+def test_no_time_for_the_binariser_leaves_a_leaf(binarizer, monkeypatch):
+    X = np.random.default_rng(0).normal(size=(80, 6))
+    y = (X[:, 0] > 0).astype(int)
+    model = MurTreeClassifier(2, binarizer=binarizer, time_limit=1e-9).fit(X, y)
+    assert model.report_.status == "time_limit" and model.tree_.n_splits == 0
+    assert model.report_.lower_bound == 0 == model.report_.objective - min(y.sum(), 80 - y.sum())
+    assert model.predict(X).shape == (80,)
+
+
+@pytest.mark.parametrize("min_samples_leaf", [1, 8])
+@pytest.mark.parametrize("make", [
+    lambda **o: MurTreeClassifier(3, **o), lambda **o: MurTreeRegressor(3, **o),
+    lambda **o: MurTreeRegressor(3, loss="absolute_error", **o)])
+def test_a_step_that_is_too_long_is_not_begun(make, min_samples_leaf, monkeypatch):
+    X, y = wide()
+    optimum = make(min_samples_leaf=min_samples_leaf).fit(X[:, :20], y).report_.objective
+    slices, one_slice = [], Solver._slice
+    monkeypatch.setattr(Solver, "_slice", lambda *data: slices.append(1) or one_slice(*data))
+    monkeypatch.setattr("odtlib.murtree.solver.SECONDS_PER_PAIR",
+                        dict.fromkeys((2, 4, 8), (1.0, 1.0)))
+    model = make(min_samples_leaf=min_samples_leaf, time_limit=100).fit(X, y)
+    assert not slices and model.report_.status == "time_limit"
+    assert 0 < model.tree_.n_splits and model.tree_.depth <= 3
+    assert model.report_.lower_bound <= optimum
+    assert model.verify(X, y) == pytest.approx(model.report_.objective)
+    leaves = np.unique(model.apply(X), return_counts=True)[1]
+    assert leaves.min() >= min_samples_leaf
+    model.set_params(time_limit=None).fit(X[:, :20], y)
+    assert slices and model.report_.status == "optimal"
+
+
+def test_what_is_missing_of_a_tree_is_grown_by_cart():
+    X, y = wide(200, 30)
+    problem = prepare(X, y, 2)
+    solver = Solver(problem, 4, 15)
+
+    def tree(looks):
+        solver.solve(4, 15)
+        return solver.trees(4, [15], Ticking(looks))[0]
+
+    full, part, none = tree(1000), tree(2), tree(0)
+    assert full[0] == part[0] == none[0]               # the root is known in any case
+    assert none[1:] == tuple(
+        solver.cart(np.flatnonzero(problem.rows[:, full[0]] == side), 3, 7) for side in (0, 1))
+
+
+def test_cart_takes_the_purest_split():
+    X, _ = wide(200, 12)
+    y = X[:, 3] ^ (np.arange(200) % 4 == 0)
+    weight = np.random.default_rng(1).random(200)
+    classes = np.eye(2)[y] * weight[:, None]
+
+    def leaf(rows):
+        sums = classes[rows].sum(axis=0)
+        return sums.min(), int(sums.argmax())
+
+    root, zero, one = cart(X, classes, weight, np.ones(200), 1, 5, leaf, np.arange(200))
+    purity = [sum((classes[side].sum(axis=0) ** 2).sum() / weight[side].sum()
+                  for side in (X[:, j] == 1, X[:, j] == 0)) for j in range(12)]
+    assert root == np.argmax(purity)
+    assert (zero, one) == tuple(leaf(np.flatnonzero(X[:, root] == side))[1] for side in (0, 1))
+    assert not isinstance(cart(X, classes, weight, np.ones(200), 3, 101, leaf, np.arange(200)),
+                          tuple)
+
+
+@pytest.mark.parametrize("options", [{"objective": "f1"}, {"sparsity": [1.0] * 4},
+                                     {"max_disparity": 0.2}])
+def test_fronts_and_levels_without_time(options):
+    X, y = wide(60, 10)
+    extra = {"protected": X[:, 5]} if "max_disparity" in options else {}
+    model = MurTreeClassifier(4, time_limit=1e-9, **options).fit(X, y, **extra)
+    assert model.report_.status == "time_limit"
+    assert model.verify(X, y) == pytest.approx(model.report_.objective)
+    nothing = MurTreeClassifier(4, time_limit=1e-9, **options).fit(0 * X, y, **extra)
+    assert nothing.tree_.n_splits == 0
+
+
+@pytest.mark.parametrize("phase", ["odtlib.binarize.MDLPBinarizer._cuts",
+                                   "odtlib.murtree.classifier.prepare"])
+def test_an_interruption_before_the_search_ends_the_fit(phase, monkeypatch):
+    def interrupt(*data, **options):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(phase, interrupt)
+    X = np.random.default_rng(0).normal(size=(80, 3))
+    with pytest.raises(KeyboardInterrupt):
+        MurTreeClassifier(2).fit(X, (X[:, 0] > 0).astype(int))

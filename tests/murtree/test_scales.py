@@ -1,0 +1,135 @@
+"""Answers that do not depend on the unit of weights and targets, nor on how uneven they are."""
+
+import numpy as np
+import pytest
+
+from odtlib import MurTreeClassifier, MurTreeRegressor
+from odtlib._tolerance import PROOF, ROUNDING
+from tests.murtree.test_regressor import best_loss
+from tests.naive import best_tree_cost
+
+SCALES = (1e-12, 1e-10, 1e-8, 1e-6, 1.0, 1e6, 1e12)
+
+
+def rows(rng, n_rows=12, n_columns=4):
+    X = rng.integers(0, 2, (n_rows, n_columns)).astype(np.uint8)
+    y = (X[:, 0] ^ X[:, 1]) ^ (rng.random(n_rows) < 0.2)
+    y[:2] = 0, 1
+    return X, y.astype(np.int64)
+
+
+def check_fewest_nodes(model, X, y, weight, tolerance):
+    """The tree is within the tolerance of the optimum, and no smaller tree is equal to it."""
+    report, depth = model.report_, model.max_depth
+    optimum = best_tree_cost(X, y, weight, 2, depth, 2 ** depth - 1)
+    assert report.status == "optimal"
+    assert report.objective == pytest.approx(optimum, rel=0, abs=tolerance)
+    assert report.lower_bound <= report.objective
+    assert model.verify(X, y, weight) == pytest.approx(optimum, rel=0, abs=tolerance)
+    nodes = model.tree_.n_splits
+    if nodes:
+        assert best_tree_cost(X, y, weight, 2, depth, nodes - 1) > optimum + tolerance / 2
+
+
+@pytest.mark.parametrize("scale", SCALES)
+def test_fewest_nodes_at_any_scale(scale):
+    rng = np.random.default_rng(3)
+    for _ in range(25):
+        X, y = rows(rng)
+        weight = rng.random(len(y)) * scale
+        model = MurTreeClassifier(2, minimise_nodes=True).fit(X, y, weight)
+        check_fewest_nodes(model, X, y, weight, ROUNDING * weight.sum())
+
+
+@pytest.mark.parametrize("min_samples_leaf", [1, 2])
+def test_whole_weights_are_exact_however_large(min_samples_leaf):
+    """A row of weight one is worth a feature node beside one of 1e15."""
+    X, y = np.array([[0, 0], [0, 1], [1, 0], [1, 0], [0, 1]]), np.array([0, 1, 1, 1, 1])
+    weight = np.array([1e15, 1.0, 3.0, 2.0, 5.0])
+    model = MurTreeClassifier(2, minimise_nodes=True, min_samples_leaf=min_samples_leaf)
+    model.fit(X, y, weight)
+    optimum = best_tree_cost(X, y, weight, 2, 2, 3, min_samples_leaf)
+    assert model.report_.objective == model.verify(X, y, weight) == optimum
+
+
+def test_small_weights_keep_their_path():
+    X = np.array([[0, 0], [0, 1], [1, 0], [1, 1]] * 3)
+    y = X[:, 0] ^ X[:, 1]
+    for scale in SCALES:
+        weight = np.full(len(y), scale)
+        model = MurTreeClassifier(2, minimise_nodes=True).fit(X, y, weight)
+        assert (model.report_.objective, model.tree_.n_splits) == (0.0, 3)
+        pieces = MurTreeClassifier(2).regularisation_path(X, y, weight)
+        assert [piece.n_splits for piece in pieces] == [0, 3]
+        assert pieces[1].high == pytest.approx(2 * scale)
+        assert MurTreeClassifier(2).optimal_trees(X, y, weight).count == 2
+
+
+@pytest.mark.parametrize("minimise", [False, True])
+@pytest.mark.parametrize("options", [{}, {"min_samples_leaf": 2}, {"cache": None},
+                                     {"start": "cart"}, {"objective": "balanced-accuracy"}])
+def test_uneven_weights(options, minimise):
+    rng = np.random.default_rng(5)
+    for _ in range(20):
+        X, y = rows(rng)
+        weight = 10.0 ** rng.uniform(-12, 12, len(y))
+        model = MurTreeClassifier(3, minimise_nodes=minimise, **options).fit(X, y, weight)
+        least, total = weight, weight.sum()
+        if "objective" in options:
+            least, total = weight / np.bincount(y, weight)[y] / 2, 1.0
+        optimum = best_tree_cost(X, y, least, 2, 3, 7, options.get("min_samples_leaf", 1))
+        assert model.report_.status == "optimal"
+        assert model.report_.objective == pytest.approx(optimum, rel=0, abs=ROUNDING * total)
+        model.verify(X, y, weight)
+
+
+@pytest.mark.parametrize("loss", ["squared_error", "absolute_error"])
+@pytest.mark.parametrize("uneven", ["weights", "targets", "both", "one heavy row"])
+def test_uneven_regression(loss, uneven):
+    rng = np.random.default_rng(7)
+    for trial in range(30):
+        X = rng.integers(0, 2, (10, 3)).astype(np.uint8)
+        y, weight = rng.normal(size=10), rng.random(10)
+        if uneven in ("weights", "both"):
+            weight = 10.0 ** rng.uniform(-12, 12, len(y))
+        if uneven in ("targets", "both"):
+            y = y * 10.0 ** rng.uniform(-5, 5, len(y))
+        if uneven == "one heavy row":
+            weight[trial % 10] = 1e12
+        model = MurTreeRegressor(2, loss=loss, minimise_nodes=bool(trial % 2)).fit(X, y, weight)
+        absolute = loss == "absolute_error"
+        optimum, root = (best_loss(X, y, weight, absolute, 2, nodes) for nodes in (3, 0))
+        assert model.report_.status == "optimal"
+        assert model.report_.objective == pytest.approx(optimum, rel=0, abs=PROOF * root)
+        assert model.report_.lower_bound <= model.report_.objective
+        model.verify(X, y, weight)
+
+
+@pytest.mark.parametrize("factor", [1.0, 1e-6, 1e6])
+def test_an_outlier_does_not_hide_the_other_rows(factor):
+    X = [[-1, 0, 0, 1], [0, 0, -1, 0], [0, 0, -1, 0], [0, 0, -1, 0], [0, 0, -1, 1], [1, 0, 1, 1],
+         [0, 0, -1, 1], [0, 0, -1, 1]]
+    y = factor * np.array([1, 1e-4, 10, .01, 1, 1e4, 1, .1])
+    least = MurTreeRegressor(3, binarizer="all").fit(X, y).report_
+    model = MurTreeRegressor(3, binarizer="all", minimise_nodes=True).fit(X, y)
+    assert model.report_.status == "optimal"
+    assert model.report_.objective == pytest.approx(67.13939934 * factor ** 2)
+    assert model.report_.objective == pytest.approx(least.objective, rel=1e-9)
+    assert model.report_.lower_bound <= model.report_.objective
+    three = [[0, 3, .63], [0, 2, 2.46], [0, 2, .21]], factor * np.array([100, 1e-4, 1e-3])
+    assert MurTreeRegressor(start="cart", minimise_nodes=True).fit(*three).report_.gap == 0
+
+
+def test_a_row_lighter_than_the_rounding_of_the_others():
+    X = np.array([[1, 0, 1, 0], [0, 1, 0, 0], [0, 0, 1, 1], [1, 1, 1, 1], [0, 1, 0, 0],
+                  [0, 0, 0, 0], [1, 0, 1, 1], [0, 1, 0, 0], [1, 1, 0, 1], [1, 1, 0, 0],
+                  [1, 1, 0, 1], [0, 1, 0, 1]], np.uint8)
+    y = np.array([.101430615, -1.06004339, .162298524, 1.04593616, -.052778672, -1.93320521,
+                  1.7691844, .0828456278, 1.26059171, .352584044, 1.61345475, 1.74672689])
+    weight = np.array([3.90871264e-8, 11.293608, 1268280.3, .0321380472, 70.2096602,
+                       9.82307542e-12, 4704.83819, 588395.661, 7.42683585, .00170562376,
+                       155109.585, 8036.18267])
+    model = MurTreeRegressor(2, minimise_nodes=True).fit(X, y, weight)
+    optimum, root = (best_loss(X, y, weight, False, 2, nodes) for nodes in (3, 0))
+    assert model.report_.objective == pytest.approx(optimum, rel=0, abs=PROOF * root)
+    model.verify(X, y, weight)

@@ -1,0 +1,140 @@
+"""What every estimator leaves behind: a report that can be verified, saved and exported."""
+
+import functools
+import pickle
+import types
+
+import numpy as np
+import pytest
+
+import odtlib
+from odtlib.constrained import sets
+
+CONSTRAINED = {"constraints": sets.Box(0.0, 9.0)}
+CASES = [
+    ("CARTClassifier", {}),
+    ("TunedCARTClassifier", {"cv": 2}),
+    ("LocalSearchTreeClassifier", {}),
+    ("OCTClassifier", {}),
+    ("FlowOCTClassifier", {"complexity": 0.01}),
+    ("BinOCTClassifier", {}),
+    ("ColumnGenerationClassifier", {"n_trees": 10}),
+    ("RestrictedTreeClassifier", {"leaf_penalty": 0.1}),
+    ("MurTreeClassifier", {"binarizer": "all", "sparsity": 0.1}),
+    ("MurTreeClassifier", {"binarizer": "all", "objective": "f1"}),
+    ("MurTreeClassifier", {"binarizer": "all", "objective": "balanced-accuracy"}),
+    ("MurTreeClassifier", {"binarizer": "all", "sparsity": [0.1, 0.2]}),
+    ("MurTreeClassifier", {"binarizer": "quantile"}),
+    ("ContinuousTreeClassifier", {"sparsity": 0.01}),
+    ("MurTreeRegressor", {"binarizer": "all"}),
+    ("MurTreeRegressor", {"binarizer": "quantile", "loss": "absolute_error"}),
+    ("ContinuousTreeRegressor", {}),
+    ("ConstrainedTreeRegressor", CONSTRAINED),
+    ("OptimalConstrainedTreeRegressor", CONSTRAINED),
+]
+NAMES = [f"{name}-{'-'.join(map(str, options.values()))}" for name, options in CASES]
+
+
+@functools.cache
+def rows(kind):
+    random = np.random.default_rng(0)
+    X = random.integers(0, 5, (30, 3)).astype(float)
+    y = X[:, 0] + X[:, 1] % 2 + random.normal(scale=0.1, size=30) + 1
+    return X, y if kind == "regressor" else np.where(y > 3, "yes", "no")
+
+
+def fitted(name, options, y=None):
+    X, targets = rows("classifier" if name.endswith("Classifier") else "regressor")
+    y = targets if y is None else y
+    return getattr(odtlib, name)(max_depth=2, **options).fit(X, y), X, y
+
+
+def parts_of(thing):
+    """Return what a serialiser that follows attributes goes into, for any object."""
+    if isinstance(thing, dict):
+        return [*thing.keys(), *thing.values()]
+    if isinstance(thing, list | tuple | set | frozenset):
+        return list(thing)
+    if isinstance(thing, functools.partial):
+        return [thing.func, thing.args, thing.keywords]
+    if isinstance(thing, types.MethodType):
+        return [thing.__self__]
+    if isinstance(thing, types.FunctionType):
+        assert "<" not in thing.__qualname__, f"{thing.__qualname__} cannot be found by its name"
+        return []
+    if isinstance(thing, np.ndarray):
+        return thing.tolist() if thing.dtype == object else []
+    if thing is None or isinstance(thing, type | str | bytes | int | float | np.generic):
+        return []
+    return [thing.__getstate__()] if type(thing).__module__.startswith("odtlib") else []
+
+
+def cycle_from(thing, above=()):
+    """Return a path of types that leads from an object back to itself, or None."""
+    if id(thing) in above:
+        return [type(thing).__name__]
+    for part in parts_of(thing):
+        found = cycle_from(part, (*above, id(thing)))
+        if found:
+            return [type(thing).__name__, *found]
+    return None
+
+
+def test_the_search_for_cycles_finds_one():
+    report = odtlib.SolveReport("heuristic", 1, 0, 0.0)
+    report.evaluate = report.verify
+    assert cycle_from(report) == ["SolveReport", "dict", "method", "SolveReport"]
+
+
+@pytest.mark.parametrize(("name", "options"), CASES, ids=NAMES)
+def test_a_fitted_estimator_holds_no_cycle_and_survives_pickle(name, options):
+    model, X, y = fitted(name, options)
+    assert cycle_from(model) is None
+    copy = pickle.loads(pickle.dumps(model))
+    assert copy.tree_ == model.tree_
+    assert np.array_equal(copy.predict(X), model.predict(X))
+    assert copy.verify(X, y) == pytest.approx(model.report_.objective)
+
+
+@pytest.mark.parametrize(("name", "options"), CASES, ids=NAMES)
+def test_verify_refuses_other_rows_in_one_sentence(name, options):
+    model, X, y = fitted(name, options)
+    with pytest.raises(ValueError, match=r"y has shape \(29,\) and X has 30 rows; verify with"):
+        model.verify(X, y[:29])
+    with pytest.raises(ValueError, match=r"sample_weight has shape \(3,\) and X has 30 rows"):
+        model.verify(X, y, np.ones(3))
+    with pytest.raises(ValueError, match=r"y has shape \(\) and X has 30 rows"):
+        model.verify(X, 1.0)
+
+
+@pytest.mark.parametrize(("name", "options"),
+                         [case for case in CASES if case[0].endswith("Classifier")],
+                         ids=NAMES[:sum(name.endswith("Classifier") for name, _ in CASES)])
+def test_labels_may_be_dates(name, options):
+    days = np.array(["2020-01-01", "2021-06-30"], "datetime64[D]")
+    _, labels = rows("classifier")
+    model, X, y = fitted(name, options, days[(labels == "yes").astype(int)])
+    copy = pickle.loads(pickle.dumps(model))
+    assert np.array_equal(copy.predict(X), model.predict(X))
+    assert odtlib.DecisionTree.from_json(model.tree_.to_json()) == model.tree_
+    assert copy.classes_.dtype == days.dtype
+
+
+@pytest.mark.parametrize(("name", "options"),
+                         [case for case in CASES if case[0].endswith("Regressor")],
+                         ids=NAMES[sum(name.endswith("Classifier") for name, _ in CASES):])
+def test_regression_trees_carry_the_weights_of_their_rows(name, options):
+    X, y = rows("regressor")
+    weight = np.arange(30) % 4.0
+    model = getattr(odtlib, name)(max_depth=2, **options).fit(X, y, weight)
+    columns = model.binarizer_.transform(X) if model._tree_over_columns else X
+    leaves, tree = model.apply(X), model.tree_.to_sklearn().tree_
+    assert tree.weighted_n_node_samples[0] == weight.sum()
+    for leaf in np.unique(leaves):
+        here = leaves == leaf
+        mean = np.average(y[here], weights=weight[here]) if weight[here].any() else 0.0
+        assert model.tree_.weight[leaf] == pytest.approx(weight[here].sum())
+        assert model.tree_.impurity[leaf] * weight[here].sum() == pytest.approx(
+            (weight[here] * (y[here] - mean) ** 2).sum(), abs=1e-9)
+    assert columns.shape[1] == tree.n_features
+    assert model.tree_.to_sklearn().feature_importances_.sum() == pytest.approx(1.0)
