@@ -269,7 +269,9 @@ class Case:
             self.judge(model.tree_, model.report_, used, extra)
         if self.check is not None:
             self.check(model, predicted)
-        if not used.all() and random.random() < 0.3 and len(np.unique(self.y[used], axis=0)) > 1:
+        costs = self.model.get_params(deep=False).get("class_costs")
+        if (not used.all() and random.random() < 0.3 and len(np.unique(self.y[used], axis=0)) > 1
+                and set(costs or ()) <= set(self.y[used].ravel())):     # others would be refused
             self.without_them(predicted, used)
 
     def judge(self, tree, report, used, extra):

@@ -195,7 +195,6 @@ class _TreeEstimator(BaseEstimator):
         """
         check_is_fitted(self, "tree_")
         X = self._check_rows(X)
-        check_consistent_length(X, y, sample_weight)
         return self.report_.verify(X, y, sample_weight)
 
 

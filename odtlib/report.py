@@ -38,16 +38,6 @@ class Clock:
         if self.expired:
             raise TimeUp
 
-    def exclude(self, seconds):
-        """Leave time that has passed, such as that of compilation, out of account.
-
-        Parameters
-        ----------
-        seconds : float
-            How much; neither ``elapsed`` nor the limit counts it.
-        """
-        self.start += seconds
-
     @property
     def remaining(self):
         """Seconds left, never negative; infinite without a limit."""
