@@ -328,5 +328,6 @@ def test_style_is_used_and_undone():
 def test_import_is_lazy_and_changes_no_setting():
     code = ("import sys, odtlib; assert 'matplotlib' not in sys.modules\n"
             "import matplotlib; before = dict(matplotlib.rcParams)\n"
-            "import odtlib.plotting; assert dict(matplotlib.rcParams) == before")
+            "import odtlib.plotting; assert dict(matplotlib.rcParams) == before\n"
+            "assert 'sklearn' not in sys.modules")
     subprocess.run([sys.executable, "-c", code], check=True)
