@@ -65,4 +65,4 @@ lock: ## resolve all versions afresh and write constraints.txt
 
 clean: ## remove what was built, keep the environment
 	rm -rf _build dist .pytest_cache .ruff_cache
-	find odtlib tests -name __pycache__ -type d -prune -exec rm -rf {} +
+	find odtlib odtbook tests -name __pycache__ -type d -prune -exec rm -rf {} +

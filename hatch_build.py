@@ -1,6 +1,6 @@
-"""Put the book's chapters, templates and data into a wheel, as ``odtlib/_book``.
+"""Put the data sets into a wheel as ``odtlib/_data``, and the book as ``odtbook/_book``.
 
-The runner, ``odt new`` and the data sets look there when there is no checkout. An editable install
+The data sets, the runner and ``odt new`` look there when there is no checkout. An editable install
 has the checkout, and gets no second copy that would go stale. Of the data sets a wheel has the
 files up to ``LARGEST`` bytes: two thirds of their bytes are in the eight files above it, which
 ``odt data fetch`` gets.
@@ -18,10 +18,10 @@ class BookHook(BuildHookInterface):
         if version == "editable":
             return
         included = build_data["force_include"]
-        included["chapters"] = "odtlib/_book/chapters"
-        for path in Path(self.root, "data").rglob("*"):
-            name = path.relative_to(self.root).as_posix()
-            if path.is_file() and not (
-                name.startswith("data/sets/") and path.stat().st_size > LARGEST
-            ):
-                included[name] = f"odtlib/_book/{name}"
+        for folder in ("chapters", "data/published", "data/results"):
+            included[folder] = f"odtbook/_book/{folder}"
+        data = Path(self.root, "data")
+        for path in [data / "manifest.json", *(data / "sets").rglob("*")]:
+            if path.is_file() and path.stat().st_size <= LARGEST:
+                name = path.relative_to(data).as_posix()
+                included[f"data/{name}"] = f"odtlib/_data/{name}"

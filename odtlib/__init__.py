@@ -12,7 +12,6 @@ __version__ = "0.1.0"
 _HOME = {
     "DecisionTree": "odtlib.tree",
     "SolveReport": "odtlib.report",
-    "check": "odtlib.exercises",
     "CARTClassifier": "odtlib.heuristics",
     "TunedCARTClassifier": "odtlib.heuristics",
     "LocalSearchTreeClassifier": "odtlib.heuristics",

@@ -25,7 +25,7 @@ from sklearn.utils.validation import (
 )
 
 from odtlib.report import Clock
-from odtlib.tree import midpoint
+from odtlib.tree import midpoint, threshold_text
 
 __all__ = ["MDLPBinarizer", "QuantileBinarizer", "ThresholdBinarizer"]
 
@@ -540,16 +540,6 @@ def _category_columns(j, categories):
     columns = [(j, position - 0.5, position + 0.5, "{} = " + str(category).translate(BRACES))
                for position, category in enumerate(categories)]
     return columns if len(columns) > 2 else columns[:-1]  # the second would repeat the first
-
-
-def threshold_text(threshold, low, high):
-    """Write a threshold with as many digits as separate its two neighbours well."""
-    for digits in range(4, 18):
-        text = f"{threshold:.{digits}g}"
-        error = abs(float(text) - threshold)
-        if low <= float(text) < high and (error <= 0.05 * high - 0.05 * low or error == 0):
-            break
-    return text
 
 
 def _boundaries(counts):

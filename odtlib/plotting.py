@@ -22,10 +22,9 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import FancyBboxPatch, Patch, Rectangle
 from matplotlib.textpath import text_to_path
 
-from odtlib._requirements import needs
-from odtlib.binarize import threshold_text
+from odtlib.tree import threshold_text
 
-__all__ = ["COLORS", "alt_text", "anytime", "critical_difference", "draw_tree", "partition",
+__all__ = ["COLORS", "alt_text", "anytime", "draw_tree", "partition",
            "rc", "style"]
 
 # The palette of Okabe and Ito (2008), told apart with every common form of colour blindness. The
@@ -95,7 +94,7 @@ def style(theme="both"):
     return mpl.rc_context(rc(theme))
 
 
-def _new_axes(figsize, whole=False):
+def new_axes(figsize, whole=False):
     """Return axes on a new figure, styled unless the caller has chosen a style already."""
     default = mpl.rcParams["text.color"] == mpl.rcParamsDefault["text.color"]
     with style() if default else nullcontext():
@@ -104,7 +103,7 @@ def _new_axes(figsize, whole=False):
         return plt.figure(figsize=figsize, layout="constrained").add_subplot()
 
 
-def _ink(ax):
+def ink_of(ax):
     """Return the text colour that belongs to the style in which the axes were made."""
     return ax.xaxis.label.get_color()
 
@@ -142,7 +141,7 @@ def _number(value, digits=4):
     return f"{value:.{digits}g}" if abs(value) < 10**digits else f"{value:.0f}"
 
 
-def _listing(parts):
+def listing(parts):
     parts = [str(part) for part in parts]
     return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
 
@@ -182,7 +181,7 @@ def _codes(y, classes):
     unknown = ~np.isin(y, classes)
     if unknown.any():
         raise ValueError(f"y holds the label {y[unknown].tolist()[0]!r}, which the tree does not "
-                         f"know; its classes are {_listing(classes)}.")
+                         f"know; its classes are {listing(classes)}.")
     order = np.argsort(classes)
     return order[np.searchsorted(classes, y, sorter=order)]
 
@@ -246,12 +245,12 @@ def _tree_alt(tree, words):
         return text
     text += f" The root asks whether {' '.join(words.tests[0]).strip().rstrip('?')}."
     used = sorted({words.tests[node][0].rstrip("?") for node in words.tests})
-    text += f" It splits on {_listing(used)}."
+    text += f" It splits on {listing(used)}."
     if words.classes:
         found = [words.leaves[leaf][0] for leaf in words.leaves]
         parts = [f"{_count(found.count(c), 'leaf predicts', 'leaves predict')} {c}"
                  for c in words.classes if c in found]
-        text += f" {_listing(parts)}."
+        text += f" {listing(parts)}."
     else:
         values = tree.value[tree.feature < 0]
         text += f" Its predictions lie between {_number(values.min())} and " \
@@ -324,14 +323,15 @@ def draw_tree(tree, ax=None, *, X=None, y=None, orientation="auto", font_size=No
         size = (max(2.0, 1.05 * tree.n_leaves), 0.95 * levels) if down \
             else (1.55 * levels, max(1.0, 0.36 * tree.n_leaves))
         names = words.classes if legend else []
-        ax = _new_axes((size[0], size[1] + _legend_rows(names, size[0]) * LEGEND_ROW), whole=True)
+        ax = new_axes((size[0], size[1] + _legend_rows(names, size[0]) * LEGEND_ROW), whole=True)
     box = ax.get_window_extent().transformed(ax.figure.dpi_scale_trans.inverted())
     rows = _legend_rows(words.classes, box.width) if legend else 0
     width, height = box.width, box.height - rows * LEGEND_ROW
     ax.set(xlim=(0, width), ylim=(-rows * LEGEND_ROW, height), aspect="auto")
     ax.set_axis_off()
 
-    depth, place = tree.node_depth, _places(tree) * (width if down else height) / tree.n_leaves
+    depth = tree.node_depth
+    place = leaf_positions(tree) * (width if down else height) / tree.n_leaves
     along = (height if down else width) / levels  # inches of a level
     room = _rooms(depth, place, width if down else height)
     for size in FONT_SIZES if font_size is None else [font_size]:
@@ -363,7 +363,7 @@ def draw_tree(tree, ax=None, *, X=None, y=None, orientation="auto", font_size=No
         ax.legend(handles=[Patch(color=_color(k), label=name)
                            for k, name in enumerate(words.classes)],
                   loc="lower center", ncol=-(-len(words.classes) // rows), frameon=False,
-                  labelcolor=_ink(ax), fontsize=LEGEND_SIZE, borderaxespad=0.2, borderpad=0.2,
+                  labelcolor=ink_of(ax), fontsize=LEGEND_SIZE, borderaxespad=0.2, borderpad=0.2,
                   handlelength=1.0, handleheight=0.8, handletextpad=0.5, columnspacing=1.0)
     ax.alt = _tree_alt(tree, words)
     return ax
@@ -377,7 +377,7 @@ def _legend_rows(names, width):
     return -(-len(names) // max(1, int(width / widest)))
 
 
-def _places(tree):
+def leaf_positions(tree):
     """Return the position of every node: leaves 0.5, 1.5, ...; a parent amid its children."""
     place, leaves = np.zeros(tree.n_nodes), 0
     stack = [(0, False)]
@@ -457,7 +457,7 @@ def _box(tree, words, node, size, space, down):
 
 
 def _draw_branches(ax, tree, words, boxes, centre, down, along, size):
-    ink = _ink(ax)
+    ink = ink_of(ax)
     for node in words.tests:
         x, y = centre[node]
         _, w, h, _ = boxes[node]
@@ -540,7 +540,7 @@ def partition(tree, X=None, y=None, features=(0, 1), ax=None, *, limits=None, fe
     """
     other = sorted(set(tree.feature[tree.feature >= 0].tolist()) - set(features))
     if other:
-        raise ValueError(f"The tree also splits on {_listing(tree.feature_name(j) for j in other)};"
+        raise ValueError(f"The tree also splits on {listing(tree.feature_name(j) for j in other)};"
                          " a partition of the plane needs a tree over the two features alone.")
     words = _words(tree, None, feature_names, class_names)
     if X is not None:
@@ -549,8 +549,8 @@ def partition(tree, X=None, y=None, features=(0, 1), ax=None, *, limits=None, fe
         shown = [np.r_[tree.threshold[tree.feature == j], [] if X is None else X[:, j]]
                  for j in features]
         limits = [edge for values in shown for edge in _margin(values, 0.3 if X is None else 0.05)]
-    ax = _new_axes((5.0, 4.2)) if ax is None else ax
-    ink = _ink(ax)
+    ax = new_axes((5.0, 4.2)) if ax is None else ax
+    ink = ink_of(ax)
     for leaf, left, right, bottom, top in _rectangles(tree, features, limits):
         ax.add_patch(Rectangle((left, bottom), right - left, top - bottom, zorder=1,
                                facecolor=(*_leaf_color(tree, leaf), REGION), edgecolor=ink,
@@ -660,7 +660,7 @@ def anytime(reports, ax=None, *, labels=None, log_time=None):
     if len(labels) != len(reports) or not reports:
         raise ValueError(f"{len(labels)} labels are given for {len(reports)} reports; give one "
                          "label a report, and at least one report.")
-    ax = _new_axes((6.0, 3.6)) if ax is None else ax
+    ax = new_axes((6.0, 3.6)) if ax is None else ax
     ends = [max(report.seconds, report.trace["seconds"].max()) for report in reports]
     starts = [t for report in reports for t in report.trace["seconds"] if t > 0]
     if log_time is None:
@@ -686,91 +686,12 @@ def anytime(reports, ax=None, *, labels=None, log_time=None):
                     + ("proved optimal." if optimal else
                        f"lower bound {_number(report.lower_bound, 6)} and status "
                        f"{report.status.replace('_', ' ')}."))
-    handles += [Line2D([], [], color=_ink(ax), linestyle=dash, label=text)
+    handles += [Line2D([], [], color=ink_of(ax), linestyle=dash, label=text)
                 for dash, text in ((DASHES[0], "incumbent"), (DASHES[1], "lower bound"))]
     if log_time:
         ax.set_xscale("log")
     ax.set(xlabel="seconds", ylabel="objective")
-    ax.legend(handles=handles, frameon=False, labelcolor=_ink(ax))
+    ax.legend(handles=handles, frameon=False, labelcolor=ink_of(ax))
     ax.alt = ("Objective over time" + (" (logarithmic)" if log_time else "") + ": incumbent and "
               f"lower bound as steps. {' '.join(alts)}")
     return ax
-
-
-# ------------------------------------------------------------------ rank comparisons
-
-
-def critical_difference(scores, alpha=0.05, ax=None, *, higher_is_better=True):
-    """Compare methods over many data sets by ranks: Friedman and Nemenyi tests, and a diagram.
-
-    The diagram of Demšar (2006): methods on a line by average rank (1 is best), a bar across
-    those whose ranks do not differ significantly.
-
-    Parameters
-    ----------
-    scores : DataFrame of shape (n_data_sets, n_methods)
-        One row a data set (or split), one column a method; at least three methods and two rows.
-    alpha : float, default=0.05
-        Level of both tests. When the Friedman test does not reject at this level, the Nemenyi
-        test is not consulted: all methods are joined by one bar.
-    ax : matplotlib.axes.Axes, default=None
-        Where to draw; by default a new figure.
-    higher_is_better : bool, default=True
-        False for errors and times.
-
-    Returns
-    -------
-    ax : matplotlib.axes.Axes
-        With ``ax.alt``.
-    table : DataFrame
-        Average rank and mean score of every method, best first. ``table.attrs`` holds
-        ``friedman_p``, ``critical_difference`` (in ranks) and ``nemenyi_p`` (a DataFrame).
-    """
-    import pandas as pd
-    from scipy.stats import friedmanchisquare, studentized_range
-
-    scikit_posthocs = needs("scikit_posthocs", "experiments", "critical_difference")
-    scores = pd.DataFrame(scores)
-    n_rows, n_methods = scores.shape
-    if n_methods < 3 or n_rows < 2:
-        raise ValueError(f"scores has {n_rows} rows and {n_methods} columns; the Friedman test "
-                         "needs at least two data sets and three methods (for two methods use "
-                         "scipy.stats.wilcoxon).")
-    if scores.isna().any(axis=None):
-        raise ValueError("scores has missing values; drop the data sets that not every method "
-                         "has run on.")
-    if not scores.columns.is_unique:
-        raise ValueError("scores has two columns of the same name; give every method its own.")
-    ranks = scores.rank(axis=1, ascending=not higher_is_better).mean().sort_values(kind="stable")
-    with np.errstate(invalid="ignore"):
-        friedman = float(friedmanchisquare(*scores.to_numpy().T).pvalue)
-    friedman = 1.0 if np.isnan(friedman) else friedman  # every row is one tie
-    nemenyi = scikit_posthocs.posthoc_nemenyi_friedman(scores.to_numpy())
-    nemenyi.index = nemenyi.columns = scores.columns
-    nemenyi = nemenyi.fillna(1.0)
-    quantile = studentized_range.ppf(1 - alpha, n_methods, np.inf) / np.sqrt(2)
-    table = pd.DataFrame({"average rank": ranks, "mean score": scores.mean()[ranks.index]})
-    table.attrs = {"friedman_p": friedman, "nemenyi_p": nemenyi, "alpha": alpha,
-                   "critical_difference": float(quantile * np.sqrt(n_methods * (n_methods + 1)
-                                                                  / (6 * n_rows)))}
-    judged = nemenyi if friedman < alpha else nemenyi * 0 + 1.0
-
-    ax = _new_axes((6.5, 0.9 + 0.28 * n_methods)) if ax is None else ax
-    ink = _ink(ax)
-    scikit_posthocs.critical_difference_diagram(
-        ranks, judged, alpha=alpha, ax=ax,
-        label_fmt_left="{label} ({rank:.2f})", label_fmt_right="({rank:.2f}) {label}",
-        marker_props={"color": COLORS[0], "zorder": 3},
-        elbow_props={"color": ink, "linestyle": "-", "linewidth": 1.2},
-        crossbar_props={"color": COLORS[1], "linestyle": "-", "linewidth": 3})
-    ax.spines["top"].set_visible(True)
-    ax.tick_params(axis="x", colors=ink)
-    order = ", ".join(f"{name} {rank:.2f}" for name, rank in ranks.items())
-    pairs = [(a, b) for i, a in enumerate(ranks.index) for b in ranks.index[i + 1:]
-             if judged.loc[a, b] < alpha]
-    ax.alt = (f"Average ranks of {n_methods} methods over {n_rows} data sets, 1 is best: {order}. "
-              f"Friedman test p = {friedman:.2g}. "
-              + (f"Significantly different at level {alpha:g} (Nemenyi): "
-                 f"{_listing(f'{a} and {b}' for a, b in pairs)}." if pairs else
-                 f"No two methods differ significantly at level {alpha:g}."))
-    return ax, table

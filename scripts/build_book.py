@@ -24,7 +24,7 @@ from jupyter_cache.executors.utils import single_nb_execution
 
 ROOT = Path(__file__).resolve().parents[1]
 OUTPUTS_DEPEND_ON = (
-    "odtlib", "data", "chapters/experiments", "constraints.txt", "_ext", "_config.yml"
+    "odtlib", "odtbook", "data", "chapters/experiments", "constraints.txt", "_ext", "_config.yml"
 )
 CELL_TIMEOUT = 600
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import nbformat
 import yaml
 
-from odtlib._requirements import DISTRIBUTION
+from odtlib.requirements import DISTRIBUTION
 
 ROOT = Path(__file__).resolve().parents[1]
 CELL_ID = "colab"

@@ -9,7 +9,6 @@ import numpy as np
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import StrOptions
 
-from odtlib._requirements import needs
 from odtlib._tolerance import PROOF
 from odtlib._warm import warm_up
 from odtlib.column_generation import _kernels as kernels
@@ -22,6 +21,7 @@ from odtlib.column_generation.restricted import CandidateTreeClassifier
 from odtlib.column_generation.subproblems import Subproblems
 from odtlib.heuristics.threshold_sampling import TreeSampler
 from odtlib.report import Clock
+from odtlib.requirements import needs
 
 SWITCHES = ("leaf_priority", "reset", "first_only", "distinct", "needed_only", "warm_start")
 

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from odtlib._models import TooLarge, look
-from odtlib._requirements import needs
 from odtlib._tolerance import PROOF
 from odtlib.column_generation import _highs
 from odtlib.column_generation import _kernels as kernels
 from odtlib.column_generation._bits import pack
+from odtlib.requirements import needs
 
 SLICE = 0.3             # seconds that a linear program is solved at a time
 MOST_LINKS = 5_000_000  # linking rows; each takes some 100 bytes

@@ -6,9 +6,9 @@ import time
 
 import numpy as np
 
-from odtlib._requirements import needs
 from odtlib.column_generation import _cp_sat, _highs
 from odtlib.column_generation.pricing import TOLERANCE, some_reduced_costs
+from odtlib.requirements import needs
 
 
 class Model:

@@ -1,7 +1,7 @@
 """The catalogue: every data set, where it comes from, and how to make, read or fetch it.
 
 Only facts that a person wrote down are here; what can be measured (rows, class counts, names,
-checksum) is in ``data/manifest.json``, which ``python -m odtlib.datasets.write_manifest`` writes.
+checksum) is in ``data/manifest.json``, which ``python -m odtbook.write_manifest`` writes.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The manifest: what every data set measures, so that a wrong file is recognised.
 
-``python -m odtlib.datasets.write_manifest`` writes it.
+``python -m odtbook.write_manifest`` writes it.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ CHECKSUMS = "sets/SHA256SUMS"  # of the shipped files
 def data_path(name: str):
     """The path of a file of the project's ``data`` folder, in a wheel or in a checkout."""
     root = importlib.resources.files("odtlib")
-    installed = root.joinpath("_book", "data", name)
+    installed = root.joinpath("_data", name)
     if installed.is_file():
         return installed
     return Path(str(root)).parent / "data" / name
@@ -36,7 +36,7 @@ def facts() -> dict[str, dict]:
     except FileNotFoundError:
         raise FileNotFoundError(
             f"{path} is missing: reinstall odtlib, or in a checkout run "
-            "`python -m odtlib.datasets.write_manifest`"
+            "`python -m odtbook.write_manifest`"
         ) from None
 
 

@@ -12,7 +12,7 @@ import time
 
 import numpy as np
 
-from odtlib._requirements import needs
+from odtlib.requirements import needs
 
 
 def library(solver):

@@ -82,7 +82,7 @@ def test_columns_of_words_are_marked(index, columns, words):
     else:
         table = pd.DataFrame({name: values[name] for name in [*columns, "w"]})
     html = BeautifulSoup(table.to_html(), "html.parser")
-    module_at(ROOT / "_ext" / "odtbook.py").mark_words(html.table)
+    module_at(ROOT / "_ext" / "book_pages.py").mark_words(html.table)
     marked = html.select("thead .word")
     assert {cell.text for cell in marked} - {""} == words
     for row in html.select("tbody tr"):

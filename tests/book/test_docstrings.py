@@ -9,8 +9,8 @@ import pytest
 
 import odtlib
 
-MODULES = ["odtlib.binarize", "odtlib.datasets", "odtlib.plotting", "odtlib.experiments",
-           "odtlib.interactive", "odtlib.constrained.sets"]
+MODULES = ["odtlib.binarize", "odtlib.datasets", "odtlib.plotting", "odtbook.experiments",
+           "odtbook.interactive", "odtlib.constrained.sets"]
 
 
 def import_if_there(home):

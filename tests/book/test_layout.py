@@ -11,8 +11,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 
 SOLVERS = {"milp", "column_generation", "murtree", "continuous", "constrained"}
-ABOVE = {"experiments", "exercises"}
-UPPER = SOLVERS | ABOVE | {"heuristics"}
+UPPER = SOLVERS | {"heuristics"}
 HEAVY = {"numba", "sklearn", "pandas", "matplotlib", "scipy", "highspy", "ortools", "papermill"}
 PACKAGE = ROOT / "odtlib"
 
@@ -27,38 +26,56 @@ def tracked_files():
     return [ROOT / name for name in listing.split("\0") if name and (ROOT / name).is_file()]
 
 
-def imported_packages(path):
-    """The packages of odtlib that a source file imports, wherever in the file."""
+def imported_modules(path):
+    """The dotted names of all modules that a source file imports, wherever in the file."""
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        names = []
         if isinstance(node, ast.Import):
-            names = [alias.name for alias in node.names]
+            yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and node.level == 0 and node.module:
-            names = [node.module] + [f"{node.module}.{alias.name}" for alias in node.names]
-        for name in names:
-            parts = name.split(".")
-            if parts[0] == "odtlib" and len(parts) > 1:
-                yield parts[1]
+            yield node.module
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+
+
+def imported_packages(path):
+    """The packages of odtlib that a source file imports."""
+    for name in imported_modules(path):
+        parts = name.split(".")
+        if parts[0] == "odtlib" and len(parts) > 1:
+            yield parts[1]
 
 
 def home_of(path):
     return path.relative_to(PACKAGE).parts[0].removesuffix(".py")
 
 
+def test_the_library_does_not_know_the_book():
+    for path in PACKAGE.rglob("*.py"):
+        known = [name for name in imported_modules(path) if name.split(".")[0] == "odtbook"]
+        assert not known, f"{path.relative_to(ROOT)} imports {known}"
+
+
 def test_solvers_do_not_know_each_other():
     for package in SOLVERS:
         for path in (PACKAGE / package).rglob("*.py"):
-            known = set(imported_packages(path)) & (SOLVERS | ABOVE) - {package}
+            known = set(imported_packages(path)) & SOLVERS - {package}
             assert not known, f"{path.relative_to(ROOT)} imports {sorted(known)}"
 
 
 def test_shared_files_and_heuristics_know_nobody_above_them():
     for path in PACKAGE.rglob("*.py"):
         home = home_of(path)
-        if home in SOLVERS | ABOVE | {"__main__", "__init__"}:
+        if home in SOLVERS | {"__init__"}:
             continue
         known = set(imported_packages(path)) & UPPER - {home}
         assert not known, f"{path.relative_to(ROOT)} imports {sorted(known)}"
+
+
+def test_the_book_uses_public_names_of_the_library_only():
+    for path in (ROOT / "odtbook").rglob("*.py"):
+        private = [name for name in imported_modules(path) if name.startswith("odtlib.")
+                   and any(part.startswith("_") and part != "__version__"
+                           for part in name.split("."))]
+        assert not private, f"{path.relative_to(ROOT)} imports {private}"
 
 
 def test_importing_the_package_loads_nothing_heavy():

@@ -2,8 +2,8 @@
 
 import pytest
 
-from odtlib.experiments.book import locate
-from odtlib.experiments.records import read_csv
+from odtbook.experiments.book import locate
+from odtbook.experiments.records import read_csv
 
 RECORDS = [(name, record) for name in ("column_generation", "column_generation_large",
                                        "column_generation_pricing", "column_generation_variants")
@@ -64,7 +64,7 @@ def test_relaxations_of_the_variants_are_ordered():
 
 
 def test_the_reproduction_report_sees_every_variant():
-    from odtlib.experiments.counterparts import Records
+    from odtbook.verdicts.counterparts import Records
     runs = Records().of("column_generation_variants", link="node")
     held = [record for name, record in RECORDS if name == "column_generation_variants"]
     assert len(runs) == 6 * len(held)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from odtlib import ContinuousTreeClassifier, experiments
+from odtbook import experiments
+from odtlib import ContinuousTreeClassifier
 from odtlib.datasets import load, splits
 
 

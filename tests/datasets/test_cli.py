@@ -7,13 +7,14 @@ import gzip
 
 import pytest
 
-from odtlib.datasets import available, catalogue, cli, loading
+from odtbook import data_command
+from odtlib.datasets import available, catalogue, loading
 from odtlib.datasets.tables import DataError
 
 
 def run(*arguments) -> int:
     parser = argparse.ArgumentParser(prog="odt")
-    cli.add_parser(parser.add_subparsers(required=True))
+    data_command.add_parser(parser.add_subparsers(required=True))
     options = parser.parse_args(["data", *arguments])
     return options.command(options)
 
@@ -99,7 +100,7 @@ def test_fetch_leaves_alone_what_is_at_hand(only_shipped, monkeypatch, capsys):
 
 
 def test_the_command_line_of_odt_has_data(capsys):
-    from odtlib.__main__ import main
+    from odtbook.cli import main
 
     assert main(["data", "check", "iris"]) == 0
     assert main(["data", "check", "irys"]) == 2

@@ -495,7 +495,7 @@ def test_an_announced_length_that_is_no_number_is_refused(entry, server, length)
 
 @pytest.mark.parametrize("name", ["toy", "rows"])
 def test_a_cell_that_is_too_long_is_refused(entry, server, monkeypatch, name, capsys):
-    from odtlib.__main__ import main
+    from odtbook.cli import main
 
     server.files["toy.csv"] = b'1,"' + b"x" * 200_000 + b'",a\n'
     source = entry.downloads[0]

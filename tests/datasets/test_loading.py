@@ -16,6 +16,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from odtbook import write_manifest
 from odtlib.datasets import (
     DataError,
     available,
@@ -25,7 +26,6 @@ from odtlib.datasets import (
     manifest,
     splits,
     tables,
-    write_manifest,
 )
 
 SMALL = (
@@ -463,13 +463,13 @@ def test_the_checksum_sees_values_and_not_their_form():
 
 def test_the_manifest_is_found_in_an_installed_package(tmp_path, monkeypatch):
     package = tmp_path / "odtlib"
-    (package / "_book" / "data").mkdir(parents=True)
-    (package / "_book" / "data" / "manifest.json").write_text('{"data_sets": {"a": {}}}')
+    (package / "_data").mkdir(parents=True)
+    (package / "_data" / "manifest.json").write_text('{"data_sets": {"a": {}}}')
     monkeypatch.setattr(manifest.importlib.resources, "files", lambda name: package)
     manifest.facts.cache_clear()
     try:
         assert manifest.facts() == {"a": {}}
-        (package / "_book" / "data" / "manifest.json").unlink()
+        (package / "_data" / "manifest.json").unlink()
         manifest.facts.cache_clear()
         with pytest.raises(FileNotFoundError, match="reinstall odtlib"):
             manifest.facts()

@@ -36,10 +36,13 @@ def included(monkeypatch):
 
 def test_a_wheel_has_the_small_tables_and_the_credits(included):
     files = included("standard")
-    assert all(place == f"odtlib/_book/{name}" for name, place in files.items())
-    for name in ("chapters", "data/manifest.json", "data/sets/SHA256SUMS", "data/sets/LICENSES.md",
-                 "data/sets/cg_splits/splits.npz", "data/results/murtree.csv"):
-        assert name in files
+    assert all(place in (f"odtbook/_book/{name}", f"odtlib/_{name}")
+               for name, place in files.items())
+    for name in ("chapters", "data/results", "data/published"):
+        assert files[name] == f"odtbook/_book/{name}"
+    for name in ("data/manifest.json", "data/sets/SHA256SUMS", "data/sets/LICENSES.md",
+                 "data/sets/cg_splits/splits.npz"):
+        assert files[name] == f"odtlib/_{name}"
     entries = catalogue.entries()
     wanted = {entries[name].file for name in (*available("small"), *available("uci"))}
     assert {f"data/sets/{file}" for file in wanted - {None}} <= set(files)

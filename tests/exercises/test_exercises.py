@@ -5,9 +5,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from odtlib import check
+from odtbook import check
+from odtbook.exercises import exercises
 from odtlib.constrained import sets
-from odtlib.exercises import exercises
 
 ROOT = Path(__file__).resolve().parents[2]
 

@@ -4,10 +4,10 @@ import contextlib
 import os
 import time
 
-from odtlib import experiments
+from odtbook import experiments
 
 PARAMETERS = 'a = 1\nb = 0.5\nmode = "good"  # one of: "good", "bad"\nnote = None'
-RUN = """from odtlib import experiments
+RUN = """from odtbook import experiments
 if mode == "bad" and a == 2:
     raise RuntimeError("no luck with two")
 record = experiments.record(measures={"sum": a + b})

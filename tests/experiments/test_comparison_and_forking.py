@@ -10,10 +10,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from odtlib import experiments
-from odtlib.__main__ import main
-from odtlib.experiments import book, comparison
-from odtlib.experiments.templates import Template
+from odtbook import experiments
+from odtbook.cli import main
+from odtbook.experiments import book, comparison
+from odtbook.experiments.templates import Template
 
 
 @pytest.fixture
@@ -102,11 +102,12 @@ def test_a_fork_overwrites_nothing(toy, tmp_path):
 
 
 def test_an_installed_package_forks_and_runs_from_its_own_copy_of_the_book(tmp_path, toy):
-    """The layout that the wheel has: odtlib with the book inside, and no checkout around it."""
+    """The layout of a wheel: two packages with the book inside, and no checkout around them."""
     site = tmp_path / "site"
-    shutil.copytree(book.PACKAGE, site / "odtlib", ignore=shutil.ignore_patterns(
-        "__pycache__", "_book"))
-    inside = site / "odtlib" / "_book" / "chapters" / "experiments"
+    for package in ("odtlib", "odtbook"):
+        shutil.copytree(book.PACKAGE.parent / package, site / package,
+                        ignore=shutil.ignore_patterns("__pycache__", "_book"))
+    inside = site / "odtbook" / "_book" / "chapters" / "experiments"
     inside.mkdir(parents=True)
     shutil.copy(toy().parent / "toy.ipynb", inside / "toy.ipynb")
     grid = (toy().parent / "toy.toml").read_text()
@@ -114,7 +115,7 @@ def test_an_installed_package_forks_and_runs_from_its_own_copy_of_the_book(tmp_p
     before = sorted(path for path in site.rglob("*") if "__pycache__" not in path.parts)
 
     script = """
-from odtlib.__main__ import main
+from odtbook.cli import main
 assert main(["new", "mine", "--from", "toy"]) == 0
 assert main(["run", "mine", "--quick"]) == 0
 assert main(["run", "tiny"]) == 0

@@ -11,10 +11,11 @@ from IPython.utils.capture import capture_output
 from sklearn.base import BaseEstimator
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-from odtlib import DecisionTree, SolveReport, experiments
+from odtbook import experiments
+from odtbook.experiments import measure
+from odtbook.experiments.records import COLUMNS
+from odtlib import DecisionTree, SolveReport
 from odtlib.estimator import TreeClassifier
-from odtlib.experiments import measure
-from odtlib.experiments.records import COLUMNS
 
 
 class OneSplit(TreeClassifier):

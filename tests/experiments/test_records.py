@@ -2,12 +2,12 @@
 
 import pytest
 
-from odtlib import experiments
-from odtlib.__main__ import main
-from odtlib.experiments import book, overview
-from odtlib.experiments.counterparts import Records
-from odtlib.experiments.grid import Experiment
-from odtlib.experiments.records import Journal, key, problems, read_csv, write_csv
+from odtbook import experiments
+from odtbook.cli import main
+from odtbook.experiments import book, overview
+from odtbook.experiments.grid import Experiment
+from odtbook.experiments.records import Journal, key, problems, read_csv, write_csv
+from odtbook.verdicts.counterparts import Records
 
 
 def valid(**values):

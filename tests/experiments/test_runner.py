@@ -13,12 +13,12 @@ import pytest
 from experiments.runner_fakes import PARAMETERS, RUN, counting, pure, run_counting
 
 import odtlib
-from odtlib import experiments
-from odtlib.__main__ import main
-from odtlib.experiments import notebooks, runner
-from odtlib.experiments.grid import Experiment
-from odtlib.experiments.records import Journal, key, read_csv
-from odtlib.experiments.runner import notebook_name
+from odtbook import experiments
+from odtbook.cli import main
+from odtbook.experiments import notebooks, runner
+from odtbook.experiments.grid import Experiment
+from odtbook.experiments.records import Journal, key, read_csv
+from odtbook.experiments.runner import notebook_name
 
 BAD = 'title = "t"\ntemplate = "toy"\n[fixed]\nmode = "bad"\n[grid]\na = [1, 2, 3]\n'
 
@@ -79,7 +79,7 @@ def test_a_failed_run_is_a_record_and_can_be_retried(toy):
 
 
 def test_runs_in_one_kernel_are_alike_and_a_dead_kernel_is_replaced(toy):
-    run = ("import os\nfrom odtlib import experiments\n"
+    run = ("import os\nfrom odtbook import experiments\n"
            "if a == 2:\n    os._exit(1)\n"
            "if a == 4:\n    experiments.emit(experiments.record())\n"
            "import matplotlib.pyplot as plt\nplt.plot([0, a])\n"
@@ -204,7 +204,7 @@ def test_killed_at_eighteen_random_moments_the_records_are_those_of_one_undistur
 
     chance = random.Random(3)
     processes = multiprocessing.get_context("forkserver")
-    processes.set_forkserver_preload(["joblib", "odtlib.experiments"])
+    processes.set_forkserver_preload(["joblib", "odtbook.experiments"])
     kills, attempts, resume, kept = 0, 0, False, 0
     while kills < 18:
         attempts += 1
@@ -239,7 +239,7 @@ def test_killed_twice_with_real_kernels_the_command_resumes(toy):
     slow = RUN.replace("record =", "import os, time\ntime.sleep(0.4)\nrecord =").replace(
         '"sum": a + b', '"sum": a + b, "pid": os.getpid()')
     grid = toy(run=slow)
-    command = [sys.executable, "-m", "odtlib", "run", str(grid), "--jobs", "2"]
+    command = [sys.executable, "-m", "odtbook", "run", str(grid), "--jobs", "2"]
     chance = random.Random(4)
     pids = set()
     for attempt in range(2):
@@ -279,7 +279,7 @@ def _alive(pid):
 
 def test_a_second_runner_is_refused_until_the_first_is_gone(toy, tmp_path, monkeypatch):
     grid = toy()
-    script = ("import sys, time\nfrom odtlib.experiments.runner import _Lock\nfrom pathlib "
+    script = ("import sys, time\nfrom odtbook.experiments.runner import _Lock\nfrom pathlib "
               "import Path\nwith _Lock(Path(sys.argv[1]), 'toy'):\n    print('held', flush=True)\n"
               "    time.sleep(60)")
     lock = grid.parent / ".runs" / grid.stem / "lock"
@@ -310,7 +310,7 @@ def test_a_dask_cluster_runs_the_grid(toy):
 
 
 def test_a_cluster_that_does_not_answer_is_one_sentence(toy, monkeypatch):
-    monkeypatch.setattr("odtlib.experiments.runner.CONNECT_SECONDS", 0.5)
+    monkeypatch.setattr("odtbook.experiments.runner.CONNECT_SECONDS", 0.5)
     grid = toy()
     with pytest.raises(RuntimeError, match="no Dask scheduler answers at tcp://127.0.0.1:9;"):
         experiments.run_experiment(grid, dask="tcp://127.0.0.1:9", say=lambda line: None)
@@ -331,7 +331,7 @@ def test_execute_returns_the_record_of_one_run_or_a_list(toy):
 
 def test_execute_works_inside_a_running_notebook(toy):
     template = toy().parent / "toy.ipynb"
-    inner = (f"from odtlib import experiments\ninner = experiments.execute({str(template)!r}, "
+    inner = (f"from odtbook import experiments\ninner = experiments.execute({str(template)!r}, "
              "a=41)\nexperiments.emit(experiments.record(measures=inner['measures']))")
     outer = {**json.loads(template.read_text())}
     outer["cells"][1]["source"] = inner

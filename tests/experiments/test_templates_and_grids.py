@@ -2,10 +2,10 @@
 
 import pytest
 
-from odtlib import experiments
-from odtlib.experiments import book
-from odtlib.experiments.grid import Experiment, select
-from odtlib.experiments.templates import Template, check_dataset
+from odtbook import experiments
+from odtbook.experiments import book
+from odtbook.experiments.grid import Experiment, select
+from odtbook.experiments.templates import Template, check_dataset
 
 
 def template_of(toy, **parts):

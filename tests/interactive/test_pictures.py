@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from browser import chromium
 
+from odtbook.interactive import drag_point, explore_tree, step_through
 from odtlib import CARTClassifier
 from odtlib.constrained import sets
-from odtlib.interactive import drag_point, explore_tree, step_through
 from odtlib.tree import DecisionTree
 
 SQUARE = '<rect width="9" height="9"/>'

@@ -11,11 +11,9 @@ matplotlib.use("Agg")
 
 import matplotlib.pyplot as plt
 import numpy as np
-import pandas as pd
 import pytest
 from matplotlib.collections import PathCollection
 from matplotlib.patches import FancyBboxPatch, Rectangle
-from scipy.stats import friedmanchisquare
 
 from odtlib import plotting
 from odtlib.binarize import MDLPBinarizer
@@ -270,52 +268,6 @@ def test_anytime_compares_runs():
         plotting.anytime([report(), report()], labels=["a"])
 
 
-# ------------------------------------------------------------------ rank comparisons
-
-
-def test_critical_difference():
-    rng = np.random.default_rng(0)
-    scores = pd.DataFrame(rng.normal(size=(30, 4)) + [0, 0.1, 2, 4],
-                          columns=["CART", "CART*", "BinOCT", "MurTree"])
-    ax, table = plotting.critical_difference(scores)
-    expected = scores.rank(axis=1, ascending=False).mean()
-    assert table.index.tolist() == expected.sort_values().index.tolist()
-    assert table["average rank"].to_dict() == pytest.approx(expected.to_dict())
-    assert table.attrs["friedman_p"] == pytest.approx(friedmanchisquare(*scores.T.to_numpy())[1])
-    # Demsar (2006), Table 5(a): q = 2.569 for four methods at 0.05.
-    assert table.attrs["critical_difference"] == pytest.approx(2.569 * np.sqrt(20 / 180), abs=1e-3)
-    apart = table.attrs["nemenyi_p"] < 0.05
-    for a in scores:
-        for b in scores:  # the p values and the critical difference are one and the same test
-            distance = abs(expected[a] - expected[b])
-            assert apart.loc[a, b] == (distance > table.attrs["critical_difference"])
-    assert "MurTree and CART" in ax.alt and "CART and CART*" not in ax.alt
-    _, errors = plotting.critical_difference(-scores, higher_is_better=False)
-    assert errors["average rank"].to_dict() == table["average rank"].to_dict()
-
-
-def test_critical_difference_without_a_difference():
-    rng = np.random.default_rng(1)
-    same = pd.DataFrame(np.tile(rng.random((6, 1)), 3), columns=list("abc"))
-    for scores in (same, pd.DataFrame(rng.random((6, 3)), columns=list("abc"))):
-        ax, table = plotting.critical_difference(scores)
-        assert table.attrs["friedman_p"] > 0.05
-        assert ax.alt.endswith("No two methods differ significantly at level 0.05.")
-        assert sum(len(line.get_xdata()) == 3 and len(set(line.get_ydata())) == 1
-                   for line in ax.lines) == 1  # one bar joins all
-
-
-@pytest.mark.parametrize("scores, message", [
-    (np.ones((5, 2)), "at least two data sets and three methods"),
-    (np.ones((1, 3)), "at least two data sets and three methods"),
-    (np.array([[1.0, 2, 3], [1, np.nan, 2]]), "missing values"),
-    (pd.DataFrame(np.ones((3, 3)), columns=["a", "a", "b"]), "two columns of the same name"),
-])
-def test_critical_difference_refuses(scores, message):
-    with pytest.raises(ValueError, match=message):
-        plotting.critical_difference(scores)
-
-
 # ------------------------------------------------------------------ colours and settings
 
 
@@ -376,12 +328,6 @@ def test_style_is_used_and_undone():
 def test_import_is_lazy_and_changes_no_setting():
     code = ("import sys, odtlib; assert 'matplotlib' not in sys.modules\n"
             "import matplotlib; before = dict(matplotlib.rcParams)\n"
-            "import odtlib.plotting; assert dict(matplotlib.rcParams) == before")
+            "import odtlib.plotting; assert dict(matplotlib.rcParams) == before\n"
+            "assert 'sklearn' not in sys.modules")
     subprocess.run([sys.executable, "-c", code], check=True)
-
-
-def test_a_missing_package_for_ranks_is_named_with_its_extra(monkeypatch):
-    monkeypatch.setitem(sys.modules, "scikit_posthocs", None)
-    with pytest.raises(ModuleNotFoundError, match=r"critical_difference needs scikit_posthocs, "
-                                                  r"which is not installed; pip .*\[experiments\]"):
-        plotting.critical_difference(np.ones((3, 3)))

@@ -2,7 +2,7 @@ import sys
 
 import pytest
 
-from odtlib._requirements import DISTRIBUTION, needs
+from odtlib.requirements import DISTRIBUTION, needs
 
 
 def test_needs_returns_the_module():

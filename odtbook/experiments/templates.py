@@ -22,7 +22,7 @@ class Template:
     Parameters
     ----------
     name : str or pathlib.Path
-        As in :func:`~odtlib.experiments.book.find_notebook`.
+        As in :func:`~odtbook.experiments.book.find_notebook`.
     beside : pathlib.Path, optional
         Folder to look in first.
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import argparse
 import sys
 
+from odtbook.data_command import add_parser as add_data_parser
 from odtlib import __version__
-from odtlib.datasets.cli import add_parser as add_data_parser
 
 
 def main(arguments=None):
@@ -81,8 +81,8 @@ def _parser():
 
 
 def _run(options):
-    from odtlib.experiments import run_experiment
-    from odtlib.experiments.book import names
+    from odtbook.experiments import run_experiment
+    from odtbook.experiments.book import names
     if options.all == bool(options.experiment):
         raise ValueError("say which experiment to run, or --all; `odt report` lists them.")
     if options.jobs == 0 or options.jobs < -1:
@@ -98,13 +98,13 @@ def _run(options):
 
 
 def _report(options):
-    from odtlib.experiments.overview import overview, refusals
+    from odtbook.experiments.overview import overview, refusals
     for sentence in refusals():
         print(f"odt: {sentence}", file=sys.stderr)
     if options.experiments:
         print(overview())
         return 0
-    from odtlib.experiments.reproduction import PAPERS, reproduce
+    from odtbook.verdicts.reproduction import PAPERS, reproduce
     papers = options.paper
     if options.item and not papers:      # its name begins with the paper; no need to judge others
         papers = [paper for paper in PAPERS if options.item.lower().startswith(paper)]
@@ -125,7 +125,7 @@ def _report(options):
 
 
 def _new(options):
-    from odtlib.experiments import new
+    from odtbook.experiments import new
     folder = new(options.name, options.source)
     print(f"{folder}: a notebook, its grid file and a test; `odt run {folder} --quick` runs it")
     return 0

@@ -8,7 +8,7 @@ import math
 
 import numpy as np
 
-from .published import published
+from odtbook.experiments.published import published
 
 SMALL = {
     "Balance-scale": "balance-scale", "Banknote-auth.": "banknote",
@@ -65,14 +65,14 @@ class Records:
     ----------
     load : callable, optional
         ``load(name)`` returns the records of an experiment or raises ValueError when it has none
-        (default: :func:`odtlib.experiments.load_records`).
+        (default: :func:`odtbook.experiments.load_records`).
     experiments : list of str, optional
         Names to choose from (default: those of the book).
     """
 
     def __init__(self, load=None, experiments=None):
-        from .book import names
-        from .results import load_records
+        from odtbook.experiments.book import names
+        from odtbook.experiments.results import load_records
         load = load or load_records
         self._names = names() if experiments is None else experiments
         self.answers = {}  # of the functions below, see ``once``
@@ -501,7 +501,7 @@ def birbil_table1(records):
 @once
 def constrained_runs(records):
     """Return the constrained study, one row a variant and fold, by the paper's settings."""
-    from odtlib.constrained import study
+    from odtbook.studies import constrained as study
     runs = study.tidy(records.of("constrained"))
     is_class = runs["dataset"].str.startswith("class")
     deep = is_class & (runs["max_depth"] == 15) & (runs["max_courses"] == 1)
@@ -537,7 +537,7 @@ def friedman(records, kind):
     """Return the table of errors, folds by variants, and the p-value of Friedman's test."""
     from scipy.stats import friedmanchisquare
 
-    from odtlib.constrained import study
+    from odtbook.studies import constrained as study
     runs = constrained_runs(records)
     runs = runs[(runs["kind"] == kind) & runs["variant"].isin(study.VARIANTS)]
     if runs.empty:

@@ -14,7 +14,7 @@ import threading
 import time
 from datetime import UTC, datetime
 
-from odtlib._requirements import needs
+from odtlib.requirements import needs
 
 from .book import PACKAGE
 from .grid import Experiment, expand, select
@@ -87,7 +87,7 @@ def run_experiment(experiment, *, quick=False, jobs=1, dask=None, resume=False,
     only : iterable of str
         ``"max_depth=3"``: restrict the grid.
     executor : callable, optional
-        Replaces :func:`~odtlib.experiments.notebooks.execute_notebook`, for tests.
+        Replaces :func:`~odtbook.experiments.notebooks.execute_notebook`, for tests.
     say : callable, optional
         Prints a line for the user.
 
@@ -228,7 +228,8 @@ def _code_state():
         if git("ls-files", str(PACKAGE / "__init__.py")) == "":
             return {"commit": None, "dirty": None}
         return {"commit": git("rev-parse", "HEAD"),
-                "dirty": git("status", "--porcelain", "--", "odtlib", "chapters/experiments")
+                "dirty": git("status", "--porcelain", "--", "odtlib", "odtbook",
+                             "chapters/experiments")
                 != ""}
     except (OSError, subprocess.CalledProcessError):
         return {"commit": None, "dirty": None}

@@ -16,10 +16,9 @@ from .forking import new
 from .grid import Experiment
 from .measure import emit, record, run
 from .published import published
-from .reproduction import reproduce
 from .results import load_records, provenance, yardstick
 from .runner import execute, run_experiment
 
 __all__ = ["Experiment", "book_root", "compare", "emit", "execute", "load_records", "new",
-           "provenance", "published", "record", "reproduce", "run", "run_experiment",
+           "provenance", "published", "record", "run", "run_experiment",
            "yardstick"]

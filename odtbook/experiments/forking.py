@@ -13,7 +13,7 @@ _TEST = '''"""The quick grid of {name} runs, and every run leaves a record."""
 
 from pathlib import Path
 
-from odtlib import experiments
+from odtbook import experiments
 
 GRID = Path(__file__).with_name("{name}.toml")
 
@@ -63,7 +63,7 @@ def new(name, source, folder="."):
     if not any("experiments.emit(" in "".join(cell["source"]) for cell in notebook["cells"]):
         notebook["cells"].append(_code("record", (
             "# what a run records: put the numbers that matter into measures\n"
-            "from odtlib import experiments\n\n"
+            "from odtbook import experiments\n\n"
             "experiments.emit(experiments.record(measures={}))")))
     target.mkdir(parents=True)
     copy = target / f"{name}.ipynb"

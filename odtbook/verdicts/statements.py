@@ -11,7 +11,7 @@ import functools
 
 import numpy as np
 
-from odtlib._requirements import needs
+from odtlib.requirements import needs
 
 from .counterparts import (
     LARGE,
@@ -24,7 +24,7 @@ from .counterparts import (
     method_runs,
     variants,
 )
-from .verdicts import SHARE, Tolerance
+from .rules import SHARE, Tolerance
 
 HOLDS = Tolerance()
 STATEMENTS = {}     # claim -> (function, tolerance, why it differs or was not run)
@@ -624,7 +624,7 @@ def _strict(gains, reference):
 
 
 def _patel_wins(side, number):
-    from .published import published
+    from odtbook.experiments.published import published
     column = "Revised CG, Gain"
     ours = side.table(f"patel2023 T{number}")[column]
     theirs = published(f"patel2023_table{number}").reset_index()
@@ -916,7 +916,7 @@ def _(side):
 @statement("birbil2024-ensembles",
            because="projecting the average of a forest is feasible for every set")
 def _(side):
-    from odtlib.constrained import study
+    from odtbook.studies import constrained as study
     runs = study.tidy(side.records.of("constrained_ensembles"))
     outside = runs.groupby("variant")["outside"].sum()
     feasible = [name for name in outside.index if "forest" in name.lower() and not outside[name]]
@@ -941,7 +941,7 @@ def _(side):
 
 
 def _against_dl85(side):
-    from .published import published
+    from odtbook.experiments.published import published
     table = published("demirovic2022_table5")
     name = "Depth=4, MurTree"
     theirs = table["Depth=4, DL8.5"].to_numpy(float)

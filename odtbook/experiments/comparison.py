@@ -60,7 +60,7 @@ def compare(data, target=None, *, max_depth=3, time_limit=60.0, test_size=0.25, 
 
     Examples
     --------
-    >>> from odtlib import experiments
+    >>> from odtbook import experiments
     >>> table = experiments.compare("my.csv", target="label")    # doctest: +SKIP
     >>> print(table)                                             # doctest: +SKIP
     """

@@ -5,8 +5,9 @@ import pandas as pd
 import pytest
 from constrained import reference
 
-from odtlib import experiments
-from odtlib.constrained import ConstrainedTreeRegressor, sets, study
+from odtbook import experiments
+from odtbook.studies import constrained as study
+from odtlib.constrained import ConstrainedTreeRegressor, sets
 
 
 def test_variants_are_the_nine_of_the_paper_and_the_baseline():

@@ -7,18 +7,18 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from odtlib.experiments import book_root, published
-from odtlib.experiments.counterparts import DATA_SETS, Missing, Records, over_splits, variants
-from odtlib.experiments.reproduction import ITEMS, PAPERS, numbers, reproduce, shown_cells
-from odtlib.experiments.results import load_records
-from odtlib.experiments.statements import NOT_RUN, STATEMENTS
-from odtlib.experiments.verdicts import (
+from odtbook.experiments import book_root, published
+from odtbook.experiments.results import load_records
+from odtbook.verdicts.counterparts import DATA_SETS, Missing, Records, over_splits, variants
+from odtbook.verdicts.reproduction import ITEMS, PAPERS, numbers, reproduce, shown_cells
+from odtbook.verdicts.rules import (
     Tolerance,
     agree,
     judge_cells,
     judge_figure,
     judge_statement,
 )
+from odtbook.verdicts.statements import NOT_RUN, STATEMENTS
 
 NAN, INF = math.nan, math.inf
 
@@ -301,7 +301,7 @@ def test_every_data_set_of_the_tables_is_known():
 
 
 def test_the_command(capsys):
-    from odtlib.__main__ import main
+    from odtbook.cli import main
     assert main(["report", "--paper", "verwer2019", "--claims"]) == 0
     assert "verwer2019-features" in capsys.readouterr().out
     assert main(["report", "--experiments"]) == 0

@@ -60,7 +60,7 @@ def check(exercise, answer):
 
     Examples
     --------
-    >>> from odtlib import check
+    >>> from odtbook import check
     >>> check("ch1-count", 2744)
     Not yet: that counts trees; many of them divide the eight
     rows alike, or leave a side empty.

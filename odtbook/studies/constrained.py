@@ -8,8 +8,7 @@ import numpy as np
 from sklearn.model_selection import KFold
 from sklearn.tree import DecisionTreeRegressor
 
-from odtlib.constrained import sets
-from odtlib.constrained._builder import make_loss
+from odtlib.constrained import make_loss, sets
 from odtlib.constrained.ensemble import (
     ConstrainedBoostingRegressor,
     ConstrainedForestRegressor,
@@ -375,7 +374,7 @@ def tidy(records):
     Parameters
     ----------
     records : pandas.DataFrame
-        From ``odtlib.experiments.load_records("constrained")``, or of the ensembles.
+        From ``odtbook.experiments.load_records("constrained")``, or of the ensembles.
 
     Returns
     -------

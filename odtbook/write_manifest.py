@@ -1,6 +1,6 @@
 """Write ``data/manifest.json`` and ``data/sets/SHA256SUMS``.
 
-``python -m odtlib.datasets.write_manifest`` measures every data set, from the generators, from the
+``python -m odtbook.write_manifest`` measures every data set, from the generators, from the
 files in ``data/sets`` and from those in the folder named by ``ODTLIB_DATA``; where a file is not
 there it keeps what the manifest says. Run it after a change of the catalogue or of a file and look
 at the difference before you commit it: a changed checksum means changed data.
@@ -87,7 +87,7 @@ def main() -> None:
     """Write the manifest and the checksums of the shipped files."""
     path = data_path("manifest.json")
     document = {
-        "written_by": "python -m odtlib.datasets.write_manifest",
+        "written_by": "python -m odtbook.write_manifest",
         "sha256": "of the canonical table; see data/README.md and odtlib.datasets.tables.digest",
         "data_sets": build(),
     }

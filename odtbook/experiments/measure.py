@@ -88,7 +88,7 @@ def record(**values):
     Parameters
     ----------
     **values
-        Columns of :data:`~odtlib.experiments.records.COLUMNS`; all others stay empty.  Numbers
+        Columns of :data:`~odtbook.experiments.records.COLUMNS`; all others stay empty.  Numbers
         without a column of their own go into ``measures={...}``.  ``status`` defaults to
         "executed": the notebook ran and no solver reported.
 

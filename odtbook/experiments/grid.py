@@ -33,7 +33,7 @@ class Experiment:
     Parameters
     ----------
     name : str or pathlib.Path
-        As in :func:`~odtlib.experiments.book.locate`.
+        As in :func:`~odtbook.experiments.book.locate`.
 
     Raises
     ------

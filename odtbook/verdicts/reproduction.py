@@ -1,7 +1,7 @@
 """Judge every table, figure and statement of the five papers by our records.
 
 What is compared with what, and how far apart it may be, stands in one place: :data:`ITEMS` for
-tables and figures, the registrations of :mod:`odtlib.experiments.statements` for the text.  A
+tables and figures, the registrations of :mod:`odtbook.verdicts.statements` for the text.  A
 verdict is computed from records; only the reasons are written by hand.
 """
 
@@ -15,12 +15,12 @@ from html import escape
 
 import numpy as np
 
+from odtbook.experiments.book import suggestion
+from odtbook.experiments.published import published
+
 from . import counterparts as ours
-from .book import suggestion
 from .counterparts import Missing, Records
-from .published import published
-from .statements import NOT_RUN, STATEMENTS, Side
-from .verdicts import (
+from .rules import (
     VERDICTS,
     Judgement,
     Tolerance,
@@ -28,6 +28,7 @@ from .verdicts import (
     judge_figure,
     judge_statement,
 )
+from .statements import NOT_RUN, STATEMENTS, Side
 
 PAPERS = {"firat2020": "Firat et al. (2020)", "patel2023": "Patel et al. (2023)",
           "birbil2024": "Birbil et al. (2024)", "demirovic2022": "Demirović et al. (2022)",
@@ -217,7 +218,7 @@ class Result:
 
     @property
     def verdict(self):
-        """One of :data:`~odtlib.experiments.verdicts.VERDICTS`."""
+        """One of :data:`~odtbook.verdicts.rules.VERDICTS`."""
         return self.judgement.verdict
 
 

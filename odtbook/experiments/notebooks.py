@@ -16,7 +16,7 @@ import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 
-from odtlib._requirements import needs
+from odtlib.requirements import needs
 
 from .book import PACKAGE
 from .measure import MIME

@@ -15,7 +15,7 @@ def book_root():
     Returns
     -------
     pathlib.Path
-        The checkout when odtlib is imported from one, else the copy inside the installed package.
+        The checkout when odtbook is imported from one, else the copy inside the installed package.
     """
     checkout = PACKAGE.parent
     if (checkout / "chapters" / "experiments").is_dir():
@@ -74,7 +74,7 @@ def locate(experiment):
     -------
     Place
         Records of the book's experiments go to ``data/results`` of the checkout, or to
-        ``odt-results`` in the working folder when odtlib is an installed package.  Those of any
+        ``odt-results`` in the working folder when odtbook is an installed package.  Those of any
         other experiment stay beside its grid file.
 
     Raises

@@ -12,7 +12,7 @@ from importlib import resources
 import numpy as np
 from sklearn.utils.validation import check_array, check_consistent_length
 
-from odtlib.plotting import COLORS, _places, alt_text
+from odtlib.plotting import COLORS, alt_text, leaf_positions
 from odtlib.tree import DecisionTree, midpoint
 
 MOST_ROWS = 2000
@@ -160,7 +160,7 @@ def _box_width(tree, names, class_names):
 
 def _draw_nodes(tree, names, class_names, box_width):
     """Return width, height and SVG parts of a tree that grows from left to right."""
-    place, depth = _places(tree), tree.node_depth
+    place, depth = leaf_positions(tree), tree.node_depth
     x, y = (box_width + GAP) * depth, LINE * (place - 0.5)
     parts = []
     for j in range(tree.n_nodes):

@@ -1,0 +1,84 @@
+"""Compare methods over many data sets."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from odtlib.plotting import COLORS, ink_of, listing, new_axes
+from odtlib.requirements import needs
+
+
+def critical_difference(scores, alpha=0.05, ax=None, *, higher_is_better=True):
+    """Compare methods over many data sets by ranks: Friedman and Nemenyi tests, and a diagram.
+
+    The diagram of Demšar (2006): methods on a line by average rank (1 is best), a bar across
+    those whose ranks do not differ significantly.
+
+    Parameters
+    ----------
+    scores : DataFrame of shape (n_data_sets, n_methods)
+        One row a data set (or split), one column a method; at least three methods and two rows.
+    alpha : float, default=0.05
+        Level of both tests. When the Friedman test does not reject at this level, the Nemenyi
+        test is not consulted: all methods are joined by one bar.
+    ax : matplotlib.axes.Axes, default=None
+        Where to draw; by default a new figure.
+    higher_is_better : bool, default=True
+        False for errors and times.
+
+    Returns
+    -------
+    ax : matplotlib.axes.Axes
+        With ``ax.alt``.
+    table : DataFrame
+        Average rank and mean score of every method, best first. ``table.attrs`` holds
+        ``friedman_p``, ``critical_difference`` (in ranks) and ``nemenyi_p`` (a DataFrame).
+    """
+    import pandas as pd
+    from scipy.stats import friedmanchisquare, studentized_range
+
+    scikit_posthocs = needs("scikit_posthocs", "experiments", "critical_difference")
+    scores = pd.DataFrame(scores)
+    n_rows, n_methods = scores.shape
+    if n_methods < 3 or n_rows < 2:
+        raise ValueError(f"scores has {n_rows} rows and {n_methods} columns; the Friedman test "
+                         "needs at least two data sets and three methods (for two methods use "
+                         "scipy.stats.wilcoxon).")
+    if scores.isna().any(axis=None):
+        raise ValueError("scores has missing values; drop the data sets that not every method "
+                         "has run on.")
+    if not scores.columns.is_unique:
+        raise ValueError("scores has two columns of the same name; give every method its own.")
+    ranks = scores.rank(axis=1, ascending=not higher_is_better).mean().sort_values(kind="stable")
+    with np.errstate(invalid="ignore"):
+        friedman = float(friedmanchisquare(*scores.to_numpy().T).pvalue)
+    friedman = 1.0 if np.isnan(friedman) else friedman  # every row is one tie
+    nemenyi = scikit_posthocs.posthoc_nemenyi_friedman(scores.to_numpy())
+    nemenyi.index = nemenyi.columns = scores.columns
+    nemenyi = nemenyi.fillna(1.0)
+    quantile = studentized_range.ppf(1 - alpha, n_methods, np.inf) / np.sqrt(2)
+    table = pd.DataFrame({"average rank": ranks, "mean score": scores.mean()[ranks.index]})
+    table.attrs = {"friedman_p": friedman, "nemenyi_p": nemenyi, "alpha": alpha,
+                   "critical_difference": float(quantile * np.sqrt(n_methods * (n_methods + 1)
+                                                                  / (6 * n_rows)))}
+    judged = nemenyi if friedman < alpha else nemenyi * 0 + 1.0
+
+    ax = new_axes((6.5, 0.9 + 0.28 * n_methods)) if ax is None else ax
+    ink = ink_of(ax)
+    scikit_posthocs.critical_difference_diagram(
+        ranks, judged, alpha=alpha, ax=ax,
+        label_fmt_left="{label} ({rank:.2f})", label_fmt_right="({rank:.2f}) {label}",
+        marker_props={"color": COLORS[0], "zorder": 3},
+        elbow_props={"color": ink, "linestyle": "-", "linewidth": 1.2},
+        crossbar_props={"color": COLORS[1], "linestyle": "-", "linewidth": 3})
+    ax.spines["top"].set_visible(True)
+    ax.tick_params(axis="x", colors=ink)
+    order = ", ".join(f"{name} {rank:.2f}" for name, rank in ranks.items())
+    pairs = [(a, b) for i, a in enumerate(ranks.index) for b in ranks.index[i + 1:]
+             if judged.loc[a, b] < alpha]
+    ax.alt = (f"Average ranks of {n_methods} methods over {n_rows} data sets, 1 is best: {order}. "
+              f"Friedman test p = {friedman:.2g}. "
+              + (f"Significantly different at level {alpha:g} (Nemenyi): "
+                 f"{listing(f'{a} and {b}' for a, b in pairs)}." if pairs else
+                 f"No two methods differ significantly at level {alpha:g}."))
+    return ax, table

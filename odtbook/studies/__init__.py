@@ -1,0 +1,1 @@
+"""Studies: what the templates of one paper's experiments share."""
