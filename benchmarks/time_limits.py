@@ -1,13 +1,15 @@
 """By how much fits to large inputs overrun ``time_limit``: a table over all estimators.
 
     python benchmarks/time_limits.py [--limits 1 0.1] [--quick] [--only TEXT ...] [--output STEM]
+    python benchmarks/time_limits.py --interrupt ...
 
 Every fit has a process of its own, which first fits a few rows so that nothing is compiled during
 the measurement.  CPU seconds count threads and child processes together; wall time is only worth
 something on an idle machine, so a fit counts as late if both exceed the limit by more than a
 second.  A fit that has not returned after ``--patience`` seconds, or takes more than ``--memory``
-megabytes, is ended.  ``--output STEM`` writes STEM.md and STEM.csv; the exit status is 1 if a fit
-was late, failed or was ended.
+megabytes, is ended.  With ``--interrupt`` there is no limit, but a Ctrl-C (SIGINT) after so many
+seconds, and the table shows how long the fit went on after it.  ``--output STEM`` writes STEM.md
+and STEM.csv; the exit status is 1 if a fit was late, failed or was ended.
 """
 
 import argparse
@@ -17,6 +19,7 @@ import os
 import resource
 import signal
 import sys
+import threading
 import time
 import warnings
 from functools import partial
@@ -125,7 +128,7 @@ def fits(quick):
     return found
 
 
-def measure(number, limit, quick, answers):
+def measure(number, limit, quick, interrupt, answers):
     """Do one fit in this process and send what it took."""
     os.setpgrp()        # so that what a solver has started ends with it
     _, name, parameters, data = fits(quick)[number]
@@ -140,9 +143,15 @@ def measure(number, limit, quick, answers):
     except Exception:
         pass        # what cannot be fitted says so below
     answers.send({"rows": X.shape[0], "columns": X.shape[1]})
+    ctrl_c = threading.Timer(limit, os.kill, (os.getpid(), signal.SIGINT))
     wall, cpu = time.perf_counter(), sum(os.times()[:4])
     try:
-        status = build(time_limit=limit).fit(X, y).report_.status
+        if interrupt:
+            ctrl_c.start()
+        status = build(time_limit=None if interrupt else limit).fit(X, y).report_.status
+        ctrl_c.cancel()
+    except KeyboardInterrupt:
+        status = "KeyboardInterrupt"
     except Exception as error:
         refused = isinstance(error, ValueError)
         status = f"{'refused' if refused else 'FAILED'}: {' '.join(str(error).split())[:80]}"
@@ -164,10 +173,11 @@ def memory(number):
     return pages * os.sysconf("SC_PAGE_SIZE") / 1e6 + sum(map(memory, children))
 
 
-def guarded(number, limit, quick, patience, most_memory):
+def guarded(number, limit, options):
     """Do one fit in a process of its own, and end it where it takes too much."""
     here, there = multiprocessing.Pipe(duplex=False)
-    process = multiprocessing.Process(target=measure, args=(number, limit, quick, there))
+    process = multiprocessing.Process(target=measure, args=(
+        number, limit, options.quick, options.interrupt, there))
     process.start()
     there.close()
     row, ended, began = {}, None, None
@@ -178,10 +188,10 @@ def guarded(number, limit, quick, patience, most_memory):
             except EOFError:
                 break
             began = time.perf_counter()
-        elif began is not None and time.perf_counter() - began > patience:
-            ended = f"ENDED after {patience:g} s"
-        elif memory(process.pid) > most_memory:
-            ended = f"ENDED at {most_memory:g} MB"
+        elif began is not None and time.perf_counter() - began > options.patience:
+            ended = f"ENDED after {options.patience:g} s"
+        elif memory(process.pid) > options.memory:
+            ended = f"ENDED at {options.memory:g} MB"
         if ended:
             process.kill() if began is None else os.killpg(process.pid, signal.SIGKILL)
             row.update(status=ended, over=float("inf"), wall=time.perf_counter() - (began or 0))
@@ -212,6 +222,8 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--limits", type=float, nargs="+", default=[1.0, 0.1], metavar="SECONDS")
     parser.add_argument("--quick", action="store_true", help="a tenth of the rows, first limit")
+    parser.add_argument("--interrupt", action="store_true",
+                        help="send SIGINT after the limit instead of giving it to the fit")
     parser.add_argument("--only", nargs="+", default=[""], metavar="TEXT",
                         help="fits whose line holds one of these texts")
     parser.add_argument("--patience", type=float, default=60.0, metavar="SECONDS")
@@ -225,8 +237,7 @@ def main():
         if not any(text in label for text in options.only):
             continue
         for limit in limits:
-            row = {"fit": label, "limit": limit, **guarded(
-                number, limit, options.quick, options.patience, options.memory)}
+            row = {"fit": label, "limit": limit, **guarded(number, limit, options)}
             rows.append(row)
             cells = written(row)
             print(f"{label} on {row.get('rows', '?')} x {row.get('columns', '?')}, limit {limit:g}"

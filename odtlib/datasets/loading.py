@@ -39,7 +39,7 @@ class Dataset:
     target_names : tuple of str
         Names of the classes, in increasing order of their labels; or of the targets.
     description : str
-        What it is, and what to know before use.
+        What it is, what to know before use, and whom to cite.
     source : str
         Where it comes from.
     licence : str
@@ -313,7 +313,8 @@ def load(
         y=y,
         feature_names=features,
         target_names=targets,
-        description=entry.description,
+        description=f"{entry.description} Cite: {entry.citation}" if entry.citation else
+        entry.description,
         source=entry.source,
         licence=entry.licence,
         citation=entry.citation,

@@ -51,7 +51,8 @@ def test_generated_sets_need_nothing(name, nothing_at_hand):
 @pytest.mark.parametrize("name", available("shipped"))
 def test_shipped_sets_come_with_the_project(name, only_shipped):
     data = load(name, download=False)
-    assert data.name == name and data.description and data.source and data.citation
+    assert data.name == name and data.source
+    assert data.description.endswith(f"Cite: {data.citation}") and data.citation
     assert data.licence.startswith(("MIT", "CC BY 4.0", "CC0"))
 
 
