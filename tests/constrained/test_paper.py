@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from constrained import reference
 
-from odtlib.constrained import ConstrainedTreeRegressor, sets, study
-from odtlib.constrained._builder import make_loss
+from odtbook.studies import constrained as study
+from odtlib.constrained import ConstrainedTreeRegressor, make_loss, sets
 from odtlib.datasets import constrained_generators as generators
 from odtlib.datasets import load, manifest
 from odtlib.datasets.tables import Table
