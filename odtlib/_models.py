@@ -18,20 +18,10 @@ class TooLarge(ValueError):
     """A model needs more memory than is allowed; raised before it is built."""
 
 
-class OutOfTime(Exception):
-    """The time limit passed before a method had anything to return."""
-
-
 def look(clock):
-    """Raise OutOfTime if a clock has expired.
-
-    Parameters
-    ----------
-    clock : Clock or None
-        None never expires.
-    """
-    if clock is not None and clock.expired:
-        raise OutOfTime
+    """Raise TimeUp if a clock, or None for no limit, has expired."""
+    if clock is not None:
+        clock.check()
 
 
 def class_costs(costs, classes):

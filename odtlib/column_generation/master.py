@@ -62,7 +62,7 @@ class Master:
         each of its splits equally often.  "prefix" asks this for every way of splitting all nodes
         down to this one, and its relaxation is exact without row constraints.
     clock : Clock, optional
-        Building ends with OutOfTime when it has expired.
+        Building ends with TimeUp when it has expired.
 
     Attributes
     ----------

@@ -58,7 +58,7 @@ class RestrictedProblem:
         than one row a leaf, every node can also do without a split: it gets the candidate
         (0, infinity), and all its rows go left.
     clock : Clock, optional
-        Preparation ends with OutOfTime when it has expired.
+        Preparation ends with TimeUp when it has expired.
 
     Attributes
     ----------
@@ -140,7 +140,7 @@ class RestrictedProblem:
         Parameters
         ----------
         clock : Clock, optional
-            Preparation ends with OutOfTime when it has expired.
+            Preparation ends with TimeUp when it has expired.
 
         Returns
         -------
@@ -300,7 +300,7 @@ class RestrictedProblem:
         return self._enumerate(None)
 
     def enumerate_paths(self, clock):
-        """Fill :attr:`paths`; raise OutOfTime if a clock expires before.
+        """Fill :attr:`paths`; raise TimeUp if a clock expires before.
 
         Parameters
         ----------

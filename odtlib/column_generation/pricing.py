@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from odtlib._models import OutOfTime
 from odtlib.column_generation import _kernels as kernels
-from odtlib.report import Clock
+from odtlib.report import Clock, TimeUp
 
 TOLERANCE = 1e-6    # reduced costs above it are positive (Patel et al. 2023, Section 4.1)
 WAYS = 2**16        # of splitting all nodes but the last, that a sweep may hold at once
@@ -120,7 +119,7 @@ class Enumeration:
         most = self.per_leaf or (200 if master.pairs else 20)
         try:
             master.problem.enumerate_paths(clock)
-        except OutOfTime:
+        except TimeUp:
             return leaves[0], paths[0], None
         for at, leaf in enumerate(master.ends):
             if clock.expired:

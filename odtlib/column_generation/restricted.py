@@ -8,14 +8,14 @@ from numbers import Integral, Real
 import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from odtlib._models import OutOfTime, TooLarge, class_costs, look
+from odtlib._models import TooLarge, class_costs, look
 from odtlib._warm import warm_up
 from odtlib.column_generation import _kernels as k
 from odtlib.column_generation.paths import RestrictedProblem, check_size
 from odtlib.estimator import TreeClassifier
 from odtlib.heuristics import starting_tree, warm_up_start
 from odtlib.heuristics.threshold_sampling import TreeSampler, sample_splits, tree_of_splits
-from odtlib.report import Clock, SolveReport, default_objective, these
+from odtlib.report import Clock, SolveReport, TimeUp, default_objective, these
 from odtlib.tree import DecisionTree, midpoint
 
 SLICE = 20_000_000   # words between two looks at the clock: some 30 ms
@@ -111,7 +111,7 @@ def all_splits(X, n_nodes=1, clock=None):
     n_nodes : int, default=1
         How many nodes are to have them; TooLarge is raised where that is too much.
     clock : Clock, optional
-        OutOfTime is raised when it has expired.
+        TimeUp is raised when it has expired.
 
     Returns
     -------
@@ -247,8 +247,8 @@ class CandidateTreeClassifier(TreeClassifier):
             counters = {"splits": self.problem_.n_splits, **counters}
             start = None if cart is None else self.problem_.choose(cart)
             choices, bound, status, found, trace = self._search(self.problem_, start, clock)
-        except (OutOfTime, TooLarge) as error:      # nothing was searched: CART is what there is
-            status = "time_limit" if isinstance(error, OutOfTime) else "memory_limit"
+        except (TimeUp, TooLarge) as error:      # nothing was searched: CART is what there is
+            status = "time_limit" if isinstance(error, TimeUp) else "memory_limit"
             tree = starting_tree("cart", X, y, run.n_classes, weight, depth,
                                  int(self.min_samples_leaf), 0)
             return run.tree(min(tree, run.leaf(), key=run.objective), status, start="cart")

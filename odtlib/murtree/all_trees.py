@@ -13,7 +13,7 @@ from collections import namedtuple
 
 import numpy as np
 
-from .fronts import DepthwiseRun, OutOfTime
+from .fronts import DepthwiseRun, TimeUp
 from .preparation import prepare
 from .solver import Solver
 
@@ -55,7 +55,7 @@ class AllTreesRun(DepthwiseRun):
                 self.optima[name] = np.array([self.solver._leaf(rows)[0]])
             else:
                 if not self.solver.solve(depth, nodes, smallest=0, rows=rows, clock=self.clock):
-                    raise OutOfTime
+                    raise TimeUp
                 self.optima[name] = np.array([self.solver.value(n) for n in range(nodes + 1)])
         return self.optima[name]
 
@@ -73,8 +73,7 @@ class AllTreesRun(DepthwiseRun):
         goal, found = self.optimum(rows, depth)[m], []
         numbers = self.problem.weights[:, 1]
         for column in range(self.problem.rows.shape[1]):
-            if self.clock.expired:
-                raise OutOfTime
+            self.clock.check()
             has = self.problem.rows[rows, column] == 1
             one, zero = rows[has], rows[~has]
             if (len(one) == 0 or len(zero) == 0 or min(numbers[one].sum(), numbers[zero].sum())

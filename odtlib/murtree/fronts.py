@@ -19,7 +19,7 @@ import numpy as np
 
 from odtlib._tolerance import ROUNDING
 from odtlib._warm import warm_up
-from odtlib.report import Clock, SolveReport, default_objective, these
+from odtlib.report import Clock, SolveReport, TimeUp, default_objective, these
 from odtlib.tree import DecisionTree
 
 from . import _front_kernels as kernels
@@ -31,10 +31,6 @@ UNLIMITED = 2 ** 62
 MOST_KEYS = 2 ** 22
 
 FrontEntry = namedtuple("FrontEntry", "errors optimal tree")
-
-
-class OutOfTime(Exception):
-    """The time limit passed in the middle of a search."""
 
 
 class FrontSearch:
@@ -111,8 +107,7 @@ class FrontSearch:
         budgets = [(a, nodes - 1 - a) for a in range(max(0, nodes - 1 - largest),
                                                      min(largest, nodes - 1) + 1)]
         for column in range(self.bits.shape[1]):
-            if self.clock.expired:
-                raise OutOfTime
+            self.clock.check()
             parts, part_sums = self.sides(rows, column, sums)
             if min(len(part) for part in parts) == 0:
                 continue
@@ -390,7 +385,7 @@ class DepthwiseRun:
                 for depth in range(1, self.depth + 1):
                     self.solve(depth, min(self.nodes, 2 ** depth - 1))
             self.bound = self.best[0]
-        except OutOfTime:
+        except TimeUp:
             self.status = "time_limit"
         except KeyboardInterrupt:
             self.status = "interrupted"

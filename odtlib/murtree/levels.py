@@ -13,7 +13,7 @@ import numpy as np
 
 from odtlib.report import default_objective
 
-from .fronts import DepthwiseRun, OutOfTime
+from .fronts import DepthwiseRun
 from .preparation import _distinct_columns
 
 
@@ -66,8 +66,7 @@ class LevelRun(DepthwiseRun):
             best = upper, None
         largest = 2 ** (depth - 1) - 1
         for column in range(self.bits.shape[1]):
-            if self.clock.expired:
-                raise OutOfTime
+            self.clock.check()
             has = self.bits[rows, column] == 1
             one, zero = rows[has], rows[~has]
             if min(len(one), len(zero)) < self.model.min_samples_leaf:

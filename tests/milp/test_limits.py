@@ -16,12 +16,11 @@ from odtlib import (
     RestrictedTreeClassifier,
     _warm,
 )
-from odtlib._models import OutOfTime
 from odtlib.column_generation import _kernels as kernels
 from odtlib.column_generation import paths
 from odtlib.column_generation.master import Master
 from odtlib.column_generation.pricing import Enumeration, Sweep
-from odtlib.report import Clock
+from odtlib.report import Clock, TimeUp
 
 MODELS = [BinOCTClassifier, OCTClassifier, FlowOCTClassifier, RestrictedTreeClassifier,
           ColumnGenerationClassifier]
@@ -102,7 +101,7 @@ def test_a_sweep_in_small_steps_finds_the_same_paths(monkeypatch):
 
 
 def test_a_master_is_not_built_when_time_is_over():
-    with pytest.raises(OutOfTime):
+    with pytest.raises(TimeUp):
         Master(problem_of(*noise()), clock=Clock(1e-9))
 
 
