@@ -1,4 +1,4 @@
-"""The common door: what every estimator of the house validates, offers and leaves behind."""
+"""Base classes of all estimators: validation, prediction, fitted attributes."""
 
 from __future__ import annotations
 
