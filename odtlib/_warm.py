@@ -10,17 +10,17 @@ import time
 # Seconds of a cold compilation, as `scripts/compile_kernels.py` measures them on two cores.
 SECONDS = {
     "trees": 1,
-    "MurTree": 10,
-    "fronts of trees": 4,
-    "the local search": 15,
+    "MurTree": 5,
+    "fronts of trees": 2,
+    "the local search": 14,
     "threshold sampling": 2,
-    "the dynamic program over candidate splits": 4,
-    "column generation": 6,
-    "the search over all thresholds": 10,
-    "the regression sweep": 2,
+    "the dynamic program over candidate splits": 5,
+    "column generation": 3,
+    "the search over all thresholds": 4,
+    "the regression sweep": 1,
     "constrained trees": 8,
     "constrained trees by lazy search": 13,
-    "optimal constrained trees": 4,
+    "optimal constrained trees": 3,
 }
 
 _announced, _warm = set(), set()

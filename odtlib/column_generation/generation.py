@@ -138,11 +138,10 @@ class ColumnGeneration:
             if relaxation is None:
                 return Outcome(last, bound, False)
             last = relaxation
-            leaf, path, best, who = self._price(relaxation, allowed)
+            new, best, who = self._price(relaxation, allowed)
             if best is not None:
                 # one path a leaf: the relaxation gains at most the best reduced cost of each
                 bound = min(bound, relaxation.value + np.maximum(best, 0.0).sum())
-            new = master.add_columns(leaf, path)
             if not new and best is not None and cutting and self.schedule == "thorough":
                 n_cuts += self._timed("separation", self._cut, relaxation.x, None, True)
             line = {"iteration": number, "seconds": self.clock.elapsed,
@@ -161,15 +160,21 @@ class ColumnGeneration:
                 return Outcome(relaxation, bound, False)
 
     def _price(self, relaxation, allowed):
-        best = None
+        """Add the columns of the first pricer that finds new ones.
+
+        Returns their number, the best reduced cost per leaf if the last pricer is exact, and the
+        name of that pricer.
+        """
         for price in self.pricing:
             leaf, path, best = self._timed("pricing", price, self.master, relaxation, allowed,
                                            self.clock.remaining)
             self.exact_calls += price.exact
-            if len(leaf):
+            # a heuristic may find again what the master has: then the next one is asked
+            new = self.master.add_columns(leaf, path)
+            if new:
                 if price.exact:
                     for other in self.pricing:
                         if not other.exact:
                             other.restart(leaf)
-                return leaf, path, best, type(price).__name__
-        return leaf, path, best, type(price).__name__
+                break
+        return new, best, type(price).__name__

@@ -254,3 +254,13 @@ def test_all_thresholds_of_a_data_set_of_the_papers():
     model = ColumnGenerationClassifier(2, **SWEEP).fit(X, y)
     assert model.report_.status == "optimal" and model.problem_.n_splits > 2500
     assert model.report_.objective == ContinuousTreeClassifier(2).fit(X, y).report_.objective
+
+
+def test_a_heuristic_that_finds_known_paths_does_not_end_the_proof():
+    X = np.array([[3, 1, 0, 0], [3, 0, 1, 0], [0, 1, 2, 0], [3, 1, 1, 0], [0, 1, 3, 0],
+                  [1, 1, 0, 0], [2, 2, 1, 0], [2, 2, 1, 0]], float)
+    y = [0, 1, 0, 0, 2, 0, 2, 2]
+    model = ColumnGenerationClassifier(2, splits="all", heuristic_pricing="pool", row_cuts="none",
+                                       integer="branch-and-price", merge_rows=False)
+    report = model.fit(X, y).report_
+    assert (report.status, report.objective) == ("optimal", 1.0)
