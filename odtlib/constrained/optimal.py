@@ -41,6 +41,9 @@ class _Search:
     As a threshold moves right the left child grows and the right child shrinks; so for every
     threshold between two evaluated ones, a < b, the cost is at least that of the left child at a
     plus that of the right child at b.  Whole intervals are discarded by that bound.
+
+    A smallest leaf breaks the monotony: a tree that more rows allow may have too small a leaf on
+    fewer.  Then the bounds are those of ``unlimited``, a search without a smallest leaf.
     """
 
     def __init__(self, Y, w, loss, min_leaf, code, slack, clock):
@@ -53,6 +56,7 @@ class _Search:
         self.kernel = _stumps.best_stump if is_closed(code, weights) else _stumps.best_stump_any
         self.evaluated = self.nodes = 0
         self.root_bound, self.events, self.interrupted = 0.0, [], False
+        self.unlimited = None if min_leaf == 1 else _Search(Y, w, loss, 1, code, slack, clock)
 
     def stump(self, order, values, split_too):
         """Best tree of depth one, or the leaf."""
@@ -108,8 +112,14 @@ class _Search:
                 left = max(left, low_left)
                 right, right_tree = self.solve(parts[2], parts[3], depth - 1, best - left)
                 right = max(right, low_right)
+                left_bound, right_bound = left, right
+                if self.unlimited is not None:
+                    left_bound, right_bound = (
+                        self.unlimited.solve(*part, depth - 1, best - low)[0]
+                        for part, low in ((parts[:2], low_right), (parts[2:], low_left)))
             except (_Stopped, KeyboardInterrupt) as stop:
-                self.interrupted |= isinstance(stop, KeyboardInterrupt)
+                self.interrupted |= isinstance(stop, KeyboardInterrupt) or (
+                    self.unlimited is not None and self.unlimited.interrupted)
                 if root:
                     return min([bound, *(entry[0] for entry in heap)]), tree
                 raise _Stopped from None
@@ -119,8 +129,8 @@ class _Search:
                 tree = (f, _stumps.midpoint(low, high), left_tree, right_tree)
                 if root:
                     self.events.append((self.clock.elapsed, best, self.root_bound, "better tree"))
-            for a, b, x, y in ((first, middle, low_left, right),
-                               (middle + 1, last, left, low_right)):
+            for a, b, x, y in ((first, middle, low_left, right_bound),
+                               (middle + 1, last, left_bound, low_right)):
                 if a < b and x + y < best - self.slack:
                     heapq.heappush(heap, (x + y, f, a, b, x, y))
         return (best, tree)

@@ -54,6 +54,19 @@ def test_matches_brute_force(name, depth):
         assert SETS[name].contains(model.predict(RNG.normal(size=(30, 2)))).all()
 
 
+@pytest.mark.parametrize("depth", [2, 3])
+@pytest.mark.parametrize("seed", [304, 316, 376, 511, 610, 693, 1050, 1085, 1148, 1150])
+def test_a_smallest_leaf_does_not_mislead_the_bounds(seed, depth):
+    """Few rows may allow no tree that more rows allow: these ten of 1,200 problems showed it."""
+    random = np.random.default_rng(seed)
+    n = int(random.integers(6, 10))
+    X, Y = random.integers(0, 3, (n, 2)).astype(float), random.random((n, 2))
+    box = sets.Box(0, 1)
+    model = OptimalConstrainedTreeRegressor(box, max_depth=depth, min_samples_leaf=2).fit(X, Y)
+    best = brute_force(box, X, Y, np.ones(n), depth, 2)
+    assert model.report_.objective == pytest.approx(best, rel=1e-9)
+
+
 def test_never_worse_than_greedy_and_sometimes_better():
     better = 0
     for _ in range(10):
