@@ -479,6 +479,7 @@ class Master:
         mip.changeColsIntegrality(n_rho, np.arange(n_rho, dtype=np.int32),
                                   np.full(n_rho, self.highspy.HighsVarType.kInteger))
         mip.setOptionValue("mip_rel_gap", 0.0)
+        mip.setOptionValue("presolve", "off")   # that of HiGHS 1.14 can run for ever on a master
         # whole weights: anything less than one apart is the same tree weight
         mip.setOptionValue("mip_abs_gap", 0.99 if problem.unit == 1.0 else PROOF * problem.total)
         if np.isfinite(seconds):

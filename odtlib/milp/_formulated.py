@@ -76,7 +76,7 @@ class FormulatedClassifier(TreeClassifier):
         if given:
             counters["start_objective"] = objective
         try:
-            if min(most, columns.shape[1]) == 0:
+            if most == 0 or np.all(columns == columns[0]):
                 status, bound = "optimal", objective        # a leaf is all there is
             elif n_entries > MOST_ENTRIES:
                 status = "memory_limit"
@@ -113,8 +113,10 @@ class FormulatedClassifier(TreeClassifier):
         except KeyboardInterrupt:
             status = "interrupted"
         if status == "infeasible":
-            raise RuntimeError("the solver calls the model infeasible, which it never is; please "
-                               "report this data set as a bug of odtlib.")
+            if exact:
+                raise RuntimeError("the solver calls the model infeasible, which it never is; "
+                                   "please report this data set as a bug of odtlib.")
+            status, bound = "heuristic", 0.0    # weights too far apart for its tolerances
         status = STATUS.get(status, status)
         if objective <= bound + PROOF * scale:
             status, bound = "optimal", objective

@@ -264,3 +264,14 @@ def test_a_heuristic_that_finds_known_paths_does_not_end_the_proof():
                                        integer="branch-and-price", merge_rows=False)
     report = model.fit(X, y).report_
     assert (report.status, report.objective) == ("optimal", 1.0)
+
+
+def test_the_integer_master_ends_where_presolve_would_not():
+    one, two = 1.0000000000000002, 1.0000000000000004
+    X = [[-1.1231602393381728, one, 0, 1], [-0.10211688438545341, two, 2, two],
+         [-0.1755123836991068, 1, 1, two], [0, 0, 0, 0]]
+    model = ColumnGenerationClassifier(2, splits="all", integer="milp", row_cuts="equal",
+                                       min_samples_leaf=2, leaf_penalty=20000.100000000002,
+                                       n_trees=20)
+    report = model.fit(X, [0, 0, 0, 1], [1.0, 1e5, 1e5, 0.0]).report_
+    assert (report.status, report.objective) == ("optimal", 20000.100000000002)
