@@ -9,7 +9,7 @@ import numpy as np
 from odtlib._models import SECONDS_A_NONZERO
 from odtlib.milp.model import Model
 from odtlib.milp.thresholds import heap_of, tree_of
-from odtlib.report import Clock
+from odtlib.report import Clock, TimeUp
 
 FORMS = ("summed", "per_row", "chained", "ordered")
 LARGEST = 60_000_000    # nonzeros; building them takes some 2 GB
@@ -107,11 +107,17 @@ class BinOCTModel:
         # the number of cuts below a row's value: it goes left at cut s when this is at most s
         self.place = np.array([np.searchsorted(own, ranks) for own, ranks
                                in zip(cuts, rows.ranks, strict=True)])
-        self.bins = [(feature, *one) for feature, n in enumerate(self.n_cuts)
-                     for one in bins(0, n - 1)]
         self.model = Model("BinOCT")
         self.clock = clock or Clock()
-        conditions = None if form == "ordered" else self._conditions()
+        self.complete = False
+        try:
+            self.bins = []
+            for feature, n in enumerate(self.n_cuts):
+                self.clock.check()
+                self.bins += [(feature, *one) for one in bins(0, n - 1)]
+            conditions = None if form == "ordered" else self._conditions()
+        except TimeUp:
+            return
         needed = self._nonzeros(conditions)
         if needed > LARGEST:
             raise ValueError(f"the form rows={self.form!r} needs {needed / 1e6:.0f} million "
@@ -189,6 +195,8 @@ class BinOCTModel:
             bits = np.zeros((len(self.bins), self.n_bits), bool)
             members = []
             for number, (f, path, low, high) in enumerate(self.bins):
+                if number % 1024 == 0:
+                    self.clock.check()
                 bits[number, len(path)] = True
                 bits[number, :len(path)] = np.array(path, bool) == (half == 0)
                 members.append(order[f][begin[f][low[half] + 1]:begin[f][high[half] + 1]])

@@ -20,6 +20,9 @@ from odtlib.column_generation import _kernels as kernels
 from odtlib.column_generation import paths
 from odtlib.column_generation.master import Master
 from odtlib.column_generation.pricing import Enumeration, Sweep
+from odtlib.heuristics._ranks import RankedRows
+from odtlib.milp.binoct_model import BinOCTModel
+from odtlib.milp.thresholds import candidate_cuts
 from odtlib.report import Clock, TimeUp
 
 MODELS = [BinOCTClassifier, OCTClassifier, FlowOCTClassifier, RestrictedTreeClassifier,
@@ -184,3 +187,23 @@ def test_ctrl_c_ends_every_solver(model):
     run.send_signal(signal.SIGINT)
     out, err = run.communicate(timeout=60)
     assert out == "interrupted\n", err
+
+
+def test_time_that_ends_while_conditions_are_counted_leaves_the_model_incomplete():
+    X, y = noise()
+    looks = []
+
+    class Ending(Clock):
+        def check(self):
+            looks.append(1)
+            if len(looks) == last:
+                raise TimeUp
+
+    rows = RankedRows(np.asarray(X, float), np.asarray(y), len(np.unique(y))).merged()
+    cuts = candidate_cuts(rows, "all", max_depth=2)
+    for last in range(1, len(cuts) + 3):    # once per feature, then once per half
+        looks.clear()
+        assert not BinOCTModel(rows, cuts, 2, clock=Ending()).complete
+        assert len(looks) == last
+    last = 0
+    assert BinOCTModel(rows, cuts, 2, clock=Ending()).complete
