@@ -194,8 +194,7 @@ class _TreeEstimator(BaseEstimator):
             The objective; see :meth:`odtlib.SolveReport.verify`, which raises if it differs.
         """
         check_is_fitted(self, "tree_")
-        X = self._check_rows(X)
-        return self.report_.verify(X, y, sample_weight)
+        return self.report_.verify(self._check_rows(X), y, sample_weight)
 
 
 def _weighted_rows(X, y, sample_weight):

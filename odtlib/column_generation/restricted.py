@@ -13,7 +13,7 @@ from odtlib._warm import warm_up
 from odtlib.column_generation import _kernels as k
 from odtlib.column_generation.paths import RestrictedProblem, check_size
 from odtlib.estimator import TreeClassifier
-from odtlib.heuristics import starting_tree, warm_up_start
+from odtlib.heuristics import starting_tree, warm_up_sampling, warm_up_start
 from odtlib.heuristics.threshold_sampling import TreeSampler, sample_splits, tree_of_splits
 from odtlib.report import Clock, SolveReport, TimeUp, default_objective, these
 from odtlib.tree import DecisionTree, midpoint
@@ -211,8 +211,8 @@ class CandidateTreeClassifier(TreeClassifier):
             problem.tree(program.choices).predict(X)
             float(program.lower_bound)
 
-        return warm_up_start("cart") + warm_up("the dynamic program over candidate splits",
-                                               k.search, run)
+        return warm_up_start("cart") + warm_up_sampling() + warm_up(
+            "the dynamic program over candidate splits", k.search, run)
 
     def _solve(self, X, y, sample_weight):
         clock = Clock(self.time_limit)
