@@ -4,7 +4,7 @@ Fits every estimator once on a few rows, several at a time. It is only a head st
 not reach is compiled by the first caller, and an estimator that fails here fails in its own tests.
 
 With --measure it compiles everything into empty folders instead, one process after the other, and
-prints the CPU seconds of every method as the table ``SECONDS`` of odtlib/_warm.py.
+prints the CPU seconds of every method as the table ``SECONDS`` of odtlib/_numba/warm.py.
 """
 
 from __future__ import annotations
@@ -108,7 +108,7 @@ def measure(job) -> dict:
     name, options = job
     with tempfile.TemporaryDirectory() as folder:
         os.environ["NUMBA_CACHE_DIR"] = folder      # numba reads it when it is imported
-        from odtlib import _warm
+        from odtlib._numba import warm as _warm
         seconds = {}
         _warm.warm_up = recorded(_warm.warm_up, time.process_time, seconds)
         print(fit(name, **options), file=sys.stderr, flush=True)
@@ -131,7 +131,7 @@ def main() -> int:
     names = [name for name in odtlib.__all__ if name.endswith(("Classifier", "Regressor"))]
     workers = multiprocessing.get_context("spawn")
     if options.measure:
-        from odtlib import _warm
+        from odtlib._numba import warm as _warm
         jobs = [*((name, {}) for name in names), ("MurTreeClassifier", {"objective": "f1"})]
         seconds = {}
         with ProcessPoolExecutor(1, mp_context=workers, max_tasks_per_child=1) as pool:

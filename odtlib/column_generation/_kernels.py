@@ -11,7 +11,7 @@ validation.
 import numpy as np
 from numba import njit
 
-from odtlib.column_generation._bits import lowest_bit, popcount
+from odtlib._numba.vector import lowest_bit, popcount
 
 
 @njit(cache=True, nogil=True)

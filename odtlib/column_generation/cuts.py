@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from odtlib._numba.vector import pack
 from odtlib.column_generation import _cp_sat, _highs
-from odtlib.column_generation._bits import pack
 from odtlib.requirements import needs
 
 TOLERANCE = 1e-6

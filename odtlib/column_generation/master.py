@@ -6,11 +6,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from odtlib._models import TooLarge, look
+from odtlib._numba.vector import pack
 from odtlib._tolerance import PROOF
 from odtlib.column_generation import _highs
 from odtlib.column_generation import _kernels as kernels
-from odtlib.column_generation._bits import pack
+from odtlib.mip.units import TooLarge, look
 from odtlib.requirements import needs
 
 SLICE = 0.3             # seconds that a linear program is solved at a time

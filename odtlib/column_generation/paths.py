@@ -7,10 +7,10 @@ from functools import cached_property
 
 import numpy as np
 
-from odtlib._models import TooLarge, in_units, look
+from odtlib._numba.vector import pack
 from odtlib.column_generation import _kernels as kernels
-from odtlib.column_generation._bits import pack
 from odtlib.heuristics.threshold_sampling import tree_of_splits
+from odtlib.mip.units import TooLarge, in_units, look
 
 MOST_PATHS = 2e7    # 16 bytes each
 MOST_FLAGS = 2**31  # splits times rows, a byte each

@@ -8,13 +8,13 @@ from numbers import Integral, Real
 import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from odtlib._models import TooLarge, class_costs, look
-from odtlib._warm import warm_up
+from odtlib._numba.warm import warm_up
 from odtlib.column_generation import _kernels as k
 from odtlib.column_generation.paths import RestrictedProblem, check_size
 from odtlib.estimator import TreeClassifier
 from odtlib.heuristics import starting_tree, warm_up_sampling, warm_up_start
 from odtlib.heuristics.threshold_sampling import TreeSampler, sample_splits, tree_of_splits
+from odtlib.mip.units import TooLarge, class_costs, look
 from odtlib.report import Clock, SolveReport, TimeUp, default_objective, these
 from odtlib.tree import DecisionTree, midpoint
 

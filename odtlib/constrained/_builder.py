@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from odtlib._numba.warm import warm_up
 from odtlib._tolerance import ROUNDING
-from odtlib._warm import warm_up
 from odtlib.constrained import _growth, _lazy, _projections
 from odtlib.constrained._losses import LOSSES, SquaredError
 from odtlib.constrained.sets import Box, Polyhedron

@@ -9,8 +9,8 @@ from numbers import Integral, Real
 import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
+from odtlib._numba.warm import warm_up
 from odtlib._tolerance import PROOF, ROUNDING
-from odtlib._warm import warm_up
 from odtlib.constrained import _stumps, sets
 from odtlib.constrained._builder import make_loss
 from odtlib.constrained._projections import is_closed

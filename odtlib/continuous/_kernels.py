@@ -29,8 +29,8 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from odtlib._compiler import INNER, OPTIONS
-from odtlib._simd import read
+from odtlib._numba.compiler import INNER, OPTIONS
+from odtlib._numba.vector import read
 from odtlib.continuous._sweep import (
     LANES_MANY,
     LANES_TWO,

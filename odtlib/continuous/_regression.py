@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from numba import njit
 
-from odtlib._simd import read
+from odtlib._numba.vector import read
 
 LANES = 16
 WIDTH = 2 * LANES

@@ -17,8 +17,8 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from odtlib._compiler import INNER
-from odtlib._simd import (
+from odtlib._numba.compiler import INNER
+from odtlib._numba.vector import (
     add,
     bitwise_and,
     keep_where_at_least,

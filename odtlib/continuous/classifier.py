@@ -7,8 +7,8 @@ from numbers import Integral, Real
 import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
+from odtlib._numba.warm import warm_up
 from odtlib._tolerance import PROOF, ROUNDING
-from odtlib._warm import warm_up
 from odtlib.continuous import _kernels as k
 from odtlib.continuous.costs import Costs, Objective
 from odtlib.continuous.progress import Progress

@@ -7,8 +7,8 @@ from numbers import Integral
 import numpy as np
 from sklearn.utils._param_validation import Interval
 
+from odtlib._numba.warm import warm_up
 from odtlib._tolerance import PROOF, ROUNDING
-from odtlib._warm import warm_up
 from odtlib.continuous._regression import LANE_ARRAY, LANES, sweep_squares
 from odtlib.continuous.progress import Progress
 from odtlib.estimator import SingleTargetRegressor

@@ -9,8 +9,8 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval
 from tqdm import tqdm
 
+from odtlib._numba.warm import warm_up
 from odtlib._tolerance import ROUNDING
-from odtlib._warm import warm_up
 from odtlib.estimator import TreeClassifier
 from odtlib.heuristics import _kernels
 from odtlib.heuristics._ranks import RankedRows

@@ -9,7 +9,7 @@ from threading import local
 import numpy as np
 from sklearn.utils import check_random_state
 
-from odtlib._warm import warm_up
+from odtlib._numba.warm import warm_up
 from odtlib.heuristics import _sampling_kernels as kernels
 from odtlib.heuristics._ranks import RankedRows
 from odtlib.heuristics.cart import cart_nodes, patient_clock

@@ -10,7 +10,7 @@ import importlib
 _HOME = {
     "BinOCTClassifier": "odtlib.milp.binoct",
     "FlowOCTClassifier": "odtlib.milp.flow",
-    "Model": "odtlib.milp.model",
+    "Model": "odtlib.mip.model",
     "OCTClassifier": "odtlib.milp.oct",
 }
 

@@ -9,11 +9,11 @@ import numpy as np
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from odtlib._models import MOST_WHOLE, SECONDS_A_NONZERO, in_units
 from odtlib._tolerance import PROOF
 from odtlib.estimator import TreeClassifier
 from odtlib.heuristics import starting_tree, warm_up_start
-from odtlib.milp._engines import library
+from odtlib.mip.engines import library
+from odtlib.mip.units import MOST_WHOLE, SECONDS_A_NONZERO, in_units
 from odtlib.report import Clock, SolveReport, default_objective
 from odtlib.tree import DecisionTree
 

@@ -7,17 +7,17 @@ from numbers import Integral, Real
 import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from odtlib._models import MOST_WHOLE, class_costs, in_units
 from odtlib._tolerance import PROOF
 from odtlib.estimator import TreeClassifier
 from odtlib.heuristics import starting_tree, warm_up_start
 from odtlib.heuristics._ranks import RankedRows
 from odtlib.milp import binoct_model
-from odtlib.milp._engines import library
 from odtlib.milp._formulated import EXACT, MOST_IN_CP_SAT
 from odtlib.milp.binoct_model import FORMS, BinOCTModel, difference
 from odtlib.milp.lns import NeighbourhoodSearch
 from odtlib.milp.thresholds import candidate_cuts, tree_of
+from odtlib.mip.engines import library
+from odtlib.mip.units import MOST_WHOLE, class_costs, in_units
 from odtlib.report import STATUSES, Clock, SolveReport
 from odtlib.tree import DecisionTree
 

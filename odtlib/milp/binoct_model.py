@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from odtlib._models import SECONDS_A_NONZERO
-from odtlib.milp.model import Model
 from odtlib.milp.thresholds import heap_of, tree_of
+from odtlib.mip.model import Model
+from odtlib.mip.units import SECONDS_A_NONZERO
 from odtlib.report import Clock, TimeUp
 
 FORMS = ("summed", "per_row", "chained", "ordered")

@@ -9,8 +9,8 @@ from sklearn.utils._param_validation import HasMethods, StrOptions
 
 from odtlib.estimator import BINARIZERS, OverBinaryColumns
 from odtlib.milp._formulated import FormulatedClassifier, add_terms
-from odtlib.milp.model import Model
 from odtlib.milp.thresholds import ancestors
+from odtlib.mip.model import Model
 from odtlib.report import these
 from odtlib.tree import DecisionTree
 

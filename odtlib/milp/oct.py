@@ -12,7 +12,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import _num_samples
 
 from odtlib.milp._formulated import FormulatedClassifier, add_terms
-from odtlib.milp.model import Model
+from odtlib.mip.model import Model
 from odtlib.report import Clock
 from odtlib.tree import DecisionTree, midpoint
 

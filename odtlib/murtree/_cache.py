@@ -15,9 +15,8 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from odtlib._compiler import INNER, OPTIONS
-
-from .simd import bits_of
+from odtlib._numba.compiler import INNER, OPTIONS
+from odtlib._numba.vector import bits_of
 
 BUCKET = 8
 ENTRY = 4

@@ -24,32 +24,29 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from odtlib._compiler import ADDRESSED, INNER
-from odtlib._simd import (
+from odtlib._numba.compiler import ADDRESSED, INNER
+from odtlib._numba.vector import (
     add,
-    bitwise_and,
-    load32,
-    maximum,
-    minimum,
-    read,
-    spread_like,
-    store,
-    subtract,
-    zeros_like,
-)
-
-from .simd import (
     add_where,
+    bitwise_and,
     count_in_bytes,
     element_bits,
     interleave_high,
     interleave_low,
     keep_where_enough,
+    load32,
     lowest_bit,
+    maximum,
     maximum_unsigned,
+    minimum,
     population_count,
+    read,
+    spread_like,
+    store,
     store_lane_bits,
+    subtract,
     sum_of_bytes,
+    zeros_like,
 )
 
 WORDS_PER_BYTE = 16          # a byte holds the number of set bits of so many bytes, and of more

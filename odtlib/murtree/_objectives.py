@@ -11,8 +11,9 @@ from functools import cache
 
 from numba import types
 
+from odtlib._numba.vector import address_of
+
 from . import _kernels, _regression_kernels, _weights
-from .simd import address_of
 
 _I64, _F64 = types.int64[::1], types.float64[::1]
 _U16, _I16, _U32, _I32 = (kind[::1] for kind in (types.uint16, types.int16, types.uint32,

@@ -31,8 +31,8 @@ from llvmlite import ir
 from numba import njit, types
 from numba.extending import intrinsic
 
-from odtlib._compiler import ADDRESSED, INNER
-from odtlib._simd import _address, _spread
+from odtlib._numba.compiler import ADDRESSED, INNER
+from odtlib._numba.vector import _address, _spread
 
 from ._kernels import (
     COUNT_PAIRS,

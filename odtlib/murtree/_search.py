@@ -12,7 +12,8 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from odtlib._compiler import INNER, OPTIONS
+from odtlib._numba.compiler import INNER, OPTIONS
+from odtlib._numba.vector import call_at, take_number
 
 from ._cache import details, find, is_exact, keep, problem_key
 from ._kernels import (
@@ -24,7 +25,6 @@ from ._kernels import (
     SPLIT_0,
     SPLIT_1,
 )
-from .simd import call_at, take_number
 
 # Columns of ``state``: integers that a level remembers.  A level answers for all node budgets from
 # LOW to HIGH at once; those of its children go from CHILD_LOW to CHILD_HIGH.

@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from odtlib._compiler import ADDRESSED, INNER
+from odtlib._numba.compiler import ADDRESSED, INNER
 
 from ._kernels import (
     IMPURITY,

@@ -17,8 +17,8 @@ from collections import namedtuple
 
 import numpy as np
 
+from odtlib._numba.warm import warm_up
 from odtlib._tolerance import ROUNDING
-from odtlib._warm import warm_up
 from odtlib.report import Clock, SolveReport, TimeUp, default_objective, these
 from odtlib.tree import DecisionTree
 

@@ -10,8 +10,8 @@ from threading import Event, Lock
 import numpy as np
 from sklearn.utils import check_random_state
 
+from odtlib._numba.warm import warm_up
 from odtlib._tolerance import ROUNDING
-from odtlib._warm import warm_up
 from odtlib.report import Clock
 
 from . import _search as S

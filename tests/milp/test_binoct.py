@@ -17,10 +17,11 @@ from sklearn.utils.estimator_checks import check_estimator
 from odtlib import BinOCTClassifier, CARTClassifier, ContinuousTreeClassifier, DecisionTree
 from odtlib.datasets import load
 from odtlib.heuristics._ranks import RankedRows
-from odtlib.milp import _run, binoct_model
+from odtlib.milp import binoct_model
 from odtlib.milp.binoct_model import FORMS, BinOCTModel, bins, read_bits, threshold_bits
 from odtlib.milp.lns import NeighbourhoodSearch
 from odtlib.milp.thresholds import candidate_cuts, cut_below, heap_of
+from odtlib.mip import run as _run
 from odtlib.report import Clock
 
 # rows (features | class) of which boundary thresholds lose one

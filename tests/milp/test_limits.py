@@ -14,8 +14,8 @@ from odtlib import (
     FlowOCTClassifier,
     OCTClassifier,
     RestrictedTreeClassifier,
-    _warm,
 )
+from odtlib._numba import warm as _warm
 from odtlib.column_generation import _kernels as kernels
 from odtlib.column_generation import paths
 from odtlib.column_generation.master import Master

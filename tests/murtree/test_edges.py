@@ -7,7 +7,8 @@ import sys
 import numpy as np
 import pytest
 
-from odtlib import MurTreeClassifier, MurTreeRegressor, _warm
+from odtlib import MurTreeClassifier, MurTreeRegressor
+from odtlib._numba import warm as _warm
 from odtlib.murtree._objectives import closure_address, kernel_addresses
 from odtlib.murtree.preparation import possible_kernels, prepare
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from numba import njit
 
-from odtlib._compiler import INNER, OPTIONS
+from odtlib._numba.compiler import INNER, OPTIONS
 
 KERNEL = {**OPTIONS, "cache": False}
 
@@ -166,7 +166,7 @@ MODULE = """
 import numpy as np
 from numba import njit
 {change}
-from odtlib._compiler import INNER, OPTIONS
+from odtlib._numba.compiler import INNER, OPTIONS
 
 @njit(**INNER)
 def inner(array, k):
@@ -198,5 +198,5 @@ def test_kernels_come_back_from_the_cache_on_disk(tmp_path):
 
 def test_a_numba_that_was_not_tested_compiles_as_usual(tmp_path):
     change = ("import numba; numba.version_info = numba.version_info._replace(short=(9, 9))\n"
-              "import sys; sys.modules['odtlib._lowering'] = None")       # cannot be imported
+              "import sys; sys.modules['odtlib._numba.lowering'] = None")       # cannot be imported
     assert run(tmp_path, change) == ["14.0", "0", "Compiler"]

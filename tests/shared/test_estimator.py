@@ -5,7 +5,8 @@ import pandas as pd
 import pytest
 from sklearn.utils.estimator_checks import check_estimator
 
-from odtlib import DecisionTree, SolveReport, _warm
+from odtlib import DecisionTree, SolveReport
+from odtlib._numba import warm as _warm
 from odtlib.estimator import TreeClassifier, TreeRegressor
 
 

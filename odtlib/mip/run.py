@@ -10,10 +10,10 @@ import sys
 import threading
 import time
 
-from odtlib.milp._engines import ENGINES
+from odtlib.mip.engines import ENGINES
 
 GRACE = 0.1             # seconds after the limit until a solver is ended by force
-CHILD = "from odtlib.milp._child import main; main()"
+CHILD = "from odtlib.mip.child import main; main()"
 
 
 class Stop:

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 import numpy as np
 from scipy import sparse
 
-from odtlib._models import common_denominator
-from odtlib.milp import _engines
-from odtlib.milp._run import run
+from odtlib.mip import engines
+from odtlib.mip.run import run
+from odtlib.mip.units import common_denominator
 from odtlib.report import Clock
 
 KINDS = ("continuous", "integer", "implied")
@@ -368,7 +368,7 @@ class Model:
         """
         if not str(path).endswith((".lp", ".mps")):
             raise ValueError(f"{path} ends neither in .lp nor in .mps; rename it.")
-        solver = _engines.load(self.arrays())
+        solver = engines.load(self.arrays())
         for number in range(self.n_columns):
             solver.passColName(number, self.column_name(number))
         for number in range(self.n_rows):

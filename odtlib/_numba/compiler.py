@@ -1,7 +1,7 @@
 """Options of ``njit`` for kernels, and which compiler they take.
 
-The short way through numba (:mod:`odtlib._lowering`) leans on its inner interfaces.  Numba of a
-version that it has not been tested with compiles kernels as any other code.
+The short way through numba (:mod:`odtlib._numba.lowering`) leans on its inner interfaces.  Numba
+of a version that it has not been tested with compiles kernels as any other code.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import numba
 
 TESTED = (0, 61), (0, 68)        # oldest and newest numba
 if TESTED[0] <= numba.version_info.short <= TESTED[1]:
-    from odtlib._lowering import KernelCompiler as Compiler
+    from odtlib._numba.lowering import KernelCompiler as Compiler
 else:
     from numba.core.compiler import Compiler
 

@@ -1,7 +1,7 @@
 """HiGHS and CP-SAT behind one form: arrays in, messages out.
 
 An engine is a function ``engine(arrays, options, send, stop)``.  It works in a thread of this
-process or in a process of its own (``_child.py``), sends every incumbent and bound at once, and
+process or in a process of its own (``child.py``), sends every incumbent and bound at once, and
 ends when ``stop`` is set.  Messages are ``("incumbent", objective, values)``, ``("bound", bound)``
 and, last, ``("done", status, objective, bound, values, counters)``.
 """

@@ -38,7 +38,7 @@ def main():
             pickle.dump(message, output, pickle.HIGHEST_PROTOCOL)
             output.flush()
 
-    from odtlib.milp._engines import ENGINES
+    from odtlib.mip.engines import ENGINES
     options["seconds"] -= time.time() - options["sent"]     # starting and reading took time
     # solvers need a moment to stop, and then have something to say
     options["seconds"] -= min(0.5, 0.05 * max(0.0, options["seconds"]))
