@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from functools import partial
 from numbers import Integral, Real
+from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, _fit_context, clone
 from sklearn.utils._param_validation import Interval
+from sklearn.utils.class_weight import compute_sample_weight
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import (
     _check_sample_weight,
@@ -18,19 +20,30 @@ from sklearn.utils.validation import (
 )
 
 from odtlib.binarize import MDLPBinarizer, QuantileBinarizer, ThresholdBinarizer
+from odtlib.report import SolveReport
+from odtlib.tree import DecisionTree
 
 SMALLEST, LARGEST = 1e-100, 1e100   # of weights and targets: their squares are still numbers
 BINARIZERS = {"mdlp": MDLPBinarizer, "quantile": QuantileBinarizer, "all": ThresholdBinarizer}
 
 
+class Outcome(NamedTuple):
+    """Result of ``_solve``."""
+
+    tree: DecisionTree
+    report: SolveReport
+    answer: Any = None      # to a question beyond the fit, such as the tree of every node budget
+
+
 class _TreeEstimator(BaseEstimator):
     """Validate, compile, call ``_solve``, and wrap the tree that it returns.
 
-    A subclass defines ``_solve(X, y, sample_weight) -> (DecisionTree, SolveReport)``, where ``X``
-    is float64 and C-contiguous, ``y`` is ready for kernels, and ``sample_weight`` is a float64
-    vector of positive numbers or None, and ``_warm_up`` with the same arguments, which compiles its
-    kernels.  One that works on columns made by a binariser keeps it in ``binarizer_``; when its
-    tree stays over those columns it sets ``_tree_over_columns``.
+    A subclass defines ``_solve(X, y, sample_weight, **task) -> Outcome``, where ``X`` is float64
+    and C-contiguous, ``y`` is ready for kernels, ``sample_weight`` is a float64 vector of positive
+    numbers or None, and ``task`` is what a method other than ``fit`` asks for; and ``_warm_up``
+    with the same arguments, which compiles its kernels.  One that works on columns made by a
+    binariser keeps it in ``binarizer_``; when its tree stays over those columns it sets
+    ``_tree_over_columns``.
     """
 
     _parameter_constraints = {
@@ -42,7 +55,6 @@ class _TreeEstimator(BaseEstimator):
     _tree_over_columns = False
     _accepts_categories = False   # True: data frames with categories reach _solve unchanged
 
-    @_fit_context(prefer_skip_nested_validation=True)
     def fit(self, X, y, sample_weight=None):
         """Fit the tree.
 
@@ -66,9 +78,23 @@ class _TreeEstimator(BaseEstimator):
         ValueError
             If the data or a parameter cannot be used; the message says what to do instead.
         """
-        X, targets, weight = self._training_arrays(X, y, sample_weight)
-        compile_seconds = self._warm_up(X, targets, weight)
-        tree, report = self._solve(X, targets, weight)
+        self._fit(X, y, sample_weight)
+        return self
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def _fit(self, X, y, sample_weight, protected=None, **task):
+        """Fit, set the fitted attributes, and return the answer to the task.
+
+        ``protected`` holds the group of each row, where an estimator has a limit on disparity.
+        """
+        if protected is not None:
+            protected = column_or_1d(protected)
+            check_consistent_length(X, y, protected)
+        X, targets, weight, used = self._training_arrays(X, y, sample_weight)
+        if protected is not None:
+            task["protected"] = protected[used]
+        compile_seconds = self._warm_up(X, targets, weight, **task)
+        tree, report, answer = Outcome(*self._solve(X, targets, weight, **task))
         report.compile_seconds += compile_seconds
         changes = {}
         if tree.kind == "classification":
@@ -81,16 +107,21 @@ class _TreeEstimator(BaseEstimator):
         self.tree_ = report.tree = tree.replace(**changes)
         report.binarizer = self.binarizer_ if self._tree_over_columns else None
         self.report_ = report
-        return self
+        return answer
 
     def _training_arrays(self, X, y, sample_weight):
-        """Validate; return rows, targets as kernels take them, and positive weights or None."""
+        """Validate; return rows, targets for kernels, weights or None, and the rows left in."""
         X, y = self._check_training_data(X, y)
-        return _weighted_rows(X, self._check_targets(y), sample_weight)
+        weight = self._row_weights(X, y, _checked_weight(X, sample_weight))
+        return _weighted_rows(X, self._check_targets(y), weight)
+
+    def _row_weights(self, X, y, sample_weight):
+        """Return the weight that every row has in the objective, or None for ones."""
+        return sample_weight
 
     def _compile_kernels(self, X, y, sample_weight=None):
         """Compile what a fit to such data calls, and return the seconds that it took."""
-        return self._warm_up(*self._training_arrays(X, y, sample_weight))
+        return self._warm_up(*self._training_arrays(X, y, sample_weight)[:3])
 
     def _warm_up(self, X, y, sample_weight):
         """Compile what ``_solve`` calls for such data; return the seconds that it took."""
@@ -194,15 +225,23 @@ class _TreeEstimator(BaseEstimator):
             The objective; see :meth:`odtlib.SolveReport.verify`, which raises if it differs.
         """
         check_is_fitted(self, "tree_")
-        return self.report_.verify(self._check_rows(X), y, sample_weight)
+        X = self._check_rows(X)
+        return self.report_.verify(X, y, self._row_weights(X, y, sample_weight))
 
 
-def _weighted_rows(X, y, sample_weight):
-    """Check the weights and leave out the rows of weight zero; weights of one become None."""
+def _checked_weight(X, sample_weight):
+    """Return the weight of every row as a vector of numbers that are not negative, or None."""
     if sample_weight is None:
-        return X, y, None
-    weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
-    used = weight > 0
+        return None
+    return _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True,
+                                copy=True)
+
+
+def _weighted_rows(X, y, weight):
+    """Leave out the rows of weight zero; weights of one become None."""
+    used = np.ones(len(y), bool) if weight is None else weight > 0
+    if weight is None:
+        return X, y, None, used
     if not used.any():
         raise ValueError("sample_weight is zero for every row; give at least one non-zero weight.")
     if weight[used].min() < SMALLEST or weight.max() > LARGEST:
@@ -212,7 +251,7 @@ def _weighted_rows(X, y, sample_weight):
     if not used.all():
         X = X.iloc[used] if hasattr(X, "iloc") else X[used]
         y, weight = y[used], weight[used]
-    return X, y, None if np.all(weight == 1.0) else weight
+    return X, y, None if np.all(weight == 1.0) else weight, used
 
 
 def _refuse_text(X):
@@ -248,6 +287,17 @@ class TreeClassifier(ClassifierMixin, _TreeEstimator):
             raise ValueError(f"y holds one class only ({self.classes_[0]}); a classifier needs "
                              "rows of at least two classes.")
         return codes.astype(np.int64)
+
+    def _row_weights(self, X, y, sample_weight):
+        class_weight = getattr(self, "class_weight", None)
+        if class_weight is None:
+            return sample_weight
+        weight = np.ones(len(y)) if sample_weight is None else _checked_weight(X, sample_weight)
+        used, y = weight > 0, np.ravel(y)
+        weight[used] *= compute_sample_weight(class_weight, y[used])
+        if (weight < 0).any():
+            raise ValueError("class_weight holds a negative number; give weights of at least 0.")
+        return weight
 
     def predict_proba(self, X):
         """Return the share of each class in the training weight of the leaf reached.

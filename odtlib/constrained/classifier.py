@@ -10,7 +10,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from odtlib.constrained.sets import FeasibleSet
-from odtlib.estimator import _weighted_rows
+from odtlib.estimator import _checked_weight, _weighted_rows
 
 
 class ConstrainedTreeClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
@@ -92,7 +92,7 @@ class ConstrainedTreeClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimat
         X, y = validate_data(self, X, y, dtype=np.float64, order="C", multi_output=True)
         check_classification_targets(y[:, 0] if np.ndim(y) == 2 else y)
         self._single = np.ndim(y) == 1
-        X, y, sample_weight = _weighted_rows(X, y, sample_weight)
+        X, y, sample_weight, _ = _weighted_rows(X, y, _checked_weight(X, sample_weight))
         Y = np.asarray(y).reshape(len(X), -1)
         self.n_outputs_ = Y.shape[1]
         by_target = np.column_stack([np.unique(column, return_inverse=True)[1] for column in Y.T])

@@ -24,7 +24,7 @@ from odtlib.constrained.regressor import (
     prepare_targets,
     target_metric,
 )
-from odtlib.estimator import _check_size, _weighted_rows
+from odtlib.estimator import _check_size, _checked_weight, _weighted_rows
 
 
 class _ProjectedPredictions(RegressorMixin, BaseEstimator):
@@ -38,7 +38,7 @@ class _ProjectedPredictions(RegressorMixin, BaseEstimator):
                              y_numeric=True)
         self._single = np.ndim(y) == 1
         _check_size(y)
-        X, y, sample_weight = _weighted_rows(X, y, sample_weight)
+        X, y, sample_weight, _ = _weighted_rows(X, y, _checked_weight(X, sample_weight))
         Y = np.array(y, dtype=np.float64).reshape(len(X), -1)
         self.n_outputs_ = Y.shape[1]
         self._feasible = prepare_constraints(self.constraints, Y.shape[1])

@@ -196,6 +196,7 @@ class CARTClassifier(TreeClassifier):
         grow = _Grower(X, self.classes_[y], y, len(self.classes_), sample_weight, clock)
         parameters = self.get_params()
         parameters["random_state"] = check_random_state(self.random_state)
+        del parameters["class_weight"]      # is in the weights already
         tree = grow(**parameters)
         return tree, _report("heuristic", tree, X, y, sample_weight, clock)
 

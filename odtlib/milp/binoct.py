@@ -161,7 +161,7 @@ class BinOCTClassifier(TreeClassifier):
         BinOCTModel
             Its ``model`` can be looked at, written to a file, relaxed and solved.
         """
-        X, codes, weight = self._training_arrays(X, y, sample_weight)
+        X, codes, weight, _ = self._training_arrays(X, y, sample_weight)
         problem = _Problem(self, X, codes, weight, Clock())
         if problem.trivial:
             raise ValueError("no model is needed: max_depth is 0 or every feature is constant.")
