@@ -12,7 +12,7 @@ export OMP_NUM_THREADS ?= 1
 export PYTHONUTF8 := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help book test check-book archive lab experiments lint links lock clean
+.PHONY: help book test test-notebooks check-book archive lab experiments lint links lock clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -35,8 +35,12 @@ $(KERNELS): $(INSTALLED) $(wildcard odtlib/*.py odtlib/*/*.py)
 book: $(KERNELS) ## run the chapters and build the book (_build/html/index.html)
 	$(BIN)/python scripts/build_book.py --jobs $(WORKERS)
 
-test: $(KERNELS) ## run the tests, then every chapter and template cell by cell
-	$(BIN)/python -m pytest -n $(WORKERS) --dist loadscope --max-worker-restart 0 --nbval-lax -q
+test: $(KERNELS) ## run the tests, then every chapter and template, and compare what they claim
+	$(BIN)/python -m pytest -n $(WORKERS) --dist loadscope --max-worker-restart 0 -q tests
+	$(BIN)/python scripts/build_book.py --check --jobs $(WORKERS)
+
+test-notebooks: $(KERNELS) ## run the notebooks cell by cell with nbval
+	$(BIN)/python -m pytest -n $(WORKERS) --dist loadscope --max-worker-restart 0 --nbval-lax -q chapters
 
 check-book: $(INSTALLED) ## open every built page in a browser, desktop, phone, light, dark
 	$(BIN)/python -m pytest -n $(WORKERS) --dist load --max-worker-restart 0 tests/book/test_pages.py -q

@@ -1,13 +1,15 @@
-"""Run the chapters and build the book; called by ``make book``.
+"""Run the chapters and build the book; called by ``make book``, and by ``make test`` to check them.
 
 The notebooks are executed in parallel into the cache of jupyter-cache, which knows a notebook by
 its code alone. What else its outputs depend on (the library, the data, the templates, the pinned
-versions) is hashed here: when any of it changed, everything built before is thrown away.
+versions) is hashed here: when any of it changed, everything built before is thrown away. The check
+and the book share the cache, so that a notebook is executed once for both.
 """
 
 from __future__ import annotations
 
 import argparse
+import difflib
 import hashlib
 import os
 import shutil
@@ -27,6 +29,7 @@ OUTPUTS_DEPEND_ON = (
     "odtlib", "odtbook", "data", "chapters/experiments", "constraints.txt", "_ext", "_config.yml"
 )
 CELL_TIMEOUT = 600
+DEAD_END = "http://127.0.0.1:9"     # nothing listens there
 
 
 def hash_of_inputs() -> str:
@@ -97,10 +100,47 @@ def execute(paths: list[Path], cache_folder: Path, jobs: int) -> bool:
     return succeeded
 
 
+def printed(cell) -> str:
+    """Return what a cell wrote to the standard output, and its result as text."""
+    return "".join(
+        output.get("text", "") if output.output_type == "stream" and output.name == "stdout"
+        else output.get("data", {}).get("text/plain", "")
+        for output in cell.outputs)
+
+
+def claims_hold(paths: list[Path], cache_folder: Path) -> bool:
+    """Compare the stored output of each cell tagged ``nbval-check-output`` with the new one."""
+    cache = get_cache(cache_folder)
+    hold = True
+    for path in paths:
+        stored = nbformat.read(path, as_version=4)
+        executed = cache.merge_match_into_notebook(nbformat.read(path, as_version=4))[1]
+        for before, now in zip(stored.cells, executed.cells, strict=True):
+            if "nbval-check-output" not in before.metadata.get("tags", []):
+                continue
+            if printed(before) != printed(now):
+                hold = False
+                changes = difflib.unified_diff(
+                    printed(before).splitlines(), printed(now).splitlines(),
+                    "stored", "executed", lineterm="")
+                print(f"\n{path.relative_to(ROOT)}, cell {before.id}: the output is not the one "
+                      "that is stored.", *changes, sep="\n", file=sys.stderr)
+    return hold
+
+
+def block_the_network() -> None:
+    """Give the kernels a proxy that does not exist: a check needs nothing from elsewhere."""
+    for scheme in ("http", "https", "all"):
+        os.environ[f"{scheme}_proxy"] = os.environ[f"{scheme}_proxy".upper()] = DEAD_END
+    os.environ["no_proxy"] = os.environ["NO_PROXY"] = "localhost,127.0.0.1,::1"
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--jobs", type=int, default=2, help="notebooks executed at a time")
     parser.add_argument("--builder", default="html", choices=["html", "linkcheck"])
+    parser.add_argument("--check", action="store_true",
+                        help="run the notebooks without a network, compare their claims, and stop")
     parser.add_argument("--only", metavar="PAGE", help="build one page apart, without -W")
     options = parser.parse_args()
 
@@ -113,8 +153,12 @@ def main() -> int:
             shutil.rmtree(build / stale, ignore_errors=True)
         build.mkdir(parents=True, exist_ok=True)
         key_file.write_text(key)
+    if options.check:
+        block_the_network()
     if not execute(notebooks(toc), build / ".jupyter_cache", options.jobs):
         return 1
+    if options.check:
+        return 0 if claims_hold(notebooks(toc), build / ".jupyter_cache") else 1
 
     command = [Path(sys.executable).with_name("jupyter-book"), "build", ROOT, "--keep-going"]
     command += ["--builder", options.builder]

@@ -8,7 +8,7 @@ import nbformat
 import pandas as pd
 import pytest
 from bs4 import BeautifulSoup
-from nbformat.v4 import new_code_cell, new_notebook
+from nbformat.v4 import new_code_cell, new_notebook, new_output
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -65,6 +65,24 @@ def test_a_failing_cell_fails_the_build(tmp_path, build_book, capfd):
     assert not build_book.execute(paths, tmp_path / "cache", jobs=2)
     assert "no such split" in capfd.readouterr().err
     assert build_book.execute(paths[:1], tmp_path / "cache", jobs=1)
+
+
+def test_a_claim_that_does_not_hold_is_reported(tmp_path, build_book, monkeypatch, capfd):
+    monkeypatch.setattr(build_book, "ROOT", tmp_path)
+    kernel = {"kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}}
+    path, cache = tmp_path / "claims.ipynb", tmp_path / "cache"
+    code = "import sys\nprint('4 errors')\nprint('compiling', file=sys.stderr)\n1 + 1"
+    for stored, holds in [("4 errors\n", True), ("3 errors\n", False)]:
+        cell = new_code_cell(code, id="errors", metadata={"tags": ["nbval-check-output"]}, outputs=[
+            new_output("stream", name="stdout", text=stored),
+            new_output("execute_result", data={"text/plain": "2"})])
+        other = new_code_cell("print(1)", outputs=[new_output("stream", name="stdout", text="2")])
+        nbformat.write(new_notebook(cells=[cell, other], metadata=kernel), path)
+        assert build_book.execute([path], cache, jobs=1)
+        assert build_book.claims_hold([path], cache) is holds
+    message = capfd.readouterr().err
+    assert "claims.ipynb, cell errors" in message
+    assert "-3 errors\n+4 errors" in message
 
 
 @pytest.mark.parametrize("index, columns, words", [
