@@ -8,6 +8,10 @@ LANES neighbouring lanes from b on.
 With sums S of targets and W of weights in a child, and s and w in a prefix, the split after the
 prefix saves (s W - w S)^2 / (W w (W - w)).  The largest is kept as a fraction, and fractions are
 compared by multiplying out: there is no division in the loop.
+
+The difference W - w loses its digits where the rest is much lighter than the prefix.  With uneven
+weights two sweeps share the work, one from each end of the columns, and each compares only splits
+whose prefix has at most a given share of the weight.
 """
 
 from __future__ import annotations
@@ -19,17 +23,18 @@ from odtlib._numba.vector import read
 LANES = 16
 WIDTH = 2 * LANES
 # blocks of the work array
-SUM, MASS, TOTAL, WHOLE, OVER, UNDER = (block * WIDTH for block in range(6))
-LANE_ARRAY = 6 * WIDTH
+SUM, MASS, TOTAL, WHOLE, LIMIT, OVER, UNDER = (block * WIDTH for block in range(7))
+LANE_ARRAY = 7 * WIDTH
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def sweep_squares(order, alone, target, weight, root, cuts, bucket, lanes, errors):
-    """Compute the least squared error of both children of every threshold of a batch.
+def sweep_squares(order, alone, target, weight, root, cuts, share, bucket, lanes, saved):
+    """Raise ``saved`` to what the best split saves in both children of each threshold of a batch.
 
     ``alone[g, i]``: 1 if the value at place i of column g is its own, 0 within a tie, 2 at a tie's
-    end.  ``target``: times weight; ``cuts``: rows on the left of each of LANES thresholds, in
-    increasing order.  ``errors[side, lane]``: what the best split saves in the child.
+    end.  ``target``: times weight; ``root``: the rows by the values of the root feature; ``cuts``:
+    rows on the left of each of LANES thresholds, in increasing order.  ``share``: the largest share
+    of a child's weight in a prefix that is compared.  ``saved[side, lane]``: for each child.
     """
     p, n = order.shape
     i = 0
@@ -38,7 +43,7 @@ def sweep_squares(order, alone, target, weight, root, cuts, bucket, lanes, error
     for x in range(LANES + 1):
         end = cuts[x] if x < LANES else n
         while i < end:
-            row = read(order[root], i)
+            row = read(root, i)
             bucket[row] = x
             total += target[row]
             mass += weight[row]
@@ -46,12 +51,20 @@ def sweep_squares(order, alone, target, weight, root, cuts, bucket, lanes, error
         if x < LANES:
             lanes[TOTAL + x] = total
             lanes[WHOLE + x] = mass
-    for x in range(LANES):
-        lanes[TOTAL + LANES + x] = total - lanes[TOTAL + x]
-        lanes[WHOLE + LANES + x] = mass - lanes[WHOLE + x]
+    total = 0.0
+    mass = 0.0
+    for x in range(LANES - 1, -1, -1):
+        while i > cuts[x]:
+            i -= 1
+            row = read(root, i)
+            total += target[row]
+            mass += weight[row]
+        lanes[TOTAL + LANES + x] = total
+        lanes[WHOLE + LANES + x] = mass
     for x in range(WIDTH):
         lanes[OVER + x] = 0.0
         lanes[UNDER + x] = 1.0
+        lanes[LIMIT + x] = share * lanes[WHOLE + x]
     for g in range(p):
         for x in range(2 * WIDTH):
             lanes[x] = 0.0
@@ -69,7 +82,7 @@ def sweep_squares(order, alone, target, weight, root, cuts, bucket, lanes, error
                     lanes[MASS + x] = w
                     over = s * lanes[WHOLE + x] - w * lanes[TOTAL + x]
                     over *= over
-                    under = max(0.0, w * (lanes[WHOLE + x] - w))
+                    under = w * (lanes[WHOLE + x] - w) if w <= lanes[LIMIT + x] else 0.0
                     better = over * lanes[UNDER + x] > lanes[OVER + x] * under
                     lanes[OVER + x] = over if better and under > 0.0 else lanes[OVER + x]
                     lanes[UNDER + x] = under if better and under > 0.0 else lanes[UNDER + x]
@@ -84,13 +97,13 @@ def sweep_squares(order, alone, target, weight, root, cuts, bucket, lanes, error
                     w = lanes[MASS + x]
                     over = s * lanes[WHOLE + x] - w * lanes[TOTAL + x]
                     over *= over
-                    under = max(0.0, w * (lanes[WHOLE + x] - w))
+                    under = w * (lanes[WHOLE + x] - w) if w <= lanes[LIMIT + x] else 0.0
                     better = over * lanes[UNDER + x] > lanes[OVER + x] * under
                     lanes[OVER + x] = over if better and under > 0.0 else lanes[OVER + x]
                     lanes[UNDER + x] = under if better and under > 0.0 else lanes[UNDER + x]
     for x in range(LANES):
         for side in range(2):
             lane = side * LANES + x
-            errors[side, x] = 0.0
             if lanes[WHOLE + lane] > 0.0:
-                errors[side, x] = lanes[OVER + lane] / (lanes[UNDER + lane] * lanes[WHOLE + lane])
+                best = lanes[OVER + lane] / (lanes[UNDER + lane] * lanes[WHOLE + lane])
+                saved[side, x] = max(saved[side, x], best)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -64,24 +65,58 @@ def test_equals_enumeration(seed):
                 np.average(y[rows], weights=ones[rows]))
 
 
+@pytest.mark.parametrize("uneven", [False, True])
 @pytest.mark.parametrize("seed", range(4))
-def test_sweep_equals_one_split_at_a_time(seed):
+def test_sweep_equals_one_split_at_a_time(seed, uneven):
     random = np.random.default_rng(50 + seed)
     n_rows, p = int(random.integers(40, 300)), 3
     X = random.integers(0, random.choice([4, 1000]), (n_rows, p)).astype(float)
-    rows = door._Rows(X, targets(random, n_rows), random.random(n_rows) + 0.1)
+    weight = random.random(n_rows) + 0.1
+    weight[random.integers(n_rows)] *= 1e10 if uneven else 1.0
+    rows = door._Rows(X, targets(random, n_rows), weight)
     rows.sort(door.Clock())
     cuts = np.full(LANES, n_rows)
     chosen = np.sort(random.permutation(rows.cuts[0])[:LANES - 1])
     cuts[:len(chosen)] = chosen
-    saved = np.empty((2, LANES))
-    sweep_squares(rows.order, rows.alone, rows.mass * rows.target, rows.mass, 0, cuts,
-                  np.empty(n_rows, np.uint8), np.empty(LANE_ARRAY), saved)
+    saved = np.zeros((2, LANES))
+    sweeps, share = rows.sweeps()
+    assert (len(sweeps), share) == ((2, 0.75) if uneven else (1, 1.0))
+    for order, places in sweeps:
+        sweep_squares(order, places, rows.mass * rows.target, rows.mass, rows.order[0], cuts,
+                      share, np.empty(n_rows, np.uint8), np.empty(LANE_ARRAY), saved)
     for lane, cut in enumerate(cuts):
         for side, part in enumerate((rows.order[0, :cut], rows.order[0, cut:])):
             inside = np.isin(np.arange(n_rows), part)
             expected = rows.best_split(inside, door.Clock())[0] if len(part) else 0.0
             assert saved[side, lane] == pytest.approx(expected, rel=1e-9, abs=1e-12)
+
+
+def exact_optimum(X, y, weight, depth):
+    """Return the least squared error of a tree in rational numbers."""
+    mass, total = sum(weight), sum(w * t for w, t in zip(weight, y, strict=True))
+    best = sum(w * t * t for w, t in zip(weight, y, strict=True)) - total * total / mass
+    for f in range(X.shape[1] if depth else 0):
+        for value in np.unique(X[:, f])[:-1]:
+            left = X[:, f] <= value
+            best = min(best, sum(exact_optimum(X[side], y[side], weight[side], depth - 1)
+                                 for side in (left, ~left)))
+    return best
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_uneven_weights_lose_no_digits(seed):
+    random = np.random.default_rng(65 + seed)
+    for _ in range(12):
+        n_rows = int(random.integers(4, 11))
+        X = random.integers(0, 8, (n_rows, 2)).astype(float)
+        y = random.integers(0, 4, n_rows) * random.choice([1.0, 0.01])
+        weight = 10.0 ** random.uniform(-12, 13, n_rows)
+        as_fractions = [np.array([Fraction(v) for v in values]) for values in (y, weight)]
+        expected = float(exact_optimum(X, *as_fractions, 2))
+        scale = float(exact_optimum(X, *as_fractions, 0))
+        report = ContinuousTreeRegressor().fit(X, y, weight).report_
+        assert report.status == "optimal"
+        assert abs(report.objective - expected) <= 1e-9 * scale
 
 
 def test_closing_thresholds_loses_nothing(monkeypatch):
