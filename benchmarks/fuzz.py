@@ -507,6 +507,13 @@ def local_search(random):
     return classifier_case(model, depth, data, min_leaf=min_leaf, exact=False)
 
 
+def balanced(data):
+    """Return what ``class_weight="balanced"`` makes a row of each class cost."""
+    labels, counts = np.unique(data[4], return_counts=True)
+    return {int(label): counts.sum() / (len(labels) * count)
+            for label, count in zip(labels, counts, strict=True)}
+
+
 def cart(random):
     data = classified(random)
     depth, min_leaf = int(pick(random, 0, 1, 2, 3)), int(pick(random, 1, 1, 2))
@@ -514,7 +521,8 @@ def cart(random):
         depth, criterion=pick(random, "gini", "entropy"), min_samples_leaf=min_leaf,
         class_weight=pick(random, None, None, "balanced"),
         ccp_alpha=float(pick(random, 0, 0, 0.01)), random_state=0)
-    return classifier_case(model, depth, data, min_leaf=min_leaf, exact=False)
+    costs = balanced(data) if model.class_weight else None
+    return classifier_case(model, depth, data, costs=costs, min_leaf=min_leaf, exact=False)
 
 
 def tuned_cart(random):
