@@ -207,6 +207,79 @@ class _TreeEstimator(BaseEstimator):
         rows = self._tree_rows(X)
         return self.tree_.decision_path(rows)
 
+    def get_depth(self):
+        """Return the depth of the fitted tree: the number of splits on its longest path.
+
+        Returns
+        -------
+        int
+        """
+        check_is_fitted(self, "tree_")
+        return self.tree_.depth
+
+    def get_n_leaves(self):
+        """Return the number of leaves of the fitted tree.
+
+        Returns
+        -------
+        int
+        """
+        check_is_fitted(self, "tree_")
+        return self.tree_.n_leaves
+
+    @property
+    def feature_importances_(self):
+        """Share of the impurity that the splits of each feature remove, as in scikit-learn.
+
+        One number per feature; where the binariser does not know which feature a column comes
+        from, one per column.
+        """
+        check_is_fitted(self, "tree_")
+        importances = self.tree_.feature_importances()
+        if not self._tree_over_columns or not hasattr(self.binarizer_, "feature_"):
+            return importances
+        return np.bincount(self.binarizer_.feature_, importances, minlength=self.n_features_in_)
+
+    def to_sklearn(self, X=None):
+        """Return the fitted tree as a scikit-learn estimator, for tools that are made for those.
+
+        Parameters
+        ----------
+        X : array, shape (n_rows, n_features), optional
+            Rows to check; see :meth:`odtlib.DecisionTree.to_sklearn`.
+
+        Returns
+        -------
+        sklearn.tree.DecisionTreeClassifier or sklearn.tree.DecisionTreeRegressor
+
+        Raises
+        ------
+        ValueError
+            If the tree tests columns of the binariser that are no thresholds of features.
+        """
+        check_is_fitted(self, "tree_")
+        if self._tree_over_columns:
+            raise ValueError("the tree tests columns that the binariser made; use "
+                             "tree_.to_sklearn() on the rows binarizer_.transform(X).")
+        return self.tree_.to_sklearn(X)
+
+    def plot(self, ax=None, **options):
+        """Draw the fitted tree with matplotlib.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, optional
+            Where to draw (default: a new figure of fitting size).
+        **options
+            Passed to :func:`odtlib.plotting.draw_tree`.
+
+        Returns
+        -------
+        matplotlib.axes.Axes
+        """
+        check_is_fitted(self, "tree_")
+        return self.tree_.plot(ax, **options)
+
     def verify(self, X, y, sample_weight=None):
         """Recompute the objective of the fit from the tree alone.
 
@@ -298,6 +371,27 @@ class TreeClassifier(ClassifierMixin, _TreeEstimator):
         if (weight < 0).any():
             raise ValueError("class_weight holds a negative number; give weights of at least 0.")
         return weight
+
+    @property
+    def n_classes_(self):
+        """Number of classes."""
+        check_is_fitted(self, "classes_")
+        return len(self.classes_)
+
+    def predict_log_proba(self, X):
+        """Return the logarithm of :meth:`predict_proba`; minus infinity for a share of zero.
+
+        Parameters
+        ----------
+        X : array or data frame, shape (n_rows, n_features)
+            Rows like those of the fit.
+
+        Returns
+        -------
+        array, shape (n_rows, n_classes)
+        """
+        with np.errstate(divide="ignore"):
+            return np.log(self.predict_proba(X))
 
     def predict_proba(self, X):
         """Return the share of each class in the training weight of the leaf reached.

@@ -186,6 +186,51 @@ class DecisionTree:
                 node[4] = np.asarray(node[4], float)
         return cls(*map(list, zip(*nodes, strict=True)), **options)
 
+    @classmethod
+    def from_sklearn(cls, model):
+        """Return the tree of a fitted scikit-learn estimator.
+
+        It predicts the same for every value that float32 represents (scikit-learn compares
+        ``float32(x) <= threshold``).
+
+        Parameters
+        ----------
+        model : sklearn.tree.DecisionTreeClassifier or sklearn.tree.DecisionTreeRegressor
+            Fitted on data without missing values; a classifier with one output.
+
+        Returns
+        -------
+        DecisionTree
+            With the class weights, or the means, node weights and variances, of its training rows.
+
+        Raises
+        ------
+        ValueError
+            If ``model`` is not such an estimator, or is not fitted.
+        """
+        from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
+
+        if not isinstance(model, DecisionTreeClassifier | DecisionTreeRegressor):
+            raise ValueError(f"model is a {type(model).__name__}; give a fitted "
+                             "DecisionTreeClassifier or DecisionTreeRegressor.")
+        if not hasattr(model, "tree_"):
+            raise ValueError(f"the {type(model).__name__} is not fitted; call fit first.")
+        tree, options = model.tree_, {}
+        if isinstance(model, DecisionTreeClassifier):
+            if model.n_outputs_ > 1:
+                raise ValueError(f"the classifier has {model.n_outputs_} outputs; give one with a "
+                                 "single output.")
+            value = tree.value[:, 0, :] * tree.weighted_n_node_samples[:, None]
+            options["classes"] = model.classes_
+            options["label"] = np.argmax(tree.value[:, 0, :], axis=1)
+        else:
+            value = tree.value[:, :, 0]
+            options.update(kind="regression", weight=tree.weighted_n_node_samples,
+                           impurity=tree.impurity)
+        return cls(tree.feature, tree.threshold, tree.children_left, tree.children_right, value,
+                   n_features=model.n_features_in_,
+                   feature_names=getattr(model, "feature_names_in_", None), **options)
+
     def to_nested(self, node=0):
         """Return the subtree at ``node`` as nested tuples, the inverse of ``from_nested``.
 
@@ -408,6 +453,37 @@ class DecisionTree:
         return int(self.node_depth.max())
 
     # ---------------------------------------------------------------- prediction
+
+    def feature_importances(self):
+        """Return how much of the impurity of the training rows the splits of each feature remove.
+
+        The impurity is Gini's index, or the variance in a regression tree, as in scikit-learn.
+
+        Returns
+        -------
+        array of float, shape (n_features,)
+            With sum one; zeros for a tree without splits or without impurity.
+
+        Raises
+        ------
+        ValueError
+            If a regression tree does not know its node weights; see :meth:`with_weights`.
+        """
+        if self.kind == "classification":
+            weight = self.value.sum(axis=1)
+            share = self.value / np.where(weight > 0, weight, 1.0)[:, None]
+            impurity = weight * (1.0 - (share**2).sum(axis=1))      # weight 0: 0
+        elif self.weight is None or self.impurity is None:
+            raise ValueError("the regression tree does not know the weight of its nodes; call "
+                             "with_weights(X, y) with the training rows first.")
+        else:
+            impurity = self.weight * self.impurity
+        inner = np.flatnonzero(self.feature >= 0)
+        removed = np.zeros(self.n_features)
+        np.add.at(removed, self.feature[inner], impurity[inner] - impurity[self.left[inner]]
+                  - impurity[self.right[inner]])
+        total = removed.sum()
+        return removed / total if total > 0 else np.zeros(self.n_features)
 
     def _rows(self, X):
         X = np.ascontiguousarray(X, dtype=np.float64)
@@ -760,10 +836,12 @@ class DecisionTree:
             shape = (np.array([n_columns], np.intp), 1)
             total = self.value.sum(axis=1)
             share = self.value / np.where(total == 0, 1.0, total)[:, None]
+            impurity = np.where(total > 0, 1.0 - (share**2).sum(axis=1), 0.0)
             changed = np.argmax(share, axis=1) != self.label   # sklearn knows majorities only
+            changed &= self.feature < 0
             changed |= total == 0
             share[changed] = np.eye(n_columns)[self.label[changed]]
-            value, impurity = share[:, None, :], 1.0 - (share**2).sum(axis=1)
+            value = share[:, None, :]
         else:
             shape = (np.ones(n_columns, np.intp), n_columns)
             value, total, impurity = self.value[:, :, None], self.weight, self.impurity

@@ -5,7 +5,10 @@ import pickle
 import types
 
 import numpy as np
+import pandas as pd
 import pytest
+from matplotlib import pyplot as plt
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 import odtlib
 from odtlib.constrained import sets
@@ -138,3 +141,59 @@ def test_regression_trees_carry_the_weights_of_their_rows(name, options):
             (weight[here] * (y[here] - mean) ** 2).sum(), abs=1e-9)
     assert columns.shape[1] == tree.n_features
     assert model.tree_.to_sklearn().feature_importances_.sum() == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize(("name", "options"), CASES, ids=NAMES)
+def test_what_a_user_of_scikit_learn_tries_first(name, options):
+    model, X, y = fitted(name, options)
+    assert model.get_depth() == model.tree_.depth <= 2
+    assert model.get_n_leaves() == model.tree_.n_leaves == len(np.unique(model.apply(X)))
+    assert model.feature_importances_.shape == (model.n_features_in_,)
+    if model._tree_over_columns:
+        with pytest.raises(ValueError, match="binarizer_.transform"):
+            model.to_sklearn()
+    else:
+        theirs = model.to_sklearn(X)
+        assert np.array_equal(theirs.predict(X), model.predict(X))
+        assert model.feature_importances_ == pytest.approx(theirs.feature_importances_, abs=1e-12)
+    if name.endswith("Classifier"):
+        assert model.n_classes_ == 2
+        with np.errstate(divide="ignore"):
+            expected = np.log(model.predict_proba(X))
+        assert np.array_equal(model.predict_log_proba(X), expected)
+    assert model.plot().get_figure() is not None
+    plt.close("all")
+
+
+@pytest.mark.parametrize("kind", ["classifier", "regressor"])
+@pytest.mark.parametrize("options", [{}, {"max_leaf_nodes": 4}, {"min_samples_leaf": 20}])
+def test_trees_of_scikit_learn_come_back(kind, options):
+    X, y = rows(kind)
+    weight = np.arange(1.0, 31.0)
+    theirs = (DecisionTreeClassifier if kind == "classifier" else DecisionTreeRegressor)(
+        random_state=0, **{"max_depth": 3, **options})
+    theirs.fit(pd.DataFrame(X, columns=["a", "b", "c"]), y, weight)
+    tree = odtlib.DecisionTree.from_sklearn(theirs)
+    assert np.array_equal(tree.predict(X), theirs.predict(X.copy()))
+    assert np.array_equal(tree.apply(X), theirs.tree_.apply(X.astype(np.float32)))
+    assert tree.feature_names == ("a", "b", "c")
+    assert tree.feature_importances() == pytest.approx(theirs.feature_importances_, abs=1e-12)
+    if kind == "classifier":
+        assert tree.predict_proba(X) == pytest.approx(theirs.tree_.predict(
+            X.astype(np.float32)).reshape(30, 2))
+    assert np.array_equal(tree.to_sklearn().predict(pd.DataFrame(X, columns=["a", "b", "c"])),
+                          tree.predict(X))
+
+
+def test_trees_of_scikit_learn_that_cannot_come_are_refused():
+    X, y = rows("classifier")
+    with pytest.raises(ValueError, match="is not fitted"):
+        odtlib.DecisionTree.from_sklearn(DecisionTreeClassifier())
+    with pytest.raises(ValueError, match="model is a str"):
+        odtlib.DecisionTree.from_sklearn("cart")
+    two = DecisionTreeClassifier().fit(X, np.column_stack([y, y]))
+    with pytest.raises(ValueError, match="2 outputs"):
+        odtlib.DecisionTree.from_sklearn(two)
+    without_weights = odtlib.DecisionTree.from_nested((0, 1.0, 0.0, 1.0), kind="regression")
+    with pytest.raises(ValueError, match="with_weights"):
+        without_weights.feature_importances()
