@@ -55,9 +55,10 @@ class InThread:
         self.thread.start()
 
     def end(self):
-        """Tell the engine to end, and wait until it has."""
-        self.stop.set()
-        self.thread.join()
+        """Tell the engine to end until it has; CP-SAT forgets what it is told before its start."""
+        while self.thread.is_alive():
+            self.stop.set()
+            self.thread.join(0.05)
 
 
 class InChild:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 from concurrent.futures import ThreadPoolExecutor, wait
 from itertools import pairwise
-from threading import Event, Lock
+from threading import Event, Lock, Thread
 
 import numpy as np
 from sklearn.utils import check_random_state
@@ -28,6 +28,7 @@ CHILD_ORDERS = {"dynamic": S.DYNAMIC, "post-order": S.POST_ORDER, "gap": S.BY_GA
 FIRST_CACHE_ENTRIES = 1 << 10
 NO_LIMIT = 1 << 60
 FIRST_SLICE, LONGEST_SLICE = 2e5, 0.1       # work of the first slice; seconds that one may take
+LONG_STEP = 0.2         # seconds of a step that a Ctrl-C does not wait for
 # Seconds that a depth-two problem takes per pair of columns: for each row, and for each class.
 SECONDS_PER_PAIR = {2: (4e-12, 8e-9), 4: (8e-12, 1.6e-8), 8: (5e-10, 1.6e-8)}
 
@@ -124,7 +125,12 @@ class Solver:
 
     def _allocate(self):
         """Make the arrays that a search writes to."""
-        self.space = Workspace(self.problem, **self._sizes)
+        try:
+            self.space = Workspace(self.problem, **self._sizes)
+        except MemoryError:
+            raise MemoryError(
+                f"the counts of pairs of {self.problem.rows.shape[1]} columns do not fit into "
+                "memory; give a binarizer with fewer cuts, or fewer features.") from None
         levels, nodes = len(self.space.rows), self._sizes["max_nodes"]
         self.state = np.zeros((levels, S.N_STATE), np.int64)
         self.cost = np.zeros((levels, S.N_COST, nodes + 1))
@@ -171,6 +177,25 @@ class Solver:
         return self.row_keys[rows].sum(axis=0, dtype=np.uint64)
 
     def _search(self, work):
+        """Search in this thread, or beside it where a single step may outlast a Ctrl-C."""
+        if self.longest_step < LONG_STEP:
+            self._run_kernel(work)
+            return
+        thread = Thread(target=self._run_kernel, args=(work,), daemon=True)
+        thread.start()
+        while thread.is_alive():
+            thread.join(0.05)
+
+    def _renew(self):
+        """Leave the arrays to the thread that still writes to them, and take others."""
+        counters = self.counters.copy()
+        self._allocate()
+        self.row_keys = self.space.data[2].reshape(-1, 2)
+        self.counters, self.control = counters, self.control.copy()
+        self.control[S.FILLED] = 0
+        self._grow()
+
+    def _run_kernel(self, work):
         space = self.space
         S.search(work, self.control, self.penalty, self.state, self.cost, self.choice, self.leaf,
                  self.exact, self.keys, space.rows, space.class_start, space.active, space.order,
@@ -242,7 +267,13 @@ class Solver:
         question = (rows, depth, nodes if smallest is None else smallest, nodes, upper, lower)
         self._open(*question)
         while self._has_time(clock):
-            self._slice(clock)
+            try:
+                self._slice(clock)
+            except KeyboardInterrupt:
+                if self.longest_step >= LONG_STEP:
+                    self._renew()
+                    self._open(*question)
+                raise
             if self.control[S.MODE] == S.DONE:
                 return True
             if watch is not None:
