@@ -9,7 +9,8 @@ from __future__ import annotations
 import numpy as np
 
 from odtlib.report import Clock
-from odtlib.tree import LEAF, DecisionTree, midpoint
+from odtlib.tree import DecisionTree, midpoint
+from odtlib.trees import build, class_weights, separating_threshold
 
 
 def sorting_order(ranks):
@@ -134,26 +135,19 @@ class RankedRows:
             In preorder, with the class weights of the rows.  A threshold is the midpoint, in
             float64, of the two values among the node's own rows that the cut separates.
         """
-        table, value = [], []
-        stack = [(0, np.arange(self.n_rows), None)]
-        while stack:
-            line, rows, parent = stack.pop()
+        def split(line, rows):
             feature, cut, left, right = nodes[line].tolist()
-            if parent is not None:
-                table[parent[0]][parent[1]] = len(table)
-            table.append([LEAF, np.nan, LEAF, LEAF])
-            value.append(np.bincount(self.labels[rows], self.weights[rows], self.n_classes))
             if feature < 0:
-                continue
-            node = len(table) - 1
+                return None
             ranks, values = self.ranks[feature, rows], self.values[feature]
-            low, high = ranks <= cut, ranks > cut
-            if not (low.any() and high.any()):   # no rows on one side: any two neighbours will do
+            low = ranks <= cut
+            if 0 < np.count_nonzero(low) < len(low):
+                threshold = separating_threshold(values[ranks], low)
+            else:                       # no rows on one side: any two neighbours will do
                 last = min(cut, len(values) - 2)
                 threshold = midpoint(values[last], values[last + 1])
-            else:
-                threshold = midpoint(values[ranks[low].max()], values[ranks[high].min()])
-            table[node][:2] = feature, threshold
-            stack.append((right, rows[high], (node, 3)))
-            stack.append((left, rows[low], (node, 2)))
-        return DecisionTree(*np.array(table).T, value, n_features=len(self.values))
+            return feature, threshold, low, left, right
+
+        *table, members = build(0, self.n_rows, split)
+        value = class_weights(members, self.labels, self.n_classes, self.weights)
+        return DecisionTree(*table, value, n_features=len(self.values))
