@@ -21,29 +21,12 @@ def sorting_order(ranks):
 
 
 class RankedRows:
-    """Hold training rows with every feature replaced by dense ranks.
+    """Training rows with every feature replaced by dense ranks.
 
-    Parameters
-    ----------
-    X : array of float, shape (n_rows, n_features)
-        Training rows.
-    y : array of int, shape (n_rows,)
-        Class indices.
-    n_classes : int
-        Number of classes.
-    sample_weight : array of float, shape (n_rows,), optional
-        Positive weight of every row (default: one).
-    clock : Clock, optional
-        Looked at between features, here and in ``merged``; raises TimeUp.
-
-    Attributes
-    ----------
-    values : list of array
-        The sorted distinct values of every feature.
-    ranks : array of int32, shape (n_features, n_rows)
-        Position of each row's value among them.
-    labels, weights, members : arrays, shape (n_rows,)
-        Class, weight, and number of training rows behind each row (one until they are merged).
+    ``values`` holds the sorted distinct values of each feature, and ``ranks``, shape (n_features,
+    n_rows), the position of each row's value among them.  ``labels``, ``weights`` and ``members``
+    are class, weight and number of training rows behind each row (one until they are merged).
+    The clock is checked between features and raises TimeUp.
     """
 
     clock = Clock()
@@ -78,14 +61,9 @@ class RankedRows:
     def merged(self):
         """Merge rows that agree in all features and in the class, in lexicographic order.
 
-        A search on the result does not depend on the order of the rows, nor on whether a row is
-        repeated or weighted.
-
-        Returns
-        -------
-        RankedRows
-            With ``forced``, the weight of errors that no tree avoids because rows that agree in
-            all features get the same label, and ``attainable``, the weight of all other rows.
+        A search on the result depends neither on the order of the rows nor on whether a row is
+        repeated or weighted.  Its ``forced`` is the weight of errors that no tree avoids, because
+        rows that agree in all features get the same label; ``attainable`` is the remaining weight.
         """
         # features after one whose values are all distinct decide nothing
         decisive = next((f + 1 for f, values in enumerate(self.values)
@@ -121,19 +99,11 @@ class RankedRows:
         return rows
 
     def tree(self, nodes):
-        """Turn a table of nodes over ranks into a tree over the features.
+        """Turn a table of nodes over ranks into a tree over the features, with class weights.
 
-        Parameters
-        ----------
-        nodes : array of int, shape (any, 4)
-            Feature (negative at a leaf), cut, left, right; line 0 is the root, and a row goes left
-            when its rank is at most the cut.
-
-        Returns
-        -------
-        DecisionTree
-            In preorder, with the class weights of the rows.  A threshold is the midpoint, in
-            float64, of the two values among the node's own rows that the cut separates.
+        A line of ``nodes`` holds feature (negative at a leaf), cut, left and right; line 0 is the
+        root, and a row goes left when its rank is at most the cut.  A threshold is the midpoint of
+        the two values among the node's own rows that the cut separates.
         """
         def split(line, rows):
             feature, cut, left, right = nodes[line].tolist()
