@@ -99,7 +99,7 @@ class _Binarizer(TransformerMixin, BaseEstimator):
         else:
             codes, n_classes = np.zeros(len(table), np.int64), 1
 
-        columns = []  # one (feature, lower, upper, pattern of the name) a column
+        columns = []  # one (feature, lower, upper, pattern of the name) per column
         for j in range(table.shape[1]):
             if clock.expired:
                 break

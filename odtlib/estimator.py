@@ -74,8 +74,8 @@ class _TreeEstimator(BaseEstimator):
         y : array, shape (n_rows,)
             Labels of any type, or targets; shape (n_rows, n_outputs) for several targets.
         sample_weight : array, shape (n_rows,), optional
-            Weight of every row (default: one each), from 1e-100 to 1e100.  A row of weight zero
-            counts as a row that is not there; its label is still one of ``classes_``.
+            Weight of every row (default: 1), from 1e-100 to 1e100.  A row of weight zero is left
+            out; its label is still one of ``classes_``.
 
         Returns
         -------
@@ -388,7 +388,7 @@ def _refuse_text(X):
 
 
 class TreeClassifier(ClassifierMixin, _TreeEstimator):
-    """What all classifiers of trees offer; a subclass defines ``_solve``."""
+    """Base class of the classifiers; a subclass defines ``_solve``."""
 
     _target_options = {}
 

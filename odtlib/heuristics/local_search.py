@@ -191,7 +191,7 @@ class _Search:
 
     def __init__(self, rows, max_depth, min_samples_leaf, patience, depth_two):
         n_features, n_rows = rows.ranks.shape
-        # in a sweep at most one old and one new leaf a row are alive
+        # in a sweep at most one old and one new leaf per row are in use
         capacity = min(2 ** min(max_depth + 1, 40) - 1, 4 * n_rows + 1)
         n_leaves = capacity // 2 + 1
         order = rows.sorted_rows()
