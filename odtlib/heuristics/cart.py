@@ -134,6 +134,7 @@ class CARTClassifier(TreeClassifier):
     """
 
     _parameter_constraints = {
+        **TreeClassifier._parameter_constraints,
         "max_depth": [Interval(Integral, 0, None, closed="left"), None],
         "criterion": [StrOptions({"gini", "entropy"})],
         "min_samples_split": [Interval(Integral, 2, None, closed="left"),
@@ -143,7 +144,6 @@ class CARTClassifier(TreeClassifier):
         "class_weight": [dict, StrOptions({"balanced"}), None],
         "min_weight_fraction_leaf": [Interval(Real, 0.0, 0.5, closed="both")],
         "ccp_alpha": [Interval(Real, 0.0, None, closed="left")],
-        "random_state": ["random_state"],
     }
 
     def __init__(self, max_depth=3, *, criterion="gini", min_samples_split=2, min_samples_leaf=1,
@@ -213,10 +213,9 @@ class TunedCARTClassifier(TreeClassifier):
     """
 
     _parameter_constraints = {
+        **TreeClassifier._parameter_constraints,
         "max_depth": CARTClassifier._parameter_constraints["max_depth"],
         "cv": ["cv_object"],
-        "time_limit": TreeClassifier._parameter_constraints["time_limit"],
-        "random_state": ["random_state"],
     }
 
     def __init__(self, max_depth=3, *, cv=10, time_limit=None, random_state=None):
