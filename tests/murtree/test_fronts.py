@@ -7,7 +7,7 @@ import pytest
 from sklearn.metrics import balanced_accuracy_score, f1_score
 
 from odtlib import MurTreeClassifier
-from odtlib.murtree import fronts
+from odtlib.murtree.extensions import fronts
 from odtlib.report import Clock
 
 
@@ -182,12 +182,12 @@ def test_limits(options, monkeypatch):
     assert stopped.verify(X, y) == pytest.approx(stopped.report_.objective)
 
 
-def test_door():
+def test_what_cannot_be_combined_is_refused():
     X, y, group = blobs()
     three = np.where(group, 2, y)
     for options, data, match in [
             ({"objective": "f1"}, {"y": three}, "needs two classes"),
-            ({"objective": "f1", "sparsity": 1.0}, {"y": y}, "cannot be combined with sparsity"),
+            ({"objective": "f1", "split_penalty": 1.0}, {"y": y}, "cannot be combined with split_penalty"),
             ({"objective": "f1", "start": "cart"}, {"y": y}, "cannot be combined with start"),
             ({"objective": "f1"}, {"y": y, "sample_weight": y + 0.5}, "whole sample weights"),
             ({"objective": "f1"}, {"y": y, "sample_weight": 1e8 * (y + 1)}, "smaller weights"),
@@ -198,7 +198,7 @@ def test_door():
             ({"max_disparity": 0.1}, {"y": y, "protected": three}, "two groups"),
             ({"max_disparity": 0.1}, {"y": y, "protected": group[:5]}, "inconsistent numbers"),
             ({"max_disparity": 1.5}, {"y": y, "protected": group}, "max_disparity"),
-            ({"objective": "balanced-accuracy", "sparsity": 1.0}, {"y": y}, "limit max_nodes"),
+            ({"objective": "balanced-accuracy", "split_penalty": 1.0}, {"y": y}, "limit max_nodes"),
             ({"objective": "auc"}, {"y": y}, "objective")]:
         with pytest.raises(ValueError, match=match):
             MurTreeClassifier(2, **options).fit(X, **data)
