@@ -92,7 +92,7 @@ def test_limits_on_size_and_split_penalty(nodes, split_penalty):
 def test_a_start_changes_the_report_only(start):
     X, y = blobs(n_rows=100)
     plain = MurTreeClassifier(max_depth=3).fit(X, y)
-    started = MurTreeClassifier(max_depth=3, start=start, search=MurTreeSearch(random_state=0)).fit(X, y)
+    started = build(MurTreeClassifier, 3, start=start, random_state=0).fit(X, y)
     assert started.report_.objective == plain.report_.objective
     assert started.report_.start == start
     begun = MurTreeClassifier(max_depth=3, start=plain.tree_).fit(X, y)
@@ -223,7 +223,8 @@ def test_fewest_nodes_among_the_best_trees(split_penalty):
         y = (X[:, 0] & X[:, 1]) ^ (rng.random(n_rows) < 0.1)
         if len(np.unique(y)) < 2:
             continue
-        model = MurTreeClassifier(3, split_penalty=split_penalty, search=MurTreeSearch(minimise_nodes=True)).fit(X, y)
+        model = build(
+            MurTreeClassifier, 3, split_penalty=split_penalty, minimise_nodes=True).fit(X, y)
         plain = MurTreeClassifier(3, split_penalty=split_penalty).fit(X, y)
         assert model.report_.objective == plain.report_.objective
         saved += plain.tree_.n_splits - model.tree_.n_splits

@@ -10,7 +10,7 @@ from sklearn.ensemble import BaggingRegressor
 from sklearn.tree import DecisionTreeRegressor
 from sklearn.utils.estimator_checks import check_estimator
 
-from odtlib import DecisionTree, MurTreeClassifier, MurTreeRegressor, MurTreeSearch
+from odtlib import DecisionTree, MurTreeClassifier, MurTreeRegressor
 from odtlib.murtree.regressor import RegressionSolver, prepare_regression
 from odtlib.murtree.solver import Solver
 from tests.murtree.building import build
@@ -79,7 +79,8 @@ def test_optimum_equals_brute_force(seed, absolute):
         expected = best_loss(X, y, weight, absolute, depth, nodes, min_leaf, penalty)
         problem, unit, lower = prepare_regression(X, y, weight, absolute=absolute)
         solver = build(
-            RegressionSolver, problem, depth, nodes, absolute=absolute, split_penalty=penalty / unit,
+            RegressionSolver, problem, depth, nodes, absolute=absolute,
+            split_penalty=penalty / unit,
             min_samples_leaf=min_leaf, similarity_bound=bool(rng.integers(2)),
             cache=[None, "dataset", "dataset", "branch"][rng.integers(4)],
             child_order=["dynamic", "post-order", "gap"][rng.integers(3)],
@@ -160,7 +161,8 @@ def test_split_penalty_and_fewest_nodes():
              for s in (0.0, 0.02 * whole, 0.3 * whole, whole)]
     assert sizes == sorted(sizes, reverse=True) and sizes[-1] == 0 < sizes[1]
     step = np.where(X[:, 0] == 1, 2.0, 5.0)
-    assert MurTreeRegressor(3, search=MurTreeSearch(minimise_nodes=True)).fit(X, step).tree_.n_splits == 1
+    model = build(MurTreeRegressor, 3, minimise_nodes=True)
+    assert model.fit(X, step).tree_.n_splits == 1
 
 
 def test_huge_targets_and_weights():

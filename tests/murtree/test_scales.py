@@ -5,6 +5,7 @@ import pytest
 
 from odtlib import MurTreeClassifier, MurTreeRegressor, MurTreeSearch
 from odtlib._tolerance import PROOF, ROUNDING
+from tests.murtree.building import build
 from tests.murtree.test_regressor import best_loss
 from tests.naive import best_tree_cost
 
@@ -46,7 +47,7 @@ def test_whole_weights_are_exact_however_large(min_samples_leaf):
     """A row of weight one is worth a feature node beside one of 1e15."""
     X, y = np.array([[0, 0], [0, 1], [1, 0], [1, 0], [0, 1]]), np.array([0, 1, 1, 1, 1])
     weight = np.array([1e15, 1.0, 3.0, 2.0, 5.0])
-    model = MurTreeClassifier(2, search=MurTreeSearch(minimise_nodes=True), min_samples_leaf=min_samples_leaf)
+    model = build(MurTreeClassifier, 2, minimise_nodes=True, min_samples_leaf=min_samples_leaf)
     model.fit(X, y, weight)
     optimum = best_tree_cost(X, y, weight, 2, 2, 3, min_samples_leaf)
     assert model.report_.objective == model.verify(X, y, weight) == optimum
@@ -96,7 +97,8 @@ def test_uneven_regression(loss, uneven):
             y = y * 10.0 ** rng.uniform(-5, 5, len(y))
         if uneven == "one heavy row":
             weight[trial % 10] = 1e12
-        model = MurTreeRegressor(2, loss=loss, minimise_nodes=bool(trial % 2)).fit(X, y, weight)
+        model = build(MurTreeRegressor, 2, loss=loss, minimise_nodes=bool(trial % 2)).fit(X, y,
+                                                                                          weight)
         absolute = loss == "absolute_error"
         optimum, root = (best_loss(X, y, weight, absolute, 2, nodes) for nodes in (3, 0))
         assert model.report_.status == "optimal"
@@ -111,13 +113,14 @@ def test_an_outlier_does_not_hide_the_other_rows(factor):
          [0, 0, -1, 1], [0, 0, -1, 1]]
     y = factor * np.array([1, 1e-4, 10, .01, 1, 1e4, 1, .1])
     least = MurTreeRegressor(3, binarizer="all").fit(X, y).report_
-    model = MurTreeRegressor(3, binarizer="all", search=MurTreeSearch(minimise_nodes=True)).fit(X, y)
+    model = build(MurTreeRegressor, 3, binarizer="all", minimise_nodes=True).fit(X, y)
     assert model.report_.status == "optimal"
     assert model.report_.objective == pytest.approx(67.13939934 * factor ** 2)
     assert model.report_.objective == pytest.approx(least.objective, rel=1e-9)
     assert model.report_.lower_bound <= model.report_.objective
     three = [[0, 3, .63], [0, 2, 2.46], [0, 2, .21]], factor * np.array([100, 1e-4, 1e-3])
-    assert MurTreeRegressor(start="cart", search=MurTreeSearch(minimise_nodes=True)).fit(*three).report_.gap == 0
+    model = build(MurTreeRegressor, start="cart", minimise_nodes=True)
+    assert model.fit(*three).report_.gap == 0
 
 
 def test_a_row_lighter_than_the_rounding_of_the_others():

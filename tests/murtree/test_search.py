@@ -46,7 +46,7 @@ def options(rng):
         "budget_bounds": bool(rng.integers(2)),
         "minimise_nodes": bool(rng.integers(2)),
         "n_exact_children": int(rng.choice([0, 1, 8])),
-        "store_smaller": bool(rng.integers(2)),
+        "propagate_optima": bool(rng.integers(2)),
         "n_jobs": int(rng.integers(1, 3)),
         "merge_columns": bool(rng.integers(2)),
         "memory_limit": [None, 0.002][rng.integers(2)],
@@ -82,7 +82,8 @@ def test_optimum_equals_brute_force(seed):
                           merge_columns=chosen["merge_columns"])
         if problem.kernel == "weights" and chosen["cache"] == "closure":
             chosen["cache"] = "branch"
-        solver = build(Solver, problem, depth, nodes, split_penalty=penalty, min_samples_leaf=min_leaf,
+        solver = build(Solver, problem, depth, nodes, split_penalty=penalty,
+                       min_samples_leaf=min_leaf,
                         **chosen)
         assert solver.solve(depth, nodes)
         assert solver.value() + problem.offset == pytest.approx(expected, rel=1e-9, abs=1e-9)
@@ -162,14 +163,14 @@ def test_the_bounds_of_cousins_cut_no_optimum(depth, kind):
         problem = prepare(X, y, int(y.max()) + 1, weight)
         penalty, largest = 0.6 if kind == "penalty" else 0.0, 2 ** depth - 1
         with_them, without = (build(Solver, problem, depth, largest, split_penalty=penalty,
-                                     similarity_bound=on)
-                              for on in (True, False))
+                                    similarity_bound=bound)
+                              for bound in (True, "siblings"))
         assert with_them.solve(depth, largest, smallest=0)
         assert without.solve(depth, largest, smallest=0)
         for nodes in range(largest + 1):
             assert with_them.value(nodes) == pytest.approx(without.value(nodes), rel=1e-12)
         used += with_them.counters[S.COUSIN_BOUNDS]
-        most = max(most, with_them.state[0, S.N_RELATIVES])
+        most = max(most, with_them.state[0, S.N_COUSINS])
     assert used > 1000 and most > MAX_COUSINS
 
 
@@ -238,7 +239,7 @@ SWITCHES = [
     ({"merge_columns": False}, "columns_dropped"),
     ({"minimise_nodes": True}, "cache_entries"),
     ({"n_exact_children": 0}, "children_probed"),
-    ({"store_smaller": True}, "smaller_stored"),
+    ({"propagate_optima": True}, "smaller_stored"),
 ]
 
 
@@ -333,7 +334,7 @@ def test_exact_children_change_the_work_only(probes):
     for seed in range(4):
         X, y = stairs(seed, n_rows=100)
         problem = prepare(X, y, 2)
-        plain, other = build(Solver, problem, 5, 31, n_exact_children=0), build(Solver, problem, 5, 31, n_exact_children=probes)
+        plain, other = (build(Solver, problem, 5, 31, n_exact_children=n) for n in (0, probes))
         assert plain.solve(5, 31, smallest=0) and other.solve(5, 31, smallest=0)
         assert [other.value(n) for n in range(32)] == [plain.value(n) for n in range(32)]
         assert (other.counters[S.CHILDREN_PROBED] > 0) == (probes > 0)
