@@ -159,21 +159,7 @@ def count_singles(blocks, width, first_word, last_word, singles, offset):
 @njit(**ADDRESSED)
 def open_node(rows, class_start, candidates, n_candidates, shared_arrays, count_arrays, active,
               column_keys, found):
-    """Pack a node, choose its features, and lay out blocks and rows of those features only.
-
-    Parameters
-    ----------
-    rows, class_start : arrays
-        Rows of the node, grouped by class; class ``c`` is ``class_start[c]:class_start[c + 1]``.
-    candidates, n_candidates : array, int
-        Features that may split here.
-    data, native : tuples of arrays
-        What all kernels share; see :mod:`odtlib.murtree._objectives`.
-    active, column_keys : arrays, output
-        Features kept, and the keys of all columns.
-
-    Sets ``found[0]`` to the number of features kept and ``found[1]`` to their padded number.
-    """
+    """Pack a node, choose its features, and lay out blocks and rows of those features only."""
     shape, row_bits, row_keys, _, counts, slots, local_bits, _, _, _ = shared_arrays
     all_blocks, blocks, _, singles, _, _, _, _ = count_arrays
     n_classes, n_columns = shape[N_CLASSES], shape[N_COLUMNS]
@@ -470,19 +456,7 @@ def score_classes(best, base, width, n_active, n_rows, zero, child_counts, offse
 @njit(**ADDRESSED)
 def prepare_classes(class_start, shared_arrays, count_arrays, totals, side_cost, best_by_size,
                     found):
-    """Count an open node: pairwise frequencies and the best depth-two tree under each root.
-
-    Parameters
-    ----------
-    class_start : array
-        Class ``c`` has the rows ``class_start[c]:class_start[c + 1]`` of the node.
-    data, native, found : tuples of arrays, array
-        What :func:`open_node` laid out; ``pairs`` receives ``FQ(i, j)`` of each class.
-    totals : array, (n_active + 1, width) and one more, output
-        ``FQ(i, j)`` of all classes together; last row ``FQ(j)``; then the number of rows.
-    side_cost, front : arrays, output
-        Scores of both sides of each split, and the front of the node.
-    """
+    """Count an open node: pairwise frequencies and the best depth-two tree under each root."""
     shape = shared_arrays[0]
     _, blocks, pairs, singles, extremes, _, _, _ = count_arrays
     n_active, width = found[0], found[1]
@@ -690,16 +664,7 @@ def add_closure(feature, totals, n_active, width, active, literals, sums):
 
 @njit(**ADDRESSED)
 def bound_by_similarity(feature, totals, n_active, width, value_1, value_0, bound_1, bound_0):
-    """Bound the children of all features by those of ``feature`` (Proposition 9).
-
-    Parameters
-    ----------
-    value_1, value_0 : float
-        Scores, or lower bounds, of the two children of ``feature``.
-    bound_1, bound_0 : arrays, (n_active,), updated
-        Lower bounds for the children of every feature: a data set cannot be better than a similar
-        one by more than the rows that only the similar one has.
-    """
+    """Bound the children of all features by those of ``feature`` (Proposition 9)."""
     last = n_active * width
     n_rows, alone = np.float64(totals[last + width]), np.float64(totals[last + feature])
     # Slices, as an index that might be negative keeps the loop from being vectorised.

@@ -17,7 +17,7 @@ CHOICES = {
 
 @dataclass(frozen=True)
 class MurTreeSearch:
-    """Options of the search of MurTree; none of them changes the optimum.
+    """Choose the techniques of the search of MurTree; no choice changes the optimum.
 
     The default is what is fastest on most data.  An object cannot be changed; change a copy with
     ``dataclasses.replace``.

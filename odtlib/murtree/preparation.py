@@ -90,31 +90,7 @@ def _distinct_columns(columns):
 
 def prepare(X, y, n_classes, sample_weight=None, *, min_samples_leaf=1, merge_rows=True,
             merge_columns=True, clock=None):
-    """Reduce a data set to what the search must see.
-
-    Parameters
-    ----------
-    X : array of 0/1, shape (n_rows, n_columns)
-        Predicates of the rows.
-    y : array of int, shape (n_rows,)
-        Class codes.
-    n_classes : int
-        Number of classes.
-    sample_weight : array, shape (n_rows,), optional
-        Positive weights; integers keep the search exact, others make it sum floats.
-    min_samples_leaf : int, default=1
-        Above 1 no row may be cancelled, as all rows count.
-    merge_rows : bool, default=True
-        Cancel identical rows that have every class among them (equivalent points).
-    merge_columns : bool, default=True
-        Keep one of several columns that split the rows alike.
-    clock : Clock, optional
-        Once it has expired nothing is cancelled or merged any more.
-
-    Returns
-    -------
-    Problem
-    """
+    """Reduce a data set to what the search must see."""
     clock = Clock() if clock is None else clock
     X = np.ascontiguousarray(X, dtype=np.uint8)
     merge_rows = merge_rows and not clock.expired

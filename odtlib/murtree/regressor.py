@@ -131,19 +131,7 @@ def prepare_regression(X, y, weight, *, absolute, merge_columns=True):
 
 
 class RegressionSolver(Solver):
-    """The search of MurTree on sums of targets; see :class:`odtlib.murtree.solver.Solver`.
-
-    Parameters
-    ----------
-    problem : Problem
-        From :func:`prepare_regression`.
-    max_depth, max_nodes : int
-        The largest tree that will be asked for.
-    absolute : bool
-        Absolute instead of squared error.
-    **options
-        As for the solver of classification.
-    """
+    """The search of MurTree on sums of targets; see :class:`odtlib.murtree.solver.Solver`."""
 
     def __init__(self, problem, max_depth, max_nodes, *, absolute, search=None, **options):
         self.absolute = absolute
@@ -166,24 +154,7 @@ class RegressionSolver(Solver):
             self.longest_step *= 2
 
     def solve(self, depth, nodes, *, lower=None, rows=None, **options):
-        """Find the best trees with cost below ``upper``; see the solver of classification.
-
-        Parameters
-        ----------
-        depth, nodes : int
-            Limits on depth and feature nodes.
-        lower : float or array, optional
-            A tree that costs so much ends the search (default: what no tree can beat).
-        rows : array of int, optional
-            Rows of the problem (default: all).
-        **options
-            As for the solver of classification.
-
-        Returns
-        -------
-        bool
-            Whether the search was finished.
-        """
+        """Find the best trees with cost below ``upper``; see the solver of classification."""
         if lower is None:
             lower = ROUNDING + (self.least if rows is None else 0.0)
         return super().solve(depth, nodes, lower=lower, rows=rows, **options)

@@ -535,18 +535,6 @@ class Solver:
 
         A node above depth three tries its splits in the order of their best depth-two trees; the
         ``i``-th one uses up ``i`` departures.  Below, trees of depth three are optimal.
-
-        Parameters
-        ----------
-        depth, allowed : int
-            Limits on depth and departures.
-        clock : Clock
-            Ends the search early.
-
-        Returns
-        -------
-        (float, tuple or int) or None
-            Cost and tree as nested tuples; None if the time did not suffice.
         """
         known = {}
 

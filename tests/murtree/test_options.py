@@ -57,7 +57,7 @@ def test_options_cannot_be_changed():
 @pytest.mark.parametrize("options", [{"cache": "closure"}, {"merge_rows": False},
                                      {"deepening": True}, {"discrepancy_search": True}])
 def test_the_regressor_refuses_what_it_does_not_have(options):
-    X, y = blobs(n_rows=30, n_columns=4)
+    X, y = blobs(n_rows=30, n_columns=5)
     with pytest.raises(ValueError, match="which MurTreeRegressor does not have"):
         MurTreeRegressor(2, search=MurTreeSearch(**options)).fit(X, y)
 
@@ -86,6 +86,6 @@ def test_class_weights_multiply_sample_weights():
 
 
 def test_a_path_refuses_a_start():
-    X, y = blobs(n_rows=30, n_columns=4)
+    X, y = blobs(n_rows=30, n_columns=5)
     with pytest.raises(ValueError, match="leave start at None"):
         MurTreeClassifier(2, start="cart").path(X, y)

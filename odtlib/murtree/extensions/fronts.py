@@ -194,23 +194,7 @@ class FrontSearch:
         return keys, errors
 
     def front(self, rows, depth, nodes, limit=UNLIMITED, sums=None):
-        """Return keys and least errors of all trees with at most ``limit`` errors.
-
-        Parameters
-        ----------
-        rows : array of int
-            Rows of the subproblem.
-        depth, nodes : int
-            Limits on depth and feature nodes.
-        limit : int
-            Trees with more errors are left out.
-        sums : tuple, optional
-            The sums over the rows, if they are known.
-
-        Returns
-        -------
-        keys, errors : arrays of int
-        """
+        """Return keys and least errors of all trees with at most ``limit`` errors."""
         nodes = min(nodes, 2 ** depth - 1)
         depth = min(depth, nodes)
         best, touched = self.arrays(max(depth, 2))
@@ -321,19 +305,7 @@ def warm_up_fronts():
 
 
 class DepthwiseRun:
-    """One fit depth by depth, so that a limit leaves the best tree of a smaller depth.
-
-    Parameters
-    ----------
-    model : MurTreeClassifier
-        The estimator with its limits.
-    columns, y, sample_weight : arrays
-        The training rows as columns, class codes and weights (or None).
-    clock : Clock
-        Ends the search.
-    what : str
-        What is found, for messages.
-    """
+    """One fit depth by depth, so that a limit leaves the best tree of a smaller depth."""
 
     # Parameters without a meaning here.
     refused = ("start", "search", "n_jobs")
