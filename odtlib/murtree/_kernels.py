@@ -8,7 +8,7 @@ or ``uint32``, fixes how many rows a word holds and how far a count can go.
 
 A node is *prepared* once: its pairwise counts, and the best depth-two tree under each root.  Then
 every feature asks for its two *children*: only the smaller child is counted, the counts of the
-larger one are those of the node minus those.  For each child the kernel returns its *front*: the
+larger one are those of the node minus those.  For each child the kernel returns ``best_by_size``: the
 misclassification score of the best trees with 0, 1, 2 and 3 feature nodes and depth at most two.
 
 With two classes only differences matter.  Let ``d`` be the count of class 0 minus that of class 1
@@ -300,7 +300,7 @@ def count_pairs(blocks, width, n_active, start, middle, stop, counts, base, scra
 @njit(**INNER)
 def score_two_classes(extremes, base, width, n_active, differences, offset, difference, n_rows,
                       best_by_size, place):
-    """Write the front of a node or child: best scores with 0, 1, 2 and 3 feature nodes."""
+    """Write the best scores of a node or child with 0, 1, 2 and 3 feature nodes."""
     one, two, three = np.int64(0), np.int64(0), np.int64(0)
     for j in range(n_active):
         x = read(differences, offset + j)
@@ -435,7 +435,7 @@ def children_two_classes(feature, side, class_start, n_active, width, shared_arr
 @njit(**INNER)
 def score_classes(best, base, width, n_active, n_rows, zero, child_counts, offset, min_leaf,
                   best_by_size, place):
-    """Write the front of a node or child from the best side scores of each root."""
+    """Write the best scores by size of a node or child from the side scores of each root."""
     one, two, three = zero, zero, zero
     for j in range(n_active):
         rows_1 = np.int64(child_counts[offset + j])
@@ -545,7 +545,7 @@ def children_classes(feature, side, class_start, n_active, width, shared_arrays,
         Position of the feature among the ``n_active`` features of the node.
     side : int
         The child to count, -1 for the one with fewer rows; the other is counted by subtraction.
-    front : array, (8,), output
+    best_by_size : array, (8,), output
         Best scores of child 1 with 0, 1, 2, 3 feature nodes, then of child 0.
     """
     shape, _, _, _, _, _, local_bits, child_rows, child_start, child_words = shared_arrays

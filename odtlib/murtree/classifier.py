@@ -348,9 +348,9 @@ class _Run:
         if tree.n_splits > self.nodes:
             raise ValueError(f"start has {tree.n_splits} feature nodes and max_nodes is "
                              f"{self.nodes}; give a smaller tree or raise max_nodes.")
-        self.take(tree)
+        self.set_incumbent(tree)
 
-    def take(self, tree):
+    def set_incumbent(self, tree):
         """Make a tree the one to beat."""
         self.start, self.upper = tree, self.cost(tree) - self.problem.offset
 
@@ -405,7 +405,7 @@ class _Run:
                 break
             if found[0] < self.upper:
                 value = found[0] + self.problem.offset
-                self.take(self.checked(found[1], value))
+                self.set_incumbent(self.checked(found[1], value))
                 self.trace.append((self.clock.elapsed, value, self.problem.offset,
                                    f"{allowed} discrepancies"))
 
@@ -420,7 +420,7 @@ class _Run:
                 if solver.solve(depth, self.nodes, upper=self.upper, clock=self.clock) \
                         and solver.incumbent() < self.upper:
                     value = solver.incumbent() + self.problem.offset
-                    self.take(self.checked(solver.tree(depth), value))
+                    self.set_incumbent(self.checked(solver.tree(depth), value))
                     self.trace.append((self.clock.elapsed, value,
                                        self.problem.offset, f"depth {depth}"))
             self.begun = self.clock.elapsed

@@ -319,7 +319,7 @@ class _RegressionRun(_Run):
     def begin_with(self, start):
         """Take a start that respects all limits as the tree to beat."""
         if isinstance(start, str):
-            self.take(self.valued(self.cart()))
+            self.set_incumbent(self.valued(self.cart()))
             return
         if start.kind != "regression":
             raise ValueError("start is a classification tree; give a regression tree.")
@@ -336,7 +336,7 @@ class _RegressionRun(_Run):
                 < self.model.min_samples_leaf:
             raise ValueError("a leaf of start holds fewer rows than min_samples_leaf; give a tree "
                              "with larger leaves.")
-        self.take(tree)
+        self.set_incumbent(tree)
 
     def cart(self):
         """Grow a CART over the columns with scikit-learn."""

@@ -34,7 +34,7 @@ SECONDS_PER_PAIR = {2: (4e-12, 8e-9), 4: (8e-12, 1.6e-8), 8: (5e-10, 1.6e-8)}
 
 
 class Solver:
-    """Search one data set for optimal trees; the cache stays for the next question.
+    """Search one data set for optimal trees; the cache stays for the next subproblem.
 
     Parameters
     ----------
@@ -133,7 +133,7 @@ class Solver:
         self.shared = (np.zeros(1, np.int64), np.zeros((1, 1), np.int64), np.zeros((2, 1, 1)),
                      np.zeros((1, 2, 1)), np.zeros(1, np.int64))
 
-    # One question --------------------------------------------------------------------------
+    # One subproblem --------------------------------------------------------------------------
 
     def _open(self, rows, depth, low, high, upper, lower):
         """Put a subproblem on the stack; ``rows`` are grouped by class."""
@@ -237,8 +237,8 @@ class Solver:
         clock = Clock() if clock is None else clock
         together = rows is None and self.n_jobs > 1
         rows = np.arange(len(self.problem.rows), dtype=np.int32) if rows is None else rows
-        question = (rows, depth, nodes if smallest is None else smallest, nodes, upper, lower)
-        self._open(*question)
+        subproblem = (rows, depth, nodes if smallest is None else smallest, nodes, upper, lower)
+        self._open(*subproblem)
         while self._has_time(clock):
             self._slice(clock)
             if self.control[S.MODE] == S.DONE:
@@ -246,7 +246,7 @@ class Solver:
             if watch is not None:
                 watch(self)
             if together and self.state[0, S.N_ACTIVE]:
-                return self._solve_together(question, clock, watch)
+                return self._solve_together(subproblem, clock, watch)
         return False
 
     def _has_time(self, clock):
@@ -255,8 +255,8 @@ class Solver:
 
     # Several threads -------------------------------------------------------------------------
 
-    def _solve_together(self, question, clock, watch):
-        """Go on with a question in several threads; each takes the next split of the root.
+    def _solve_together(self, subproblem, clock, watch):
+        """Continue a subproblem in several threads; each takes the next split of the root.
 
         This solver has begun and rests from now on; it shows what its workers have found.
         """
@@ -280,7 +280,7 @@ class Solver:
             worker.shared = (*shared, np.zeros(n_threads, np.int64))
             worker._work, worker.space.table = FIRST_SLICE, space.table
             worker.control[S.N_THREADS] = n_threads
-            worker._open(*question)
+            worker._open(*subproblem)
         try:
             with ThreadPoolExecutor(self.n_jobs) as pool:
                 try:
@@ -305,7 +305,7 @@ class Solver:
         return done
 
     def _worker(self, number):
-        """Return a solver that works on the same questions with arrays of its own."""
+        """Return a solver that works on the same subproblems with arrays of its own."""
         worker = copy.copy(self)
         worker._allocate()
         worker.space.shape[:], worker.space.shuffle[:] = self.space.shape, self.space.shuffle
@@ -343,7 +343,7 @@ class Solver:
                     choice[row, n] = worker.choice[0, row, n]
 
     def _conclude(self):
-        """End a question whose splits are all finished, as the search does at its end."""
+        """End a subproblem whose splits are all finished, as the search does at its end."""
         cost, choice = self.cost[0], self.choice[0]
         for n in range(int(self.state[0, S.LOW]), self.nodes + 1):
             if cost[S.BEST, n] < cost[S.UPPER, n]:
@@ -359,7 +359,7 @@ class Solver:
 
     @property
     def nodes(self):
-        """The largest node budget of the last question."""
+        """The largest node budget of the last subproblem."""
         return int(self.state[0, S.HIGH])
 
     def value(self, nodes=None):
@@ -367,7 +367,7 @@ class Solver:
         return float(self.cost[0, S.VALUE, self.nodes if nodes is None else nodes])
 
     def incumbent(self, nodes=None):
-        """Return the cost of the best tree of the last question; infinite if none was found."""
+        """Return the cost of the best tree of the last subproblem; infinite if none was found."""
         nodes = self.nodes if nodes is None else nodes
         found = self.choice[0, S.FEATURE, nodes] != S.UNKNOWN
         return float(self.cost[0, S.BEST, nodes]) if found else np.inf
@@ -390,7 +390,7 @@ class Solver:
         return max(best, float(cost[S.LOWER, nodes]))
 
     def counted(self):
-        """Return the counters of all questions so far by name."""
+        """Return the counters of all subproblems so far by name."""
         return dict(zip(S.COUNTER_NAMES, self.counters.tolist(), strict=True))
 
     def root(self, nodes=None):
@@ -424,7 +424,7 @@ class Solver:
             the class of a leaf.
         """
         rows = np.arange(len(self.problem.rows), dtype=np.int32)
-        roots = [self.root(nodes) for nodes in budgets]      # building asks new questions
+        roots = [self.root(nodes) for nodes in budgets]      # building solves new subproblems
         self._built = {}                                     # trees for several budgets share parts
         key, clock = self._key(rows), Clock() if clock is None else clock
         return [self._build(rows, root, min(depth, max(nodes, 1)), key, clock)

@@ -48,7 +48,7 @@ class FrontSearch:
     pareto : bool
         Whether a smaller key is better.
     min_leaf : int
-        Fewest rows in a leaf.
+        Minimum number of samples per leaf.
     clock : Clock
         Ends the search.
     memory_limit : float or None
@@ -137,7 +137,7 @@ class FrontSearch:
         return self.bounds[name]
 
     def room_for(self, size):
-        """Tell whether the memory limit leaves so many bytes, and take them."""
+        """Tell whether the memory limit leaves this many bytes, and reserve them."""
         if self.bytes + size > self.memory_limit:
             return False
         self.bytes += size
