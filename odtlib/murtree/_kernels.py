@@ -9,7 +9,8 @@ or ``uint32``, fixes how many rows a word holds and how far a count can go.
 A node is *prepared* once: its pairwise counts, and the best depth-two tree under each root.  Then
 every feature asks for its two *children*: only the smaller child is counted, the counts of the
 larger one are those of the node minus those.  For each child the kernel returns ``best_by_size``:
-the misclassification score of the best trees with 0, 1, 2 and 3 feature nodes and depth at most two.
+the misclassification score of the best trees with 0, 1, 2 and 3 feature nodes and depth at most
+two.
 
 With two classes only differences matter.  Let ``d`` be the count of class 0 minus that of class 1
 in a leaf; a leaf with ``m`` rows classifies ``(m + |d|) / 2`` of them correctly, and as
