@@ -379,13 +379,13 @@ def murtree_classifier(random):
     min_leaf = int(pick(random, 1, 1, 1, 2, 3))
     price = float(pick(random, 0, 0, 0, 0.02, 0.1)) * total
     fewest = random.random() < 0.3
-    options = {
+    search = odtlib.MurTreeSearch(**{
         "cache": pick(random, "dataset", "dataset", "branch", None,
                       *(["closure"] if data[2] is None else [])),
         "similarity_bound": pick(random, True, True, False, "siblings"),
-        "similarity_probes": int(pick(random, 2, 2, 0, 5)),
-        "refined_bound": bool(random.random() < 0.7), "infer_bounds": bool(random.random() < 0.3),
-        "reuse_smaller": bool(random.random() < 0.3),
+        "n_exact_children": int(pick(random, 2, 2, 0, 5)),
+        "refined_bound": bool(random.random() < 0.7), "budget_bounds": bool(random.random() < 0.3),
+        "propagate_optima": bool(random.random() < 0.3),
         "incremental_counts": bool(random.random() < 0.7),
         "specialised_depth_two": bool(random.random() < 0.7),
         "feature_order": pick(random, "depth-two", "in-order", "gini", "random"),
@@ -393,12 +393,13 @@ def murtree_classifier(random):
         "merge_rows": bool(random.random() < 0.7), "merge_columns": bool(random.random() < 0.7),
         "deepening": bool(random.random() < 0.2),
         "discrepancy_search": nodes is None and bool(random.random() < 0.2),
+        "minimise_nodes": bool(fewest), "random_state": 0})
+    options = {
         "start": pick(random, None, None, None, "cart", "local-search"),
-        "n_jobs": pick(random, None, None, None, None, 2),
-        "random_state": 0}
+        "n_jobs": pick(random, None, None, None, None, 2)}
     model = odtlib.MurTreeClassifier(
-        depth, nodes, binarizer="all", min_samples_leaf=min_leaf, sparsity=price,
-        minimise_nodes=fewest, **options)
+        depth, nodes, binarizer="all", min_samples_leaf=min_leaf, split_penalty=price,
+        search=search, **options)
     return classifier_case(model, depth, data, budget=nodes, min_leaf=min_leaf,
                            price=price, fewest=fewest)
 
@@ -439,7 +440,7 @@ def murtree_objectives(random):
                     spent += prices[level[node]]
             return free(tree, leaves) + spent
 
-        model = odtlib.MurTreeClassifier(depth, sparsity=prices, **options)
+        model = odtlib.MurTreeClassifier(depth, split_penalty=prices, **options)
         return Case(model, X, y, weight, true, float(best), kept.sum(), **limits)
     positive = labels == 1
     every = outcomes(splits, n, depth, nodes, min_leaf)
@@ -643,7 +644,7 @@ def regressor_case(build, depth, data, *, absolute=False, budget=None, min_leaf=
     noise = float(kept.sum() * (digits if absolute else digits**2))
     price = share * scale
     if share:
-        build.set_params(sparsity=price)
+        build.set_params(split_penalty=price)
     nodes = 2**depth - 1 if budget is None else budget
     wanted = list(range(nodes + 1)) if fewest else [nodes]
     found = least_costs(leaf, cuts(rows), n, depth, wanted, min_leaf, np.full(depth, price))
@@ -671,8 +672,9 @@ def murtree_regressor(random):
     absolute, fewest = bool(random.random() < 0.4), bool(random.random() < 0.3)
     model = odtlib.MurTreeRegressor(
         depth, budget, loss="absolute_error" if absolute else "squared_error", binarizer="all",
-        min_samples_leaf=min_leaf, minimise_nodes=fewest, random_state=0,
-        similarity_bound=bool(random.random() < 0.7), start=pick(random, None, None, "cart"))
+        min_samples_leaf=min_leaf, search=odtlib.MurTreeSearch(
+            minimise_nodes=fewest, similarity_bound=bool(random.random() < 0.7), random_state=0),
+        start=pick(random, None, None, "cart"))
     return regressor_case(model, depth, data, absolute=absolute, budget=budget,
                           min_leaf=min_leaf, share=float(pick(random, 0, 0, 0.01, 0.1)),
                           fewest=fewest)
