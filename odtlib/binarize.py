@@ -202,6 +202,42 @@ class _Binarizer(TransformerMixin, BaseEstimator):
         return tree.remap(self.feature_, self.threshold_, np.isinf(self.lower_),
                           self.n_features_in_, feature_names)
 
+    def to_columns(self, tree):
+        """Rewrite a tree over the original features as a tree over the columns.
+
+        It is the inverse of :meth:`to_original`.  A threshold that is not among the columns is
+        replaced by the nearest one of its feature.
+
+        Parameters
+        ----------
+        tree : DecisionTree
+            A tree over the features of ``fit``.
+
+        Returns
+        -------
+        DecisionTree
+
+        Raises
+        ------
+        ValueError
+            If the tree splits a feature for which there is no threshold.
+        """
+        check_is_fitted(self)
+        column = np.full(tree.n_nodes, -1)
+        for node in np.flatnonzero(tree.feature >= 0):
+            feature = tree.feature[node]
+            usable = np.flatnonzero((self.feature_ == feature) & ~np.isnan(self.threshold_))
+            if not len(usable):
+                raise ValueError(f"the tree splits {tree.feature_name(feature)}, for which the "
+                                 "binariser made no threshold; give a tree that was grown over "
+                                 "the columns.")
+            distance = np.abs(self.threshold_[usable] - tree.threshold[node])
+            column[node] = usable[np.argmin(distance)]
+        n_columns = len(self.feature_)
+        over = tree.replace(feature=column, n_features=n_columns, feature_names=None)
+        return over.remap(np.arange(n_columns), np.full(n_columns, 0.5), np.isinf(self.lower_),
+                          n_columns)
+
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.target_tags.required = self._needs_classes

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, _fit_context, clone
-from sklearn.utils._param_validation import Interval
+from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.class_weight import compute_sample_weight
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import (
@@ -48,6 +48,7 @@ class _TreeEstimator(BaseEstimator):
 
     _parameter_constraints = {
         "max_depth": [Interval(Integral, 0, None, closed="left")],
+        "start": [StrOptions({"cart", "local-search"}), HasMethods("predict"), None],
         "time_limit": [Interval(Real, 0, None, closed="neither"), None],
         "random_state": ["random_state"],
         "verbose": ["verbose"],
@@ -130,6 +131,26 @@ class _TreeEstimator(BaseEstimator):
     def _depth_within(self, n_rows):
         """Return ``max_depth`` as a Python integer, no larger than ``n_rows`` rows can reach."""
         return min(int(self.max_depth), max(0, n_rows - 1))
+
+    def _given_start(self):
+        """Return ``start``: None, a word or a DecisionTree, that of a fitted estimator included."""
+        start = self.start
+        if start is None or isinstance(start, str | DecisionTree):
+            return start
+        if isinstance(start, _TreeEstimator):
+            check_is_fitted(start, "tree_")
+            if start._tree_over_columns:
+                raise ValueError(f"start is a {type(start).__name__} whose tree tests columns that "
+                                 "its binariser made; give one whose tree tests features.")
+            return start.tree_
+        if not hasattr(start, "tree_"):
+            raise ValueError(f"start is a {type(start).__name__}; use None, a word, a "
+                             "DecisionTree, or a fitted tree estimator of odtlib or scikit-learn.")
+        return DecisionTree.from_sklearn(start)
+
+    def _start_word(self):
+        """Return what the report says of ``start``."""
+        return self.start if self.start is None or isinstance(self.start, str) else "tree"
 
     def _keeps_frame(self, X):
         return self._accepts_categories and hasattr(X, "dtypes") and hasattr(X, "columns")
@@ -492,6 +513,19 @@ class OverBinaryColumns:
         self._tree_over_columns = bool(
             frame or not getattr(self.binarizer_, "maps_to_original_", False))
         return columns.astype(np.uint8)
+
+    def _given_start(self):
+        """As in the base class; the tree of a fitted estimator is written over the columns."""
+        start = self.start
+        if isinstance(start, _TreeEstimator) and getattr(start, "_tree_over_columns", False):
+            return start.tree_
+        tree = super()._given_start()
+        if tree is start or self.binarizer_ is None:
+            return tree
+        if not hasattr(self.binarizer_, "to_columns"):
+            raise ValueError("the columns are made by a binariser that is not one of odtlib; give "
+                             "a DecisionTree over its columns as start.")
+        return self.binarizer_.to_columns(tree)
 
     def _in_features(self, tree):
         """Write a tree over the columns in the original features, or name its columns."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from numbers import Integral, Real
 
 import numpy as np
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import Interval
 
 from odtlib._numba.warm import warm_up
 from odtlib._tolerance import PROOF, ROUNDING
@@ -55,7 +55,7 @@ class ContinuousTreeClassifier(TreeClassifier):
         Stop when the objective is proved to be within this share of the total weight of the
         optimum: 0.01 is one point of training accuracy.  Above 0 the search is faster, and the
         status is ``heuristic`` unless the bound meets the objective.
-    start : {"cart", "local-search"}, DecisionTree or None, default="cart"
+    start : {"cart", "local-search", None}, DecisionTree or fitted estimator, default="cart"
         Tree that a search of more than a moment starts from, and that every search falls back on.
         A better start closes more of the search; "local-search" takes seconds; None saves the
         time and leaves a single leaf to fall back on.
@@ -115,7 +115,6 @@ class ContinuousTreeClassifier(TreeClassifier):
         "min_samples_leaf": [Interval(Integral, 1, None, closed="left")],
         "sparsity": [Interval(Real, 0, 1, closed="both")],
         "max_gap": [Interval(Real, 0, 1, closed="both")],
-        "start": [StrOptions({"cart", "local-search"}), DecisionTree, None],
         "n_jobs": [Interval(Integral, 1, None, closed="left")],
         "cache": ["boolean"],
         "memory_limit": [Interval(Real, 0, None, closed="neither"), None],
@@ -182,7 +181,7 @@ class ContinuousTreeClassifier(TreeClassifier):
         trace.append((clock.elapsed, objective, bound, status))
         report = SolveReport(
             status, objective, bound, clock.elapsed, counters=counters, trace=trace, proof=proof,
-            start=self.start if isinstance(self.start, str | None) else "tree",
+            start=self._start_word(),
             evaluate=evaluate, scale=scale)
         return tree, report
 
@@ -249,8 +248,9 @@ class _Fallback:
         self.sample_weight = sample_weight
         self.leaf_cost = cost.total - int(cost.of_classes.max())
         self.found = self.leaf, self.leaf_cost
-        self.asked = model.start is None
-        if isinstance(model.start, DecisionTree):
+        self.start = model._given_start()
+        self.asked = self.start is None
+        if isinstance(self.start, DecisionTree):
             self()              # a tree that does not fit is refused whatever the search does
 
     @property
@@ -266,11 +266,11 @@ class _Fallback:
             self.asked = True
             model, cost = self.model, self.cost
             limit = self.clock.time_limit and self.clock.remaining / 2
-            tree = starting_tree(model.start, self.X, self.y, cost.n_classes, self.sample_weight,
+            tree = starting_tree(self.start, self.X, self.y, cost.n_classes, self.sample_weight,
                                  model.max_depth, model.min_samples_leaf, model.random_state,
                                  limit)
             if model.max_nodes is not None and tree.n_splits > model.max_nodes:
-                if isinstance(model.start, DecisionTree):
+                if isinstance(self.start, DecisionTree):
                     raise ValueError(f"start has {tree.n_splits} splits and max_nodes is "
                                      f"{model.max_nodes}; give a smaller tree or raise "
                                      "max_nodes.")

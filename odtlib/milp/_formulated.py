@@ -39,7 +39,6 @@ class FormulatedClassifier(TreeClassifier):
         "complexity": [Interval(Real, 0, None, closed="left")],
         "max_nodes": [Interval(Integral, 0, None, closed="left"), None],
         "solver": [StrOptions({"highs", "cp-sat"})],
-        "start": [StrOptions({"cart", "local-search"}), DecisionTree, None],
         "threads": [Interval(Integral, 1, None, closed="left"), None],
     }
     _smallest_leaf = 1
@@ -132,7 +131,7 @@ class FormulatedClassifier(TreeClassifier):
                   f"{clock.elapsed:.1f} s", flush=True)
         report = SolveReport(
             status, objective, min(bound, objective), clock.elapsed, counters=counters,
-            start="tree" if isinstance(self.start, DecisionTree) else self.start, trace=trace,
+            start=self._start_word(), trace=trace,
             proof=f"optimal for {self._claim(columns)}", evaluate=evaluate,
             scale=scale)
         return tree, report
@@ -167,7 +166,7 @@ class FormulatedClassifier(TreeClassifier):
         It also stands in where the solver finds nothing better: CART if there is no start.
         """
         n_classes = len(self.classes_)
-        start = "cart" if self.start is None else self.start
+        start = "cart" if self.start is None else self._given_start()
         limit = None if clock.time_limit is None else clock.time_limit / 4
         value = np.bincount(y, sample_weight, n_classes)[None].astype(float)
         candidates = [DecisionTree([-1], [np.nan], [-1], [-1], value,

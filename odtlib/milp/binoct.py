@@ -53,7 +53,7 @@ class BinOCTClassifier(TreeClassifier):
         the bits, and two constraints a row and node.  All have the same trees as solutions; the
         last gives solvers most (depth 3 from CART, 30 s: HiGHS on Monk's 2, 24 errors to 18, to 23
         with "summed"; CP-SAT proves Monk's 1 in 0.9 instead of 2.3 CPU seconds).
-    start : {"cart", "local-search"}, DecisionTree or None, default="cart"
+    start : {"cart", "local-search", None}, DecisionTree or fitted estimator, default="cart"
         Tree to begin with; a run never ends with a worse one.  With None the solver begins from
         nothing, and CART is returned where it finds no tree in time.
     priorities : bool or None, default=None
@@ -113,7 +113,6 @@ class BinOCTClassifier(TreeClassifier):
         "thresholds": [StrOptions({"all", "boundary", "forest"})],
         "add_thresholds": ["boolean"],
         "rows": [StrOptions(set(FORMS))],
-        "start": [StrOptions({"cart", "local-search"}), DecisionTree, None],
         "priorities": ["boolean", None],
         "class_costs": [dict, None],
         "group_feature": [Interval(Integral, 0, None, closed="left"), None],
@@ -182,8 +181,7 @@ class BinOCTClassifier(TreeClassifier):
         problem = _Problem(self, X, y, sample_weight, clock)
         report = _Run(self, problem, clock)()
         tree = problem.finish(report.pop("tree"), X, y, sample_weight)
-        report = SolveReport(start=None if self.start is None else self.start if isinstance(
-            self.start, str) else "tree", evaluate=problem.objective, **report)
+        report = SolveReport(start=self._start_word(), evaluate=problem.objective, **report)
         return tree, report
 
 
@@ -321,9 +319,7 @@ class _Run:
             return self.report()
         try:
             if settings.start is not None:
-                start = problem.known_tree(settings.start)
-                self.offer(start, str(settings.start) if isinstance(settings.start, str)
-                           else "tree")
+                self.offer(problem.known_tree(settings._given_start()), settings._start_word())
                 self.offer(problem.leaf(), "one leaf")
                 self.counters["start_objective"] = self.unscaled(self.best)
                 start = self.tree

@@ -186,9 +186,11 @@ class FlowOCTClassifier(OverBinaryColumns, FormulatedClassifier):
         optimal for the columns that it makes.
     solver : {"highs", "cp-sat"}, default="highs"
         Who solves it.
-    start : {"cart", "local-search"}, DecisionTree or None, default="cart"
-        Tree that the solver starts from, over the 0/1 columns.  None gives it nothing; CART then
-        comes back only if the solver finds no tree as good (``counters["fallback"]`` tells).
+    start : {"cart", "local-search", None}, DecisionTree or fitted estimator, default="cart"
+        Tree that the solver starts from: a DecisionTree over the 0/1 columns, or an estimator
+        over the features, whose thresholds are taken to the nearest column.  None gives it
+        nothing; CART then comes back only if the solver finds no tree as good
+        (``counters["fallback"]`` tells).
     threads : int, optional
         Threads of HiGHS (default: 1), workers of CP-SAT (default: 2).
     time_limit : float or None, default=None

@@ -266,7 +266,7 @@ class OCTClassifier(FormulatedClassifier):
         it, as in the paper.  The latter is larger and its relaxation is weaker.
     solver : {"highs", "cp-sat"}, default="highs"
         Who solves it.  CP-SAT needs whole weights.
-    start : {"cart", "local-search"}, DecisionTree or None, default="cart"
+    start : {"cart", "local-search", None}, DecisionTree or fitted estimator, default="cart"
         Tree that the solver starts from.  None gives it nothing; CART then comes back only if the
         solver finds no tree as good (``counters["fallback"]`` tells).
     threads : int, optional

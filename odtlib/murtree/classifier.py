@@ -116,8 +116,9 @@ class MurTreeClassifier(Questions, OverColumns, TreeClassifier):
         Whether trees are first looked for that follow the most promising splits but for 0, 1, 2 ...
         times above depth three (limited discrepancy): like ``deepening`` for trees of any depth,
         with the full node budget only.  Takes at most half of the time limit.
-    start : {None, "cart", "local-search"} or DecisionTree, default=None
-        Tree to begin with, over the 0/1 columns; only better ones are looked for.
+    start : {None, "cart", "local-search"}, DecisionTree or fitted estimator, default=None
+        Warm start: a DecisionTree over the 0/1 columns, or an estimator over the features, whose
+        thresholds are taken to the nearest column; only better trees are searched for.
     time_limit : float, optional
         Seconds after which the best tree so far comes back (CART at worst).  Where they do not
         suffice for the columns, the binariser leaves the last features uncut, and the bound is one
@@ -182,7 +183,6 @@ class MurTreeClassifier(Questions, OverColumns, TreeClassifier):
         "merge_columns": ["boolean"],
         "deepening": ["boolean"],
         "discrepancy_search": ["boolean"],
-        "start": [StrOptions({"cart", "local-search"}), DecisionTree, None],
         "memory_limit": [Interval(Real, 0, None, closed="neither"), None],
         "n_jobs": [Interval(Integral, 1, None, closed="left"), Options(Integral, {-1}), None],
     }
@@ -360,7 +360,7 @@ class _Run:
         # As deep as any tree fits the node budget.
         self.safe_depth = min(self.depth, int(np.log2(self.nodes + 1)))
         if model.start is not None and smallest is None:
-            self.begin_with(model.start)
+            self.begin_with(model._given_start())
 
     def begin_with(self, start):
         """Take a start that respects all limits as the tree to beat."""
@@ -556,9 +556,8 @@ class _Run:
             limits += f", {model.min_samples_leaf} rows a leaf"
         if model.sparsity:
             limits += f", sparsity {model.sparsity:g}"
-        start = model.start if model.start is None or isinstance(model.start, str) else "tree"
         report = SolveReport(
-            self.status, objective, bound, self.clock.elapsed, start=start,
+            self.status, objective, bound, self.clock.elapsed, start=model._start_word(),
             counters=self.counters, scale=scale,
             trace=[(seconds, self.unit * incumbent, self.unit * bound, event)
                    for seconds, incumbent, bound, event in self.trace],

@@ -235,8 +235,9 @@ class MurTreeRegressor(OverColumns, SingleTargetRegressor):
         The tree is optimal for the columns that it makes.
     similarity_bound : bool, default=True
         Whether subproblems are bounded by similar ones; see :class:`odtlib.MurTreeClassifier`.
-    start : {None, "cart"} or DecisionTree, default=None
-        Regression tree to begin with, over the 0/1 columns; only better ones are looked for.
+    start : {None, "cart"}, DecisionTree or fitted estimator, default=None
+        Warm start: a DecisionTree over the 0/1 columns, or an estimator over the features, whose
+        thresholds are taken to the nearest column; only better trees are searched for.
     time_limit : float, optional
         Seconds after which the best tree so far comes back (CART at worst).  Where they do not
         suffice for the columns, the binariser leaves the last features uncut, and the bound is one
@@ -285,7 +286,7 @@ class MurTreeRegressor(OverColumns, SingleTargetRegressor):
         "binarizer": [StrOptions(set(BINARIZERS) - {"mdlp"}), HasMethods(["fit", "transform"]),
                       None],
         "similarity_bound": ["boolean"],
-        "start": [StrOptions({"cart"}), DecisionTree, None],
+        "start": [StrOptions({"cart"}), HasMethods("predict"), None],
         "memory_limit": [Interval(Real, 0, None, closed="neither"), None],
     }
     deepening = discrepancy_search = False        # of the search; not offered here
@@ -347,7 +348,7 @@ class _RegressionRun(_Run):
         self.start, self.upper, self.predicted = None, np.inf, None
         self.safe_depth = min(self.depth, int(np.log2(self.nodes + 1)))
         if model.start is not None and smallest is None:
-            self.begin_with(model.start)
+            self.begin_with(model._given_start())
 
     def begin_with(self, start):
         """Take a start that respects all limits as the tree to beat."""
