@@ -13,8 +13,8 @@ from odtlib.mip.units import common_denominator
 from odtlib.report import Clock
 
 KINDS = ("continuous", "integer", "implied")
-SMALL = 20_000          # nonzeros up to which a model is solved in this process
-LARGEST = 2**53         # beyond it float64 skips integers
+MAX_IN_PROCESS = 20_000          # nonzeros up to which a model is solved in this process
+MAX_EXACT_INTEGER = 2**53         # beyond it float64 skips integers
 
 
 @dataclass
@@ -72,7 +72,7 @@ class Solution:
     events: list = field(default_factory=list)
     counters: dict = field(default_factory=dict)
 
-    def of(self, columns):
+    def values_of(self, columns):
         """Return the values of some columns.
 
         Parameters
@@ -109,7 +109,7 @@ class Model:
     Examples
     --------
     >>> import numpy as np
-    >>> from odtlib.milp import Model
+    >>> from odtlib.mip import Model
     >>> model = Model()
     >>> x = model.add_variables("x", 3, cost=[-5, -4, -3], kind="integer")
     >>> model.add_rows("weight", 1, np.zeros(3), x, [2, 3, 1], upper=3)
@@ -415,14 +415,14 @@ class Model:
                                | (left > a["row_upper"] + tolerance))
         return f"{self.row(int(wrong[0]))}, left side {left[wrong[0]]:g}" if len(wrong) else None
 
-    def relax(self, time_limit=None, *, threads=1, settings=None):
+    def relax(self, time_limit=None, *, n_jobs=1, settings=None):
         """Solve the linear relaxation with HiGHS: integrality is forgotten.
 
         Parameters
         ----------
         time_limit : float, default=None
             Seconds; without a solution in time ``status`` is ``time_limit`` and the bound -inf.
-        threads : int, default=1
+        n_jobs : int, default=1
             Threads of HiGHS.
         settings : dict, optional
             Further options of HiGHS, by name.
@@ -433,16 +433,16 @@ class Model:
             Objective and bound are the value of the relaxation.
         """
         return self._run("relaxation", Clock(time_limit), {
-            "threads": threads, "settings": settings or {}}, Solution())
+            "n_jobs": n_jobs, "settings": settings or {}}, Solution())
 
-    def solve(self, solver="highs", *, start=None, priorities=None, time_limit=None, threads=None,
-              unit=None, random_state=0, settings=None, apart=None):
+    def solve(self, solver="highs", *, start=None, priorities=None, time_limit=None, n_jobs=1,
+              unit=None, random_state=0, settings=None, in_subprocess=None):
         """Solve the program.
 
         Parameters
         ----------
         solver : {"highs", "cp-sat"}, default="highs"
-            CP-SAT needs whole coefficients and finite bounds, see :meth:`whole`.
+            CP-SAT needs whole coefficients and finite bounds, see :meth:`to_integer`.
         start : array, shape (n_columns,), optional
             A solution to begin with, NaN where a value is open.  HiGHS checks it and fills gaps by
             solving what is left; CP-SAT takes it as a hint.
@@ -452,8 +452,8 @@ class Model:
         time_limit : float, default=None
             Seconds; models of more than 20,000 nonzeros are solved in a process of their own,
             which is killed at the limit.
-        threads : int, default=None
-            Threads of HiGHS (1 by default) or workers of CP-SAT (2).
+        n_jobs : int, default=1
+            Number of threads of HiGHS or workers of CP-SAT.
         unit : float, optional
             All objective values are multiples of it (1 where rows count one each): bounds are
             rounded up, and a gap below one unit closes the search.
@@ -461,7 +461,7 @@ class Model:
             Seed of the solver.
         settings : dict, optional
             Further options of the solver, by its own names.
-        apart : bool, optional
+        in_subprocess : bool, optional
             Whether the solver gets a process of its own (default: by size, see ``time_limit``).
 
         Returns
@@ -482,7 +482,7 @@ class Model:
         options = {"start": None if start is None else np.asarray(start, float), "unit": unit,
                    "settings": {**(settings or {})}, "seed": random_state,
                    "priorities": None if priorities is None else np.asarray(priorities),
-                   "threads": threads or (1 if solver == "highs" else 2)}
+                   "n_jobs": n_jobs}
         if solver == "highs":
             options["settings"].setdefault("random_seed", int(random_state))
         solution = Solution()
@@ -493,9 +493,9 @@ class Model:
             solution.values = options["start"]
             solution.objective = self.evaluate(solution.values)
             solution.events.append((0.0, solution.objective, -np.inf, "start"))
-        return self._run(solver, clock, options, solution, apart)
+        return self._run(solver, clock, options, solution, in_subprocess)
 
-    def _run(self, engine, clock, options, solution, apart=None):
+    def _run(self, engine, clock, options, solution, in_subprocess=None):
         unit = options.get("unit")
 
         def rounded(bound):
@@ -530,19 +530,19 @@ class Model:
                 solution.bound, event = bound, "bound"
             solution.events.append((clock.elapsed, solution.objective, solution.bound, event))
 
-        arrays = self.arrays() if engine != "cp-sat" else self.whole()
-        if apart is None:       # in one process HiGHS knows one number of threads only
-            apart = len(arrays["index"]) > SMALL or (
-                engine != "cp-sat" and options["threads"] != 1)
+        arrays = self.arrays() if engine != "cp-sat" else self.to_integer()
+        if in_subprocess is None:       # in one process HiGHS knows one number of threads only
+            in_subprocess = len(arrays["index"]) > MAX_IN_PROCESS or (
+                engine != "cp-sat" and options["n_jobs"] != 1)
         solution.status = "time_limit"
-        ended = "time_limit" if clock.expired else run(engine, arrays, options, clock, apart,
-                                                       receive)
+        ended = "time_limit" if clock.expired else run(
+            engine, arrays, options, clock, in_subprocess, receive)
         if ended == "interrupted":
             solution.status = "interrupted"
         solution.seconds = clock.elapsed
         return solution
 
-    def whole(self):
+    def to_integer(self):
         """Return the arrays of the model in whole numbers, each row multiplied as it needs.
 
         Returns
@@ -584,7 +584,7 @@ class Model:
             "upper": a["upper"], "row_lower": finite_lower * factor,
             "row_upper": finite_upper * factor}
         for key, values in result.items():
-            if len(values) and np.abs(values).max() >= LARGEST:
+            if len(values) and np.abs(values).max() >= MAX_EXACT_INTEGER:
                 raise ValueError(f"the model has a {key} of {np.abs(values).max():.3g} in whole "
                                  "numbers, too large for CP-SAT; use solver='highs'.")
             result[key] = np.rint(values).astype(np.int64)

@@ -97,7 +97,7 @@ class InChild:
             pass
 
 
-def run(engine, arrays, options, clock, apart, receive):
+def run(engine, arrays, options, clock, in_subprocess, receive):
     """Run an engine and hand its messages on until it is done.
 
     Parameters
@@ -108,7 +108,7 @@ def run(engine, arrays, options, clock, apart, receive):
         The model and the settings.
     clock : Clock
         Knows when time is over.
-    apart : bool
+    in_subprocess : bool
         Whether the engine gets a process of its own.
     receive : callable
         Called with every message.
@@ -121,7 +121,7 @@ def run(engine, arrays, options, clock, apart, receive):
     options = {**options, "seconds": clock.remaining}
     worker = None
     try:
-        worker = (InChild if apart else InThread)(engine, arrays, options)
+        worker = (InChild if in_subprocess else InThread)(engine, arrays, options)
         while True:
             # short waits: some systems deliver Ctrl-C only between them
             wait = min(clock.remaining + GRACE, 0.5)

@@ -9,8 +9,8 @@ import numpy as np
 
 from odtlib.estimator import LARGEST
 
-SECONDS_A_NONZERO = 4e-7    # to build an integer program, generously
-MOST_WHOLE = 1e6    # of the sum of whole weights: solvers tell objectives one apart up to it
+SECONDS_PER_NONZERO = 4e-7    # to build an integer program, generously
+MAX_WHOLE_SUM = 1e6    # of the sum of whole weights: solvers tell objectives one apart up to it
 TOTAL = 1e4         # that other weights are brought to: an absolute 1e-6 is then 1e-10 of it
 
 
@@ -52,7 +52,7 @@ def class_costs(costs, classes):
     return found
 
 
-def in_units(weight, most=MOST_WHOLE):
+def in_units(weight, most=MAX_WHOLE_SUM):
     """Find the unit in which a solver resolves weights best.
 
     Parameters
