@@ -13,23 +13,13 @@ from odtlib.mip.units import common_denominator
 from odtlib.report import Clock
 
 KINDS = ("continuous", "integer", "implied")
-MAX_IN_PROCESS = 20_000          # nonzeros up to which a model is solved in this process
-MAX_EXACT_INTEGER = 2**53         # beyond it float64 skips integers
+MAX_IN_PROCESS = 20_000     # nonzeros up to which a model is solved in this process
+MAX_EXACT_INTEGER = 2**53   # beyond it float64 skips integers
 
 
 @dataclass
 class Block:
-    """Hold what a name stands for: a range of columns or rows in the shape of an array.
-
-    Parameters
-    ----------
-    name : str
-        How a report calls them: ``name(0,3)``.
-    first : int
-        Number of the first column or row.
-    shape : tuple of int
-        Shape of the index.
-    """
+    """Hold what a name stands for: the columns or rows from number ``first``, in a shape."""
 
     name: str
     first: int
@@ -73,22 +63,7 @@ class Solution:
     counters: dict = field(default_factory=dict)
 
     def values_of(self, columns):
-        """Return the values of some columns.
-
-        Parameters
-        ----------
-        columns : array of int
-            As :meth:`Model.add_variables` returned them.
-
-        Returns
-        -------
-        array, the shape of ``columns``
-
-        Raises
-        ------
-        ValueError
-            If no solution was found.
-        """
+        """Return the values of some columns; ValueError if no solution was found."""
         if self.values is None:
             raise ValueError(f"there are no values: the solver ended with {self.status!r} and "
                              "without a solution.")
@@ -213,11 +188,8 @@ class Model:
     def arrays(self):
         """Return the model as the arrays that HiGHS takes, rows one after the other.
 
-        Returns
-        -------
-        dict
-            ``cost``, ``lower``, ``upper``, ``kind`` (0 continuous, 1 integer, 2 implied),
-            ``row_lower``, ``row_upper``, ``start``, ``index``, ``value``, ``offset``.
+        ``cost``, ``lower``, ``upper``, ``kind`` (0 continuous, 1 integer, 2 implied),
+        ``row_lower``, ``row_upper``, ``start``, ``index``, ``value``, ``offset``.
         """
         if self._arrays is None:
             def joined(parts, kind=float):
@@ -251,26 +223,14 @@ class Model:
                                 shape=(self.n_rows, self.n_columns))
 
     def sizes(self):
-        """Count what a solver gets.
-
-        Returns
-        -------
-        dict
-            ``integer`` and ``continuous`` variables, ``rows``, and ``nonzeros``.
-        """
+        """Count what a solver gets: ``integer`` and ``continuous`` variables, rows and nonzeros."""
         a = self.arrays()
         integer = int(np.count_nonzero(a["kind"] == 1))
         return {"integer": integer, "continuous": self.n_columns - integer, "rows": self.n_rows,
                 "nonzeros": len(a["index"])}
 
     def table(self):
-        """List the blocks with their sizes.
-
-        Returns
-        -------
-        pandas.DataFrame
-            One line a block: name, what it holds, index shape, count, and nonzeros of rows.
-        """
+        """Return a data frame with one line per block: name, content, shape, count, nonzeros."""
         import pandas as pd
         a, lines = self.arrays(), []
         for block in self.variables.values():
@@ -282,52 +242,15 @@ class Model:
         return pd.DataFrame(lines, columns=["name", "what", "shape", "count", "nonzeros"])
 
     def column_name(self, column):
-        """Return the name of a column: ``f(0,3)``.
-
-        Parameters
-        ----------
-        column : int
-            Its number.
-
-        Returns
-        -------
-        str
-        """
+        """Return the name of a column by its number: ``f(0,3)``."""
         return _name(self.variables, column)
 
     def row_name(self, row):
-        """Return the name of a row.
-
-        Parameters
-        ----------
-        row : int
-            Its number.
-
-        Returns
-        -------
-        str
-        """
+        """Return the name of a row by its number."""
         return _name(self.constraints, row)
 
     def row(self, name, *index):
-        """Write a row as an equation.
-
-        Parameters
-        ----------
-        name : str or int
-            Name of its block, or the number of the row.
-        *index : int
-            Its place within the block.
-
-        Returns
-        -------
-        str
-
-        Raises
-        ------
-        ValueError
-            If there is no such row.
-        """
+        """Write a row, given by its number or by its block and its place in it, as an equation."""
         number = name
         if isinstance(name, str):
             if name not in self.constraints:
@@ -348,24 +271,13 @@ class Model:
             a["row_lower"][number], a["row_upper"][number])
 
     def objective(self):
-        """Write the objective as text.
-
-        Returns
-        -------
-        str
-        """
+        """Write the objective as text."""
         cost = self.arrays()["cost"]
         terms = _terms([(cost[j], self.column_name(j)) for j in np.flatnonzero(cost)])
         return "minimise " + (terms or "0") + (f" + {self.offset:g}" if self.offset else "")
 
     def write(self, path):
-        """Write the model as an LP (or, by its ending, MPS) file, with names.
-
-        Parameters
-        ----------
-        path : str or pathlib.Path
-            Where to; other endings than ``.lp`` and ``.mps`` are refused.
-        """
+        """Write the model, with names, as an LP or MPS file, by the ending of the path."""
         if not str(path).endswith((".lp", ".mps")):
             raise ValueError(f"{path} ends neither in .lp nor in .mps; rename it.")
         solver = engines.load(self.arrays())
@@ -376,34 +288,11 @@ class Model:
         solver.writeModel(str(path))
 
     def evaluate(self, values):
-        """Return the objective of a point.
-
-        Parameters
-        ----------
-        values : array, shape (n_columns,)
-            A value for every column.
-
-        Returns
-        -------
-        float
-        """
+        """Return the objective of a point, an array with a value per column."""
         return float(self.arrays()["cost"] @ values + self.offset)
 
     def violated(self, values, tolerance=1e-6):
-        """Name the first constraint that a point violates.
-
-        Parameters
-        ----------
-        values : array, shape (n_columns,)
-            A value for every column.
-        tolerance : float, default=1e-6
-            How much a row or bound may be off.
-
-        Returns
-        -------
-        str or None
-            The row, bound or integrality that fails; None for a feasible point.
-        """
+        """Return the first row, bound or integrality that a point violates, None if there is none."""
         a, values = self.arrays(), np.asarray(values, float)
         outside = ((values < a["lower"] - tolerance) | (values > a["upper"] + tolerance)
                    | ((a["kind"] == 1) & (np.abs(values - np.rint(values)) > tolerance)))
@@ -543,19 +432,11 @@ class Model:
         return solution
 
     def to_integer(self):
-        """Return the arrays of the model in whole numbers, each row multiplied as it needs.
+        """Return :meth:`arrays` in whole numbers, and ``scale``, the multiplier of the objective.
 
-        Returns
-        -------
-        dict
-            As :meth:`arrays`, with integers, and ``scale``, the multiplier of the objective.
-
-        Raises
-        ------
-        ValueError
-            If a coefficient is no fraction with a denominator of up to a million, a product is too
-            large, a bound is infinite, or a variable is continuous; CP-SAT cannot take such a
-            model.
+        Each row is multiplied as it needs.  ValueError if a coefficient is no fraction with a
+        denominator of up to a million, a product is too large, a bound is infinite, or a variable
+        is continuous: CP-SAT cannot take such a model.
         """
         a = self.arrays()
         for j in np.flatnonzero(a["kind"] == 0)[:1]:

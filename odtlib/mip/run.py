@@ -98,25 +98,9 @@ class InChild:
 
 
 def run(engine, arrays, options, clock, in_subprocess, receive):
-    """Run an engine and hand its messages on until it is done.
+    """Run an engine and pass each message to ``receive`` until it is done.
 
-    Parameters
-    ----------
-    engine : str
-        A key of ``ENGINES``.
-    arrays, options : dict
-        The model and the settings.
-    clock : Clock
-        Knows when time is over.
-    in_subprocess : bool
-        Whether the engine gets a process of its own.
-    receive : callable
-        Called with every message.
-
-    Returns
-    -------
-    str
-        ``done``, ``time_limit``, ``interrupted``, or ``died`` (the process ended by itself).
+    Returns ``done``, ``time_limit``, ``interrupted``, or ``died`` (the process ended by itself).
     """
     options = {**options, "seconds": clock.remaining}
     worker = None

@@ -560,4 +560,4 @@ def test_string_labels_pickle_and_clone():
 def test_scikit_learn_checks():
     # the interface is what these look at, so the solver only checks the start
     check_estimator(BinOCTClassifier(2, settings={"mip_max_nodes": 0}), expected_failed_checks={
-        "check_class_weight_classifiers": "a region of rows of the light class only is still its own"})
+        "check_class_weight_classifiers": "pure regions of the light class stay its own"})

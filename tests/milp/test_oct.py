@@ -307,7 +307,7 @@ def test_refuses_what_it_cannot_use():
 
 def test_is_an_estimator():
     check_estimator(OCTClassifier(time_limit=0.1), expected_failed_checks={
-        "check_class_weight_classifiers": "a region of rows of the light class only is still its own"})
+        "check_class_weight_classifiers": "pure regions of the light class stay its own"})
     model = OCTClassifier(1).fit([[0.0], [1.0]], ["a", "b"])
     again = pickle.loads(pickle.dumps(model))
     assert list(again.predict([[0.0], [1.0]])) == ["a", "b"]
