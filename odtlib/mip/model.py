@@ -292,7 +292,7 @@ class Model:
         return float(self.arrays()["cost"] @ values + self.offset)
 
     def violated(self, values, tolerance=1e-6):
-        """Return the first row, bound or integrality that a point violates, None if there is none."""
+        """Return the first row, bound or integrality that a point violates, or None."""
         a, values = self.arrays(), np.asarray(values, float)
         outside = ((values < a["lower"] - tolerance) | (values > a["upper"] + tolerance)
                    | ((a["kind"] == 1) & (np.abs(values - np.rint(values)) > tolerance)))

@@ -4,6 +4,7 @@ import subprocess
 import sys
 
 import highspy
+import numpy as np
 import pytest
 from interrupt import ctrl_c
 from ortools.sat.python import cp_model
@@ -11,16 +12,13 @@ from ortools.sat.python import cp_model
 from odtlib.mip import run_cp_sat, run_highs
 
 
-def pigeons(holes=14):
-    """One pigeon more than holes: infeasible, and hard to prove without symmetry."""
-    model = cp_model.CpModel()
-    place = [[model.new_bool_var("") for _ in range(holes)] for _ in range(holes + 1)]
-    for own in place:
-        model.add_bool_or(own)
-    for hole in zip(*place, strict=True):
-        for i, one in enumerate(hole):
-            for other in hole[:i]:
-                model.add_bool_or([one.negated(), other.negated()])
+def market_split(rows=6, columns=50):
+    """Sums that no choice meets exactly: small, and out of reach of any solver."""
+    random, model = np.random.default_rng(0), cp_model.CpModel()
+    chosen = [model.new_bool_var("") for _ in range(columns)]
+    for weight in random.integers(0, 100, (rows, columns)):
+        model.add(cp_model.LinearExpr.weighted_sum(chosen, weight.tolist())
+                  == int(weight.sum()) // 2)
     return model
 
 
@@ -40,7 +38,7 @@ def test_both_solvers_find_the_optimum():
 def test_ctrl_c_ends_cp_sat():
     with ctrl_c() as timer, pytest.raises(KeyboardInterrupt):
         timer.start()
-        run_cp_sat(pigeons(), None, 60.0)
+        run_cp_sat(market_split(), None, 60.0)
 
 
 def test_errors_of_the_solver_are_raised():
