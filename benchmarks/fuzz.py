@@ -593,34 +593,38 @@ def oct_program(random):
     data = classified(random, most_rows=7, most_features=3, most_classes=3)
     depth, share, budget = program_limits(random)
     min_leaf = int(pick(random, 1, 1, 2))
+    price = share * data[5].sum()
     model = odtlib.OCTClassifier(
-        depth, complexity=share, max_nodes=budget, min_samples_leaf=min_leaf,
-        rows=pick(random, "per_node", "per_leaf"), solver=whole_solver(random, data),
-        start=pick(random, None, "cart", "local-search"), threads=1, random_state=0)
+        depth, split_penalty=price, max_nodes=budget, min_samples_leaf=min_leaf,
+        constraint_form=pick(random, "per_node", "per_leaf"), solver=whole_solver(random, data),
+        start=pick(random, None, "cart", "local-search"), random_state=0)
     return classifier_case(model, depth, data, budget=budget, min_leaf=min_leaf,
-                           relative=share, within=SOLVERS)
+                           price=price, within=SOLVERS)
 
 
 def flow_program(random):
     data = classified(random, most_rows=7, most_features=3, most_classes=3)
     depth, share, budget = program_limits(random)
+    price, min_leaf = share * data[5].sum(), int(pick(random, 1, 1, 2))
     model = odtlib.FlowOCTClassifier(
-        depth, complexity=share, max_nodes=budget, binarizer="all",
+        depth, split_penalty=price, max_nodes=budget, min_samples_leaf=min_leaf, binarizer="all",
         solver=whole_solver(random, data), start=pick(random, None, "cart", "local-search"),
-        threads=1, random_state=0)
-    return classifier_case(model, depth, data, budget=budget, relative=share,
+        random_state=0)
+    return classifier_case(model, depth, data, budget=budget, min_leaf=min_leaf, price=price,
                            within=SOLVERS)
 
 
 def binoct_program(random):
     data = classified(random, most_rows=7, most_features=3, most_classes=3)
-    depth = int(pick(random, 0, 1, 1, 2))
-    costs = {0: 2.0, 1: 3.0} if random.random() < 0.2 else None
+    depth, share, budget = program_limits(random)
+    min_leaf, price = int(pick(random, 1, 1, 2)), share * data[5].sum()
     model = odtlib.BinOCTClassifier(
-        depth, solver=whole_solver(random, data), class_costs=costs, threads=1, random_state=0,
-        rows=pick(random, "summed", "per_row", "chained", "ordered"),
+        depth, solver=whole_solver(random, data), split_penalty=price, max_nodes=budget,
+        min_samples_leaf=min_leaf, random_state=0,
+        constraint_form=pick(random, "summed", "per_row", "ordered"),
         start=pick(random, None, "cart", "local-search"))
-    return classifier_case(model, depth, data, costs=costs, within=SOLVERS)
+    return classifier_case(model, depth, data, budget=budget, min_leaf=min_leaf, price=price,
+                           within=SOLVERS)
 
 
 def measured(random, most_rows=12, most_features=4):

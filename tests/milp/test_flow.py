@@ -27,9 +27,9 @@ def instance(random, *, weighted=False):
     return X, y, weight
 
 
-def brute_force(X, y, weight, depth, price=0.0, nodes=None):
+def brute_force(X, y, weight, depth, price=0.0, nodes=None, min_leaf=1):
     nodes = 2 ** depth - 1 if nodes is None else nodes
-    return best_tree_cost(X, y, weight, y.max() + 1, depth, nodes, 1, price)
+    return best_tree_cost(X, y, weight, y.max() + 1, depth, nodes, min_leaf, price)
 
 
 def check(model, X, y, weight=None):
@@ -37,8 +37,7 @@ def check(model, X, y, weight=None):
     model.fit(X, y, weight)
     report, tree = model.report_, model.tree_
     w = np.ones(len(y)) if weight is None else weight
-    baseline = w.sum() - np.bincount(y, w).max()
-    price = round(model.complexity * baseline, 6)
+    price = model.split_penalty
     wrong = w[model.predict(X) != y].sum()
     assert wrong + price * tree.n_splits == pytest.approx(report.objective)
     assert model.verify(X, y, weight) == pytest.approx(report.objective)
@@ -48,16 +47,16 @@ def check(model, X, y, weight=None):
 
 
 @pytest.mark.parametrize("depth", [1, 2])
-@pytest.mark.parametrize("complexity", [0.0, 0.1, 0.5])
+@pytest.mark.parametrize("share", [0.0, 0.1, 0.5])
 @pytest.mark.parametrize("seed", range(6))
-def test_optimum_of_brute_force(depth, complexity, seed):
+def test_optimum_of_brute_force(depth, share, seed):
     random = np.random.RandomState(seed)
     for number in range(15):
         X, y, weight = instance(random, weighted=number % 2)
-        model = FlowOCTClassifier(depth, complexity=complexity,
+        price = share * (weight.sum() - np.bincount(y, weight).max())
+        model = FlowOCTClassifier(depth, split_penalty=price,
                                   start=None if number % 3 else "cart")
         report = check(model, X, y, weight)
-        price = round(complexity * (weight.sum() - np.bincount(y, weight).max()), 6)
         assert report.status == "optimal"
         assert report.objective == pytest.approx(brute_force(X, y, weight, depth, price), abs=1e-5)
 
@@ -87,6 +86,25 @@ def test_budget_of_splits():
         for nodes in range(4):
             report = check(FlowOCTClassifier(2, max_nodes=nodes), X, y)
             assert report.objective == brute_force(X, y, weight, 2, nodes=nodes)
+            leaves = check(FlowOCTClassifier(2, max_leaf_nodes=nodes + 1), X, y)
+            assert leaves.objective == report.objective
+
+
+@pytest.mark.parametrize("solver", ["highs", "cp-sat"])
+@pytest.mark.parametrize("min_leaf", [2, 3])
+def test_smallest_leaf(solver, min_leaf):
+    random = np.random.RandomState(min_leaf)
+    for number in range(15):
+        X, y, weight = instance(random, weighted=number % 2)
+        model = FlowOCTClassifier(2, min_samples_leaf=min_leaf, solver=solver,
+                                  split_penalty=number % 3 / 4,
+                                  start=None if number % 3 else "cart")
+        report = check(model, X, y, weight)
+        assert report.status == "optimal"
+        assert report.objective == pytest.approx(
+            brute_force(X, y, weight, 2, number % 3 / 4, min_leaf=min_leaf))
+        smallest = np.unique(model.apply(X), return_counts=True)[1].min()
+        assert smallest >= min_leaf or model.tree_.n_splits == 0
 
 
 @pytest.mark.parametrize("binarizer", ["mdlp", "quantile", "all", MDLPBinarizer("onehot")])
@@ -145,7 +163,7 @@ def test_size_is_known_before():
     for depth in (1, 2, 3):
         X = (np.random.RandomState(0).rand(200, 12) < 0.5).astype(float)
         sizes = FlowModel(X, np.arange(200) % 2, 2, np.ones(200), depth).model.sizes()
-        guess = FlowModel.entries(200, 12, depth)
+        guess = FlowModel.n_nonzeros(200, 12, depth)
         assert sizes["nonzeros"] <= 1.3 * guess and guess <= 1.8 * sizes["nonzeros"]
 
 

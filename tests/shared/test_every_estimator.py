@@ -19,7 +19,7 @@ CASES = [
     ("TunedCARTClassifier", {"cv": 2}),
     ("LocalSearchTreeClassifier", {}),
     ("OCTClassifier", {}),
-    ("FlowOCTClassifier", {"complexity": 0.01}),
+    ("FlowOCTClassifier", {"split_penalty": 0.1}),
     ("BinOCTClassifier", {}),
     ("ColumnGenerationClassifier", {"n_trees": 10}),
     ("RestrictedTreeClassifier", {"leaf_penalty": 0.1}),
