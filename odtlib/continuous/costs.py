@@ -24,10 +24,10 @@ class Costs:
         Number of classes.
     sample_weight : array of float64, shape (n_rows,), or None
         Positive weights.
-    sparsity : float
-        Price of a split as a share of the total weight.
+    split_penalty : float
+        Cost of one split, as a weight.
     min_samples_leaf : int
-        Smallest number of rows in a leaf.
+        Minimum number of rows per leaf.
 
     Attributes
     ----------
@@ -39,8 +39,8 @@ class Costs:
         Cost of each row; given wherever the search has to look at single rows.
     penalty : int
         Cost of a split.
-    price : float
-        What a split costs in truth, as a weight.
+    split_penalty : float
+        Cost of one split before rounding, as a weight.
     excess : float
         Weight by which the costs of a tree can exceed the truth.
     total : int
@@ -49,13 +49,13 @@ class Costs:
         Cost of the rows of each class.
     """
 
-    def __init__(self, y, n_classes, sample_weight, sparsity, min_samples_leaf):
+    def __init__(self, y, n_classes, sample_weight, split_penalty, min_samples_leaf):
         self.n_classes = n_classes
         self.min_samples_leaf = min_samples_leaf
         weight = np.ones(len(y)) if sample_weight is None else sample_weight
         total = float(weight.sum())
-        self.price = sparsity * total
-        whole = self.price.is_integer() and np.all(weight == np.floor(weight))
+        self.split_penalty = split_penalty
+        whole = split_penalty.is_integer() and np.all(weight == np.floor(weight))
         bits = int(np.ceil(np.log2(total)))
         self.scale = 1.0 if whole and bits <= BITS else 2.0 ** (BITS - bits)
         cost = np.maximum(1, np.floor(weight * self.scale))
@@ -63,7 +63,7 @@ class Costs:
         self.unit = int(cost[0])
         by_rows = sample_weight is None and min_samples_leaf == 1
         self.weight = None if by_rows else cost.astype(np.int64)
-        self.penalty = int(self.price * self.scale)
+        self.penalty = int(split_penalty * self.scale)
         self.of_classes = np.zeros(n_classes, np.int64)
         np.add.at(self.of_classes, y, cost.astype(np.int64))
         self.total = int(self.of_classes.sum())
@@ -90,8 +90,8 @@ class Costs:
 class Objective:
     """Recompute an objective from a tree alone; a class, so that reports can be pickled."""
 
-    def __init__(self, price):
-        self.price = price
+    def __init__(self, split_penalty):
+        self.split_penalty = split_penalty
 
     def __call__(self, tree, X, y, sample_weight=None):
-        return default_objective(tree, X, y, sample_weight) + self.price * tree.n_splits
+        return default_objective(tree, X, y, sample_weight) + self.split_penalty * tree.n_splits
