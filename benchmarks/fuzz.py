@@ -679,7 +679,10 @@ def murtree_regressor(random):
 
 def continuous_regressor(random):
     depth = int(pick(random, 0, 1, 2, 2, 2))
-    return regressor_case(odtlib.ContinuousTreeRegressor(depth), depth, measured(random))
+    budget = size_limits(random, depth)
+    start = pick(random, "cart", None)
+    model = odtlib.ContinuousTreeRegressor(depth, max_nodes=budget, start=start)
+    return regressor_case(model, depth, measured(random), budget=budget)
 
 
 def constrained_data(random, most_rows, binary=False):

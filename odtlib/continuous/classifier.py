@@ -11,7 +11,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from odtlib._numba.warm import warm_up
 from odtlib._tolerance import PROOF, ROUNDING
 from odtlib.continuous import _kernels as k
-from odtlib.continuous.costs import Costs, Objective
+from odtlib.continuous.costs import Costs, Objective, node_limit
 from odtlib.continuous.progress import Progress
 from odtlib.continuous.solver import (
     CACHE_BYTES,
@@ -189,7 +189,7 @@ class ContinuousTreeClassifier(TreeClassifier):
             status = "heuristic"
         proof = (f"optimal over all thresholds of {X.shape[1]} features on {len(y)} rows at depth "
                  f"{self.max_depth}")
-        max_nodes = self._max_nodes()
+        max_nodes = node_limit(self.max_nodes, self.max_leaf_nodes)
         if max_nodes is not None:
             proof += f" with at most {max_nodes} splits"
         trace.append((clock.elapsed, objective, bound, status))
@@ -199,16 +199,11 @@ class ContinuousTreeClassifier(TreeClassifier):
             evaluate=evaluate, scale=scale)
         return tree, report
 
-    def _max_nodes(self):
-        """Return the maximum number of feature nodes that both limits allow, or None."""
-        limits = [self.max_nodes, self.max_leaf_nodes and self.max_leaf_nodes - 1]
-        return min((int(limit) for limit in limits if limit is not None), default=None)
-
     def _search(self, X, y, sample_weight, cost, clock, trace):
         """Return tree, its cost, lower bound, status and counters."""
         n, p = X.shape
         wide = n > NARROW_ROWS or cost.weight is not None
-        max_nodes = self._max_nodes()
+        max_nodes = node_limit(self.max_nodes, self.max_leaf_nodes)
         n_jobs = effective_n_jobs(self.n_jobs)
         fallback = _Fallback(self, X, y, sample_weight, cost, clock, max_nodes)
         # each split takes a leaf's worth of rows from those below it

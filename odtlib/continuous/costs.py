@@ -87,6 +87,12 @@ class Costs:
         return max(0.0, cost / self.scale - self.excess)
 
 
+def node_limit(max_nodes, max_leaf_nodes):
+    """Return the maximum number of feature nodes that both limits allow, None for no limit."""
+    limits = [max_nodes, max_leaf_nodes and max_leaf_nodes - 1]
+    return min((int(limit) for limit in limits if limit is not None), default=None)
+
+
 class Objective:
     """Recompute an objective from a tree alone; a class, so that reports can be pickled."""
 

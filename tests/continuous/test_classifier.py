@@ -546,7 +546,8 @@ def test_same_data_same_tree():
 
 @pytest.mark.parametrize(("options", "message"), [
     ({"max_depth": -1}, "max_depth"), ({"min_samples_leaf": 0}, "min_samples_leaf"),
-    ({"split_penalty": -0.1}, "split_penalty"), ({"max_gap": 2}, "max_gap"), ({"start": "best"}, "start"),
+    ({"split_penalty": -0.1}, "split_penalty"), ({"max_gap": 2}, "max_gap"),
+    ({"start": "best"}, "start"),
     ({"n_jobs": 0}, "n_jobs"), ({"max_nodes": -1}, "max_nodes"), ({"cache": "all"}, "cache"),
     ({"memory_limit": 0}, "memory_limit"), ({"max_leaf_nodes": 0}, "max_leaf_nodes"),
     ({"class_weight": "even"}, "class_weight"),
