@@ -283,8 +283,7 @@ def best_stumps(order, rows, keys, labels, weight, problem, feature, value, coun
         result[side, 2] = best_value
 
 
-@njit(**INNER)
-def share_budget(depth, budget):
+def divide_budget(depth, budget):
     """Return in how many ways two children share a budget, and what the left one gets first.
 
     The left child gets one split more from way to way; the right child gets the others.
@@ -298,10 +297,13 @@ def share_budget(depth, budget):
     return max(1, min(most, budget - 1) - first + 1), first
 
 
+_divide_budget = njit(**INNER)(divide_budget)
+
+
 @njit(**INNER)
 def child_budgets(depth, budget, offer):
     """Return the feature behind an offer and the budgets of the left and the right child."""
-    ways, first = share_budget(depth, budget)
+    ways, first = _divide_budget(depth, budget)
     left = first + offer % ways
     right = left if budget == UNLIMITED else min((1 << min(depth - 1, 30)) - 1, budget - 1 - left)
     return offer // ways, left, right
@@ -570,7 +572,7 @@ def depth_two(order, cut, segment, mass, counts, rows, labels, weight, problem, 
     STUMP) and threshold number.
     """
     p = order.shape[0]
-    ways, _ = share_budget(2, budget)
+    ways, _ = _divide_budget(2, budget)
     offers = p * ways
     unit = problem[UNIT]
     penalty = problem[PENALTY]
@@ -941,7 +943,7 @@ def search(keys, labels, weight, problem, order, cut, segment, mass, count, tabl
         phase = frame[PHASE]
         profile = profiles[level]
         budget = frame[BUDGET]
-        ways, _ = share_budget(depth, budget)
+        ways, _ = _divide_budget(depth, budget)
         v = frame[FEATURE]
         f, left_budget, right_budget = child_budgets(depth, budget, v)
         if phase == START or (phase == CHILD and depth == 3):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+from copy import copy
 from functools import cache
 
 import numpy as np
@@ -19,6 +20,8 @@ MAX_KEPT = 1024           # evaluated thresholds whose bounds per feature are in
 MAX_SEEN = 32             # evaluated thresholds that similarity bounds look at
 CACHE_BYTES = 1 << 26     # what the subset cache may take
 CACHED_THRESHOLDS = 32    # thresholds a feature, on average, above which subsets hardly come back
+CONSTANT_ARRAYS = ("keys", "labels", "weight", "table_two", "table_many", "table_weighted")
+CACHE_ARRAYS = ("table", "entries", "sets")
 MAX_CLASSES = 1000        # a row's code has 11 bits for its class
 
 
@@ -238,14 +241,6 @@ class ThresholdSearch:
         weighted = cost.weight is not None
         lane = arrays["vectors"].dtype
         arrays["vectors"] = _aligned(arrays["vectors"])
-        tables = {
-            "table_two": None if weighted else _table_two(),
-            "table_many": None if weighted else _table(lane, 1),
-            "table_weighted": _table(lane, -1) if weighted else None,
-        }
-        self.arrays = {"keys": columns.keys, "labels": columns.labels,
-                       "weight": cost.weight, "problem": _problem(cost, max_depth, slack),
-                       **dict(list(arrays.items())[:5]), **tables, **dict(list(arrays.items())[5:])}
         for f in range(p):
             clock.check()
             k.index_column(arrays["order"][0, f], n, columns.keys[f], cost.weight,
@@ -253,15 +248,22 @@ class ThresholdSearch:
                            arrays["segment"][0, f], arrays["mass"][0, f], arrays["count"][0, f])
             arrays["count"][0, f, 2] = arrays["count"][0, f, 0] == n - 1     # all are distinct
         if len(arrays["table"]) and arrays["count"][0, :, 0].mean() > CACHED_THRESHOLDS:
-            for name in ("table", "entries", "sets"):
-                self.arrays[name] = arrays[name][:0]
+            for name in CACHE_ARRAYS:
+                arrays[name] = arrays[name][:0]
         arrays["probes"][...] = -1
         frame = arrays["frames"][0]
         frame[k.ROWS] = n
         frame[k.CAP] = k.INFINITE
         frame[k.BEST] = k.INFINITE
         frame[k.BUDGET] = budget
-        self._ways = k.share_budget.py_func(max_depth, budget)[0]
+        self.arrays = {
+            **arrays, "keys": columns.keys, "labels": columns.labels, "weight": cost.weight,
+            "problem": _problem(cost, max_depth, slack),
+            "table_two": None if weighted else _table_two(),
+            "table_many": None if weighted else _table(lane, 1),
+            "table_weighted": _table(lane, -1) if weighted else None,
+        }
+        self._ways = k.divide_budget(max_depth, budget)[0]
         self._current = None
 
     @property
@@ -274,12 +276,10 @@ class ThresholdSearch:
 
     def clone(self):
         """Return a copy that goes on from the same point, sharing what is never written."""
-        shared = ("keys", "labels", "weight", "table_two", "table_many", "table_weighted")
-        other = object.__new__(ThresholdSearch)
-        other._current, other._ways = None, self._ways
-        fresh = {name: np.zeros(self.arrays[name].shape, self.arrays[name].dtype)
-                 for name in ("table", "entries", "sets")}
-        other.arrays = {name: array if name in shared else fresh.get(name, array.copy())
+        other = copy(self)
+        other._current = None
+        other.arrays = {name: array if name in CONSTANT_ARRAYS
+                        else np.zeros_like(array) if name in CACHE_ARRAYS else array.copy()
                         for name, array in self.arrays.items()}
         return other
 
@@ -287,7 +287,7 @@ class ThresholdSearch:
         """Search for one slice; see :func:`odtlib.continuous._kernels.search`."""
         state = self.arrays["state"]
         state[k.LIMIT] = state[k.WORK] + work
-        return k.search(*self.arrays.values())
+        return k.search(**self.arrays)
 
     def salvage(self):
         """Adopt what a depth-two solve at the root has found when a limit cut it short."""
