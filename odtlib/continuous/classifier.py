@@ -238,8 +238,8 @@ class ContinuousTreeClassifier(TreeClassifier):
             return *fallback(), 0, "memory_limit", {}
         except KeyboardInterrupt:
             return *fallback.found, 0, "interrupted", {}
-        offers = int(search.offers.sum())
-        with Progress(self.verbose, offers, "feature", 1 / cost.scale) as progress:
+        candidates = int(search.candidates.sum())
+        with Progress(self.verbose, candidates, "feature", 1 / cost.scale) as progress:
             def watch(event, objective, bound, done):
                 trace.append((clock.elapsed, objective / cost.scale, cost.bound(bound), event))
                 progress.show(objective, bound, done)

@@ -1,4 +1,4 @@
-"""What a mistake and a split cost, in integers, so that the search compares exactly."""
+"""The costs of a mistake and of a split as integers, so that the search compares exactly."""
 
 from __future__ import annotations
 
@@ -16,37 +16,10 @@ class Costs:
     2**-57 of the total weight, so that no tree costs more in units than in truth; a weight of less
     than a unit counts as one, which ``excess`` makes good.
 
-    Parameters
-    ----------
-    y : array of int64, shape (n_rows,)
-        Class indices.
-    n_classes : int
-        Number of classes.
-    sample_weight : array of float64, shape (n_rows,), or None
-        Positive weights.
-    split_penalty : float
-        Cost of one split, as a weight.
-    min_samples_leaf : int
-        Minimum number of rows per leaf.
-
-    Attributes
-    ----------
-    scale : float
-        Units that stand for a weight of one.
-    unit : int
-        Cost of a row where ``weight`` is None.
-    weight : array of int64, shape (n_rows,), or None
-        Cost of each row; given wherever the search has to look at single rows.
-    penalty : int
-        Cost of a split.
-    split_penalty : float
-        Cost of one split before rounding, as a weight.
-    excess : float
-        Weight by which the costs of a tree can exceed the truth.
-    total : int
-        Cost of all rows.
-    of_classes : array, shape (n_classes,)
-        Cost of the rows of each class.
+    ``scale`` units stand for a weight of one.  In units: ``weight`` (the cost of each row; None
+    where every row costs ``unit``), ``penalty`` (of a split), ``total`` (of all rows) and
+    ``of_classes`` (of the rows of each class).  As weights: ``split_penalty``, and ``excess``, by
+    which the cost of a tree in units can exceed the true cost.
     """
 
     def __init__(self, y, n_classes, sample_weight, split_penalty, min_samples_leaf):

@@ -171,7 +171,7 @@ class _Rows:
         n, p = self.X.shape
         self.columns = np.empty((p, n))
         self.order = np.empty((p, n), np.int32)
-        self.alone = np.empty((p, n), np.uint8)
+        self.tie_state = np.empty((p, n), np.uint8)
         self.cuts = []      # numbers of rows on the left
         for f in range(p):
             clock.check()
@@ -179,7 +179,7 @@ class _Rows:
             self.order[f] = np.argsort(self.columns[f])
             column = self.columns[f, self.order[f]]
             ends = np.append(column[1:] != column[:-1], True)
-            self.alone[f] = _places_in_ties(np.insert(ends[:-1], 0, True), ends)
+            self.tie_state[f] = _places_in_ties(np.insert(ends[:-1], 0, True), ends)
             self.cuts.append(np.flatnonzero(ends[:-1]) + 1)
 
     def sweeps(self):
@@ -190,11 +190,11 @@ class _Rows:
         n, total = len(self.mass), self.mass.sum()
         whole = np.all(self.weight % 1 == 0) and self.weight.sum() < 2 ** 53
         if whole or 4 * n * np.finfo(float).eps * total <= PROOF * self.whole:
-            return [(self.order, self.alone)], 1.0
-        last = self.alone > 0
+            return [(self.order, self.tie_state)], 1.0
+        last = self.tie_state > 0
         first = np.insert(last[:, :-1], 0, True, axis=1)
         backwards = np.ascontiguousarray(self.order[:, ::-1])
-        return [(self.order, self.alone),
+        return [(self.order, self.tie_state),
                 (backwards, _places_in_ties(last[:, ::-1], first[:, ::-1]))], 0.75
 
     def error(self, rows):
@@ -337,8 +337,8 @@ class _Search:
                 chosen[:] = n
                 chosen[:len(places)] = feature.cuts[places]
                 saved[:] = 0.0
-                for order, alone in sweeps:
-                    sweep_squares(order, alone, weighted, rows.mass, rows.order[feature.number],
+                for order, tie_state in sweeps:
+                    sweep_squares(order, tie_state, weighted, rows.mass, rows.order[feature.number],
                                   chosen, share, *work, saved)
                 self.counters["batches"] += 1
                 self.counters["thresholds"] += len(places)
