@@ -57,7 +57,7 @@ LOW, HIGH, MASS_A, LEFT_A, RIGHT_A, MASS_B, LEFT_B, RIGHT_B = range(8)
 ERROR, INDEX, CLOSED, GAPS, OPEN = range(5)
 
 # problem: constants of one search
-UNIT, PENALTY, MIN_LEAF, N_CLASSES, DEPTH, SLACK = range(6)
+UNIT, PENALTY, MIN_LEAF, N_CLASSES, DEPTH, ALLOWED_GAP = range(6)
 NO_BUDGET = 3       # splits that a tree of depth two may have anyway
 UNLIMITED = 1 << 31     # a budget that no tree exhausts, because there are fewer rows
 
@@ -567,8 +567,8 @@ def depth_two(order, cut, segment, mass, counts, rows, labels, weight, problem, 
     """Find the best tree of depth two if its objective is below ``cap``, else bound it.
 
     ``lower[v]`` (in and out): lower bound when the root uses candidate v.  Returns False when the
-    slice ends first; otherwise ``state[RESULT]`` is the optimum if below ``cap``, else a lower bound
-    of at least ``cap``, and ``state[PAIR_ROOT]``, ``state[PAIR_VALUE]`` the root's candidate (or
+    slice ends first; otherwise ``state[RESULT]`` is the optimum if below ``cap``, else a bound of
+    at least ``cap``, and ``state[PAIR_ROOT]``, ``state[PAIR_VALUE]`` the root's candidate (or
     LEAF, STUMP) and threshold number.
     """
     p = order.shape[0]
@@ -958,7 +958,7 @@ def search(keys, labels, weight, problem, order, cut, segment, mass, count, tabl
                     for g in range(width):
                         pair_lower[g] = 0
             else:
-                bound = min(frame[BEST] - (problem[SLACK] if level == 0 else 0),
+                bound = min(frame[BEST] - (problem[ALLOWED_GAP] if level == 0 else 0),
                             frame[CAP]) - penalty
                 left_rows = frame[CUT_ROWS]
                 on_left = (left_rows >= rows - left_rows) == (frame[TURN] == 0)
@@ -1029,7 +1029,7 @@ def search(keys, labels, weight, problem, order, cut, segment, mass, count, tabl
                 frame[PHASE] = OPEN_FEATURE
         elif phase == OPEN_FEATURE:
             frame[PHASE] = NEXT_FEATURE
-            bound = min(frame[BEST] - (problem[SLACK] if level == 0 else 0), frame[CAP])
+            bound = min(frame[BEST] - (problem[ALLOWED_GAP] if level == 0 else 0), frame[CAP])
             n_cuts = count[slot, f, 0]
             if n_cuts == 0 or lower[level, v] >= bound:
                 continue
@@ -1071,7 +1071,7 @@ def search(keys, labels, weight, problem, order, cut, segment, mass, count, tabl
             frame[PHASE] = NEXT_THRESHOLD
         elif phase == NEXT_THRESHOLD:
             cuts = cut[slot, f]
-            bound = min(frame[BEST] - (problem[SLACK] if level == 0 else 0),
+            bound = min(frame[BEST] - (problem[ALLOWED_GAP] if level == 0 else 0),
                         frame[CAP]) - penalty
             j, low, high = widest_gap(profile, frame[SIZE], cuts, mass[slot, f], weight, unit,
                                       monotone, bound, similar[level],
@@ -1145,7 +1145,7 @@ def search(keys, labels, weight, problem, order, cut, segment, mass, count, tabl
             frame[RIGHT] = right
             frame[PHASE] = CHILD
         elif phase == CHILD:        # a child with three or more levels left: one level down
-            bound = min(frame[BEST] - (problem[SLACK] if level == 0 else 0),
+            bound = min(frame[BEST] - (problem[ALLOWED_GAP] if level == 0 else 0),
                         frame[CAP]) - penalty
             left_rows = frame[CUT_ROWS]
             on_left = (left_rows >= rows - left_rows) == (frame[TURN] == 0)
@@ -1187,7 +1187,7 @@ def search(keys, labels, weight, problem, order, cut, segment, mass, count, tabl
             left = frame[LEFT]
             right = frame[RIGHT]
             j = frame[GAP]
-            bound = min(frame[BEST] - (problem[SLACK] if level == 0 else 0),
+            bound = min(frame[BEST] - (problem[ALLOWED_GAP] if level == 0 else 0),
                         frame[CAP]) - penalty
             value = read(keys[f], read(order[slot, f], left_rows - 1)) >> 16
             improved = left + right < bound      # both are exact then: see the caps

@@ -230,8 +230,9 @@ class ContinuousTreeClassifier(TreeClassifier):
                 tree = columns.decode(columns.best_stump(cost), X, y, cost, sample_weight)
                 best = cost.of(tree.predict_codes(X) != y, tree)
                 return tree, best, best, "done", {}
-            search = ThresholdSearch(columns, cost, depth, clock, max_nodes=max_nodes,
-                                     slack=int(self.max_gap * cost.total), cache_bytes=cache_bytes)
+            search = ThresholdSearch(
+                columns, cost, depth, clock, max_nodes=max_nodes, cache_bytes=cache_bytes,
+                allowed_gap=int(self.max_gap * cost.total))
         except TimeUp:
             return *fallback(), 0, "time_limit", {}
         except MemoryError:

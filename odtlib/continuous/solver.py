@@ -84,10 +84,10 @@ class SortedColumns:
                             n_features=X.shape[1]).pruned()
 
 
-def _problem(cost, max_depth, slack):
+def _problem(cost, max_depth, allowed_gap):
     unit = cost.unit if cost.weight is None else 1
     return np.array([unit, cost.penalty, cost.min_samples_leaf, cost.n_classes, max_depth,
-                     slack], np.int64)
+                     allowed_gap], np.int64)
 
 
 def _layout(n, p, cost, max_depth, wide, max_nodes=None, cache_bytes=0):
@@ -153,11 +153,12 @@ class ThresholdSearch:
     """Search for an optimal tree over all thresholds, resumable after every slice of work.
 
     ``max_depth`` is at least 2 and ``max_nodes``, if given, at least ``max_depth``.  Trees that are
-    better by no more than ``slack`` are not looked for.  The cache of subsets, which takes at most
-    ``cache_bytes``, is used from depth four on.  The preparation raises TimeUp.
+    better by no more than ``allowed_gap`` are not looked for.  The cache of subsets, which takes at
+    most ``cache_bytes``, is used from depth four on.  The preparation raises TimeUp.
     """
 
-    def __init__(self, columns, cost, max_depth, clock, *, slack=0, max_nodes=None, cache_bytes=0):
+    def __init__(self, columns, cost, max_depth, clock, *, allowed_gap=0, max_nodes=None,
+                 cache_bytes=0):
         p, n = columns.order.shape
         limited = max_nodes is not None and max_nodes < 2 ** min(max_depth, 30) - 1
         budget = max_nodes if limited else k.UNLIMITED
@@ -191,7 +192,7 @@ class ThresholdSearch:
         frame[k.BUDGET] = budget
         self.arrays = {
             **arrays, "keys": columns.keys, "labels": columns.labels, "weight": cost.weight,
-            "problem": _problem(cost, max_depth, slack),
+            "problem": _problem(cost, max_depth, allowed_gap),
             "table_two": None if weighted else _table_two(),
             "table_many": None if weighted else _table(lane, 1),
             "table_weighted": _table(lane, -1) if weighted else None,
