@@ -485,17 +485,16 @@ def continuous_classifier(random):
     data = classified(random)
     depth = int(pick(random, 0, 1, 2, 2, 3, 3))
     budget, min_leaf = size_limits(random, depth), int(pick(random, 1, 1, 1, 2, 3))
-    share = float(pick(random, 0, 0, 0, 0.05, 0.1, 1 / 3))
+    price = float(pick(random, 0, 0, 0, 0.05, 0.1, 1 / 3) * data[5].sum())
     gap = float(pick(random, 0, 0, 0, 0, 0.05))
     model = odtlib.ContinuousTreeClassifier(
-        depth, max_nodes=budget, min_samples_leaf=min_leaf, sparsity=share, max_gap=gap,
+        depth, max_nodes=budget, min_samples_leaf=min_leaf, split_penalty=price, max_gap=gap,
         start=pick(random, "cart", "cart", None, "local-search"), cache=bool(random.random() < .7),
         n_jobs=int(pick(random, 1, 1, 1, 2)), random_state=0)
-    total = data[5].sum()
     case = classifier_case(model, depth, data, budget=budget, min_leaf=min_leaf,
-                           price=share * total, exact=gap == 0)
+                           price=price, exact=gap == 0)
     if gap:
-        case.exact, case.reach = None, case.allowed + gap * total
+        case.exact, case.reach = None, case.allowed + gap * data[5].sum()
     return case
 
 
@@ -686,7 +685,10 @@ def murtree_regressor(random):
 
 def continuous_regressor(random):
     depth = int(pick(random, 0, 1, 2, 2, 2))
-    return regressor_case(odtlib.ContinuousTreeRegressor(depth), depth, measured(random))
+    budget = size_limits(random, depth)
+    start = pick(random, "cart", None)
+    model = odtlib.ContinuousTreeRegressor(depth, max_nodes=budget, start=start)
+    return regressor_case(model, depth, measured(random), budget=budget)
 
 
 def constrained_data(random, most_rows, binary=False):

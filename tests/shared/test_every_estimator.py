@@ -28,7 +28,7 @@ CASES = [
     ("MurTreeClassifier", {"binarizer": "all", "objective": "balanced-accuracy"}),
     ("MurTreeClassifier", {"binarizer": "all", "split_penalty": [0.1, 0.2]}),
     ("MurTreeClassifier", {"binarizer": "quantile"}),
-    ("ContinuousTreeClassifier", {"sparsity": 0.01}),
+    ("ContinuousTreeClassifier", {"split_penalty": 1.5}),
     ("MurTreeRegressor", {"binarizer": "all"}),
     ("MurTreeRegressor", {"binarizer": "quantile", "loss": "absolute_error"}),
     ("ContinuousTreeRegressor", {}),
