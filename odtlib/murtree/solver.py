@@ -270,7 +270,7 @@ class Solver:
             except KeyboardInterrupt:
                 if self.longest_step >= LONG_STEP:
                     self._renew()
-                    self._open(*question)
+                    self._open(*subproblem)
                 raise
             if self.control[S.MODE] == S.DONE:
                 return True
