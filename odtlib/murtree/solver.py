@@ -187,7 +187,7 @@ class Solver:
         """Leave the arrays to the thread that still writes to them, and take others."""
         counters = self.counters.copy()
         self._allocate()
-        self.row_keys = self.space.data[2].reshape(-1, 2)
+        self.row_keys = self.space.shared_arrays[2].reshape(-1, 2)
         self.counters, self.control = counters, self.control.copy()
         self.control[S.FILLED] = 0
         self._grow()
