@@ -1,5 +1,5 @@
 """Verdicts: every table, figure and statement of the papers, judged by our records."""
 
-from .reproduction import reproduce
+from .report import cells_of, reproduce
 
-__all__ = ["reproduce"]
+__all__ = ["cells_of", "reproduce"]
