@@ -145,9 +145,9 @@ def text(self, *, claims=False):
 def picture(self, paper):
     """Draw all cells of a paper, published against ours, one dot per cell, by verdict.
 
-    Cells are shown as multiples of the largest published number of their table's unit, so that
-    accuracies, times and counts fit one picture; times are scaled as they are judged.  Cells without
-    a counterpart stand below the axis.
+    The unit is the range of the published column, so that accuracies, times and counts fit one
+    picture; times are scaled as they are judged, and dots outside are put on the edge.  Cells
+    without a counterpart stand in a line below.
 
     Parameters
     ----------
@@ -163,15 +163,18 @@ def picture(self, paper):
     import pandas as pd
 
     from odtlib import plotting
-    parts = [result.cells.assign(table=result.label, timed=result.tolerance.scaled)
+    columns = ["table", "column", "published", "scaled", "agrees"]
+    parts = [result.cells.assign(table=result.label)[columns]
              for result in self.items if result.paper == paper and result.cells is not None]
     if not parts:
         return None
-    cells = pd.concat([part.dropna(axis=1, how="all") for part in parts], ignore_index=True)
+    cells = pd.concat(parts, ignore_index=True)
     cells = cells[np.isfinite(cells["published"])]
-    largest = cells.groupby(["table", cells["column"]])["published"].transform("max")
-    unit = largest.where(largest > 0, 1.0)
-    x, y = cells["published"] / unit, cells["scaled"] / unit
+    of = cells.groupby(["table", cells["column"]])["published"]
+    least, most = of.transform("min"), of.transform("max")
+    unit = (most - least).where(most > least, 2 * most.where(most > 0, 1.0))
+    least = least.where(most > least, 0.0)
+    x, y = (cells["published"] - least) / unit, (cells["scaled"] - least) / unit
     ax = plotting.new_axes((5.2, 4.2))
     colors = {"yes": plotting.COLORS[2], "within noise": plotting.COLORS[5],
               "no": plotting.COLORS[4], "no counterpart": plotting.COLORS[7]}
@@ -179,16 +182,16 @@ def picture(self, paper):
     said = []
     for verdict, color in colors.items():
         those = cells["agrees"] == verdict
-        height = y[those].replace(math.inf, math.nan).clip(upper=1.3)
+        height = y[those].replace(math.inf, 9.0).clip(-0.15, 1.2)
         if verdict == "no counterpart":
-            height = height.fillna(-0.08)
+            height = height.fillna(-0.22)
         label = {"yes": "agrees", "no": "differs"}.get(verdict, verdict)
         ax.scatter(x[those], height, s=12, color=color, alpha=0.7, lw=0,
                    label=f"{label} ({those.sum()})")
         said.append(f"{those.sum()} {label}")
-    ax.set(xlabel="published, share of the largest in its column", ylabel="ours, same unit",
-           xlim=(-0.05, 1.05), ylim=(-0.13, 1.35))
-    ax.legend(frameon=False, fontsize=8, loc="upper left")
+    ax.set(xlabel="published, from the least to the most of its column", ylabel="ours, same unit",
+           xlim=(-0.05, 1.05), ylim=(-0.27, 1.25))
+    ax.legend(fontsize=8, ncols=2, loc="lower center", bbox_to_anchor=(0.5, 1.0), frameon=False)
     ax.alt = (f"All {len(cells)} printed cells of {papers()[paper]}, published against ours as "
               f"published: {', '.join(said)}. Cells on the diagonal agree.")
     return ax

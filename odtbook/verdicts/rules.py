@@ -214,8 +214,8 @@ def judge_statement(values, ours, spreads=None, tables=None):
     for value, own, spread, by_table in zip(values, ours, spreads or unknown, tables or unknown,
                                             strict=True):
         unit, number = 2 * half_unit(value), float(value)
-        # counts do not drift
-        if unit < 1 and abs(by_table - number) <= DRIFT * unit:    # the nearest of what lies between both
+        # counts do not drift; of what lies between both the nearest
+        if unit < 1 and abs(by_table - number) <= DRIFT * unit:
             number = min(max(own, min(number, by_table)), max(number, by_table))
         close.append(agree(number, own, Tolerance(unit / 2)))
         near.append(within(number, own, spread, Tolerance(unit / 2)))

@@ -81,7 +81,7 @@ def most(values, text="data sets"):
 
 
 def throughout(values, text="data sets"):
-    """Whether it "always" holds: no loss on nine tenths of the lines, and a gain on more than half."""
+    """Whether it "always" holds: no loss on nine tenths of the lines, a gain on over half."""
     gains = _gains(values)
     held = (gains >= 0).mean() >= SHARE and (gains > 0).mean() > 0.5
     return bool(held), (f"{int((gains > 0).sum())} better and {int((gains == 0).sum())} equal of "
@@ -112,7 +112,7 @@ def better(values):
 
 
 def about_equal(values):
-    """Whether both are "about as accurate": no significant difference, and a median below one point."""
+    """Whether both are "about as accurate": not significantly apart, a median below a point."""
     gains = _gains(values)
     p = wilcoxon(gains, "two-sided")
     return bool(abs(np.median(gains)) < CLOSE and p >= LEVEL), (

@@ -247,7 +247,8 @@ def made(rows):
     for row in rows:
         lines.append({
             "dataset": "a", "split": 0, "max_depth": 4, "link": "node", "row_cuts": "none",
-            **{key: row[key] for key in row if key not in ("seconds", "value", "columns", "status")},
+            **{key: row[key] for key in row
+               if key not in ("seconds", "value", "columns", "status")},
             "status": row.get("status", "optimal"), "objective": 2.0, "train_accuracy": 0.8,
             "rows": 10,
             "cpu_seconds": row["seconds"], "measures": {"train": {"cart_accuracy": 0.7,
