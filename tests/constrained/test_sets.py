@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from constrained import reference
 
-from odtlib.constrained import _mathopt, sets
+from odtlib.constrained import _scip, sets
 
 RNG = np.random.default_rng(20240606)
 
@@ -159,7 +159,7 @@ def test_projections_match_scip(feasible):
         assert feasible.contains(got, 1e-9)
         inner = feasible.inner if isinstance(feasible, sets.Scaled) else feasible
         factor = np.broadcast_to(getattr(feasible, "factors", 1.0), k)
-        expected = factor * _mathopt.project(inner, point / factor, weights * factor**2)[0]
+        expected = factor * _scip.project(inner, point / factor, weights * factor**2)[0]
         same_distance(got, expected, point, weights, 2e-6)
 
 
