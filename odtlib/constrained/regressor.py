@@ -23,38 +23,14 @@ INFEASIBLE_TARGETS = [StrOptions({"raise", "warn", "project", "keep"})]
 
 
 def prepare_constraints(constraints, n_targets):
-    """Return the feasible set for so many targets, R^k where there are no constraints."""
+    """Return the feasible set for that number of targets, R^k where there are no constraints."""
     feasible = sets.Box() if constraints is None else constraints
     feasible.bind(n_targets)
     return feasible
 
 
 def prepare_targets(Y, feasible, policy, tol, weights):
-    """Apply the policy for training targets outside the set.
-
-    Parameters
-    ----------
-    Y : array, shape (n_rows, n_targets)
-        Training targets.
-    feasible : FeasibleSet
-        The constraints.
-    policy : {"raise", "warn", "project", "keep"}
-        What to do with rows outside.
-    tol : float
-        Tolerance of the check.
-    weights : array, shape (n_targets,)
-        Metric of the projection.
-
-    Returns
-    -------
-    (array, array)
-        The targets to train on, and which rows of them are feasible.
-
-    Raises
-    ------
-    ValueError
-        If the policy is "raise" and a row is outside.
-    """
+    """Apply the policy for targets outside the set; return targets and which rows are feasible."""
     inside = feasible.contains(Y, tol)
     if inside.all() or policy == "keep":
         return Y, inside
@@ -241,8 +217,8 @@ class ConstrainedTreeRegressor(TreeRegressor):
             min_decrease=float(self.min_impurity_decrease * w.sum()),
             max_features=self._n_features_drawn(X.shape[1]),
             seed=int(check_random_state(self.random_state).randint(2**31)))
-        slack = float(self.penalty_strength) if self.split == "penalty" else np.inf
-        growth = grow_tree(X, Y, sample_weight, loss, self.split, feasible, slack,
+        penalty_rate = float(self.penalty_strength) if self.split == "penalty" else np.inf
+        growth = grow_tree(X, Y, sample_weight, loss, self.split, feasible, penalty_rate,
                            relaxation if self.split == "penalty" else None, rules, clock)
         tree = self._predictions(growth, Y, w, inside, feasible, loss, relaxation, X.shape[1])
         if self.ccp_alpha > 0:

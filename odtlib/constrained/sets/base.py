@@ -53,12 +53,12 @@ class Piece:
                      np.maximum(self.lower, other.lower), np.minimum(self.upper, other.upper))
 
     def scaled(self, factors):
-        """The same polyhedron in targets multiplied by ``factors``."""
+        """Return the same polyhedron in targets multiplied by ``factors``."""
         return Piece(self.equal / factors, self.equal_rhs, self.rows / factors, self.rhs,
                      self.lower * factors, self.upper * factors)
 
     def violation(self, Y):
-        """Largest violation of a constraint in each row of ``Y``."""
+        """Return the largest violation of a constraint in each row of ``Y``."""
         worst = np.maximum(self.lower - Y, Y - self.upper).max(axis=1, initial=0.0)
         if len(self.rhs):
             worst = np.maximum(worst, (Y @ self.rows.T - self.rhs).max(axis=1))
@@ -101,11 +101,11 @@ class Piece:
                      self.rhs[~single], lower, upper)
 
     def is_box(self):
-        """Whether only bounds are left."""
+        """Return whether only bounds are left."""
         return len(self.rhs) == 0 and len(self.equal_rhs) == 0
 
     def kernel_rows(self, weights):
-        """Rows of length one over the scaled targets, equalities first, bounds as rows."""
+        """Return rows of length one over the scaled targets, equalities first, bounds as rows."""
         root = np.sqrt(weights)
         unit = np.eye(len(weights))
         fixed = self.lower == self.upper
@@ -122,7 +122,7 @@ class Piece:
         return (np.ascontiguousarray(rows / length[:, None]), rhs / length, len(equal_rhs))
 
     def is_empty(self):
-        """Whether no point satisfies all rows, decided by a projection."""
+        """Return whether no point satisfies all rows, decided by a projection."""
         start = np.clip(np.zeros(len(self.lower)), self.lower, self.upper)
         rows, rhs, n_equal = self.kernel_rows(np.ones(len(start)))
         return _projections.polyhedron(rows, rhs, n_equal, start, np.inf,
@@ -177,18 +177,7 @@ class FeasibleSet:
     __rmul__ = __mul__
 
     def bind(self, n_targets):
-        """Check that the set fits ``n_targets`` targets.
-
-        Parameters
-        ----------
-        n_targets : int
-            Number of targets of the data.
-
-        Raises
-        ------
-        ValueError
-            If the set is for another number.
-        """
+        """Raise ValueError unless the set fits ``n_targets`` targets."""
         if self.n_targets not in (None, n_targets):
             raise ValueError(f"{self} is a set for {self.n_targets} targets, but there are "
                              f"{n_targets}; state the set for as many targets as y has columns.")
@@ -209,7 +198,7 @@ class FeasibleSet:
             return np.ones(n_targets)
         weights = np.array(weights, dtype=np.float64, order="C")
         if weights.shape != (n_targets,) or not np.all(weights > 0) or np.isinf(weights).any():
-            raise ValueError(f"weights must be {n_targets} positive numbers, one a target, got "
+            raise ValueError(f"weights must be {n_targets} positive numbers, one per target, got "
                              f"{weights!r}.")
         return weights
 
@@ -549,24 +538,6 @@ class Scaled(FeasibleSet):
         pieces = self.inner._pieces(n_targets)
         factors = np.broadcast_to(self.factors, n_targets)
         return None if pieces is None else [p.scaled(factors) for p in pieces]
-
-    def _encode(self, n_targets, weights):
-        f = np.broadcast_to(self.factors, n_targets)
-        code = self.inner.encode(n_targets, weights * f**2)
-        if code is None:
-            return None
-        kind, ints, floats = code
-        if kind in (_projections.SEPARABLE, _projections.BOXES):
-            return kind, ints, [floats.reshape(-1, n_targets) * f]
-        if kind == _projections.POLYHEDRA:
-            size = 2 * ints[0] * n_targets
-            return kind, ints, [floats[:size].reshape(-1, n_targets) * f, floats[size:]]
-        if kind == _projections.LINEAR:
-            size = ints[0] * n_targets
-            return kind, ints, [floats[:size].reshape(-1, n_targets) / f, floats[size:]]
-        if np.ptp(f) == 0 and not (kind == _projections.SPARSE_SIMPLEX and ints[1]):
-            return kind, ints, [floats * f[0]]
-        return super()._encode(n_targets, weights)
 
     def _project_slowly(self, Y, weights):
         return self.inner.project(Y / self.factors, weights * self.factors**2) * self.factors

@@ -241,8 +241,8 @@ class SparseSimplex(FeasibleSet):
         return comb(n_targets, min(self.max_nonzero, n_targets))
 
     def _encode(self, n_targets, weights):
-        if not self.integer and np.ptp(weights) > 0 and self._supports(n_targets) > MAX_PIECES:
-            return None
+        if not self.integer and np.ptp(weights) > 0:
+            return super()._encode(n_targets, weights)
         return (_projections.SPARSE_SIMPLEX, [min(self.max_nonzero, n_targets), self.integer],
                 [self.total])
 
