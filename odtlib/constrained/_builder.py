@@ -41,23 +41,8 @@ class Growth:
     left: np.ndarray
     right: np.ndarray
     mean: np.ndarray
-    order: np.ndarray      # rows, leaf after leaf
-    n_rows: np.ndarray
     status: str
     counters: dict = field(default_factory=dict)
-
-    def rows(self):
-        """List the rows of every node."""
-        count = len(self.feature)
-        leaves = np.flatnonzero(self.feature < 0)
-        ends = np.cumsum(self.n_rows[leaves])   # leaves in preorder hold consecutive rows
-        rows = [None] * count
-        for node, end in zip(leaves, ends, strict=True):
-            rows[node] = self.order[end - self.n_rows[node]:end]
-        for node in range(count - 1, -1, -1):
-            if self.feature[node] >= 0:
-                rows[node] = np.concatenate([rows[self.left[node]], rows[self.right[node]]])
-        return rows
 
 
 class _State:
@@ -84,7 +69,7 @@ class _State:
         count = self.progress[0]
         mean = self.sums[:count] / self.weight[:count, None] + origin
         return Growth(self.feature[:count], self.threshold[:count], self.left[:count],
-                      self.right[:count], mean, self.order[0], self.rows[:count], status,
+                      self.right[:count], mean, status,
                       {"nodes": int(count), **counters})
 
 

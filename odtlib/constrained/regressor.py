@@ -69,12 +69,16 @@ def tree_loss(tree, X, y, sample_weight=None, *, criterion, weights, split_penal
     return loss.cost(Y, w, tree.value[tree.apply(X)]) + split_penalty * tree.n_splits
 
 
+def node_rows(tree, X):
+    """List the rows that reach each node."""
+    path = tree.decision_path(X).tocsc()
+    return [path.indices[a:b] for a, b in zip(path.indptr[:-1], path.indptr[1:], strict=True)]
+
+
 def node_costs(tree, X, Y, w, loss):
     """Return the training loss that every node would have as a leaf, shape (n_nodes,)."""
-    path = tree.decision_path(X).tocsc()
-    parts = [path.indices[a:b] for a, b in zip(path.indptr[:-1], path.indptr[1:], strict=True)]
     return np.array([loss.cost(Y[rows], w[rows], value)
-                     for rows, value in zip(parts, tree.value, strict=True)])
+                     for rows, value in zip(node_rows(tree, X), tree.value, strict=True)])
 
 
 class ConstrainedTreeRegressor(TreeRegressor):
@@ -220,7 +224,7 @@ class ConstrainedTreeRegressor(TreeRegressor):
         penalty_rate = float(self.penalty_strength) if self.split == "penalty" else np.inf
         growth = grow_tree(X, Y, sample_weight, loss, self.split, feasible, penalty_rate,
                            relaxation if self.split == "penalty" else None, rules, clock)
-        tree = self._predictions(growth, Y, w, inside, feasible, loss, relaxation, X.shape[1])
+        tree = self._predictions(growth, Y, w, inside, feasible, loss, relaxation, X)
         if self.ccp_alpha > 0:
             # scikit-learn's impurity is the mean over the targets, per unit of weight
             tree = cut_back(tree, tree.n_splits, self.ccp_alpha * w.sum() * Y.shape[1],
@@ -280,8 +284,10 @@ class ConstrainedTreeRegressor(TreeRegressor):
             return min(int(self.max_features), p)
         return max(1, int(self.max_features * p))
 
-    def _predictions(self, growth, Y, w, inside, feasible, loss, relaxation, n_features):
+    def _predictions(self, growth, Y, w, inside, feasible, loss, relaxation, X):
         """Give every node the prediction that it would have as a leaf."""
+        shape = (growth.feature, growth.threshold, growth.left, growth.right)
+        tree = DecisionTree(*shape, growth.mean, n_features=X.shape[1], kind="regression")
         value = growth.mean
         only_squares = loss.name == "squared_error"
         if only_squares and self.leaf == "project":
@@ -292,15 +298,14 @@ class ConstrainedTreeRegressor(TreeRegressor):
                 if relaxation is not None else
                 huber_point(y, feasible, self.penalty_strength, loss.weights) for y in value])
         elif not (only_squares and self.leaf == "mean"):
-            for node, rows in enumerate(growth.rows()):
+            for node, rows in enumerate(node_rows(tree, X)):
                 if self.leaf == "medoid":
                     value[node] = self._medoid(rows, Y, w, inside, feasible, loss)
                 elif self.leaf == "mean" or (growth.feature[node] >= 0 and self.ccp_alpha == 0):
                     value[node] = loss.center(Y[rows], w[rows])
                 else:
                     value[node] = loss.best(Y[rows], w[rows], feasible)
-        return DecisionTree(growth.feature, growth.threshold, growth.left, growth.right, value,
-                            n_features=n_features, kind="regression")
+        return tree.replace(value=value)
 
     def _medoid(self, rows, Y, w, inside, feasible, loss):
         candidates = Y[rows[inside[rows]]]

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from odtlib.constrained import _projections, _scip
+from odtlib.constrained import _projections
 
 MAX_PIECES = 4096
 
@@ -159,12 +159,6 @@ class FeasibleSet:
         return {name: value.tolist() if isinstance(value, np.ndarray) else value
                 for name, value in self.__dict__.items() if not name.startswith("_")
                 and name != "signed_relaxation"}
-
-    def _latex(self):
-        return rf"\text{{{type(self).__name__}}}"
-
-    def _repr_latex_(self):
-        return rf"$\left\{{y : {self._latex()}\right\}}$"
 
     def __and__(self, other):
         if not isinstance(other, FeasibleSet):
@@ -383,47 +377,18 @@ class FeasibleSet:
                  np.vstack([r for r, _, _ in parts]), np.concatenate([b for _, b, _ in parts])])
 
     def _project_slowly(self, Y, weights):
-        return np.array([self._exact(y, *_scip.project(self, y, weights), weights) for y in Y])
-
-    def _exact(self, point, nearest, binaries, weights):
-        """Return the nearest point that SCIP found to its tolerance, with that error removed."""
-        return nearest
-
-    def _formulate(self, model, y):
-        """Add the constraints to a MathOpt model over the variables ``y``; return the binaries."""
-        pieces = self._pieces(len(y))
-        if pieces is None:
-            raise ValueError(f"{self} cannot be written as a mixed-integer program.")
-        flags = [model.add_binary_variable() for _ in pieces]
-        model.add_linear_constraint(sum(flags) == 1)
-        unit = np.eye(len(y))
-        for piece, flag in zip(pieces, flags, strict=True):
-            rows = np.vstack([piece.rows, piece.equal, -piece.equal, unit, -unit])
-            rhs = np.concatenate([piece.rhs, piece.equal_rhs, -piece.equal_rhs, piece.upper,
-                                  -piece.lower])
-            for row, right in zip(rows[rhs < np.inf], rhs[rhs < np.inf], strict=True):
-                left = sum(a * v for a, v in zip(row, y, strict=True) if a != 0)
-                model.add_indicator_constraint(indicator=flag, implied_constraint=left <= right)
-        return flags
+        raise ValueError(f"{self} is no union of at most {MAX_PIECES} polyhedra; state it with "
+                         "fewer alternatives, or give the projection yourself: sets.Custom.")
 
 
 def vector(value, name, n_targets=None):
     value = np.asarray(value, dtype=np.float64)
     if value.ndim > 1 or np.isnan(value).any():
-        raise ValueError(f"{name} must be a number or a vector with one number a target, got "
+        raise ValueError(f"{name} must be a number or a vector with one number per target, got "
                          f"{value!r}.")
     if value.ndim == 1 and n_targets not in (None, len(value)):
         raise ValueError(f"{name} has {len(value)} entries for {n_targets} targets.")
     return value
-
-
-def number(value):
-    return f"{value:g}" if np.isfinite(value) else (r"\infty" if value > 0 else r"-\infty")
-
-
-def describe(value):
-    return number(float(value)) if value.ndim == 0 else \
-        "(" + ", ".join(number(v) for v in value) + ")"
 
 
 def linear_code(equal, rhs, weights):
@@ -455,8 +420,8 @@ def common_targets(members):
 class Intersection(FeasibleSet):
     """Ask for several sets at once; written ``a & b``.
 
-    Where every member is a union of polyhedra the intersection is one too, and its projection is
-    exact; otherwise SCIP projects.
+    Every member is a union of polyhedra, so that the intersection is one too; it may have at most
+    4096 of them.
 
     Parameters
     ----------
@@ -477,10 +442,6 @@ class Intersection(FeasibleSet):
     def _shown(self):
         return {"members": list(self.members)}
 
-    def _latex(self):
-        parts = [m._latex() for m in self.members]
-        return r",\; ".join(f"({part})" if r"\text{or}" in part else part for part in parts)
-
     def _violation(self, Y):
         return np.max([m._violation(Y) for m in self.members], axis=0)
 
@@ -494,14 +455,6 @@ class Intersection(FeasibleSet):
                 return None
             pieces = [p for a in pieces for b in part if (p := (a & b).tightened()) is not None]
         return pieces
-
-    def _formulate(self, model, y):
-        for member in self.members:
-            member._formulate(model, y)
-
-    def _exact(self, point, nearest, binaries, weights):
-        whole = any(getattr(member, "integer", False) for member in self.members)
-        return np.round(nearest) if whole else nearest
 
     def _explain(self, y):
         return next(m.explain(y) for m in self.members if not m.contains(y))
@@ -527,9 +480,6 @@ class Scaled(FeasibleSet):
         self.inner, self.factors = inner, factors
         self.n_targets = inner.n_targets or (len(factors) if factors.ndim else None)
         self.is_convex = inner.is_convex
-
-    def _latex(self):
-        return rf"y / {describe(self.factors)} : {self.inner._latex()}"
 
     def _violation(self, Y):
         return self.inner._violation(Y / self.factors) * np.max(self.factors)

@@ -6,16 +6,14 @@ import itertools
 
 import numpy as np
 
-from odtlib.constrained import _projections
 from odtlib.constrained.sets.base import (
     MAX_PIECES,
     FeasibleSet,
     Piece,
     checked_members,
     common_targets,
-    number,
 )
-from odtlib.constrained.sets.shapes import Box, Polyhedron, bounds, row_latex, system
+from odtlib.constrained.sets.shapes import Box, Polyhedron, bounds, system
 
 
 class UnionOf(FeasibleSet):
@@ -35,9 +33,6 @@ class UnionOf(FeasibleSet):
 
     def _shown(self):
         return {"members": list(self.members)}
-
-    def _latex(self):
-        return r" \;\text{or}\; ".join(f"({m._latex()})" for m in self.members)
 
     def _violation(self, Y):
         return np.min([m._violation(Y) for m in self.members], axis=0)
@@ -87,11 +82,6 @@ class Indicator(UnionOf):
         return {"flag": self.flag, "amount": self.amount, "lower": self.lower,
                 "upper": self.upper, "n_targets": self.n_targets}
 
-    def _latex(self):
-        f, a = f"y_{{{self.flag}}}", f"y_{{{self.amount}}}"
-        return (rf"{f} \in \{{0, 1\}},\; {number(self.lower)}\,{f} \le {a} \le "
-                rf"{number(self.upper)}\,{f}")
-
     def _explain(self, y):
         return (f"flag {y[self.flag]:.6g} (target {self.flag}) does not go with amount "
                 f"{y[self.amount]:.6g} (target {self.amount})")
@@ -128,12 +118,6 @@ class Implication(UnionOf):
         return {"below": (self.coefficients, self.threshold), "then_zero": self.then_zero,
                 "n_targets": self.n_targets}
 
-    def _latex(self):
-        zeros = ", ".join(f"y_{{{j}}}" for j in self.then_zero)
-        row = np.zeros(self.n_targets)
-        row[list(self.coefficients)] = list(self.coefficients.values())
-        return rf"{row_latex(row, '<', self.threshold)} \Rightarrow {zeros} = 0"
-
     def _explain(self, y):
         left = sum(a * y[j] for j, a in self.coefficients.items())
         nonzero = [j for j in self.then_zero if y[j] != 0]
@@ -144,8 +128,8 @@ class Implication(UnionOf):
 class MixedBinary(FeasibleSet):
     """Linear constraints over targets and binaries: some z in {0, 1} with ``A y + B z <= b``.
 
-    Every pattern of the binaries leaves a polyhedron; up to 4096 patterns are enumerated, empty and
-    contained ones dropped, and each projection is exact.  With more, SCIP projects.
+    Every pattern of the binaries leaves a polyhedron.  All are enumerated, empty and contained ones
+    dropped, and each projection is exact.  For more than 12 binaries, see :class:`Custom`.
 
     Parameters
     ----------
@@ -169,7 +153,7 @@ class MixedBinary(FeasibleSet):
         self.n_targets = self.A.shape[1]
         if len(self.B) != len(self.A) or self.B.shape[1] == 0:
             raise ValueError(f"B must have one row for each of the {len(self.A)} rows of A and one "
-                             f"column a binary, got shape {self.B.shape}.")
+                             f"column per binary, got shape {self.B.shape}.")
         if A_eq is None:
             self.A_eq, self.b_eq = np.zeros((0, self.n_targets)), np.zeros(0)
             self.B_eq = np.zeros((0, self.B.shape[1]))
@@ -177,8 +161,12 @@ class MixedBinary(FeasibleSet):
             self.A_eq, self.b_eq = system(A_eq, b_eq)
             self.B_eq = np.array(B_eq, dtype=np.float64, ndmin=2)
         if self.B_eq.shape != (len(self.A_eq), self.B.shape[1]):
-            raise ValueError("A_eq, B_eq and b_eq must have one row an equation, and B_eq one "
-                             "column a binary.")
+            raise ValueError("A_eq, B_eq and b_eq must have one row per equation, and B_eq one "
+                             "column per binary.")
+        if 2 ** self.n_binaries > MAX_PIECES:
+            raise ValueError(f"{self.n_binaries} binaries have more than {MAX_PIECES} patterns; "
+                             "state the set with at most 12, or give the projection yourself: "
+                             "sets.Custom.")
         self.lower, self.upper, _ = bounds(lower, upper, self.n_targets)
         self.pieces(self.n_targets)   # refuses an empty set
 
@@ -187,18 +175,7 @@ class MixedBinary(FeasibleSet):
         """Number of binaries."""
         return self.B.shape[1]
 
-    def _latex(self):
-        names = [f"y_{{{j}}}" for j in range(self.n_targets)]
-        names += [f"z_{{{j}}}" for j in range(self.n_binaries)]
-        parts = [row_latex(row, relation, right, names)
-                 for A, B, b, relation in ((self.A, self.B, self.b, r"\le"),
-                                           (self.A_eq, self.B_eq, self.b_eq, "="))
-                 for row, right in zip(np.hstack([A, B]), b, strict=True)]
-        return r",\; ".join(parts) + rf",\; z \in \{{0,1\}}^{{{self.n_binaries}}}"
-
     def _pieces(self, n_targets):
-        if 2 ** self.n_binaries > MAX_PIECES:
-            return None
         patterns = np.array(list(itertools.product((0.0, 1.0), repeat=self.n_binaries)))
         rhs, equal_rhs = self.b - patterns @ self.B.T, self.b_eq - patterns @ self.B_eq.T
         both = np.unique(np.hstack([equal_rhs, rhs]), axis=0)
@@ -212,50 +189,3 @@ class MixedBinary(FeasibleSet):
                 keep[i] = not larger.any()
         return [Piece.make(n_targets, self.A, row[n_equal:], self.A_eq, row[:n_equal], self.lower,
                            self.upper) for row in both[keep]]
-
-    def _violation(self, Y):
-        pieces = self._pieces(self.n_targets)
-        if pieces is not None:
-            return np.min([p.violation(Y) for p in pieces], axis=0)
-        return np.array([self._least_violation(y) for y in Y])
-
-    def _least_violation(self, y):
-        """The pattern of least violation, by a mixed-integer linear program."""
-        from scipy.optimize import LinearConstraint, milp
-        m, inner, equal = self.n_binaries, self.b - self.A @ y, self.b_eq - self.A_eq @ y
-        rows = np.vstack([np.hstack([self.B, -np.ones((len(inner), 1))]),
-                          np.hstack([self.B_eq, -np.ones((len(equal), 1))]),
-                          np.hstack([-self.B_eq, -np.ones((len(equal), 1))])])
-        result = milp(np.append(np.zeros(m), 1.0), integrality=np.append(np.ones(m), 0),
-                      bounds=(0, np.append(np.ones(m), np.inf)),
-                      constraints=LinearConstraint(rows, -np.inf,
-                                                   np.concatenate([inner, equal, -equal])))
-        z = np.round(result.x[:m])
-        return self._pattern(z).violation(y[None])[0]
-
-    def _pattern(self, z):
-        return Piece.make(self.n_targets, self.A, self.b - self.B @ z, self.A_eq,
-                          self.b_eq - self.B_eq @ z, self.lower, self.upper)
-
-    def _exact(self, point, nearest, binaries, weights):
-        piece = self._pattern(np.round(binaries)).tightened()
-        rows, rhs, n_equal = piece.kernel_rows(weights)
-        root, out = np.sqrt(weights), np.empty(len(point))
-        _projections.polyhedron(rows, rhs, n_equal, point * root, np.inf, out)
-        return np.clip(out / root, piece.lower, piece.upper)
-
-    def _formulate(self, model, y):
-        z = [model.add_binary_variable() for _ in range(self.n_binaries)]
-        for A, B, b, equal in ((self.A, self.B, self.b, False),
-                               (self.A_eq, self.B_eq, self.b_eq, True)):
-            for y_row, z_row, right in zip(A, B, b, strict=True):
-                left = sum(a * v for a, v in zip(y_row, y, strict=True) if a) \
-                    + sum(a * v for a, v in zip(z_row, z, strict=True) if a)
-                model.add_linear_constraint(left == right if equal else left <= right)
-        for v, low, high in zip(y, *(np.broadcast_to(x, len(y)) for x in (self.lower, self.upper)),
-                                strict=True):
-            if np.isfinite(low):
-                model.add_linear_constraint(v >= low)
-            if np.isfinite(high):
-                model.add_linear_constraint(v <= high)
-        return z

@@ -12,7 +12,6 @@ from odtlib.constrained.sets.base import (
     MAX_PIECES,
     FeasibleSet,
     Piece,
-    describe,
     linear_code,
     vector,
 )
@@ -36,18 +35,9 @@ def system(A, b):
     A = np.array(A, dtype=np.float64, ndmin=2)
     b = np.broadcast_to(np.asarray(b, dtype=np.float64), len(A)).copy() if np.ndim(b) < 2 else b
     if A.ndim != 2 or np.shape(b) != (len(A),) or not np.isfinite(A).all() or np.isnan(b).any():
-        raise ValueError(f"A must be a finite matrix with one column a target and b one number a "
-                         f"row, got shapes {A.shape} and {np.shape(b)}.")
+        raise ValueError(f"A must be a finite matrix with one column per target and b one number "
+                         f"per row, got shapes {A.shape} and {np.shape(b)}.")
     return A, b
-
-
-def row_latex(row, relation, rhs, names=None):
-    terms = []
-    for j in np.flatnonzero(row):
-        size = "" if abs(row[j]) == 1 else f"{abs(row[j]):g}\\,"
-        sign = "-" if row[j] < 0 else ("+" if terms else "")
-        terms.append(f"{sign} {size}{names[j] if names else f'y_{{{j}}}'}".strip())
-    return f"{' '.join(terms) or '0'} {relation} {rhs:g}"
 
 
 class Box(FeasibleSet):
@@ -70,9 +60,6 @@ class Box(FeasibleSet):
                        self.n_targets or other.n_targets)
         return super().__and__(other)
 
-    def _latex(self):
-        return rf"{describe(self.lower)} \le y \le {describe(self.upper)}"
-
     def _pieces(self, n_targets):
         return [Piece.make(n_targets, lower=self.lower, upper=self.upper)]
 
@@ -83,7 +70,7 @@ class Box(FeasibleSet):
 
 
 class AtMostKNonzero(FeasibleSet):
-    """Allow at most so many nonzero targets, each of them within bounds.
+    """Allow a limited number of nonzero targets, each of them within bounds.
 
     With binaries: ``sum z <= max_nonzero``, ``lower z <= y <= upper z`` (equation 2 of Birbil et
     al.).  The projection keeps the targets whose clipped value gains most over zero.
@@ -91,7 +78,7 @@ class AtMostKNonzero(FeasibleSet):
     Parameters
     ----------
     max_nonzero : int
-        Largest number of nonzero targets.
+        Maximum number of nonzero targets.
     lower, upper : float or array, shape (n_targets,), default=0 and inf
         Bounds of a target that is not zero; a positive ``lower`` makes it semi-continuous.
     n_targets : int, optional
@@ -105,10 +92,6 @@ class AtMostKNonzero(FeasibleSet):
             raise ValueError(f"max_nonzero must be a whole number >= 0, got {max_nonzero!r}.")
         self.max_nonzero = int(max_nonzero)
         self.lower, self.upper, self.n_targets = bounds(lower, upper, n_targets)
-
-    def _latex(self):
-        return (rf"\|y\|_0 \le {self.max_nonzero},\; y_j \in \{{0\}} \cup "
-                rf"[{describe(self.lower)}, {describe(self.upper)}]")
 
     def _violation(self, Y):
         used = Y != 0
@@ -143,19 +126,6 @@ class AtMostKNonzero(FeasibleSet):
                                          upper=np.where(on, upper, 0.0)))
         return pieces
 
-    def _formulate(self, model, y):
-        flags = [model.add_binary_variable() for _ in y]
-        model.add_linear_constraint(sum(flags) <= self.max_nonzero)
-        for v, z, low, high in zip(y, flags, *(np.broadcast_to(b, len(y)) for b in
-                                               (self.lower, self.upper)), strict=True):
-            for sign, bound in ((1.0, high), (-1.0, -low)):
-                if np.isfinite(bound):
-                    model.add_linear_constraint(sign * v <= bound * z)
-                else:
-                    model.add_indicator_constraint(indicator=z, activate_on_zero=True,
-                                                   implied_constraint=sign * v <= 0.0)
-        return flags
-
     def _explain(self, y):
         count = int(np.sum(np.abs(y) > 1e-6 * max(1.0, np.abs(y).max())))
         if count > self.max_nonzero:
@@ -182,9 +152,6 @@ class Simplex(FeasibleSet):
                              "have no other sum.")
         self.total, self.n_targets = float(total), n_targets
 
-    def _latex(self):
-        return rf"\textstyle\sum_j y_j = {self.total:g},\; y \ge 0"
-
     def _encode(self, n_targets, weights):
         return _projections.SIMPLEX, [0], [self.total]
 
@@ -203,7 +170,7 @@ class SparseSimplex(FeasibleSet):
     Parameters
     ----------
     max_nonzero : int
-        Largest number of nonzero targets, >= 1.
+        Maximum number of nonzero targets, >= 1.
     total : float, default=1.0
         The sum, >= 0; a whole number where ``integer``.
     integer : bool, default=False
@@ -223,11 +190,6 @@ class SparseSimplex(FeasibleSet):
             raise ValueError(f"the set is empty: whole numbers cannot sum to {total!r}.")
         self.max_nonzero, self.total = int(max_nonzero), float(total)
         self.integer, self.n_targets = bool(integer), n_targets
-
-    def _latex(self):
-        whole = r",\; y_j \in \mathbb{Z}" if self.integer else ""
-        return (rf"\textstyle\sum_j y_j = {self.total:g},\; y \ge 0,\; "
-                rf"\|y\|_0 \le {self.max_nonzero}{whole}")
 
     def _violation(self, Y):
         worst = np.maximum(np.abs(Y.sum(axis=1) - self.total), np.maximum(-Y, 0.0).max(axis=1))
@@ -252,14 +214,6 @@ class SparseSimplex(FeasibleSet):
         simplex = Simplex(self.total)._pieces(n_targets)[0]
         at_most = AtMostKNonzero(self.max_nonzero)._pieces(n_targets)
         return [simplex & piece for piece in at_most]
-
-    def _formulate(self, model, y):
-        model.add_linear_constraint(sum(y) == self.total)
-        if self.integer:
-            for v in y:
-                unit = model.add_integer_variable(lb=0, ub=self.total)
-                model.add_linear_constraint(v == unit)
-        return AtMostKNonzero(self.max_nonzero, 0.0, self.total)._formulate(model, y)
 
     def _explain(self, y):
         count = int(np.sum(np.abs(y) > 1e-6))
@@ -286,9 +240,6 @@ class Affine(FeasibleSet):
         self.n_targets = self.A.shape[1]
         linear_code(self.A, self.b, np.ones(self.n_targets))   # refuses contradictions
 
-    def _latex(self):
-        return r",\; ".join(row_latex(row, "=", b) for row, b in zip(self.A, self.b, strict=True))
-
     def _pieces(self, n_targets):
         return [Piece.make(n_targets, equal=self.A, equal_rhs=self.b)]
 
@@ -299,45 +250,6 @@ class Affine(FeasibleSet):
         residual = self.A @ y - self.b
         i = int(np.argmax(np.abs(residual)))
         return f"equation {i} has left side {residual[i] + self.b[i]:.6g}, not {self.b[i]:g}"
-
-
-class Hierarchy(FeasibleSet):
-    """Coherent totals: ``y = S b`` for some bottom level ``b``.
-
-    Parameters
-    ----------
-    S : array, shape (n_targets, n_bottom)
-        Aggregation matrix: row i says which bottom series target i adds up.
-    nonnegative : bool, default=False
-        Whether no target may be negative; the set is then a polyhedron, no longer a plane.
-    """
-
-    def __init__(self, S, nonnegative=False):
-        self.S = np.array(S, dtype=np.float64, ndmin=2)
-        if self.S.ndim != 2 or not np.isfinite(self.S).all():
-            raise ValueError("S must be a finite matrix, one row a target and one column a bottom "
-                             "series.")
-        self.nonnegative = bool(nonnegative)
-        self.n_targets = len(self.S)
-        u, s, _ = np.linalg.svd(self.S)
-        rank = int(np.sum(s > 1e-12 * s.max(initial=0.0)))
-        self._normal = u[:, rank:].T   # the plane is where these vanish
-
-    def _latex(self):
-        return r"y = S b" + (r",\; y \ge 0" if self.nonnegative else "")
-
-    def _violation(self, Y):
-        worst = np.abs(Y - Y @ (np.eye(self.n_targets) - self._normal.T @ self._normal)).max(axis=1)
-        if self.nonnegative:
-            worst = np.maximum(worst, np.maximum(-Y, 0.0).max(axis=1))
-        return worst
-
-    def _pieces(self, n_targets):
-        return [Piece.make(n_targets, equal=self._normal, equal_rhs=np.zeros(len(self._normal)),
-                           lower=0.0 if self.nonnegative else -np.inf)]
-
-    def _explain(self, y):
-        return f"the totals differ from the sums of their parts by {self.violation(y):.4g}"
 
 
 class Polyhedron(FeasibleSet):
@@ -370,16 +282,9 @@ class Polyhedron(FeasibleSet):
         self.A_eq, self.b_eq = system(np.zeros((0, self.n_targets)) if A_eq is None else A_eq,
                                        0.0 if A_eq is None else b_eq)
         if self.A.shape[1] != self.A_eq.shape[1]:
-            raise ValueError("A and A_eq must have the same number of columns, one a target.")
+            raise ValueError("A and A_eq must have the same number of columns, one per target.")
         self.lower, self.upper, _ = bounds(lower, upper, self.n_targets)
         self.pieces(self.n_targets)   # refuses an empty set
-
-    def _latex(self):
-        rows = [row_latex(r, r"\le", v) for r, v in zip(self.A, self.b, strict=True)]
-        rows += [row_latex(r, "=", v) for r, v in zip(self.A_eq, self.b_eq, strict=True)]
-        if np.any(np.isfinite(self.lower)) or np.any(np.isfinite(self.upper)):
-            rows.append(Box._latex(self))
-        return r",\; ".join(rows)
 
     def _pieces(self, n_targets):
         return [Piece.make(n_targets, self.A, self.b, self.A_eq, self.b_eq, self.lower,
@@ -396,8 +301,37 @@ class Polyhedron(FeasibleSet):
         return max(found)[1]
 
 
+class Hierarchy(Polyhedron):
+    """Coherent totals: ``y = S b`` for some bottom level ``b``.
+
+    Parameters
+    ----------
+    S : array, shape (n_targets, n_bottom)
+        Aggregation matrix: row i says which bottom series target i adds up.
+    nonnegative : bool, default=False
+        Whether no target may be negative; the set is then a polyhedron, no longer a plane.
+    """
+
+    def __init__(self, S, nonnegative=False):
+        self.S = np.array(S, dtype=np.float64, ndmin=2)
+        if self.S.ndim != 2 or not np.isfinite(self.S).all():
+            raise ValueError("S must be a finite matrix, one row per target and one column per "
+                             "bottom series.")
+        self.nonnegative = bool(nonnegative)
+        u, s, _ = np.linalg.svd(self.S)
+        rank = int(np.sum(s > 1e-12 * s.max(initial=0.0)))
+        # the plane is where the rest of the basis vanishes
+        super().__init__(A_eq=u[:, rank:].T, b_eq=0.0, lower=0.0 if nonnegative else -np.inf)
+
+    def _shown(self):
+        return {"S": self.S.tolist(), "nonnegative": self.nonnegative}
+
+    def _explain(self, y):
+        return f"the totals differ from the sums of their parts by {self.violation(y):.4g}"
+
+
 class Custom(FeasibleSet):
-    """A set of the reader's own, given by callables.
+    """A set given by callables, such as a solver's projection on a set that no other class states.
 
     Parameters
     ----------
@@ -419,9 +353,6 @@ class Custom(FeasibleSet):
             raise ValueError("project and contains must be callables.")
         self._project_one, self._contains_one = project, contains
         self.n_targets, self.is_convex, self.name = n_targets, bool(is_convex), str(name)
-
-    def _latex(self):
-        return rf"\text{{{self.name}}}"
 
     def _encode(self, n_targets, weights):
         return None
