@@ -8,13 +8,9 @@ import numpy as np
 from sklearn.model_selection import KFold
 from sklearn.tree import DecisionTreeRegressor
 
+from odtbook.studies.boosting import BoostedTrees
+from odtlib import ConstrainedForestRegressor, ConstrainedTreeRegressor, ProjectedRegressor
 from odtlib.constrained import make_loss, sets
-from odtlib.constrained.ensemble import (
-    ConstrainedBoostingRegressor,
-    ConstrainedForestRegressor,
-    ProjectedRegressor,
-)
-from odtlib.constrained.regressor import ConstrainedTreeRegressor
 
 SPLITS = {"A": "mean", "O": "exact", "M": "medoid", "R": "penalty"}
 LEAVES = {"A": "mean", "O": "project", "M": "medoid", "R": "penalty"}
@@ -236,8 +232,8 @@ def compare_ensembles(dataset, n_estimators=100, max_courses=2):
         "forest, average projected": ConstrainedForestRegressor(feasible, **forest),
         "forest, projected trees averaged": ConstrainedForestRegressor(
             feasible, aggregate="average", **forest),
-        "boosting, projected": ConstrainedBoostingRegressor(feasible, n_estimators=n_estimators,
-                                                            min_samples_leaf=5),
+        "boosting, projected": ProjectedRegressor(
+            BoostedTrees(n_estimators, min_samples_leaf=5), feasible),
         "tree of scikit-learn, projected": ProjectedRegressor(
             DecisionTreeRegressor(max_depth=5, min_samples_leaf=5, random_state=0), feasible),
     }
