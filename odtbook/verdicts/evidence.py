@@ -334,6 +334,10 @@ class Side:
                               "of the published method")
         return table
 
+    def all_of(self, count):
+        """How many lines a statement must cover: all that the paper speaks of, or any."""
+        return None if self.lenient else count
+
     @property
     def records(self):
         """Our records; the published side has none."""

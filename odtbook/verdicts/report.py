@@ -17,7 +17,7 @@ from odtbook.experiments.book import suggestion
 from odtbook.experiments.published import published
 
 from . import birbil2024, demirovic2022, firat2020, patel2023, render, verwer2019
-from .evidence import Missing, Records, Side, hours
+from .evidence import Missing, Records, Side, hours, method_runs
 from .rules import Judgement, Tolerance, judge_cells, judge_figure, judge_statement
 
 PAPERS = {module.paper.key: module.paper
@@ -272,6 +272,55 @@ def cells_of(name, records=None):
     judge = _Judge(Records() if records is None else records)
     key, _, label = name.partition(" ")
     return render.shown_cells(judge.item(PAPERS[key], label, (), ()), agreeing=True)
+
+
+def side_by_side(tables, substitute="substitute", records=None):
+    """Return tables of accuracies as chapters print them: paper, ours, substitute.
+
+    Parameters
+    ----------
+    tables : str or dict
+        Such as "firat2020 T7", whose columns name the depth, or ``{2: "firat2020 T8"}``.
+    substitute : str
+        Heading of the first method beside.
+    records : Records, optional
+        Ours (default: the records of the book).
+
+    Returns
+    -------
+    DataFrame
+        Index data set and k; columns in two levels, "paper", "ours" and ``substitute`` above, the
+        methods below.  From the cells that the report judges.
+    """
+    import pandas as pd
+    judge, rows = _Judge(Records() if records is None else records), {}
+    for depth, name in (tables if isinstance(tables, dict) else {None: tables}).items():
+        for cell in judge.cells(name).itertuples():
+            line, method, k = cell.row, cell.column, depth
+            if method.startswith("k = "):
+                k, _, method = method[4:].partition(", ")
+            elif ", k = " in line:
+                line, _, k = line.partition(", k = ")
+            found = rows.setdefault((line, int(k)), {})
+            found["paper", method], found["ours", method] = cell.published, cell.ours
+            for value in (cell.beside or {}).values():
+                found[substitute, method] = value
+    found = pd.DataFrame.from_dict(rows, orient="index").rename_axis(["data set", "k"])
+    found.columns = pd.MultiIndex.from_tuples(found.columns)
+    return found.sort_index(axis=1).sort_index()
+
+
+def runs_of(method, records=None):
+    """Return the runs that stand for a method of ``methods.toml``, with its accuracies in per cent.
+
+    Parameters
+    ----------
+    method : str
+        Such as "CGH".
+    records : Records, optional
+        Ours (default: the records of the book).
+    """
+    return method_runs(Records() if records is None else records, method)
 
 
 def numbers(value):

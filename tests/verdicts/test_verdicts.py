@@ -421,7 +421,7 @@ def test_other_methods_stand_beside_the_published_one(report):
     exact = cells["best tree of its candidates (90 %)"]
     rows = [key for key in cells.index if key[1].endswith("CGH")]
     assert exact.loc[rows].notna().all()
-    assert (cells.loc[rows, "ours"] <= exact.loc[rows] + 1e-9).sum() >= len(rows) - 6
+    assert not (cells.loc[rows, "ours"] > exact.loc[rows] + 1e-9).any()
     assert "BinOCT, HiGHS, 30 s" in cells
 
 
