@@ -222,8 +222,8 @@ def _(side):
 @paper.statement("no-beta-fastest")
 def _(side):
     seconds = _times(side)
-    return words.share(seconds["No Beta"] < seconds.drop(columns="No Beta").min(axis=1),
-                       of=side.all_of(N_SETS))
+    quickest = seconds.drop(columns="No Beta").min(axis=1)
+    return words.share(seconds["No Beta"] < quickest, of=side.all_of(N_SETS))
 
 
 @paper.statement("beta-lb-similar")
@@ -236,7 +236,8 @@ def _(side):
 @paper.statement("weak-two")
 def _(side):
     value = cuts(side, "relaxation")
-    return words.share(value[LOOSE].min(axis=1) > value[TIGHT].max(axis=1) + 1e-6, of=side.all_of(N_SETS))
+    weakest = value[TIGHT].max(axis=1) + 1e-6
+    return words.share(value[LOOSE].min(axis=1) > weakest, of=side.all_of(N_SETS))
 
 
 @paper.statement("weak-gains")
@@ -271,7 +272,8 @@ def _(side):
 @paper.statement("similar-relaxations")
 def _(side):
     value = cuts(side, "relaxation")[TIGHT]
-    return words.share(value.max(axis=1) / value.min(axis=1) - 1 <= words.SIMILAR, of=side.all_of(N_SETS))
+    spread = value.max(axis=1) / value.min(axis=1) - 1
+    return words.share(spread <= words.SIMILAR, of=side.all_of(N_SETS))
 
 
 @paper.statement("similar-gains")
@@ -317,7 +319,8 @@ def _(side):
 
 @paper.statement("close")
 def _(side):
-    gap = 100 * _of_all(side, cuts(side, "optimum")[TIGHT[:3]] - cuts(side, "train_accuracy")[TIGHT[:3]])
+    best, found = (cuts(side, name)[TIGHT[:3]] for name in ("optimum", "train_accuracy"))
+    gap = 100 * _of_all(side, best - found)
     return bool(gap.to_numpy().mean() <= words.VERY_CLOSE), (
         f"mean gap {gap.to_numpy().mean():.3f} points")
 

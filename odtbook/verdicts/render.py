@@ -67,6 +67,17 @@ def missing(self):
         "item", "without a counterpart", "of", "where"]).set_index("item")
 
 
+def beside(cells):
+    """Return cells by row and column: published, ours, and a column per method beside."""
+    found = cells.set_index(["row", "column"])[["published", "ours"]]
+    others = [other if isinstance(other, dict) else {} for other in cells["beside"]]
+    for name in dict.fromkeys(name for other in others for name in other):
+        values = [other.get(name, math.nan) for other in others]
+        if not all(math.isnan(value) for value in values):
+            found[name] = values
+    return found
+
+
 def shown_cells(result, *, agreeing=False):
     """Return the cells of an item as they are shown: published, ours, difference, others beside.
 
@@ -82,16 +93,14 @@ def shown_cells(result, *, agreeing=False):
     DataFrame
     """
     cells = result.cells
-    found = cells.set_index(["row", "column"])[["published", "ours", "difference", "agrees"]]
+    found = beside(cells)
+    found.insert(2, "difference", cells["difference"].to_numpy())
     if result.judgement.scale != 1:
         found.insert(2, "ours, scaled", cells["scaled"].to_numpy())
     if cells["spread"].notna().any():
-        found.insert(len(found.columns) - 1, "spread of seeds", cells["spread"].to_numpy())
-    others = [other if isinstance(other, dict) else {} for other in cells["beside"]]
-    for name in dict.fromkeys(name for other in others for name in other):
-        values = [other.get(name, math.nan) for other in others]
-        if not all(math.isnan(value) for value in values):
-            found[name] = values
+        found.insert(list(found).index("difference") + 1, "spread of seeds",
+                     cells["spread"].to_numpy())
+    found.insert(list(found).index("difference") + 1, "agrees", cells["agrees"].to_numpy())
     found = found.round(3)
     return found if agreeing else found[found["agrees"] != "yes"]
 

@@ -252,8 +252,8 @@ def verdict_on(name, records):
     return judge.item(PAPERS[key], label, verdicts, [])
 
 
-def cells_of(name, records=None):
-    """Return the cells of a table, judged: published, ours, and other methods beside.
+def cells_of(name, records=None, *, printed=True):
+    """Return the cells of a table: published, ours, and other methods beside.
 
     Chapters show tables with this function, the report with the same.
 
@@ -263,14 +263,18 @@ def cells_of(name, records=None):
         Such as "firat2020 T7".
     records : Records, optional
         Ours (default: the records of the book).
+    printed : bool, default=True
+        Leave out cells without a published number, and judge the others.
 
     Returns
     -------
     DataFrame
-        As of :func:`~odtbook.verdicts.render.shown_cells`, agreeing cells included.
+        By row and column, as of :func:`~odtbook.verdicts.render.shown_cells`.
     """
     judge = _Judge(Records() if records is None else records)
     key, _, label = name.partition(" ")
+    if not printed:
+        return render.beside(judge.cells(name))
     return render.shown_cells(judge.item(PAPERS[key], label, (), ()), agreeing=True)
 
 
