@@ -79,19 +79,7 @@ def beside(cells):
 
 
 def shown_cells(result, *, agreeing=False):
-    """Return the cells of an item as they are shown: published, ours, difference, others beside.
-
-    Parameters
-    ----------
-    result : Result
-        An item with cells.
-    agreeing : bool, default=False
-        Show the cells that agree, too.
-
-    Returns
-    -------
-    DataFrame
-    """
+    """Return the cells of an item as they are shown: published, ours, difference, others beside."""
     cells = result.cells
     found = beside(cells)
     found.insert(2, "difference", cells["difference"].to_numpy())
@@ -157,16 +145,6 @@ def picture(self, paper):
     The unit is the range of the published column, so that accuracies, times and counts fit one
     picture; times are scaled as they are judged, and dots outside are put on the edge.  Cells
     without a counterpart stand in a line below.
-
-    Parameters
-    ----------
-    paper : str
-        Key of the paper.
-
-    Returns
-    -------
-    matplotlib.axes.Axes or None
-        With ``alt``; None for a paper without cells.
     """
     import numpy as np
     import pandas as pd

@@ -30,25 +30,8 @@ SEEDS = "the difference is within the spread of the recorded seeds"
 class Result:
     """What became of an item or a statement.
 
-    Parameters
-    ----------
-    key, paper, label, title : str
-        Of the item, or of the claim: its section and wording.
-    judgement : Judgement
-        Verdict and counts.
-    because : str
-        Reason, unless it was reproduced.
-    cells : DataFrame or None
-        Cell by cell, for tables.
-    published, ours, beside, by_tables : str
-        For statements: the printed numbers, ours, what substitutes say, and what the paper's own
-        tables give.
-    item : str
-        For statements: the table or figure that it speaks of.
-    chapter : str
-        For items: the file below ``chapters`` that shows our counterpart.
-    tolerance : Tolerance or None
-        For tables: of a cell.
+    Statements have ``published`` numbers, ``ours``, what a substitute says (``beside``), what the
+    paper's own tables give, and the ``item`` that they speak of; tables have judged ``cells``.
     """
 
     key: str
@@ -316,13 +299,6 @@ def side_by_side(tables, substitute="substitute", records=None):
 
 def runs_of(method, records=None):
     """Return the runs that stand for a method of ``methods.toml``, with its accuracies in per cent.
-
-    Parameters
-    ----------
-    method : str
-        Such as "CGH".
-    records : Records, optional
-        Ours (default: the records of the book).
     """
     return method_runs(Records() if records is None else records, method)
 

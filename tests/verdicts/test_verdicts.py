@@ -14,10 +14,10 @@ from odtbook.verdicts.evidence import (
     Missing,
     Records,
     data,
-    data_sets,
     hours,
     means,
     method_runs,
+    sets_of,
 )
 from odtbook.verdicts.patel2023 import variants
 from odtbook.verdicts.render import shown_cells
@@ -436,9 +436,9 @@ def test_one_picture_per_paper_has_one_dot_per_cell(report):
 
 def test_every_data_set_of_the_tables_is_known():
     for name in ("firat2020_table6", "patel2023_table5"):
-        assert set(published(name)["Dataset"]) <= set(data_sets())
+        assert set(published(name)["Dataset"]) <= set(sets_of())
     for number in (7, 8, 9):
-        assert set(published(f"patel2023_table{number}").index) <= set(data_sets())
+        assert set(published(f"patel2023_table{number}").index) <= set(sets_of())
 
 
 def test_the_command(capsys):
