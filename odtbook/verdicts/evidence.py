@@ -344,5 +344,6 @@ def hours(records, runs):
         total += seconds * part.get("cores", 1) / 3600 / CORES
     size = f"{total:.0f}" if total >= 2 else f"{total:.1g}"
     unit = "hour" if size == "1" else "hours"
+    command = f"; `odt run {runs['experiment']}`" if "experiment" in runs else ""
     return (f"not run: {'at most' if most else 'about'} {size} {unit} on two cores "
-            f"({runs['what']})")
+            f"({runs['what']}{command})")

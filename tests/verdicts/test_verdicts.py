@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 
 from odtbook.experiments import book_root, published
+from odtbook.experiments.book import names
 from odtbook.experiments.results import load_records
 from odtbook.verdicts import words
 from odtbook.verdicts.evidence import (
@@ -338,6 +339,8 @@ def test_a_reason_names_what_shows_it():
                     path / "published" / f"{shown}.csv").exists(), shown
             if "unmade" in said:
                 assert said["unmade"] in paper.data["unmade"]
+        for runs in paper.data.get("unmade", {}).values():
+            assert runs.get("experiment", "milp_full") in names()
 
 
 def test_texts_agree_with_their_own_tables_but_for_known_errors(report):
