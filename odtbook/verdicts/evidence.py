@@ -69,25 +69,10 @@ class Records:
         self._load = functools.cache(load_or_none)
 
     def of(self, pattern, **where):
-        """Return the records of the experiments that match a pattern.
+        """Return the records of the experiments whose name matches a pattern, failed runs apart.
 
-        Parameters
-        ----------
-        pattern : str
-            Name of an experiment, with ``*`` for any text.
-        **where
-            Keep the rows with this value in this column; a list gives alternatives.  A column
-            that an experiment lacks excludes its records.
-
-        Returns
-        -------
-        DataFrame
-            Rows of failed runs are left out.
-
-        Raises
-        ------
-        Missing
-            If no record is left.
+        ``where`` keeps the rows with this value in this column; a list gives alternatives, and a
+        column that an experiment lacks excludes its records.
         """
         import pandas as pd
         found = []
@@ -230,7 +215,8 @@ def _mean_and_seeds(records, pair, part, at):
     lead = values[0] - sum(values[1:])
     if any(s is None for s in spread):
         return {"ours": lead, "seeds": None}
-    return {"ours": lead, "seeds": [s[0] - sum(s[1:]) for s in zip(*spread, strict=True)]}
+    # one method may have more seeds than the other
+    return {"ours": lead, "seeds": [s[0] - sum(s[1:]) for s in zip(*spread, strict=False)]}
 
 
 def sizes(name, columns):

@@ -136,7 +136,7 @@ class _Judge:
         elif judgement.verdict == "not run":
             because = unmade or because
         elif unmade and judgement.compared < judgement.printed:
-            because += f" Of the cells without a counterpart: {unmade}"
+            because = f"{because.rstrip('.')}. Of the cells without a counterpart: {unmade}"
         number = {"T": "Table", "F": "Figure"}[label[0]] + " " + label[1:]
         return Result(f"{paper.key} {label}", paper.key, number, data["title"], judgement, because,
                       table, chapter=data["chapter"], tolerance=tolerance)
