@@ -18,15 +18,7 @@ class Hint(Exception):
 
 @dataclass(frozen=True)
 class Verdict:
-    """Whether an answer is right, and what to say about it.
-
-    Parameters
-    ----------
-    right : bool
-        Whether the answer passes; also the truth value of the verdict.
-    message : str
-        Praise, or a hint.
-    """
+    """Whether an answer is right, and what to say about it."""
 
     right: bool
     message: str

@@ -125,8 +125,7 @@ def _depths(side):
     return list(side.records.of("constrained_figures", study="depth", n_rows=4000)["measures"])
 
 
-@paper.statement("shallow")
-def _(side):
+def shallow(side):
     held, said = [], []
     for found in _depths(side):
         best = int(np.argmin(found["mse"]))
@@ -136,8 +135,7 @@ def _(side):
     return all(held), "best " + "; ".join(said) + " infeasible"
 
 
-@paper.statement("deep")
-def _(side):
+def deep(side):
     held, said = [], []
     for found in _depths(side):
         rise = found["mse"][-1] / min(found["mse"])
@@ -146,14 +144,12 @@ def _(side):
     return all(held), "depth 24: " + "; ".join(said)
 
 
-@paper.statement("cars-rows")
-def _(side):
+def cars_rows(side):
     rows = side.records.of("constrained", dataset="cars")["rows"].max()
     return bool(rows > 8000), f"{int(rows)} rows used"
 
 
-@paper.statement("scores-rows")
-def _(side):
+def scores_rows(side):
     from odtlib.datasets import manifest
     rows = side.records.of("constrained", dataset="scores")["rows"].max()
     return int(rows), manifest.facts()["scores"]["targets"]
@@ -162,58 +158,49 @@ def _(side):
 # ------------------------------------------------------------------ scores and cars
 
 
-@paper.statement("scores-worst")
-def _(side):
+def scores_worst(side):
     worst = _least(-_bars(side, "F2", "scores, MSE"))
     return worst == "S(R):L(R)", f"worst {worst}"
 
 
-@paper.statement("scores-best")
-def _(side):
+def scores_best(side):
     best = _least(_bars(side, "F2", "scores, MSE"))
     clean = _bars(side, "F2", "scores, infeasible")["S(R):L(O)"] == 0
     return best == "S(R):L(O)" and bool(clean), f"best {best}"
 
 
-@paper.statement("scores-top")
-def _(side):
+def scores_top(side):
     best = _bars(side, "F2", "scores, MSE").nsmallest(3).index
     clean = _bars(side, "F2", "scores, infeasible")[best] == 0
     count = sum(name.endswith("L(O)") for name in best)
     return count == 3 and bool(clean.all()), f"{count} of the best three: {', '.join(best)}"
 
 
-@paper.statement("scores-infeasible")
-def _(side):
+def scores_infeasible(side):
     return float(_bars(side, "F2", "scores, infeasible")[ORDINARY])
 
 
-@paper.statement("cars-worst")
-def _(side):
+def cars_worst(side):
     worst = _least(-_bars(side, "F2", "cars, MSE"))
     return worst == ORDINARY, f"worst {worst}"
 
 
-@paper.statement("cars-best")
-def _(side):
+def cars_best(side):
     best = _bars(side, "F2", "cars, MSE").idxmin()
     return best.endswith("L(O)"), f"best {best}"
 
 
-@paper.statement("cars-violations")
-def _(side):
+def cars_violations(side):
     count = float(_bars(side, "F2", "cars, infeasible")["S(R):L(R)"])
     return count > 0, f"{count:.1f} per fold"
 
 
-@paper.statement("scores-p")
-def _(side):
+def scores_p(side):
     p = side.table("birbil2024 F3", "p")["p"]["scores"]
     return bool(p < 0.001), f"p = {p:.2g}"
 
 
-@paper.statement("scores-notable")
-def _(side):
+def scores_notable(side):
     errors, _p = friedman(side.records, "scores")
     gains = errors.sub(errors["S(R):L(O)"], axis=0).drop(columns="S(R):L(O)")
     p = gains.apply(words.wilcoxon, args=("greater",))
@@ -221,42 +208,36 @@ def _(side):
         f"significantly better than {(p < words.LEVEL).sum()} of {len(p)} over five folds")
 
 
-@paper.statement("cars-p")
-def _(side):
+def cars_p(side):
     return side.table("birbil2024 F3", "p")["p"]["cars"]
 
 
 # ------------------------------------------------------------------ class
 
 
-@paper.statement("class-p")
-def _(side):
+def class_p(side):
     p = friedman(side.records, "class")[1]
     return p < 0.001, f"p = {p:.2g}"
 
 
-@paper.statement("class-feasible")
-def _(side):
+def class_feasible(side):
     count = _bars(side, "F4", "infeasible").drop(ORDINARY)
     return bool((count == 0).all()), f"{int((count > 0).sum())} variants with violations"
 
 
-@paper.statement("class-lowest")
-def _(side):
+def class_lowest(side):
     error, count = _bars(side, "F4", "MSE"), _bars(side, "F4", "infeasible")
     return bool(_least(error) == ORDINARY and count[ORDINARY] > 0
                 and (count.drop(ORDINARY) == 0).all()), f"lowest {_least(error)}"
 
 
-@paper.statement("class-comparable")
-def _(side):
+def class_comparable(side):
     error = _bars(side, "F4", "MSE").drop(ORDINARY)
     ratio = error.max() / error.min()
     return bool(ratio <= words.COMPARABLE_ERRORS), f"largest over smallest {ratio:.2f}"
 
 
-@paper.statement("better")
-def _(side):
+def better(side):
     error = _bars(side, "F4", "MSE")
     return bool(error["S(O):L(O)"] < error[ORDINARY]), (
         f"{error['S(O):L(O)']:.0f} against {error[ORDINARY]:.0f}")
@@ -267,16 +248,14 @@ def _trees(side):
     return list(side.records.of("constrained_figures", study="tree", max_courses=1)["measures"])
 
 
-@paper.statement("tree-features")
-def _(side):
+def tree_features(side):
     shares = [(m["splits"]["Grade"] + m["splits"]["GradeAvgPrevElec"])
               / sum(m["splits"].values()) for m in _trees(side)]
     return min(shares) > 0.5, (
         f"{100 * min(shares):.0f} to {100 * max(shares):.0f} % of the splits")
 
 
-@paper.statement("tree-class")
-def _(side):
+def tree_class(side):
     levels = [m["levels"][1] for m in _trees(side)]
     return all("Class" in level for level in levels), "; ".join(
         " and ".join(level) for level in levels)
@@ -306,13 +285,11 @@ def _much_longer(seconds):
         f"mean or medoid {1000 * quick.mean():.0f} ms")
 
 
-@paper.statement("times")
-def _(side):
+def times(side):
     return _much_longer(_seconds(side, "scores", "cars"))
 
 
-@paper.statement("compromise")
-def _(side):
+def compromise(side):
     seconds = _seconds(side, "scores", "cars")
     error = _bars(side, "F2", "scores, MSE")
     clean = _bars(side, "F2", "scores, infeasible")["S(A):L(O)"] == 0
@@ -323,16 +300,14 @@ def _(side):
         f"against {seconds['S(O):L(O)']:.4f} s of exact splits")
 
 
-@paper.statement("class-times")
-def _(side):
+def class_times(side):
     slow, quick = _slow_and_quick(_seconds(side, "class"))
     return bool(slow.min() > quick.max()), (
         f"exact or relaxed {1000 * slow.mean():.0f} ms, "
         f"mean or medoid {1000 * quick.mean():.0f} ms")
 
 
-@paper.statement("class-tradeoff")
-def _(side):
+def class_tradeoff(side):
     from scipy.stats import spearmanr
     seconds = _seconds(side, "class")
     error = _bars(side, "F4", "MSE").drop(ORDINARY)
@@ -341,8 +316,10 @@ def _(side):
         f"rank correlation of time and error {rank.statistic:.2f}, p = {rank.pvalue:.2g}")
 
 
-@paper.statement("slow")
-def _(side):
+def slow(side):
     seconds = _seconds(side, "class")
     ratio = seconds["S(O):L(O)"] / seconds[ORDINARY]
     return bool(ratio >= words.ORDER), f"{ratio:.1f} times the ordinary tree at depth 15"
+
+
+paper.collect(globals())

@@ -159,65 +159,56 @@ def _gain(slow, quick):
     return np.where(np.isinf(quick), -1.0, ended)
 
 
-@paper.statement("cache-best")
-def _(side):
+def cache_best(side):
     a, b = _pair(side, 1, "Branch Cache, Time", "Dataset Cache, Time")
     slower = int((_gain(a, b) < 0).sum())
     saved = int((_gain(a, b) > 0).sum())
     return slower <= 2 and saved > len(a) / 2, f"exceptions: {slower} among {len(a)}"
 
 
-@paper.statement("cache-entries")
-def _(side):
+def cache_entries(side):
     a, b = _pair(side, 1, "Branch Cache, Cache Entries", "Dataset Cache, Cache Entries")
     fewer, same = int((b < 0.9 * a).sum()), int(((b <= a) & (b >= 0.9 * a)).sum())
     return bool((b <= a).all()) and same <= 2, (
         f"fewer on {fewer} of {len(a)}, within a tenth on {same}")
 
 
-@paper.statement("incremental")
-def _(side):
+def incremental(side):
     return words.throughout(_gain(*_pair(side, 2, "noInc-noSLB", "inc-noSLB")))
 
 
-@paper.statement("similarity-all")
-def _(side):
+def similarity_all(side):
     gain = _gain(*_pair(side, 2, "inc-noSLB", "inc-SLB"))
     held, text = words.throughout(gain)
     return held, text
 
 
-@paper.statement("similarity")
-def _(side):
+def similarity(side):
     gain = _gain(*_pair(side, 2, "inc-noSLB", "inc-SLB"))
     slower = int((gain < 0).sum())
     return bool((gain > 0).any() and slower < len(gain) / 2), f"slower on {slower} of {len(gain)}"
 
 
-@paper.statement("random")
-def _(side):
+def random(side):
     table = side.table("demirovic2022 T3").dropna()
     best = table[["Gini, Dynamic", "InOrder, Dynamic"]].min(axis=1)
     return words.throughout(_gain(table["Random, Dynamic"], best))
 
 
-@paper.statement("dynamic")
-def _(side):
+def dynamic(side):
     a, b = _pair(side, 3, "InOrder, PostOrder", "InOrder, Dynamic")
     held, text = words.throughout(_gain(a, b))
     saved, _n = words.factor(a, b)
     return held and saved <= words.SIMILAR_TIME, f"{text}, factor {saved:.2f}"
 
 
-@paper.statement("gini")
-def _(side):
+def gini(side):
     gini, order = _pair(side, 3, "Gini, Dynamic", "InOrder, Dynamic")
     wins = int((order < gini).sum()), int((gini < order).sum())
     return bool(0 < wins[0] - wins[1] <= len(gini) / 3), f"in order {wins[0]}, Gini {wins[1]}"
 
 
-@paper.statement("linear")
-def _(side):
+def linear(side):
     table = side.table("demirovic2022 T4")[[f"depth=4, Time {c}" for c in (1, 2, 3, 4)]]
     table = table[np.isfinite(table).all(axis=1) & (table > 0).all(axis=1)]
     if len(table) < words.FEWEST:
@@ -229,8 +220,7 @@ def _(side):
         "times as long (median)")
 
 
-@paper.statement("depth")
-def _(side):
+def depth(side):
     table = side.table("demirovic2022 T4")
     middle, count = words.factor(table["depth=5, Time 1"], table["depth=4, Time 1"])
     return middle >= words.ORDER, f"factor {middle:.0f}, geometric mean of {count}"
@@ -239,14 +229,13 @@ def _(side):
 # ------------------------------------------------------------------ Table 5
 
 
-@paper.statement("tens-of-thousands")
-def _(side):
+def tens_of_thousands(side):
     runs = _full(side, 4)
     large = runs[runs["rows"] >= 10_000]
     return words.share(large["status"] == "optimal", "large data sets proved at depth 4", of=1)
 
 
-def _against_dl85(side):
+def dl85(side):
     table = side.table("demirovic2022 T5")
     slow, quick = (table[f"Depth=4, {name}"] for name in ("DL8.5", "MurTree"))
     # a run without a proof took longer than any with one
@@ -258,8 +247,7 @@ def _against_dl85(side):
         f"more, {count} data sets")
 
 
-paper.statement("magnitudes")(_against_dl85)
-paper.statement("dl85")(_against_dl85)
+magnitudes = dl85
 
 
 def _within(side, depth, seconds):
@@ -268,26 +256,22 @@ def _within(side, depth, seconds):
     return within, f"{within.sum()} of {len(within)}, at most {runs['cpu_seconds'].max():.2f} s"
 
 
-@paper.statement("depth-three")
-def _(side):
+def depth_three(side):
     within, text = _within(side, 3, words.FEW_SECONDS)
     return words.share(within)[0], text
 
 
-@paper.statement("four-minutes")
-def _(side):
+def four_minutes(side):
     within, text = _within(side, 4, words.MINUTES)
     return words.share(within)[0], text
 
 
-@paper.statement("minutes")
-def _(side):
+def minutes(side):
     within, text = _within(side, 4, words.MINUTES)
     return bool(within.mean() > 0.5), text
 
 
-@paper.statement("five-harder")
-def _(side):
+def five_harder(side):
     four, five = _full(side, 4)["cpu_seconds"], _full(side, 5)["cpu_seconds"]
     ratio = (five / four).dropna()
     middle, _n = words.factor(five.reindex(ratio.index), four.reindex(ratio.index))
@@ -304,16 +288,14 @@ def _by_our_search(side):
         raise Missing("recorded with our search, not with that of the paper")
 
 
-@paper.statement("sat")
-def _(side):
+def sat(side):
     _by_our_search(side)
     runs = side.records.of("murtree_perfect")
     proved = runs["measures"].str["proved"].astype(bool)
     return words.share(proved & (runs["cpu_seconds"] <= words.FEW_SECONDS), "samples")
 
 
-@paper.statement("sparse-any")
-def _(side):
+def sparse_any(side):
     _by_our_search(side)
     runs = side.records.of("murtree_sparse")
     return words.share(runs["status"] == "optimal", "runs proved")
@@ -345,52 +327,46 @@ def gap_to_forest(records, part="test"):
     return (forest - tuned(records, "trees")[0][part]["MT-A"]).dropna()
 
 
-@paper.statement("mt-f")
-def _(side):
+def mt_f(side):
     return words.about_equal(gain_over_cart(side.records, "MT-F"))
 
 
-@paper.statement("mt-r")
-def _(side):
+def mt_r(side):
     return words.most(gain_over_cart(side.records, "MT-R"))
 
 
-@paper.statement("mt-a")
-def _(side):
+def mt_a(side):
     return words.throughout(gain_over_cart(side.records, "MT-A"))
 
 
-@paper.statement("better-than-cart")
-def _(side):
+def better_than_cart(side):
     return words.better(gain_over_cart(side.records, "MT-A", "nested"))
 
 
-@paper.statement("cart-time")
-def _(side):
+def cart_time(side):
     return words.share(side.records.of("murtree_cart")["cpu_seconds"] < 1, "runs")
 
 
-@paper.statement("murtree-time")
-def _(side):
+def murtree_time(side):
     _by_our_search(side)
     seconds = tuned(side.records, "trees")[1]["cpu_seconds"]
     return words.most(words.MINUTES - seconds)
 
 
-@paper.statement("forest-train")
-def _(side):
+def forest_train(side):
     return words.better(gap_to_forest(side.records, "train"))
 
 
-@paper.statement("forest-half")
-def _(side):
+def forest_half(side):
     close, count = words.comparable_on(gap_to_forest(side.records))
     least, most = words.HALF
     return least <= close / count <= most, (
         f"within one point, either way, on {close} of {count} data sets")
 
 
-@paper.statement("forest-time")
-def _(side):
+def forest_time(side):
     seconds = tuned(side.records, "forest")[1]["cpu_seconds"]
     return bool(seconds.between(10, 19).mean() > 0.5), f"median {seconds.median():.0f} s"
+
+
+paper.collect(globals())

@@ -29,7 +29,7 @@ def data(name):
     return tomllib.loads((book_root() / "data" / "published" / f"{name}.toml").read_text("utf-8"))
 
 
-def data_sets(group=None):
+def sets_of(group=None):
     """Return name in the papers -> name of the data set, of one group ("small") or of all."""
     groups = data("methods")["data_sets"]
     return groups[group] if group else {k: v for names in groups.values() for k, v in names.items()}
@@ -52,16 +52,7 @@ def once(function):
 
 
 class Records:
-    """Records of all experiments, by pattern.
-
-    Parameters
-    ----------
-    load : callable, optional
-        ``load(name)`` returns the records of an experiment or raises ValueError when it has none
-        (default: :func:`odtbook.experiments.load_records`).
-    experiments : list of str, optional
-        Names to choose from (default: those of the book).
-    """
+    """Records of all experiments, by pattern."""
 
     def __init__(self, load=None, experiments=None):
         from odtbook.experiments.book import names
@@ -78,25 +69,10 @@ class Records:
         self._load = functools.cache(load_or_none)
 
     def of(self, pattern, **where):
-        """Return the records of the experiments that match a pattern.
+        """Return the records of the experiments whose name matches a pattern, failed runs apart.
 
-        Parameters
-        ----------
-        pattern : str
-            Name of an experiment, with ``*`` for any text.
-        **where
-            Keep the rows with this value in this column; a list gives alternatives.  A column
-            that an experiment lacks excludes its records.
-
-        Returns
-        -------
-        DataFrame
-            Rows of failed runs are left out.
-
-        Raises
-        ------
-        Missing
-            If no record is left.
+        ``where`` keeps the rows with this value in this column; a list gives alternatives, and a
+        column that an experiment lacks excludes its records.
         """
         import pandas as pd
         found = []
@@ -132,22 +108,7 @@ def _one_row_per_variant(table):
 
 @once
 def method_runs(records, method):
-    """Return the runs of a method on the splits of the papers.
-
-    Parameters
-    ----------
-    records : Records
-        Where to look.
-    method : str
-        A name of ``methods.toml``: its sources are taken in order, and the first that has a run
-        of a data set, split and depth counts.
-
-    Returns
-    -------
-    DataFrame
-        One row per data set, split and depth: ``train``, ``test`` in per cent, and the columns of
-        the records.  Where another method's record holds the accuracy, its times are empty.
-    """
+    """Return the runs of a method on the splits of the papers."""
     import pandas as pd
     found, missed = [], []
     for source in data("methods")["methods"][method]["sources"]:
@@ -227,31 +188,12 @@ def table_of(rows):
 
 
 def accuracies(records, name, columns, part, quoted=()):
-    """Cells of a table of accuracies whose rows are data sets.
-
-    Parameters
-    ----------
-    records : Records
-        Ours.
-    name : str
-        Published table.
-    columns : dict
-        Column of the table -> (method, depth); depth None reads it from the column "k".  A pair of
-        methods is the gain of the first over the second.
-    part : str
-        "train" or "test".
-    quoted : tuple of str
-        Columns that the paper quotes.
-
-    Returns
-    -------
-    DataFrame
-    """
+    """Cells of a table of accuracies whose rows are data sets."""
     rows = []
     for label, line in published(name).iterrows():
         k = line.get("k")
         for column, (method, depth) in columns.items():
-            at = (data_sets()[label], int(k if depth is None else depth))
+            at = (sets_of()[label], int(k if depth is None else depth))
             pair = method if isinstance(method, tuple) else (method,)
             others = zip(*([*data("methods")["methods"][m].get("beside", ()), m][:1]
                            for m in pair), strict=True)
@@ -273,7 +215,8 @@ def _mean_and_seeds(records, pair, part, at):
     lead = values[0] - sum(values[1:])
     if any(s is None for s in spread):
         return {"ours": lead, "seeds": None}
-    return {"ours": lead, "seeds": [s[0] - sum(s[1:]) for s in zip(*spread, strict=True)]}
+    # one method may have more seeds than the other
+    return {"ours": lead, "seeds": [s[0] - sum(s[1:]) for s in zip(*spread, strict=False)]}
 
 
 def sizes(name, columns):
@@ -282,26 +225,13 @@ def sizes(name, columns):
     facts = manifest.facts()
     return table_of([
         {"row": line["Dataset"], "column": column, "published": number(line[column]),
-         "ours": number(facts.get(data_sets()[line["Dataset"]], {}).get(key))}
+         "ours": number(facts.get(sets_of()[line["Dataset"]], {}).get(key))}
         for _, line in published(name).reset_index().iterrows()
         for column, key in columns.items()])
 
 
 class Side:
-    """One side of a comparison.
-
-    Parameters
-    ----------
-    cells : callable
-        ``cells(key)`` returns the cells of a table, by a key such as "firat2020 T7".
-    records : Records, optional
-        Ours; None for the published side.
-    seed : int, optional
-        Take our numbers of this recorded seed instead.
-    lenient : bool, default=False
-        Take a substitute where the published method has no record: for what stands beside, never
-        for a verdict.
-    """
+    """One side of a comparison."""
 
     def __init__(self, cells, records=None, seed=None, *, lenient=False):
         self._records, self.lenient = records, lenient
@@ -334,6 +264,10 @@ class Side:
                               "of the published method")
         return table
 
+    def all_of(self, count):
+        """How many lines a statement must cover: all that the paper speaks of, or any."""
+        return None if self.lenient else count
+
     @property
     def records(self):
         """Our records; the published side has none."""
@@ -343,13 +277,7 @@ class Side:
 
 
 class Paper:
-    """The items and statements of a paper: functions of its module, data of its TOML file.
-
-    Parameters
-    ----------
-    key : str
-        In the bibliography.
-    """
+    """The items and statements of a paper: functions of its module, data of its TOML file."""
 
     def __init__(self, key):
         self.key = key
@@ -365,27 +293,24 @@ class Paper:
         """Register the function that returns the cells of a table or figure."""
         return functools.partial(self.cells.setdefault, label)
 
-    def statement(self, name):
-        """Register the function that answers a claim: numbers, or truth, or truth and a text."""
-        return functools.partial(self.answers.setdefault, f"{self.key}-{name}")
+    def collect(self, functions):
+        """Take the functions of a side as the answers to the claims of their names.
+
+        They return numbers, or truth, or truth and a text.
+        """
+        for name, function in functions.items():
+            if not name.startswith("_") and callable(function) and getattr(
+                    function, "__code__", None) and function.__code__.co_varnames[
+                    :function.__code__.co_argcount] == ("side",):
+                self.answers[f"{self.key}-{name.replace('_', '-')}"] = function
 
 
 def hours(records, runs):
     """Say how long runs that were not made would take.
 
-    Parameters
-    ----------
-    records : Records
-        Ours.
-    runs : dict
-        Of the table ``unmade`` of a paper's file: ``what``, and ``parts``, a list of which each
-        counts the seconds of some ``records`` (``where``; a run that its limit stopped counts
-        ``limit`` seconds; multiplied by ``times`` and ``cores``), or ``runs`` of at most
-        ``seconds``, or the ``column`` of a ``published`` table.
-
-    Returns
-    -------
-    str
+    ``runs`` has ``what`` and ``parts``.  A part counts the seconds of some ``records`` (``where``;
+    a run that its limit stopped counts ``limit``), or ``runs`` of at most ``seconds``, or a
+    ``column`` of a ``published`` table; each multiplied by ``cores``.
     """
     total, most = 0.0, False
     if not runs["parts"]:
@@ -402,8 +327,9 @@ def hours(records, runs):
             spent = table["wall_seconds"].where(
                 table["status"] != "time_limit", part.get("limit", table["wall_seconds"]))
             seconds = float(spent.sum())
-        total += seconds * part.get("times", 1) * part.get("cores", 1) / 3600 / CORES
+        total += seconds * part.get("cores", 1) / 3600 / CORES
     size = f"{total:.0f}" if total >= 2 else f"{total:.1g}"
     unit = "hour" if size == "1" else "hours"
+    command = f"; `odt run {runs['experiment']}`" if "experiment" in runs else ""
     return (f"not run: {'at most' if most else 'about'} {size} {unit} on two cores "
-            f"({runs['what']})")
+            f"({runs['what']}{command})")

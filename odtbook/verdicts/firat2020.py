@@ -8,11 +8,11 @@ import numpy as np
 
 from odtbook.experiments.published import published
 
-from . import words
-from .evidence import Missing, Paper, accuracies, attempt, data_sets, method_runs, sizes, table_of
+from . import evidence, words
+from .evidence import Missing, Paper, accuracies, attempt, method_runs, sets_of, sizes, table_of
 
 paper = Paper("firat2020")
-SMALL, LARGE = data_sets("small"), data_sets("large")
+SMALL, LARGE = sets_of("small"), sets_of("large")
 DEPTHS = (2, 3, 4)
 
 
@@ -30,16 +30,21 @@ def _(records):
 
 
 @paper.table("T4")
-def integral(records):
+def _(records):
     """Share of integral relaxations among the runs whose column generation ended."""
     runs, found = attempt(cgh, records), {}
     if runs is not None:
         grouped = runs["counters"].str["integral"].astype(float).groupby(runs["max_depth"])
         enough = grouped.count() >= 0.9 * 5 * len(SMALL)
         found = (100 * grouped.mean())[enough].to_dict()
+    by_seed = attempt(evidence.seeds, records, "CGH", "integral") or {}
+
+    def of_seeds(depth):
+        lists = [by_seed.get((dataset, depth)) for dataset in SMALL.values()]
+        return None if None in lists else list(np.mean(lists, axis=0))
     return table_of([{"row": f"depth {depth}", "column": "Percentage (%)",
                       "published": float(line["Percentage (%)"]),
-                      "ours": found.get(int(depth), math.nan)}
+                      "ours": found.get(int(depth), math.nan), "seeds": of_seeds(int(depth))}
                      for depth, line in published("firat2020_table4").iterrows()])
 
 
@@ -116,52 +121,43 @@ def _wins(columns):
     return (table == table.max(axis=1, keepdims=True)).sum(axis=0)
 
 
-@paper.statement("over-oct")
-def _(side):
+def over_oct(side):
     return _over_depths(side, "CGH", "OCT")
 
 
-@paper.statement("below-binoct")
-def _(side):
+def below_binoct(side):
     return _over_depths(side, "BinOCT*", "CGH")
 
 
-@paper.statement("data-sets")
-def _(side):
+def data_sets(side):
     rows = side.table("firat2020 T6", "|R|")["|R|"]
     return len(rows), int((rows < 10_000).sum()), int((rows > 10_000).sum())
 
 
-@paper.statement("training-rises")
-def _(side):
+def training_rises(side):
     names = ("CART", "BinOCT*", "CGH")
     means = np.array([[column.mean() for column in _train(side, k, *names)] for k in DEPTHS])
     return bool((np.diff(means, axis=0) > words.ROUNDING).all())
 
 
-@paper.statement("ninety")
-def _(side):
+def ninety(side):
     means = [column.mean() for column in _train(side, 4, "CGH", "BinOCT*")]
     return min(means) > 90, f"{means[0]:.1f} and {means[1]:.1f} %"
 
 
-@paper.statement("gain-train")
-def _(side):
+def gain_train(side):
     return [_relative(*_train(side, k, "CGH", "CART")) for k in DEPTHS]
 
 
-@paper.statement("binoct-train")
-def _(side):
+def binoct_train(side):
     return [_relative(*_train(side, k, "BinOCT*", "CGH")) for k in DEPTHS]
 
 
-@paper.statement("wins-train")
-def _(side):
+def wins_train(side):
     return sum(_wins(_train(side, k, "BinOCT*", "CGH", "CART")) for k in DEPTHS)
 
 
-@paper.statement("comparable")
-def _(side):
+def comparable(side):
     spread = []
     for k in DEPTHS:
         means = [c.mean() for c in tests(side, k, "CART", "OCT", "BinOCT*", "CGH")]
@@ -169,42 +165,35 @@ def _(side):
     return max(spread) <= words.COMPARABLE, f"means within {max(spread):.1f} points at every depth"
 
 
-@paper.statement("gain-test")
-def _(side):
+def gain_test(side):
     return [_relative(*tests(side, k, "CGH", "CART")) for k in DEPTHS]
 
 
-@paper.statement("oct-test")
-def _(side):
+def oct_test(side):
     return [_relative(*tests(side, k, "CGH", "OCT")) for k in DEPTHS]
 
 
-@paper.statement("binoct-test")
-def _(side):
+def binoct_test(side):
     return [_relative(*tests(side, k, "BinOCT*", "CGH")) for k in (2, 4)]
 
 
-@paper.statement("cgh-over-binoct")
-def _(side):
+def cgh_over_binoct(side):
     return _relative(*tests(side, 3, "CGH", "BinOCT*"))
 
 
-@paper.statement("wins-test")
-def _(side):
+def wins_test(side):
     # CART(BD) competes, although the text leaves it out
     names = ("BinOCT*", "OCT", "CGH", "CART", "CART(BD)*")
     return sum(_wins(tests(side, k, *names)) for k in DEPTHS)[:4]
 
 
-@paper.statement("overfit")
-def _(side):
+def overfit(side):
     gaps = [train.mean() - test.mean() for train, test in zip(
         _train(side, 4, "CGH", "BinOCT*"), tests(side, 4, "CGH", "BinOCT*"), strict=True)]
     return min(gaps) >= words.REMARKABLE, f"by {gaps[0]:.1f} and {gaps[1]:.1f} points"
 
 
-@paper.statement("only-binoct")
-def _(side):
+def only_binoct(side):
     ahead = []
     for k in DEPTHS:
         cart, binoct, own = (c.mean() for c in _train(side, k, "CART", "BinOCT*", "CGH"))
@@ -232,8 +221,7 @@ def _large_all(side, *names):
             zip(*(_large(side, k, *names) for k in DEPTHS), strict=True)]
 
 
-@paper.statement("large-rows")
-def _(side):
+def large_rows(side):
     runs = method_runs(side.records, "CGH")
     runs = runs[runs["dataset"].isin(LARGE.values())]
     if runs.empty:
@@ -241,79 +229,67 @@ def _(side):
     return bool((runs["rows"] >= 10_000).any()), f"up to {int(runs['rows'].max())} training rows"
 
 
-@paper.statement("large-depth2")
-def _(side):
+def large_depth2(side):
     cart, tuned, own = (c.mean() for c in _large(side, 2))
     return own > max(cart, tuned), f"{cart:.1f}, {tuned:.1f} and {own:.1f} %"
 
 
-@paper.statement("large-mean")
-def _(side):
+def large_mean(side):
     means = [(tuned.mean(), own.mean()) for _, tuned, own in (_large(side, k) for k in (3, 4))]
     return all(a > b for a, b in means), "; ".join(f"{a:.1f} and {b:.1f} %" for a, b in means)
 
 
-@paper.statement("large-wins")
-def _(side):
+def large_wins(side):
     _, tuned, own = sum(_wins(_large(side, k)) for k in (3, 4))
     return bool(own > tuned), f"{own} against {tuned}"
 
 
-@paper.statement("most-wins")
-def _(side):
+def most_wins(side):
     cart, tuned, own = sum(_wins(_large(side, k)) for k in DEPTHS)
     return bool(own > max(cart, tuned)), f"CART {cart}, CART* {tuned}, CGH {own}"
 
 
-@paper.statement("five-of-six")
-def _(side):
+def five_of_six(side):
     cart, tuned, own = _large(side, 3)
     best = np.round(np.maximum(cart, tuned), 1)
     return int((np.round(own, 1) >= best).sum()), len(own)
 
 
-@paper.statement("large-improves")
-def _(side):
+def large_improves(side):
     cart, own = _large_all(side, "CART", "CGH")
     return words.most(np.round(own - cart, 1), "cells")
 
 
-@paper.statement("large-gain")
-def _(side):
+def large_gain(side):
     cart, own = _large_all(side, "CART", "CGH")
     return float((own - cart).mean())
 
 
-@paper.statement("no-gain-two")
-def _(side):
+def no_gain_two(side):
     names = ["Default credit", "HTRU_2"]
     gain = max(float((own - cart)[names].max()) for cart, own in
                (_large(side, k, "CART", "CGH") for k in DEPTHS))
     return gain <= words.ROUNDING, f"at most {gain:.2f} points"
 
 
-@paper.statement("cart-easy")
-def _(side):
+def cart_easy(side):
     least = [min(_large(side, k, "CART")[0][name] for k in DEPTHS)
              for name in ("Default credit", "HTRU_2")]
     return least[0] > 82 and least[1] > 97, f"{least[0]:.1f} and {least[1]:.1f} % at least"
 
 
-@paper.statement("over-tuned")
-def _(side):
+def over_tuned(side):
     tuned, own = _large_all(side, "CART*", "CGH")
     return words.most(np.round(own - tuned, 1), "cells")
 
 
-@paper.statement("letter")
-def _(side):
+def letter(side):
     gaps = [(tuned - own)["Letter recognition"] for _, tuned, own in
             (_large(side, k) for k in (3, 4))]
     return min(gaps) >= words.REMARKABLE, f"by {gaps[0]:.1f} and {gaps[1]:.1f} points"
 
 
-@paper.statement("competitive")
-def _(side):
+def competitive(side):
     cart, tuned, own = _large_all(side)
     gain, median = np.round(own - cart, 1), float(np.median(own - tuned))
     held, text = words.better(gain)
@@ -324,8 +300,7 @@ def _(side):
 # ------------------------------------------------------------------ times and relaxations
 
 
-@paper.statement("cart-time")
-def _(side):
+def cart_time(side):
     seconds = method_runs(side.records, "CART")["cpu_seconds"].dropna()
     if seconds.empty:
         raise Missing("no record times CART alone")
@@ -342,21 +317,18 @@ def _of_all(side):
     return runs
 
 
-@paper.statement("all-ended")
-def _(side):
+def all_ended(side):
     slowest = _of_all(side)["wall_seconds"].max()
     return bool(slowest < words.MINUTES), f"slowest {slowest:.0f} s"
 
 
-@paper.statement("solved-all")
-def _(side):
+def solved_all(side):
     runs = _of_all(side)
     solved = runs["wall_seconds"] < words.MINUTES
     return bool(solved.all()), f"{int(solved.sum())} of {len(runs)} runs"
 
 
-@paper.statement("time-grows")
-def _(side):
+def time_grows(side):
     from scipy.stats import spearmanr
     runs = cgh(side.records).groupby(["dataset", "max_depth"])
     seconds = runs["cpu_seconds"].mean().unstack()
@@ -370,18 +342,18 @@ def _(side):
         f"{steps[3]:.2g} for the features, over {len(seconds)} data sets")
 
 
-@paper.statement("smallest")
-def _(side):
+def smallest(side):
     small = cgh(side.records).query("rows < 100")
     slowest = float(small["wall_seconds"].max())
     return slowest < words.FEW_SECONDS, f"at most {slowest:.1f} s below 100 rows"
 
 
-@paper.statement("integral")
-def _(side):
+def integral(side):
     return list(side.table("firat2020 T4", "Percentage (%)")["Percentage (%)"])
 
 
-@paper.statement("integral-all")
-def _(side):
+def integral_all(side):
     return float(side.table("firat2020 T4", "Percentage (%)")["Percentage (%)"].mean())
+
+
+paper.collect(globals())

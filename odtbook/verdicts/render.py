@@ -67,31 +67,28 @@ def missing(self):
         "item", "without a counterpart", "of", "where"]).set_index("item")
 
 
-def shown_cells(result, *, agreeing=False):
-    """Return the cells of an item as they are shown: published, ours, difference, others beside.
-
-    Parameters
-    ----------
-    result : Result
-        An item with cells.
-    agreeing : bool, default=False
-        Show the cells that agree, too.
-
-    Returns
-    -------
-    DataFrame
-    """
-    cells = result.cells
-    found = cells.set_index(["row", "column"])[["published", "ours", "difference", "agrees"]]
-    if result.judgement.scale != 1:
-        found.insert(2, "ours, scaled", cells["scaled"].to_numpy())
-    if cells["spread"].notna().any():
-        found.insert(len(found.columns) - 1, "spread of seeds", cells["spread"].to_numpy())
+def beside(cells):
+    """Return cells by row and column: published, ours, and a column per method beside."""
+    found = cells.set_index(["row", "column"])[["published", "ours"]]
     others = [other if isinstance(other, dict) else {} for other in cells["beside"]]
     for name in dict.fromkeys(name for other in others for name in other):
         values = [other.get(name, math.nan) for other in others]
         if not all(math.isnan(value) for value in values):
             found[name] = values
+    return found
+
+
+def shown_cells(result, *, agreeing=False):
+    """Return the cells of an item as they are shown: published, ours, difference, others beside."""
+    cells = result.cells
+    found = beside(cells)
+    found.insert(2, "difference", cells["difference"].to_numpy())
+    if result.judgement.scale != 1:
+        found.insert(2, "ours, scaled", cells["scaled"].to_numpy())
+    if cells["spread"].notna().any():
+        found.insert(list(found).index("difference") + 1, "spread of seeds",
+                     cells["spread"].to_numpy())
+    found.insert(list(found).index("difference") + 1, "agrees", cells["agrees"].to_numpy())
     found = found.round(3)
     return found if agreeing else found[found["agrees"] != "yes"]
 
@@ -148,16 +145,6 @@ def picture(self, paper):
     The unit is the range of the published column, so that accuracies, times and counts fit one
     picture; times are scaled as they are judged, and dots outside are put on the edge.  Cells
     without a counterpart stand in a line below.
-
-    Parameters
-    ----------
-    paper : str
-        Key of the paper.
-
-    Returns
-    -------
-    matplotlib.axes.Axes or None
-        With ``alt``; None for a paper without cells.
     """
     import numpy as np
     import pandas as pd

@@ -17,7 +17,7 @@ from odtbook.experiments.book import suggestion
 from odtbook.experiments.published import published
 
 from . import birbil2024, demirovic2022, firat2020, patel2023, render, verwer2019
-from .evidence import Missing, Records, Side, hours
+from .evidence import Missing, Records, Side, hours, method_runs
 from .rules import Judgement, Tolerance, judge_cells, judge_figure, judge_statement
 
 PAPERS = {module.paper.key: module.paper
@@ -30,25 +30,8 @@ SEEDS = "the difference is within the spread of the recorded seeds"
 class Result:
     """What became of an item or a statement.
 
-    Parameters
-    ----------
-    key, paper, label, title : str
-        Of the item, or of the claim: its section and wording.
-    judgement : Judgement
-        Verdict and counts.
-    because : str
-        Reason, unless it was reproduced.
-    cells : DataFrame or None
-        Cell by cell, for tables.
-    published, ours, beside, by_tables : str
-        For statements: the printed numbers, ours, what substitutes say, and what the paper's own
-        tables give.
-    item : str
-        For statements: the table or figure that it speaks of.
-    chapter : str
-        For items: the file below ``chapters`` that shows our counterpart.
-    tolerance : Tolerance or None
-        For tables: of a cell.
+    Statements have ``published`` numbers, ``ours``, what a substitute says (``beside``), what the
+    paper's own tables give, and the ``item`` that they speak of; tables have judged ``cells``.
     """
 
     key: str
@@ -153,7 +136,7 @@ class _Judge:
         elif judgement.verdict == "not run":
             because = unmade or because
         elif unmade and judgement.compared < judgement.printed:
-            because += f" Of the cells without a counterpart: {unmade}"
+            because = f"{because.rstrip('.')}. Of the cells without a counterpart: {unmade}"
         number = {"T": "Table", "F": "Figure"}[label[0]] + " " + label[1:]
         return Result(f"{paper.key} {label}", paper.key, number, data["title"], judgement, because,
                       table, chapter=data["chapter"], tolerance=tolerance)
@@ -252,8 +235,8 @@ def verdict_on(name, records):
     return judge.item(PAPERS[key], label, verdicts, [])
 
 
-def cells_of(name, records=None):
-    """Return the cells of a table, judged: published, ours, and other methods beside.
+def cells_of(name, records=None, *, printed=True):
+    """Return the cells of a table: published, ours, and other methods beside.
 
     Chapters show tables with this function, the report with the same.
 
@@ -263,15 +246,61 @@ def cells_of(name, records=None):
         Such as "firat2020 T7".
     records : Records, optional
         Ours (default: the records of the book).
+    printed : bool, default=True
+        Leave out cells without a published number, and judge the others.
 
     Returns
     -------
     DataFrame
-        As of :func:`~odtbook.verdicts.render.shown_cells`, agreeing cells included.
+        By row and column, as of :func:`~odtbook.verdicts.render.shown_cells`.
     """
     judge = _Judge(Records() if records is None else records)
     key, _, label = name.partition(" ")
+    if not printed:
+        return render.beside(judge.cells(name))
     return render.shown_cells(judge.item(PAPERS[key], label, (), ()), agreeing=True)
+
+
+def side_by_side(tables, substitute="substitute", records=None):
+    """Return tables of accuracies as chapters print them: paper, ours, substitute.
+
+    Parameters
+    ----------
+    tables : str or dict
+        Such as "firat2020 T7", whose columns name the depth, or ``{2: "firat2020 T8"}``.
+    substitute : str
+        Heading of the first method beside.
+    records : Records, optional
+        Ours (default: the records of the book).
+
+    Returns
+    -------
+    DataFrame
+        Index data set and k; columns in two levels, "paper", "ours" and ``substitute`` above, the
+        methods below.  From the cells that the report judges.
+    """
+    import pandas as pd
+    judge, rows = _Judge(Records() if records is None else records), {}
+    for depth, name in (tables if isinstance(tables, dict) else {None: tables}).items():
+        for cell in judge.cells(name).itertuples():
+            line, method, k = cell.row, cell.column, depth
+            if method.startswith("k = "):
+                k, _, method = method[4:].partition(", ")
+            elif ", k = " in line:
+                line, _, k = line.partition(", k = ")
+            found = rows.setdefault((line, int(k)), {})
+            found["paper", method], found["ours", method] = cell.published, cell.ours
+            for value in (cell.beside or {}).values():
+                found[substitute, method] = value
+    found = pd.DataFrame.from_dict(rows, orient="index").rename_axis(["data set", "k"])
+    found.columns = pd.MultiIndex.from_tuples(found.columns)
+    return found.sort_index(axis=1).sort_index()
+
+
+def runs_of(method, records=None):
+    """Return the runs that stand for a method of ``methods.toml``, with its accuracies in per cent.
+    """
+    return method_runs(Records() if records is None else records, method)
 
 
 def numbers(value):

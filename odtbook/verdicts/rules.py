@@ -49,23 +49,8 @@ class Tolerance:
 
 @dataclass
 class Judgement:
-    """A verdict with what it rests on.
-
-    Parameters
-    ----------
-    verdict : str
-        One of :data:`VERDICTS`.
-    printed : int
-        Cells of the table that the text shows, or statements about the figure.
-    compared : int
-        Those with a counterpart of ours.
-    agreeing : int
-        Those within the tolerance.
-    near : int
-        Those within the spread of the recorded seeds, agreeing ones included.
-    scale : float
-        Common factor of the times that was divided out.
-    """
+    """A verdict and its counts: cells, statements or numbers that are printed, that have a
+    counterpart, that agree, and that agree or lie within the seeds; the factor of the times."""
 
     verdict: str
     printed: int = 0
@@ -91,19 +76,7 @@ def verdict_of(printed, compared, agreeing, near):
 
 
 def agree(published, ours, tolerance):
-    """Return whether two numbers agree; infinite stands for "no result within the limit".
-
-    Parameters
-    ----------
-    published, ours : float
-        The numbers; NaN agrees with nothing.
-    tolerance : Tolerance
-        ``scaled`` is not looked at.
-
-    Returns
-    -------
-    bool
-    """
+    """Return whether two numbers agree; infinite stands for "no result within the limit"."""
     if math.isnan(published) or math.isnan(ours):
         return False
     if math.isinf(published) or math.isinf(ours):
@@ -117,38 +90,16 @@ def agree(published, ours, tolerance):
 
 def within(published, ours, spread, tolerance):
     """Return whether a number lies where ours does with other seeds, or within their spread of it.
-
-    Parameters
-    ----------
-    published, ours : float
-        The numbers.
-    spread : float
-        Largest minus smallest of our number over the recorded seeds; NaN where none are recorded.
-    tolerance : Tolerance
-        Of the number.
     """
     return agree(published, ours, tolerance) or (
         spread > 0 and abs(published - ours) <= spread + tolerance.absolute + 1e-9)
 
 
 def judge_cells(cells, tolerance):
-    """Judge a table by its cells.
+    """Judge a table by its cells; returns them with ``scaled``, ``difference`` and ``agrees``.
 
-    Parameters
-    ----------
-    cells : DataFrame
-        One row per cell: ``published`` and ``ours`` (NaN: no counterpart); optionally ``spread``
-        (over the recorded seeds), ``group`` and ``rule``, "at least" or "at most" where the
-        published number bounds ours.  Cells without a published number are left out.
-    tolerance : Tolerance
-        Of this table.
-
-    Returns
-    -------
-    judgement : Judgement
-        By :func:`verdict_of`.
-    cells : DataFrame
-        The printed cells with the columns ``scaled``, ``difference`` and ``agrees``.
+    ``rule`` is "at least" or "at most" where the published number bounds ours.  Cells without a
+    published number are left out.
     """
     cells = cells[cells["published"].notna()].copy()
     cells["scaled"], scale = cells["ours"].astype(float), 1.0
@@ -185,25 +136,7 @@ def half_unit(number):
 
 
 def judge_statement(values, ours, spreads=None, tables=None):
-    """Judge a statement of the text by its numbers, or by whether it holds.
-
-    Parameters
-    ----------
-    values : sequence of str
-        Published numbers as printed; their digits are the tolerance.
-    ours : bool or sequence of float
-        Whether the statement holds in our records, or our numbers in the same order.
-    spreads : sequence of float, optional
-        Spread of each of our numbers over the recorded seeds.
-    tables : sequence of float, optional
-        The numbers by the paper's own tables.  Where they miss the text by at most two units of its
-        last digit, which rounding does, agreement with either or between them counts.
-
-    Returns
-    -------
-    Judgement
-        All numbers must agree, or lie within the spread.
-    """
+    """Judge a statement of the text by its numbers, or by whether it holds."""
     if isinstance(ours, bool | np.bool_):
         return Judgement("reproduced" if ours else "differs", 1, 1, int(ours), int(ours))
     if len(ours) != len(values):

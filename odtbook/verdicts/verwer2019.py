@@ -14,13 +14,11 @@ def _small_sizes(side, column):
     return [int(f(table.iloc[:14])) for f in (min, max)]
 
 
-@paper.statement("rows")
-def _(side):
+def rows(side):
     return _small_sizes(side, "|R|")
 
 
-@paper.statement("features")
-def _(side):
+def features(side):
     return _small_sizes(side, "|F|")
 
 
@@ -29,22 +27,19 @@ def _leads(side, k):
     return binoct - cart, binoct - oct_
 
 
-@paper.statement("depths-2-3")
-def _(side):
+def depths_2_3(side):
     answers = [words.clearly(lead) for k in (2, 3) for lead in _leads(side, k)]
     names = (f"over {name} at depth {k}" for k in (2, 3) for name in ("CART", "OCT"))
     return all(held for held, _ in answers), "; ".join(
         f"{name} {text}" for name, (_, text) in zip(names, answers, strict=True))
 
 
-@paper.statement("depth-4")
-def _(side):
+def depth_4(side):
     lead = min(float(lead.mean()) for lead in _leads(side, 4))
     return words.ROUNDING < lead <= words.SLIGHT, f"by {lead:.2f} points over the better, testing"
 
 
-@paper.statement("overfit")
-def _(side):
+def overfit(side):
     table = side.table("firat2020 T7", *(f"k = {k}, BinOCT*" for k in (2, 3, 4)))
     gaps = [table[f"k = {k}, BinOCT*"].mean() - tests(side, k, "BinOCT*")[0].mean()
             for k in (2, 3, 4)]
@@ -52,8 +47,7 @@ def _(side):
         "training minus testing " + ", ".join(f"{gap:.1f}" for gap in gaps) + " points")
 
 
-@paper.statement("fewer-time")
-def _(side):
+def fewer_time(side):
     # the same solver, one thread, by the clock; runs that a limit stopped have no time
     runs = [method_runs(side.records, name) for name in ("OCT", "BinOCT*")]
     seconds = [r.set_index(["dataset", "split", "max_depth"])["wall_seconds"].where(
@@ -64,3 +58,6 @@ def _(side):
     if len(sets) < words.FEWEST:
         raise Missing(f"on {len(sets)} data sets one of the models ends before the limit")
     return words.most(sets, "data sets on which one of the models ends before the limit")
+
+
+paper.collect(globals())

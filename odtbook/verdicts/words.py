@@ -46,24 +46,7 @@ def _gains(values):
 
 
 def share(condition, text="data sets", *, of=None, at_least=SHARE):
-    """Whether a condition holds on nine tenths of the lines that the paper speaks of.
-
-    Parameters
-    ----------
-    condition : sequence of bool
-        One per line that has records.
-    text : str
-        What the lines are.
-    of : int, optional
-        How many lines the paper speaks of (default: those that there are).
-    at_least : float
-        The share.
-
-    Raises
-    ------
-    Missing
-        If lines without records could turn the answer.
-    """
+    """Whether a condition holds on nine tenths of the lines that the paper speaks of."""
     condition = np.asarray(condition, bool)
     of = max(of or 0, len(condition))
     said = f"{int(condition.sum())} of {len(condition)} {text}"

@@ -11,7 +11,7 @@ import pandas as pd
 
 from odtbook.experiments import published
 from odtbook.verdicts import demirovic2022
-from odtbook.verdicts.evidence import Records, data_sets
+from odtbook.verdicts.evidence import Records, sets_of
 from odtbook.verdicts.patel2023 import ROW_CUTS, SETS
 from odtlib.datasets import manifest
 
@@ -62,7 +62,7 @@ def firat():
     seven = published("firat2020_table7").astype(float)
     for depth in (2, 3, 4):
         tests = published(f"firat2020_table{depth + 6}").astype(float)
-        for number, (label, dataset) in enumerate(data_sets("small").items()):
+        for number, (label, dataset) in enumerate(sets_of("small").items()):
             n = size(dataset)
             for method in tests:
                 train = seven.loc[label].get(f"k = {depth}, {method}", 80.0)
@@ -75,7 +75,7 @@ def firat():
                 run["counters"] = {"converged": True,
                                    "integral": 5 * number + split < integral[depth]}
     three = published("firat2020_table3").astype(float)
-    for label, dataset in data_sets("large").items():
+    for label, dataset in sets_of("large").items():
         for depth in (2, 3, 4):
             for method in ("CART", "CART*", "CGH"):
                 place(world, method, dataset, depth, 80, three.loc[label, f"k = {depth}, {method}"],
@@ -163,7 +163,7 @@ def patel(init=1.0, separate=1.0, preprocess=1.0):
     for number, part in ((7, "train"), (9, "train"), (8, "test")):
         lead = "" if number == 9 else "Revised CG, "
         for label, line in published(f"patel2023_table{number}").iterrows():
-            dataset, depth = data_sets()[label], int(line["k"])
+            dataset, depth = sets_of()[label], int(line["k"])
             if part == "train":
                 place(world, "CART", dataset, depth)
                 for split in range(5):
@@ -180,7 +180,7 @@ def patel(init=1.0, separate=1.0, preprocess=1.0):
                         run[f"{part}_accuracy"] = value / 100
     pricing = world["column_generation_pricing"]
     for dataset in SETS:
-        large, odd = dataset in data_sets("large").values(), dataset in (
+        large, odd = dataset in sets_of("large").values(), dataset in (
             "spambase", "Statlog_shuttle")
         slower = 3 if large else 2
         for split in range(5):
@@ -251,7 +251,7 @@ def patel_reversed():
     for run in world["column_generation_pricing"]:
         if run["dataset"] in ("magic04", "car_evaluation"):
             run["cpu_seconds"] = 1.0
-        if run["merge_rows"] is False and run["dataset"] not in data_sets("large").values():
+        if run["merge_rows"] is False and run["dataset"] not in sets_of("large").values():
             run["cpu_seconds"] = 9.0
     other = {"No Beta": (9.0, 0.02, 1.0), "Beta Lb": (30.0, 0.02, 1.0),
              "Beta Ub": (3.0, 0.001, 1.5), "Beta Eq": (2.0, 0.002, 1.2),
@@ -503,7 +503,7 @@ def changed(world, experiment, change, **where):
 def large(points):
     """CGH further ahead of CART on large data than the table prints."""
     world = firat()
-    for dataset in data_sets("large").values():
+    for dataset in sets_of("large").values():
         shift(world, "CGH", points, "test", only=dataset)
     return world
 
