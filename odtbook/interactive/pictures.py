@@ -169,7 +169,7 @@ def _draw_nodes(tree, names, class_names, box_width):
     parts = []
     for j in range(tree.n_nodes):
         if tree.left[j] >= 0:
-            for child, says, aside in ((tree.left[j], "true", -5), (tree.right[j], "false", 14)):
+            for child, says, aside in ((tree.left[j], "yes", -5), (tree.right[j], "no", 14)):
                 middle = y[child] + BOX_HEIGHT / 2
                 parts.append(
                     f'<path class="odt-line odt-faint" data-edge="{child}" '
