@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from difflib import get_close_matches
+from importlib import resources
+from io import StringIO
 from textwrap import fill
 
 import numpy as np
@@ -91,22 +93,21 @@ def exercises():
     return sorted(_CHECKS)
 
 
-def page_of(exercise):
-    """Return the pattern of the file name of an exercise's page.
-
-    Parameters
-    ----------
-    exercise : str
-        Label of the exercise.
+def overview():
+    """Return all exercises of the book with their points.
 
     Returns
     -------
-    str
-        For instance ``"01_*.ipynb"`` for ``"ch1-count"``.
+    pandas.DataFrame
+        One row per exercise, in the order of the book: ``label``, ``page`` (the notebook in which
+        it stands), ``kind`` (``by hand``, ``code``, ``proof`` or ``open``), ``points``, and
+        ``checked``, whether :func:`check` knows it.
     """
-    page = exercise.split("-")[0]
-    primers = {"lp": "primer_linear_programs", "dp": "primer_dynamic_programming"}
-    return f"{primers[page]}.ipynb" if page in primers else f"{int(page[2:]):02d}_*.ipynb"
+    import pandas as pd
+
+    text = resources.files(__package__).joinpath("exercises.csv").read_text(encoding="utf-8")
+    table = pd.read_csv(StringIO(text))
+    return table.assign(checked=table["label"].isin(_CHECKS))
 
 
 def _wanted(exercise):

@@ -1,12 +1,13 @@
 """Every exercise that can be checked accepts a right answer and refuses wrong ones with a hint."""
 
+import re
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from odtbook import check
-from odtbook.exercises import exercises, page_of
+from odtbook.exercises import exercises, overview
 from odtlib.constrained import sets
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -145,10 +146,22 @@ def test_a_wrong_answer_gets_its_hint(label, answer, says):
 
 @pytest.mark.parametrize("label", sorted(RIGHT))
 def test_the_exercise_is_in_its_chapter(label):
-    (notebook,) = (ROOT / "chapters").glob(page_of(label))
-    text = notebook.read_text(encoding="utf-8")
+    page = overview().set_index("label").page[label]
+    text = (ROOT / "chapters" / f"{page}.ipynb").read_text(encoding="utf-8")
     assert f":label: ex-{label}" in text
     assert f'check(\\"{label}\\"' in text
+
+
+def test_the_overview_names_every_exercise_on_its_page():
+    table = overview()
+    assert table["label"].is_unique
+    assert set(exercises()) == set(table["label"][table["checked"]])
+    assert set(table["kind"]) == {"by hand", "code", "proof", "open"}
+    assert (table["points"] > 0).all()
+    for notebook in (ROOT / "chapters").glob("*.ipynb"):
+        text = notebook.read_text(encoding="utf-8")
+        found = set(re.findall(r":label: ex-([a-z0-9-]+)", text))
+        assert found == set(table["label"][table["page"] == notebook.stem]), notebook.name
 
 
 def test_an_unknown_exercise_is_named():
