@@ -63,7 +63,7 @@ def _bar_cells(records, name, columns):
 def tie_spread(records, kind, measure):
     """Return by how much the ordinary tree moves with scikit-learn's seed, over all depths."""
     runs = records.of("constrained_seeds")
-    runs = runs[runs["dataset"].str.partition("_")[0] == kind]
+    runs = runs[runs["dataset"] == kind]
     if runs.empty:
         raise Missing(f"no record of seeds on {kind}")
     means = [np.mean([run["measures"][seed][measure] for run in runs.to_dict("records")])
@@ -204,7 +204,8 @@ def scores_notable(side):
     errors, _p = friedman(side.records, "scores")
     gains = errors.sub(errors["S(R):L(O)"], axis=0).drop(columns="S(R):L(O)")
     p = gains.apply(words.wilcoxon, args=("greater",))
-    return _least(errors.mean()) == "S(R):L(O)" and bool((p < words.LEVEL).mean() > 0.5), (
+    most = (p < words.LEVEL).mean() > words.MAJORITY
+    return _least(errors.mean()) == "S(R):L(O)" and bool(most), (
         f"significantly better than {(p < words.LEVEL).sum()} of {len(p)} over five folds")
 
 
@@ -251,7 +252,7 @@ def _trees(side):
 def tree_features(side):
     shares = [(m["splits"]["Grade"] + m["splits"]["GradeAvgPrevElec"])
               / sum(m["splits"].values()) for m in _trees(side)]
-    return min(shares) > 0.5, (
+    return min(shares) > words.MAJORITY, (
         f"{100 * min(shares):.0f} to {100 * max(shares):.0f} % of the splits")
 
 

@@ -215,7 +215,7 @@ def linear(side):
         raise Missing(f"{len(table)} data sets have times of all copies")
     straight = [words.linear((1, 2, 3, 4), line) for line in table.to_numpy()]
     grown = float((table.iloc[:, 3] / table.iloc[:, 0]).median())
-    return bool(np.mean(straight) > 0.5), (
+    return bool(np.mean(straight) > words.MAJORITY), (
         f"linear on {sum(straight)} of {len(straight)}; four times the rows take {grown:.1f} "
         "times as long (median)")
 
@@ -268,7 +268,7 @@ def four_minutes(side):
 
 def minutes(side):
     within, text = _within(side, 4, words.MINUTES)
-    return bool(within.mean() > 0.5), text
+    return bool(within.mean() > words.MAJORITY), text
 
 
 def five_harder(side):
@@ -366,7 +366,7 @@ def forest_half(side):
 
 def forest_time(side):
     seconds = tuned(side.records, "forest")[1]["cpu_seconds"]
-    return bool(seconds.between(10, 19).mean() > 0.5), f"median {seconds.median():.0f} s"
+    return bool(seconds.between(10, 19).mean() > words.MAJORITY), f"median {seconds.median():.0f} s"
 
 
 paper.collect(globals())

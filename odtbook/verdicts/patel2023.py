@@ -278,7 +278,8 @@ def close(side):
 
 def most_proved(side):
     proved, runs = _proved(side)
-    return words.share(np.arange(runs) < proved, "runs", of=side.all_of(INSTANCES), at_least=0.5)
+    return words.share(np.arange(runs) < proved, "runs", of=side.all_of(INSTANCES),
+                       at_least=words.MAJORITY)
 
 
 def no_beta_worst(side):

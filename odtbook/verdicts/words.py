@@ -13,6 +13,7 @@ from .evidence import Missing
 from .rules import SHARE
 
 LEVEL = 0.05                # of all tests
+MAJORITY = 0.5              # "most" is more than this share
 CLEAR = 0.5                 # points: "clearly", with a significant difference
 SLIGHT = 1.0                # points: "slightly" is more than rounding and at most this
 ROUNDING = 0.05             # points
@@ -60,13 +61,13 @@ def share(condition, text="data sets", *, of=None, at_least=SHARE):
 def most(values, text="data sets"):
     """Whether "most" hold, "more than half": a gain on more than half of the lines."""
     gains = _gains(values)
-    return bool((gains > 0).mean() > 0.5), f"{int((gains > 0).sum())} of {len(gains)} {text}"
+    return bool((gains > 0).mean() > MAJORITY), f"{int((gains > 0).sum())} of {len(gains)} {text}"
 
 
 def throughout(values, text="data sets"):
     """Whether it "always" holds: no loss on nine tenths of the lines, a gain on over half."""
     gains = _gains(values)
-    held = (gains >= 0).mean() >= SHARE and (gains > 0).mean() > 0.5
+    held = (gains >= 0).mean() >= SHARE and (gains > 0).mean() > MAJORITY
     return bool(held), (f"{int((gains > 0).sum())} better and {int((gains == 0).sum())} equal of "
                         f"{len(gains)} {text}")
 
