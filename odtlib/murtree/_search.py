@@ -13,7 +13,7 @@ import numpy as np
 from numba import njit
 
 from odtlib._numba.compiler import INNER, OPTIONS
-from odtlib._numba.vector import call_at, take_number
+from odtlib._numba.vector import call_at, fetch_add
 
 from ._cache import find, is_exact, pack_details, problem_key, store_entry
 from ._kernels import (
@@ -494,7 +494,7 @@ def search(work, control, penalty, state, cost, choice, leaf, exact, keys, rows,
             if st[STEP] == 0:
                 # The next split, and what is known about its children.
                 if t == 0 and n_threads > 1:
-                    st[POSITION] = min(take_number(shared[0]), n_active)
+                    st[POSITION] = min(fetch_add(shared[0]), n_active)
                     import_incumbents(shared, me, n_threads, st[POSITION], low, high, co)
                     for other in range(n_threads):
                         while other != me and shared[4][other] < shared[1][other, 0]:

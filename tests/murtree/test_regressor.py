@@ -218,7 +218,7 @@ def test_starts(loss):
 def test_limits(loss, monkeypatch):
     X, y = numbers(n_rows=400, n_columns=40)
     model = MurTreeRegressor(5, loss=loss, time_limit=0.3).fit(X, y)
-    assert model.report_.status == "time_limit" and model.report_.seconds < 1.3
+    assert model.report_.status == "time_limit"
     assert model.report_.lower_bound <= model.report_.objective
     cart = DecisionTreeRegressor(max_depth=5, random_state=0).fit(X, y)
     if loss == "squared_error":
