@@ -23,7 +23,7 @@ BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 STYLE = """
 .bd-article { break-before: page; padding: 0 !important; }
 body { font-size: 10pt; }
-.headerlink, .toctree-wrapper { display: none !important; }
+.headerlink { display: none !important; }
 """
 
 
