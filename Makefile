@@ -12,7 +12,7 @@ export OMP_NUM_THREADS ?= 1
 export PYTHONUTF8 := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help book test test-notebooks check-book archive lab experiments lint links lock clean
+.PHONY: help book test test-notebooks check-book archive lab experiments lint links lock clean pdf
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -47,6 +47,9 @@ check-book: $(INSTALLED) ## open every built page in a browser, desktop, phone, 
 
 archive: book ## pack the built book for reading offline (dist/)
 	$(BIN)/python -c "import shutil; print(shutil.make_archive('dist/optimal-decision-trees', 'zip', '_build/html'))"
+
+pdf: book ## print the built book with a headless browser (dist/optimal-decision-trees.pdf)
+	$(BIN)/python scripts/print_book.py
 
 lab: $(INSTALLED) ## open the chapters in JupyterLab
 	$(BIN)/python scripts/lab_settings.py

@@ -5,6 +5,7 @@ Chromium.
 """
 
 import re
+import sys
 from functools import cache
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
@@ -155,6 +156,18 @@ def test_is_accessible_in_light_and_dark(reader, page_file):
     reader.page.set_viewport_size(DESKTOP)
     violations += reader.violations(axe, "light", runOnly=["color-contrast"])
     assert not violations, "\n".join(violations)
+
+
+def test_the_page_that_is_printed_holds_all_pages_and_their_links():
+    sys.path.insert(0, str(ROOT / "scripts"))
+    import print_book
+
+    whole = BeautifulSoup(print_book.joined(), "html.parser")
+    ids = {element["id"] for element in whole.find_all(id=True)}
+    assert {print_book.anchor(page) for page in print_book.pages()} <= ids
+    links = [link["href"] for link in whole.select("a[href^='#']") if link["href"] != "#"]
+    assert links
+    assert not {unquote(link[1:]) for link in links} - ids
 
 
 # Lessons that keep the limits; add a lesson here when it is finished.
