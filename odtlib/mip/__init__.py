@@ -1,4 +1,26 @@
 """Mixed-integer programs for HiGHS and CP-SAT: models, solver runs, units of weights.
 
-Nothing is imported here: the child process that runs a solver needs only its engine.
+Names are loaded on first use: the child process that runs a solver needs only its engine.
 """
+
+from __future__ import annotations
+
+import importlib
+
+_MODULES = {
+    "Model": "odtlib.mip.model",
+    "run_cp_sat": "odtlib.mip.interruptible",
+    "run_highs": "odtlib.mip.interruptible",
+}
+
+__all__ = list(_MODULES)
+
+
+def __getattr__(name):
+    if name in _MODULES:
+        return getattr(importlib.import_module(_MODULES[name]), name)
+    raise AttributeError(f"module 'odtlib.mip' has no attribute {name!r}")
+
+
+def __dir__():
+    return sorted(__all__)
