@@ -99,7 +99,7 @@ class _Binarizer(TransformerMixin, BaseEstimator):
         else:
             codes, n_classes = np.zeros(len(table), np.int64), 1
 
-        columns = []  # one (feature, lower, upper, pattern of the name) a column
+        columns = []  # one (feature, lower, upper, pattern of the name) per column
         for j in range(table.shape[1]):
             if clock.expired:
                 break
@@ -369,8 +369,8 @@ class MDLPBinarizer(_Binarizer):
     Parameters
     ----------
     encoding : {"thresholds", "onehot"}, default="thresholds"
-        ``"thresholds"`` gives a column ``x <= t`` a cut, and trees over them can be written in
-        the original features.  ``"onehot"`` gives a column an interval between cuts, as in the
+        ``"thresholds"`` gives one column ``x <= t`` per cut, and trees over them can be written in
+        the original features.  ``"onehot"`` gives one column per interval between cuts, as in the
         MurTree paper (a feature with one cut gives the one column ``x <= t``); trees stay over
         the columns.
     keep_binary : bool, default=True
@@ -476,7 +476,7 @@ class QuantileBinarizer(_Binarizer):
     Parameters
     ----------
     n_bins : int, default=8
-        Largest number of bins of a feature, at least 2: up to ``n_bins - 1`` thresholds.  More
+        Maximum number of bins per feature, at least 2: up to ``n_bins - 1`` thresholds.  More
         bins allow finer splits and make the search over trees larger.
     encoding, handle_unknown
         As in :class:`MDLPBinarizer`.

@@ -48,7 +48,15 @@ class _TreeEstimator(BaseEstimator):
 
     _parameter_constraints = {
         "max_depth": [Interval(Integral, 0, None, closed="left")],
+        "max_nodes": [Interval(Integral, 0, None, closed="left"), None],
+        "max_leaf_nodes": [Interval(Integral, 1, None, closed="left"), None],
+        "min_samples_leaf": [Interval(Integral, 1, None, closed="left")],
+        "split_penalty": [Interval(Real, 0, None, closed="left")],
+        "class_weight": [dict, StrOptions({"balanced"}), None],
         "start": [StrOptions({"cart", "local-search"}), HasMethods("predict"), None],
+        "memory_limit": [Interval(Real, 0, None, closed="neither"), None],
+        "n_jobs": [Interval(Integral, None, -1, closed="right"),
+                   Interval(Integral, 1, None, closed="left"), None],
         "time_limit": [Interval(Real, 0, None, closed="neither"), None],
         "random_state": ["random_state"],
         "verbose": ["verbose"],
@@ -66,8 +74,8 @@ class _TreeEstimator(BaseEstimator):
         y : array, shape (n_rows,)
             Labels of any type, or targets; shape (n_rows, n_outputs) for several targets.
         sample_weight : array, shape (n_rows,), optional
-            Weight of every row (default: one each), from 1e-100 to 1e100.  A row of weight zero
-            counts as a row that is not there; its label is still one of ``classes_``.
+            Weight of every row (default: 1), from 1e-100 to 1e100.  A row of weight zero is left
+            out; its label is still one of ``classes_``.
 
         Returns
         -------
@@ -131,6 +139,17 @@ class _TreeEstimator(BaseEstimator):
     def _depth_within(self, n_rows):
         """Return ``max_depth`` as a Python integer, no larger than ``n_rows`` rows can reach."""
         return min(int(self.max_depth), max(0, n_rows - 1))
+
+    def _node_budget(self, n_rows):
+        """Return the maximum number of feature nodes of a tree whose leaves all hold rows."""
+        depth, nodes = self._depth_within(n_rows), max(0, n_rows - 1)
+        if depth <= nodes.bit_length():
+            nodes = min(nodes, 2**depth - 1)
+        if getattr(self, "max_nodes", None) is not None:
+            nodes = min(nodes, int(self.max_nodes))
+        if getattr(self, "max_leaf_nodes", None) is not None:
+            nodes = min(nodes, int(self.max_leaf_nodes) - 1)
+        return nodes
 
     def _given_start(self):
         """Return ``start``: None, a word or a DecisionTree, that of a fitted estimator included."""
@@ -369,7 +388,7 @@ def _refuse_text(X):
 
 
 class TreeClassifier(ClassifierMixin, _TreeEstimator):
-    """What all classifiers of trees offer; a subclass defines ``_solve``."""
+    """Base class of the classifiers; a subclass defines ``_solve``."""
 
     _target_options = {}
 

@@ -514,7 +514,7 @@ def _draw_box(ax, tree, node, box, centre, size):
 
 def partition(tree, X=None, y=None, features=(0, 1), ax=None, *, limits=None, feature_names=None,
               class_names=None):
-    """Draw how a tree cuts the plane of two features: one exact rectangle a leaf.
+    """Draw how a tree cuts the plane of two features: one exact rectangle per leaf.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""The one tree of the house: an immutable array tree that every solver returns."""
+"""The tree that every solver returns: immutable, stored in arrays."""
 
 from __future__ import annotations
 
@@ -157,20 +157,17 @@ class DecisionTree:
             With its nodes in preorder.  Feature nodes carry the sum (classification) or the mean
             (regression) of their leaves' values; ``with_counts`` replaces them by real counts.
         """
-        nodes = []
-
-        def add(part):
-            index = len(nodes)
-            nodes.append(None)
+        nodes, stack = [], [(nested, None, None)]
+        while stack:
+            part, parent, side = stack.pop()
+            if parent is not None:
+                parent[side] = len(nodes)
             if isinstance(part, tuple) and len(part) == 4:
                 feature, threshold, low, high = part
-                left, right = add(low), add(high)
-                nodes[index] = [feature, threshold, left, right, None]
+                nodes.append([feature, threshold, LEAF, LEAF, None])
+                stack += [(high, nodes[-1], 3), (low, nodes[-1], 2)]
             else:
-                nodes[index] = [LEAF, np.nan, LEAF, LEAF, part]
-            return index
-
-        add(nested)
+                nodes.append([LEAF, np.nan, LEAF, LEAF, part])
         regression = options.get("kind") == "regression"
         scalars = [node[4] for node in nodes if node[0] == LEAF and np.ndim(node[4]) == 0]
         if scalars and not regression and n_classes is None:
@@ -245,10 +242,14 @@ class DecisionTree:
             A leaf's class index (or its value, for regression), or
             ``(feature, threshold, left, right)``.
         """
-        if self.feature[node] < 0:
-            return self.value[node] if self.label is None else int(self.label[node])
-        return (int(self.feature[node]), float(self.threshold[node]),
-                self.to_nested(self.left[node]), self.to_nested(self.right[node]))
+        nested = {}
+        for k in range(self.n_nodes - 1, node - 1, -1):     # children stand behind their parent
+            if self.feature[k] >= 0:
+                nested[k] = (int(self.feature[k]), float(self.threshold[k]),
+                             nested.pop(self.left[k]), nested.pop(self.right[k]))
+            else:
+                nested[k] = self.value[k] if self.label is None else int(self.label[k])
+        return nested[node]
 
     def with_counts(self, X, y, n_classes=None, sample_weight=None, relabel=True):
         """Fill a classification tree with the class weights of the rows that reach each node.
@@ -332,16 +333,12 @@ class DecisionTree:
             A tree with the same prediction for every row.
         """
         kept = []   # rows: node, feature, threshold, left, right, node that it predicts like
-
         features, thresholds, lefts, rights = (
             array.tolist() for array in (self.feature, self.threshold, self.left, self.right))
 
-        def same(a, b):
-            if self.label is not None:
-                return self.label[a] == self.label[b]
-            return np.array_equal(self.value[a], self.value[b])
-
-        def add(node, low, high):
+        stack = [(0, {}, {}, None, None)]
+        while stack:
+            node, low, high, parent, side = stack.pop()
             while (f := features[node]) >= 0:   # tests that earlier ones already decide
                 t = thresholds[node]
                 if t >= high.get(f, np.inf):
@@ -350,20 +347,28 @@ class DecisionTree:
                     node = rights[node]
                 else:
                     break
-            index = len(kept)
-            kept.append([node, LEAF, np.nan, LEAF, LEAF, node])
+            if parent is not None:
+                parent[side] = len(kept)
+            kept.append([node, f, thresholds[node], LEAF, LEAF, node])
             if f >= 0:
-                left = add(lefts[node], low, {**high, f: t})
-                right = add(rights[node], {**low, f: t}, high)
-                if (kept[left][1] < 0 and kept[right][1] < 0
-                        and same(kept[left][-1], kept[right][-1])):
-                    kept[index][-1] = kept[left][-1]
-                    del kept[index + 1:]
-                else:
-                    kept[index][1:5] = [f, t, left, right]
-            return index
+                stack.append((rights[node], {**low, f: t}, high, kept[-1], 4))
+                stack.append((lefts[node], low, {**high, f: t}, kept[-1], 3))
 
-        add(0, {}, {})
+        predicted = self.value if self.label is None else self.label
+        for entry in reversed(kept):            # children stand behind their parent
+            if entry[1] >= 0:
+                left, right = kept[entry[3]], kept[entry[4]]
+                if left[1] < 0 and right[1] < 0 and np.array_equal(predicted[left[5]],
+                                                                   predicted[right[5]]):
+                    entry[1:] = [LEAF, np.nan, LEAF, LEAF, left[5]]
+        reached = np.zeros(len(kept), bool)
+        reached[0] = True
+        for entry, there in zip(kept, reached, strict=True):
+            if there and entry[1] >= 0:
+                reached[entry[3:5]] = True
+        position = np.cumsum(reached) - 1
+        kept = [[node, f, t, LEAF if f < 0 else position[left], LEAF if f < 0 else position[right],
+                 like] for (node, f, t, left, right, like), there in zip(kept, reached) if there]
         if len(kept) == self.n_nodes:
             return self
         node, feature, threshold, left, right, predicts = map(list, zip(*kept, strict=True))
@@ -391,22 +396,19 @@ class DecisionTree:
         -------
         DecisionTree
         """
-        order, left, right = [], [], []
-
-        def add(node):
-            index = len(order)
+        order, children, stack = [], [], [(0, None, None)]
+        while stack:
+            node, parent, side = stack.pop()
+            if parent is not None:
+                parent[side] = len(order)
             order.append(node)
-            left.append(LEAF)
-            right.append(LEAF)
+            children.append([LEAF, LEAF])
             column = self.feature[node]
             if column >= 0:
-                children = (self.left[node], self.right[node])
-                first, second = children[::-1] if swap[column] else children
-                left[index] = add(first)
-                right[index] = add(second)
-            return index
-
-        add(0)
+                first = int(swap[column])       # the child that now stands on the left
+                below = (self.left[node], self.right[node])
+                stack += [(below[1 - first], children[-1], 1), (below[first], children[-1], 0)]
+        left, right = np.transpose(children)
         column = self.feature[order]
         inner = column >= 0
         new_feature = np.full(len(order), LEAF)
@@ -449,7 +451,7 @@ class DecisionTree:
 
     @property
     def depth(self):
-        """Largest number of tests on a path from the root to a leaf."""
+        """Number of splits on the longest path from the root to a leaf."""
         return int(self.node_depth.max())
 
     # ---------------------------------------------------------------- prediction
@@ -648,7 +650,7 @@ class DecisionTree:
         name = self.feature_name(self.feature[node])
         return 0 <= self.threshold[node] < 1 and any(s in name for s in (" <= ", " > ", " = "))
 
-    def _question(self, node):
+    def _test(self, node):
         """Return the test of a feature node, and what the left and the right branch answer."""
         if self.is_condition(node):
             return f"{self.split_text(node, 'right')}?", ("no", "yes")
@@ -679,18 +681,16 @@ class DecisionTree:
         str
             Each leaf shows its prediction and the training weight of every class.
         """
-        lines = []
-
-        def add(node, first, rest):
+        lines, stack = [], [(0, "", "")]
+        while stack:
+            node, first, rest = stack.pop()
             if self.feature[node] < 0:
                 lines.append(first + self.leaf_text(node))
-                return
-            text, (left, right) = self._question(node)
+                continue
+            text, (left, right) = self._test(node)
             lines.append(first + text)
-            add(self.left[node], f"{rest}├─ {left + ':':4} ", rest + "│       ")
-            add(self.right[node], f"{rest}└─ {right + ':':4} ", rest + "        ")
-
-        add(0, "", "")
+            stack.append((self.right[node], f"{rest}└─ {right + ':':4} ", rest + "        "))
+            stack.append((self.left[node], f"{rest}├─ {left + ':':4} ", rest + "│       "))
         return "\n".join(lines)
 
     __str__ = to_text
@@ -700,24 +700,23 @@ class DecisionTree:
                 f"nodes, {self.n_leaves} leaves>")
 
     def rules(self):
-        """Return one rule a leaf, from left to right.
+        """Return one rule per leaf, from left to right.
 
         Returns
         -------
         list of str
             For instance ``if a <= 1 and b > 2 then yes  [0 7]``.
         """
-        found = []
-
-        def add(node, conditions):
+        found, stack = [], [(0, ())]
+        while stack:
+            node, conditions = stack.pop()
             if self.feature[node] < 0:
                 condition = " and ".join(conditions) or "always"
                 found.append(f"if {condition} then {self.leaf_text(node)}")
-                return
-            for branch in ("left", "right"):
-                add(getattr(self, branch)[node], [*conditions, self.split_text(node, branch)])
-
-        add(0, [])
+                continue
+            for branch in ("right", "left"):
+                stack.append((getattr(self, branch)[node],
+                              (*conditions, self.split_text(node, branch))))
         return found
 
     def to_dot(self):
@@ -730,7 +729,7 @@ class DecisionTree:
         lines = ["digraph tree {", "  node [shape=box, style=rounded];"]
         for node in range(self.n_nodes):
             inner = self.feature[node] >= 0
-            text, answers = self._question(node) if inner else (self.leaf_text(node), ())
+            text, answers = self._test(node) if inner else (self.leaf_text(node), ())
             lines.append(f"  {node} [label={json.dumps(text, ensure_ascii=False)}];")
             for child, answer in zip((self.left[node], self.right[node]), answers):
                 lines.append(f'  {node} -> {child} [label="{answer}"];')

@@ -2,8 +2,8 @@
 
 Features are columns of dense ranks, ``ranks[f, row]``; a row goes left at a node when its rank is
 at most the node's cut.  ``sorted_rows[f]`` lists the rows by rank.  A tree is an integer table
-``nodes`` with one line a node: feature (-1 at a leaf, -2 where unused), cut, left, right; the root
-is line 0.  Lines that are not in use stand on the stack ``unused[1:unused[0] + 1]``.
+``nodes`` with one line per node: feature (-1 at a leaf, -2 where unused), cut, left, right; line 0
+is the root.  Lines that are not in use stand on the stack ``unused[1:unused[0] + 1]``.
 """
 
 import numpy as np

@@ -9,7 +9,8 @@ from __future__ import annotations
 import numpy as np
 
 from odtlib.report import Clock
-from odtlib.tree import LEAF, DecisionTree, midpoint
+from odtlib.tree import DecisionTree, midpoint
+from odtlib.trees import build, class_weights, separating_threshold
 
 
 def sorting_order(ranks):
@@ -20,29 +21,12 @@ def sorting_order(ranks):
 
 
 class RankedRows:
-    """Hold training rows with every feature replaced by dense ranks.
+    """Training rows with every feature replaced by dense ranks.
 
-    Parameters
-    ----------
-    X : array of float, shape (n_rows, n_features)
-        Training rows.
-    y : array of int, shape (n_rows,)
-        Class indices.
-    n_classes : int
-        Number of classes.
-    sample_weight : array of float, shape (n_rows,), optional
-        Positive weight of every row (default: one).
-    clock : Clock, optional
-        Looked at between features, here and in ``merged``; raises TimeUp.
-
-    Attributes
-    ----------
-    values : list of array
-        The sorted distinct values of every feature.
-    ranks : array of int32, shape (n_features, n_rows)
-        Position of each row's value among them.
-    labels, weights, members : arrays, shape (n_rows,)
-        Class, weight, and number of training rows behind each row (one until they are merged).
+    ``values`` holds the sorted distinct values of each feature, and ``ranks``, shape (n_features,
+    n_rows), the position of each row's value among them.  ``labels``, ``weights`` and ``members``
+    are class, weight and number of training rows behind each row (one until they are merged).
+    The clock is checked between features and raises TimeUp.
     """
 
     clock = Clock()
@@ -77,14 +61,9 @@ class RankedRows:
     def merged(self):
         """Merge rows that agree in all features and in the class, in lexicographic order.
 
-        A search on the result does not depend on the order of the rows, nor on whether a row is
-        repeated or weighted.
-
-        Returns
-        -------
-        RankedRows
-            With ``forced``, the weight of errors that no tree avoids because rows that agree in
-            all features get the same label, and ``attainable``, the weight of all other rows.
+        A search on the result depends neither on the order of the rows nor on whether a row is
+        repeated or weighted.  Its ``forced`` is the weight of errors that no tree avoids, because
+        rows that agree in all features get the same label; ``attainable`` is the remaining weight.
         """
         # features after one whose values are all distinct decide nothing
         decisive = next((f + 1 for f, values in enumerate(self.values)
@@ -120,40 +99,25 @@ class RankedRows:
         return rows
 
     def tree(self, nodes):
-        """Turn a table of nodes over ranks into a tree over the features.
+        """Turn a table of nodes over ranks into a tree over the features, with class weights.
 
-        Parameters
-        ----------
-        nodes : array of int, shape (any, 4)
-            Feature (negative at a leaf), cut, left, right; line 0 is the root, and a row goes left
-            when its rank is at most the cut.
-
-        Returns
-        -------
-        DecisionTree
-            In preorder, with the class weights of the rows.  A threshold is the midpoint, in
-            float64, of the two values among the node's own rows that the cut separates.
+        A line of ``nodes`` holds feature (negative at a leaf), cut, left and right; line 0 is the
+        root, and a row goes left when its rank is at most the cut.  A threshold is the midpoint of
+        the two values among the node's own rows that the cut separates.
         """
-        table, value = [], []
-        stack = [(0, np.arange(self.n_rows), None)]
-        while stack:
-            line, rows, parent = stack.pop()
+        def split(line, rows):
             feature, cut, left, right = nodes[line].tolist()
-            if parent is not None:
-                table[parent[0]][parent[1]] = len(table)
-            table.append([LEAF, np.nan, LEAF, LEAF])
-            value.append(np.bincount(self.labels[rows], self.weights[rows], self.n_classes))
             if feature < 0:
-                continue
-            node = len(table) - 1
+                return None
             ranks, values = self.ranks[feature, rows], self.values[feature]
-            low, high = ranks <= cut, ranks > cut
-            if not (low.any() and high.any()):   # no rows on one side: any two neighbours will do
+            low = ranks <= cut
+            if 0 < np.count_nonzero(low) < len(low):
+                threshold = separating_threshold(values[ranks], low)
+            else:                       # no rows on one side: any two neighbours will do
                 last = min(cut, len(values) - 2)
                 threshold = midpoint(values[last], values[last + 1])
-            else:
-                threshold = midpoint(values[ranks[low].max()], values[ranks[high].min()])
-            table[node][:2] = feature, threshold
-            stack.append((right, rows[high], (node, 3)))
-            stack.append((left, rows[low], (node, 2)))
-        return DecisionTree(*np.array(table).T, value, n_features=len(self.values))
+            return feature, threshold, low, left, right
+
+        *table, members = build(0, self.n_rows, split)
+        value = class_weights(members, self.labels, self.n_classes, self.weights)
+        return DecisionTree(*table, value, n_features=len(self.values))

@@ -55,7 +55,7 @@ def grow(order, sorted_ranks, length, ranks, labels, weights, shift, n_classes, 
             for m in range(width):
                 state[m, LAST] = -1
             upwards = sorted_ranks[f, 0] < sorted_ranks[f, n_rows - 1]
-            # after the rows, one step a node for the cut before the last group
+            # after the rows, one step per node for the cut before the last group
             for i in range(length[f] + width):
                 if i < length[f]:
                     row = order[f, i]
@@ -102,12 +102,9 @@ def grow(order, sorted_ranks, length, ranks, labels, weights, shift, n_classes, 
 
 
 class PresortedRows:
-    """Prepare the arrays that ``grow`` reads.
+    """The arrays that ``grow`` reads, made from RankedRows.
 
-    Parameters
-    ----------
-    rows : RankedRows
-        Training rows; unless the weights are whole numbers they are rounded to 2**-50 of their sum.
+    Weights that are not whole numbers are rounded to 2**-50 of their sum.
     """
 
     def __init__(self, rows):
@@ -130,17 +127,7 @@ class PresortedRows:
                           labels.astype(np.int32), weights.astype(np.int64), self.shift, n_classes)
 
     def scratch(self, max_depth):
-        """Allocate the arrays of one call of ``grow``, from ``node`` on.
-
-        Parameters
-        ----------
-        max_depth : int
-            At least 1.
-
-        Returns
-        -------
-        tuple of array
-        """
+        """Allocate the arrays of one call of ``grow``, from ``node`` on; depth at least 1."""
         width = 1 << (max_depth - 1)
         sums = width << self.shift
         return (np.empty(self.n_rows, np.int32), np.empty((2 ** max_depth - 1, 3), np.int64),

@@ -28,36 +28,20 @@ TUNING_GRID = {
     "class_weight": [None, "balanced"],
     "min_samples_leaf": [0.01, 0.05, 0.1, 0.2, 1],
 }
-MOMENT = 0.25            # seconds
+MOMENT = 0.25                            # seconds
 ONE_LEAF = np.array([[-1, 0, -1, -1]])   # a table of nodes: feature, cut, left, right
 
 
 def patient_clock(time_limit):
     """Return the clock of ranking rows and growing a first CART.
 
-    It gives them a moment even where the limit is shorter, so that small data get their tree.
+    It allows at least ``MOMENT`` seconds, so that small data get a tree under any limit.
     """
     return Clock(None if time_limit is None else max(time_limit, MOMENT))
 
 
 def single_leaf(X, y, n_classes, sample_weight):
-    """Return the tree without a split.
-
-    Parameters
-    ----------
-    X : array of float, shape (n_rows, n_features)
-        Training rows.
-    y : array of int, shape (n_rows,)
-        Class indices.
-    n_classes : int
-        Number of classes.
-    sample_weight : array of float, shape (n_rows,), or None
-        Weight of every row.
-
-    Returns
-    -------
-    DecisionTree
-    """
+    """Return the tree without a split; ``y`` holds class indices."""
     value = np.bincount(y, sample_weight, n_classes).astype(float)
     return DecisionTree([LEAF], [np.nan], [LEAF], [LEAF], value[None], n_features=X.shape[1])
 
@@ -69,30 +53,12 @@ def warm_up_trees():
 
 
 def cart_nodes(rows, random_state, chosen=None, *, max_depth, clock=None, **parameters):
-    """Grow a CART over ranked rows; without features or levels it is a leaf.
+    """Grow a CART over ranked rows, or over the rows ``chosen``, as a table of nodes.
 
-    scikit-learn cannot be stopped.  It grows the tree in a thread of its own, which is left to
-    itself when the limit has passed or Ctrl-C arrives.
-
-    Parameters
-    ----------
-    rows : RankedRows
-        Training rows.
-    random_state : int, RandomState or None
-        Decides between equally good splits.
-    chosen : array of int, optional
-        Grow it on these rows only.
-    max_depth : int or None
-        Largest number of tests on a path.
-    clock : Clock, optional
-        Raises TimeUp when its limit passes before the tree is grown.
-    **parameters
-        Others of scikit-learn's ``DecisionTreeClassifier``.
-
-    Returns
-    -------
-    array of int64, shape (n_nodes, 4)
-        Feature, cut, left, right, as :meth:`RankedRows.tree` reads them.
+    The table, shape (n_nodes, 4), holds feature, cut, left and right, as
+    :meth:`RankedRows.tree` reads them.  Other parameters are those of scikit-learn's
+    ``DecisionTreeClassifier``.  scikit-learn cannot be stopped: it grows the tree in a thread of
+    its own, which is abandoned when the clock's limit has passed (TimeUp) or Ctrl-C arrives.
     """
     if max_depth == 0 or len(rows.ranks) == 0:
         return ONE_LEAF
@@ -130,29 +96,33 @@ class CARTClassifier(TreeClassifier):
     Parameters
     ----------
     max_depth : int or None, default=3
-        Largest number of tests on a path; None grows until the leaves are pure.
+        Maximum depth of the tree.  None grows until the leaves are pure.
     criterion : {"gini", "entropy"}, default="gini"
         Impurity that a split should reduce most.
     min_samples_split : int or float, default=2
-        A node with fewer rows becomes a leaf; a float is a share of the training rows.
+        Minimum number of samples that a node needs to be split; a float is a share of the
+        training rows.
     min_samples_leaf : int or float, default=1
-        No split may leave a child with fewer rows; a float is a share of the training rows.
+        Minimum number of samples per leaf.  A float is a share of the training rows.
     class_weight : dict, "balanced" or None, default=None
-        Multiplies the weight of the rows of each class; "balanced" gives every class the same
-        weight.  It changes the tree and its labels, not the objective in the report.
+        Weights of the classes, as in scikit-learn.  They multiply the weights of the rows, also
+        in the objective.
     min_weight_fraction_leaf : float, default=0.0
-        No split may leave a child with a smaller share of the whole weight.
+        Minimum share of the total weight in a leaf.
     ccp_alpha : float, default=0.0
-        Price of a leaf in cost-complexity pruning, in impurity; larger gives smaller trees.
+        Complexity parameter of minimal cost-complexity pruning, as in scikit-learn.  Larger
+        values give smaller trees.
     random_state : int, RandomState or None, default=None
-        Decides between equally good splits; give an int to get the same tree again.
+        Seed of the random choices.  It decides between equally good splits; an int gives the
+        same tree again.
 
     Attributes
     ----------
     tree_ : DecisionTree
         Its ``value`` holds class weights with ``class_weight`` multiplied in.
     report_ : SolveReport
-        Status ``heuristic``; the objective is the weight of misclassified training rows.
+        Status ``heuristic``; the objective is the weight of misclassified training rows, class
+        weights included.
 
     Examples
     --------
@@ -164,6 +134,7 @@ class CARTClassifier(TreeClassifier):
     """
 
     _parameter_constraints = {
+        **TreeClassifier._parameter_constraints,
         "max_depth": [Interval(Integral, 0, None, closed="left"), None],
         "criterion": [StrOptions({"gini", "entropy"})],
         "min_samples_split": [Interval(Integral, 2, None, closed="left"),
@@ -173,7 +144,6 @@ class CARTClassifier(TreeClassifier):
         "class_weight": [dict, StrOptions({"balanced"}), None],
         "min_weight_fraction_leaf": [Interval(Real, 0.0, 0.5, closed="both")],
         "ccp_alpha": [Interval(Real, 0.0, None, closed="left")],
-        "random_state": ["random_state"],
     }
 
     def __init__(self, max_depth=3, *, criterion="gini", min_samples_split=2, min_samples_leaf=1,
@@ -204,24 +174,31 @@ class CARTClassifier(TreeClassifier):
 class TunedCARTClassifier(TreeClassifier):
     """Choose CART's parameters by cross-validation and grow it on all rows (CART*).
 
-    All 80 combinations of criterion, smallest node to split, class weight and smallest leaf in
-    Table 5 of Firat et al. (2020) are compared by the mean accuracy over ten stratified folds; the
-    first of the best wins.  The table's smallest leaf "1" is read as one row: read as the share
-    1.0 it would always give a tree without splits.
+    All 80 combinations of ``criterion``, ``min_samples_split``, ``class_weight`` and
+    ``min_samples_leaf`` in Table 5 of Firat et al. (2020) are compared by the mean accuracy over
+    ten stratified folds; the first of the best wins.  The table's ``min_samples_leaf`` of 1 is
+    read as one row: as the share 1.0 it would always give a tree without splits.
+
+    Because the grid itself contains class weights, there is no parameter ``class_weight``.  The
+    objective in the report and the accuracies count the sample weights only, so that all
+    combinations are measured alike.
 
     Parameters
     ----------
     max_depth : int or None, default=3
-        Largest number of tests on a path, the same for every combination.
+        Maximum depth of the tree.  It is the same for every combination; None grows until the
+        leaves are pure.
     cv : int, splitter or iterable, default=10
         Folds, as scikit-learn takes them.  An int is lowered to the number of rows of the largest
         class where that is smaller (``report_.counters["folds"]`` says how many were used).
     time_limit : float or None, default=None
-        Seconds.  Folds are worked through one after the other; when time runs out, combinations
-        are compared on the folds that all of them have seen, or, within the first, those done.
-        Where even the last tree cannot be grown in time it is the one of the last fold.
+        Time limit in seconds; None for no limit.  The folds are processed in order.  When time
+        runs out, the combinations are compared on the folds that all of them have finished; within
+        the first fold, only those that were evaluated are compared.  If there is no time to grow
+        the final tree, the tree of the last fold is returned.
     random_state : int, RandomState or None, default=None
-        Decides between equally good splits; give an int to get the same tree again.
+        Seed of the random choices.  It decides between equally good splits; an int gives the
+        same tree again.
 
     Attributes
     ----------
@@ -236,10 +213,9 @@ class TunedCARTClassifier(TreeClassifier):
     """
 
     _parameter_constraints = {
+        **TreeClassifier._parameter_constraints,
         "max_depth": CARTClassifier._parameter_constraints["max_depth"],
         "cv": ["cv_object"],
-        "time_limit": TreeClassifier._parameter_constraints["time_limit"],
-        "random_state": ["random_state"],
     }
 
     def __init__(self, max_depth=3, *, cv=10, time_limit=None, random_state=None):
@@ -306,7 +282,7 @@ class TunedCARTClassifier(TreeClassifier):
 class _Grower:
     """Grow trees of many parameters on the same rows.
 
-    Ranks are computed once a class weight, and limits that come to the same give the same tree.
+    Ranks are computed once per class weight, and limits with the same effect share one tree.
     """
 
     def __init__(self, X, labels, y, n_classes, sample_weight, clock):

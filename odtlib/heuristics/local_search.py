@@ -38,26 +38,28 @@ class LocalSearchTreeClassifier(TreeClassifier):
     Parameters
     ----------
     max_depth : int, default=3
-        Largest number of tests on a path; every further level costs one more pass over the rows in
-        each sweep.
+        Maximum depth of the tree.  Each further level costs one more pass over the rows in each
+        sweep.
     min_samples_leaf : int, default=1
-        Smallest number of training rows in a leaf.
+        Minimum number of samples per leaf.
+    class_weight : dict, "balanced" or None, default=None
+        Weights of the classes, as in scikit-learn.
     max_restarts : int or None, default=10
         Number of starting trees: the first is CART on all rows, the others CARTs on random 70 % of
         them.  None restarts until ``time_limit``.
     patience : int, default=20
-        Kicks in a row without a better tree before the next restart.  More of them search longer
-        around each start.
+        Number of consecutive kicks without a better tree before the next restart.
     depth_two : bool, default=True
         Whether nodes with two levels left get their best tree of depth two where few rows and cuts
         make that quick (at most 200,000 rows read), instead of one best split after the other.
     time_limit : float or None, default=None
-        Seconds, compilation not included.  The search also ends when no tree can be better.
+        Time limit in seconds; None for no limit.  Compilation is not included.  The search also
+        ends when no tree can be better.
     random_state : int, RandomState or None, default=None
-        Seed of kicks, ties and subsamples.  The same int gives the same tree where the search does
-        not end by time.
+        Seed of the random choices.  These are kicks, ties and subsamples; the same int gives the
+        same tree unless the time limit ends the search.
     verbose : int, default=0
-        1 shows a progress bar in a terminal.
+        Verbosity: 0 is silent, 1 shows progress.
 
     Attributes
     ----------
@@ -78,16 +80,16 @@ class LocalSearchTreeClassifier(TreeClassifier):
 
     _parameter_constraints = {
         **TreeClassifier._parameter_constraints,
-        "min_samples_leaf": [Interval(Integral, 1, None, closed="left")],
         "max_restarts": [Interval(Integral, 1, None, closed="left"), None],
         "patience": [Interval(Integral, 0, None, closed="left")],
         "depth_two": ["boolean"],
     }
 
-    def __init__(self, max_depth=3, *, min_samples_leaf=1, max_restarts=10, patience=20,
-                 depth_two=True, time_limit=None, random_state=None, verbose=0):
+    def __init__(self, max_depth=3, *, min_samples_leaf=1, class_weight=None, max_restarts=10,
+                 patience=20, depth_two=True, time_limit=None, random_state=None, verbose=0):
         self.max_depth = max_depth
         self.min_samples_leaf = min_samples_leaf
+        self.class_weight = class_weight
         self.max_restarts = max_restarts
         self.patience = patience
         self.depth_two = depth_two
@@ -95,25 +97,28 @@ class LocalSearchTreeClassifier(TreeClassifier):
         self.random_state = random_state
         self.verbose = verbose
 
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        # scikit-learn's check of class_weight expects that rows of tiny weight are given up; a tree
+        # with the least weight of errors classifies them too, wherever it can.
+        tags.classifier_tags.poor_score = True
+        return tags
+
     def _warm_up(self, X, y, sample_weight):
         return warm_up_trees() + warm_up_search()
 
     def _solve(self, X, y, sample_weight):
-        return search_trees(X, y, len(self.classes_), sample_weight, **self.get_params())
+        parameters = self.get_params()
+        del parameters["class_weight"]      # is in the weights already
+        return search_trees(X, y, len(self.classes_), sample_weight, **parameters)
 
 
 def search_trees(X, y, n_classes, sample_weight, *, max_depth, min_samples_leaf, max_restarts,
                  patience, depth_two, time_limit, random_state, verbose=0):
-    """Run the local search; parameters as in ``LocalSearchTreeClassifier``.
-
-    Returns
-    -------
-    tree : DecisionTree
-    report : SolveReport
-    """
+    """Return a tree and its report; parameters as in ``LocalSearchTreeClassifier``."""
     if max_restarts is None and time_limit is None:
-        raise ValueError("max_restarts=None restarts for ever without a time_limit; give one of "
-                         "the two.")
+        raise ValueError("max_restarts and time_limit are both None, so the search would never "
+                         "end; give one of the two.")
     clock, preparation = Clock(time_limit), patient_clock(time_limit)
     max_depth = int(max_depth) if X.shape[1] else 0     # nothing to split without features
     min_samples_leaf, patience = int(min_samples_leaf), int(patience)
@@ -124,7 +129,7 @@ def search_trees(X, y, n_classes, sample_weight, *, max_depth, min_samples_leaf,
     trace = [(clock.elapsed, objective, bound, "one leaf")]
     status, restart, cart_seconds, search = "heuristic", 0, 0.0, None
 
-    def offer(nodes, event):
+    def keep_if_better(nodes, event):
         nonlocal tree, objective
         found = every_row.tree(nodes).pruned()
         value = default_objective(found, X, y, sample_weight)
@@ -152,12 +157,12 @@ def search_trees(X, y, n_classes, sample_weight, *, max_depth, min_samples_leaf,
             else:
                 start = cart_nodes(every_row, random, max_depth=max_depth,
                                    min_samples_leaf=min_samples_leaf, clock=preparation)
-                offer(start, "cart")
+                keep_if_better(start, "cart")
             cart_seconds = clock.elapsed - begin
             search.begin(start, random.randint(1, 2**31 - 1))
             while not search.finished and not clock.expired:
                 if search.advance():
-                    offer(search.kept, f"restart {restart}")
+                    keep_if_better(search.kept, f"restart {restart}")
             restart += 1
             bar.update()
             if objective <= bound + ROUNDING * total:
@@ -171,7 +176,7 @@ def search_trees(X, y, n_classes, sample_weight, *, max_depth, min_samples_leaf,
     finally:
         bar.close()
     if search is not None and search.growing:
-        offer(search.nodes, "growing")
+        keep_if_better(search.nodes, "growing")
     bound = min(bound, objective)
     trace.append((clock.elapsed, objective, bound, status))
     counted = (0, 0) if search is None else (search.kicks, search.sweeps)
@@ -186,7 +191,7 @@ class _Search:
 
     def __init__(self, rows, max_depth, min_samples_leaf, patience, depth_two):
         n_features, n_rows = rows.ranks.shape
-        # in a sweep at most one old and one new leaf a row are alive
+        # in a sweep at most one old and one new leaf per row are in use
         capacity = min(2 ** min(max_depth + 1, 40) - 1, 4 * n_rows + 1)
         n_leaves = capacity // 2 + 1
         order = rows.sorted_rows()

@@ -9,7 +9,8 @@ from odtlib.heuristics._ranks import RankedRows
 from odtlib.heuristics.cart import cart_nodes, patient_clock, single_leaf, warm_up_trees
 from odtlib.heuristics.local_search import search_trees, warm_up_search
 from odtlib.report import TimeUp
-from odtlib.tree import LEAF, DecisionTree
+from odtlib.tree import DecisionTree
+from odtlib.trees import without_empty_splits
 
 
 def starting_tree(start, X, y, n_classes, sample_weight=None, max_depth=3, min_samples_leaf=1,
@@ -88,9 +89,8 @@ def _checked(tree, X, y, n_classes, sample_weight, max_depth, min_samples_leaf):
                                             and tree.n_features != n_features):
         raise ValueError(f"start is a tree over {tree.n_features} features and X has "
                          f"{n_features}; give a tree fitted on the same columns.")
-    tree = tree.replace(n_features=n_features, feature_names=None)
-    members = tree.with_counts(X, np.zeros(len(y), np.int64), 1).value[:, 0]
-    tree = _without_empty(tree, members)
+    tree = tree.replace(n_features=n_features, feature_names=None, classes=None)
+    tree = without_empty_splits(tree, X)
     tree = tree.with_counts(X, y, n_classes, sample_weight).pruned()
     if tree.depth > max_depth:
         raise ValueError(f"start is a tree of depth {tree.depth} and max_depth is {max_depth}; "
@@ -100,23 +100,3 @@ def _checked(tree, X, y, n_classes, sample_weight, max_depth, min_samples_leaf):
         raise ValueError(f"a leaf of start holds {smallest} rows and min_samples_leaf is "
                          f"{min_samples_leaf}; give a tree with larger leaves.")
     return tree
-
-
-def _without_empty(tree, members):
-    """Drop the splits that send all rows to one side."""
-    table = []
-
-    def add(node):
-        while tree.feature[node] >= 0 and 0 in (members[tree.left[node]],
-                                                members[tree.right[node]]):
-            node = max(tree.left[node], tree.right[node], key=lambda child: members[child])
-        index = len(table)
-        table.append([tree.feature[node], tree.threshold[node], LEAF, LEAF])
-        if tree.feature[node] >= 0:
-            table[index][2] = add(tree.left[node])
-            table[index][3] = add(tree.right[node])
-        return index
-
-    add(0)
-    value = np.zeros((len(table), tree.value.shape[1]))
-    return DecisionTree(*np.array(table).T, value, n_features=tree.n_features)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from threading import local
 
 import numpy as np
+from joblib import effective_n_jobs
 from sklearn.utils import check_random_state
 
 from odtlib._numba.warm import warm_up
@@ -15,6 +16,7 @@ from odtlib.heuristics._ranks import RankedRows
 from odtlib.heuristics.cart import cart_nodes, patient_clock
 from odtlib.report import Clock, TimeUp
 from odtlib.tree import DecisionTree, midpoint
+from odtlib.trees import build, class_weights
 
 SKLEARN_SEED = 99   # of the published program: the same for every tree
 CHUNK = 32          # trees that are asked for at once
@@ -59,26 +61,11 @@ class SampledSplits:
 class TreeSampler:
     """Grow depth-limited CARTs on random parts of the same rows.
 
-    Parameters
-    ----------
-    X : array of float64, shape (n_rows, n_features)
-        Training rows, validated.
-    y : array of int, shape (n_rows,)
-        Class indices.
-    n_classes : int
-        Number of classes.
-    sample_weight : array of float, shape (n_rows,), optional
-        Positive weight of every row (default: one).
-    max_depth : int, default=4
-        Depth of the trees, at least 1.
-    backend : {"compiled", "sklearn"}, default="compiled"
-        "sklearn" grows each tree by scikit-learn with one fixed seed, as the published program
-        does, and is the reference.  "compiled" sorts once and is many times faster; it chooses
-        the same split wherever one split is better than all others.  Of equally good splits it
-        takes the smallest feature, then the smallest threshold; scikit-learn takes the first in
-        an order of features that its seed draws.
-    clock : Clock, optional
-        Looked at between features while rows are ranked and sorted; raises TimeUp.
+    The backend "sklearn" grows each tree by scikit-learn with one fixed seed, as the published
+    program does, and is the reference.  "compiled" sorts once and is many times faster; it chooses
+    the same split wherever one split is better than all others.  Among equally good splits it
+    takes the smallest feature, then the smallest threshold; scikit-learn takes the first in an
+    order of features that its seed draws.
     """
 
     def __init__(self, X, y, n_classes, sample_weight=None, max_depth=4, backend="compiled",
@@ -92,37 +79,13 @@ class TreeSampler:
             self.own = local()   # every thread has its own scratch
 
     def part(self, share, seed):
-        """Draw rows as scikit-learn's ``train_test_split(test_size=1 - share)`` does.
-
-        Parameters
-        ----------
-        share : float
-            Share of the rows to draw, in (0, 1].
-        seed : int
-            Its ``random_state``.
-
-        Returns
-        -------
-        array of int
-            At least one row.
-        """
+        """Draw a share of the rows as ``train_test_split(test_size=1 - share)`` does."""
         n_rows = self.rows.n_rows
         left_out = min(n_rows - 1, int(np.ceil(round(1.0 - share, 12) * n_rows)))
         return np.random.RandomState(seed).permutation(n_rows)[left_out:]
 
     def grow(self, chosen=None):
-        """Grow a tree on some rows.
-
-        Parameters
-        ----------
-        chosen : array of int, optional
-            Row numbers (default: all).
-
-        Returns
-        -------
-        list of (int, float) or None
-            The split of every node in heap order; None at leaves and below them.
-        """
+        """Grow a tree on the rows ``chosen``; return its splits in heap order, None at leaves."""
         chosen = np.arange(self.rows.n_rows) if chosen is None else chosen
         table = self._compiled(chosen) if self.backend == "compiled" else self._sklearn(chosen)
         return [None if f < 0 else
@@ -185,8 +148,8 @@ def sample_splits(X, y, n_classes, sample_weight=None, *, max_depth=4, n_trees=3
         papers' ``150 // n`` and ``100 // n`` for a tree of ``n`` feature nodes, at least one.
     backend : {"compiled", "sklearn"}, default="compiled"
         See :class:`TreeSampler`.
-    n_jobs : int, default=1
-        Threads that grow trees; the result does not depend on it.
+    n_jobs : int or None, default=1
+        Number of threads; None means 1 and -1 all processors.  The result does not depend on it.
     random_state : int, RandomState or None, default=0
         The seed of tree ``i`` is ``random_state + i``: 0 draws the parts of the published program.
     time_limit : float, optional
@@ -223,7 +186,7 @@ def sample_splits(X, y, n_classes, sample_weight=None, *, max_depth=4, n_trees=3
     first = None
     grown = without_new = 0
     complete = False
-    with ThreadPoolExecutor(n_jobs) as pool:
+    with ThreadPoolExecutor(effective_n_jobs(n_jobs)) as pool:
         while not (complete or clock.expired):
             wanted = n_trees - (grown if stopping == "fixed" else without_new)
             for tree in pool.map(grow, range(grown, grown + min(CHUNK, wanted))):
@@ -265,30 +228,18 @@ def warm_up_sampling():
 
 
 def tree_of_splits(splits, X, y, n_classes, sample_weight=None):
-    """Build the tree with given splits and the best labels.
+    """Return the tree with given splits, (feature, threshold) or None in heap order.
 
-    Parameters
-    ----------
-    splits : list of (int, float) or None
-        The split of every feature node in heap order; None makes a leaf.
-    X : array of float64, shape (n_rows, n_features)
-        Training rows.
-    y : array of int, shape (n_rows,)
-        Class indices.
-    n_classes : int
-        Number of classes.
-    sample_weight : array of float, shape (n_rows,), optional
-        Weight of every row (default: one).
-
-    Returns
-    -------
-    DecisionTree
-        Without splits that change no prediction.
+    Its leaves predict the class of largest weight; splits that change no prediction are dropped.
     """
-    def nested(node):
-        if node >= len(splits) or splits[node] is None:
-            return 0
-        return (*splits[node], nested(2 * node + 1), nested(2 * node + 2))
-    tree = DecisionTree.from_nested(nested(0), n_classes=n_classes, n_features=X.shape[1])
+    def split(at, rows):
+        if at >= len(splits) or splits[at] is None:
+            return None
+        feature, threshold = splits[at]
+        return feature, threshold, X[rows, feature] <= threshold, 2 * at + 1, 2 * at + 2
+
+    *table, members = build(0, len(X), split)
+    value = class_weights(members, y, n_classes, sample_weight)
+    tree = DecisionTree(*table, value, n_features=X.shape[1])
     tree = tree.with_counts(X, y, n_classes, sample_weight).pruned()
     return tree.with_counts(X, y, n_classes, sample_weight, relabel=False)

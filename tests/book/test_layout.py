@@ -44,6 +44,22 @@ def imported_packages(path):
             yield parts[1]
 
 
+def imports_at_the_top(path):
+    """The modules of odtlib that a source file imports when it is loaded."""
+    # relative imports name the package of the file
+    package = path.relative_to(ROOT).with_suffix("").parts[:-1]
+    for node in ast.parse(path.read_text(encoding="utf-8")).body:
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            base = node.module or ""
+            if node.level:
+                base = ".".join([*package[:len(package) - node.level + 1], *base.split(".")])
+                base = base.rstrip(".")
+            yield base
+            yield from (f"{base}.{alias.name}" for alias in node.names)
+
+
 def home_of(path):
     return path.relative_to(PACKAGE).parts[0].removesuffix(".py")
 
@@ -68,6 +84,54 @@ def test_shared_files_and_heuristics_know_nobody_above_them():
             continue
         known = set(imported_packages(path)) & UPPER - {home}
         assert not known, f"{path.relative_to(ROOT)} imports {sorted(known)}"
+
+
+# What each shared file may import from odtlib; heuristics may import all of them.
+ALLOWED = {
+    "_tolerance": set(), "_tree_kernels": set(), "_numba": set(), "requirements": set(),
+    "tree": {"_tree_kernels", "plotting"},
+    "report": {"_tolerance", "plotting", "tree"},
+    "binarize": {"report", "tree", "requirements"},
+    "plotting": {"tree", "report", "requirements"},
+    "estimator": {"_tolerance", "binarize", "report", "tree", "plotting"},
+    "trees": {"_tolerance", "_numba", "report", "tree"},
+    "mip": {"_tolerance", "_numba", "report", "tree", "requirements", "estimator"},
+    "heuristics": {"_tolerance", "_tree_kernels", "_numba", "report", "tree", "trees", "binarize",
+                   "estimator", "requirements", "plotting"},
+    "datasets": {"tree", "requirements", "report", "binarize"},
+}
+
+
+@pytest.mark.parametrize("home", ALLOWED)
+def test_shared_files_import_only_what_lies_below_them(home):
+    place = PACKAGE / home
+    files = list(place.rglob("*.py")) if place.is_dir() else [place.with_suffix(".py")]
+    assert files
+    homes = {home_of(path) for path in PACKAGE.rglob("*.py")}
+    for path in files:
+        above = set(imported_packages(path)) & homes - ALLOWED[home] - {home}
+        assert not above, f"{path.relative_to(ROOT)} imports {sorted(above)}"
+
+
+def test_modules_do_not_import_each_other_in_a_circle():
+    files = {".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"): path
+             for path in PACKAGE.rglob("*.py")}
+    waiting = {name: {known for known in imports_at_the_top(path) if known in files} - {name}
+               for name, path in files.items()}
+    for name in waiting:        # a package's own __init__ is loaded before its modules
+        waiting[name] = {known for known in waiting[name]
+                         if not name.startswith(f"{known}.")}
+    while ready := {name for name, known in waiting.items() if not known & set(waiting)}:
+        for name in ready:
+            del waiting[name]
+    assert not waiting, f"circles among {sorted(waiting)}"
+
+
+def test_plotting_imports_no_scikit_learn():
+    code = "import sys, odtlib.plotting; print('sklearn' in sys.modules)"
+    run = subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True, capture_output=True,
+                         text=True)
+    assert run.stdout.strip() == "False"
 
 
 def test_the_book_uses_public_names_of_the_library_only():

@@ -191,3 +191,15 @@ def test_too_few_rows_to_cross_validate():
         TunedCARTClassifier().fit([[0.0], [1.0]], [0, 1])
     model = TunedCARTClassifier().fit([[0.0], [1.0], [2.0]], [0, 0, 1])
     assert model.report_.counters["folds"] == 2
+
+
+@pytest.mark.parametrize(("model", "message"), [
+    (CARTClassifier(class_weight="even"), "class_weight"),
+    (CARTClassifier(ccp_alpha=-1.0), "ccp_alpha"),
+    (CARTClassifier(random_state="one"), "random_state"),
+    (TunedCARTClassifier(time_limit=0), "time_limit"),
+    (TunedCARTClassifier(max_depth=-1), "max_depth"),
+])
+def test_parameters_are_validated(model, message):
+    with pytest.raises(ValueError, match=f"'{message}' parameter"):
+        model.fit([[0.0], [1.0]], [0, 1])

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from heuristics import reference
-from sklearn.datasets import load_breast_cancer, load_wine
+from sklearn.datasets import load_breast_cancer, load_wine, make_blobs
 from sklearn.utils.estimator_checks import check_estimator
 
 from odtlib import CARTClassifier, LocalSearchTreeClassifier
@@ -18,6 +18,20 @@ from odtlib.report import TimeUp
 
 def test_scikit_learns_own_checks():
     check_estimator(LocalSearchTreeClassifier(max_restarts=3))
+
+
+def test_the_score_that_scikit_learn_expects_is_reached():
+    X, y = make_blobs(n_samples=300, random_state=0)    # the check that poor_score leaves out
+    assert LocalSearchTreeClassifier(random_state=0).fit(X, y).score(X, y) > 0.83
+
+
+def test_class_weight_is_a_weight_of_rows():
+    X, y = make_blobs(n_samples=90, cluster_std=4, random_state=1)
+    by_class = LocalSearchTreeClassifier(2, class_weight={0: 5, 1: 1, 2: 2}, random_state=0)
+    by_row = LocalSearchTreeClassifier(2, random_state=0).fit(X, y, np.array([5.0, 1, 2])[y])
+    by_class.fit(X, y)
+    assert by_class.tree_ == by_row.tree_
+    assert by_class.report_.objective == by_row.report_.objective == by_class.verify(X, y)
 
 
 def test_exclusive_or_is_found():
@@ -146,7 +160,7 @@ def test_interruption_returns_the_best_tree_so_far(monkeypatch, slices):
 
 
 def test_without_any_end():
-    with pytest.raises(ValueError, match="restarts for ever without a time_limit"):
+    with pytest.raises(ValueError, match="max_restarts and time_limit are both None"):
         LocalSearchTreeClassifier(max_restarts=None).fit([[0.0], [1.0]], [0, 1])
 
 

@@ -320,3 +320,33 @@ def test_midpoint_separates_even_neighbouring_floats(low, high):
     middle = midpoint(low, high)
     assert low <= middle < high
     assert midpoint(np.array([low]), np.array([high])).shape == (1,)
+
+
+def test_a_chain_of_ten_thousand_nodes_needs_no_recursion():
+    n = 10_000
+    nested = 0
+    for k in range(n):
+        nested = (0, float(k), nested, k % 2)
+    tree = DecisionTree.from_nested(nested)
+    assert tree.depth == n == tree.n_splits
+    whole = tree.pruned()
+    assert whole.n_splits == n - 1      # the last split has the class 0 on both sides
+    X = np.linspace(-1, n, 500)[:, None]
+    assert np.array_equal(whole.predict(X), tree.predict(X))
+    swapped = tree.remap([0], [0.5], [True], 1)
+    assert swapped.left[0] == 1 and swapped.feature[1] == -1
+    nodes = tree.to_nested()
+    for _ in range(n):
+        nodes = nodes[2]
+    assert nodes == 0
+    deep = DecisionTree.from_nested(nested).to_json()
+    assert DecisionTree.from_json(deep) == tree
+
+
+def test_rules_and_text_of_a_deep_tree():
+    nested = 0
+    for k in range(1500):
+        nested = (0, float(k), nested, k % 2)
+    tree = DecisionTree.from_nested(nested)
+    assert len(tree.rules()) == 1501 == tree.n_leaves
+    assert tree.to_text().count("\n") == 3000
