@@ -29,7 +29,7 @@ $(INSTALLED): pyproject.toml constraints.txt | $(BIN)/python
 
 # Compiled once, beside the sources; what has changed since, and what calls it, is compiled again.
 $(KERNELS): $(INSTALLED) $(wildcard odtlib/*.py odtlib/*/*.py)
-	$(BIN)/python scripts/compile_kernels.py --jobs $(WORKERS)
+	$(BIN)/odt compile --jobs $(WORKERS)
 	@touch $@
 
 book: $(KERNELS) ## run the chapters and build the book (_build/html/index.html)

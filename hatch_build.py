@@ -21,7 +21,7 @@ class BookHook(BuildHookInterface):
         for folder in ("chapters", "data/published", "data/results"):
             included[folder] = f"odtbook/_book/{folder}"
         data = Path(self.root, "data")
-        for path in [data / "manifest.json", *(data / "sets").rglob("*")]:
+        for path in [data / "catalogue.toml", data / "manifest.json", *(data / "sets").rglob("*")]:
             if path.is_file() and path.stat().st_size <= LARGEST:
                 name = path.relative_to(data).as_posix()
                 included[f"data/{name}"] = f"odtlib/_data/{name}"

@@ -379,13 +379,13 @@ def murtree_classifier(random):
     min_leaf = int(pick(random, 1, 1, 1, 2, 3))
     price = float(pick(random, 0, 0, 0, 0.02, 0.1)) * total
     fewest = random.random() < 0.3
-    options = {
+    search = odtlib.MurTreeSearch(**{
         "cache": pick(random, "dataset", "dataset", "branch", None,
                       *(["closure"] if data[2] is None else [])),
         "similarity_bound": pick(random, True, True, False, "siblings"),
-        "similarity_probes": int(pick(random, 2, 2, 0, 5)),
-        "refined_bound": bool(random.random() < 0.7), "infer_bounds": bool(random.random() < 0.3),
-        "reuse_smaller": bool(random.random() < 0.3),
+        "n_exact_children": int(pick(random, 2, 2, 0, 5)),
+        "refined_bound": bool(random.random() < 0.7), "budget_bounds": bool(random.random() < 0.3),
+        "propagate_optima": bool(random.random() < 0.3),
         "incremental_counts": bool(random.random() < 0.7),
         "specialised_depth_two": bool(random.random() < 0.7),
         "feature_order": pick(random, "depth-two", "in-order", "gini", "random"),
@@ -393,12 +393,13 @@ def murtree_classifier(random):
         "merge_rows": bool(random.random() < 0.7), "merge_columns": bool(random.random() < 0.7),
         "deepening": bool(random.random() < 0.2),
         "discrepancy_search": nodes is None and bool(random.random() < 0.2),
+        "minimise_nodes": bool(fewest), "random_state": 0})
+    options = {
         "start": pick(random, None, None, None, "cart", "local-search"),
-        "n_jobs": pick(random, None, None, None, None, 2),
-        "random_state": 0}
+        "n_jobs": pick(random, None, None, None, None, 2)}
     model = odtlib.MurTreeClassifier(
-        depth, nodes, binarizer="all", min_samples_leaf=min_leaf, sparsity=price,
-        minimise_nodes=fewest, **options)
+        depth, nodes, binarizer="all", min_samples_leaf=min_leaf, split_penalty=price,
+        search=search, **options)
     return classifier_case(model, depth, data, budget=nodes, min_leaf=min_leaf,
                            price=price, fewest=fewest)
 
@@ -439,7 +440,7 @@ def murtree_objectives(random):
                     spent += prices[level[node]]
             return free(tree, leaves) + spent
 
-        model = odtlib.MurTreeClassifier(depth, sparsity=prices, **options)
+        model = odtlib.MurTreeClassifier(depth, split_penalty=prices, **options)
         return Case(model, X, y, weight, true, float(best), kept.sum(), **limits)
     positive = labels == 1
     every = outcomes(splits, n, depth, nodes, min_leaf)
@@ -484,17 +485,16 @@ def continuous_classifier(random):
     data = classified(random)
     depth = int(pick(random, 0, 1, 2, 2, 3, 3))
     budget, min_leaf = size_limits(random, depth), int(pick(random, 1, 1, 1, 2, 3))
-    share = float(pick(random, 0, 0, 0, 0.05, 0.1, 1 / 3))
+    price = float(pick(random, 0, 0, 0, 0.05, 0.1, 1 / 3) * data[5].sum())
     gap = float(pick(random, 0, 0, 0, 0, 0.05))
     model = odtlib.ContinuousTreeClassifier(
-        depth, max_nodes=budget, min_samples_leaf=min_leaf, sparsity=share, max_gap=gap,
+        depth, max_nodes=budget, min_samples_leaf=min_leaf, split_penalty=price, max_gap=gap,
         start=pick(random, "cart", "cart", None, "local-search"), cache=bool(random.random() < .7),
         n_jobs=int(pick(random, 1, 1, 1, 2)), random_state=0)
-    total = data[5].sum()
     case = classifier_case(model, depth, data, budget=budget, min_leaf=min_leaf,
-                           price=share * total, exact=gap == 0)
+                           price=price, exact=gap == 0)
     if gap:
-        case.exact, case.reach = None, case.allowed + gap * total
+        case.exact, case.reach = None, case.allowed + gap * data[5].sum()
     return case
 
 
@@ -592,34 +592,38 @@ def oct_program(random):
     data = classified(random, most_rows=7, most_features=3, most_classes=3)
     depth, share, budget = program_limits(random)
     min_leaf = int(pick(random, 1, 1, 2))
+    price = share * data[5].sum()
     model = odtlib.OCTClassifier(
-        depth, complexity=share, max_nodes=budget, min_samples_leaf=min_leaf,
-        rows=pick(random, "per_node", "per_leaf"), solver=whole_solver(random, data),
-        start=pick(random, None, "cart", "local-search"), threads=1, random_state=0)
+        depth, split_penalty=price, max_nodes=budget, min_samples_leaf=min_leaf,
+        constraint_form=pick(random, "per_node", "per_leaf"), solver=whole_solver(random, data),
+        start=pick(random, None, "cart", "local-search"), random_state=0)
     return classifier_case(model, depth, data, budget=budget, min_leaf=min_leaf,
-                           relative=share, within=SOLVERS)
+                           price=price, within=SOLVERS)
 
 
 def flow_program(random):
     data = classified(random, most_rows=7, most_features=3, most_classes=3)
     depth, share, budget = program_limits(random)
+    price, min_leaf = share * data[5].sum(), int(pick(random, 1, 1, 2))
     model = odtlib.FlowOCTClassifier(
-        depth, complexity=share, max_nodes=budget, binarizer="all",
+        depth, split_penalty=price, max_nodes=budget, min_samples_leaf=min_leaf, binarizer="all",
         solver=whole_solver(random, data), start=pick(random, None, "cart", "local-search"),
-        threads=1, random_state=0)
-    return classifier_case(model, depth, data, budget=budget, relative=share,
+        random_state=0)
+    return classifier_case(model, depth, data, budget=budget, min_leaf=min_leaf, price=price,
                            within=SOLVERS)
 
 
 def binoct_program(random):
     data = classified(random, most_rows=7, most_features=3, most_classes=3)
-    depth = int(pick(random, 0, 1, 1, 2))
-    costs = {0: 2.0, 1: 3.0} if random.random() < 0.2 else None
+    depth, share, budget = program_limits(random)
+    min_leaf, price = int(pick(random, 1, 1, 2)), share * data[5].sum()
     model = odtlib.BinOCTClassifier(
-        depth, solver=whole_solver(random, data), class_costs=costs, threads=1, random_state=0,
-        rows=pick(random, "summed", "per_row", "chained", "ordered"),
+        depth, solver=whole_solver(random, data), split_penalty=price, max_nodes=budget,
+        min_samples_leaf=min_leaf, random_state=0,
+        constraint_form=pick(random, "summed", "per_row", "ordered"),
         start=pick(random, None, "cart", "local-search"))
-    return classifier_case(model, depth, data, costs=costs, within=SOLVERS)
+    return classifier_case(model, depth, data, budget=budget, min_leaf=min_leaf, price=price,
+                           within=SOLVERS)
 
 
 def measured(random, most_rows=12, most_features=4):
@@ -643,7 +647,7 @@ def regressor_case(build, depth, data, *, absolute=False, budget=None, min_leaf=
     noise = float(kept.sum() * (digits if absolute else digits**2))
     price = share * scale
     if share:
-        build.set_params(sparsity=price)
+        build.set_params(split_penalty=price)
     nodes = 2**depth - 1 if budget is None else budget
     wanted = list(range(nodes + 1)) if fewest else [nodes]
     found = least_costs(leaf, cuts(rows), n, depth, wanted, min_leaf, np.full(depth, price))
@@ -671,8 +675,9 @@ def murtree_regressor(random):
     absolute, fewest = bool(random.random() < 0.4), bool(random.random() < 0.3)
     model = odtlib.MurTreeRegressor(
         depth, budget, loss="absolute_error" if absolute else "squared_error", binarizer="all",
-        min_samples_leaf=min_leaf, minimise_nodes=fewest, random_state=0,
-        similarity_bound=bool(random.random() < 0.7), start=pick(random, None, None, "cart"))
+        min_samples_leaf=min_leaf, search=odtlib.MurTreeSearch(
+            minimise_nodes=fewest, similarity_bound=bool(random.random() < 0.7), random_state=0),
+        start=pick(random, None, None, "cart"))
     return regressor_case(model, depth, data, absolute=absolute, budget=budget,
                           min_leaf=min_leaf, share=float(pick(random, 0, 0, 0.01, 0.1)),
                           fewest=fewest)
@@ -680,7 +685,10 @@ def murtree_regressor(random):
 
 def continuous_regressor(random):
     depth = int(pick(random, 0, 1, 2, 2, 2))
-    return regressor_case(odtlib.ContinuousTreeRegressor(depth), depth, measured(random))
+    budget = size_limits(random, depth)
+    start = pick(random, "cart", None)
+    model = odtlib.ContinuousTreeRegressor(depth, max_nodes=budget, start=start)
+    return regressor_case(model, depth, measured(random), budget=budget)
 
 
 def constrained_data(random, most_rows, binary=False):

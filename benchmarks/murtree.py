@@ -53,10 +53,9 @@ def load_sets():
 
 def run_ours(X, y, depth, nodes, limit, n_jobs=1, every=False):
     model = MurTreeClassifier(depth, nodes, time_limit=limit, n_jobs=n_jobs)
-    model.classes_, model._protected = np.unique(y), None
-    model._question = "path" if every else None
+    model.classes_ = np.unique(y)
     started = time.process_time()
-    _, report = model._solve(X, y, None)
+    report = model._solve(X, y, None, task="path" if every else None).report
     taken = time.process_time() - started
     return taken, report.status == "optimal", report.objective
 

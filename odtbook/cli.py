@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 
-from odtbook.data_command import add_parser as add_data_parser
+from odtbook import compile_command, data_command
 from odtlib import __version__
 
 
@@ -76,7 +76,8 @@ def _parser():
     new.add_argument("--from", dest="source", required=True, metavar="CHAPTER",
                      help="a template (murtree), a chapter (05_murtree or 5), or a notebook")
 
-    add_data_parser(commands)
+    data_command.add_parser(commands)
+    compile_command.add_parser(commands)
     return parser
 
 

@@ -20,16 +20,9 @@ from odtlib.datasets.manifest import CHECKSUMS, data_path, facts, measure
 def describe(entry: catalogue.Entry, measured: dict, feature_names, target_names) -> dict:
     """Everything the manifest says of one data set."""
     return {
-        "kinds": list(entry.kinds),
-        "task": entry.task,
         **measured,
-        "splits": entry.splits,
         "feature_names": feature_names,
         "target_names": entry.target_names or target_names,
-        "source": entry.source,
-        "licence": entry.licence,
-        "citation": entry.citation,
-        "description": entry.description,
     }
 
 

@@ -22,6 +22,7 @@ _HOME = {
     "RestrictedTreeClassifier": "odtlib.column_generation",
     "MurTreeClassifier": "odtlib.murtree",
     "MurTreeRegressor": "odtlib.murtree",
+    "MurTreeSearch": "odtlib.murtree",
     "ContinuousTreeClassifier": "odtlib.continuous",
     "ContinuousTreeRegressor": "odtlib.continuous",
     "ConstrainedTreeRegressor": "odtlib.constrained",

@@ -24,8 +24,9 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
+from odtlib._text import threshold_text
 from odtlib.report import Clock
-from odtlib.tree import midpoint, threshold_text
+from odtlib.tree import midpoint
 
 __all__ = ["MDLPBinarizer", "QuantileBinarizer", "ThresholdBinarizer"]
 

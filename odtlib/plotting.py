@@ -22,7 +22,7 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import FancyBboxPatch, Patch, Rectangle
 from matplotlib.textpath import text_to_path
 
-from odtlib.tree import threshold_text
+from odtlib._text import threshold_text
 
 __all__ = ["COLORS", "alt_text", "anytime", "draw_tree", "partition",
            "rc", "style"]

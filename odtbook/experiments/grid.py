@@ -6,7 +6,7 @@ import itertools
 import tomllib
 
 from .book import locate
-from .records import key, read_csv
+from .records import key, read_csv, renamed
 from .templates import Template
 
 
@@ -100,17 +100,26 @@ class Experiment:
         Returns
         -------
         dict
-            Key -> record, in the order of the file.  A parameter that the template has gained
-            since a record was written counts as having had its default.  A record with a
-            parameter that the template has lost keeps its old key, which no grid declares.
+            Key -> record, in the order of the file, with the parameters of :meth:`current`.
         """
         records = {}
         for record in [*read_csv(self.place.records), *further]:
-            if set(record["parameters"]) <= set(self.template.defaults):
-                record = {**record, "parameters": {**self.template.defaults,
-                                                   **record["parameters"]}}
+            record = {**record, "parameters": self.current(record["parameters"])}
             records[key(record["parameters"])] = record
         return records
+
+    def current(self, parameters):
+        """Return recorded parameters as the template would give them now.
+
+        A parameter that was renamed has its new name (:data:`~.records.RENAMED`); one that the
+        template has gained since counts as having had its default.  With a parameter that the
+        template has lost they stay as they are, so that no grid declares their key.
+        """
+        defaults = self.template.defaults
+        parameters = renamed(parameters, self.template.path.stem, defaults)
+        if set(parameters) <= set(defaults):
+            return {**defaults, **parameters}
+        return parameters
 
     def declared(self):
         """Return the keys of all runs, quick and full, in the order of the file."""

@@ -44,10 +44,37 @@ COLUMNS = {
 SOLVED = ("optimal", "time_limit", "node_limit", "memory_limit", "interrupted", "heuristic")
 STATUSES = (*SOLVED, "executed", "failed")
 
+# Template -> {name of a parameter in older records: its name now}.  Files of records and journals
+# keep the names that they were written with; whoever reads them sees the new ones.  Only a
+# parameter that has kept its meaning and its unit stands here.
+RENAMED = {
+    "column_generation": {"leaf_penalty": "split_penalty"},     # recorded with 0 only
+    "milp": {"form": "constraint_form"},
+    "murtree": {"sparsity": "split_penalty"},
+}
+
 
 def key(parameters):
     """Return the text that identifies a run: its parameters as sorted JSON."""
     return json.dumps(parameters, sort_keys=True, ensure_ascii=False)
+
+
+def renamed(parameters, template, known=None):
+    """Return a run's parameters under the names that they have now, in the same order.
+
+    Parameters
+    ----------
+    parameters : dict
+        As recorded.
+    template : str
+        Name of the template of the run.
+    known : iterable of str, optional
+        Parameters of the template as it stands; a name is translated only into one of these, and
+        only where the template no longer has the old one (default: all of :data:`RENAMED` are).
+    """
+    names = {old: new for old, new in RENAMED.get(template, {}).items()
+             if known is None or (new in known and old not in known)}
+    return {names.get(name, name): value for name, value in parameters.items()}
 
 
 def problems(record):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .grid import Experiment
-from .records import COLUMNS, usable
+from .records import COLUMNS, renamed, usable
 
 
 def load_records(experiment, *, changed=False):
@@ -20,9 +20,10 @@ def load_records(experiment, *, changed=False):
     Returns
     -------
     pandas.DataFrame
-        A column for each parameter, then those of :data:`COLUMNS`; ``counters``, ``measures`` and
-        ``versions`` hold dictionaries (``table["counters"].str.get("nodes")`` takes one entry
-        out).  ``.attrs["provenance"]`` is the line of :func:`provenance`.
+        A column for each parameter, by its present name, then those of :data:`COLUMNS`;
+        ``counters``, ``measures`` and ``versions`` hold dictionaries
+        (``table["counters"].str.get("nodes")`` takes one entry out).
+        ``.attrs["provenance"]`` is the line of :func:`provenance`.
 
     Raises
     ------
@@ -30,7 +31,8 @@ def load_records(experiment, *, changed=False):
         If the experiment does not exist or has no records that count.
     """
     import pandas as pd
-    records = list(Experiment(experiment).records().values())
+    source = Experiment(experiment)
+    records = list(source.records().values())
     kept, refused = (records, 0) if changed else usable(records)
     if records and not kept:
         raise ValueError(f"all {refused} records of experiment {str(experiment)!r} were made by "
@@ -40,7 +42,8 @@ def load_records(experiment, *, changed=False):
     if not records:
         raise ValueError(f"experiment {str(experiment)!r} has no records yet; "
                          f"`odt run {experiment}` makes them.")
-    table = pd.DataFrame([record["parameters"] for record in records])
+    table = pd.DataFrame([renamed(record["parameters"], source.template.path.stem)
+                          for record in records])
     for name in list(COLUMNS)[1:]:
         table[name] = [record[name] for record in records]
         if COLUMNS[name][0] is float:

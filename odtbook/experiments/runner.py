@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import json
 import math
 import os
 import re
@@ -117,17 +118,18 @@ def run_experiment(experiment, *, quick=False, jobs=1, dask=None, resume=False,
     with _Lock(place.runs / "lock", experiment.name), _workers(jobs, dask) as parallel:
         journal = Journal(place.runs / "journal.jsonl")
         records = experiment.records(journal.finished.values())
+        interrupted = {_current_key(experiment, name) for name in journal.open}
         dropped = set(records) - set(declared)
         for name in dropped:
             del records[name]
         if dropped:
             say(f"{experiment.name}: {len(dropped)} records are outside the grid and dropped")
         todo = [name for name in points
-                if not (resume or retry_failed) or name not in records or name in journal.open
+                if not (resume or retry_failed) or name not in records or name in interrupted
                 or (retry_failed and records[name]["status"] == "failed")]
         if records or place.results.exists():
             write_csv(place.results, _ordered(records, declared))
-        journal.begin((journal.open | set(todo)) & set(declared))
+        journal.begin((interrupted | set(todo)) & set(declared))
         say(f"{experiment.name}: {len(points)} runs, {len(points) - len(todo)} finished"
             + _estimate(todo, records, jobs, dask))
         try:
@@ -154,6 +156,14 @@ def run_experiment(experiment, *, quick=False, jobs=1, dask=None, resume=False,
         + ("; the code has uncommitted changes, so that reports leave these runs out"
            if any(record["dirty"] for record in asked) else ""))
     return asked
+
+
+def _current_key(experiment, name):
+    """Return the key that a run in the journal has by the template of today."""
+    try:
+        return key(experiment.current(json.loads(name)))
+    except (AttributeError, ValueError):    # the journal was written by hand
+        return name
 
 
 @contextlib.contextmanager

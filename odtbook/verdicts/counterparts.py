@@ -609,7 +609,7 @@ def _last_of(records, pattern, **where):
 def full_budget(records, depth):
     """Return MurTree's runs on all rows with everything on, one a data set of the paper."""
     runs = _last_of(records, "murtree*", max_depth=depth, split=[None, math.nan],
-                    max_nodes=[None, math.nan], sparsity=0.0, min_samples_leaf=1,
+                    max_nodes=[None, math.nan], split_penalty=0.0, min_samples_leaf=1,
                     similarity_bound=True, refined_bound=True, cache="dataset",
                     feature_order="depth-two", child_order="dynamic")
     return runs[runs.index.str.startswith("murtree/")]

@@ -127,15 +127,17 @@ subtract = _binary("sub")
 bitwise_and = _binary("and_")
 
 
+def _call(builder, name, result, args):
+    """Call an LLVM intrinsic, declared in the module at its first use."""
+    kind = ir.FunctionType(result, [arg.type for arg in args])
+    return builder.call(cgutils.get_or_insert_function(builder.module, kind, name), args)
+
+
 def _named(name):
     @intrinsic
     def apply(typing, first, second):
         def generate(context, builder, signature, args):
-            llvm = first.llvm
-            full_name = f"{name}.v{first.lanes}i{first.bits}"
-            function = cgutils.get_or_insert_function(
-                builder.module, ir.FunctionType(llvm, [llvm, llvm]), full_name)
-            return builder.call(function, args)
+            return _call(builder, f"{name}.v{first.lanes}i{first.bits}", first.llvm, args)
         return first(first, second), generate
     return apply
 
@@ -153,11 +155,6 @@ def keep_where_at_least(typing, value, measure, bound, otherwise):
     return value(value, measure, bound, otherwise), generate
 
 
-def _declare(builder, name, result, arguments):
-    return cgutils.get_or_insert_function(
-        builder.module, ir.FunctionType(result, arguments), name)
-
-
 @intrinsic
 def element_bits(typing, array):
     """Return how many bits an element of an array has."""
@@ -170,8 +167,7 @@ def element_bits(typing, array):
 def population_count(typing, vector):
     """Return the number of set bits of every lane."""
     def generate(context, builder, signature, args):
-        name = f"llvm.ctpop.v{vector.lanes}i{vector.bits}"
-        return builder.call(_declare(builder, name, vector.llvm, [vector.llvm]), args)
+        return _call(builder, f"llvm.ctpop.v{vector.lanes}i{vector.bits}", vector.llvm, args)
     return vector(vector), generate
 
 
@@ -181,8 +177,7 @@ def count_in_bytes(typing, vector):
     def generate(context, builder, signature, args):
         n_bytes = vector.lanes * vector.bits // 8
         kind = ir.VectorType(ir.IntType(8), n_bytes)
-        counts = builder.call(_declare(builder, f"llvm.ctpop.v{n_bytes}i8", kind, [kind]),
-                              [builder.bitcast(args[0], kind)])
+        counts = _call(builder, f"llvm.ctpop.v{n_bytes}i8", kind, [builder.bitcast(args[0], kind)])
         return builder.bitcast(counts, vector.llvm)
     return vector(vector), generate
 
@@ -211,9 +206,8 @@ def _reduction(name, signed):
     @intrinsic
     def apply(typing, vector):
         def generate(context, builder, signature, args):
-            full_name = f"llvm.vector.reduce.{name}.v{vector.lanes}i{vector.bits}"
-            narrow = builder.call(
-                _declare(builder, full_name, vector.llvm.element, [vector.llvm]), args)
+            narrow = _call(builder, f"llvm.vector.reduce.{name}.v{vector.lanes}i{vector.bits}",
+                           vector.llvm.element, args)
             widen = builder.sext if signed else builder.zext
             return widen(narrow, ir.IntType(64))
         return types.int64(vector), generate
@@ -297,8 +291,8 @@ def bits_of(typing, number):
 
 
 @intrinsic
-def take_number(typing, counter):
-    """Return the first number of an array and add one to it, in one step for all threads."""
+def fetch_add(typing, counter):
+    """Return the first number of an array and add one to it, atomically."""
     def generate(context, builder, signature, args):
         place = _address(context, builder, signature.args[0], args[0],
                          ir.Constant(ir.IntType(64), 0))
@@ -326,19 +320,9 @@ def call_at(typing, address, arguments):
 
 
 def address_of(kernel, signature):
-    """Compile ``kernel`` for ``signature`` (or load it from the cache) and return its address.
+    """Compile a kernel for the exact types that :func:`call_at` will pass; return its address.
 
-    Parameters
-    ----------
-    kernel : numba dispatcher
-        A kernel that returns nothing.
-    signature : tuple of numba types
-        Exact types of the arguments that :func:`call_at` will pass.
-
-    Returns
-    -------
-    int
-        Valid as long as the process lives.
+    The kernel returns nothing; its address is valid as long as the process lives.
     """
     if config.DISABLE_JIT:
         raise RuntimeError("MurTree's kernels cannot run without numba's compiler; unset "
@@ -351,26 +335,12 @@ def address_of(kernel, signature):
 def popcount(typing, word):
     """Count the ones of a 64-bit word."""
     def generate(context, builder, signature, args):
-        kind = ir.IntType(64)
-        count = builder.module.globals.get("llvm.ctpop.i64")
-        if count is None:
-            count = ir.Function(builder.module, ir.FunctionType(kind, [kind]), "llvm.ctpop.i64")
-        return builder.call(count, [args[0]])
+        return _call(builder, "llvm.ctpop.i64", ir.IntType(64), args)
     return types.int64(types.uint64), generate
 
 
 def pack(flags):
-    """Pack truth values into words, the first into the lowest bit.
-
-    Parameters
-    ----------
-    flags : array of bool, shape (n_sets, n_rows)
-        One line a set.
-
-    Returns
-    -------
-    array of uint64, shape (n_sets, ceil(n_rows / 64))
-    """
+    """Pack truth values (n_sets, n_rows) into words (n_sets, n_words), the lowest bit first."""
     flags = np.atleast_2d(np.asarray(flags, bool))
     n_words = -(-flags.shape[1] // 64)
     padded = np.zeros((len(flags), n_words * 64), np.uint8)

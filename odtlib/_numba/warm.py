@@ -7,7 +7,7 @@ import sys
 import threading
 import time
 
-# Seconds of a cold compilation, as `scripts/compile_kernels.py` measures them on two cores.
+# Seconds of a cold compilation, as `scripts/measure_compilation.py` measures them on two cores.
 SECONDS = {
     "trees": 1,
     "MurTree": 5,

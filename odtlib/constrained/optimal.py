@@ -201,11 +201,12 @@ class OptimalConstrainedTreeRegressor(TreeRegressor):
         Y, _ = prepare_targets(Y, feasible, self.on_infeasible_targets, self.tol, weights)
         evaluate = partial(tree_loss, criterion="squared_error", weights=weights)
 
-        greedy = ConstrainedTreeRegressor(
+        begun = ConstrainedTreeRegressor(
             self.constraints, split="exact", max_depth=depth,
             min_samples_leaf=self.min_samples_leaf, target_weights=weights, tol=self.tol,
             on_infeasible_targets="keep", time_limit=self.time_limit,
-        ).fit(X, Y, sample_weight).tree_
+        ).fit(X, Y, sample_weight)
+        greedy = begun.tree_
         start = evaluate(greedy, X, Y, sample_weight)
         order = np.argsort(X.T, axis=1)
         values = np.take_along_axis(np.ascontiguousarray(X.T), order, axis=1)
@@ -214,7 +215,10 @@ class OptimalConstrainedTreeRegressor(TreeRegressor):
                          ROUNDING * scale, clock)
         search.events.append((clock.elapsed, start, 0.0, "greedy tree"))
         # Only trees better by more than rounding replace the greedy one.
+        search.interrupted = begun.report_.status == "interrupted"
         try:
+            if search.interrupted:
+                raise _Stopped
             bound, found = search.solve(order.astype(np.int32), values, depth,
                                         start - ROUNDING * scale, root=True)
         except _Stopped:   # before every split was seen once

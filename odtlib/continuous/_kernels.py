@@ -15,10 +15,10 @@ which closes the gap (a, b), or shrinks it from both ends, once L_t + R_t cannot
 incumbent.  With a smallest leaf size the first terms do not hold (a subset may forbid a split), so
 they are taken as zero; the second terms do.
 
-With a budget of splits the two children share what the root leaves, in one of several *ways*.  All
-bounds hold for trees of a fixed budget, so a root feature is searched once a way, as if it were
-several features: *offer* ``f * ways + way``.  Without a budget there is one way, and an offer is a
-feature.
+With a budget of splits the two children share what the root leaves, which can be divided in several
+ways.  All bounds hold for trees of a fixed budget, so a feature of the root is searched once for
+each division, as if it were several features: *candidate* ``f * n_divisions + division``.  Without
+a budget there is one division, and a candidate is a feature.
 
 Kernels work in slices: ``search`` returns once ``state[WORK]`` has passed ``state[LIMIT]`` and goes
 on from the same arrays when it is called again.
@@ -57,7 +57,7 @@ LOW, HIGH, MASS_A, LEFT_A, RIGHT_A, MASS_B, LEFT_B, RIGHT_B = range(8)
 ERROR, INDEX, CLOSED, GAPS, OPEN = range(5)
 
 # problem: constants of one search
-UNIT, PENALTY, MIN_LEAF, N_CLASSES, DEPTH, SLACK = range(6)
+UNIT, PENALTY, MIN_LEAF, N_CLASSES, DEPTH, ALLOWED_GAP = range(6)
 NO_BUDGET = 3       # splits that a tree of depth two may have anyway
 UNLIMITED = 1 << 31     # a budget that no tree exhausts, because there are fewer rows
 
@@ -77,7 +77,7 @@ def pack_column(column, row_bits, packed):
 def unpack_column(column, row_bits, packed):
     """Turn sorted packed integers into row numbers, sorted exactly by value.
 
-    Returns False when values share so many leading bits that sorting them is another's task.
+    Returns False if too many values share their leading bits; the caller then uses ``argsort``.
     """
     n = len(column)
     rows = (1 << row_bits) - 1
@@ -283,11 +283,10 @@ def best_stumps(order, rows, keys, labels, weight, problem, feature, value, coun
         result[side, 2] = best_value
 
 
-@njit(**INNER)
-def share_budget(depth, budget):
-    """Return in how many ways two children share a budget, and what the left one gets first.
+def divide_budget(depth, budget):
+    """Return how many ways to divide a budget between two children exist, and the first left share.
 
-    The left child gets one split more from way to way; the right child gets the others.
+    The left share grows by one split from division to division; the right child gets the others.
     """
     if budget == UNLIMITED:
         return 1, UNLIMITED
@@ -298,13 +297,16 @@ def share_budget(depth, budget):
     return max(1, min(most, budget - 1) - first + 1), first
 
 
+_divide_budget = njit(**INNER)(divide_budget)
+
+
 @njit(**INNER)
-def child_budgets(depth, budget, offer):
-    """Return the feature behind an offer and the budgets of the left and the right child."""
-    ways, first = share_budget(depth, budget)
-    left = first + offer % ways
+def child_budgets(depth, budget, candidate):
+    """Return the feature of a candidate and the budgets of the left and the right child."""
+    n_divisions, first = _divide_budget(depth, budget)
+    left = first + candidate % n_divisions
     right = left if budget == UNLIMITED else min((1 << min(depth - 1, 30)) - 1, budget - 1 - left)
-    return offer // ways, left, right
+    return candidate // n_divisions, left, right
 
 
 # ------------------------------------------------------------------ intervals
@@ -564,14 +566,14 @@ def depth_two(order, cut, segment, mass, counts, rows, labels, weight, problem, 
               gaps, spare, features, state):
     """Find the best tree of depth two if its objective is below ``cap``, else bound it.
 
-    ``lower[v]``: lower bound with root offer v, in and out.  Returns False when the slice ends
-    first; otherwise ``state[RESULT]`` is the optimum if below ``cap``, else a lower bound of at
-    least ``cap``, and ``state[PAIR_ROOT]``, ``state[PAIR_VALUE]`` the root's offer (or LEAF,
-    STUMP) and threshold number.
+    ``lower[v]`` (in and out): lower bound when the root uses candidate v.  Returns False when the
+    slice ends first; otherwise ``state[RESULT]`` is the optimum if below ``cap``, else a bound of
+    at least ``cap``, and ``state[PAIR_ROOT]``, ``state[PAIR_VALUE]`` the root's candidate (or
+    LEAF, STUMP) and threshold number.
     """
     p = order.shape[0]
-    ways, _ = share_budget(2, budget)
-    offers = p * ways
+    n_divisions, _ = _divide_budget(2, budget)
+    candidates = p * n_divisions
     unit = problem[UNIT]
     penalty = problem[PENALTY]
     least = problem[MIN_LEAF]
@@ -600,8 +602,8 @@ def depth_two(order, cut, segment, mass, counts, rows, labels, weight, problem, 
         state[PAIR_ROOT] = LEAF
         state[PAIR_STUMP] = -1
         state[PAIR_STEP] = 0
-        for v in range(offers):
-            f = v // ways
+        for v in range(candidates):
+            f = v // n_divisions
             low = 0
             high = counts[f, 0]
             if least > 1:
@@ -634,7 +636,7 @@ def depth_two(order, cut, segment, mass, counts, rows, labels, weight, problem, 
             state[PAIR_BEST] = best
             return False
         step = state[PAIR_STEP]
-        if step < offers:
+        if step < candidates:
             v = step
             state[PAIR_STEP] += 1
             if features[v, GAPS] == 0 or lower[v] >= min(best, cap):
@@ -644,7 +646,7 @@ def depth_two(order, cut, segment, mass, counts, rows, labels, weight, problem, 
                 gaps[v, 0, LEFT_B] = state[PAIR_STUMP]
         else:
             v = -1
-            for h in range(offers):       # the most promising first
+            for h in range(candidates):       # the most promising first
                 if features[h, OPEN] and (v < 0 or features[h, ERROR] < features[v, ERROR]):
                     v = h
             if v < 0:
@@ -685,10 +687,10 @@ def depth_two(order, cut, segment, mass, counts, rows, labels, weight, problem, 
     state[PAIR_PHASE] = 0
     state[PAIR_BEST] = best
     bound = best
-    for v in range(0 if known else offers):
+    for v in range(0 if known else candidates):
         proved = min(features[v, ERROR], features[v, CLOSED])
         if features[v, GAPS] == 0:
-            if proved == INFINITE:      # the feature has no threshold to offer
+            if proved == INFINITE:      # the feature has no threshold
                 continue
             lower[v] = max(lower[v], proved + penalty)
         bound = min(bound, lower[v])
@@ -910,15 +912,15 @@ def store_entry(table, entries, sets, mixed, tag, members, bound, state):
 @njit(**OPTIONS)
 def search(keys, labels, weight, problem, order, cut, segment, mass, count, table_two, table_many,
            table_weighted, vectors, code, classes, counts, errors, chosen, gaps, spare,
-           features, state, frames, probes, profiles, lower, feature_order, guess, archive, similar,
-           seen, trees, child_trees, members, table, entries, sets):
+           features, state, frames, probes, profiles, lower, feature_order, seed_threshold, archive,
+           similar, seen, trees, child_trees, members, table, entries, sets):
     """Search for one slice and return RUNNING, WANTS_FEATURE, IMPROVED or DONE.
 
     Level l of the search is a node with ``DEPTH - l >= 3`` levels of splits left (the root of a
     tree of depth two also starts here).  Its children live in slots ``2 l + 1`` and ``2 l + 2``.
-    After WANTS_FEATURE the caller puts a root offer in ``frames[0, FEATURE]`` and sets the phase
-    OPEN_FEATURE.  With ``frames[0, PROBING]`` only its most promising threshold is solved, and
-    kept in ``probes[v]``: threshold, mass on its left, objectives of both children.
+    After WANTS_FEATURE the caller puts a root candidate in ``frames[0, FEATURE]`` and sets the
+    phase OPEN_FEATURE.  With ``frames[0, PROBING]`` only its most promising threshold is solved,
+    and kept in ``probes[v]``: threshold, mass on its left, objectives of both children.
 
     Below the root's children the same rows may come back by another way.  ``table``, ``entries``
     and ``sets`` cache what was proved for them: rows are compared bit by bit, no hash can mislead.
@@ -941,7 +943,7 @@ def search(keys, labels, weight, problem, order, cut, segment, mass, count, tabl
         phase = frame[PHASE]
         profile = profiles[level]
         budget = frame[BUDGET]
-        ways, _ = share_budget(depth, budget)
+        n_divisions, _ = _divide_budget(depth, budget)
         v = frame[FEATURE]
         f, left_budget, right_budget = child_budgets(depth, budget, v)
         if phase == START or (phase == CHILD and depth == 3):
@@ -956,7 +958,7 @@ def search(keys, labels, weight, problem, order, cut, segment, mass, count, tabl
                     for g in range(width):
                         pair_lower[g] = 0
             else:
-                bound = min(frame[BEST] - (problem[SLACK] if level == 0 else 0),
+                bound = min(frame[BEST] - (problem[ALLOWED_GAP] if level == 0 else 0),
                             frame[CAP]) - penalty
                 left_rows = frame[CUT_ROWS]
                 on_left = (left_rows >= rows - left_rows) == (frame[TURN] == 0)
@@ -991,11 +993,11 @@ def search(keys, labels, weight, problem, order, cut, segment, mass, count, tabl
                     rebuild_pair(order[slot], cut[slot], rows, keys, labels, weight, problem,
                                  pair_budget, state[PAIR_ROOT], state[PAIR_VALUE], counts, errors,
                                  trees[level])
-                for h in range(p * ways):       # the most promising feature first
-                    g = h // ways
-                    guess[level, g] = features[g, INDEX]
+                for h in range(p * n_divisions):       # the most promising feature first
+                    g = h // n_divisions
+                    seed_threshold[level, g] = features[g, INDEX]
                     q = h
-                    while q > 0 and (features[feature_order[level, q - 1] // ways, ERROR]
+                    while q > 0 and (features[feature_order[level, q - 1] // n_divisions, ERROR]
                                      > features[g, ERROR]):
                         feature_order[level, q] = feature_order[level, q - 1]
                         q -= 1
@@ -1020,18 +1022,18 @@ def search(keys, labels, weight, problem, order, cut, segment, mass, count, tabl
             if level == 0:
                 return WANTS_FEATURE
             frame[POSITION] += 1
-            if frame[POSITION] == p * ways:
+            if frame[POSITION] == p * n_divisions:
                 frame[PHASE] = FINISHED
             else:
                 frame[FEATURE] = feature_order[level, frame[POSITION]]
                 frame[PHASE] = OPEN_FEATURE
         elif phase == OPEN_FEATURE:
             frame[PHASE] = NEXT_FEATURE
-            bound = min(frame[BEST] - (problem[SLACK] if level == 0 else 0), frame[CAP])
+            bound = min(frame[BEST] - (problem[ALLOWED_GAP] if level == 0 else 0), frame[CAP])
             n_cuts = count[slot, f, 0]
             if n_cuts == 0 or lower[level, v] >= bound:
                 continue
-            frame[COMPARED] = monotone and frame[SEEN] > 0 and ways == 1
+            frame[COMPARED] = monotone and frame[SEEN] > 0 and n_divisions == 1
             if frame[COMPARED]:
                 measure_similarity(seen[level], frame[SEEN], order[slot, f], rows, keys, weight,
                                    unit, similar[level])
@@ -1069,7 +1071,7 @@ def search(keys, labels, weight, problem, order, cut, segment, mass, count, tabl
             frame[PHASE] = NEXT_THRESHOLD
         elif phase == NEXT_THRESHOLD:
             cuts = cut[slot, f]
-            bound = min(frame[BEST] - (problem[SLACK] if level == 0 else 0),
+            bound = min(frame[BEST] - (problem[ALLOWED_GAP] if level == 0 else 0),
                         frame[CAP]) - penalty
             j, low, high = widest_gap(profile, frame[SIZE], cuts, mass[slot, f], weight, unit,
                                       monotone, bound, similar[level],
@@ -1079,8 +1081,8 @@ def search(keys, labels, weight, problem, order, cut, segment, mass, count, tabl
             if j < 0:
                 frame[PHASE] = NEXT_FEATURE
                 continue
-            if frame[FIRST] and low <= guess[level, f] < high:
-                t = guess[level, f]
+            if frame[FIRST] and low <= seed_threshold[level, f] < high:
+                t = seed_threshold[level, f]
             else:
                 t = first_at_least(cuts, mass[slot, f], None, 1, low, high,
                                    (cuts[low] + cuts[high - 1] + 1) >> 1)
@@ -1143,7 +1145,7 @@ def search(keys, labels, weight, problem, order, cut, segment, mass, count, tabl
             frame[RIGHT] = right
             frame[PHASE] = CHILD
         elif phase == CHILD:        # a child with three or more levels left: one level down
-            bound = min(frame[BEST] - (problem[SLACK] if level == 0 else 0),
+            bound = min(frame[BEST] - (problem[ALLOWED_GAP] if level == 0 else 0),
                         frame[CAP]) - penalty
             left_rows = frame[CUT_ROWS]
             on_left = (left_rows >= rows - left_rows) == (frame[TURN] == 0)
@@ -1185,7 +1187,7 @@ def search(keys, labels, weight, problem, order, cut, segment, mass, count, tabl
             left = frame[LEFT]
             right = frame[RIGHT]
             j = frame[GAP]
-            bound = min(frame[BEST] - (problem[SLACK] if level == 0 else 0),
+            bound = min(frame[BEST] - (problem[ALLOWED_GAP] if level == 0 else 0),
                         frame[CAP]) - penalty
             value = read(keys[f], read(order[slot, f], left_rows - 1)) >> 16
             improved = left + right < bound      # both are exact then: see the caps
@@ -1249,8 +1251,8 @@ def search(keys, labels, weight, problem, order, cut, segment, mass, count, tabl
             best = frame[BEST]
             bound = best
             if best >= frame[CAP] and budget >= NO_BUDGET:
-                for g in range(p * ways):
-                    if count[slot, g // ways, 0] > 0:
+                for g in range(p * n_divisions):
+                    if count[slot, g // n_divisions, 0] > 0:
                         bound = min(bound, lower[level, g])
                 bound = max(bound, frame[CAP])
             state[RESULT] = bound

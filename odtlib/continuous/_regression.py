@@ -28,13 +28,14 @@ LANE_ARRAY = 7 * WIDTH
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def sweep_squares(order, alone, target, weight, root, cuts, share, bucket, lanes, saved):
+def sweep_squares(order, tie_state, target, weight, root, cuts, share, bucket, lanes, saved):
     """Raise ``saved`` to what the best split saves in both children of each threshold of a batch.
 
-    ``alone[g, i]``: 1 if the value at place i of column g is its own, 0 within a tie, 2 at a tie's
-    end.  ``target``: times weight; ``root``: the rows by the values of the root feature; ``cuts``:
-    rows on the left of each of LANES thresholds, in increasing order.  ``share``: the largest share
-    of a child's weight in a prefix that is compared.  ``saved[side, lane]``: for each child.
+    ``tie_state[g, i]``: 1 if the value at place i of column g is its own, 0 within a tie, 2 at the
+    end of a tie.  ``target``: times weight; ``root``: the rows by the values of the root
+    feature; ``cuts``: rows on the left of each of LANES thresholds, in increasing order.
+    ``share``: the largest share of a child's weight in a prefix that is compared.
+    ``saved[side, lane]``: for each child.
     """
     p, n = order.shape
     i = 0
@@ -73,7 +74,7 @@ def sweep_squares(order, alone, target, weight, root, cuts, share, bucket, lanes
             first = read(bucket, row)
             t = target[row]
             m = weight[row]
-            if read(alone[g], i) == 1:
+            if read(tie_state[g], i) == 1:
                 for y in range(LANES):
                     x = first + y
                     s = lanes[SUM + x] + t
@@ -91,7 +92,7 @@ def sweep_squares(order, alone, target, weight, root, cuts, share, bucket, lanes
                 x = first + y
                 lanes[SUM + x] += t
                 lanes[MASS + x] += m
-            if read(alone[g], i) == 2:
+            if read(tie_state[g], i) == 2:
                 for x in range(WIDTH):
                     s = lanes[SUM + x]
                     w = lanes[MASS + x]

@@ -34,8 +34,8 @@ from odtlib._numba.vector import (
     zeros_like,
 )
 
-LANES_TWO = 32     # thresholds a batch with two classes: both children fill 64 lanes of 8 bits
-LANES_MANY = 16    # thresholds a batch with more classes, or with weights: 32 wider lanes
+LANES_TWO = 32     # thresholds per batch with two classes: both children fill 64 lanes of 8 bits
+LANES_MANY = 16    # thresholds per batch with more classes, or with weights: 32 wider lanes
 BLOCK = 120        # rows that an 8-bit lane can count before it is widened
 
 
@@ -171,7 +171,7 @@ def sweep_many(order, segment, n_segments, code, table, best, n_classes, total, 
 @njit(**INNER)
 def sweep_weighted(order, segment, n_segments, code, table, best, n_classes, total, prefix, suffix,
                    weight, min_leaf, rows):
-    """Integer weights and a smallest number of rows a leaf, any number of classes.
+    """Integer weights and a minimum number of rows per leaf, any number of classes.
 
     ``best[lane]``: largest weight right so far; ``rows`` likewise: the rows of each child.
     ``table`` holds masks of 64 bits.

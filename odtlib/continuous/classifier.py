@@ -5,12 +5,13 @@ from __future__ import annotations
 from numbers import Integral, Real
 
 import numpy as np
-from sklearn.utils._param_validation import Interval
+from joblib import effective_n_jobs
+from sklearn.utils._param_validation import Interval, StrOptions
 
 from odtlib._numba.warm import warm_up
 from odtlib._tolerance import PROOF, ROUNDING
 from odtlib.continuous import _kernels as k
-from odtlib.continuous.costs import Costs, Objective
+from odtlib.continuous.costs import Costs, Objective, node_limit
 from odtlib.continuous.progress import Progress
 from odtlib.continuous.solver import (
     CACHE_BYTES,
@@ -38,44 +39,50 @@ class ContinuousTreeClassifier(TreeClassifier):
     Parameters
     ----------
     max_depth : int, default=3
-        Largest number of splits on a path.  Depth 2 takes milliseconds, depth 3 seconds, depth 4
-        minutes, on thousands of rows; 5 finishes on small or easy data only.
+        Maximum depth of the tree.  Depth 2 takes milliseconds, depth 3 seconds, depth 4 minutes,
+        on thousands of rows; depth 5 finishes on small or easy data only.
     max_nodes : int, optional
-        Largest number of splits (feature nodes) in the whole tree.  Fewer than
-        ``2**max_depth - 1`` make the search longer: every feature is searched once for each way in
-        which two children can share what the root leaves.
+        Maximum number of feature nodes; None for no limit.  A limit below ``2**max_depth - 1``
+        makes the search longer: every feature of the root is searched once for each division of
+        the other nodes between the two children.
+    max_leaf_nodes : int, optional
+        Maximum number of leaves; None for no limit.  The same limit as
+        ``max_nodes = max_leaf_nodes - 1``.
     min_samples_leaf : int, default=1
-        Smallest number of training rows in a leaf.  Above 1 a slower search is used, because the
-        best tree of a subset of rows is then no longer a bound for the set.
-    sparsity : float, default=0.0
-        Price of a split as a share of the total training weight.  The objective is the
-        misclassified weight plus ``sparsity * total weight`` per split: a split stays only if it
-        saves more than its price.
+        Minimum number of samples per leaf.  Above 1 a slower search is used, because the optimal
+        tree of a subset of the rows is then no longer a lower bound for the set.
+    split_penalty : float, default=0.0
+        Cost of one split, in the unit of ``report_.objective``.  The objective is the
+        misclassified weight plus ``split_penalty`` per split: a split stays only if it saves more.
+    class_weight : dict, "balanced" or None, default=None
+        Weights of the classes, as in scikit-learn.  They multiply the sample weights.
     max_gap : float, default=0.0
         Stop when the objective is proved to be within this share of the total weight of the
         optimum: 0.01 is one point of training accuracy.  Above 0 the search is faster, and the
         status is ``heuristic`` unless the bound meets the objective.
-    start : {"cart", "local-search", None}, DecisionTree or fitted estimator, default="cart"
-        Tree that a search of more than a moment starts from, and that every search falls back on.
-        A better start closes more of the search; "local-search" takes seconds; None saves the
-        time and leaves a single leaf to fall back on.
-    n_jobs : int, default=1
-        Threads that share the features of the root, each with its own copy of the working arrays.
-    time_limit : float, default=None
-        Seconds after which the best tree so far is returned with status ``time_limit``.
+    start : {"cart", "local-search"}, None, DecisionTree or estimator, default="cart"
+        Warm start: None, a word, a :class:`DecisionTree` or a fitted tree estimator.  The search
+        uses it once it has run for more than a moment, and returns it where a limit ends the search
+        before a better tree is found.  "local-search" takes seconds; None stands for a single leaf.
+    n_jobs : int, optional
+        Number of threads; None means 1 and -1 all processors.  They share the features of the
+        root, each with its own copy of the working arrays.
+    time_limit : float, optional
+        Time limit in seconds; None for no limit.  The best tree found so far is then returned with
+        status ``time_limit``.
     cache : bool, default=True
-        Keep what was proved for subsets of rows, at depth four and more, where other orders of the
+        Keep the lower bounds of subsets of rows, at depth four and more, where other orders of the
         same splits lead to the same rows.  It is used on features with few values (32 thresholds
-        on average or fewer; on others the same rows hardly come back), takes up to 64 MB a thread,
-        and never changes the optimum; False takes less memory.
-    memory_limit : float, default=None
-        Megabytes that the search may allocate.  What it needs is known before it begins; if it is
-        more, the starting tree is returned with status ``memory_limit``.  The cache takes what is
-        left over.
+        on average or fewer; with more, the same subset hardly comes back), takes up to 64 MB per
+        thread, and never changes the optimum; False takes less memory.
+    memory_limit : float, optional
+        Memory limit in megabytes; None for no limit.  What the search needs is known before it
+        begins; if it is more, the starting tree is returned with status ``memory_limit``.  The
+        cache takes what is left over.
     random_state : int, RandomState or None, default=None
-        Seed of the starting tree; the search itself draws nothing.
+        Seed of the random choices.  Only the starting tree makes any.
     verbose : int, default=0
-        1 shows a progress bar over root features with incumbent and bound.
+        Verbosity: 0 is silent, 1 shows progress.
 
     Attributes
     ----------
@@ -112,21 +119,26 @@ class ContinuousTreeClassifier(TreeClassifier):
     _parameter_constraints = {
         **TreeClassifier._parameter_constraints,
         "max_nodes": [Interval(Integral, 0, None, closed="left"), None],
+        "max_leaf_nodes": [Interval(Integral, 1, None, closed="left"), None],
         "min_samples_leaf": [Interval(Integral, 1, None, closed="left")],
-        "sparsity": [Interval(Real, 0, 1, closed="both")],
+        "split_penalty": [Interval(Real, 0, None, closed="left")],
+        "class_weight": [dict, StrOptions({"balanced"}), None],
         "max_gap": [Interval(Real, 0, 1, closed="both")],
-        "n_jobs": [Interval(Integral, 1, None, closed="left")],
+        "n_jobs": [Interval(Integral, None, -1, closed="right"),
+                   Interval(Integral, 1, None, closed="left"), None],
         "cache": ["boolean"],
         "memory_limit": [Interval(Real, 0, None, closed="neither"), None],
     }
 
-    def __init__(self, max_depth=3, *, max_nodes=None, min_samples_leaf=1, sparsity=0.0,
-                 max_gap=0.0, start="cart", n_jobs=1, time_limit=None, cache=True,
-                 memory_limit=None, random_state=None, verbose=0):
+    def __init__(self, max_depth=3, *, max_nodes=None, max_leaf_nodes=None, min_samples_leaf=1,
+                 split_penalty=0.0, class_weight=None, max_gap=0.0, start="cart", n_jobs=None,
+                 time_limit=None, cache=True, memory_limit=None, random_state=None, verbose=0):
         self.max_depth = max_depth
         self.max_nodes = max_nodes
+        self.max_leaf_nodes = max_leaf_nodes
         self.min_samples_leaf = min_samples_leaf
-        self.sparsity = sparsity
+        self.split_penalty = split_penalty
+        self.class_weight = class_weight
         self.max_gap = max_gap
         self.start = start
         self.n_jobs = n_jobs
@@ -157,14 +169,15 @@ class ContinuousTreeClassifier(TreeClassifier):
             raise ValueError(f"y holds {n_classes} classes; ContinuousTreeClassifier takes at most "
                              f"{MAX_CLASSES}. Are these labels, or a numeric target?")
         clock = Clock(self.time_limit)
-        cost = Costs(y, n_classes, sample_weight, self.sparsity, int(self.min_samples_leaf))
+        cost = Costs(y, n_classes, sample_weight, float(self.split_penalty),
+                     int(self.min_samples_leaf))
         trace = []
         tree, best, bound, status, counters = self._search(X, y, sample_weight, cost, clock, trace)
         found = cost.of(tree.predict_codes(X) != y, tree)
         if found > best:
             raise RuntimeError(f"the tree costs {found}, the search counted {best}: please report "
                                "this data set as a bug of odtlib.")
-        evaluate = Objective(cost.price)
+        evaluate = Objective(cost.split_penalty)
         objective = evaluate(tree, X, y, sample_weight)
         scale = cost.total / cost.scale
         bound = cost.bound(bound)
@@ -176,8 +189,9 @@ class ContinuousTreeClassifier(TreeClassifier):
             status = "heuristic"
         proof = (f"optimal over all thresholds of {X.shape[1]} features on {len(y)} rows at depth "
                  f"{self.max_depth}")
-        if self.max_nodes is not None:
-            proof += f" with at most {self.max_nodes} splits"
+        max_nodes = node_limit(self.max_nodes, self.max_leaf_nodes)
+        if max_nodes is not None:
+            proof += f" with at most {max_nodes} splits"
         trace.append((clock.elapsed, objective, bound, status))
         report = SolveReport(
             status, objective, bound, clock.elapsed, counters=counters, trace=trace, proof=proof,
@@ -189,8 +203,9 @@ class ContinuousTreeClassifier(TreeClassifier):
         """Return tree, its cost, lower bound, status and counters."""
         n, p = X.shape
         wide = n > NARROW_ROWS or cost.weight is not None
-        fallback = _Fallback(self, X, y, sample_weight, cost, clock)
-        max_nodes = None if self.max_nodes is None else int(self.max_nodes)
+        max_nodes = node_limit(self.max_nodes, self.max_leaf_nodes)
+        n_jobs = effective_n_jobs(self.n_jobs)
+        fallback = _Fallback(self, X, y, sample_weight, cost, clock, max_nodes)
         # each split takes a leaf's worth of rows from those below it
         depth = min(self._depth_within(n), max(0, n // cost.min_samples_leaf - 1))
         if max_nodes is not None:
@@ -201,8 +216,8 @@ class ContinuousTreeClassifier(TreeClassifier):
             return fallback.leaf, fallback.leaf_cost, fallback.leaf_cost, "done", {}
         cache_bytes = CACHE_BYTES if self.cache else 0
         if self.memory_limit is not None:
-            spare = self.memory_limit * 1e6 / self.n_jobs - bytes_needed(n, p, cost, depth, wide,
-                                                                         max_nodes)
+            spare = self.memory_limit * 1e6 / n_jobs - bytes_needed(n, p, cost, depth, wide,
+                                                                    max_nodes)
             if spare < 0:
                 return *fallback(), 0, "memory_limit", {}
             cache_bytes = min(cache_bytes, int(spare))
@@ -215,22 +230,23 @@ class ContinuousTreeClassifier(TreeClassifier):
                 tree = columns.decode(columns.best_stump(cost), X, y, cost, sample_weight)
                 best = cost.of(tree.predict_codes(X) != y, tree)
                 return tree, best, best, "done", {}
-            search = ThresholdSearch(columns, cost, depth, clock, max_nodes=max_nodes,
-                                     slack=int(self.max_gap * cost.total), cache_bytes=cache_bytes)
+            search = ThresholdSearch(
+                columns, cost, depth, clock, max_nodes=max_nodes, cache_bytes=cache_bytes,
+                allowed_gap=int(self.max_gap * cost.total))
         except TimeUp:
             return *fallback(), 0, "time_limit", {}
         except MemoryError:
             return *fallback(), 0, "memory_limit", {}
         except KeyboardInterrupt:
             return *fallback.found, 0, "interrupted", {}
-        offers = int(search.offers.sum())
-        with Progress(self.verbose, offers, "feature", 1 / cost.scale) as progress:
+        candidates = int(search.candidates.sum())
+        with Progress(self.verbose, candidates, "feature", 1 / cost.scale) as progress:
             def watch(event, objective, bound, done):
                 trace.append((clock.elapsed, objective / cost.scale, cost.bound(bound), event))
                 progress.show(objective, bound, done)
 
             affordable = clock.remaining > CART_FACTOR * sorted_in
-            run = Run(search, clock, self.n_jobs,
+            run = Run(search, clock, n_jobs,
                       (lambda: fallback()[1]) if affordable else None, watch)()
         # a run cut short falls back on CART, unless growing it would overrun the limit by far
         quick = run.status == "time_limit" and sorted_in < 0.1
@@ -243,7 +259,8 @@ class ContinuousTreeClassifier(TreeClassifier):
 class _Fallback:
     """The starting tree and its cost: a single leaf until it is asked for."""
 
-    def __init__(self, model, X, y, sample_weight, cost, clock):
+    def __init__(self, model, X, y, sample_weight, cost, clock, max_nodes):
+        self.max_nodes = max_nodes
         self.model, self.X, self.y, self.cost, self.clock = model, X, y, cost, clock
         self.sample_weight = sample_weight
         self.leaf_cost = cost.total - int(cost.of_classes.max())
@@ -269,12 +286,12 @@ class _Fallback:
             tree = starting_tree(self.start, self.X, self.y, cost.n_classes, self.sample_weight,
                                  model.max_depth, model.min_samples_leaf, model.random_state,
                                  limit)
-            if model.max_nodes is not None and tree.n_splits > model.max_nodes:
+            if self.max_nodes is not None and tree.n_splits > self.max_nodes:
                 if isinstance(self.start, DecisionTree):
-                    raise ValueError(f"start has {tree.n_splits} splits and max_nodes is "
-                                     f"{model.max_nodes}; give a smaller tree or raise "
-                                     "max_nodes.")
-                tree = _cut_back(tree, model.max_nodes)
+                    raise ValueError(f"start has {tree.n_splits} splits and the limit is "
+                                     f"{self.max_nodes}; give a smaller tree or raise max_nodes "
+                                     "or max_leaf_nodes.")
+                tree = _cut_back(tree, self.max_nodes)
             its_cost = cost.of(tree.predict_codes(self.X) != self.y, tree)
             if its_cost < self.leaf_cost:
                 self.found = tree, its_cost

@@ -1,4 +1,4 @@
-"""What a mistake and a split cost, in integers, so that the search compares exactly."""
+"""The costs of a mistake and of a split as integers, so that the search compares exactly."""
 
 from __future__ import annotations
 
@@ -16,46 +16,19 @@ class Costs:
     2**-57 of the total weight, so that no tree costs more in units than in truth; a weight of less
     than a unit counts as one, which ``excess`` makes good.
 
-    Parameters
-    ----------
-    y : array of int64, shape (n_rows,)
-        Class indices.
-    n_classes : int
-        Number of classes.
-    sample_weight : array of float64, shape (n_rows,), or None
-        Positive weights.
-    sparsity : float
-        Price of a split as a share of the total weight.
-    min_samples_leaf : int
-        Smallest number of rows in a leaf.
-
-    Attributes
-    ----------
-    scale : float
-        Units that stand for a weight of one.
-    unit : int
-        Cost of a row where ``weight`` is None.
-    weight : array of int64, shape (n_rows,), or None
-        Cost of each row; given wherever the search has to look at single rows.
-    penalty : int
-        Cost of a split.
-    price : float
-        What a split costs in truth, as a weight.
-    excess : float
-        Weight by which the costs of a tree can exceed the truth.
-    total : int
-        Cost of all rows.
-    of_classes : array, shape (n_classes,)
-        Cost of the rows of each class.
+    ``scale`` units stand for a weight of one.  In units: ``weight`` (the cost of each row; None
+    where every row costs ``unit``), ``penalty`` (of a split), ``total`` (of all rows) and
+    ``of_classes`` (of the rows of each class).  As weights: ``split_penalty``, and ``excess``, by
+    which the cost of a tree in units can exceed the true cost.
     """
 
-    def __init__(self, y, n_classes, sample_weight, sparsity, min_samples_leaf):
+    def __init__(self, y, n_classes, sample_weight, split_penalty, min_samples_leaf):
         self.n_classes = n_classes
         self.min_samples_leaf = min_samples_leaf
         weight = np.ones(len(y)) if sample_weight is None else sample_weight
         total = float(weight.sum())
-        self.price = sparsity * total
-        whole = self.price.is_integer() and np.all(weight == np.floor(weight))
+        self.split_penalty = split_penalty
+        whole = split_penalty.is_integer() and np.all(weight == np.floor(weight))
         bits = int(np.ceil(np.log2(total)))
         self.scale = 1.0 if whole and bits <= BITS else 2.0 ** (BITS - bits)
         cost = np.maximum(1, np.floor(weight * self.scale))
@@ -63,7 +36,7 @@ class Costs:
         self.unit = int(cost[0])
         by_rows = sample_weight is None and min_samples_leaf == 1
         self.weight = None if by_rows else cost.astype(np.int64)
-        self.penalty = int(self.price * self.scale)
+        self.penalty = int(split_penalty * self.scale)
         self.of_classes = np.zeros(n_classes, np.int64)
         np.add.at(self.of_classes, y, cost.astype(np.int64))
         self.total = int(self.of_classes.sum())
@@ -87,11 +60,17 @@ class Costs:
         return max(0.0, cost / self.scale - self.excess)
 
 
+def node_limit(max_nodes, max_leaf_nodes):
+    """Return the maximum number of feature nodes that both limits allow, None for no limit."""
+    limits = [max_nodes, max_leaf_nodes and max_leaf_nodes - 1]
+    return min((int(limit) for limit in limits if limit is not None), default=None)
+
+
 class Objective:
     """Recompute an objective from a tree alone; a class, so that reports can be pickled."""
 
-    def __init__(self, price):
-        self.price = price
+    def __init__(self, split_penalty):
+        self.split_penalty = split_penalty
 
     def __call__(self, tree, X, y, sample_weight=None):
-        return default_objective(tree, X, y, sample_weight) + self.price * tree.n_splits
+        return default_objective(tree, X, y, sample_weight) + self.split_penalty * tree.n_splits

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from numbers import Integral
+from numbers import Integral, Real
 
 import numpy as np
-from sklearn.utils._param_validation import Interval
+from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 
 from odtlib._numba.warm import warm_up
 from odtlib._tolerance import PROOF, ROUNDING
 from odtlib.continuous._regression import LANE_ARRAY, LANES, sweep_squares
+from odtlib.continuous.costs import Objective, node_limit
 from odtlib.continuous.progress import Progress
 from odtlib.estimator import SingleTargetRegressor
 from odtlib.heuristics import warm_up_start
 from odtlib.heuristics.cart import patient_clock
-from odtlib.report import Clock, SolveReport, TimeUp, default_objective
+from odtlib.report import Clock, SolveReport, TimeUp
 from odtlib.tree import DecisionTree, midpoint
 
 
@@ -27,12 +28,24 @@ class ContinuousTreeRegressor(SingleTargetRegressor):
     Parameters
     ----------
     max_depth : int, default=2
-        Largest number of splits on a path: 0, 1 or 2.  Depth 2 takes a few seconds on ten thousand
+        Maximum depth of the tree.  It is 0, 1 or 2.  Depth 2 takes a few seconds on ten thousand
         rows; the time grows with the square of rows times features.
-    time_limit : float, default=None
-        Seconds after which the best tree so far is returned with status ``time_limit``.
+    max_nodes : int, optional
+        Maximum number of feature nodes; None for no limit.
+    max_leaf_nodes : int, optional
+        Maximum number of leaves; None for no limit.  The same limit as
+        ``max_nodes = max_leaf_nodes - 1``.
+    split_penalty : float, default=0.0
+        Cost of one split, in the unit of ``report_.objective``.  The objective is the weighted
+        squared error plus ``split_penalty`` per split: a split stays only if it saves more.
+    start : "cart", None, DecisionTree or fitted estimator, default="cart"
+        Warm start: None, a word, a :class:`DecisionTree` or a fitted tree estimator.  The search
+        begins with the root split of that tree, completed optimally.
+    time_limit : float, optional
+        Time limit in seconds; None for no limit.  The best tree found so far is then returned with
+        status ``time_limit``.
     verbose : int, default=0
-        1 shows a progress bar over root thresholds.
+        Verbosity: 0 is silent, 1 shows progress.
 
     Attributes
     ----------
@@ -45,9 +58,11 @@ class ContinuousTreeRegressor(SingleTargetRegressor):
     Notes
     -----
     The problem is that of Quant-BnB (Mazumder, Meng, Wang, ICML 2022) at depth two.  The search
-    begins with the greedy tree.  With ``L`` and ``R`` the least squared errors on the left and the
-    right of a threshold, thresholds between a and b cost at least ``L_a + R_b``; those that may
-    still win are swept, sixteen at a time, as chapter 8 of the book explains.
+    begins with the greedy tree.  With ``L`` and ``R`` the least costs on the left and the right of
+    a threshold, thresholds between a and b cost at least ``L_a + R_b``; those that may still win
+    are swept, sixteen at a time, as chapter 8 of the book explains.  A minimum number of samples
+    per leaf is not offered: the best tree of a subset of the rows would no longer be a lower bound
+    for the set, and no threshold could be closed.
 
     Sums are floating point.  Targets are centred and scaled first; trees whose squared errors
     differ by less than 1e-12 of the error of a single leaf count as equal, and "optimal" is said
@@ -65,27 +80,43 @@ class ContinuousTreeRegressor(SingleTargetRegressor):
     _parameter_constraints = {
         **SingleTargetRegressor._parameter_constraints,
         "max_depth": [Interval(Integral, 0, 2, closed="both")],
+        "max_nodes": [Interval(Integral, 0, None, closed="left"), None],
+        "max_leaf_nodes": [Interval(Integral, 1, None, closed="left"), None],
+        "split_penalty": [Interval(Real, 0, None, closed="left")],
+        "start": [StrOptions({"cart"}), HasMethods("predict"), None],
     }
 
-    def __init__(self, max_depth=2, *, time_limit=None, verbose=0):
+    def __init__(self, max_depth=2, *, max_nodes=None, max_leaf_nodes=None, split_penalty=0.0,
+                 start="cart", time_limit=None, verbose=0):
         self.max_depth = max_depth
+        self.max_nodes = max_nodes
+        self.max_leaf_nodes = max_leaf_nodes
+        self.split_penalty = split_penalty
+        self.start = start
         self.time_limit = time_limit
         self.verbose = verbose
 
     def _warm_up(self, X, y, sample_weight):
         def run():
             rows = _Rows(np.arange(6.0)[:, None], np.array([0.0, 1, 0, 1, 0, 2]), np.ones(6))
-            _Search(rows, 2, Clock(), 0)()
+            _Search(rows, 3, 0.0, Clock(), 0)(2, "cart")
 
         return warm_up_start(None) + warm_up("the regression sweep", sweep_squares, run)
 
     def _solve(self, X, y, sample_weight):
         clock = Clock(self.time_limit)
         rows = _Rows(X, y, np.ones(len(y)) if sample_weight is None else sample_weight)
-        search = _Search(rows, self._depth_within(len(y)), clock, self.verbose)
-        status = search()
+        depth = self._depth_within(len(y))
+        limit = node_limit(self.max_nodes, self.max_leaf_nodes)
+        nodes = 2**depth - 1 if limit is None else min(limit, 2**depth - 1)
+        start = self._given_start()
+        if isinstance(start, DecisionTree):
+            _check_start(start, X, self.max_depth, limit)
+        search = _Search(rows, nodes, self.split_penalty / rows.unit, clock, self.verbose)
+        status = search(min(depth, nodes), start)
         tree = rows.tree(search.nested)
-        objective = default_objective(tree, X, y, sample_weight)
+        evaluate = Objective(float(self.split_penalty))
+        objective = evaluate(tree, X, y, sample_weight)
         scale = rows.whole * rows.unit
         # a leaf's mean is rounded like the targets, which matters where they hardly differ
         rounded = 4 * np.finfo(float).eps * np.abs(y).max()
@@ -97,10 +128,27 @@ class ContinuousTreeRegressor(SingleTargetRegressor):
         bound = objective if status == "optimal" else min(objective, search.bound * rows.unit)
         search.trace.append((clock.elapsed, objective, bound, status))
         proof = (f"optimal over all thresholds of {X.shape[1]} features on {len(y)} rows at "
-                 f"depth {self.max_depth}, up to rounding")
+                 f"depth {self.max_depth}{'' if limit is None else f' with at most {limit} splits'}"
+                 ", up to rounding")
         report = SolveReport(status, objective, bound, clock.elapsed, counters=search.counters,
-                             trace=search.trace, proof=proof, start="cart", scale=scale)
+                             trace=search.trace, proof=proof, start=self._start_word(),
+                             evaluate=evaluate, scale=scale)
         return tree, report
+
+
+def _check_start(tree, X, max_depth, max_nodes):
+    """Refuse a tree that cannot be what the search begins with."""
+    if tree.kind != "regression":
+        raise ValueError(f"start is a {tree.kind} tree; give a regression tree.")
+    if tree.feature.max() >= X.shape[1]:
+        raise ValueError(f"start is a tree over {tree.n_features} features and X has "
+                         f"{X.shape[1]}; give a tree fitted on the same columns.")
+    if tree.depth > max_depth:
+        raise ValueError(f"start is a tree of depth {tree.depth} and max_depth is {max_depth}; "
+                         "give a shallower tree or raise max_depth.")
+    if max_nodes is not None and tree.n_splits > max_nodes:
+        raise ValueError(f"start has {tree.n_splits} splits and the limit is {max_nodes}; give a "
+                         "smaller tree or raise max_nodes or max_leaf_nodes.")
 
 
 class _Rows:
@@ -123,7 +171,7 @@ class _Rows:
         n, p = self.X.shape
         self.columns = np.empty((p, n))
         self.order = np.empty((p, n), np.int32)
-        self.alone = np.empty((p, n), np.uint8)
+        self.tie_state = np.empty((p, n), np.uint8)
         self.cuts = []      # numbers of rows on the left
         for f in range(p):
             clock.check()
@@ -131,7 +179,7 @@ class _Rows:
             self.order[f] = np.argsort(self.columns[f])
             column = self.columns[f, self.order[f]]
             ends = np.append(column[1:] != column[:-1], True)
-            self.alone[f] = _places_in_ties(np.insert(ends[:-1], 0, True), ends)
+            self.tie_state[f] = _places_in_ties(np.insert(ends[:-1], 0, True), ends)
             self.cuts.append(np.flatnonzero(ends[:-1]) + 1)
 
     def sweeps(self):
@@ -142,11 +190,11 @@ class _Rows:
         n, total = len(self.mass), self.mass.sum()
         whole = np.all(self.weight % 1 == 0) and self.weight.sum() < 2 ** 53
         if whole or 4 * n * np.finfo(float).eps * total <= PROOF * self.whole:
-            return [(self.order, self.alone)], 1.0
-        last = self.alone > 0
+            return [(self.order, self.tie_state)], 1.0
+        last = self.tie_state > 0
         first = np.insert(last[:, :-1], 0, True, axis=1)
         backwards = np.ascontiguousarray(self.order[:, ::-1])
-        return [(self.order, self.alone),
+        return [(self.order, self.tie_state),
                 (backwards, _places_in_ties(last[:, ::-1], first[:, ::-1]))], 0.75
 
     def error(self, rows):
@@ -177,22 +225,34 @@ class _Rows:
                     best, feature, cut = saved.max(), f, ends[np.argmax(saved)] + 1
         return best, feature, cut
 
-    def grow(self, inside, levels, clock, root=None):
-        """Return a nested tree and its error: the best split first, or ``root`` (feature, cut)."""
+    def grow(self, inside, levels, nodes, penalty, clock, root=None):
+        """Return a nested tree of at most ``nodes`` splits, and its cost.
+
+        It is grown from the best split, or from ``root``: a feature and the rows on its left.
+        """
+        leaf = [np.average(self.y[inside], weights=self.weight[inside])], self.error(inside)
         feature = None
         if root is not None:
             feature, cut = root
-        elif levels > 0:
+        elif min(levels, nodes) > 0:
             _, feature, cut = self.best_split(inside, clock)
         if feature is None:
-            return [np.average(self.y[inside], weights=self.weight[inside])], self.error(inside)
+            return leaf
         order, column = self.order[feature], self.columns[feature]
         by_value = order[inside[order]]
         low, high = column[by_value[cut - 1]], column[by_value[cut]]
         left, right = inside & (column <= low), inside & (column >= high)
-        first, error = self.grow(left, levels - 1, clock)
-        second, other = self.grow(right, levels - 1, clock)
-        return (feature, midpoint(low, high), first, second), error + other
+        full = 2 ** (levels - 1) - 1        # a child has at most so many splits
+        divisions = {(share, min(full, nodes - 1 - share))
+                     for share in range(max(0, nodes - 1 - full), min(full, nodes - 1) + 1)}
+        best = leaf
+        for shares in sorted(divisions, reverse=True):
+            (first, error), (second, other) = (
+                self.grow(part, levels - 1, share, penalty, clock)
+                for part, share in zip((left, right), shares, strict=True))
+            if error + other + penalty < best[1]:
+                best = (feature, midpoint(low, high), first, second), error + other + penalty
+        return best
 
     def tree(self, nested):
         """Return the tree with the mean target in every node."""
@@ -210,23 +270,32 @@ def _places_in_ties(first, last):
 class _Search:
     """Sweep root thresholds in batches until none can win; errors are in scaled units."""
 
-    def __init__(self, rows, max_depth, clock, verbose):
-        self.rows, self.max_depth, self.clock, self.verbose = rows, max_depth, clock, verbose
+    def __init__(self, rows, max_nodes, penalty, clock, verbose):
+        self.rows, self.max_nodes, self.penalty = rows, max_nodes, penalty
+        self.clock, self.verbose = clock, verbose
         self.nested, self.best = [np.average(rows.y, weights=rows.weight)], rows.whole
         self.every = np.ones(len(rows.y), bool)
         self.bound, self.trace, self.counters = 0.0, [], {}
 
-    def __call__(self):
+    def __call__(self, depth, start):
         """Search; return the status."""
         rows = self.rows
-        if self.max_depth == 0 or rows.whole == 0:
+        if depth == 0 or rows.whole == 0:
             return "optimal"
         try:
             preparation = patient_clock(self.clock.time_limit)
             rows.sort(preparation)
-            self.nested, self.best = rows.grow(self.every, self.max_depth, preparation)
+            root = None
+            if isinstance(start, DecisionTree) and start.n_splits and depth > 1:
+                feature, threshold = int(start.feature[0]), start.threshold[0]
+                root = feature, np.count_nonzero(rows.X[:, feature] <= threshold)
+                if not 0 < root[1] < len(rows.y):
+                    root = None
+            if start is not None or depth == 1:
+                self.nested, self.best = rows.grow(self.every, depth, self.max_nodes, self.penalty,
+                                                   preparation, root)
             preparation.check()
-            if self.max_depth == 1 or self.best <= ROUNDING * rows.whole:
+            if depth == 1 or self.best <= self.penalty + ROUNDING * rows.whole:
                 return "optimal"
             self._sweep()
             return "optimal"
@@ -245,7 +314,7 @@ class _Search:
         for f in range(p):
             self.clock.check()
             if len(rows.cuts[f]):
-                state.append(_Feature(rows, f))
+                state.append(_Feature(rows, f, self.max_nodes, self.penalty))
         work = np.empty(n, np.uint8), np.empty(LANE_ARRAY)
         weighted = rows.mass * rows.target
         chosen, saved = np.empty(LANES, np.int64), np.empty((2, LANES))
@@ -268,14 +337,14 @@ class _Search:
                 chosen[:] = n
                 chosen[:len(places)] = feature.cuts[places]
                 saved[:] = 0.0
-                for order, alone in sweeps:
-                    sweep_squares(order, alone, weighted, rows.mass, rows.order[feature.number],
+                for order, tie_state in sweeps:
+                    sweep_squares(order, tie_state, weighted, rows.mass, rows.order[feature.number],
                                   chosen, share, *work, saved)
                 self.counters["batches"] += 1
                 self.counters["thresholds"] += len(places)
                 error, place = feature.note(places, saved[:, :len(places)])
                 if error < limit:
-                    found = rows.grow(self.every, 2, self.clock,
+                    found = rows.grow(self.every, 2, self.max_nodes, self.penalty, self.clock,
                                       (feature.number, feature.cuts[place]))
                     if found[1] < self.best:
                         self.nested, self.best = found
@@ -284,8 +353,9 @@ class _Search:
 class _Feature:
     """The thresholds of one root feature: what is known of them, and which are open."""
 
-    def __init__(self, rows, number):
+    def __init__(self, rows, number, max_nodes, penalty):
         self.number, self.cuts = number, rows.cuts[number]
+        self.max_nodes, self.penalty = max_nodes, penalty
         order = rows.order[number]
         mass, target = rows.mass[order], rows.target[order]
         leaves = []
@@ -302,7 +372,7 @@ class _Feature:
         """Close thresholds that cannot get below a limit; say whether any are left."""
         self.left = np.maximum.accumulate(self.left)
         self.right = np.maximum.accumulate(self.right[::-1])[::-1]
-        lower = self.left[self.open] + self.right[self.open]
+        lower = self.cost(self.left[self.open], self.right[self.open], self.open)
         self.open = self.open[lower < limit]
         self.bound = lower.min() if len(self.open) else np.inf
         return len(self.open) > 0
@@ -313,13 +383,21 @@ class _Feature:
             return self.open
         return self.open[(np.arange(count) * 2 + 1) * len(self.open) // (2 * count)]
 
+    def cost(self, left, right, places):
+        """Return the cost of trees split at some thresholds from the costs of their children."""
+        if self.max_nodes > 2:
+            return left + right + self.penalty
+        return np.minimum(left + self.leaves[1][places],
+                          self.leaves[0][places] + right) + self.penalty
+
     def note(self, places, saved):
-        """Keep the errors of the children; return the least of their sums and its threshold."""
-        left, right = self.leaves[0][places] - saved[0], self.leaves[1][places] - saved[1]
+        """Keep the costs of the children; return the least cost of a tree and its threshold."""
+        left, right = (leaves[places] - np.maximum(0.0, part - self.penalty)
+                       for leaves, part in zip(self.leaves, saved, strict=True))
         self.left[places] = np.maximum(self.left[places], left)
         self.right[places] = np.maximum(self.right[places], right)
         self.open = np.setdiff1d(self.open, places, assume_unique=True)
-        best = int(np.argmin(left + right))
-        self.least = max(0.0, (left + right)[best]) if self.least < 0 else min(
-            self.least, (left + right)[best])
-        return (left + right)[best], places[best]
+        cost = self.cost(left, right, places)
+        best = int(np.argmin(cost))
+        self.least = max(0.0, cost[best]) if self.least < 0 else min(self.least, cost[best])
+        return cost[best], places[best]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+from copy import copy
 from functools import cache
 
 import numpy as np
@@ -18,26 +19,14 @@ MAX_GAPS = 1024           # open gaps kept per feature of a depth-two problem
 MAX_KEPT = 1024           # evaluated thresholds whose bounds per feature are inherited
 MAX_SEEN = 32             # evaluated thresholds that similarity bounds look at
 CACHE_BYTES = 1 << 26     # what the subset cache may take
-CACHED_THRESHOLDS = 32    # thresholds a feature, on average, above which subsets hardly come back
+CACHED_THRESHOLDS = 32    # thresholds per feature, on average, above which subsets hardly come back
+CONSTANT_ARRAYS = ("keys", "labels", "weight", "table_two", "table_many", "table_weighted")
+CACHE_ARRAYS = ("table", "entries", "sets")
 MAX_CLASSES = 1000        # a row's code has 11 bits for its class
 
 
 class SortedColumns:
-    """Rows sorted by every feature, with equal values told apart exactly.
-
-    Parameters
-    ----------
-    X : array of float64, shape (n_rows, n_features)
-        Training rows.
-    y : array of int64, shape (n_rows,)
-        Class indices.
-    n_classes : int
-        Number of classes.
-    wide : bool
-        Whether 32-bit row numbers are needed.
-    clock : Clock
-        Looked at between features; raises TimeUp.
-    """
+    """The rows sorted by each feature; ``wide``: with row numbers of 32 bits instead of 16."""
 
     def __init__(self, X, y, n_classes, wide, clock):
         n, p = X.shape
@@ -58,17 +47,7 @@ class SortedColumns:
             self.n_thresholds += int(self.keys[f, by_value[-1]]) >> 16
 
     def best_stump(self, cost):
-        """Return the best tree with at most one split (see ``decode``).
-
-        Parameters
-        ----------
-        cost : Costs
-            Of mistakes and splits.
-
-        Returns
-        -------
-        array of int, shape (3, 2)
-        """
+        """Return the optimal tree of at most one split as an array of nodes (see ``decode``)."""
         nodes = np.empty((3, 2), np.int64)
         no_cuts = np.empty((1, 0), np.int32)
         k.rebuild_pair(self.order, no_cuts, len(self.labels), self.keys, self.labels,
@@ -77,23 +56,11 @@ class SortedColumns:
         return nodes
 
     def decode(self, nodes, X, y, cost, sample_weight=None):
-        """Turn a list of nodes into a tree, without splits that change no prediction.
+        """Return the tree of some nodes, without splits that change no prediction.
 
-        Parameters
-        ----------
-        nodes : array of int, shape (any, 2)
-            (feature or -1, value id of the last value that goes left) per node in preorder.
-        X, y : array
-            The training rows.
-        cost : Costs
-            A leaf predicts the class whose rows cost most.
-        sample_weight : array, optional
-            What the tree counts in its nodes (default: rows).
-
-        Returns
-        -------
-        DecisionTree
-            Thresholds lie midway between the neighbouring values of the rows in their node.
+        ``nodes`` holds one line per node in preorder: the feature, or -1 for a leaf, and the id of
+        the largest value that goes left.  A threshold lies midway between the two neighbouring
+        values among the rows of its node.
         """
         table, value, label = [], [], []
         stack = [(np.arange(len(y)), None)]
@@ -117,10 +84,10 @@ class SortedColumns:
                             n_features=X.shape[1]).pruned()
 
 
-def _problem(cost, max_depth, slack):
+def _problem(cost, max_depth, allowed_gap):
     unit = cost.unit if cost.weight is None else 1
     return np.array([unit, cost.penalty, cost.min_samples_leaf, cost.n_classes, max_depth,
-                     slack], np.int64)
+                     allowed_gap], np.int64)
 
 
 def _layout(n, p, cost, max_depth, wide, max_nodes=None, cache_bytes=0):
@@ -131,9 +98,9 @@ def _layout(n, p, cost, max_depth, wide, max_nodes=None, cache_bytes=0):
     places = 1 << (2 * entries - 1).bit_length() - 1 if entries else 0
     most = 2 ** min(max_depth, 30) - 1
     limited = max_nodes is not None and max_nodes < most
-    ways = max(1, min(max_nodes, (most + 1) // 2)) if limited else 1
-    offers = p * ways
-    pair_offers = p * min(2, ways)
+    n_divisions = max(1, min(max_nodes, (most + 1) // 2)) if limited else 1
+    candidates = p * n_divisions
+    pair_candidates = p * min(2, n_divisions)
     slots = 2 * levels + 1 if max_depth > 2 else 1
     splits = min(n - 1, max_nodes) if limited else min(n - 1, most)
     nodes = max(7, 2 * splits + 1)
@@ -152,17 +119,17 @@ def _layout(n, p, cost, max_depth, wide, max_nodes=None, cache_bytes=0):
         "counts": ((3, cost.n_classes), np.int64),
         "errors": ((4, LANES_TWO), np.int64),
         "chosen": ((LANES_TWO + 1,), np.int64),
-        "gaps": ((pair_offers, gaps, 8), np.int64),
+        "gaps": ((pair_candidates, gaps, 8), np.int64),
         "spare": ((gaps, 8), np.int64),
-        "features": ((pair_offers, 5), np.int64),
+        "features": ((pair_candidates, 5), np.int64),
         "state": ((k.STATE_SIZE,), np.int64),
         "frames": ((levels, k.FRAME_SIZE), np.int64),
-        "probes": ((offers, 4), np.int64),
+        "probes": ((candidates, 4), np.int64),
         "profiles": ((levels, 5, n + 2), np.int64),
-        "lower": ((levels + 1, offers), np.int64),
-        "feature_order": ((levels, offers), np.int64),
-        "guess": ((levels, p), np.int64),
-        "archive": ((levels, 2, min(n + 3, MAX_KEPT), offers), np.int64),
+        "lower": ((levels + 1, candidates), np.int64),
+        "feature_order": ((levels, candidates), np.int64),
+        "seed_threshold": ((levels, p), np.int64),
+        "archive": ((levels, 2, min(n + 3, MAX_KEPT), candidates), np.int64),
         "similar": ((levels, 2, n + 1), np.int64),
         "seen": ((levels, min(n * p, MAX_SEEN), 4), np.int64),
         "trees": ((levels, nodes, 2), np.int64),
@@ -175,25 +142,7 @@ def _layout(n, p, cost, max_depth, wide, max_nodes=None, cache_bytes=0):
 
 
 def bytes_needed(n_rows, n_features, cost, max_depth, wide, max_nodes=None):
-    """Return the bytes that one search allocates, sorted columns included, without a cache.
-
-    Parameters
-    ----------
-    n_rows, n_features : int
-        Size of the data.
-    cost : Costs
-        Of mistakes and splits.
-    max_depth : int
-        At least 1.
-    wide : bool
-        Whether 32-bit row numbers are needed.
-    max_nodes : int, optional
-        Budget of splits.
-
-    Returns
-    -------
-    int
-    """
+    """Return the bytes that one search allocates, sorted columns included, without a cache."""
     sizes = _layout(n_rows, n_features, cost, max_depth, wide, max_nodes)
     columns = n_rows * n_features * (12 if wide else 6)
     return columns + sum(int(np.prod(shape)) * np.dtype(kind).itemsize
@@ -201,27 +150,15 @@ def bytes_needed(n_rows, n_features, cost, max_depth, wide, max_nodes=None):
 
 
 class ThresholdSearch:
-    """Search for the best tree over all thresholds, resumable after every slice.
+    """Search for an optimal tree over all thresholds, resumable after every slice of work.
 
-    Parameters
-    ----------
-    columns : SortedColumns
-        The training rows.
-    cost : Costs
-        Of mistakes and splits.
-    max_depth : int
-        At least 2.
-    clock : Clock
-        Looked at between features while the search is prepared; raises TimeUp.
-    slack : int, default=0
-        Trees that are better by no more than this are not looked for.
-    max_nodes : int, optional
-        Most splits that the tree may have, at least ``max_depth``.
-    cache_bytes : int, default=0
-        What the subset cache may take; it serves from depth four on.
+    ``max_depth`` is at least 2 and ``max_nodes``, if given, at least ``max_depth``.  Trees that are
+    better by no more than ``allowed_gap`` are not looked for.  The cache of subsets, which takes at
+    most ``cache_bytes``, is used from depth four on.  The preparation raises TimeUp.
     """
 
-    def __init__(self, columns, cost, max_depth, clock, *, slack=0, max_nodes=None, cache_bytes=0):
+    def __init__(self, columns, cost, max_depth, clock, *, allowed_gap=0, max_nodes=None,
+                 cache_bytes=0):
         p, n = columns.order.shape
         limited = max_nodes is not None and max_nodes < 2 ** min(max_depth, 30) - 1
         budget = max_nodes if limited else k.UNLIMITED
@@ -238,14 +175,6 @@ class ThresholdSearch:
         weighted = cost.weight is not None
         lane = arrays["vectors"].dtype
         arrays["vectors"] = _aligned(arrays["vectors"])
-        tables = {
-            "table_two": None if weighted else _table_two(),
-            "table_many": None if weighted else _table(lane, 1),
-            "table_weighted": _table(lane, -1) if weighted else None,
-        }
-        self.arrays = {"keys": columns.keys, "labels": columns.labels,
-                       "weight": cost.weight, "problem": _problem(cost, max_depth, slack),
-                       **dict(list(arrays.items())[:5]), **tables, **dict(list(arrays.items())[5:])}
         for f in range(p):
             clock.check()
             k.index_column(arrays["order"][0, f], n, columns.keys[f], cost.weight,
@@ -253,33 +182,39 @@ class ThresholdSearch:
                            arrays["segment"][0, f], arrays["mass"][0, f], arrays["count"][0, f])
             arrays["count"][0, f, 2] = arrays["count"][0, f, 0] == n - 1     # all are distinct
         if len(arrays["table"]) and arrays["count"][0, :, 0].mean() > CACHED_THRESHOLDS:
-            for name in ("table", "entries", "sets"):
-                self.arrays[name] = arrays[name][:0]
+            for name in CACHE_ARRAYS:
+                arrays[name] = arrays[name][:0]
         arrays["probes"][...] = -1
         frame = arrays["frames"][0]
         frame[k.ROWS] = n
         frame[k.CAP] = k.INFINITE
         frame[k.BEST] = k.INFINITE
         frame[k.BUDGET] = budget
-        self._ways = k.share_budget.py_func(max_depth, budget)[0]
+        self.arrays = {
+            **arrays, "keys": columns.keys, "labels": columns.labels, "weight": cost.weight,
+            "problem": _problem(cost, max_depth, allowed_gap),
+            "table_two": None if weighted else _table_two(),
+            "table_many": None if weighted else _table(lane, 1),
+            "table_weighted": _table(lane, -1) if weighted else None,
+        }
+        self._n_divisions = k.divide_budget(max_depth, budget)[0]
         self._current = None
 
     @property
-    def offers(self):
-        """Which root offers exist: a feature with a threshold, once for every way to share."""
-        offers = np.zeros(self.arrays["lower"].shape[1], bool)
+    def candidates(self):
+        """Which root candidates exist: each feature with a threshold, once per division."""
+        candidates = np.zeros(self.arrays["lower"].shape[1], bool)
         has_threshold = self.arrays["count"][0, :, 0] > 0
-        offers[:len(has_threshold) * self._ways] = np.repeat(has_threshold, self._ways)
-        return offers
+        every = np.repeat(has_threshold, self._n_divisions)
+        candidates[:len(every)] = every
+        return candidates
 
     def clone(self):
         """Return a copy that goes on from the same point, sharing what is never written."""
-        shared = ("keys", "labels", "weight", "table_two", "table_many", "table_weighted")
-        other = object.__new__(ThresholdSearch)
-        other._current, other._ways = None, self._ways
-        fresh = {name: np.zeros(self.arrays[name].shape, self.arrays[name].dtype)
-                 for name in ("table", "entries", "sets")}
-        other.arrays = {name: array if name in shared else fresh.get(name, array.copy())
+        other = copy(self)
+        other._current = None
+        other.arrays = {name: array if name in CONSTANT_ARRAYS
+                        else np.zeros_like(array) if name in CACHE_ARRAYS else array.copy()
                         for name, array in self.arrays.items()}
         return other
 
@@ -287,7 +222,7 @@ class ThresholdSearch:
         """Search for one slice; see :func:`odtlib.continuous._kernels.search`."""
         state = self.arrays["state"]
         state[k.LIMIT] = state[k.WORK] + work
-        return k.search(*self.arrays.values())
+        return k.search(**self.arrays)
 
     def salvage(self):
         """Adopt what a depth-two solve at the root has found when a limit cut it short."""
@@ -302,17 +237,17 @@ class ThresholdSearch:
                            a["counts"], a["errors"], a["trees"][0])
         return unfinished
 
-    def open_feature(self, offer, probe=False):
-        """Search the root splits of one offer next, or (probe) its most promising one only."""
+    def open_feature(self, candidate, probe=False):
+        """Search the root splits of one candidate next, or (probe) its most promising one only."""
         frame = self.arrays["frames"][0]
-        frame[k.FEATURE] = offer
+        frame[k.FEATURE] = candidate
         frame[k.PROBING] = probe
-        self._current = None if probe else offer
+        self._current = None if probe else candidate
         frame[k.PHASE] = k.OPEN_FEATURE
 
     @property
     def current(self):
-        """The root offer that is searched now, None before the first."""
+        """The root candidate that is searched now, None before the first."""
         return self._current
 
     @property
@@ -326,7 +261,7 @@ class ThresholdSearch:
 
     @property
     def lower(self):
-        """Lower bound per root offer."""
+        """Lower bound per root candidate."""
         return self.arrays["lower"][0]
 
     @property
@@ -341,8 +276,8 @@ class ThresholdSearch:
 
     @property
     def feature_order(self):
-        """Root offers, the most promising first: by their probes where there are any."""
-        order = self.arrays["feature_order"][0, :self._ways * len(self.arrays["count"][0])]
+        """Root candidates, the most promising first: by their probes where there are any."""
+        order = self.arrays["feature_order"][0, :self._n_divisions * len(self.arrays["count"][0])]
         probes = self.arrays["probes"][order]
         value = np.where(probes[:, 0] >= 0, probes[:, 2:].sum(axis=1), k.INFINITE)
         return order[np.argsort(value, kind="stable")]
@@ -368,30 +303,13 @@ def _aligned(array):
 
 
 class Run:
-    """Drive searches to the end or to a limit, and keep what they find.
+    """Run a search to its end or to a limit, on ``n_jobs`` threads that share the root features.
 
-    Parameters
-    ----------
-    search : ThresholdSearch
-        A fresh search.
-    clock : Clock
-        Its limit ends the run.
-    n_jobs : int
-        Threads that share the root features.
-    start : callable or None
-        Called once the search has taken more than a slice; returns the objective of a known tree.
-    watch : callable
-        ``watch(event, objective, bound, done)`` after every incumbent and every closed root
-        feature; ``done`` is the number of root features closed so far.
-
-    Attributes
-    ----------
-    status : str
-        ``done``, ``time_limit`` or ``interrupted``.
-    best : int
-        Objective of the best tree that is known.
-    tree : array or None
-        That tree (see :attr:`ThresholdSearch.tree`); None where it is the one of ``start``.
+    ``start()``, called once the search has taken more than a slice, returns the cost of a known
+    tree.  ``watch(event, cost, bound, done)`` is called after every incumbent and after every
+    closed root feature, of which ``done`` are closed.  Then ``status`` is ``done``, ``time_limit``
+    or ``interrupted``, ``best`` is the cost of the best known tree, and ``tree`` holds its nodes,
+    None where it is that of ``start``.
     """
 
     def __init__(self, search, clock, n_jobs=1, start=None, watch=lambda *event: None):
@@ -404,7 +322,7 @@ class Run:
         self.tree = None
         self.status = "done"
         self.closed = 0
-        self._offers = search.offers
+        self._candidates = search.candidates
         self._queue = []
         self._lock = threading.Lock()
         self._stop = threading.Event()
@@ -425,7 +343,7 @@ class Run:
             return self.best
         if problem[k.DEPTH] == 2:
             return self.best if self._finished else 0
-        lower = np.max([search.lower for search in self.searches], axis=0)[self._offers]
+        lower = np.max([search.lower for search in self.searches], axis=0)[self._candidates]
         return min(self.best, int(lower.min(initial=self.best)))
 
     def __call__(self):
@@ -434,10 +352,10 @@ class Run:
         first = self.searches[0]
         try:
             self._work(first)      # the root's depth-two tree
-            if self._offered():    # one threshold a feature, then the features in that order
-                self._queue = [(f, True) for f in self._offered()]
+            if self._open_candidates():    # one threshold per feature, then features in that order
+                self._queue = [(f, True) for f in self._open_candidates()]
                 self._work(first)
-                self._queue = [(f, False) for f in self._offered()]
+                self._queue = [(f, False) for f in self._open_candidates()]
                 threads = max(1, min(self.n_jobs, len(self._queue)))
                 self.searches += [first.clone() for _ in range(threads - 1)]
                 if threads == 1:
@@ -453,11 +371,11 @@ class Run:
             self.best, self.tree = first.best, first.tree.copy()
         return self
 
-    def _offered(self):
+    def _open_candidates(self):
         """Root features in the order of search, or nothing when the search has ended."""
         if self._stop.is_set():
             return []
-        return [f for f in self.searches[0].feature_order if self._offers[f]]
+        return [f for f in self.searches[0].feature_order if self._candidates[f]]
 
     def _work_together(self, threads):
         with ThreadPoolExecutor(threads) as pool:

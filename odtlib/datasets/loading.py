@@ -8,100 +8,14 @@ import sys
 import tempfile
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 
 from odtlib.datasets import catalogue, fetch, manifest
-from odtlib.datasets.tables import DataError, Table
+from odtlib.datasets.tables import DataError, Dataset, Table
 
 DECIMALS = 3  # of the split files of the 14 small sets
-
-
-@dataclass(frozen=True, eq=False)
-class Dataset:
-    """A data set as :func:`load` returns it.
-
-    Attributes
-    ----------
-    name : str
-        The name in the catalogue.
-    X : ndarray of shape (n_rows, n_features), or DataFrame
-        Features: float64, or a DataFrame of text where they are nominal (and with
-        ``as_frame=True``).
-    y : ndarray
-        Class labels, int64 of shape (n_rows,), with the numbers of the source; or, where
-        ``task`` is ``"regression"``, targets, float64 of shape (n_rows, n_targets). Series or
-        DataFrame with ``as_frame=True``.
-    feature_names : tuple of str
-        ``x0``, ``x1``, ... where the source gives none.
-    target_names : tuple of str
-        Names of the classes, in increasing order of their labels; or of the targets.
-    description : str
-        What it is, what to know before use, and whom to cite.
-    source : str
-        Where it comes from.
-    licence : str
-        Under which licence.
-    citation : str
-        Whom to cite.
-    task : str
-        ``"classification"`` or ``"regression"``.
-    """
-
-    name: str
-    X: object
-    y: object
-    feature_names: tuple[str, ...]
-    target_names: tuple[str, ...]
-    description: str
-    source: str
-    licence: str
-    citation: str
-    task: str
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """Rows and features."""
-        return self.X.shape
-
-    def __repr__(self) -> str:
-        rows, features = self.shape
-        what = "classes" if self.task == "classification" else "targets"
-        return (
-            f"Dataset({self.name!r}: {rows} rows, {features} features, "
-            f"{len(self.target_names)} {what})"
-        )
-
-    def one_hot(self, drop_first: bool = False) -> Dataset:
-        """Return the data set with 0/1 columns for its nominal features.
-
-        Parameters
-        ----------
-        drop_first : bool, default=False
-            Leave out the first value (alphabetically) of every feature, as Birbil et al. do; a
-            tree can then test that value only as "none of the others".
-
-        Returns
-        -------
-        Dataset
-            ``X`` is float64; its columns are named ``feature=value``. Itself if no feature is
-            nominal.
-        """
-        columns, names = [], []
-        for j, name in enumerate(self.feature_names):
-            column = self.X.iloc[:, j].to_numpy() if hasattr(self.X, "iloc") else self.X[:, j]
-            if column.dtype.kind == "f":
-                columns.append(column)
-                names.append(name)
-                continue
-            for value in sorted(set(column))[drop_first:]:
-                columns.append((column == value).astype(np.float64))
-                names.append(f"{name}={value}")
-        if tuple(names) == self.feature_names:
-            return self
-        return replace(self, X=np.column_stack(columns), feature_names=tuple(names))
 
 
 def data_folder() -> Path | None:
@@ -366,7 +280,7 @@ def available(kind: str | None = None, task: str | None = None, *, as_frame: boo
     task : str, default=None
         Only ``"classification"`` or only ``"regression"``.
     as_frame : bool, default=False
-        Return a DataFrame with one row a data set: what the manifest says of it.
+        Return a DataFrame with one row per data set: what the catalogue and the manifest say of it.
 
     Returns
     -------
@@ -382,13 +296,13 @@ def available(kind: str | None = None, task: str | None = None, *, as_frame: boo
         raise ValueError(f"kind is one of {', '.join(catalogue.KINDS)}, not {kind!r}")
     if task is not None and task not in catalogue.TASKS:
         raise ValueError(f"task is one of {', '.join(catalogue.TASKS)}, not {task!r}")
-    names = [
-        name
+    chosen = {
+        name: entry
         for name, entry in catalogue.entries().items()
         if (kind is None or kind in entry.kinds) and (task is None or task == entry.task)
-    ]
+    }
     if not as_frame:
-        return names
+        return list(chosen)
     import pandas as pd
 
     facts = manifest.facts()
@@ -400,14 +314,14 @@ def available(kind: str | None = None, task: str | None = None, *, as_frame: boo
             "classes": facts[name].get("classes"),
             "largest_class": _largest_share(facts[name].get("class_counts")),
             "targets": facts[name].get("targets"),
-            "kinds": ", ".join(facts[name]["kinds"]),
-            "task": facts[name]["task"],
-            "source": facts[name]["source"],
-            "licence": facts[name]["licence"],
-            "citation": facts[name]["citation"],
-            "description": facts[name]["description"],
+            "kinds": ", ".join(entry.kinds),
+            "task": entry.task,
+            "source": entry.source,
+            "licence": entry.licence,
+            "citation": entry.citation,
+            "description": entry.description,
         }
-        for name in names
+        for name, entry in chosen.items()
     ]
     return pd.DataFrame(rows).set_index("name").astype({"classes": "Int64", "targets": "Int64"})
 

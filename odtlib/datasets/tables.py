@@ -6,6 +6,7 @@ import csv
 import gzip
 import hashlib
 from collections import Counter
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -25,6 +26,91 @@ class Table(NamedTuple):
     y: np.ndarray
     feature_names: tuple[str, ...] | None = None
     target_names: tuple[str, ...] | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Dataset:
+    """A data set as :func:`load` returns it.
+
+    Attributes
+    ----------
+    name : str
+        The name in the catalogue.
+    X : ndarray of shape (n_rows, n_features), or DataFrame
+        Features: float64, or a DataFrame of text where they are nominal (and with
+        ``as_frame=True``).
+    y : ndarray
+        Class labels, int64 of shape (n_rows,), with the numbers of the source; or, where
+        ``task`` is ``"regression"``, targets, float64 of shape (n_rows, n_targets). Series or
+        DataFrame with ``as_frame=True``.
+    feature_names : tuple of str
+        ``x0``, ``x1``, ... where the source gives none.
+    target_names : tuple of str
+        Names of the classes, in increasing order of their labels; or of the targets.
+    description : str
+        What it is, what to know before use, and whom to cite.
+    source : str
+        Where it comes from.
+    licence : str
+        Under which licence.
+    citation : str
+        Whom to cite.
+    task : str
+        ``"classification"`` or ``"regression"``.
+    """
+
+    name: str
+    X: object
+    y: object
+    feature_names: tuple[str, ...]
+    target_names: tuple[str, ...]
+    description: str
+    source: str
+    licence: str
+    citation: str
+    task: str
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows and features."""
+        return self.X.shape
+
+    def __repr__(self) -> str:
+        rows, features = self.shape
+        what = "classes" if self.task == "classification" else "targets"
+        return (
+            f"Dataset({self.name!r}: {rows} rows, {features} features, "
+            f"{len(self.target_names)} {what})"
+        )
+
+    def one_hot(self, drop_first: bool = False) -> Dataset:
+        """Return the data set with 0/1 columns for its nominal features.
+
+        Parameters
+        ----------
+        drop_first : bool, default=False
+            Leave out the first value (alphabetically) of every feature, as Birbil et al. do; a
+            tree can then test that value only as "none of the others".
+
+        Returns
+        -------
+        Dataset
+            ``X`` is float64; its columns are named ``feature=value``. Itself if no feature is
+            nominal.
+        """
+        columns, names = [], []
+        for j, name in enumerate(self.feature_names):
+            column = self.X.iloc[:, j].to_numpy() if hasattr(self.X, "iloc") else self.X[:, j]
+            if column.dtype.kind == "f":
+                columns.append(column)
+                names.append(name)
+                continue
+            for value in sorted(set(column))[drop_first:]:
+                columns.append((column == value).astype(np.float64))
+                names.append(f"{name}={value}")
+        if tuple(names) == self.feature_names:
+            return self
+        return replace(self, X=np.column_stack(columns), feature_names=tuple(names))
 
 
 def digest(X: np.ndarray, y: np.ndarray) -> str:
@@ -124,14 +210,17 @@ def numeric_targets(values: np.ndarray, names, n_features: int) -> Table:
     )
 
 
-def member_targets(path, member: str, names, n_features: int) -> Table:
+def member_targets(path, member: str, n_features: int) -> Table:
     """Read one member of an archive of tables of numbers with several targets."""
     with np.load(path, allow_pickle=False) as archive:
-        return numeric_targets(archive[member], names, n_features)
+        values = archive[member]
+    names = [f"X{j}" for j in range(1, n_features + 1)]
+    names += [f"y{j}" for j in range(1, values.shape[1] - n_features + 1)]
+    return numeric_targets(values, names, n_features)
 
 
 def number_rows(rows: list[list[str]], n_features: int) -> Table:
-    """The features and targets of a file of numbers."""
+    """Return the features and targets of a file of numbers."""
     header, *body = rows
     return numeric_targets(np.array(body, dtype=np.float64), header, n_features)
 

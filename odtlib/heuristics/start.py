@@ -60,10 +60,12 @@ def starting_tree(start, X, y, n_classes, sample_weight=None, max_depth=3, min_s
         raise ValueError(f"start is {start!r}; use None, 'cart', 'local-search' or a "
                          "DecisionTree.")
     if start == "local-search":
-        tree, _ = search_trees(
+        tree, report = search_trees(
             X, y, n_classes, sample_weight, max_depth=max_depth,
             min_samples_leaf=min_samples_leaf, max_restarts=10, patience=20,
             depth_two=True, time_limit=time_limit, random_state=random_state)
+        if report.status == "interrupted":      # Ctrl-C ends the fit, not only its beginning
+            raise KeyboardInterrupt
         return tree
     clock = patient_clock(time_limit)
     try:

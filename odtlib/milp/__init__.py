@@ -1,25 +1,24 @@
-"""Integer programs for trees: BinOCT, OCT, the flow model, and the layer that they are built on.
+"""Integer programs for trees: BinOCT, OCT and the flow model.
 
-Names are loaded on first use: the child process that runs a solver needs none of the estimators.
+Names are loaded on first use.
 """
 
 from __future__ import annotations
 
 import importlib
 
-_HOME = {
+_MODULES = {
     "BinOCTClassifier": "odtlib.milp.binoct",
     "FlowOCTClassifier": "odtlib.milp.flow",
-    "Model": "odtlib.mip.model",
     "OCTClassifier": "odtlib.milp.oct",
 }
 
-__all__ = list(_HOME)
+__all__ = list(_MODULES)
 
 
 def __getattr__(name):
-    if name in _HOME:
-        return getattr(importlib.import_module(_HOME[name]), name)
+    if name in _MODULES:
+        return getattr(importlib.import_module(_MODULES[name]), name)
     raise AttributeError(f"module 'odtlib.milp' has no attribute {name!r}")
 
 

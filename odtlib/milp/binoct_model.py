@@ -1,4 +1,4 @@
-"""The binary linear program of BinOCT, in its published form and three others."""
+"""The binary linear program of BinOCT, in its published form and two others."""
 
 from __future__ import annotations
 
@@ -6,29 +6,24 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from odtlib.milp.thresholds import heap_of, tree_of
+from odtlib._tolerance import ROUNDING
+from odtlib.milp.program import MAX_NONZEROS, add_terms, disparity
+from odtlib.milp.thresholds import from_full_tree, to_full_tree
 from odtlib.mip.model import Model
-from odtlib.mip.units import SECONDS_A_NONZERO
+from odtlib.mip.units import SECONDS_PER_NONZERO
 from odtlib.report import Clock, TimeUp
 
-FORMS = ("summed", "per_row", "chained", "ordered")
-LARGEST = 60_000_000    # nonzeros; building them takes some 2 GB
+FORMS = ("summed", "per_row", "ordered")
 
 
 @dataclass
 class Conditions:
     """Hold one kind of condition that a node's feature and threshold put on rows.
 
-    Parameters
-    ----------
-    name : str
-        ``upper`` (B4), ``lower`` (B5) or ``outside`` (B6).
-    feature : array of int, shape (n_conditions,)
-        Feature that must be chosen for the condition to hold.
-    bits : array of bool, shape (n_conditions, n_bits)
-        Threshold bits that switch it off: by being 1 in ``upper``, by being 0 in ``lower``.
-    row, number, right : arrays, shape (n_members,)
-        Rows that it concerns, its number, and whether the right branch is closed to them.
+    ``name`` is ``upper`` (B4), ``lower`` (B5) or ``outside`` (B6).  For each condition: the
+    ``feature`` that must be chosen for it to hold, and the threshold ``bits`` that switch it off
+    (by being 1 in ``upper``, by being 0 in ``lower``).  For each member: its ``row``, the
+    ``number`` of its condition, and whether the ``right`` branch is closed to it.
     """
 
     name: str
@@ -39,38 +34,45 @@ class Conditions:
     right: np.ndarray
 
     def by_row(self):
-        """Return one condition for every row that one concerns."""
+        """Return one condition for each row that one concerns."""
         return Conditions(self.name, self.feature[self.number], self.bits[self.number], self.row,
                           np.arange(len(self.row)), self.right)
 
 
 class BinOCTModel:
-    """Hold the model of Verwer & Zhang (2019) for some rows, cuts and a depth.
+    """Build the program of Verwer & Zhang (2019) for some rows, cuts and a depth.
 
     Nodes are numbered level by level, node ``n`` with the children ``2 n + 1`` and ``2 n + 2``;
     leaves from left to right.  The extended abstract gives the idea; the formulation follows the
-    authors' scripts.
+    authors' scripts.  A limit on splits, a penalty or a smallest leaf adds one variable per node:
+    a node without a split sends its rows left.
 
     Parameters
     ----------
     rows : RankedRows
         Training rows; their weights are the costs of misclassifying them.
     cuts : list of array of int
-        Candidate cuts of every feature; at least one in all.
+        Candidate cuts of each feature; at least one in all.
     depth : int
         Depth of the full tree, at least 1.
-    form : {"summed", "per_row", "chained", "ordered"}, default="summed"
+    form : {"summed", "per_row", "ordered"}, default="summed"
         How a split keeps rows out of leaves.  "summed": one constraint for all rows in a range of
         values, with their number as big M (published).  "per_row": one for each of these rows.
-        "chained": sums over ranges are differences of cumulative variables, so that a row appears
-        once for a node and a feature.  "ordered" gives up the bits: a variable ``o`` for every
-        threshold says whether the node's threshold is this one or a lower one of the same feature,
-        and two constraints a row and node take the place of all others.
+        "ordered" gives up the bits: a variable ``o`` per threshold says whether the node's
+        threshold is this one or a lower one of the same feature, and two constraints per row and
+        node take the place of all others.
+    split_penalty : float, default=0.0
+        Cost of one split.
+    max_splits : int, optional
+        Maximum number of splits.
+    min_samples_leaf : int, default=1
+        Minimum number of rows per leaf.
     groups : array of int, shape (n_rows,), optional
-        0 or 1 for every row: the objective gains a price for predicting the last class more often
-        in one group than in the other.
-    price : float, default=0.0
-        That price for a difference of 1 between the two shares.
+        0 or 1 for each row.
+    max_disparity : float, optional
+        Limit on the difference of the groups' weighted shares of rows given the last class.
+    disparity_penalty : float, default=0.0
+        Cost of a difference of 1.
     free : sequence of int, optional
         Nodes that may change (default: all); how the others send rows is in ``possible``.
     possible : array of bool, shape (n_rows, n_leaves), optional
@@ -84,57 +86,51 @@ class BinOCTModel:
     ----------
     model : Model
         With the variables ``f`` (node, feature), ``t`` (node, bit), ``p`` (leaf, class), ``l``
-        (row, leaf) and ``e`` (leaf, class); "chained" adds ``reach`` and ``sum``, "ordered" has
-        ``o`` (node, threshold) in place of ``t``.
-    bins : list of (int, tuple, (int, int), (int, int))
-        What the rows ``upper`` and ``lower`` are about: feature, path in its search tree (0: to
-        the lower half), and positions of the first and last threshold of the lower and of the
-        upper half.
+        (row, leaf) and ``e`` (leaf, class); "ordered" has ``o`` (node, threshold) in place of
+        ``t``; limits add ``s`` (node is split) and ``u`` (leaf is used).
     complete : bool
         Whether building was finished in time.
+
+    Raises
+    ------
+    ValueError
+        If the program would have too many nonzeros.
     """
 
-    def __init__(self, rows, cuts, depth, form="summed", *, groups=None, price=0.0, free=None,
-                 possible=None, features=None, clock=None):
+    def __init__(self, rows, cuts, depth, form="summed", *, split_penalty=0.0, max_splits=None,
+                 min_samples_leaf=1, groups=None, max_disparity=None, disparity_penalty=0.0,
+                 free=None, possible=None, features=None, clock=None):
         self.rows, self.cuts, self.depth, self.form = rows, cuts, depth, form
-        self.groups, self.price = groups, price
+        self.split_penalty, self.groups = split_penalty, groups
+        self.disparity_penalty = disparity_penalty
+        self.optional = split_penalty > 0 or max_splits is not None or min_samples_leaf > 1
         self.n_nodes, self.n_leaves = 2**depth - 1, 2**depth
         self.free = np.arange(self.n_nodes) if free is None else np.asarray(free)
         self.n_cuts = np.array([len(own) for own in cuts])
         if features is not None:
             self.n_cuts = np.where(features, self.n_cuts, 0)
         self.n_bits = 1 + int(np.log2(self.n_cuts.max()))
-        # the number of cuts below a row's value: it goes left at cut s when this is at most s
-        self.place = np.array([np.searchsorted(own, ranks) for own, ranks
-                               in zip(cuts, rows.ranks, strict=True)])
+        self.positions = cut_positions(rows, cuts)
         self.model = Model("BinOCT")
         self.clock = clock or Clock()
         self.complete = False
         try:
-            self.bins = []
-            for feature, n in enumerate(self.n_cuts):
-                self.clock.check()
-                self.bins += [(feature, *one) for one in bins(0, n - 1)]
             conditions = None if form == "ordered" else self._conditions()
         except TimeUp:
             return
         needed = self._nonzeros(conditions)
-        if needed > LARGEST:
-            raise ValueError(f"the form rows={self.form!r} needs {needed / 1e6:.0f} million "
+        if needed > MAX_NONZEROS:
+            raise ValueError(f"constraint_form={self.form!r} needs {needed / 1e6:.0f} million "
                              "nonzeros for these rows, thresholds and this depth; use fewer "
-                             "thresholds or another form (see rows).")
-        self.complete = needed * SECONDS_A_NONZERO < self.clock.remaining
-        if not self.complete:
+                             "thresholds or constraint_form='ordered'.")
+        if needed * SECONDS_PER_NONZERO >= self.clock.remaining:
             return
         self._add_choices(possible)
-        if form == "ordered":
-            self.complete = self._add_order()
-        elif form == "chained":
-            self.complete = self._add_chains(conditions)
-        else:
-            self.complete = self._add_routing(conditions)
+        self.complete = self._add_order() if form == "ordered" else self._add_routing(conditions)
+        if self.optional:
+            self._add_limits(max_splits, min_samples_leaf)
         if groups is not None:
-            self._add_groups()
+            self._add_groups(max_disparity)
 
     # ---------------------------------------------------------------- building
 
@@ -144,8 +140,6 @@ class BinOCTModel:
         if self.form == "ordered":
             return n_free * n_rows * (2 * len(self.cuts) + self.n_leaves)
         members = sum(len(c.row) for c in conditions) * n_free
-        if self.form == "chained":
-            return n_free * 2 * (n_rows + 2) * len(self.cuts) + 3 * n_rows * self.n_nodes
         return (members * self.n_leaves * self.depth // (2 * self.n_nodes)
                 + (3 * members if self.form == "per_row" else 0))
 
@@ -169,8 +163,12 @@ class BinOCTModel:
         self.e = model.add_variables("e", (self.n_leaves, n_classes), cost=1.0, upper=of_class,
                                      kind="integer" if whole else "continuous")
         usable = np.flatnonzero(self.n_cuts)
-        model.add_rows("feature", n, np.repeat(np.arange(n), len(usable)), self.f[:, usable], 1.0,
-                       lower=1, upper=1)
+        terms = [(np.arange(n)[:, None], self.f[:, usable], 1.0)]
+        if self.optional:
+            self.s = model.add_variables("s", n, kind="integer", cost=self.split_penalty)
+            terms.append((np.arange(n), self.s, -1.0))
+        side = 0 if self.optional else 1
+        add_terms(model, "feature", n, *terms, lower=side, upper=side)
         model.add_rows("class", self.n_leaves, np.repeat(np.arange(self.n_leaves), n_classes),
                        self.p, 1.0, lower=1, upper=1)
         row, leaf = np.nonzero(possible)
@@ -185,22 +183,26 @@ class BinOCTModel:
 
     def _conditions(self):
         """Return (B4), (B5) and (B6) for one node, whichever it is."""
-        order = [np.argsort(place, kind="stable").astype(np.int32) for place in self.place]
-        # rows with place i of a feature are order[begin[i]:begin[i + 1]]
-        begin = [np.searchsorted(np.sort(place), np.arange(n + 2))
-                 for place, n in zip(self.place, self.n_cuts, strict=True)]
-        feature = np.array([one[0] for one in self.bins], np.int32)
+        nodes = []      # feature, path, and thresholds of the lower and of the upper half
+        for feature, n in enumerate(self.n_cuts):
+            self.clock.check()
+            nodes += [(feature, *node) for node in threshold_tree_nodes(0, n - 1)]
+        order = [np.argsort(own, kind="stable").astype(np.int32) for own in self.positions]
+        # rows with position i of a feature are order[begin[i]:begin[i + 1]]
+        begin = [np.searchsorted(np.sort(own), np.arange(n + 2))
+                 for own, n in zip(self.positions, self.n_cuts, strict=True)]
+        feature = np.array([node[0] for node in nodes], np.int32)
         found = []
         for name, half in (("upper", 0), ("lower", 1)):
-            bits = np.zeros((len(self.bins), self.n_bits), bool)
+            bits = np.zeros((len(nodes), self.n_bits), bool)
             members = []
-            for number, (f, path, low, high) in enumerate(self.bins):
+            for number, (f, path, low, high) in enumerate(nodes):
                 if number % 1024 == 0:
                     self.clock.check()
                 bits[number, len(path)] = True
                 bits[number, :len(path)] = np.array(path, bool) == (half == 0)
                 members.append(order[f][begin[f][low[half] + 1]:begin[f][high[half] + 1]])
-            number = np.repeat(np.arange(len(self.bins)), [len(m) for m in members])
+            number = np.repeat(np.arange(len(nodes)), [len(m) for m in members])
             row = np.concatenate(members) if members else np.zeros(0, np.int32)
             found.append(Conditions(name, feature, bits, row, number,
                                     np.full(len(row), half == 0)))
@@ -216,19 +218,7 @@ class BinOCTModel:
         return found
 
     def leaves(self, node, right):
-        """Return the leaves below one branch of a node.
-
-        Parameters
-        ----------
-        node : int
-            The node.
-        right : bool
-            Which branch.
-
-        Returns
-        -------
-        array of int
-        """
+        """Return the leaves below the left or the right branch of a node."""
         level = int(np.log2(node + 1))
         width = self.n_leaves >> (level + 1)
         return (2 * (node + 1 - 2**level) + int(right)) * width + np.arange(width)
@@ -269,56 +259,26 @@ class BinOCTModel:
         parts.clear()
         self.model.add_rows(name, shape, row, column, value, upper=upper, lower=lower)
 
-    def _add_chains(self, conditions):
-        """Add the conditions with sums over ranges taken from cumulative variables."""
-        n_rows, n, model = self.rows.n_rows, len(self.free), self.model
-        # reach(row, node - 1): whether a row comes to a node; leaves are the variables l
-        inner = model.add_variables("reach", (n_rows, self.n_nodes - 1), kind="implied")
-        reach = np.concatenate([np.zeros((n_rows, 1), int), inner, self.l], axis=1)
-        number = np.arange(inner.size)
-        node = np.arange(1, self.n_nodes)
-        model.add_rows("reach", inner.shape, np.tile(number, 3),
-                       np.concatenate([inner.ravel(), reach[:, 2 * node + 1].ravel(),
-                                       reach[:, 2 * node + 2].ravel()]),
-                       np.repeat([1.0, -1.0, -1.0], inner.size), lower=0, upper=0)
-        # sum(node, side, j): rows that take a branch and whose place at a feature is at most i
-        first = np.concatenate([[0], np.cumsum(self.n_cuts + 1)])
-        n_sums = int(first[-1])
-        sums = model.add_variables("sum", (n, 2, n_sums), upper=n_rows, kind="implied")
-        place = (self.place + first[:-1, None]).ravel()
-        follows = np.setdiff1d(np.arange(n_sums), first[:-1])
-        parts = []
-        for k, node in enumerate(self.free):
-            for side in (0, 1):
-                if self.clock.expired:
-                    return False
-                base = (2 * k + side) * n_sums
-                parts += [(place + base, np.tile(reach[:, 2 * node + 1 + side],
-                                                 len(self.n_cuts)), np.full(len(place), -1.0)),
-                          (np.arange(n_sums) + base, sums[k, side], np.ones(n_sums)),
-                          (follows + base, sums[k, side, follows - 1],
-                           np.full(len(follows), -1.0))]
-        self._add_block("sum", sums.shape, parts, 0.0, 0.0)
-        low, high = (np.array([one[part] for one in self.bins], int).reshape(-1, 2)
-                     for part in (2, 3))
-        for c in conditions:
-            size, parts = len(c.feature), []
-            upper, number = np.empty((n, size)), np.arange(size)
-            big = np.bincount(c.number, minlength=size).astype(float)
-            for k in range(n):
-                at, one = number + k * size, np.ones(size)
-                if c.name == "outside":
-                    last = first[c.feature] + self.n_cuts[c.feature]
-                    parts += [(at, sums[k, 0, last], one), (at, sums[k, 0, last - 1], -one),
-                              (at, sums[k, 1, first[c.feature]], one)]
-                else:
-                    half, side = (0, 1) if c.name == "upper" else (1, 0)
-                    parts += [(at, sums[k, side, first[c.feature] + high[:, half]], one),
-                              (at, sums[k, side, first[c.feature] + low[:, half]], -one)]
-                parts += self._switches(c, k, big)
-                upper[k] = self._side(c, big)
-            self._add_block(c.name, upper.shape, parts, upper)
-        return True
+    def _add_limits(self, max_splits, min_samples_leaf):
+        """Add what a node without a split does, the maximum number of splits, and leaf sizes."""
+        model, leaf, n_rows = self.model, np.arange(self.n_leaves), self.rows.n_rows
+        if self.form != "ordered":      # there a row without a split cannot go right anyhow
+            columns = [self.l[:, self.leaves(node, True)].ravel() for node in self.free]
+            columns = [own[own >= 0] for own in columns]
+            terms = [(np.full(len(own), k), own, 1.0) for k, own in enumerate(columns)]
+            add_terms(model, "unsplit", len(self.free), *terms,
+                      (np.arange(len(self.free)), self.s,
+                       [-float(min(n_rows, len(own))) for own in columns]), upper=0)
+        if max_splits is not None:
+            add_terms(model, "budget", 1, (0, self.s, 1.0), upper=max_splits)
+        if min_samples_leaf > 1:
+            self.u = model.add_variables("u", self.n_leaves, kind="integer")
+            row, of_row = np.nonzero(self.l >= 0)
+            held = (of_row, self.l[row, of_row], 1.0)
+            add_terms(model, "open_leaf", self.n_leaves, held, (leaf, self.u, -float(n_rows)),
+                      upper=0)
+            add_terms(model, "leaf_size", self.n_leaves, held,
+                      (leaf, self.u, -float(min_samples_leaf)), lower=0)
 
     def _add_order(self):
         """Add order variables, and what a row's values say of its branch at every node."""
@@ -337,9 +297,9 @@ class BinOCTModel:
                        np.concatenate([self.o[:, last[usable] - 1].ravel(),
                                        self.f[:, usable].ravel()]),
                        np.repeat([1.0, -1.0], len(number)), lower=0, upper=0)
-        # the variables that say "right" to a row: one for every feature where its place is not 0
-        feature, row = np.nonzero((self.place > 0) & (self.n_cuts > 0)[:, None])
-        says = first[feature] + self.place[feature, row] - 1
+        # the variables that say "right" to a row: one for every feature where its position is not 0
+        feature, row = np.nonzero((self.positions > 0) & (self.n_cuts > 0)[:, None])
+        says = first[feature] + self.positions[feature, row] - 1
         for name, right, sign, upper in (("left", False, 1.0, 1.0), ("right", True, -1.0, 0.0)):
             parts = []
             for k, node in enumerate(self.free):
@@ -355,18 +315,24 @@ class BinOCTModel:
             self._add_block(name, (n, n_rows), parts, upper)
         return True
 
-    def _add_groups(self):
-        """Add the difference between the shares of the last class that two groups are given."""
-        model, size = self.model, np.bincount(self.groups, minlength=2)
-        # q(leaf, group): rows of the group in the leaf if it predicts the last class, else 0
+    def _add_groups(self, max_disparity):
+        """Add the difference between the groups' shares of rows given the last class."""
+        model, weight = self.model, self.rows.weights
+        size = np.bincount(self.groups, weight, 2)
+        # q(leaf, group): weight of the group in the leaf if it predicts the last class, else 0
         self.q = model.add_variables("q", (self.n_leaves, 2), upper=size, kind="implied")
-        self.d = model.add_variables("d", upper=float(size.prod()), kind="implied",
-                                     cost=self.price / size.prod())
+        largest = size.prod()
+        if max_disparity is not None:
+            largest *= max_disparity + ROUNDING
+            if np.all(weight == np.rint(weight)):
+                largest = np.floor(largest)
+        self.d = model.add_variables("d", upper=largest, kind="implied",
+                                     cost=self.disparity_penalty / size.prod())
         row, leaf = np.nonzero(self.l >= 0)
         number = leaf * 2 + self.groups[row]
         each, last = np.arange(2 * self.n_leaves), np.repeat(self.p[:, -1], 2)
-        big = np.tile(size, self.n_leaves).astype(float)
-        there = (number, self.l[row, leaf], np.ones(len(row)))
+        big = np.tile(size, self.n_leaves)
+        there = (number, self.l[row, leaf], weight[row])
         own = (each, self.q.ravel(), np.full(len(each), -1.0))
         self._add_block("positive", self.q.shape, [there, own, (each, last, big)],
                         np.tile(size, (self.n_leaves, 1)))
@@ -374,7 +340,7 @@ class BinOCTModel:
             (each, self.q.ravel(), np.ones(len(each))), (each, last, -big)], 0.0)
         self._add_block("within", self.q.shape, [
             (each, self.q.ravel(), np.ones(len(each))), (there[0], there[1], -there[2])], 0.0)
-        difference = np.tile([size[1], -size[0]], self.n_leaves).astype(float)
+        difference = np.tile([size[1], -size[0]], self.n_leaves)
         self._add_block("difference", 2, [
             (np.zeros(len(each), int), self.q.ravel(), difference),
             (np.ones(len(each), int), self.q.ravel(), -difference),
@@ -382,89 +348,36 @@ class BinOCTModel:
 
     # ---------------------------------------------------------------- reading and writing trees
 
-    def route(self, heap):
-        """Return the leaf that every row reaches.
+    def start(self, tree):
+        """Write a tree over the features as a solution."""
+        return self.encode(*to_full_tree(tree, self.rows, self.cuts, self.depth))
 
-        Parameters
-        ----------
-        heap : array of int, shape (n_nodes, 2)
-            Feature and position in its list of cuts at every node.
+    def tree(self, values):
+        """Read a tree over the features, with midpoints as thresholds, from a solution."""
+        return from_full_tree(*self.decode(values), self.rows, self.cuts)
 
-        Returns
-        -------
-        array of int, shape (n_rows,)
+    def objective(self, splits, label):
+        """Return the objective of a full tree."""
+        return cost_of(self.rows, splits, label, self.positions, self.split_penalty, self.groups,
+                       self.disparity_penalty)
+
+    def encode(self, splits, label):
+        """Write a full tree as a solution.
+
+        ``splits`` has the shape (n_nodes, 2): feature, or -1 for none, and position in its list of
+        cuts; ``label`` has the shape (n_leaves,).
         """
-        return route(heap, self.place)
-
-    def heap(self, tree):
-        """Write a tree as a full one over the candidate cuts.
-
-        Parameters
-        ----------
-        tree : DecisionTree
-            At most as deep as the model; a threshold that is no candidate moves to the nearest.
-
-        Returns
-        -------
-        heap : array of int, shape (n_nodes, 2)
-            Feature and position in its list of cuts at every node.
-        label : array of int, shape (n_leaves,)
-            Class of every leaf.
-        """
-        return heap_of(tree, self.rows, self.cuts, self.depth)
-
-    def best_labels(self, heap, label=None):
-        """Return the class that costs least in every leaf.
-
-        Parameters
-        ----------
-        heap : array of int, shape (n_nodes, 2)
-            The splits.
-        label : array of int, shape (n_leaves,), optional
-            Kept where no row comes (default: class 0).
-
-        Returns
-        -------
-        array of int, shape (n_leaves,)
-        """
-        value = np.zeros((self.n_leaves, self.rows.n_classes))
-        np.add.at(value, (self.route(heap), self.rows.labels), self.rows.weights)
-        found = value.argmax(axis=1)
-        if label is not None:
-            found = np.where(value.any(axis=1), found, label)
-        return found
-
-    def objective(self, heap, label):
-        """Return the objective of a full tree.
-
-        Parameters
-        ----------
-        heap, label : array
-            Splits and classes of leaves.
-
-        Returns
-        -------
-        float
-        """
-        return cost_of(self.rows, label[self.route(heap)], self.groups, self.price)
-
-    def encode(self, heap, label):
-        """Return the solution that stands for a tree.
-
-        Parameters
-        ----------
-        heap, label : array
-            Splits and classes of leaves.
-
-        Returns
-        -------
-        array, shape (n_columns,)
-        """
-        rows, x = self.rows, np.zeros(self.model.n_columns)
-        place = np.arange(len(self.free))
-        feature, position = heap[self.free].T
-        x[self.f[place, feature]] = 1
-        for k, (f, s) in enumerate(zip(feature, position, strict=True)):
+        rows, x, weight = self.rows, np.zeros(self.model.n_columns), self.rows.weights
+        if not self.optional:           # each free node has a split; below a leaf any will do
+            splits = splits.copy()
+            unsplit = self.free[splits[self.free, 0] < 0]
+            splits[unsplit] = np.flatnonzero(self.n_cuts)[0], 0
+        for k, (f, s) in enumerate(splits[self.free]):
+            if f < 0:
+                continue
+            x[self.f[k, f]] = 1
+            if self.optional:
+                x[self.s[k]] = 1
             if self.form == "ordered":
                 before = int(self.n_cuts[:f].sum())
                 x[self.o[k, before + s:before + self.n_cuts[f]]] = 1
@@ -472,76 +385,35 @@ class BinOCTModel:
                 code = threshold_bits(s, self.n_cuts[f])
                 x[self.t[k, :len(code)]] = code
         x[self.p[np.arange(self.n_leaves), label]] = 1
-        leaf = self.route(heap)
+        leaf = route(splits, self.positions)
         x[self.l[np.arange(rows.n_rows), leaf]] = 1
         wrong = label[leaf] != rows.labels
-        np.add.at(x, self.e[leaf[wrong], rows.labels[wrong]], rows.weights[wrong])
-        if self.form == "chained":
-            self._encode_sums(x, leaf)
+        np.add.at(x, self.e[leaf[wrong], rows.labels[wrong]], weight[wrong])
+        if hasattr(self, "u"):
+            x[self.u[leaf]] = 1
         if self.groups is not None:
             last = label[leaf] == rows.n_classes - 1
-            np.add.at(x, self.q[leaf[last], self.groups[last]], 1)
-            x[self.d] = difference(last, self.groups) * np.bincount(self.groups,
-                                                                     minlength=2).prod()
+            np.add.at(x, self.q[leaf[last], self.groups[last]], weight[last])
+            x[self.d] = (disparity(last, self.groups, weight)
+                         * np.bincount(self.groups, weight, 2).prod())
+            if np.all(weight == np.rint(weight)):
+                x[self.d] = np.rint(x[self.d])
         return x
 
-    def _encode_sums(self, x, leaf):
-        model, node = self.model, leaf + self.n_nodes
-        block, sums = model.variables["reach"], model.variables["sum"]
-        first = np.concatenate([[0], np.cumsum(self.n_cuts + 1)])
-        found = np.zeros(sums.shape)
-        every = np.arange(self.rows.n_rows)
-        for _ in range(self.depth):
-            parent = (node - 1) // 2
-            for f in range(len(self.n_cuts)):
-                np.add.at(found, (parent, (node % 2 == 0).astype(int), first[f] + self.place[f]),
-                          1)
-            inner = (node > 0) & (node < self.n_nodes)
-            x[block.first + every[inner] * block.shape[1] + node[inner] - 1] = 1
-            node = parent
-        for f in range(len(self.n_cuts)):
-            part = slice(first[f], first[f + 1])
-            found[:, :, part] = np.cumsum(found[:, :, part], axis=2)
-        x[sums.first:sums.first + sums.size] = found.ravel()
-
-    def decode(self, values, heap=None):
-        """Read splits and classes from a solution; binaries are rounded first.
-
-        Parameters
-        ----------
-        values : array, shape (n_columns,)
-            A solution.
-        heap : array of int, shape (n_nodes, 2), optional
-            The splits of nodes that are not free.
-
-        Returns
-        -------
-        heap, label : array
-        """
-        heap = np.zeros((self.n_nodes, 2), int) if heap is None else heap.copy()
+    def decode(self, values, splits=None):
+        """Read splits and labels from a solution; ``splits`` holds those of nodes not free."""
+        splits = np.full((self.n_nodes, 2), -1) if splits is None else splits.copy()
         for k, node in enumerate(self.free):
             feature = int(np.argmax(values[self.f[k]]))
-            if self.form == "ordered":
+            if values[self.f[k, feature]] < 0.5:
+                splits[node] = -1
+            elif self.form == "ordered":
                 before = int(self.n_cuts[:feature].sum())
                 own = values[self.o[k, before:before + self.n_cuts[feature]]] > 0.5
-                heap[node] = feature, int(np.argmax(own))
+                splits[node] = feature, int(np.argmax(own))
             else:
-                heap[node] = feature, read_bits(values[self.t[k]] > 0.5, self.n_cuts[feature])
-        return heap, values[self.p].argmax(axis=1)
-
-    def tree(self, heap, label):
-        """Return the tree of splits and classes, with midpoints as thresholds.
-
-        Parameters
-        ----------
-        heap, label : array
-            Splits and classes of leaves.
-
-        Returns
-        -------
-        DecisionTree
-        """
-        return tree_of(heap, label, self.rows, self.cuts)
+                splits[node] = feature, read_bits(values[self.t[k]] > 0.5, self.n_cuts[feature])
+        return splits, values[self.p].argmax(axis=1)
 
     def priorities(self):
         """Return the branching priorities of the scripts.
@@ -558,13 +430,8 @@ class BinOCTModel:
         return found
 
 
-def bins(low, high):
+def threshold_tree_nodes(low, high):
     """Return the inner nodes of the search tree over thresholds ``low`` to ``high``.
-
-    Parameters
-    ----------
-    low, high : int
-        First and last threshold.
 
     Returns
     -------
@@ -584,19 +451,7 @@ def bins(low, high):
 
 
 def threshold_bits(position, n):
-    """Return the bits that stand for one of ``n`` thresholds; 1 leads to the lower half.
-
-    Parameters
-    ----------
-    position : int
-        Its place in the list.
-    n : int
-        Length of the list.
-
-    Returns
-    -------
-    list of int
-    """
+    """Return the bits that stand for one of ``n`` thresholds; 1 leads to the lower half."""
     low, high, code = 0, n - 1, []
     while low < high:
         middle = low + (high - low) // 2
@@ -607,19 +462,7 @@ def threshold_bits(position, n):
 
 
 def read_bits(bits, n):
-    """Return the place in a list of ``n`` thresholds that bits stand for.
-
-    Parameters
-    ----------
-    bits : sequence of bool
-        At least as many as it takes.
-    n : int
-        Length of the list.
-
-    Returns
-    -------
-    int
-    """
+    """Return the position in a list of ``n`` thresholds that bits stand for."""
     low, high = 0, n - 1
     for lower in bits:
         if low >= high:
@@ -629,62 +472,31 @@ def read_bits(bits, n):
     return low
 
 
-def route(heap, place):
-    """Return the leaf that every row reaches.
+def cut_positions(rows, cuts):
+    """Return, for each feature and row, the number of cuts below the row's value.
 
-    Parameters
-    ----------
-    heap : array of int, shape (n_nodes, 2)
-        Feature and position in its list of cuts at every node.
-    place : array of int, shape (n_features, n_rows)
-        Number of cuts below the value of every row.
-
-    Returns
-    -------
-    array of int, shape (n_rows,)
+    A row goes left at cut ``s`` when this number is at most ``s``.
     """
-    n_nodes, row = len(heap), np.arange(place.shape[1])
+    return np.array([np.searchsorted(own, ranks) for own, ranks
+                     in zip(cuts, rows.ranks, strict=True)])
+
+
+def route(splits, positions):
+    """Return the leaf that each row reaches in a full tree."""
+    n_nodes, row = len(splits), np.arange(positions.shape[1])
     node = np.zeros(len(row), int)
     while node.size and node[0] < n_nodes:
-        feature, position = heap[node].T
-        node = 2 * node + 1 + (place[feature, row] > position)
+        feature, cut = splits[node].T
+        node = 2 * node + 1 + ((feature >= 0) & (positions[feature, row] > cut))
     return node - n_nodes
 
 
-def cost_of(rows, given, groups=None, price=0.0):
-    """Return the weight of the errors, plus the price of treating two groups differently.
-
-    Parameters
-    ----------
-    rows : RankedRows
-        Training rows; their weights are the costs of misclassifying them.
-    given : array of int, shape (n_rows,)
-        Class that each row is given.
-    groups, price
-        As for :class:`BinOCTModel`.
-
-    Returns
-    -------
-    float
-    """
+def cost_of(rows, splits, label, positions, split_penalty=0.0, groups=None, disparity_penalty=0.0):
+    """Return the objective of a full tree over rows whose weights are costs."""
+    given = label[route(splits, positions)]
     value = float(rows.weights[given != rows.labels].sum())
-    if groups is not None:
-        value += price * difference(given == rows.n_classes - 1, groups)
+    if split_penalty:
+        value += split_penalty * np.count_nonzero(splits[:, 0] >= 0)
+    if disparity_penalty:
+        value += disparity_penalty * disparity(given == rows.n_classes - 1, groups, rows.weights)
     return value
-
-
-def difference(positive, groups):
-    """Return by how much the shares of two groups that are predicted positive differ.
-
-    Parameters
-    ----------
-    positive : array of bool, shape (n_rows,)
-        Predictions.
-    groups : array of int, shape (n_rows,)
-        0 or 1.
-
-    Returns
-    -------
-    float
-    """
-    return abs(float(positive[groups == 0].mean() - positive[groups == 1].mean()))

@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.utils._param_validation import HasMethods, StrOptions
 
 from odtlib.estimator import BINARIZERS, OverBinaryColumns
-from odtlib.milp._formulated import FormulatedClassifier, add_terms
+from odtlib.milp.program import Formulation, ProgramClassifier, add_terms
 from odtlib.milp.thresholds import ancestors
 from odtlib.mip.model import Model
 from odtlib.report import these
@@ -20,9 +20,9 @@ class FlowModel:
 
     Every row is a unit of flow from the root to a sink.  It may pass an arc only where the split of
     the node sends it, and reach the sink only from a node that predicts its class.  So the flow is
-    the weight of the rows that are right.  Nodes are numbered in heap order from 0; those from
-    ``2**depth - 1`` on can only predict.  Rows that agree in all columns and in their class are one
-    row with the sum of their weights.
+    the weight of the rows that are right.  Nodes are numbered level by level from 0; those
+    from ``2**depth - 1`` on can only predict.  Rows that agree in all columns and in their class
+    are one row with the sum of their weights.
 
     Parameters
     ----------
@@ -36,10 +36,13 @@ class FlowModel:
         Weight of every row.
     depth : int
         Depth of the tree, at least 1.
-    price : float, default=0.0
+    split_penalty : float, default=0.0
         Cost of a split, in units of misclassified weight.
-    max_nodes : int, optional
-        Most splits.
+    max_splits : int, optional
+        Maximum number of splits.
+    min_samples_leaf : int, default=1
+        Minimum number of rows per leaf; above 1 a second flow ``reach`` takes every row, right or
+        wrong, to its leaf.
 
     Attributes
     ----------
@@ -49,11 +52,14 @@ class FlowModel:
         the last level sends on to the sink what it gets, so ``z`` stands for both.
     """
 
-    def __init__(self, columns, y, n_classes, weight, depth, *, price=0.0, max_nodes=None):
+    def __init__(self, columns, y, n_classes, weight, depth, *, split_penalty=0.0,
+                 max_splits=None, min_samples_leaf=1):
         distinct, which = np.unique(np.column_stack([columns, y]).astype(np.int64), axis=0,
                                     return_inverse=True)
         self.columns, self.y = distinct[:, :-1], distinct[:, -1]
         self.weight = np.bincount(which.ravel(), weight)
+        self.copies = np.bincount(which.ravel())
+        self.reach = None
         self.n_classes, self.depth = n_classes, depth
         n, k = self.columns.shape
         n_inner, n_nodes = 2 ** depth - 1, 2 ** (depth + 1) - 1
@@ -61,7 +67,7 @@ class FlowModel:
         model.offset = float(self.weight.sum())
         # a column that is the same in all rows would only loosen the relaxation
         useful = (self.columns != self.columns[0]).any(axis=0)
-        b = self.b = model.add_variables("b", (n_inner, k), kind="integer", cost=price,
+        b = self.b = model.add_variables("b", (n_inner, k), kind="integer", cost=split_penalty,
                                          upper=np.tile(useful, (n_inner, 1)))
         p = self.p = model.add_variables("p", n_nodes, kind="integer")
         w = self.w = model.add_variables("w", (n_nodes, n_classes), kind="integer")
@@ -77,8 +83,8 @@ class FlowModel:
         add("decide", n_nodes, (inner[:, None], b, 1.0), (node, p, 1.0),
             (np.array([m for m, _ in above]), p[[a for _, a in above]], 1.0), lower=1, upper=1)
         add("one_class", n_nodes, (node[:, None], w, 1.0), (node, p, -1.0), lower=0, upper=0)
-        if max_nodes is not None:
-            add("budget", 1, (0, b, 1.0), upper=max_nodes)
+        if max_splits is not None:
+            add("budget", 1, (0, b, 1.0), upper=max_splits)
         pair = np.arange(n * n_inner).reshape(n, n_inner)
         add("conserve", (n, n_inner), (pair, z[:, :n_inner], 1.0), (pair, s, -1.0),
             (pair, z[:, 2 * inner + 1], -1.0), (pair, z[:, 2 * inner + 2], -1.0),
@@ -91,77 +97,74 @@ class FlowModel:
         last = np.arange(n * (n_inner + 1)).reshape(n, n_inner + 1)
         add("last_sink", (n, n_inner + 1), (last, z[:, n_inner:], 1.0),
             (last, w[n_inner:, self.y].T, -1.0), upper=0)
+        if min_samples_leaf > 1:
+            self._add_leaf_sizes(min_samples_leaf)
+
+    def _add_leaf_sizes(self, min_samples_leaf):
+        """Let every row flow to its leaf, and count the rows that end there."""
+        n, (n_inner, _), n_nodes = len(self.y), self.b.shape, len(self.p)
+        inner, node = np.arange(n_inner), np.arange(n_nodes)
+        reach = self.reach = self.model.add_variables("reach", (n, n_nodes), kind="implied")
+        ends = self.ends = self.model.add_variables("ends", (n, n_inner), kind="implied")
+        add = partial(add_terms, self.model)
+        pair = np.arange(n * n_inner).reshape(n, n_inner)
+        add("reach_root", n, (np.arange(n), reach[:, 0], 1.0), lower=1, upper=1)
+        add("reach_on", (n, n_inner), (pair, reach[:, :n_inner], 1.0), (pair, ends, -1.0),
+            (pair, reach[:, 2 * inner + 1], -1.0), (pair, reach[:, 2 * inner + 2], -1.0),
+            lower=0, upper=0)
+        for side, name in enumerate(("reach_left", "reach_right")):
+            row, column = np.nonzero(self.columns == side)
+            add(name, (n, n_inner), (pair, reach[:, 2 * inner + 1 + side], 1.0),
+                (pair[row], self.b[:, column].T, -1.0), upper=0)
+        add("reach_end", (n, n_inner), (pair, ends, 1.0), (pair, self.p[:n_inner], -1.0), upper=0)
+        held = np.concatenate([ends, reach[:, n_inner:]], axis=1)
+        add("leaf_size", n_nodes, (node, held, self.copies[:, None].astype(float)),
+            (node, self.p, -float(min_samples_leaf)), lower=0)
 
     @staticmethod
-    def entries(n_rows, n_columns, depth):
-        """Return about how many nonzeros the model has.
-
-        Parameters
-        ----------
-        n_rows, n_columns, depth : int
-            Sizes.
-
-        Returns
-        -------
-        int
-        """
-        return n_rows * (2 ** depth - 1) * (n_columns + 12)
+    def n_nonzeros(n_rows, n_columns, depth, min_samples_leaf=1):
+        """Return about how many nonzeros the model has."""
+        flows = 1 if min_samples_leaf == 1 else 2
+        return flows * n_rows * (2 ** depth - 1) * (n_columns + 12)
 
     def start(self, tree):
-        """Write a tree as a solution.
-
-        Parameters
-        ----------
-        tree : DecisionTree
-            Over class indices and columns, within the limits.
-
-        Returns
-        -------
-        array of float, shape (n_columns,)
-        """
+        """Write a tree as a solution."""
         values = np.zeros(self.model.n_columns)
         nodes = [(0, 0, np.arange(len(self.y)))]
         passed = np.zeros(self.z.shape, bool)
         while nodes:
-            at, heap, rows = nodes.pop()
-            passed[rows, heap] = True
+            at, node, rows = nodes.pop()
+            passed[rows, node] = True
+            if self.reach is not None:
+                values[self.reach[rows, node]] = 1.0
+                if tree.feature[at] < 0 and node < self.ends.shape[1]:
+                    values[self.ends[rows, node]] = 1.0
             if tree.feature[at] >= 0:
-                values[self.b[heap, tree.feature[at]]] = 1.0
+                values[self.b[node, tree.feature[at]]] = 1.0
                 right = self.columns[rows, tree.feature[at]] > tree.threshold[at]
-                nodes += [(tree.left[at], 2 * heap + 1, rows[~right]),
-                          (tree.right[at], 2 * heap + 2, rows[right])]
+                nodes += [(tree.left[at], 2 * node + 1, rows[~right]),
+                          (tree.right[at], 2 * node + 2, rows[right])]
                 continue
-            values[self.p[heap]] = values[self.w[heap, tree.label[at]]] = 1.0
+            values[self.p[node]] = values[self.w[node, tree.label[at]]] = 1.0
             passed[rows[self.y[rows] != tree.label[at]]] = False       # no flow for wrong rows
-            if heap < self.s.shape[1]:
-                values[self.s[rows[self.y[rows] == tree.label[at]], heap]] = 1.0
+            if node < self.s.shape[1]:
+                values[self.s[rows[self.y[rows] == tree.label[at]], node]] = 1.0
         values[self.z[passed]] = 1.0
         return values
 
     def tree(self, values):
-        """Read the tree from a solution.
-
-        Parameters
-        ----------
-        values : array of float, shape (n_columns,)
-            Values of all variables, whole up to the solver's tolerance.
-
-        Returns
-        -------
-        DecisionTree
-            Over class indices and columns; it may hold leaves that no row reaches.
-        """
-        def read(heap):
-            if values[self.p[heap]] > 0.5:
-                return int(np.argmax(values[self.w[heap]]))
-            return (int(np.argmax(values[self.b[heap]])), 0.5, read(2 * heap + 1),
-                    read(2 * heap + 2))
+        """Read the tree from a solution; it may hold leaves that no row reaches."""
+        def read(node):
+            if values[self.p[node]] > 0.5:
+                return int(np.argmax(values[self.w[node]]))
+            return (int(np.argmax(values[self.b[node]])), 0.5, read(2 * node + 1),
+                    read(2 * node + 2))
 
         return DecisionTree.from_nested(read(0), self.n_classes,
                                         n_features=self.columns.shape[1])
 
 
-class FlowOCTClassifier(OverBinaryColumns, FormulatedClassifier):
+class FlowOCTClassifier(OverBinaryColumns, ProgramClassifier):
     """Find a classification tree by the flow formulation FlowOCT.
 
     The model of Aghaei, Gómez and Vayanos (2024) over 0/1 columns: rows are flows, and no
@@ -171,13 +174,18 @@ class FlowOCTClassifier(OverBinaryColumns, FormulatedClassifier):
     Parameters
     ----------
     max_depth : int, default=2
-        Most tests on a path.
-    complexity : float, default=0.0
-        Price of a split as a share of the errors of the best single leaf, as in
-        :class:`OCTClassifier`.  The paper's lambda is ``price / (1 + price)`` with the price in
-        rows.
-    max_nodes : int, optional
-        Most splits (default: a full tree).
+        Maximum depth of the tree.
+    max_nodes : int or None, default=None
+        Maximum number of feature nodes; None for no limit.
+    max_leaf_nodes : int or None, default=None
+        Maximum number of leaves; None for no limit.
+    min_samples_leaf : int, default=1
+        Minimum number of samples per leaf.  Above 1 the model has a second flow, of all rows.
+    split_penalty : float, default=0.0
+        Cost of one split, in the unit of ``report_.objective``.  The paper's lambda is
+        ``penalty / (1 + penalty)`` with the penalty in rows.
+    class_weight : dict, "balanced" or None, default=None
+        Weights of the classes, as in scikit-learn.
     binarizer : {"mdlp", "quantile", "all"}, transformer or None, default="mdlp"
         How features that are not 0/1 become 0/1 columns; not used when all features are 0/1.
         "mdlp" cuts by entropy and class, "quantile" at quantiles, "all" between any two values,
@@ -185,30 +193,30 @@ class FlowOCTClassifier(OverBinaryColumns, FormulatedClassifier):
         fitted; it sees whole weights as copies of rows, other weights not at all.  The tree is
         optimal for the columns that it makes.
     solver : {"highs", "cp-sat"}, default="highs"
-        Who solves it.
-    start : {"cart", "local-search", None}, DecisionTree or fitted estimator, default="cart"
-        Tree that the solver starts from: a DecisionTree over the 0/1 columns, or an estimator
-        over the features, whose thresholds are taken to the nearest column.  None gives it
-        nothing; CART then comes back only if the solver finds no tree as good
-        (``counters["fallback"]`` tells).
-    threads : int, optional
-        Threads of HiGHS (default: 1), workers of CP-SAT (default: 2).
+        Solver of the program.  CP-SAT needs whole weights.
+    start : {"cart", "local-search"}, DecisionTree, fitted estimator or None, default="cart"
+        Warm start: None, a word, a :class:`DecisionTree` or a fitted tree estimator.  A
+        DecisionTree is one over the 0/1 columns; of an estimator over the features the thresholds
+        are taken to the nearest column.  With None the solver begins from nothing; CART then comes
+        back only if it finds no tree as good (``counters["fallback"]`` tells).
+    n_jobs : int or None, default=None
+        Number of threads; None means 1 and -1 all processors.
     time_limit : float or None, default=None
-        Seconds, all included; the best tree so far then comes back.  A model that cannot be built
-        in that time is not built.
+        Time limit in seconds; None for no limit.  The best tree so far then comes back; a model
+        that cannot be built in that time is not built.
     random_state : int, RandomState or None, default=None
-        Seed of start and solver.
+        Seed of the random choices.
     verbose : int, default=0
-        1 prints the outcome.
+        Verbosity: 0 is silent, 1 shows progress.
 
     Attributes
     ----------
     tree_ : DecisionTree
         The best tree found, in the original features where columns are thresholds.
     report_ : SolveReport
-        Objective: weight of the errors, plus ``complexity`` times the errors of the best single
-        leaf for each split.  Counters: ``start_objective`` and ``gain``
-        over it, size of the model, seconds to build it, what the solver counts.
+        Objective: weight of the errors, plus ``split_penalty`` for each split.  Counters:
+        ``start_objective`` and ``gain`` over it, size of the model, seconds to build it, what the
+        solver counts.
     binarizer_ : transformer or None
         What made the columns; None if the features were 0/1.
 
@@ -221,37 +229,43 @@ class FlowOCTClassifier(OverBinaryColumns, FormulatedClassifier):
     """
 
     _parameter_constraints = {
-        **FormulatedClassifier._parameter_constraints,
+        **ProgramClassifier._parameter_constraints,
         "binarizer": [StrOptions(set(BINARIZERS)), HasMethods(["fit", "transform"]), None],
     }
 
-    def __init__(self, max_depth=2, *, complexity=0.0, max_nodes=None, binarizer="mdlp",
-                 solver="highs", start="cart", threads=None, time_limit=None, random_state=None,
-                 verbose=0):
+    def __init__(self, max_depth=2, *, max_nodes=None, max_leaf_nodes=None, min_samples_leaf=1,
+                 split_penalty=0.0, class_weight=None, binarizer="mdlp", solver="highs",
+                 start="cart", n_jobs=None, time_limit=None, random_state=None, verbose=0):
         self.max_depth = max_depth
-        self.complexity = complexity
         self.max_nodes = max_nodes
+        self.max_leaf_nodes = max_leaf_nodes
+        self.min_samples_leaf = min_samples_leaf
+        self.split_penalty = split_penalty
+        self.class_weight = class_weight
         self.binarizer = binarizer
         self.solver = solver
         self.start = start
-        self.threads = threads
+        self.n_jobs = n_jobs
         self.time_limit = time_limit
         self.random_state = random_state
         self.verbose = verbose
 
-    def _search_space(self, columns):
-        return these(columns.shape[1], "predicate")
+    def _space(self, problem):
+        return these(problem.X.shape[1], "predicate")
 
-    def _formulate(self, X, y, weight, depth):
-        X = self._columns(X, y, weight).astype(np.float64)
+    def _model_columns(self, X, y, sample_weight):
+        return self._columns(X, y, sample_weight).astype(np.float64)
 
-        def build(weight, price):
-            return FlowModel(X, y, len(self.classes_), weight, depth, price=price,
-                             max_nodes=None if self.max_nodes is None
-                             else self._most_nodes(len(y)))
+    def _tree_of_features(self, tree):
+        return self._in_features(tree)
 
-        return build, FlowModel.entries(*X.shape, depth), X
+    def _formulate(self, problem, trees, clock):
+        limits = problem.limits()
 
-    def _solve(self, X, y, sample_weight):
-        tree, report = super()._solve(X, y, sample_weight)
-        return self._in_features(tree), report
+        def build():
+            return FlowModel(problem.X, problem.y, problem.n_classes, problem.units,
+                             problem.depth, **{name: limits[name] for name in (
+                                 "split_penalty", "max_splits", "min_samples_leaf")})
+
+        size = FlowModel.n_nonzeros(*problem.X.shape, problem.depth, problem.min_samples_leaf)
+        return Formulation(build, size, self._space(problem), {})

@@ -7,8 +7,8 @@ from sklearn.utils import check_random_state
 
 from odtlib._tolerance import ROUNDING
 from odtlib.heuristics._ranks import RankedRows
-from odtlib.milp.binoct_model import BinOCTModel, cost_of, route
-from odtlib.milp.thresholds import ancestors, heap_of
+from odtlib.milp.binoct_model import BinOCTModel, cost_of, cut_positions
+from odtlib.milp.thresholds import ancestors, to_full_tree
 
 NONZEROS = 60_000       # of a neighbourhood's model, about; a second to build and solve
 FORM = "ordered"
@@ -28,60 +28,42 @@ class NeighbourhoodSearch:
     rows : RankedRows
         Training rows; their weights are costs.
     cuts : list of array of int
-        Candidate cuts of every feature.
+        Candidate cuts of each feature.
     depth : int
         Depth of the full tree.
-    groups, price
-        As for :class:`BinOCTModel`.
+    **limits
+        ``split_penalty``, ``max_splits``, ``min_samples_leaf``, ``groups``, ``max_disparity`` and
+        ``disparity_penalty`` of :class:`BinOCTModel`.
 
     Attributes
     ----------
-    heap, label : array
+    splits, label : array
         The best splits and classes of leaves.
     counters : dict
         ``neighbourhoods`` solved, ``proved`` to optimality, and those that ``improved`` the tree.
     """
 
-    def __init__(self, rows, cuts, depth, groups=None, price=0.0):
-        self.rows, self.cuts, self.depth = rows, cuts, depth
-        self.groups, self.price = groups, price
+    def __init__(self, rows, cuts, depth, **limits):
+        self.rows, self.cuts, self.depth, self.limits = rows, cuts, depth, limits
         self.n_nodes = 2**depth - 1
-        self.place = np.array([np.searchsorted(own, ranks) for own, ranks
-                               in zip(cuts, rows.ranks, strict=True)])
+        self.positions = cut_positions(rows, cuts)
         self.n_cuts = np.array([len(own) for own in cuts])
         self.counters = {"neighbourhoods": 0, "proved": 0, "improved": 0}
 
-    def run(self, start, clock, found, *, floor=0.0, unit=None, workers=2, random_state=None,
+    def run(self, start, clock, found, *, floor=0.0, unit=None, n_jobs=1, random_state=None,
             settings=None):
-        """Search until time is over, or no pair of nodes brings anything.
+        """Search until time is over, or no pair of nodes brings anything; return the status.
 
-        Parameters
-        ----------
-        start : DecisionTree
-            Where to begin.
-        clock : Clock
-            The limit.
-        found : callable
-            ``found(heap, label, event)`` is called with every better tree.
-        floor : float, default=0.0
-            An objective that no tree is below: the search ends there.
-        unit, settings
-            As for :meth:`Model.solve`.
-        workers : int, default=2
-            Workers of CP-SAT.
-        random_state : int, RandomState or None, default=None
-            Seed of the order of pairs and of the features offered.
-
-        Returns
-        -------
-        str
-            ``time_limit``, or ``heuristic`` where the search came to an end.
+        ``found(splits, label, event)`` is called with each better tree; the search ends at an
+        objective of ``floor``, which no tree is below.
         """
         random = check_random_state(random_state)
-        heap, label = heap_of(start, self.rows, self.cuts, self.depth)
-        self.heap, self.label = heap, label
-        best, vain = self.objective(heap, label), 0
-        rounding = ROUNDING * (self.rows.weights.sum() + self.price)
+        splits, label = to_full_tree(start, self.rows, self.cuts, self.depth)
+        self.splits, self.label = splits, label
+        best, vain = self.objective(splits, label), 0
+        rounding = ROUNDING * (self.rows.weights.sum()
+                               + self.limits.get("disparity_penalty", 0.0)
+                               + self.limits.get("split_penalty", 0.0))
         pairs = [(above, node) for node in range(1, self.n_nodes) for above in ancestors(node)]
         pairs = pairs or [(0,)]
         while best > floor + rounding:
@@ -89,84 +71,83 @@ class NeighbourhoodSearch:
             for i in random.permutation(len(pairs)):
                 if clock.expired:
                     return "time_limit"
-                solved = self._solve(heap, label, pairs[i], clock, unit, workers, random, settings)
+                solved = self._solve(splits, label, pairs[i], clock, unit, n_jobs, random,
+                                     settings)
                 settled &= solved is not None and solved[2]
                 if solved is None:
                     continue
                 value = self.objective(*solved[:2])
                 if value > best + rounding:
                     continue
-                heap, label = solved[:2]    # equals are taken too: they lead elsewhere
-                self.heap, self.label = heap, label
+                splits, label = solved[:2]  # equals are taken too: they lead elsewhere
+                self.splits, self.label = splits, label
                 if value < best - rounding:
                     best = value
                     self.counters["improved"] += 1
-                    found(heap, label, f"nodes {', '.join(map(str, pairs[i]))}")
+                    found(splits, label, f"nodes {', '.join(map(str, pairs[i]))}")
             vain = 0 if best < before else vain + 1
             if vain and (settled or (clock.time_limit is None and vain == VAIN_ROUNDS)):
                 break
         return "heuristic"
 
-    def objective(self, heap, label):
-        """Return the objective of a full tree.
+    def objective(self, splits, label):
+        """Return the objective of a full tree."""
+        known = {name: value for name, value in self.limits.items()
+                 if name in ("split_penalty", "groups", "disparity_penalty")}
+        return cost_of(self.rows, splits, label, self.positions, **known)
 
-        Parameters
-        ----------
-        heap, label : array
-            Splits and classes of leaves.
-
-        Returns
-        -------
-        float
-        """
-        return cost_of(self.rows, label[route(heap, self.place)], self.groups, self.price)
-
-    def _solve(self, heap, label, nodes, clock, unit, workers, random, settings):
+    def _solve(self, splits, label, nodes, clock, unit, n_jobs, random, settings):
         """Return splits, classes, and whether nothing else for these nodes is better."""
-        possible = self._possible(heap, nodes)
+        possible = self._possible(splits, nodes)
         several = possible.sum(axis=1) > 1
         if not several.any():
             return None
-        # rows that cannot move count only where groups are compared
-        members = np.arange(len(several)) if self.groups is not None else np.flatnonzero(several)
-        features = self._features(heap, nodes, members, random)
-        part = BinOCTModel(
-            _subset(self.rows, members), self.cuts, self.depth, FORM, free=nodes,
-            possible=possible[members], features=features, price=self.price,
-            groups=None if self.groups is None else self.groups[members])
+        limits = dict(self.limits)
+        if limits.get("max_splits") is not None:
+            fixed = np.delete(splits[:, 0], nodes)
+            limits["max_splits"] -= np.count_nonzero(fixed >= 0)
+        # rows that cannot move count only for leaf sizes and where groups are compared
+        groups = limits.get("groups")
+        complete = groups is not None or limits.get("min_samples_leaf", 1) > 1
+        members = np.arange(len(several)) if complete else np.flatnonzero(several)
+        if groups is not None:
+            limits["groups"] = groups[members]
+        features = self._features(splits, nodes, members, random)
+        part = BinOCTModel(_subset(self.rows, members), self.cuts, self.depth, FORM, free=nodes,
+                           possible=possible[members], features=features, **limits)
         solution = part.model.solve(
-            "cp-sat", start=part.encode(heap, label), unit=unit, threads=workers,
+            "cp-sat", start=part.encode(splits, label), unit=unit, n_jobs=n_jobs,
             time_limit=min(SECONDS, max(0.01, clock.remaining)), settings=settings,
-            random_state=int(random.randint(2**31 - 1)), apart=False)
+            random_state=int(random.randint(2**31 - 1)), in_subprocess=False)
         if solution.status == "interrupted":
             raise KeyboardInterrupt
         self.counters["neighbourhoods"] += 1
         self.counters["proved"] += solution.status == "optimal"
-        new, classes = part.decode(solution.values, heap)
+        new, classes = part.decode(solution.values, splits)
         there = possible[members].any(axis=0)
         return (new, np.where(there, classes, label),
                 solution.status == "optimal" and bool(features.all()))
 
-    def _possible(self, heap, nodes):
-        """Return the leaves that every row can reach when some nodes are free."""
+    def _possible(self, splits, nodes):
+        """Return the leaves that each row can reach when some nodes are free."""
         reached = np.zeros((self.rows.n_rows, 2 * self.n_nodes + 1), bool)
         reached[:, 0] = True
         for node in range(self.n_nodes):
-            feature, position = heap[node]
-            right = self.place[feature] > position
+            feature, cut = splits[node]
+            right = (self.positions[feature] > cut) & (feature >= 0)
             free = node in nodes
             reached[:, 2 * node + 1] = reached[:, node] & (free | ~right)
             reached[:, 2 * node + 2] = reached[:, node] & (free | right)
         return reached[:, self.n_nodes:]
 
-    def _features(self, heap, nodes, members, random):
+    def _features(self, splits, nodes, members, random):
         """Return the features to offer: all, or as many at random as the model may have."""
         size = len(members) * len(nodes) * 3 * (1 + np.log2(np.maximum(1, self.n_cuts)))
         size = np.where(self.n_cuts > 0, size, 0.0)
         if size.sum() <= NONZEROS:
             return np.ones(len(size), bool)
         chosen = np.zeros(len(size), bool)
-        chosen[[heap[node][0] for node in nodes]] = True
+        chosen[[splits[node][0] for node in nodes if splits[node][0] >= 0]] = True
         for feature in random.permutation(len(size)):
             if size[chosen].sum() + size[feature] <= NONZEROS:
                 chosen[feature] = True

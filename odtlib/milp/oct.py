@@ -4,16 +4,12 @@ from __future__ import annotations
 
 from collections import namedtuple
 from functools import partial
-from numbers import Integral
 
 import numpy as np
-from sklearn.base import clone
-from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import _num_samples
+from sklearn.utils._param_validation import StrOptions
 
-from odtlib.milp._formulated import FormulatedClassifier, add_terms
+from odtlib.milp.program import Formulation, ProgramClassifier, add_terms
 from odtlib.mip.model import Model
-from odtlib.report import Clock
 from odtlib.tree import DecisionTree, midpoint
 
 BudgetEntry = namedtuple("BudgetEntry", "max_nodes objective status tree")
@@ -22,7 +18,7 @@ BudgetEntry = namedtuple("BudgetEntry", "max_nodes objective status tree")
 class OCTModel:
     """Build OCT as a mixed-integer program.
 
-    Nodes are numbered in heap order from 0, leaves from left to right.  Features enter as ranks,
+    Nodes are numbered level by level from 0, leaves from left to right.  Features enter as ranks,
     spread over the whole numbers 0 ... S, where S + 1 is the largest number of values of a
     feature: no two values of a feature then share a number, neighbours lie at least 1 apart, and
     thresholds can be whole.
@@ -40,17 +36,15 @@ class OCTModel:
     depth : int
         Depth of the tree, at least 1.
     min_samples_leaf : int, default=1
-        Fewest rows in a leaf that is used.
-    price : float, default=0.0
+        Minimum number of rows in a leaf that is used.
+    split_penalty : float, default=0.0
         Cost of a split, in units of misclassified weight.
-    max_nodes : int, optional
-        Most splits.
-    rows : {"per_node", "per_leaf"}, default="per_node"
-        Whether a row meets each node in one pair of constraints, or in one for every leaf below
-        it, as in the paper: more constraints that say less.
+    max_splits : int, optional
+        Maximum number of splits.
+    constraint_form : {"per_node", "per_leaf"}, default="per_node"
+        As for :class:`OCTClassifier`.
     repaired : bool, default=True
-        With False un-split nodes are left to the constraints of split ones, which a row satisfies
-        on either side: then the program is not that of a tree.  For demonstration only.
+        Whether nodes without a split send their rows right; the usual form leaves this out.
 
     Attributes
     ----------
@@ -60,8 +54,8 @@ class OCTModel:
         leaf), ``L`` (weight of errors in a leaf).
     """
 
-    def __init__(self, X, y, n_classes, weight, depth, *, min_samples_leaf=1, price=0.0,
-                 max_nodes=None, rows="per_node", repaired=True):
+    def __init__(self, X, y, n_classes, weight, depth, *, min_samples_leaf=1, split_penalty=0.0,
+                 max_splits=None, constraint_form="per_node", repaired=True):
         self.X, self.y, self.weight, self.depth = X, y, weight, depth
         self.n_classes = n_classes
         self.values = [np.unique(column) for column in X.T]
@@ -74,9 +68,11 @@ class OCTModel:
         for j, (values, numbers) in enumerate(zip(self.values, self.numbers, strict=True)):
             rank = np.searchsorted(values, X[:, j])
             here[:, j], after[:, j] = numbers[rank], numbers[rank + 1]
-        self._build(here, after, min_samples_leaf, price, max_nodes, rows, repaired)
+        self._build(here, after, min_samples_leaf, split_penalty, max_splits,
+                    constraint_form == "per_node", repaired)
 
-    def _build(self, here, after, min_samples_leaf, price, max_nodes, rows, repaired):
+    def _build(self, here, after, min_samples_leaf, split_penalty, max_splits, per_node,
+               repaired):
         (n, p), n_classes, top = here.shape, self.n_classes, self.top
         n_nodes, n_leaves = 2 ** self.depth - 1, 2 ** self.depth
         total = float(self.weight.sum())
@@ -84,7 +80,7 @@ class OCTModel:
         separable = [float(len(values) > 1) for values in self.values]
         a = self.a = model.add_variables("a", (n_nodes, p), kind="integer",
                                          upper=np.tile(separable, (n_nodes, 1)))
-        d = self.d = model.add_variables("d", n_nodes, kind="integer", cost=price)
+        d = self.d = model.add_variables("d", n_nodes, kind="integer", cost=split_penalty)
         b = self.b = model.add_variables("b", n_nodes, kind="implied", upper=top)
         z = self.z = model.add_variables("z", (n, n_leaves), kind="integer")
         used = self.used = model.add_variables("l", n_leaves, kind="integer")
@@ -101,8 +97,8 @@ class OCTModel:
         if n_nodes > 1:
             add("parent", n_nodes - 1, (node[:-1], d[1:], 1.0),
                 (node[:-1], d[(node[1:] - 1) // 2], -1.0), upper=0)
-        if max_nodes is not None:
-            add("budget", 1, (0, d, 1.0), upper=max_nodes)
+        if max_splits is not None:
+            add("budget", 1, (0, d, 1.0), upper=max_splits)
         pair = np.arange(n * n_leaves).reshape(n, n_leaves)
         add("open_leaf", (n, n_leaves), (pair, z, 1.0), (pair, used, -1.0), upper=0)
         add("leaf_size", n_leaves, (leaf, z, 1.0), (leaf, used, -min_samples_leaf), lower=0)
@@ -111,8 +107,8 @@ class OCTModel:
             low, middle, high = leaves_below(m, self.depth)
             for side, leaves in (("left", np.arange(low, middle)),
                                  ("right", np.arange(middle, high))):
-                for group in leaves[None] if rows == "per_node" else leaves[:, None]:
-                    name = f"{side}_{m}" + ("" if rows == "per_node" else f"_{group[0]}")
+                for group in leaves[None] if per_node else leaves[:, None]:
+                    name = f"{side}_{m}" + ("" if per_node else f"_{group[0]}")
                     reach = row[:, None], z[:, group]
                     if side == "right":     # number of the row's value >= threshold
                         add(name, n, (row[:, None], a[m], here), (row, b[m], -1.0),
@@ -133,56 +129,34 @@ class OCTModel:
             (slot[:, :, None], held[:, None, :], -elsewhere), lower=-others)
 
     @staticmethod
-    def entries(n_rows, n_features, n_classes, depth, rows="per_node"):
-        """Return about how many nonzeros the model has.
-
-        Parameters
-        ----------
-        n_rows, n_features, n_classes, depth : int
-            Sizes.
-        rows : {"per_node", "per_leaf"}, default="per_node"
-            Form of the constraints.
-
-        Returns
-        -------
-        int
-        """
+    def n_nonzeros(n_rows, n_features, n_classes, depth, constraint_form="per_node"):
+        """Return about how many nonzeros the model has."""
         n_leaves = 2 ** depth
-        groups = n_leaves * depth if rows == "per_leaf" else 2 * (n_leaves - 1)
+        groups = n_leaves * depth if constraint_form == "per_leaf" else 2 * (n_leaves - 1)
         return (n_rows * (groups * (n_features + 2) + n_leaves * (depth + 5))
                 + n_leaves * n_classes * (n_classes + 4))
 
     def start(self, tree):
-        """Write a tree as a solution.
-
-        Parameters
-        ----------
-        tree : DecisionTree
-            Over class indices, within the limits, each leaf with rows.
-
-        Returns
-        -------
-        array of float, shape (n_columns,)
-        """
+        """Write a tree whose leaves all hold rows as a solution."""
         values = np.zeros(self.model.n_columns)
         n_nodes = len(self.d)
         place, label = np.zeros(len(self.y), np.int64), {}
         nodes = [(0, 0, np.arange(len(self.y)))]
         while nodes:
-            at, heap, rows = nodes.pop()
+            at, node, rows = nodes.pop()
             if tree.feature[at] < 0:        # un-split nodes send their rows right
-                while heap < n_nodes:
-                    heap = 2 * heap + 2
-                place[rows] = heap - n_nodes
-                label[heap - n_nodes] = tree.label[at]
+                while node < n_nodes:
+                    node = 2 * node + 2
+                place[rows] = node - n_nodes
+                label[node - n_nodes] = tree.label[at]
                 continue
             j, threshold = tree.feature[at], tree.threshold[at]
-            values[self.a[heap, j]] = values[self.d[heap]] = 1.0
+            values[self.a[node, j]] = values[self.d[node]] = 1.0
             first_right = np.searchsorted(self.values[j], threshold, side="right")
-            values[self.b[heap]] = self.numbers[j][first_right]
+            values[self.b[node]] = self.numbers[j][first_right]
             left = self.X[rows, j] <= threshold
-            nodes += [(tree.left[at], 2 * heap + 1, rows[left]),
-                      (tree.right[at], 2 * heap + 2, rows[~left])]
+            nodes += [(tree.left[at], 2 * node + 1, rows[left]),
+                      (tree.right[at], 2 * node + 2, rows[~left])]
         values[self.z[np.arange(len(place)), place]] = 1.0
         np.add.at(values, self.held[place, self.y], self.weight)
         for leaf, k in label.items():
@@ -192,103 +166,85 @@ class OCTModel:
         return values
 
     def tree(self, values):
-        """Read the tree from a solution.
-
-        Parameters
-        ----------
-        values : array of float, shape (n_columns,)
-            Values of all variables, whole up to the solver's tolerance.
-
-        Returns
-        -------
-        DecisionTree
-            Over class indices; it may hold leaves that no row reaches.
-        """
-        def read(heap):
-            if heap >= len(self.d):
-                return int(np.argmax(values[self.c[heap - len(self.d)]]))
-            if values[self.d[heap]] < 0.5:
-                return read(2 * heap + 2)
-            j = int(np.argmax(values[self.a[heap]]))
+        """Read the tree from a solution; it may hold leaves that no row reaches."""
+        def read(node):
+            if node >= len(self.d):
+                return int(np.argmax(values[self.c[node - len(self.d)]]))
+            if values[self.d[node]] < 0.5:
+                return read(2 * node + 2)
+            j = int(np.argmax(values[self.a[node]]))
             # the first value that goes right; b lies above the number of the one before
-            first = np.searchsorted(self.numbers[j], values[self.b[heap]] - 0.5)
+            first = np.searchsorted(self.numbers[j], values[self.b[node]] - 0.5)
             first = min(max(int(first), 0), len(self.values[j]))
             if first in (0, len(self.values[j])):       # all rows on one side
-                return read(2 * heap + (2 if first == 0 else 1))
+                return read(2 * node + (2 if first == 0 else 1))
             threshold = midpoint(self.values[j][first - 1], self.values[j][first])
-            return j, float(threshold), read(2 * heap + 1), read(2 * heap + 2)
+            return j, float(threshold), read(2 * node + 1), read(2 * node + 2)
 
         return DecisionTree.from_nested(read(0), self.n_classes, n_features=self.X.shape[1])
 
 
 def leaves_below(node, depth):
-    """Return first leaf, first leaf of the right branch, and end, of a node in heap order.
-
-    Parameters
-    ----------
-    node : int
-        Number of the node, the root is 0.
-    depth : int
-        Depth of the tree.
-
-    Returns
-    -------
-    tuple of int
-        Leaves are numbered from the left, beginning with 0.
-    """
+    """Return first leaf, first leaf of the right branch, and end, of a node of a full tree."""
     level = int(node + 1).bit_length() - 1
     width = 2 ** (depth - level)
     low = (node + 1 - 2 ** level) * width
     return low, low + width // 2, low + width
 
 
-class OCTClassifier(FormulatedClassifier):
+class OCTClassifier(ProgramClassifier):
     """Find a classification tree by the integer program OCT.
 
-    The univariate model of Bertsimas and Dunn (2017): one binary variable for every row and leaf,
-    thresholds as numbers, a price for splits and a smallest leaf.  Features enter as ranks, so all
-    thresholds are open.  Nodes that are not split send their rows right: the usual form of the
+    The univariate model of Bertsimas and Dunn (2017): one binary variable per row and leaf,
+    thresholds as numbers, a penalty for splits and a smallest leaf.  Features enter as ranks, so
+    all thresholds are open.  Nodes that are not split send their rows right: the usual form of the
     model leaves this out.
 
     Parameters
     ----------
     max_depth : int, default=2
-        Depth of the tree.  Every further level doubles the binary variables.
-    complexity : float, default=0.0
-        Price of a split as a share of the errors of the best single leaf (their alpha, Eq. 24):
-        at 0.01 a split stays only if it saves more than one in a hundred of those errors.
+        Maximum depth of the tree.  Every further level doubles the binary variables.
+    max_nodes : int or None, default=None
+        Maximum number of feature nodes; None for no limit.  :meth:`path` counts it up.
+    max_leaf_nodes : int or None, default=None
+        Maximum number of leaves; None for no limit.
     min_samples_leaf : int, default=1
-        Fewest rows in a leaf; rows of weight zero do not count.
-    max_nodes : int, optional
-        Most splits (default: a full tree); what :meth:`path` counts up.
-    rows : {"per_node", "per_leaf"}, default="per_node"
-        Whether a row meets each node in one pair of constraints, or in one for every leaf below
-        it, as in the paper.  The latter is larger and its relaxation is weaker.
+        Minimum number of samples per leaf.  Rows of weight zero do not count.
+    split_penalty : float, default=0.0
+        Cost of one split, in the unit of ``report_.objective``.  The paper's alpha (Eq. 24) is
+        this cost as a share of the errors of the best single leaf.
+    class_weight : dict, "balanced" or None, default=None
+        Weights of the classes, as in scikit-learn.
+    constraint_form : {"per_node", "per_leaf"}, default="per_node"
+        Form of the constraints.  "per_node": a row meets each node in one pair of constraints;
+        "per_leaf": in one for every leaf below it, as in the paper.  The latter is larger and its
+        relaxation is weaker.
     solver : {"highs", "cp-sat"}, default="highs"
-        Who solves it.  CP-SAT needs whole weights.
-    start : {"cart", "local-search", None}, DecisionTree or fitted estimator, default="cart"
-        Tree that the solver starts from.  None gives it nothing; CART then comes back only if the
-        solver finds no tree as good (``counters["fallback"]`` tells).
-    threads : int, optional
-        Threads of HiGHS (default: 1), workers of CP-SAT (default: 2).
+        Solver of the program.  CP-SAT needs whole weights.
+    start : {"cart", "local-search"}, DecisionTree, fitted estimator or None, default="cart"
+        Warm start: None, a word, a :class:`DecisionTree` or a fitted tree estimator.  With None
+        the solver begins from nothing; CART then comes back only if it finds no tree as good
+        (``counters["fallback"]`` tells).
+    n_jobs : int or None, default=None
+        Number of threads; None means 1 and -1 all processors.
     time_limit : float or None, default=None
-        Seconds, all included; the best tree so far then comes back.  A model that cannot be built
-        in that time is not built.
+        Time limit in seconds; None for no limit.  The best tree so far then comes back; a model
+        that cannot be built in that time is not built.
     random_state : int, RandomState or None, default=None
-        Seed of start and solver.
+        Seed of the random choices.
     verbose : int, default=0
-        1 prints the outcome.
+        Verbosity: 0 is silent, 1 shows progress.
 
     Attributes
     ----------
     tree_ : DecisionTree
         The best tree found.
     report_ : SolveReport
-        Objective: weight of the errors, plus ``complexity`` times the errors of the best single
-        leaf for each split.  Counters: ``start_objective`` and ``gain``
-        over it, size of the model, seconds to build it, what the solver counts.
-    complexity_ : float
-        The price that :meth:`tune` chose; set by it only.
+        Objective: weight of the errors, plus ``split_penalty`` for each split.  Counters:
+        ``start_objective`` and ``gain`` over it, size of the model, seconds to build it, what the
+        solver counts.
+    split_penalty_ : float
+        The cost of a split that :meth:`tune` chose; set by it only.
 
     Examples
     --------
@@ -299,48 +255,49 @@ class OCTClassifier(FormulatedClassifier):
     """
 
     _parameter_constraints = {
-        **FormulatedClassifier._parameter_constraints,
-        "min_samples_leaf": [Interval(Integral, 1, None, closed="left")],
-        "rows": [StrOptions({"per_node", "per_leaf"})],
+        **ProgramClassifier._parameter_constraints,
+        "constraint_form": [StrOptions({"per_node", "per_leaf"})],
     }
 
-    def __init__(self, max_depth=2, *, complexity=0.0, min_samples_leaf=1, max_nodes=None,
-                 rows="per_node", solver="highs", start="cart", threads=None, time_limit=None,
-                 random_state=None, verbose=0):
+    def __init__(self, max_depth=2, *, max_nodes=None, max_leaf_nodes=None, min_samples_leaf=1,
+                 split_penalty=0.0, class_weight=None, constraint_form="per_node", solver="highs",
+                 start="cart", n_jobs=None, time_limit=None, random_state=None, verbose=0):
         self.max_depth = max_depth
-        self.complexity = complexity
-        self.min_samples_leaf = min_samples_leaf
         self.max_nodes = max_nodes
-        self.rows = rows
+        self.max_leaf_nodes = max_leaf_nodes
+        self.min_samples_leaf = min_samples_leaf
+        self.split_penalty = split_penalty
+        self.class_weight = class_weight
+        self.constraint_form = constraint_form
         self.solver = solver
         self.start = start
-        self.threads = threads
+        self.n_jobs = n_jobs
         self.time_limit = time_limit
         self.random_state = random_state
         self.verbose = verbose
 
-    @property
-    def _smallest_leaf(self):
-        return int(self.min_samples_leaf)
+    def _space(self, problem):
+        return f"all thresholds of {problem.X.shape[1]} features"
 
-    def _search_space(self, columns):
-        return f"all thresholds of {columns.shape[1]} features"
+    def _formulate(self, problem, trees, clock):
+        limits = problem.limits()
 
-    def _formulate(self, X, y, weight, depth):
-        def build(weight, price):
-            return OCTModel(X, y, len(self.classes_), weight, depth, price=price,
-                            min_samples_leaf=min(int(self.min_samples_leaf), len(y)),
-                            rows=self.rows, max_nodes=None if self.max_nodes is None
-                            else self._most_nodes(len(y)))
+        def build():
+            return OCTModel(problem.X, problem.y, problem.n_classes, problem.units, problem.depth,
+                            constraint_form=self.constraint_form,
+                            **{name: limits[name] for name in (
+                                "split_penalty", "max_splits", "min_samples_leaf")})
 
-        return build, OCTModel.entries(*X.shape, len(self.classes_), depth, self.rows), X
+        size = OCTModel.n_nonzeros(*problem.X.shape, problem.n_classes, problem.depth,
+                                   self.constraint_form)
+        return Formulation(build, size, self._space(problem), {})
 
     def path(self, X, y, sample_weight=None):
         """Find a tree for every budget of splits, each search started from the tree before.
 
-        With a budget in place of a price no tree is missed that is best at some price: their
-        Section 2.4.  The estimator is fitted too, with the largest budget.  ``complexity`` must be
-        0; ``time_limit`` is for all budgets together.
+        With a budget in place of a penalty no tree is missed that is best at some penalty: their
+        Section 2.4.  The estimator is fitted too, with the largest budget.  ``split_penalty`` must
+        be 0; ``time_limit`` is for all budgets together.
 
         Parameters
         ----------
@@ -359,18 +316,18 @@ class OCTClassifier(FormulatedClassifier):
         Raises
         ------
         ValueError
-            If ``complexity`` is not 0.
+            If ``split_penalty`` is not 0.
         """
-        entries, _ = self._budgets(X, y, sample_weight)
-        return entries
+        return [BudgetEntry(nodes, report.objective, report.status, report.tree)
+                for nodes, report in enumerate(self._budgets(X, y, sample_weight))]
 
     def tune(self, X, y, X_validation, y_validation, sample_weight=None):
-        """Choose the price of a split on rows that were held back.
+        """Choose the cost of a split on rows that were held back.
 
-        Of the trees of :meth:`path` only those count that are best at some price: the lower convex
-        hull of errors over splits.  The one with the fewest errors on the validation rows is
-        kept, the smallest if several are equal; ``complexity_`` is the middle of the prices at
-        which it is best.  Where a search was cut short this holds for the trees found.
+        Of the trees of :meth:`path` only those count that are best at some cost of a split: the
+        lower convex hull of errors over splits.  The one with the fewest errors on the validation
+        rows is kept, the smallest if several are equal; ``split_penalty_`` is the middle of the
+        costs at which it is best.  Where a search was cut short this holds for the trees found.
 
         Parameters
         ----------
@@ -393,46 +350,38 @@ class OCTClassifier(FormulatedClassifier):
         Raises
         ------
         ValueError
-            If ``complexity`` is not 0.
+            If ``split_penalty`` is not 0.
         """
-        entries, models = self._budgets(X, y, sample_weight)
-        points = [(entry.tree.n_splits, entry.objective) for entry in entries]
+        reports = self._budgets(X, y, sample_weight)
+        points = [(report.tree.n_splits, report.objective) for report in reports]
         hull = _lower_hull(points)
-        wrong = [float(np.sum(models[k].predict(X_validation) != np.asarray(y_validation)))
-                 for k in hull]
+        wrong = [float(np.sum(reports[k].tree.predict(self._check_rows(X_validation))
+                              != np.asarray(y_validation))) for k in hull]
         chosen = int(np.argmin(wrong))       # the hull goes from small trees to large ones
-        # at which prices the neighbours on the hull take over
+        # at which costs the neighbours on the hull take over
         slopes = [(points[k][1] - points[m][1]) / (points[m][0] - points[k][0])
                   for k, m in zip(hull[:-1], hull[1:], strict=True)]
         least = slopes[chosen] if chosen < len(slopes) else 0.0
         most = slopes[chosen - 1] if chosen > 0 else 2 * least
-        baseline = points[0][1]
-        self._take(models[hull[chosen]])
-        self.complexity_ = (least + most) / 2 / baseline
+        self.report_ = reports[hull[chosen]]
+        self.tree_ = self.report_.tree
+        self.split_penalty_ = (least + most) / 2
         return self
 
     def _budgets(self, X, y, sample_weight):
-        """Return the entries of the path and a fitted estimator for each."""
-        if self.complexity:
-            raise ValueError("budgets count splits instead of pricing them; set complexity=0.")
-        clock, most, models = Clock(self.time_limit), self._most_nodes(_num_samples(X)), []
-        for nodes in range(most + 1):
-            model = clone(self).set_params(max_nodes=nodes)
-            if self.time_limit is not None:
-                model.set_params(time_limit=max(0.05, clock.remaining / (most + 1 - nodes)))
-            model._before = models[-1].tree_ if models else None
-            models.append(model.fit(X, y, sample_weight))
-        self._take(models[-1])
-        return [BudgetEntry(nodes, model.report_.objective, model.report_.status, model.tree_)
-                for nodes, model in enumerate(models)], models
-
-    def _take(self, model):
-        self.__dict__.update({name: value for name, value in vars(model).items()
-                              if name.endswith("_")})
+        """Fit, and return the report with the tree of each number of splits from 0."""
+        if self.split_penalty:
+            raise ValueError("budgets count splits instead of penalising them; set "
+                             "split_penalty=0.")
+        outcomes = self._fit(X, y, sample_weight, budgets=True)
+        for tree, report, _ in outcomes:
+            report.tree = tree.replace(classes=self.tree_.classes,
+                                       feature_names=self.tree_.feature_names)
+        return [outcome.report for outcome in outcomes]
 
 
 def _lower_hull(points):
-    """Return the positions of the points (splits, errors) that are best at some price."""
+    """Return the positions of the points (splits, errors) that are best at some cost of a split."""
     hull = []
     for k, (splits, errors) in enumerate(points):
         if hull and (errors >= points[hull[-1]][1] or splits <= points[hull[-1]][0]):

@@ -8,31 +8,12 @@ from odtlib.tree import LEAF, DecisionTree, midpoint
 
 
 def candidate_cuts(rows, which, *, max_depth, forest_size=20, random_state=None, trees=()):
-    """Return the cuts that a node may use.
+    """Return the sorted cuts of each feature that a node may use.
 
-    Cut ``k`` of a feature lies between its distinct values ``k`` and ``k + 1``.
-
-    Parameters
-    ----------
-    rows : RankedRows
-        Training rows.
-    which : {"all", "boundary", "forest"}
-        "all": every cut.  "boundary": a cut between two values goes if all rows with either value
-        are of one class (exact for one split, not for a tree).  "forest": the cuts of a random
-        forest.
-    max_depth : int
-        Depth of the trees of the forest.
-    forest_size : int, default=20
-        Their number.
-    random_state : int, RandomState or None, default=None
-        Seed of the forest.
-    trees : sequence of DecisionTree, default=()
-        Their thresholds are added.
-
-    Returns
-    -------
-    list of array of int
-        Sorted cuts of every feature.
+    Cut ``k`` of a feature lies between its distinct values ``k`` and ``k + 1``.  ``which`` is
+    "all", "boundary" (a cut between two values goes if all rows with either value are of one
+    class: exact for one split, not for a tree) or "forest" (the cuts of a random forest of
+    ``forest_size`` trees); the thresholds of ``trees`` are added.
     """
     n_cuts = [len(values) - 1 for values in rows.values]
     if which == "all":
@@ -77,35 +58,23 @@ def _forest(rows, max_depth, size, random_state):
     return [np.array(sorted(found), np.int64) for found in cuts]
 
 
-def heap_of(tree, rows, cuts, depth):
+def to_full_tree(tree, rows, cuts, depth):
     """Write a tree as a full one over candidate cuts; ones it lacks give way to the nearest.
-
-    Parameters
-    ----------
-    tree : DecisionTree
-        At most ``depth`` deep.
-    rows : RankedRows
-        Training rows.
-    cuts : list of array of int
-        Candidates of every feature.
-    depth : int
-        Depth of the full tree.
 
     Returns
     -------
-    heap : array of int, shape (2**depth - 1, 2)
-        Feature and position in its list of cuts; below a leaf of the tree any split.
+    splits : array of int, shape (2**depth - 1, 2)
+        Feature and position in its list of cuts; -1 twice for a node without a split.
     label : array of int, shape (2**depth,)
-        Class of every leaf.
+        Class of each leaf.
 
     Raises
     ------
     ValueError
         If the tree tests a feature without candidates.
     """
-    any_feature = next(f for f, own in enumerate(cuts) if len(own))
     n_nodes = 2**depth - 1
-    heap = np.tile([any_feature, 0], (n_nodes, 1))
+    splits = np.full((n_nodes, 2), -1)
     label = np.zeros(n_nodes + 1, np.int64)
     stack = [(0, 0)]
     while stack:
@@ -122,36 +91,25 @@ def heap_of(tree, rows, cuts, depth):
             raise ValueError(f"start tests feature {feature}, which has no candidate threshold; "
                              "use thresholds='all' or add_thresholds=True.")
         cut = cut_below(rows, feature, tree.threshold[node])
-        heap[at] = feature, int(np.argmin(np.abs(own - cut)))
+        splits[at] = feature, int(np.argmin(np.abs(own - cut)))
         stack += [(2 * at + 1, tree.left[node]), (2 * at + 2, tree.right[node])]
-    return heap, label
+    return splits, label
 
 
-def tree_of(heap, label, rows, cuts):
+def from_full_tree(splits, label, rows, cuts):
     """Turn a full tree over candidate cuts into a tree over the features.
 
     Splits that send no row to one side, or change no prediction, are dropped; a threshold is the
     midpoint of the two values among the node's own rows that it separates.
-
-    Parameters
-    ----------
-    heap, label : array
-        As from :func:`heap_of`.
-    rows : RankedRows
-        Training rows.
-    cuts : list of array of int
-        Candidates of every feature.
-
-    Returns
-    -------
-    DecisionTree
-        With the class weights of ``rows``.
     """
     table, value, labels = [], [], []
 
     def add(at, members):
-        while at < len(heap):
-            feature, position = heap[at]
+        while at < len(splits):
+            feature, position = splits[at]
+            if feature < 0:             # a node without a split sends its rows left
+                at = 2 * at + 1
+                continue
             ranks = rows.ranks[feature, members]
             low = ranks <= cuts[feature][position]
             if 0 < low.sum() < len(members):
@@ -160,8 +118,8 @@ def tree_of(heap, label, rows, cuts):
         index = len(table)
         table.append([LEAF, np.nan, LEAF, LEAF])
         value.append(np.bincount(rows.labels[members], rows.weights[members], rows.n_classes))
-        labels.append(label[at - len(heap)] if at >= len(heap) else np.argmax(value[-1]))
-        if at < len(heap):
+        labels.append(label[at - len(splits)] if at >= len(splits) else np.argmax(value[-1]))
+        if at < len(splits):
             values = rows.values[feature]
             threshold = midpoint(values[ranks[low].max()], values[ranks[~low].min()])
             left, right = add(2 * at + 1, members[low]), add(2 * at + 2, members[~low])
@@ -174,17 +132,7 @@ def tree_of(heap, label, rows, cuts):
 
 
 def ancestors(node):
-    """Return the nodes above a node in heap order.
-
-    Parameters
-    ----------
-    node : int
-        Number of the node, the root is 0.
-
-    Returns
-    -------
-    list of int
-    """
+    """Return the nodes above a node of a full tree, numbered level by level from 0."""
     above = []
     while node > 0:
         node = (node - 1) // 2

@@ -40,7 +40,7 @@ def load(arrays, relaxed=False):
 
 
 def _limit(highs, options):
-    highs.setOptionValue("threads", options["threads"])
+    highs.setOptionValue("threads", options["n_jobs"])
     if np.isfinite(options["seconds"]):
         highs.setOptionValue("time_limit", max(0.0, options["seconds"]))
     for name, value in options["settings"].items():
@@ -166,7 +166,7 @@ def cp_sat(arrays, options, send, stop):
                   np.array(self.response_proto.solution, float)))
 
     solver = cp_model.CpSolver()
-    solver.parameters.num_workers = options["threads"]
+    solver.parameters.num_workers = options["n_jobs"]
     solver.parameters.random_seed = options["seed"]
     solver.parameters.catch_sigint_signal = False   # it would not give Python its handler back
     if np.isfinite(options["seconds"]):

@@ -13,23 +13,13 @@ from odtlib.mip.units import common_denominator
 from odtlib.report import Clock
 
 KINDS = ("continuous", "integer", "implied")
-SMALL = 20_000          # nonzeros up to which a model is solved in this process
-LARGEST = 2**53         # beyond it float64 skips integers
+MAX_IN_PROCESS = 20_000     # nonzeros up to which a model is solved in this process
+MAX_EXACT_INTEGER = 2**53   # beyond it float64 skips integers
 
 
 @dataclass
 class Block:
-    """Hold what a name stands for: a range of columns or rows in the shape of an array.
-
-    Parameters
-    ----------
-    name : str
-        How a report calls them: ``name(0,3)``.
-    first : int
-        Number of the first column or row.
-    shape : tuple of int
-        Shape of the index.
-    """
+    """Hold what a name stands for: the columns or rows from number ``first``, in a shape."""
 
     name: str
     first: int
@@ -72,23 +62,8 @@ class Solution:
     events: list = field(default_factory=list)
     counters: dict = field(default_factory=dict)
 
-    def of(self, columns):
-        """Return the values of some columns.
-
-        Parameters
-        ----------
-        columns : array of int
-            As :meth:`Model.add_variables` returned them.
-
-        Returns
-        -------
-        array, the shape of ``columns``
-
-        Raises
-        ------
-        ValueError
-            If no solution was found.
-        """
+    def values_of(self, columns):
+        """Return the values of some columns; ValueError if no solution was found."""
         if self.values is None:
             raise ValueError(f"there are no values: the solver ended with {self.status!r} and "
                              "without a solution.")
@@ -109,7 +84,7 @@ class Model:
     Examples
     --------
     >>> import numpy as np
-    >>> from odtlib.milp import Model
+    >>> from odtlib.mip import Model
     >>> model = Model()
     >>> x = model.add_variables("x", 3, cost=[-5, -4, -3], kind="integer")
     >>> model.add_rows("weight", 1, np.zeros(3), x, [2, 3, 1], upper=3)
@@ -213,11 +188,8 @@ class Model:
     def arrays(self):
         """Return the model as the arrays that HiGHS takes, rows one after the other.
 
-        Returns
-        -------
-        dict
-            ``cost``, ``lower``, ``upper``, ``kind`` (0 continuous, 1 integer, 2 implied),
-            ``row_lower``, ``row_upper``, ``start``, ``index``, ``value``, ``offset``.
+        ``cost``, ``lower``, ``upper``, ``kind`` (0 continuous, 1 integer, 2 implied),
+        ``row_lower``, ``row_upper``, ``start``, ``index``, ``value``, ``offset``.
         """
         if self._arrays is None:
             def joined(parts, kind=float):
@@ -251,26 +223,14 @@ class Model:
                                 shape=(self.n_rows, self.n_columns))
 
     def sizes(self):
-        """Count what a solver gets.
-
-        Returns
-        -------
-        dict
-            ``integer`` and ``continuous`` variables, ``rows``, and ``nonzeros``.
-        """
+        """Count what a solver gets: ``integer`` and ``continuous`` variables, rows and nonzeros."""
         a = self.arrays()
         integer = int(np.count_nonzero(a["kind"] == 1))
         return {"integer": integer, "continuous": self.n_columns - integer, "rows": self.n_rows,
                 "nonzeros": len(a["index"])}
 
     def table(self):
-        """List the blocks with their sizes.
-
-        Returns
-        -------
-        pandas.DataFrame
-            One line a block: name, what it holds, index shape, count, and nonzeros of rows.
-        """
+        """Return a data frame with one line per block: name, content, shape, count, nonzeros."""
         import pandas as pd
         a, lines = self.arrays(), []
         for block in self.variables.values():
@@ -282,52 +242,15 @@ class Model:
         return pd.DataFrame(lines, columns=["name", "what", "shape", "count", "nonzeros"])
 
     def column_name(self, column):
-        """Return the name of a column: ``f(0,3)``.
-
-        Parameters
-        ----------
-        column : int
-            Its number.
-
-        Returns
-        -------
-        str
-        """
+        """Return the name of a column by its number: ``f(0,3)``."""
         return _name(self.variables, column)
 
     def row_name(self, row):
-        """Return the name of a row.
-
-        Parameters
-        ----------
-        row : int
-            Its number.
-
-        Returns
-        -------
-        str
-        """
+        """Return the name of a row by its number."""
         return _name(self.constraints, row)
 
     def row(self, name, *index):
-        """Write a row as an equation.
-
-        Parameters
-        ----------
-        name : str or int
-            Name of its block, or the number of the row.
-        *index : int
-            Its place within the block.
-
-        Returns
-        -------
-        str
-
-        Raises
-        ------
-        ValueError
-            If there is no such row.
-        """
+        """Write a row, given by its number or by its block and its place in it, as an equation."""
         number = name
         if isinstance(name, str):
             if name not in self.constraints:
@@ -348,24 +271,13 @@ class Model:
             a["row_lower"][number], a["row_upper"][number])
 
     def objective(self):
-        """Write the objective as text.
-
-        Returns
-        -------
-        str
-        """
+        """Write the objective as text."""
         cost = self.arrays()["cost"]
         terms = _terms([(cost[j], self.column_name(j)) for j in np.flatnonzero(cost)])
         return "minimise " + (terms or "0") + (f" + {self.offset:g}" if self.offset else "")
 
     def write(self, path):
-        """Write the model as an LP (or, by its ending, MPS) file, with names.
-
-        Parameters
-        ----------
-        path : str or pathlib.Path
-            Where to; other endings than ``.lp`` and ``.mps`` are refused.
-        """
+        """Write the model, with names, as an LP or MPS file, by the ending of the path."""
         if not str(path).endswith((".lp", ".mps")):
             raise ValueError(f"{path} ends neither in .lp nor in .mps; rename it.")
         solver = engines.load(self.arrays())
@@ -376,34 +288,11 @@ class Model:
         solver.writeModel(str(path))
 
     def evaluate(self, values):
-        """Return the objective of a point.
-
-        Parameters
-        ----------
-        values : array, shape (n_columns,)
-            A value for every column.
-
-        Returns
-        -------
-        float
-        """
+        """Return the objective of a point, an array with a value per column."""
         return float(self.arrays()["cost"] @ values + self.offset)
 
     def violated(self, values, tolerance=1e-6):
-        """Name the first constraint that a point violates.
-
-        Parameters
-        ----------
-        values : array, shape (n_columns,)
-            A value for every column.
-        tolerance : float, default=1e-6
-            How much a row or bound may be off.
-
-        Returns
-        -------
-        str or None
-            The row, bound or integrality that fails; None for a feasible point.
-        """
+        """Return the first row, bound or integrality that a point violates, or None."""
         a, values = self.arrays(), np.asarray(values, float)
         outside = ((values < a["lower"] - tolerance) | (values > a["upper"] + tolerance)
                    | ((a["kind"] == 1) & (np.abs(values - np.rint(values)) > tolerance)))
@@ -415,14 +304,14 @@ class Model:
                                | (left > a["row_upper"] + tolerance))
         return f"{self.row(int(wrong[0]))}, left side {left[wrong[0]]:g}" if len(wrong) else None
 
-    def relax(self, time_limit=None, *, threads=1, settings=None):
+    def relax(self, time_limit=None, *, n_jobs=1, settings=None):
         """Solve the linear relaxation with HiGHS: integrality is forgotten.
 
         Parameters
         ----------
         time_limit : float, default=None
             Seconds; without a solution in time ``status`` is ``time_limit`` and the bound -inf.
-        threads : int, default=1
+        n_jobs : int, default=1
             Threads of HiGHS.
         settings : dict, optional
             Further options of HiGHS, by name.
@@ -433,16 +322,16 @@ class Model:
             Objective and bound are the value of the relaxation.
         """
         return self._run("relaxation", Clock(time_limit), {
-            "threads": threads, "settings": settings or {}}, Solution())
+            "n_jobs": n_jobs, "settings": settings or {}}, Solution())
 
-    def solve(self, solver="highs", *, start=None, priorities=None, time_limit=None, threads=None,
-              unit=None, random_state=0, settings=None, apart=None):
+    def solve(self, solver="highs", *, start=None, priorities=None, time_limit=None, n_jobs=1,
+              unit=None, random_state=0, settings=None, in_subprocess=None):
         """Solve the program.
 
         Parameters
         ----------
         solver : {"highs", "cp-sat"}, default="highs"
-            CP-SAT needs whole coefficients and finite bounds, see :meth:`whole`.
+            CP-SAT needs whole coefficients and finite bounds, see :meth:`to_integer`.
         start : array, shape (n_columns,), optional
             A solution to begin with, NaN where a value is open.  HiGHS checks it and fills gaps by
             solving what is left; CP-SAT takes it as a hint.
@@ -452,8 +341,8 @@ class Model:
         time_limit : float, default=None
             Seconds; models of more than 20,000 nonzeros are solved in a process of their own,
             which is killed at the limit.
-        threads : int, default=None
-            Threads of HiGHS (1 by default) or workers of CP-SAT (2).
+        n_jobs : int, default=1
+            Number of threads of HiGHS or workers of CP-SAT.
         unit : float, optional
             All objective values are multiples of it (1 where rows count one each): bounds are
             rounded up, and a gap below one unit closes the search.
@@ -461,7 +350,7 @@ class Model:
             Seed of the solver.
         settings : dict, optional
             Further options of the solver, by its own names.
-        apart : bool, optional
+        in_subprocess : bool, optional
             Whether the solver gets a process of its own (default: by size, see ``time_limit``).
 
         Returns
@@ -482,7 +371,7 @@ class Model:
         options = {"start": None if start is None else np.asarray(start, float), "unit": unit,
                    "settings": {**(settings or {})}, "seed": random_state,
                    "priorities": None if priorities is None else np.asarray(priorities),
-                   "threads": threads or (1 if solver == "highs" else 2)}
+                   "n_jobs": n_jobs}
         if solver == "highs":
             options["settings"].setdefault("random_seed", int(random_state))
         solution = Solution()
@@ -493,9 +382,9 @@ class Model:
             solution.values = options["start"]
             solution.objective = self.evaluate(solution.values)
             solution.events.append((0.0, solution.objective, -np.inf, "start"))
-        return self._run(solver, clock, options, solution, apart)
+        return self._run(solver, clock, options, solution, in_subprocess)
 
-    def _run(self, engine, clock, options, solution, apart=None):
+    def _run(self, engine, clock, options, solution, in_subprocess=None):
         unit = options.get("unit")
 
         def rounded(bound):
@@ -530,32 +419,24 @@ class Model:
                 solution.bound, event = bound, "bound"
             solution.events.append((clock.elapsed, solution.objective, solution.bound, event))
 
-        arrays = self.arrays() if engine != "cp-sat" else self.whole()
-        if apart is None:       # in one process HiGHS knows one number of threads only
-            apart = len(arrays["index"]) > SMALL or (
-                engine != "cp-sat" and options["threads"] != 1)
+        arrays = self.arrays() if engine != "cp-sat" else self.to_integer()
+        if in_subprocess is None:       # in one process HiGHS knows one number of threads only
+            in_subprocess = len(arrays["index"]) > MAX_IN_PROCESS or (
+                engine != "cp-sat" and options["n_jobs"] != 1)
         solution.status = "time_limit"
-        ended = "time_limit" if clock.expired else run(engine, arrays, options, clock, apart,
-                                                       receive)
+        ended = "time_limit" if clock.expired else run(
+            engine, arrays, options, clock, in_subprocess, receive)
         if ended == "interrupted":
             solution.status = "interrupted"
         solution.seconds = clock.elapsed
         return solution
 
-    def whole(self):
-        """Return the arrays of the model in whole numbers, each row multiplied as it needs.
+    def to_integer(self):
+        """Return :meth:`arrays` in whole numbers, and ``scale``, the multiplier of the objective.
 
-        Returns
-        -------
-        dict
-            As :meth:`arrays`, with integers, and ``scale``, the multiplier of the objective.
-
-        Raises
-        ------
-        ValueError
-            If a coefficient is no fraction with a denominator of up to a million, a product is too
-            large, a bound is infinite, or a variable is continuous; CP-SAT cannot take such a
-            model.
+        Each row is multiplied as it needs.  ValueError if a coefficient is no fraction with a
+        denominator of up to a million, a product is too large, a bound is infinite, or a variable
+        is continuous: CP-SAT cannot take such a model.
         """
         a = self.arrays()
         for j in np.flatnonzero(a["kind"] == 0)[:1]:
@@ -584,7 +465,7 @@ class Model:
             "upper": a["upper"], "row_lower": finite_lower * factor,
             "row_upper": finite_upper * factor}
         for key, values in result.items():
-            if len(values) and np.abs(values).max() >= LARGEST:
+            if len(values) and np.abs(values).max() >= MAX_EXACT_INTEGER:
                 raise ValueError(f"the model has a {key} of {np.abs(values).max():.3g} in whole "
                                  "numbers, too large for CP-SAT; use solver='highs'.")
             result[key] = np.rint(values).astype(np.int64)

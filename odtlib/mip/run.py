@@ -55,9 +55,10 @@ class InThread:
         self.thread.start()
 
     def end(self):
-        """Tell the engine to end, and wait until it has."""
-        self.stop.set()
-        self.thread.join()
+        """Tell the engine to end until it has; CP-SAT forgets what it is told before its start."""
+        while self.thread.is_alive():
+            self.stop.set()
+            self.thread.join(0.05)
 
 
 class InChild:
@@ -97,31 +98,15 @@ class InChild:
             pass
 
 
-def run(engine, arrays, options, clock, apart, receive):
-    """Run an engine and hand its messages on until it is done.
+def run(engine, arrays, options, clock, in_subprocess, receive):
+    """Run an engine and pass each message to ``receive`` until it is done.
 
-    Parameters
-    ----------
-    engine : str
-        A key of ``ENGINES``.
-    arrays, options : dict
-        The model and the settings.
-    clock : Clock
-        Knows when time is over.
-    apart : bool
-        Whether the engine gets a process of its own.
-    receive : callable
-        Called with every message.
-
-    Returns
-    -------
-    str
-        ``done``, ``time_limit``, ``interrupted``, or ``died`` (the process ended by itself).
+    Returns ``done``, ``time_limit``, ``interrupted``, or ``died`` (the process ended by itself).
     """
     options = {**options, "seconds": clock.remaining}
     worker = None
     try:
-        worker = (InChild if apart else InThread)(engine, arrays, options)
+        worker = (InChild if in_subprocess else InThread)(engine, arrays, options)
         while True:
             # short waits: some systems deliver Ctrl-C only between them
             wait = min(clock.remaining + GRACE, 0.5)

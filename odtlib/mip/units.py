@@ -9,9 +9,9 @@ import numpy as np
 
 from odtlib.estimator import LARGEST
 
-SECONDS_A_NONZERO = 4e-7    # to build an integer program, generously
-MOST_WHOLE = 1e6    # of the sum of whole weights: solvers tell objectives one apart up to it
-TOTAL = 1e4         # that other weights are brought to: an absolute 1e-6 is then 1e-10 of it
+SECONDS_PER_NONZERO = 4e-7  # to build an integer program, generously
+MAX_WHOLE_SUM = 1e6         # of whole weights: solvers tell objectives one apart up to it
+TOTAL = 1e4     # that other weights are brought to: an absolute 1e-6 is then 1e-10 of it
 
 
 class TooLarge(ValueError):
@@ -25,19 +25,7 @@ def look(clock):
 
 
 def class_costs(costs, classes):
-    """Return the cost of misclassifying a row of each class.
-
-    Parameters
-    ----------
-    costs : dict or None
-        Costs by label; 1 for classes that it does not name.
-    classes : array
-        The labels.
-
-    Returns
-    -------
-    array of float, shape (n_classes,)
-    """
+    """Return the cost of misclassifying a row of each class; 1 where ``costs`` does not name it."""
     found, labels = np.ones(len(classes)), classes.tolist()
     for label, cost in (costs or {}).items():
         if label not in labels:
@@ -52,23 +40,11 @@ def class_costs(costs, classes):
     return found
 
 
-def in_units(weight, most=MOST_WHOLE):
-    """Find the unit in which a solver resolves weights best.
+def in_units(weight, most=MAX_WHOLE_SUM):
+    """Return the factor that brings weights to the unit in which a solver resolves them best.
 
-    Parameters
-    ----------
-    weight : array of float, shape (n_rows,)
-        Positive weights, or zero for rows that cost nothing.
-    most : float, default=1e6
-        Largest sum of whole weights.
-
-    Returns
-    -------
-    factor : float
-        What to multiply the weights by: they become the smallest whole numbers in the same
-        proportions, or sum up to 10,000 where such numbers are too large.
-    whole : bool
-        Whether they become whole.
+    They become the smallest whole numbers in the same proportions, or sum up to 10,000 where such
+    numbers sum up to more than ``most``; second, whether they become whole.
     """
     share = weight / weight.max()
     try:
@@ -85,22 +61,8 @@ def in_units(weight, most=MOST_WHOLE):
 def common_denominator(values, what):
     """Return the least number that makes all values whole.
 
-    Parameters
-    ----------
-    values : array of float
-        Any numbers.
-    what : callable
-        Returns what they are, for the message.
-
-    Returns
-    -------
-    int
-
-    Raises
-    ------
-    ValueError
-        If a value is no fraction with a denominator of up to a million, or the least common
-        multiple of the denominators is above 2**40.
+    ValueError if a value is no fraction with a denominator of up to a million, or the least common
+    multiple of the denominators is above 2**40; ``what()`` says in its message what they are.
     """
     least = 1
     for value in np.unique(values):

@@ -36,7 +36,7 @@ def problem_key(low, high, depth, budget):
 
 
 @njit(**INNER)
-def sealed(value, word):
+def checksum(value, word):
     """Return what the two words of a key are combined with."""
     bits = bits_of(value)
     return bits ^ word, (bits * ODD_1) ^ word
@@ -51,7 +51,7 @@ def find(table, values, low, high):
         value, word = values[place + 2], table[place + 3]
         if word == np.uint64(0):
             break
-        seal_low, seal_high = sealed(value, word)
+        seal_low, seal_high = checksum(value, word)
         if table[place] ^ seal_low == low and table[place + 1] ^ seal_high == high:
             return value, word
     return 0.0, np.uint64(0)
@@ -65,7 +65,7 @@ def find_problem(table, values, row_key, depth, budget):
 
 
 @njit(**INNER)
-def details(exact, depth, feature, budget, size):
+def pack_details(exact, depth, feature, budget, size):
     """Pack what an entry knows besides its value; ``feature`` is -1 for a leaf, -2 for unknown."""
     return np.uint64(exact + (depth << 1) + ((feature + 2) << 13) + (budget << 39) + (size << 51))
 
@@ -88,15 +88,15 @@ def is_exact(word):
 
 
 @njit(**INNER)
-def put(table, values, place, low, high, value, word):
+def write_entry(table, values, place, low, high, value, word):
     """Write an entry."""
-    seal_low, seal_high = sealed(value, word)
+    seal_low, seal_high = checksum(value, word)
     table[place], table[place + 1] = low ^ seal_low, high ^ seal_high
     values[place + 2], table[place + 3] = value, word
 
 
 @njit(**INNER)
-def keep(table, values, low, high, value, word):
+def store_entry(table, values, low, high, value, word):
     """Enter a bound or an optimum; return 1 if that filled an empty place."""
     n_buckets = np.uint64(len(table) // (BUCKET * ENTRY))
     first = np.int64((low >> np.uint64(20)) & (n_buckets - np.uint64(1))) * BUCKET * ENTRY
@@ -104,18 +104,18 @@ def keep(table, values, low, high, value, word):
     for place in range(first, first + BUCKET * ENTRY, ENTRY):
         old_value, old = values[place + 2], table[place + 3]
         if old == np.uint64(0):
-            put(table, values, place, low, high, value, word)
+            write_entry(table, values, place, low, high, value, word)
             return 1
-        seal_low, seal_high = sealed(old_value, old)
+        seal_low, seal_high = checksum(old_value, old)
         if table[place] ^ seal_low == low and table[place + 1] ^ seal_high == high:
             if not is_exact(old) and (is_exact(word) or value > old_value):
-                put(table, values, place, low, high, value, word)
+                write_entry(table, values, place, low, high, value, word)
             return 0
         depth = depth_of(old)
         if depth < shallowest:
             victim, shallowest = place, depth
     if shallowest <= depth_of(word):
-        put(table, values, victim, low, high, value, word)
+        write_entry(table, values, victim, low, high, value, word)
     return 0
 
 
@@ -126,7 +126,7 @@ def move_entries(old, old_values, table, values):
     for place in range(0, len(old), ENTRY):
         value, word = old_values[place + 2], old[place + 3]
         if word != np.uint64(0):
-            seal_low, seal_high = sealed(value, word)
-            filled += keep(table, values, old[place] ^ seal_low, old[place + 1] ^ seal_high,
+            seal_low, seal_high = checksum(value, word)
+            filled += store_entry(table, values, old[place] ^ seal_low, old[place + 1] ^ seal_high,
                            value, word)
     return filled

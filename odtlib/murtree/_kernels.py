@@ -8,8 +8,9 @@ or ``uint32``, fixes how many rows a word holds and how far a count can go.
 
 A node is *prepared* once: its pairwise counts, and the best depth-two tree under each root.  Then
 every feature asks for its two *children*: only the smaller child is counted, the counts of the
-larger one are those of the node minus those.  For each child the kernel returns its *front*: the
-misclassification score of the best trees with 0, 1, 2 and 3 feature nodes and depth at most two.
+larger one are those of the node minus those.  For each child the kernel returns ``best_by_size``:
+the misclassification score of the best trees with 0, 1, 2 and 3 feature nodes and depth at most
+two.
 
 With two classes only differences matter.  Let ``d`` be the count of class 0 minus that of class 1
 in a leaf; a leaf with ``m`` rows classifies ``(m + |d|) / 2`` of them correctly, and as
@@ -157,25 +158,11 @@ def count_singles(blocks, width, first_word, last_word, singles, offset):
 
 
 @njit(**ADDRESSED)
-def open_node(rows, class_start, candidates, n_candidates, data, native, active, column_keys,
-              found):
-    """Pack a node, choose its features, and lay out blocks and rows of those features only.
-
-    Parameters
-    ----------
-    rows, class_start : arrays
-        Rows of the node, grouped by class; class ``c`` is ``class_start[c]:class_start[c + 1]``.
-    candidates, n_candidates : array, int
-        Features that may split here.
-    data, native : tuples of arrays
-        What all kernels share; see :mod:`odtlib.murtree._objectives`.
-    active, column_keys : arrays, output
-        Features kept, and the keys of all columns.
-
-    Sets ``found[0]`` to the number of features kept and ``found[1]`` to their padded number.
-    """
-    shape, row_bits, row_keys, _, counts, slots, local_bits, _, _, _ = data
-    all_blocks, blocks, _, singles, _, _, _, _ = native
+def open_node(rows, class_start, candidates, n_candidates, shared_arrays, count_arrays, active,
+              column_keys, found):
+    """Pack a node, choose its features, and lay out blocks and rows of those features only."""
+    shape, row_bits, row_keys, _, counts, slots, local_bits, _, _, _ = shared_arrays
+    all_blocks, blocks, _, singles, _, _, _, _ = count_arrays
     n_classes, n_columns = shape[N_CLASSES], shape[N_COLUMNS]
     row_bytes = n_columns // 8
     n_rows = class_start[n_classes]
@@ -313,8 +300,8 @@ def count_pairs(blocks, width, n_active, start, middle, stop, counts, base, scra
 
 @njit(**INNER)
 def score_two_classes(extremes, base, width, n_active, differences, offset, difference, n_rows,
-                      front, place):
-    """Write the front of a node or child: best scores with 0, 1, 2 and 3 feature nodes."""
+                      best_by_size, place):
+    """Write the best scores of a node or child with 0, 1, 2 and 3 feature nodes."""
     one, two, three = np.int64(0), np.int64(0), np.int64(0)
     for j in range(n_active):
         x = read(differences, offset + j)
@@ -327,20 +314,21 @@ def score_two_classes(extremes, base, width, n_active, differences, offset, diff
         two = max(two, max(split_1 + leaf_0, leaf_1 + split_0))
         three = max(three, split_1 + split_0)
     zero = abs(difference)
-    front[place] = (n_rows - zero) // 2
-    front[place + 1] = (n_rows - max(zero, one)) // 2
-    front[place + 2] = (n_rows - max(zero, two)) // 2
-    front[place + 3] = (n_rows - max(zero, three)) // 2
+    best_by_size[place] = (n_rows - zero) // 2
+    best_by_size[place + 1] = (n_rows - max(zero, one)) // 2
+    best_by_size[place + 2] = (n_rows - max(zero, two)) // 2
+    best_by_size[place + 3] = (n_rows - max(zero, three)) // 2
 
 
 @njit(**ADDRESSED)
-def prepare_two_classes(class_start, data, native, totals, side_cost, front, found):
+def prepare_two_classes(class_start, shared_arrays, count_arrays, totals, side_cost, best_by_size,
+                        found):
     """Count an open node with two classes; see :func:`prepare_classes`.
 
     ``pairs`` receives ``FQ`` of class 0 minus ``FQ`` of class 1.
     """
-    shape = data[0]
-    _, blocks, pairs, singles, extremes, _, child_pairs, _ = native
+    shape = shared_arrays[0]
+    _, blocks, pairs, singles, extremes, _, child_pairs, _ = count_arrays
     n_active, width = found[0], found[1]
     size_0, n_rows = class_start[1], class_start[2]
     per_word = element_bits(blocks)
@@ -376,7 +364,7 @@ def prepare_two_classes(class_start, data, native, totals, side_cost, front, fou
         store(extremes, 3 * width + first, least_0)
     differences = singles
     score_two_classes(extremes, np.int64(0), width, n_active, differences, 2 * width, difference,
-                      n_rows, front, np.int64(0))
+                      n_rows, best_by_size, np.int64(0))
     for j in range(n_active):
         x = read(differences, 2 * width + j)
         y = difference - x
@@ -394,10 +382,11 @@ def prepare_two_classes(class_start, data, native, totals, side_cost, front, fou
 
 
 @njit(**ADDRESSED)
-def children_two_classes(feature, side, class_start, n_active, width, data, native, front):
+def children_two_classes(feature, side, class_start, n_active, width, shared_arrays, count_arrays,
+                         best_by_size):
     """Solve both children of ``feature`` to depth two; see :func:`children_classes`."""
-    shape, _, _, _, _, _, local_bits, child_rows, child_start, child_words = data
-    _, blocks, pairs, singles, extremes, child_blocks, child_pairs, child_singles = native
+    shape, _, _, _, _, _, local_bits, child_rows, child_start, child_words = shared_arrays
+    _, blocks, pairs, singles, extremes, child_blocks, child_pairs, child_singles = count_arrays
     side = pack_child(feature, side, class_start, width, shape, blocks, local_bits, singles,
                       child_rows, child_blocks, child_singles, child_start, child_words)
     zero = zeros_like(load32(blocks, 0))
@@ -435,10 +424,10 @@ def children_two_classes(feature, side, class_start, n_active, width, data, nati
     n_rows = class_start[2]
     place = 0 if side == 1 else 4
     score_two_classes(extremes, np.int64(0), width, n_active, child_singles, x, small_difference,
-                      small_rows, front, place)
+                      small_rows, best_by_size, place)
     score_two_classes(extremes, 4 * width, width, n_active, child_singles, y,
                       2 * class_start[1] - n_rows - small_difference, n_rows - small_rows,
-                      front, 4 - place)
+                      best_by_size, 4 - place)
 
 
 # Phase two for any number of classes, and a minimum leaf size ---------------------------------
@@ -446,8 +435,8 @@ def children_two_classes(feature, side, class_start, n_active, width, data, nati
 
 @njit(**INNER)
 def score_classes(best, base, width, n_active, n_rows, zero, child_counts, offset, min_leaf,
-                  front, place):
-    """Write the front of a node or child from the best side scores of each root."""
+                  best_by_size, place):
+    """Write the best scores by size of a node or child from the side scores of each root."""
     one, two, three = zero, zero, zero
     for j in range(n_active):
         rows_1 = np.int64(child_counts[offset + j])
@@ -459,29 +448,18 @@ def score_classes(best, base, width, n_active, n_rows, zero, child_counts, offse
         one = max(one, leaf_1 + leaf_0)
         two = max(two, max(split_1 + leaf_0, leaf_1 + split_0))
         three = max(three, split_1 + split_0)
-    front[place] = n_rows - zero
-    front[place + 1] = n_rows - one
-    front[place + 2] = n_rows - two
-    front[place + 3] = n_rows - three
+    best_by_size[place] = n_rows - zero
+    best_by_size[place + 1] = n_rows - one
+    best_by_size[place + 2] = n_rows - two
+    best_by_size[place + 3] = n_rows - three
 
 
 @njit(**ADDRESSED)
-def prepare_classes(class_start, data, native, totals, side_cost, front, found):
-    """Count an open node: pairwise frequencies and the best depth-two tree under each root.
-
-    Parameters
-    ----------
-    class_start : array
-        Class ``c`` has the rows ``class_start[c]:class_start[c + 1]`` of the node.
-    data, native, found : tuples of arrays, array
-        What :func:`open_node` laid out; ``pairs`` receives ``FQ(i, j)`` of each class.
-    totals : array, (n_active + 1, width) and one more, output
-        ``FQ(i, j)`` of all classes together; last row ``FQ(j)``; then the number of rows.
-    side_cost, front : arrays, output
-        Scores of both sides of each split, and the front of the node.
-    """
-    shape = data[0]
-    _, blocks, pairs, singles, extremes, _, _, _ = native
+def prepare_classes(class_start, shared_arrays, count_arrays, totals, side_cost, best_by_size,
+                    found):
+    """Count an open node: pairwise frequencies and the best depth-two tree under each root."""
+    shape = shared_arrays[0]
+    _, blocks, pairs, singles, extremes, _, _, _ = count_arrays
     n_active, width = found[0], found[1]
     n_classes, min_leaf = shape[N_CLASSES], shape[MIN_LEAF]
     n_rows = class_start[n_classes]
@@ -538,7 +516,7 @@ def prepare_classes(class_start, data, native, totals, side_cost, front, found):
     for c in range(n_classes):
         most = max(most, class_start[c + 1] - class_start[c])
     score_classes(extremes, np.int64(0), width, n_active, n_rows, most, totals, n_active * width,
-                  min_leaf, front, np.int64(0))
+                  min_leaf, best_by_size, np.int64(0))
     for j in range(n_active):
         rows_1 = np.int64(totals[n_active * width + j])
         rows_0 = n_rows - rows_1
@@ -558,7 +536,8 @@ def prepare_classes(class_start, data, native, totals, side_cost, front, found):
 
 
 @njit(**ADDRESSED)
-def children_classes(feature, side, class_start, n_active, width, data, native, front):
+def children_classes(feature, side, class_start, n_active, width, shared_arrays, count_arrays,
+                     best_by_size):
     """Solve both children of ``feature`` to depth two, from the counts of a prepared node.
 
     Parameters
@@ -567,11 +546,11 @@ def children_classes(feature, side, class_start, n_active, width, data, native, 
         Position of the feature among the ``n_active`` features of the node.
     side : int
         The child to count, -1 for the one with fewer rows; the other is counted by subtraction.
-    front : array, (8,), output
+    best_by_size : array, (8,), output
         Best scores of child 1 with 0, 1, 2, 3 feature nodes, then of child 0.
     """
-    shape, _, _, _, _, _, local_bits, child_rows, child_start, child_words = data
-    _, blocks, pairs, singles, extremes, child_blocks, child_pairs, child_singles = native
+    shape, _, _, _, _, _, local_bits, child_rows, child_start, child_words = shared_arrays
+    _, blocks, pairs, singles, extremes, child_blocks, child_pairs, child_singles = count_arrays
     side = pack_child(feature, side, class_start, width, shape, blocks, local_bits, singles,
                       child_rows, child_blocks, child_singles, child_start, child_words)
     n_classes, min_leaf = shape[N_CLASSES], shape[MIN_LEAF]
@@ -660,9 +639,9 @@ def children_classes(feature, side, class_start, n_active, width, data, native, 
         large_most = max(large_most, class_start[c + 1] - class_start[c] - size)
     place = 0 if side == 1 else 4
     score_classes(extremes, np.int64(0), width, n_active, n_small, small_most, child_singles,
-                  counts, min_leaf, front, place)
+                  counts, min_leaf, best_by_size, place)
     score_classes(extremes, 4 * width, width, n_active, n_large, large_most, child_singles,
-                  large_counts, min_leaf, front, 4 - place)
+                  large_counts, min_leaf, best_by_size, 4 - place)
 
 
 @njit(**ADDRESSED)
@@ -686,16 +665,7 @@ def add_closure(feature, totals, n_active, width, active, literals, sums):
 
 @njit(**ADDRESSED)
 def bound_by_similarity(feature, totals, n_active, width, value_1, value_0, bound_1, bound_0):
-    """Bound the children of all features by those of ``feature`` (Proposition 9).
-
-    Parameters
-    ----------
-    value_1, value_0 : float
-        Scores, or lower bounds, of the two children of ``feature``.
-    bound_1, bound_0 : arrays, (n_active,), updated
-        Lower bounds for the children of every feature: a data set cannot be better than a similar
-        one by more than the rows that only the similar one has.
-    """
+    """Bound the children of all features by those of ``feature`` (Proposition 9)."""
     last = n_active * width
     n_rows, alone = np.float64(totals[last + width]), np.float64(totals[last + feature])
     # Slices, as an index that might be negative keeps the loop from being vectorised.
@@ -709,31 +679,31 @@ def bound_by_similarity(feature, totals, n_active, width, value_1, value_0, boun
 
 
 @njit(**ADDRESSED)
-def bound_by_relative(relative, side, parent, parent_active, parent_width, feature, totals,
-                      n_active, width, own, known_1, known_0, bound_1, bound_0):
+def bound_by_cousin(cousin, side, parent, parent_active, parent_width, feature, totals,
+                      n_active, width, parent_index, known_1, known_0, bound_1, bound_0):
     """Bound the children of a node by those of the node that another split of its parent made.
 
     Parameters
     ----------
-    relative, side : int
+    cousin, side : int
         The other node: a side of this split of the parent, which is split ``feature`` here.
-    own : array, (n_active,)
-        What number each split of this node has in the parent.
+    parent_index : array, (n_active,)
+        Number of each split of this node in the parent.
     known_1, known_0 : arrays
         Lower bounds for the children of the other node, by the number of the split in the parent.
     bound_1, bound_0 : arrays, (n_active,), updated
         Lower bounds for the children here: as good but for the rows that only the other one has.
     """
     last, parent_last = n_active * width, parent_active * parent_width
-    cut = np.float64(parent[parent_last + relative]) - np.float64(totals[last + feature])
+    cut = np.float64(parent[parent_last + cousin]) - np.float64(totals[last + feature])
     if side == 0:
         cut = (np.float64(parent[parent_last + parent_width]) - np.float64(totals[last + width])
                - cut)
     pairs, ones = totals[feature * width:(feature + 1) * width], totals[last:last + width]
-    above = parent[relative * parent_width:(relative + 1) * parent_width]
+    above = parent[cousin * parent_width:(cousin + 1) * parent_width]
     ones_above = parent[parent_last:parent_last + parent_width]
     for j in range(n_active):
-        i = own[j]
+        i = parent_index[j]
         cut_1 = np.float64(above[i]) - np.float64(pairs[j])
         if side == 0:
             cut_1 = np.float64(ones_above[i]) - np.float64(ones[j]) - cut_1

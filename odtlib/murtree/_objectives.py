@@ -25,7 +25,7 @@ DATA = types.Tuple((_I64, types.uint8[::1], types.uint64[::1], _F64, _I64, _I64,
                     _I32, _I64, _I64))
 
 
-def _native(element, signed=None):
+def _types_of(element, signed=None):
     """Return the type of the arrays that hold a kernel's own numbers.
 
     Blocks of all columns, blocks, pairs, singles, extremes, child blocks, pairs and singles.
@@ -34,19 +34,19 @@ def _native(element, signed=None):
     return types.Tuple((element, element, element, signed, signed, element, element, signed))
 
 
-def _signatures(native, totals, unsigned):
+def _signatures(count_arrays, totals, unsigned):
     """Return the signatures of the five kernels of an objective, for its types of arrays."""
     i64, f64 = types.int64, types.float64
     opening = (_I32, _I64, _I64, i64, DATA, unsigned, _I64, types.uint64[::1], _I64)
-    preparing = (_I64, DATA, native, totals, types.float64[:, ::1], _F64, _I64)
-    children = (i64, i64, _I64, i64, i64, DATA, native, _F64)
+    preparing = (_I64, DATA, count_arrays, totals, types.float64[:, ::1], _F64, _I64)
+    children = (i64, i64, _I64, i64, i64, DATA, count_arrays, _F64)
     similarity = (i64, totals, i64, i64, f64, f64, _F64, _F64)
-    relative = (i64, i64, totals, i64, i64, i64, totals, i64, i64, _I64, _F64, _F64, _F64, _F64)
-    return opening, preparing, children, similarity, relative
+    cousin = (i64, i64, totals, i64, i64, i64, totals, i64, i64, _I64, _F64, _F64, _F64, _F64)
+    return opening, preparing, children, similarity, cousin
 
 
 _TWO_CLASSES = (_kernels.open_node, _kernels.prepare_two_classes, _kernels.children_two_classes,
-                _kernels.bound_by_similarity, _kernels.bound_by_relative)
+                _kernels.bound_by_similarity, _kernels.bound_by_cousin)
 _CLASSES = (_kernels.open_node, _kernels.prepare_classes, _kernels.children_classes,
             *_TWO_CLASSES[3:])
 _WEIGHTS = (_weights.open_node, _weights.prepare, _weights.children, *_TWO_CLASSES[3:])
@@ -55,11 +55,13 @@ _SUMS = (_regression_kernels.open_sums, _regression_kernels.prepare_sums,
 # The rows of regression are bytes, which its kernels slice: the length must be that of the array.
 _NUMBERS = types.Tuple((_U16, *7 * [_F64]))
 _OBJECTIVES = {
-    "two classes, 16 bits": (_TWO_CLASSES, _signatures(_native(_U16, _I16), _U16, _native(_U16))),
-    "two classes, 32 bits": (_TWO_CLASSES, _signatures(_native(_U32, _I32), _U32, _native(_U32))),
-    "classes, 16 bits": (_CLASSES, _signatures(_native(_U16), _U16, _native(_U16))),
-    "classes, 32 bits": (_CLASSES, _signatures(_native(_U32), _U32, _native(_U32))),
-    "weights": (_WEIGHTS, _signatures(_native(_F64), _F64, _native(_F64))),
+    "two classes, 16 bits": (_TWO_CLASSES, _signatures(_types_of(_U16, _I16), _U16,
+                             _types_of(_U16))),
+    "two classes, 32 bits": (_TWO_CLASSES, _signatures(_types_of(_U32, _I32), _U32,
+                             _types_of(_U32))),
+    "classes, 16 bits": (_CLASSES, _signatures(_types_of(_U16), _U16, _types_of(_U16))),
+    "classes, 32 bits": (_CLASSES, _signatures(_types_of(_U32), _U32, _types_of(_U32))),
+    "weights": (_WEIGHTS, _signatures(_types_of(_F64), _F64, _types_of(_F64))),
     "sums": (_SUMS, _signatures(_NUMBERS, _F64, _NUMBERS)),
 }
 # Bytes of an element of the kernel's arrays, and rows in a word of a block.

@@ -113,11 +113,12 @@ def take_lower_half(typing, bits, start, weight, target, remaining, at, low, low
 
 
 @njit(**ADDRESSED)
-def open_sums(rows, starts, candidates, n_candidates, data, native, active, column_keys, found):
+def open_sums(rows, starts, candidates, n_candidates, shared_arrays, count_arrays, active,
+              column_keys, found):
     """Choose the features of a node and lay out its rows as bytes and numbers."""
-    shape, row_bits, row_keys, numbers, counts, slots = data[0], data[1], data[2], data[3], \
-        data[4], data[5]
-    bits, values = native[0].view(np.uint8), native[1]
+    shape, row_bits, row_keys = shared_arrays[0], shared_arrays[1], shared_arrays[2]
+    numbers, counts, slots = shared_arrays[3], shared_arrays[4], shared_arrays[5]
+    bits, values = count_arrays[0].view(np.uint8), count_arrays[1]
     n_rows, n_columns = starts[1], shape[N_COLUMNS]
     row_bytes = n_columns // 8
     sum_keys(row_bits, row_bytes, rows, n_rows, row_keys, n_columns, column_keys)
@@ -244,11 +245,11 @@ def cost_squared(pairs, singles, n_active, width, counted, min_leaf, sides):
             singles[width + i], singles[2 * width + i], weight, product, number,
             np.float64(min_leaf), best_1[i + 1:], best_0[i + 1:], n)
         gain_1, gain_0 = max(best_1[i], mine_1), max(best_0[i], mine_0)
-        here = singles[3 * width + i]
-        rest = singles[last + 3] - here
-        leaf_1 = squared_error(singles[i], singles[width + i], here)
+        local_index = singles[3 * width + i]
+        rest = singles[last + 3] - local_index
+        leaf_1 = squared_error(singles[i], singles[width + i], local_index)
         leaf_0 = squared_error(weight - singles[i], product - singles[width + i], rest)
-        split_1 = here - gain_1 if gain_1 >= 0 else leaf_1
+        split_1 = local_index - gain_1 if gain_1 >= 0 else leaf_1
         split_0 = rest - gain_0 if gain_0 >= 0 else leaf_0
         sides[LEAF_1 * width + i], sides[LEAF_0 * width + i] = leaf_1, leaf_0
         best_1[i] = min(leaf_1, split_1 if split_1 > NOTHING else 0.0)
@@ -317,7 +318,7 @@ def cost_absolute(bits, values, members, n_members, pairs, singles, n_active, wi
 
 
 @njit(**INNER)
-def best_front(leaf, sides, singles, n_active, width, min_leaf, front, place):
+def best_sizes(leaf, sides, singles, n_active, width, min_leaf, best_by_size, place):
     """Write the least costs with 0, 1, 2 and 3 feature nodes."""
     one, two, three = leaf, leaf, leaf
     number = singles[N_LINES * width + NUMBER]
@@ -330,8 +331,8 @@ def best_front(leaf, sides, singles, n_active, width, min_leaf, front, place):
         one = min(one, leaf_1 + leaf_0)
         two = min(two, min(split_1 + leaf_0, leaf_1 + split_0))
         three = min(three, split_1 + split_0)
-    front[place], front[place + 1] = leaf, min(leaf, one)
-    front[place + 2], front[place + 3] = min(leaf, two), min(leaf, three)
+    best_by_size[place], best_by_size[place + 1] = leaf, min(leaf, one)
+    best_by_size[place + 2], best_by_size[place + 3] = min(leaf, two), min(leaf, three)
 
 
 @njit(**INNER)
@@ -369,10 +370,10 @@ def cost_of_leaf(bits, values, n_rows, width, feature, side, absolute):
 
 
 @njit(**ADDRESSED)
-def prepare_sums(starts, data, native, totals, side_cost, front, found):
+def prepare_sums(starts, shared_arrays, count_arrays, totals, side_cost, best_by_size, found):
     """Sum up an open node; the form of ``_kernels.prepare_classes`` for regression."""
-    shape, present, members = data[0], data[4], data[7]
-    words, values, pairs, singles, sides, worst, _, _ = native
+    shape, present, members = shared_arrays[0], shared_arrays[4], shared_arrays[7]
+    words, values, pairs, singles, sides, worst, _, _ = count_arrays
     bits = words.view(np.uint8)
     kept, width, n_rows = found[0], found[1], starts[1]
     square = kept * width
@@ -404,14 +405,15 @@ def prepare_sums(starts, data, native, totals, side_cost, front, found):
             side_cost[kind, j] = sides[kind * width + j]
     for j in range(kept):
         side_cost[IMPURITY, j] = side_cost[LEAF_0, j] + side_cost[LEAF_1, j]
-    best_front(leaf, sides, singles, kept, width, shape[MIN_LEAF], front, 0)
+    best_sizes(leaf, sides, singles, kept, width, shape[MIN_LEAF], best_by_size, 0)
 
 
 @njit(**ADDRESSED)
-def children_sums(feature, side, starts, n_active, width, data, native, front):
+def children_sums(feature, side, starts, n_active, width, shared_arrays, count_arrays,
+best_by_size):
     """Solve both children of ``feature`` to depth two; see ``_kernels.children_classes``."""
-    shape, present, members = data[0], data[4], data[7]
-    words, values, pairs, singles, sides, _, child_pairs, child_singles = native
+    shape, present, members = shared_arrays[0], shared_arrays[4], shared_arrays[7]
+    words, values, pairs, singles, sides, _, child_pairs, child_singles = count_arrays
     bits = words.view(np.uint8)
     n_rows, n_sums = starts[1], shape[N_SUMS]
     line = sides[(5 + LINE) * width:]
@@ -424,7 +426,8 @@ def children_sums(feature, side, starts, n_active, width, data, native, front):
     for turn in range(2):
         leaf = cost_of_sides(shape, bits, values, members, n_members, child_pairs, child_singles,
                              n_active, width, sides)
-        best_front(leaf, sides, child_singles, n_active, width, shape[MIN_LEAF], front, place)
+        best_sizes(leaf, sides, child_singles, n_active, width, shape[MIN_LEAF], best_by_size,
+                   place)
         if turn == 1:
             break
         place, n_members = 4 - place, 0

@@ -13,9 +13,9 @@ import numpy as np
 from numba import njit
 
 from odtlib._numba.compiler import INNER, OPTIONS
-from odtlib._numba.vector import call_at, take_number
+from odtlib._numba.vector import call_at, fetch_add
 
-from ._cache import details, find, is_exact, keep, problem_key
+from ._cache import find, is_exact, pack_details, problem_key, store_entry
 from ._kernels import (
     IMPURITY,
     LEAF_0,
@@ -29,7 +29,7 @@ from ._kernels import (
 # Columns of ``state``: integers that a level remembers.  A level answers for all node budgets from
 # LOW to HIGH at once; those of its children go from CHILD_LOW to CHILD_HIGH.
 (DEPTH, LOW, HIGH, CHILD_LOW, CHILD_HIGH, N_CANDIDATES, N_ACTIVE, WIDTH, POSITION, STEP, FIRST_SIDE,
- CHILD_SIDE, N_RELATIVES, N_STATE) = range(14)
+ CHILD_SIDE, N_COUSINS, N_STATE) = range(14)
 # Rows of ``cost``, per level and node budget.  TARGET is the cost to beat: BEST, or minus infinity
 # where nothing better is wanted.
 UPPER, LOWER, BEST, TARGET, REFINED, VALUE, BEST_VALUE_1, BEST_VALUE_0, N_COST = range(9)
@@ -37,10 +37,10 @@ UPPER, LOWER, BEST, TARGET, REFINED, VALUE, BEST_VALUE_1, BEST_VALUE_0, N_COST =
 # its children; whether VALUE is the optimum.
 FEATURE, BUDGET_1, BUDGET_0, EXACT, N_CHOICE = range(5)
 # Entries of ``control``.
-LEVEL, MODE, SIMILARITY, CACHE, FEATURE_ORDER, CHILD_ORDER, SHARE_SIZES, REFINE, INFER, \
-    ADDRESS_OPEN, ADDRESS_PREPARE, ADDRESS_CHILDREN, ADDRESS_SIMILARITY, ADDRESS_RELATIVE, \
-    ADDRESS_CLOSURE, FILLED, SPECIALISED, INCREMENTAL, PROBES, STORE_SMALLER, THREAD, N_THREADS, \
-    RELATIVES, ROOM, N_CONTROL = range(25)
+LEVEL, MODE, SIMILARITY, CACHE, FEATURE_ORDER, CHILD_ORDER, SHARE_SIZES, REFINE, BUDGET_BOUNDS, \
+    ADDRESS_OPEN, ADDRESS_PREPARE, ADDRESS_CHILDREN, ADDRESS_SIMILARITY, ADDRESS_COUSIN, \
+    ADDRESS_CLOSURE, FILLED, SPECIALISED, INCREMENTAL, N_EXACT_CHILDREN, PROPAGATE_OPTIMA, \
+    THREAD, N_THREADS, COUSINS, ROOM, N_CONTROL = range(25)
 ENTER, ADVANCE, RECEIVE, FINISH, DONE = range(5)
 BY_DEPTH_TWO, IN_ORDER, BY_GINI, AT_RANDOM = range(4)
 DYNAMIC, POST_ORDER, BY_GAP = range(3)
@@ -48,14 +48,14 @@ DATASET, BRANCH, CLOSURE = 1, 2, 3
 # Entries of ``counters``.
 (NODES, DEPTH_TWO_PAIRS, CACHE_HITS, PRUNED_BY_BOUND, PRUNED_BY_CACHE, SIMILARITY_UPDATES,
  COLUMNS_DROPPED, CACHE_ENTRIES, BOUNDS_INFERRED, BOUNDS_REFINED, DATA_SETS_COUNTED,
- CHILDREN_PROBED, SMALLER_STORED, RELATIVES_USED, N_COUNTERS) = range(15)
+ CHILDREN_PROBED, SMALLER_STORED, COUSIN_BOUNDS, N_COUNTERS) = range(15)
 COUNTER_NAMES = ("nodes", "depth_two_pairs", "cache_hits", "pruned_by_bound", "pruned_by_cache",
                  "similarity_updates", "columns_dropped", "cache_entries", "bounds_inferred",
                  "bounds_refined", "data_sets_counted", "children_probed", "smaller_stored",
                  "relatives_used")
 
 UNKNOWN, NO_SPLIT = -2, -1
-DEEPEST_FULL = 12        # a full tree of this depth has as many nodes as any search may use
+MAX_FULL_DEPTH = 12        # a full tree of this depth has as many nodes as any search may use
 
 
 @njit(**INNER)
@@ -92,7 +92,7 @@ def sort_by_key(order, key, n):
 
 
 @njit(**INNER)
-def take(choice, cost, n, value, feature, budget_1, budget_0, value_1, value_0):
+def set_incumbent(choice, cost, n, value, feature, budget_1, budget_0, value_1, value_0):
     """Make a tree the best one with at most ``n`` feature nodes."""
     cost[BEST, n] = value
     cost[TARGET, n] = value if value > cost[LOWER, n] else -np.inf
@@ -125,7 +125,7 @@ def try_shallow_trees(side_cost, n_active, depth, low, high, penalty, key, choic
             for m in range(max(low, n), (high if n == largest else n) + 1):
                 cost[REFINED, m] = min(cost[REFINED, m], key[k])
                 if key[k] < cost[TARGET, m]:
-                    take(choice, cost, m, key[k], k, size_1, size_0, value_1, value_0)
+                    set_incumbent(choice, cost, m, key[k], k, size_1, size_0, value_1, value_0)
 
 
 @njit(**INNER)
@@ -144,7 +144,7 @@ def combine(bound_1, bound_0, exact, k, low, high, child_low, child_high, penalt
             if value < cost[TARGET, n]:
                 open_ = True
                 if accept and exact[1, a] and exact[0, b]:
-                    take(choice, cost, n, value, k, a, b, bound_1[a, k], bound_0[b, k])
+                    set_incumbent(choice, cost, n, value, k, a, b, bound_1[a, k], bound_0[b, k])
                     continue
             if accept:
                 cost[REFINED, n] = min(cost[REFINED, n], value)
@@ -161,12 +161,12 @@ def nothing_open(cost, low, high):
 
 
 @njit(**INNER)
-def penalised(front, penalty):
+def penalised(best_by_size, penalty):
     """Turn scores with 0..3 feature nodes into costs with at most so many, both children."""
     for place in (0, 4):
         for size in range(1, 4):
-            front[place + size] = min(front[place + size - 1],
-                                      front[place + size] + penalty * size)
+            best_by_size[place + size] = min(best_by_size[place + size - 1],
+                                      best_by_size[place + size] + penalty * size)
 
 
 @njit(**INNER)
@@ -190,12 +190,12 @@ def child_keys(kind, key, column, column_keys, width, literals, child_key):
 
 
 @njit(**INNER)
-def look_up(table, values, low, high, depth, budget, infer, counters):
+def look_up(table, values, low, high, depth, budget, budget_bounds, counters):
     """Return the best bound that the cache has, and whether it is the optimum.
 
-    With ``infer``, a tree with more feature nodes bounds one with fewer (Proposition 11).
+    With ``budget_bounds``, a tree with more feature nodes bounds one with fewer (Proposition 11).
     """
-    largest = (1 << min(depth, DEEPEST_FULL)) - 1
+    largest = (1 << min(depth, MAX_FULL_DEPTH)) - 1
     budget = min(budget, largest)
     key_low, key_high = problem_key(low, high, min(depth, budget), budget)
     value, word = find(table, values, key_low, key_high)
@@ -203,7 +203,7 @@ def look_up(table, values, low, high, depth, budget, infer, counters):
         counters[CACHE_HITS] += 1
         if is_exact(word):
             return value, 1
-    if infer:
+    if budget_bounds:
         for more in range(budget + 1, largest + 1):
             key_low, key_high = problem_key(low, high, min(depth, more), more)
             other, word = find(table, values, key_low, key_high)
@@ -216,95 +216,98 @@ def look_up(table, values, low, high, depth, budget, infer, counters):
 @njit(**INNER)
 def remember(table, values, low, high, depth, budget, value, exact, feature, budget_1, size):
     """Enter the result for a subproblem into the cache; return 1 if the table grew."""
-    budget = min(budget, (1 << min(depth, DEEPEST_FULL)) - 1)
+    budget = min(budget, (1 << min(depth, MAX_FULL_DEPTH)) - 1)
     depth = min(depth, budget)
     key_low, key_high = problem_key(low, high, depth, budget)
-    return keep(table, values, key_low, key_high, value,
-                details(exact, depth, feature, budget_1, size))
+    return store_entry(table, values, key_low, key_high, value,
+                pack_details(exact, depth, feature, budget_1, size))
 
 
 @njit(**INNER)
-def keep_relative(name, side, bound_1, bound_0, first, last, n_active, own, parent, known, names):
+def store_cousin(name, side, bound_1, bound_0, first, last, n_active, parent_index, parent, known,
+                 cousin_ids):
     """Keep what a finished node knows of its children for those that its parent opens later.
 
     Parameters
     ----------
     name, side : int
         The node: one side of a split of its parent.
-    own : array
-        What number each split of the node has in the parent.
+    parent_index : array
+        Number of each split of the node in the parent.
     parent : array
-        The parent's row of ``state``; it counts its relatives.
-    known : array, (n_budgets, most relatives, 2, width)
+        The parent's row of ``state``; it counts its cousins.
+    known : array, (n_budgets, most cousins, 2, width)
         Bounds on child 0 and child 1 of every split.
-    names : array, (most relatives, 2 + n_budgets)
+    cousin_ids : array, (most cousins, 2 + n_budgets)
         Name and side of each, and whether it knows bounds for a budget.
     """
-    at = parent[N_RELATIVES] % len(names)
-    for p in range(min(parent[N_RELATIVES], len(names))):
-        if names[p, 0] == name and names[p, 1] == side:      # studied before, for other budgets
-            at = p
-    if names[at, 0] != name or names[at, 1] != side or parent[N_RELATIVES] <= at:
-        parent[N_RELATIVES] += 1
-        names[at] = 0
-        names[at, 0], names[at, 1] = name, side
+    at = parent[N_COUSINS] % len(cousin_ids)
+    for p in range(min(parent[N_COUSINS], len(cousin_ids))):
+        if cousin_ids[p, 0] == name and cousin_ids[p, 1] == side:
+            at = p                               # studied before, for other budgets
+    if cousin_ids[at, 0] != name or cousin_ids[at, 1] != side or parent[N_COUSINS] <= at:
+        parent[N_COUSINS] += 1
+        cousin_ids[at] = 0
+        cousin_ids[at, 0], cousin_ids[at, 1] = name, side
     for n in range(first, last + 1):
-        names[at, 2 + n] = 1
+        cousin_ids[at, 2 + n] = 1
         for i in range(parent[N_ACTIVE]):
             known[n, at, 0, i] = known[n, at, 1, i] = 0.0
         for k in range(n_active):
-            known[n, at, 1, own[k]], known[n, at, 0, own[k]] = bound_1[n, k], bound_0[n, k]
+            known[n, at, 1, parent_index[k]] = bound_1[n, k]
+            known[n, at, 0, parent_index[k]] = bound_0[n, k]
 
 
 @njit(**INNER)
-def bound_by_relatives(name, side, first, last, above, n_above, n_active, active, own, here,
-                       known, names, n_names, similarity, relative, totals, width, parent, bound_1,
-                       bound_0, counters):
-    """Bound the children of a node by those of its relatives, the other children of its parent.
+def bound_by_cousins(name, side, first, last, above, n_above, n_active, active, parent_index,
+                     local_index, known, cousin_ids, n_names, similarity, cousin, totals, width,
+                     parent, bound_1, bound_0, counters):
+    """Bound the children of a node by its cousins: the children of other splits of its parent.
 
     A child is split ``name`` of the parent and split ``k`` here.  What was found for split ``k``
-    of the relative ``d`` holds for it but for the rows that ``name`` cuts off; and if split ``d``
-    of the relative ``k`` led to the same rows, for child ``d`` as it is, and by similarity for all.
+    of the cousin ``d`` holds for it but for the rows that ``name`` cuts off; and if split ``d``
+    of the cousin ``k`` led to the same rows, for child ``d`` as it is, and by similarity for all.
     """
     for i in range(n_above):
-        here[i] = -1
+        local_index[i] = -1
     i = 0
     for k in range(n_active):
         while above[i] != active[k]:
             i += 1
-        own[k] = i
-        here[i] = k
+        parent_index[k] = i
+        local_index[i] = k
     for p in range(n_names):
-        other, other_side = names[p, 0], names[p, 1]
-        k = here[other]
+        other, other_side = cousin_ids[p, 0], cousin_ids[p, 1]
+        k = local_index[other]
         for n in range(first, last + 1):
-            if names[p, 2 + n] == 0:
+            if cousin_ids[p, 2 + n] == 0:
                 continue
             if other == name and other_side == side:
-                counters[RELATIVES_USED] += 1
+                counters[COUSIN_BOUNDS] += 1
                 for j in range(n_active):
-                    bound_1[n, j] = max(bound_1[n, j], known[n, p, 1, own[j]])
-                    bound_0[n, j] = max(bound_0[n, j], known[n, p, 0, own[j]])
+                    bound_1[n, j] = max(bound_1[n, j], known[n, p, 1, parent_index[j]])
+                    bound_0[n, j] = max(bound_0[n, j], known[n, p, 0, parent_index[j]])
             elif other != name and k >= 0:
-                counters[RELATIVES_USED] += 1
+                counters[COUSIN_BOUNDS] += 1
                 value = known[n, p, side, name]
                 if value > (bound_1[n, k] if other_side == 1 else bound_0[n, k]):
                     call_at(similarity, (k, totals, n_active, width,
                                          value if other_side == 1 else 0.0,
                                          0.0 if other_side == 1 else value, bound_1[n],
                                          bound_0[n]))
-                call_at(relative, (other, other_side, *parent, k, totals, n_active, width, own,
+                call_at(cousin, (other, other_side, *parent, k, totals, n_active, width,
+                                 parent_index,
                                    known[n, p, 1], known[n, p, 0], bound_1[n], bound_0[n]))
 
 
 @njit(**INNER)
-def report_to_team(team, me, k, position, low, high, first, last, bound_1, bound_0, cost):
-    """Tell the other threads what a root split gave.
+def publish_root_split(shared, me, k, position, low, high, first, last, bound_1, bound_0, cost):
+    """Publish the bounds and the incumbents of a finished root split.
 
     Each thread writes its own entries only.  Whoever reads them half written sees zeros: a bound
     that is weaker, never one that is wrong.
     """
-    _, finished, known, incumbents, _ = team
+    _, finished, known, incumbents, _ = shared
     for n in range(first, last + 1):
         known[0, n, k], known[1, n, k] = bound_1[n, k], bound_0[n, k]
     finished[me, 1 + finished[me, 0]] = k
@@ -316,13 +319,13 @@ def report_to_team(team, me, k, position, low, high, first, last, bound_1, bound
 
 
 @njit(**INNER)
-def beat_the_team(team, me, n_threads, position, low, high, cost):
-    """Make the best trees of the other threads those to beat.
+def import_incumbents(shared, me, n_threads, position, low, high, cost):
+    """Import the incumbents of the other threads as upper bounds.
 
     Of equal trees the one whose root comes first in the order wins, so that the tree does not
     depend on which thread was quicker.
     """
-    incumbents = team[3]
+    incumbents = shared[3]
     for other in range(n_threads):
         for n in range(low, high + 1):
             value = incumbents[other, 0, n]
@@ -335,9 +338,9 @@ def beat_the_team(team, me, n_threads, position, low, high, cost):
 
 @njit(**OPTIONS)
 def search(work, control, penalty, state, cost, choice, leaf, exact, keys, rows, class_start,
-           active, order, key, bound_1, bound_0, leaf_cost, side_cost, front, found, data, native,
-           totals, column_keys, table, values, counters, shuffle, literals, child_key, team,
-           relatives):
+           active, order, key, bound_1, bound_0, leaf_cost, side_cost, best_by_size, found,
+           shared_arrays, count_arrays, totals, column_keys, table, values, counters, shuffle,
+           literals, child_key, shared, cousins):
     """Work on the stack until it is empty (``control[MODE] == DONE``) or ``work`` is used up.
 
     Also stops when the cache has ``control[ROOM]`` entries, for a larger one.
@@ -357,24 +360,24 @@ def search(work, control, penalty, state, cost, choice, leaf, exact, keys, rows,
         First axis: level.  Bounds on the children have a second axis for the node budget of the
         child; ``exact`` tells which of those of the current split are optima, and ``child_key`` has
         the keys of its two children.
-    data, native : tuples
+    shared_arrays, count_arrays : tuples
         Handed on to the kernels.
     table, values : arrays
         The cache, as integers and as numbers.
-    team : tuple of arrays
+    shared : tuple of arrays
         What threads share that divide the splits of the root among them: the next split, the
         finished ones of each thread and the bounds that they gave, the best trees; and how many
         finished splits of each thread this one has seen.
-    relatives : tuple of arrays
+    cousins : tuple of arrays
         Bounds that finished children left for the others, and whose they are (first axis: level
         less one); what number each split has one level above, and the reverse.
     """
-    shape, row_bits = data[0], data[1]
+    shape, row_bits = shared_arrays[0], shared_arrays[1]
     n_classes, n_columns = shape[N_CLASSES], shape[N_COLUMNS]
     row_bytes = n_columns // 8
     use_cache, similar = control[CACHE] > 0, control[SIMILARITY] > 0
-    infer, share = control[INFER] > 0, control[SHARE_SIZES] > 0
-    kin, names, own, here = relatives
+    budget_bounds, share = control[BUDGET_BOUNDS] > 0, control[SHARE_SIZES] > 0
+    cousin_bounds, cousin_ids, parent_index, local_index = cousins
     me, n_threads = control[THREAD], control[N_THREADS]
     # Trees of this depth are solved without splitting the rows.
     terminal = 2 if control[SPECIALISED] else 1
@@ -390,7 +393,7 @@ def search(work, control, penalty, state, cost, choice, leaf, exact, keys, rows,
 
         if mode == ENTER:
             counters[NODES] += 1
-            st[N_ACTIVE], st[POSITION], st[STEP], st[N_RELATIVES] = 0, 0, 0, 0
+            st[N_ACTIVE], st[POSITION], st[STEP], st[N_COUSINS] = 0, 0, 0, 0
             for n in range(low, high + 1):
                 co[BEST, n], co[REFINED, n] = co[UPPER, n], np.inf
                 ch[FEATURE, n], ch[EXACT, n] = UNKNOWN, 0
@@ -407,10 +410,11 @@ def search(work, control, penalty, state, cost, choice, leaf, exact, keys, rows,
             if nothing_open(co, low, high):
                 continue
             call_at(control[ADDRESS_OPEN],
-                    (rows[t], starts, active[t], st[N_CANDIDATES], data, native, active[t + 1],
-                     column_keys[t], found))
+                    (rows[t], starts, active[t], st[N_CANDIDATES], shared_arrays, count_arrays,
+                     active[t + 1], column_keys[t], found))
             call_at(control[ADDRESS_PREPARE],
-                    (starts, data, native, totals[t], side_cost, front, found))
+                    (starts, shared_arrays, count_arrays, totals[t], side_cost, best_by_size,
+                    found))
             n_active, width = found[0], found[1]
             work -= 50 + n_rows * width // 64 + n_rows * width * width // 4096
             st[N_ACTIVE], st[WIDTH] = n_active, width
@@ -418,10 +422,11 @@ def search(work, control, penalty, state, cost, choice, leaf, exact, keys, rows,
             try_shallow_trees(side_cost, n_active, min(depth, terminal), low, high, penalty, key,
                               ch, co)
             if share and terminal == 2:
-                penalised(front, penalty)
+                penalised(best_by_size, penalty)
                 for n in range(1, min(3, high) + 1):
                     control[FILLED] += remember(table, values, keys[t, 0], keys[t, 1],
-                                                min(two, n), n, front[n], one, unknown, nothing, n)
+                                                min(two, n), n, best_by_size[n], one, unknown,
+                                                nothing, n)
             for n in range(low, high + 1):           # all trees of such a size have been seen
                 if depth <= terminal or n <= terminal or n_active == 0:
                     ch[EXACT, n] = 1
@@ -441,7 +446,7 @@ def search(work, control, penalty, state, cost, choice, leaf, exact, keys, rows,
                     key[k] = shuffle[active[t + 1, k]]
             if control[FEATURE_ORDER] != IN_ORDER:
                 sort_by_key(order[t], key, n_active)
-            largest = (1 << min(depth - 1, DEEPEST_FULL)) - 1
+            largest = (1 << min(depth - 1, MAX_FULL_DEPTH)) - 1
             st[CHILD_LOW], st[CHILD_HIGH] = max(0, low - 1 - largest), min(high - 1, largest)
             for b in range(st[CHILD_LOW], st[CHILD_HIGH] + 1):
                 for k in range(n_active):
@@ -453,13 +458,16 @@ def search(work, control, penalty, state, cost, choice, leaf, exact, keys, rows,
                                                side_cost[SPLIT_1, k] + penalty)
                         bound_0[t, b, k] = min(side_cost[LEAF_0, k],
                                                side_cost[SPLIT_0, k] + penalty)
-            if 0 < t <= kin.shape[0] and control[RELATIVES] and st[CHILD_HIGH] < kin.shape[1]:
-                bound_by_relatives(
+            if (0 < t <= cousin_bounds.shape[0] and control[COUSINS]
+                    and st[CHILD_HIGH] < cousin_bounds.shape[1]):
+                bound_by_cousins(
                     order[t - 1, state[t - 1, POSITION]], state[t - 1, CHILD_SIDE],
                     max(st[CHILD_LOW], terminal), st[CHILD_HIGH], active[t],
-                    state[t - 1, N_ACTIVE], n_active, active[t + 1], own[t], here, kin[t - 1],
-                    names[t - 1], min(state[t - 1, N_RELATIVES], names.shape[1]),
-                    control[ADDRESS_SIMILARITY], control[ADDRESS_RELATIVE], totals[t], width,
+                    state[t - 1, N_ACTIVE], n_active, active[t + 1], parent_index[t],
+                    local_index, cousin_bounds[t - 1], cousin_ids[t - 1], min(state[t - 1,
+                                                                                    N_COUSINS],
+                                                                                    cousin_ids.shape[1]),
+                    control[ADDRESS_SIMILARITY], control[ADDRESS_COUSIN], totals[t], width,
                     (totals[t - 1], state[t - 1, N_ACTIVE], state[t - 1, WIDTH]), bound_1[t],
                     bound_0[t], counters)
             mode = ADVANCE
@@ -486,19 +494,19 @@ def search(work, control, penalty, state, cost, choice, leaf, exact, keys, rows,
             if st[STEP] == 0:
                 # The next split, and what is known about its children.
                 if t == 0 and n_threads > 1:
-                    st[POSITION] = min(take_number(team[0]), n_active)
-                    beat_the_team(team, me, n_threads, st[POSITION], low, high, co)
+                    st[POSITION] = min(fetch_add(shared[0]), n_active)
+                    import_incumbents(shared, me, n_threads, st[POSITION], low, high, co)
                     for other in range(n_threads):
-                        while other != me and team[4][other] < team[1][other, 0]:
-                            team[4][other] += 1
-                            k = team[1][other, team[4][other]]
+                        while other != me and shared[4][other] < shared[1][other, 0]:
+                            shared[4][other] += 1
+                            k = shared[1][other, shared[4][other]]
                             for n in range(first, last + 1):
-                                bounds_1[n, k] = max(bounds_1[n, k], team[2][0, n, k])
-                                bounds_0[n, k] = max(bounds_0[n, k], team[2][1, n, k])
+                                bounds_1[n, k] = max(bounds_1[n, k], shared[2][0, n, k])
+                                bounds_0[n, k] = max(bounds_0[n, k], shared[2][1, n, k])
                                 if similar:
                                     call_at(control[ADDRESS_SIMILARITY],
-                                            (k, totals[t], n_active, width, team[2][0, n, k],
-                                             team[2][1, n, k], bounds_1[n], bounds_0[n]))
+                                            (k, totals[t], n_active, width, shared[2][0, n, k],
+                                             shared[2][1, n, k], bounds_1[n], bounds_0[n]))
                 if st[POSITION] >= n_active or nothing_open(co, low, high):
                     mode = FINISH
                     break
@@ -524,11 +532,11 @@ def search(work, control, penalty, state, cost, choice, leaf, exact, keys, rows,
                                n_columns, literals, made)
                     for n in range(last, max(first, terminal) - 1, -1):
                         value, known = look_up(table, values, made[0], made[1], depth - 1, n,
-                                               infer, counters)
+                                               budget_bounds, counters)
                         bounds_1[n, k] = max(bounds_1[n, k], value)
                         solved[1, n] = known
                         value, other_known = look_up(table, values, made[2], made[3], depth - 1,
-                                                     n, infer, counters)
+                                                     n, budget_bounds, counters)
                         bounds_0[n, k] = max(bounds_0[n, k], value)
                         solved[0, n] = other_known
                         all_solved = all_solved and known + other_known == 2
@@ -543,13 +551,14 @@ def search(work, control, penalty, state, cost, choice, leaf, exact, keys, rows,
                     # The smaller child (-1) is counted, or, one after the other, both.
                     for side in range(-1, 0) if control[INCREMENTAL] else range(2):
                         call_at(control[ADDRESS_CHILDREN],
-                                (k, side, starts, n_active, width, data, native, front))
+                                (k, side, starts, n_active, width, shared_arrays, count_arrays,
+                                 best_by_size))
                         counters[DATA_SETS_COUNTED] += 1
                     counters[DEPTH_TWO_PAIRS] += 1
                     work -= 10 + width * width // 64 + n_rows * width * width // 16384
-                    penalised(front, penalty)
+                    penalised(best_by_size, penalty)
                     for n in range(first, last + 1):
-                        bounds_1[n, k], bounds_0[n, k] = front[n], front[4 + n]
+                        bounds_1[n, k], bounds_0[n, k] = best_by_size[n], best_by_size[4 + n]
                         solved[1, n], solved[0, n] = 1, 1
                     if use_cache:
                         for n in range(1 if share else max(first, terminal),
@@ -557,7 +566,7 @@ def search(work, control, penalty, state, cost, choice, leaf, exact, keys, rows,
                             for place in range(2):
                                 control[FILLED] += remember(
                                     table, values, made[2 * place], made[2 * place + 1], two, n,
-                                    front[4 * place + n], one, unknown, nothing, n)
+                                    best_by_size[4 * place + n], one, unknown, nothing, n)
                 elif not all_solved:
                     st[STEP] = 1
                     st[FIRST_SIDE] = 0
@@ -596,7 +605,7 @@ def search(work, control, penalty, state, cost, choice, leaf, exact, keys, rows,
                 split_rows(row_bits, row_bytes, rows[t], starts, n_classes, active[t + 1, k], side,
                            rows[t + 1], class_start[t + 1])
                 work -= 10 + n_rows // 16
-                if (st[POSITION] < control[PROBES] and depth > 3
+                if (st[POSITION] < control[N_EXACT_CHILDREN] and depth > 3
                         and 2 * class_start[t + 1, n_classes] >= n_rows):
                     # An optimum bounds more of the other splits than a bound just good enough.
                     counters[CHILDREN_PROBED] += 1
@@ -615,7 +624,7 @@ def search(work, control, penalty, state, cost, choice, leaf, exact, keys, rows,
                             (k, totals[t], n_active, width, bounds_1[n, k], bounds_0[n, k],
                              bounds_1[n], bounds_0[n]))
             if t == 0 and n_threads > 1:
-                report_to_team(team, me, k, st[POSITION], low, high, first, last, bounds_1,
+                publish_root_split(shared, me, k, st[POSITION], low, high, first, last, bounds_1,
                                bounds_0, co)
             st[STEP] = 0
             st[POSITION] += 1
@@ -644,7 +653,7 @@ def search(work, control, penalty, state, cost, choice, leaf, exact, keys, rows,
                     control[FILLED] += remember(
                         table, values, keys[t, 0], keys[t, 1], st[DEPTH], n, co[VALUE, n],
                         ch[EXACT, n], feature, ch[BUDGET_1, n], n)
-                    if control[STORE_SMALLER] and ch[EXACT, n] and feature != unknown:
+                    if control[PROPAGATE_OPTIMA] and ch[EXACT, n] and feature != unknown:
                         # Fewer nodes suffice: also the optimum for budgets in between (Prop. 10).
                         size = 0 if feature < 0 else 1 + ch[BUDGET_1, n] + ch[BUDGET_0, n]
                         for m in range(max(size, 1), n):
@@ -655,12 +664,12 @@ def search(work, control, penalty, state, cost, choice, leaf, exact, keys, rows,
             if t == 0:
                 mode = DONE
             else:
-                if control[RELATIVES] and st[N_ACTIVE] > 0 and st[POSITION] + st[STEP] > 0 \
-                        and t <= kin.shape[0] and st[CHILD_HIGH] < kin.shape[1]:
-                    keep_relative(
+                if control[COUSINS] and st[N_ACTIVE] > 0 and st[POSITION] + st[STEP] > 0 \
+                        and t <= cousin_bounds.shape[0] and st[CHILD_HIGH] < cousin_bounds.shape[1]:
+                    store_cousin(
                         order[t - 1, state[t - 1, POSITION]], state[t - 1, CHILD_SIDE], bound_1[t],
                         bound_0[t], max(st[CHILD_LOW], terminal), st[CHILD_HIGH], st[N_ACTIVE],
-                        own[t], state[t - 1], kin[t - 1], names[t - 1])
+                        parent_index[t], state[t - 1], cousin_bounds[t - 1], cousin_ids[t - 1])
                 t -= 1
                 mode = RECEIVE
     control[LEVEL], control[MODE] = t, mode

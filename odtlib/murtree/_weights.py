@@ -88,7 +88,7 @@ def best_sides(j, pairs, singles, n_active, width, n_classes, min_leaf):
 
 
 @njit(**INNER)
-def best_front(pairs, singles, n_active, width, n_classes, min_leaf, front, place):
+def best_sizes(pairs, singles, n_active, width, n_classes, min_leaf, best_by_size, place):
     """Write the best scores with 0, 1, 2 and 3 feature nodes."""
     last = (n_classes + 1) * width
     total, most = 0.0, 0.0
@@ -106,19 +106,19 @@ def best_front(pairs, singles, n_active, width, n_classes, min_leaf, front, plac
         one = max(one, leaf_1 + leaf_0)
         two = max(two, max(split_1 + leaf_0, leaf_1 + split_0))
         three = max(three, split_1 + split_0)
-    front[place], front[place + 1] = total - most, total - one
-    front[place + 2], front[place + 3] = total - two, total - three
+    best_by_size[place], best_by_size[place + 1] = total - most, total - one
+    best_by_size[place + 2], best_by_size[place + 3] = total - two, total - three
 
 
 @njit(**ADDRESSED)
-def open_node(rows, class_start, candidates, n_candidates, data, native, active, column_keys,
-              found):
+def open_node(rows, class_start, candidates, n_candidates, shared_arrays, count_arrays, active,
+              column_keys, found):
     """Choose the features of a node; the form of ``_kernels.open_node`` for weights.
 
     The weights are those of every distinct row, each with its number of original rows.
     """
-    shape, row_bits, row_keys, row_weights, counts, slots, local_bits, _, _, _ = data
-    _, local_weights, _, _, _, _, _, _ = native
+    shape, row_bits, row_keys, row_weights, counts, slots, local_bits, _, _, _ = shared_arrays
+    _, local_weights, _, _, _, _, _, _ = count_arrays
     n_classes, n_columns, min_leaf = shape[N_CLASSES], shape[N_COLUMNS], shape[MIN_LEAF]
     row_bytes = n_columns // 8
     n_rows = class_start[n_classes]
@@ -151,10 +151,10 @@ def open_node(rows, class_start, candidates, n_candidates, data, native, active,
 
 
 @njit(**ADDRESSED)
-def prepare(class_start, data, native, totals, side_cost, front, found):
+def prepare(class_start, shared_arrays, count_arrays, totals, side_cost, best_by_size, found):
     """Sum up an open node; the weighted form of ``_kernels.prepare_classes``."""
-    shape, _, _, _, counts, _, local_bits, _, _, _ = data
-    _, local_weights, pairs, singles, _, _, _, _ = native
+    shape, _, _, _, counts, _, local_bits, _, _, _ = shared_arrays
+    _, local_weights, pairs, singles, _, _, _, _ = count_arrays
     n_classes, min_leaf = shape[N_CLASSES], shape[MIN_LEAF]
     kept, width = found[0], found[1]
     add_rows(local_bits, local_weights, class_start, kept, width, n_classes, -1, 1, pairs,
@@ -183,14 +183,15 @@ def prepare(class_start, data, native, totals, side_cost, front, found):
         side_cost[IMPURITY, j] = (weight - square_1 / max(total, 1e-300)
                                   - square_0 / max(weight - total, 1e-300))
     totals[square + width] = weight
-    best_front(pairs, singles, kept, width, n_classes, min_leaf, front, 0)
+    best_sizes(pairs, singles, kept, width, n_classes, min_leaf, best_by_size, 0)
 
 
 @njit(**ADDRESSED)
-def children(feature, side, class_start, n_active, width, data, native, front):
+def children(feature, side, class_start, n_active, width, shared_arrays, count_arrays,
+best_by_size):
     """Solve both children of ``feature`` to depth two; see ``children_classes``."""
-    shape, _, _, _, counts, _, local_bits, _, _, _ = data
-    _, local_weights, pairs, singles, _, _, child_pairs, child_singles = native
+    shape, _, _, _, counts, _, local_bits, _, _, _ = shared_arrays
+    _, local_weights, pairs, singles, _, _, child_pairs, child_singles = count_arrays
     n_classes, min_leaf = shape[N_CLASSES], shape[MIN_LEAF]
     last = (n_classes + 1) * width
     if side < 0:
@@ -198,9 +199,11 @@ def children(feature, side, class_start, n_active, width, data, native, front):
     add_rows(local_bits, local_weights, class_start, n_active, width, n_classes, feature, side,
              child_pairs, child_singles, counts)
     place = 0 if side == 1 else 4
-    best_front(child_pairs, child_singles, n_active, width, n_classes, min_leaf, front, place)
+    best_sizes(child_pairs, child_singles, n_active, width, n_classes, min_leaf, best_by_size,
+               place)
     for p in range((n_classes + 1) * n_active * width):
         child_pairs[p] = pairs[p] - child_pairs[p]
     for p in range(last + n_classes + 1):
         child_singles[p] = singles[p] - child_singles[p]
-    best_front(child_pairs, child_singles, n_active, width, n_classes, min_leaf, front, 4 - place)
+    best_sizes(child_pairs, child_singles, n_active, width, n_classes, min_leaf, best_by_size,
+               4 - place)

@@ -3,33 +3,35 @@
 from __future__ import annotations
 
 from functools import partial
+from itertools import islice
 from math import lcm
 from numbers import Integral, Real
 
 import numpy as np
 from joblib import effective_n_jobs
 from sklearn.utils._param_validation import HasMethods, Interval, Options, StrOptions
-from sklearn.utils.validation import _check_sample_weight, check_consistent_length, column_or_1d
 
 from odtlib._tolerance import PROOF, ROUNDING
-from odtlib.estimator import BINARIZERS, TreeClassifier
+from odtlib.estimator import BINARIZERS, Outcome, OverBinaryColumns, TreeClassifier
 from odtlib.heuristics import starting_tree, warm_up_start
 from odtlib.report import Clock, SolveReport, default_objective, these
 from odtlib.tree import LEAF, DecisionTree
 
 from . import _search as S
-from .columns import OverColumns
-from .fronts import warm_up_fronts
+from .columns import BudgetPathMixin
+from .extensions.all_trees import OptimalTrees
+from .extensions.fronts import FrontEntry, warm_up_fronts
+from .extensions.tasks import extension_run, lower_hull
+from .options import MurTreeSearch
 from .preparation import possible_kernels, prepare
-from .questions import Questions, other_run
-from .solver import CACHES, CHILD_ORDERS, FEATURE_ORDERS, Solver, warm_up_search
+from .solver import Solver, warm_up_search
 
 
 def _penalised_errors(tree, X, y, sample_weight=None, *, penalty):
     return default_objective(tree, X, y, sample_weight) + penalty * tree.n_splits
 
 
-class MurTreeClassifier(Questions, OverColumns, TreeClassifier):
+class MurTreeClassifier(BudgetPathMixin, OverBinaryColumns, TreeClassifier):
     """Classification tree with the fewest training errors within limits on depth and size.
 
     The search of Demirović et al. (2022): dynamic programming over depth and node budget (Eq. 1),
@@ -39,101 +41,57 @@ class MurTreeClassifier(Questions, OverColumns, TreeClassifier):
     Parameters
     ----------
     max_depth : int, default=4
-        Most tests on a path.  Each further level multiplies the time by about the number of 0/1
-        columns.
+        Maximum depth of the tree.  Each further level multiplies the time by about the number of
+        0/1 columns.
     max_nodes : int, optional
-        Most feature nodes (default: ``2 ** max_depth - 1``, a full tree).
+        Maximum number of feature nodes; None for no limit.
     max_leaf_nodes : int, optional
-        Most leaves: the same limit said in leaves, one more than feature nodes.
+        Maximum number of leaves; None for no limit.
     min_samples_leaf : int, default=1
-        Fewest rows in a leaf.  Above 1 the similarity bound does not hold and is not used, so the
-        search takes longer.
-    sparsity : float or sequence of float, default=0.0
-        Cost of a feature node in units of misclassified weight (Eq. 19).  A split is made only if
-        it saves more; large values give small trees, sooner.  A sequence gives the cost of a
-        feature node at depth 0, 1, ...: a slower search without similarity bound.
-    minimise_nodes : bool, default=False
-        Whether, among the trees of least cost, one with the fewest feature nodes is found
-        (Algorithm 7).  One more search in the filled cache.
+        Minimum number of samples per leaf.  Above 1 the similarity bound does not hold and is not
+        used, so the search takes longer.
+    split_penalty : float or sequence of float, default=0.0
+        Cost of one split, in the unit of ``report_.objective``.  Here that is misclassified weight
+        (Eq. 19).  A sequence gives the cost of a split at depth 0, 1, ..., by a slower search.
     objective : {"errors", "balanced-accuracy", "f1"}, default="errors"
         What is minimised: the misclassified weight, one minus the mean recall of the classes, or
         one minus the F1 score of ``classes_[1]``.  F1 needs the whole Pareto front of the errors of
-        both classes (Section 4.8.6) and much more time, seconds to a minute at depth 4; of the
-        parameters below only the binariser and the limits then count.
+        both classes (Section 4.8.6) and much more time, seconds to a minute at depth 4; it has a
+        search of its own and refuses ``search``, ``start`` and ``n_jobs``.
+    class_weight : dict, "balanced" or None, default=None
+        Weights of the classes, as in scikit-learn.
     max_disparity : float, optional
-        Fairness: the share of rows predicted ``classes_[1]`` may differ by at most so much between
-        the two groups given to ``fit`` as ``protected``.  The fewest errors under that condition,
-        exactly; small values take more time, and the same parameters count as for F1.
+        Maximum difference in the shares of rows predicted as the second class between two groups.
+        The groups are given to ``fit`` as ``protected``, and the difference is the absolute
+        difference between the groups' shares of rows predicted as ``classes_[1]`` (demographic
+        parity), rows counted with their weight.  Exact, by a search of its own as for F1; small
+        values take more time.
+    disparity_penalty : float, default=0.0
+        Cost of a difference of 1 in those shares, in the unit of ``report_.objective``.  Needs
+        ``protected``, with or without ``max_disparity``.
     binarizer : {"mdlp", "quantile", "all"}, transformer or None, default="mdlp"
         How features that are not 0/1 become 0/1 columns; not used when all features are 0/1.
         "mdlp" cuts by entropy and class, "quantile" at quantiles, "all" between any two values,
         which can make thousands of columns.  None refuses other features.  A transformer is cloned
         and fitted.  The tree is optimal for the columns that it makes.
-    cache : {"dataset", "branch", "closure"} or None, default="dataset"
-        What a solved subproblem is remembered by (Section 4.5): its rows, the tests on the path to
-        it, or all tests that its rows share.  "branch" recognises fewer equal subproblems,
-        "closure" costs more time each, and works on counts only: with weights it needs whole
-        numbers of about the number of rows in all, and ``min_samples_leaf=1``.  Without a cache
-        equal subproblems are solved again.
-    similarity_bound : bool or "siblings", default=True
-        Whether subproblems are bounded by similar ones (Proposition 9).  "siblings": by the
-        children of other splits of the same node only.  With True also by the children of the
-        nodes that other splits of its parent led to, which is not in the paper: child ``i, j`` by
-        ``j, i`` and by ``k, j``, less the rows that only the other has.
-    similarity_probes : int, default=2
-        For the first so many splits of a node the larger child is solved to its optimum, where a
-        bound just above the best tree would do: its similarity bound then closes more of the other
-        splits.  0 switches it off: with "siblings" up to thirty times slower where many
-        columns are similar.
-    refined_bound : bool, default=True
-        Whether a failed search leaves the refined bound of Eq. 17, or only that of DL8.5.
-    infer_bounds : bool, default=False
-        Whether the bound of a tree with more feature nodes is looked up for one with fewer
-        (Proposition 11); of use with node budgets only.
-    reuse_smaller : bool, default=False
-        Whether an optimum that needs fewer feature nodes than allowed is entered for the budgets
-        in between too (Proposition 10); of use with node budgets only.
-    incremental_counts : bool, default=True
-        Whether the larger child of a split is counted by subtraction, in the spirit of Section
-        4.3.3.  With False both are counted from scratch.
-    specialised_depth_two : bool, default=True
-        Whether trees of depth two are solved on pairwise counts (Section 4.3).  With False the
-        general search goes down to depth one: many times slower.
-    feature_order : {"depth-two", "in-order", "gini", "random"}, default="depth-two"
-        Which split is tried first: the one with the best depth-two tree, the first column, the
-        purest sides, or any.
-    child_order : {"dynamic", "post-order", "gap"}, default="dynamic"
-        Which child is solved first: the one with more errors as a leaf, child 0, or the one with
-        the larger gap between leaf and bound (Section 4.6).
-    merge_rows : bool, default=True
-        Whether equal rows that show every class are cancelled against each other beforehand.
-    merge_columns : bool, default=True
-        Whether, at every node, one of several columns that split its rows alike is enough.
-    deepening : bool, default=False
-        Whether the best trees of depth 3, 4 ... are found first (Section 4.8.5): good trees
-        earlier when a deep search is cut short, for some more time in all.
-    discrepancy_search : bool, default=False
-        Whether trees are first looked for that follow the most promising splits but for 0, 1, 2 ...
-        times above depth three (limited discrepancy): like ``deepening`` for trees of any depth,
-        with the full node budget only.  Takes at most half of the time limit.
+    search : MurTreeSearch, optional
+        Options of the search; None means ``MurTreeSearch()``.
     start : {None, "cart", "local-search"}, DecisionTree or fitted estimator, default=None
-        Warm start: a DecisionTree over the 0/1 columns, or an estimator over the features, whose
-        thresholds are taken to the nearest column; only better trees are searched for.
+        Warm start: None, a word, a :class:`DecisionTree` or a fitted tree estimator.  A
+        DecisionTree is one over the 0/1 columns; the thresholds of an estimator are moved to the
+        nearest column.  Only better trees are searched for.
     time_limit : float, optional
-        Seconds after which the best tree so far comes back (CART at worst).  Where they do not
-        suffice for the columns, the binariser leaves the last features uncut, and the bound is one
-        for the columns that there are.
+        Time limit in seconds; None for no limit.  Afterwards the best tree so far is returned (CART
+        at worst).  Where the time does not suffice for the columns, the binariser leaves the last
+        features uncut, and the bound is one for the columns made so far.
     memory_limit : float, optional
-        Megabytes that the cache of solved subproblems may take; the result stays exact, the search
-        may take longer.  Not limited are the data and the arrays of the search, whose size grows
-        with the square of the number of columns and with ``max_depth``.
+        Memory limit in megabytes; None for no limit.  It limits the cache of solved subproblems;
+        the result stays exact.  Not limited are the data and the arrays of the search, whose size
+        grows with the square of the number of columns and with ``max_depth``.
     n_jobs : int, optional
-        Threads that share the splits of the root and the cache (default: one; -1: one for each
-        core).  The optimum and the tree stay the same.
-    random_state : int or RandomState, optional
-        Seed of ``feature_order="random"`` and of the start.
+        Number of threads; None means 1 and -1 all processors.  They share the splits of the root.
     verbose : int, default=0
-        1 prints incumbent, bound and gap while the search runs.
+        Verbosity: 0 is silent, 1 shows progress.
 
     Attributes
     ----------
@@ -164,104 +122,37 @@ class MurTreeClassifier(Questions, OverColumns, TreeClassifier):
         "max_nodes": [Interval(Integral, 0, None, closed="left"), None],
         "max_leaf_nodes": [Interval(Integral, 1, None, closed="left"), None],
         "min_samples_leaf": [Interval(Integral, 1, None, closed="left")],
-        "sparsity": [Interval(Real, 0, None, closed="left"), "array-like"],
-        "minimise_nodes": ["boolean"],
+        "split_penalty": [Interval(Real, 0, None, closed="left"), "array-like"],
         "objective": [StrOptions({"errors", "balanced-accuracy", "f1"})],
+        "class_weight": [dict, StrOptions({"balanced"}), None],
         "max_disparity": [Interval(Real, 0, 1, closed="both"), None],
+        "disparity_penalty": [Interval(Real, 0, None, closed="left")],
         "binarizer": [StrOptions(set(BINARIZERS)), HasMethods(["fit", "transform"]), None],
-        "cache": [StrOptions({name for name in CACHES if name}), None],
-        "similarity_bound": ["boolean", StrOptions({"siblings"})],
-        "similarity_probes": [Interval(Integral, 0, None, closed="left")],
-        "refined_bound": ["boolean"],
-        "infer_bounds": ["boolean"],
-        "reuse_smaller": ["boolean"],
-        "incremental_counts": ["boolean"],
-        "specialised_depth_two": ["boolean"],
-        "feature_order": [StrOptions(set(FEATURE_ORDERS))],
-        "child_order": [StrOptions(set(CHILD_ORDERS))],
-        "merge_rows": ["boolean"],
-        "merge_columns": ["boolean"],
-        "deepening": ["boolean"],
-        "discrepancy_search": ["boolean"],
+        "search": [MurTreeSearch, None],
         "memory_limit": [Interval(Real, 0, None, closed="neither"), None],
         "n_jobs": [Interval(Integral, 1, None, closed="left"), Options(Integral, {-1}), None],
     }
 
     def __init__(self, max_depth=4, max_nodes=None, *, max_leaf_nodes=None, min_samples_leaf=1,
-                 sparsity=0.0, minimise_nodes=False, objective="errors", max_disparity=None,
-                 binarizer="mdlp", cache="dataset", similarity_bound=True, similarity_probes=2,
-                 refined_bound=True, infer_bounds=False, reuse_smaller=False,
-                 incremental_counts=True, specialised_depth_two=True, feature_order="depth-two",
-                 child_order="dynamic", merge_rows=True, merge_columns=True, deepening=False,
-                 discrepancy_search=False, start=None, time_limit=None, memory_limit=None,
-                 n_jobs=None, random_state=None, verbose=0):
+                 split_penalty=0.0, objective="errors", class_weight=None, max_disparity=None,
+                 disparity_penalty=0.0, binarizer="mdlp", search=None, start=None,
+                 time_limit=None, memory_limit=None, n_jobs=None, verbose=0):
         self.max_depth = max_depth
         self.max_nodes = max_nodes
         self.max_leaf_nodes = max_leaf_nodes
         self.min_samples_leaf = min_samples_leaf
-        self.sparsity = sparsity
-        self.minimise_nodes = minimise_nodes
+        self.split_penalty = split_penalty
         self.objective = objective
+        self.class_weight = class_weight
         self.max_disparity = max_disparity
+        self.disparity_penalty = disparity_penalty
         self.binarizer = binarizer
-        self.cache = cache
-        self.similarity_bound = similarity_bound
-        self.similarity_probes = similarity_probes
-        self.refined_bound = refined_bound
-        self.infer_bounds = infer_bounds
-        self.reuse_smaller = reuse_smaller
-        self.incremental_counts = incremental_counts
-        self.specialised_depth_two = specialised_depth_two
-        self.feature_order = feature_order
-        self.child_order = child_order
-        self.merge_rows = merge_rows
-        self.merge_columns = merge_columns
-        self.deepening = deepening
-        self.discrepancy_search = discrepancy_search
+        self.search = search
         self.start = start
         self.time_limit = time_limit
         self.memory_limit = memory_limit
         self.n_jobs = n_jobs
-        self.random_state = random_state
         self.verbose = verbose
-
-    @classmethod
-    def dl85(cls, max_depth=4, **options):
-        """Return the estimator set up like DL8.5 (Aglin et al., 2020), a baseline of the paper.
-
-        Subproblems are branches, children are solved in a fixed order, columns are tried as they
-        come, only the bound of DL8.5 is used, and depth two is nothing special.
-
-        Parameters
-        ----------
-        max_depth : int, default=4
-            Most tests on a path.
-        **options
-            Further parameters of the estimator; they win over those set here.
-
-        Returns
-        -------
-        MurTreeClassifier
-        """
-        settings = {"cache": "branch", "similarity_bound": False, "refined_bound": False,
-                    "incremental_counts": False, "specialised_depth_two": False,
-                    "feature_order": "in-order", "child_order": "post-order",
-                    "merge_rows": False, "merge_columns": False}
-        return cls(max_depth, **{**settings, **options})
-
-    def _solver(self, problem, depth, nodes):
-        """Return a solver for trees of such a depth and so many feature nodes."""
-        return Solver(
-            problem, depth, nodes, penalty=self.sparsity,
-            min_samples_leaf=self.min_samples_leaf, similarity=bool(self.similarity_bound),
-            relatives=self.similarity_bound != "siblings", cache=self.cache,
-            feature_order=self.feature_order, child_order=self.child_order,
-            refine_bounds=self.refined_bound, infer_bounds=self.infer_bounds,
-            probes=self.similarity_probes, store_smaller=self.reuse_smaller,
-            n_jobs=effective_n_jobs(self.n_jobs), merge_columns=self.merge_columns,
-            specialised=self.specialised_depth_two, incremental=self.incremental_counts,
-            share_sizes=self.minimise_nodes, memory_limit=self.memory_limit,
-            random_state=self.random_state)
 
     def fit(self, X, y, sample_weight=None, protected=None):
         """Fit the tree.
@@ -288,53 +179,134 @@ class MurTreeClassifier(Questions, OverColumns, TreeClassifier):
         ValueError
             If the data or a parameter cannot be used; the message says what to do instead.
         """
-        if (protected is None) != (self.max_disparity is None):
-            raise ValueError("max_disparity and protected belong together: give "
-                             "MurTreeClassifier(max_disparity=...) and fit(..., protected=...).")
-        if protected is not None:
-            protected = column_or_1d(protected)
-            check_consistent_length(y, protected)
-            if sample_weight is not None:      # as of X and y, without the rows of weight zero
-                protected = protected[_check_sample_weight(sample_weight, protected) > 0]
-        self._protected = protected
-        try:
-            return super().fit(X, y, sample_weight)
-        finally:
-            del self._protected
+        if (protected is not None) != (self.max_disparity is not None
+                                       or self.disparity_penalty > 0):
+            raise ValueError("protected belongs together with max_disparity or disparity_penalty: "
+                             "give MurTreeClassifier(max_disparity=...) and "
+                             "fit(..., protected=...).")
+        self._fit(X, y, sample_weight, protected)
+        return self
 
-    def _warm_up(self, X, y, sample_weight):
+    def _has_level_penalties(self):
+        """Tell whether ``split_penalty`` is a sequence."""
+        return getattr(self.split_penalty, "__len__", None) is not None
+
+    def _warm_up(self, X, y, sample_weight, task=None, protected=None):
         seconds = warm_up_start(self.start)
-        if (self.max_disparity is not None or self.objective == "f1"
-                or self._question == "front"):
+        if protected is not None or self.objective == "f1" or task == "pareto_front":
             return seconds + warm_up_fronts()
         weighted = sample_weight is not None or self.objective == "balanced-accuracy"
         whole = sample_weight is None or not (sample_weight % 1).any()
+        closure = self.search is not None and self.search.cache == "closure"
         for kernel in possible_kernels(y, len(self.classes_), self.min_samples_leaf, weighted,
                                        whole):
-            seconds += warm_up_search(kernel, self.cache == "closure" and kernel != "weights")
+            seconds += warm_up_search(kernel, closure and kernel != "weights")
         return seconds
 
-    def _solve(self, X, y, sample_weight):
+    def _solve(self, X, y, sample_weight, task=None, protected=None):
         clock = Clock(self.time_limit)
+        if self.max_disparity is not None and protected is None:
+            raise ValueError(f"{task} cannot be combined with max_disparity; leave it at None.")
+        if self.disparity_penalty and protected is None:
+            raise ValueError(f"{task} cannot be combined with disparity_penalty; leave it at 0.")
         columns = self._columns(X, y, sample_weight, clock)
-        data = (self, columns, y, sample_weight, clock)
-        run = other_run(*data, self._protected)
+        run = extension_run(self, columns, y, sample_weight, clock, task, protected)
         if run is not None:
             tree, report = run.run()
-            if self._question is not None:
-                self._answer = run.answer()
-            return self._in_features(tree), report
-        every = self._question == "path"
+            answer = None if task is None else run.answer()
+            return Outcome(self._in_features(tree), report, answer)
         kind = _BalancedRun if self.objective == "balanced-accuracy" else _Run
-        run = kind(*data, smallest=0 if every else None)
-        run.search()
-        tree, report = run.finish()
-        if every:
-            self._answer = run.path(tree, report)
-        return self._in_features(tree), report
+        search = MurTreeSearch() if self.search is None else self.search
+        return self._outcome(kind(self, columns, y, sample_weight, clock, search,
+                                  path=task == "path"))
+
+    def pareto_front(self, X, y, sample_weight=None):
+        """Find the trees that are best for some trade-off between the errors of two classes.
+
+        No tree within the limits has fewer errors of one class and not more of the other than one
+        of these (Section 4.8.6).  The estimator is fitted too: ``tree_`` is the tree of fewest
+        errors, or of best F1 with ``objective="f1"``.
+
+        Parameters
+        ----------
+        X : array or data frame, shape (n_rows, n_features)
+            Training rows.
+        y : array, shape (n_rows,)
+            Labels of two classes.
+        sample_weight : array of whole numbers, shape (n_rows,), optional
+            Non-negative weight of every row (default: one each).
+
+        Returns
+        -------
+        list of FrontEntry
+            ``(errors, optimal, tree)`` with ``errors = (of class 0, of class 1)``, the fewest
+            errors of class 0 first.  With ``optimal=False`` a limit ended the search: the front is
+            that of a smaller depth.
+        """
+        return [FrontEntry(errors, optimal, self._finished(tree)) for errors, optimal, tree
+                in self._fit(X, y, sample_weight, task="pareto_front")]
+
+    def regularisation_path(self, X, y, sample_weight=None):
+        """Find the optimal tree for every ``split_penalty``, in one search.
+
+        The trees are the lower convex hull of errors against feature nodes, from :meth:`path`
+        (Section 4.8.3).  The estimator is fitted too, without a penalty.
+
+        Parameters
+        ----------
+        X : array or data frame, shape (n_rows, n_features)
+            Training rows.
+        y : array, shape (n_rows,)
+            Labels of any type.
+        sample_weight : array, shape (n_rows,), optional
+            Non-negative weight of every row (default: one each).
+
+        Returns
+        -------
+        list of RegularisedTree
+            ``(low, high, errors, n_splits, optimal, tree)``, the largest penalty first: the tree
+            minimises ``errors + split_penalty * n_splits`` for every penalty from ``low`` to
+            ``high``.
+        """
+        if self._has_level_penalties() or self.split_penalty != 0:
+            raise ValueError("regularisation_path goes through all penalties; leave split_penalty "
+                             "at 0.")
+        return lower_hull(self.path(X, y, sample_weight))
+
+    def optimal_trees(self, X, y, sample_weight=None, *, limit=1000):
+        """Count and list all trees with the fewest errors.
+
+        Two trees differ if they are written differently: another column, another order, another
+        class in a leaf where classes tie.  Splits that lead to two leaves of one class, and empty
+        leaves, are not counted.  ``max_nodes`` keeps splits out that save nothing: give the
+        ``n_splits`` of a fit with ``MurTreeSearch(minimise_nodes=True)`` for the smallest trees
+        only.  The estimator is fitted too: ``tree_`` is the first of the trees.
+
+        Parameters
+        ----------
+        X : array or data frame, shape (n_rows, n_features)
+            Training rows.
+        y : array, shape (n_rows,)
+            Labels of any type.
+        sample_weight : array, shape (n_rows,), optional
+            Non-negative weight of every row (default: one each).
+        limit : int, default=1000
+            Maximum number of trees that are listed; all are counted.
+
+        Returns
+        -------
+        OptimalTrees
+            ``(count, trees, errors, complete)``; with ``complete=False`` a limit ended the
+            search and there may be more.
+        """
+        if limit < 1:
+            raise ValueError(f"limit is {limit}; ask for at least one tree.")
+        count, trees, complete = self._fit(X, y, sample_weight, task="optimal_trees")
+        return OptimalTrees(count, [self._finished(tree) for tree in islice(trees, limit)],
+                            self.report_.objective, complete)
 
 
-MOST_DISCREPANCIES = 16
+MAX_DISCREPANCIES = 16
 FINISHING = 0.4         # seconds for the tree of a search that was cut short
 
 
@@ -343,23 +315,26 @@ class _Run:
 
     unit = 1.0      # what a cost of one stands for in the report
 
-    def __init__(self, model, columns, y, sample_weight, clock, smallest=None):
-        self.model, self.columns, self.y = model, columns, y
+    def __init__(self, model, columns, y, sample_weight, clock, search, *, path):
+        self.model, self.options, self.columns, self.y = model, search, columns, y
         self.n_classes, self.sample_weight, self.clock = len(model.classes_), sample_weight, clock
         self.depth, self.nodes = model._depth_within(len(y)), model._nodes(len(y))
-        self.smallest = self.nodes if smallest is None else smallest
+        self.wants_path, self.smallest = path, 0 if path else self.nodes
         self.problem = prepare(columns, y, self.n_classes, sample_weight,
                                min_samples_leaf=model.min_samples_leaf,
-                               merge_rows=model.merge_rows, merge_columns=model.merge_columns,
+                               merge_rows=search.merge_rows, merge_columns=search.merge_columns,
                                clock=clock)
-        self.solver = model._solver(self.problem, self.depth, self.nodes)
+        self.solver = Solver(
+            self.problem, self.depth, self.nodes, split_penalty=model.split_penalty,
+            min_samples_leaf=model.min_samples_leaf, search=search,
+            n_jobs=effective_n_jobs(model.n_jobs), memory_limit=model.memory_limit)
         self.trace = []
         self.status, self.bound = "optimal", -np.inf
         self.start, self.upper = None, np.inf        # a tree to begin with, and its cost
         self.predicted = None
         # As deep as any tree fits the node budget.
         self.safe_depth = min(self.depth, int(np.log2(self.nodes + 1)))
-        if model.start is not None and smallest is None:
+        if model.start is not None:
             self.begin_with(model._given_start())
 
     def begin_with(self, start):
@@ -369,13 +344,13 @@ class _Run:
         depth = self.safe_depth if isinstance(start, str) else self.depth
         tree = starting_tree(start, self.columns.astype(np.float64), self.y, self.n_classes,
                              self.sample_weight, depth, self.model.min_samples_leaf,
-                             self.model.random_state, self.clock.remaining)
+                             self.options.random_state, self.clock.remaining)
         if tree.n_splits > self.nodes:
             raise ValueError(f"start has {tree.n_splits} feature nodes and max_nodes is "
                              f"{self.nodes}; give a smaller tree or raise max_nodes.")
-        self.take(tree)
+        self.set_incumbent(tree)
 
-    def take(self, tree):
+    def set_incumbent(self, tree):
         """Make a tree the one to beat."""
         self.start, self.upper = tree, self.cost(tree) - self.problem.offset
 
@@ -384,7 +359,7 @@ class _Run:
         leaves = np.flatnonzero(tree.feature < 0)
         right = tree.value[leaves, tree.label[leaves]]
         return float((tree.value[leaves].sum(axis=1) - right).sum()
-                     + self.model.sparsity * tree.n_splits)
+                     + self.model.split_penalty * tree.n_splits)
 
     def record(self, event):
         """Note incumbent and bound, if one of them is new."""
@@ -424,13 +399,13 @@ class _Run:
             raise ValueError("discrepancy_search needs the full node budget; leave out max_nodes "
                              "and max_leaf_nodes, or use deepening.")
         until = Clock(self.clock.remaining / 2)
-        for allowed in range(MOST_DISCREPANCIES + 1):
+        for allowed in range(MAX_DISCREPANCIES + 1):
             found = self.solver.discrepancy_tree(self.depth, allowed, until)
             if found is None:
                 break
             if found[0] < self.upper:
                 value = found[0] + self.problem.offset
-                self.take(self.checked(found[1], value))
+                self.set_incumbent(self.checked(found[1], value))
                 self.trace.append((self.clock.elapsed, value, self.problem.offset,
                                    f"{allowed} discrepancies"))
 
@@ -438,14 +413,14 @@ class _Run:
         """Run the search; keep status, bound, and cost and tree for each node budget."""
         solver = self.solver
         try:
-            first = 3 if self.model.deepening and self.smallest == self.nodes else self.depth
-            if self.model.discrepancy_search and self.smallest == self.nodes and self.depth > 3:
+            first = 3 if self.options.deepening and self.smallest == self.nodes else self.depth
+            if self.options.discrepancy_search and self.smallest == self.nodes and self.depth > 3:
                 self.explore()
             for depth in range(first, self.depth):       # anytime: the smaller problems first
                 if solver.solve(depth, self.nodes, upper=self.upper, clock=self.clock) \
                         and solver.incumbent() < self.upper:
                     value = solver.incumbent() + self.problem.offset
-                    self.take(self.checked(solver.tree(depth), value))
+                    self.set_incumbent(self.checked(solver.tree(depth), value))
                     self.trace.append((self.clock.elapsed, value,
                                        self.problem.offset, f"depth {depth}"))
             self.begun = self.clock.elapsed
@@ -542,7 +517,7 @@ class _Run:
                 self.solver.greedy_tree(self.safe_depth, self.finishing),
                 self.solver._leaf(rows)[1])]
         tree = min((tree for tree in trees if tree is not None), key=self.cost)
-        if self.status == "optimal" and model.minimise_nodes and self.smallest == self.nodes:
+        if self.status == "optimal" and self.options.minimise_nodes and self.smallest == self.nodes:
             tree = self.smaller(tree)
             fewest = ", with the fewest feature nodes"
         objective, scale = self.unit * self.cost(tree), self.unit * self.problem.scale
@@ -553,9 +528,9 @@ class _Run:
         if self.nodes < 2 ** self.depth - 1:
             limits += f" and {self.nodes} feature nodes"
         if model.min_samples_leaf > 1:
-            limits += f", {model.min_samples_leaf} rows a leaf"
-        if model.sparsity:
-            limits += f", sparsity {model.sparsity:g}"
+            limits += f", at least {model.min_samples_leaf} samples per leaf"
+        if model.split_penalty:
+            limits += f", split penalty {model.split_penalty:g}"
         report = SolveReport(
             self.status, objective, bound, self.clock.elapsed, start=model._start_word(),
             counters=self.counters, scale=scale,
@@ -568,7 +543,7 @@ class _Run:
 
     def evaluate(self):
         """Return the function that recomputes the objective from a tree."""
-        return partial(_penalised_errors, penalty=self.model.sparsity)
+        return partial(_penalised_errors, penalty=self.model.split_penalty)
 
     def path(self, tree, report):
         """Return ``(nodes, cost, tree)`` for every node budget."""
@@ -594,9 +569,9 @@ def balanced_loss(tree, X, y, sample_weight=None):
 class _BalancedRun(_Run):
     """One fit for balanced accuracy: rows weigh as much as makes all classes equal."""
 
-    def __init__(self, model, columns, y, sample_weight, clock, smallest=None):
-        if np.any(model.sparsity):
-            raise ValueError("objective='balanced-accuracy' cannot be combined with sparsity; "
+    def __init__(self, model, columns, y, sample_weight, clock, search, *, path):
+        if np.any(model.split_penalty):
+            raise ValueError("objective='balanced-accuracy' cannot be combined with split_penalty; "
                              "limit max_nodes instead.")
         self.given = np.ones(len(y)) if sample_weight is None else sample_weight
         totals = np.bincount(y, weights=self.given)
@@ -607,7 +582,7 @@ class _BalancedRun(_Run):
             scale = float(common) if common * len(present) < 2 ** 50 else scale
         factor = scale / np.where(totals > 0, totals, 1.0)
         self.unit = 1.0 / (scale * len(present))
-        super().__init__(model, columns, y, self.given * factor[y], clock, smallest)
+        super().__init__(model, columns, y, self.given * factor[y], clock, search, path=path)
 
     def finish(self):
         """Return tree and report; the tree with the given weights."""

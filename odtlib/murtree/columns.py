@@ -1,27 +1,26 @@
-"""What the estimators of the package share, over the 0/1 columns of :mod:`odtlib.estimator`."""
+"""Node budgets and the path of optimal trees, for the classifier and the regressor."""
 
 from __future__ import annotations
 
 from collections import namedtuple
 
-from odtlib.estimator import OverBinaryColumns
+from odtlib.estimator import Outcome
 
-from ._search import DEEPEST_FULL
-from .preparation import MOST_COPIES
+from ._search import MAX_FULL_DEPTH
+from .preparation import MAX_COPIES
 
-MOST_NODES = 2 ** DEEPEST_FULL - 1
+MAX_NODES = 2 ** MAX_FULL_DEPTH - 1
 
 PathEntry = namedtuple("PathEntry", "max_nodes objective optimal tree")
 
 
-class OverColumns(OverBinaryColumns):
-    """What the estimators share: limits, questions besides the fit, and finished trees."""
+class BudgetPathMixin:
+    """Node budgets, the path over them, and trees as ``fit`` leaves them."""
 
     _accepts_categories = True
-    _question = None
 
     def _most_copies(self, n_rows):
-        return MOST_COPIES * n_rows + 1024
+        return MAX_COPIES * n_rows + 1024
 
     def _finished(self, tree):
         """Return a tree over the columns as ``fit`` leaves it in ``tree_``."""
@@ -37,11 +36,11 @@ class OverColumns(OverBinaryColumns):
             nodes = min(nodes, int(self.max_nodes))
         if self.max_leaf_nodes is not None:
             nodes = min(nodes, int(self.max_leaf_nodes) - 1)
-        if nodes > MOST_NODES:
+        if nodes > MAX_NODES:
             nodes = min(nodes, n_rows - 1)           # more leaves than rows are of no use
-        if nodes > MOST_NODES:
+        if nodes > MAX_NODES:
             raise ValueError(f"max_depth={self.max_depth} allows {nodes} feature nodes, more than "
-                             f"the {MOST_NODES} that a search can keep; give max_nodes or a "
+                             f"the {MAX_NODES} that a search can keep; give max_nodes or a "
                              "max_depth of 12 or less.")
         return nodes
 
@@ -49,8 +48,8 @@ class OverColumns(OverBinaryColumns):
         """Find the optimal tree for every node budget from 0 to the limit, in one search.
 
         All budgets share one pass over the splits and one cache (Section 4.5.5).  The estimator is
-        fitted too: ``tree_`` is the tree for the largest budget.  The limits, ``sparsity`` and
-        ``time_limit`` hold; ``start`` and ``minimise_nodes`` are not used.
+        fitted too: ``tree_`` is the tree for the largest budget.  The limits, ``split_penalty`` and
+        ``time_limit`` hold; a ``start`` is refused.
 
         Parameters
         ----------
@@ -66,15 +65,17 @@ class OverColumns(OverBinaryColumns):
         list of PathEntry
             ``(max_nodes, objective, optimal, tree)`` for each budget, the smallest first.
         """
-        optimal, entries = self._ask("path", X, y, sample_weight)
+        if self.start is not None:
+            raise ValueError("path searches the trees of all budgets from nothing; leave start at "
+                             "None.")
+        entries = self._fit(X, y, sample_weight, task="path")
+        optimal = self.report_.status == "optimal"
         return [PathEntry(nodes, cost, optimal, self._finished(tree))
                 for nodes, cost, tree in entries]
 
-    def _ask(self, question, *data):
-        """Fit with a question that ``_solve`` answers too; return if proved, and the answer."""
-        self._question = question
-        try:
-            self.fit(*data)
-        finally:
-            del self._question
-        return self.report_.status == "optimal", self.__dict__.pop("_answer")
+    def _outcome(self, run):
+        """Search; return tree and report, and the path where it was asked for."""
+        run.search()
+        tree, report = run.finish()
+        answer = run.path(tree, report) if run.wants_path else None
+        return Outcome(self._in_features(tree), report, answer)

@@ -20,28 +20,7 @@ def blas():
 
 
 def cart(columns, amounts, weight, number, depth, min_leaf, leaf, rows):
-    """Grow a tree from the root down by the least impurity; nested tuples.
-
-    Parameters
-    ----------
-    columns : array of 0/1, shape (n_rows, n_columns)
-        Predicates of the rows.
-    amounts : array, shape (n_rows, n_amounts)
-        What a leaf should be pure in: weight of each class, or weight times target.
-    weight, number : arrays, shape (n_rows,)
-        Weight of each row and number of given rows behind it.
-    depth, min_leaf : int
-        Most tests on a path, and fewest given rows in a leaf.
-    leaf : callable
-        ``leaf(rows)`` returns the cost and the prediction of a leaf.
-    rows : array of int
-        The rows of the root.
-
-    Returns
-    -------
-    tuple or object
-        ``(column, child 0, child 1)``, or the prediction of a leaf.
-    """
+    """Grow a tree from the root down by the least impurity; nested tuples."""
     table = np.column_stack([amounts, weight, number])
     step = max(1, CELLS_AT_A_TIME // max(1, columns.shape[1]))
 

@@ -19,13 +19,16 @@ from ._kernels import (
 )
 from ._objectives import ELEMENT, choose_kernel
 
-MOST_COPIES = 4      # integer weights are written as copies while the rows grow at most this much
-MOST_RELATIVES = 32  # more of them cost more memory and save hardly a depth-two problem
+MAX_COPIES = 4      # integer weights are written as copies while the rows grow at most this much
+MAX_COUSINS = 32     # more of them cost more memory and save hardly a depth-two problem
 
 
 @dataclass
 class Problem:
-    """A data set ready for the search: what cannot matter is gone, and its share of the score."""
+    """Preprocessed data: contradictory rows and redundant columns removed.
+
+    ``offset`` is the cost of the removed rows.
+    """
 
     rows: np.ndarray          # (n, p) 0/1 columns, rows grouped by class
     class_sizes: np.ndarray   # (n_classes,)
@@ -87,31 +90,7 @@ def _distinct_columns(columns):
 
 def prepare(X, y, n_classes, sample_weight=None, *, min_samples_leaf=1, merge_rows=True,
             merge_columns=True, clock=None):
-    """Reduce a data set to what the search must see.
-
-    Parameters
-    ----------
-    X : array of 0/1, shape (n_rows, n_columns)
-        Predicates of the rows.
-    y : array of int, shape (n_rows,)
-        Class codes.
-    n_classes : int
-        Number of classes.
-    sample_weight : array, shape (n_rows,), optional
-        Positive weights; integers keep the search exact, others make it sum floats.
-    min_samples_leaf : int, default=1
-        Above 1 no row may be cancelled, as all rows count.
-    merge_rows : bool, default=True
-        Cancel identical rows that have every class among them (equivalent points).
-    merge_columns : bool, default=True
-        Keep one of several columns that split the rows alike.
-    clock : Clock, optional
-        Once it has expired nothing is cancelled or merged any more.
-
-    Returns
-    -------
-    Problem
-    """
+    """Reduce a data set to what the search must see."""
     clock = Clock() if clock is None else clock
     X = np.ascontiguousarray(X, dtype=np.uint8)
     merge_rows = merge_rows and not clock.expired
@@ -140,7 +119,7 @@ def prepare(X, y, n_classes, sample_weight=None, *, min_samples_leaf=1, merge_ro
             X, y = X[first[used // n_classes]], used % n_classes
             weight, number = table.ravel()[used], rows_of_cell[used].astype(np.float64)
             whole = np.all(weight == np.floor(weight))
-            if whole and min_samples_leaf == 1 and weight.sum() <= MOST_COPIES * n_given + 1024:
+            if whole and min_samples_leaf == 1 and weight.sum() <= MAX_COPIES * n_given + 1024:
                 copies = weight.astype(np.int64)
                 X, y = np.repeat(X, copies, axis=0), np.repeat(y, copies)
                 weight, number = None, np.ones(len(X))
@@ -173,7 +152,7 @@ def possible_kernels(y, n_classes, min_leaf, weighted, whole):
     if not weighted or (whole and min_leaf == 1):        # whole weights may be written as copies
         sizes = np.bincount(y, minlength=n_classes)
         if weighted:
-            sizes[0] = MOST_COPIES * len(y) + 1024
+            sizes[0] = MAX_COPIES * len(y) + 1024
         # Rows that are cancelled may leave counts of fewer bits.
         kernels += {choose_kernel(few, min_leaf, False) for few in (sizes, 0 * sizes)}
     return kernels
@@ -191,7 +170,7 @@ class Workspace:
     """All arrays of a search over one problem, for trees up to a given depth."""
 
     def __init__(self, problem, max_depth, max_nodes, *, min_samples_leaf, merge_columns,
-                 keys_from_rows, cache_entries, count_pairs, related_levels):
+                 keys_from_rows, cache_entries, count_pairs, cousin_levels):
         n_rows, n_columns = problem.rows.shape
         n_classes = len(problem.class_sizes)
         width = max(32, (n_columns + 31) // 32 * 32)
@@ -223,12 +202,12 @@ class Workspace:
         self.shape[[N_CLASSES, N_COLUMNS, MIN_LEAF, MERGE_COLUMNS, KEYS_FROM_ROWS,
                     COUNT_PAIRS]] = (n_classes, width, min_samples_leaf, merge_columns,
                                      keys_from_rows, count_pairs)
-        self.data = (self.shape, bits.ravel(), row_keys, problem.weights.ravel(),
+        self.shared_arrays = (self.shape, bits.ravel(), row_keys, problem.weights.ravel(),
                      np.zeros(width, np.int64), np.zeros(slots, np.int64),
                      np.zeros(n_rows * width // 8 + 64, np.uint8),
                      np.zeros(n_rows + 1, np.int32), np.zeros(n_classes + 1, np.int64),
                      np.zeros(n_classes + 1, np.int64))
-        self.native = tuple(_aligned(size) for size in sizes)
+        self.count_arrays = tuple(_aligned(size) for size in sizes)
         self.totals = _aligned(levels * ((width + 1) * width + 32) * element, (levels, -1))
         self.rows = np.zeros((levels, n_rows + 1), np.int32)
         self.class_start = np.zeros((levels, n_classes + 1), np.int64)
@@ -240,13 +219,13 @@ class Workspace:
         self.bound_0 = np.zeros((levels, budgets, width))
         # Not for nodes of many budgets: they are few, and memory grows with the budgets.
         kept = max(1, min(max_nodes, 2 ** max(max_depth - 2, 0), 8))
-        most = max(1, min(MOST_RELATIVES, 2 * n_columns))
-        self.relatives = (np.zeros((related_levels, kept, most, 2, width)),
-                          np.zeros((related_levels, most, 2 + kept), np.int64),
+        most = max(1, min(MAX_COUSINS, 2 * n_columns))
+        self.cousins = (np.zeros((cousin_levels, kept, most, 2, width)),
+                          np.zeros((cousin_levels, most, 2 + kept), np.int64),
                           np.zeros((levels, width), np.int64), np.zeros(width, np.int64))
         self.leaf_cost = np.zeros((levels, 2, width))
         self.side_cost = np.zeros((5, width))
-        self.front = np.zeros(8)
+        self.best_by_size = np.zeros(8)
         self.found = np.zeros(2, np.int64)
         self.column_keys = np.zeros((levels, 2 * (width + 32)), np.uint64)
         self.table = np.zeros(cache_entries * ENTRY, np.uint64)

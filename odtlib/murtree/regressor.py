@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from numbers import Integral, Real
 
@@ -10,7 +11,7 @@ from sklearn.tree import DecisionTreeRegressor
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 
 from odtlib._tolerance import PROOF, ROUNDING
-from odtlib.estimator import BINARIZERS, SingleTargetRegressor
+from odtlib.estimator import BINARIZERS, OverBinaryColumns, SingleTargetRegressor
 from odtlib.heuristics import warm_up_start
 from odtlib.report import Clock
 from odtlib.tree import DecisionTree
@@ -18,7 +19,8 @@ from odtlib.tree import DecisionTree
 from . import _search as S
 from ._regression_kernels import ABSOLUTE, N_SUMS
 from .classifier import _Run
-from .columns import OverColumns
+from .columns import BudgetPathMixin
+from .options import MurTreeSearch
 from .preparation import Problem, _as_words, _distinct_columns, _group
 from .solver import Solver, warm_up_search
 
@@ -129,21 +131,9 @@ def prepare_regression(X, y, weight, *, absolute, merge_columns=True):
 
 
 class RegressionSolver(Solver):
-    """The search of MurTree on sums of targets; see :class:`odtlib.murtree.solver.Solver`.
+    """The search of MurTree on sums of targets; see :class:`odtlib.murtree.solver.Solver`."""
 
-    Parameters
-    ----------
-    problem : Problem
-        From :func:`prepare_regression`.
-    max_depth, max_nodes : int
-        The largest tree that will be asked for.
-    absolute : bool
-        Absolute instead of squared error.
-    **options
-        As for the solver of classification.
-    """
-
-    def __init__(self, problem, max_depth, max_nodes, *, absolute, **options):
+    def __init__(self, problem, max_depth, max_nodes, *, absolute, search=None, **options):
         self.absolute = absolute
         weight, self.target, number = np.ascontiguousarray(problem.weights.T)
         weighted = not np.array_equal(weight, number)
@@ -154,8 +144,9 @@ class RegressionSolver(Solver):
                                              2 * np.sqrt(weight.sum() / weight.min()))
         self.uneven = weighted and rounding > PROOF
         if self.uneven:
-            options.update(similarity=False, specialised=False)
-        super().__init__(problem, max_depth, max_nodes, **options)
+            search = replace(search or MurTreeSearch(), similarity_bound=False,
+                             specialised_depth_two=False)
+        super().__init__(problem, max_depth, max_nodes, search=search, **options)
         self.space.shape[N_SUMS] = 3 if weighted else 2
         self.space.shape[ABSOLUTE] = absolute
         self.least = 0.0        # no tree over all rows costs less
@@ -163,24 +154,7 @@ class RegressionSolver(Solver):
             self.longest_step *= 2
 
     def solve(self, depth, nodes, *, lower=None, rows=None, **options):
-        """Find the best trees with cost below ``upper``; see the solver of classification.
-
-        Parameters
-        ----------
-        depth, nodes : int
-            Limits on depth and feature nodes.
-        lower : float or array, optional
-            A tree that costs so much ends the search (default: what no tree can beat).
-        rows : array of int, optional
-            Rows of the problem (default: all).
-        **options
-            As for the solver of classification.
-
-        Returns
-        -------
-        bool
-            Whether the search was finished.
-        """
+        """Find the best trees with cost below ``upper``; see the solver of classification."""
         if lower is None:
             lower = ROUNDING + (self.least if rows is None else 0.0)
         return super().solve(depth, nodes, lower=lower, rows=rows, **options)
@@ -201,7 +175,7 @@ class RegressionSolver(Solver):
         return loss_of(y, value, weight, self.absolute), [value]
 
 
-class MurTreeRegressor(OverColumns, SingleTargetRegressor):
+class MurTreeRegressor(BudgetPathMixin, OverBinaryColumns, SingleTargetRegressor):
     """Find the regression tree with the least training error within limits on depth and size.
 
     The search of :class:`odtlib.MurTreeClassifier` on sums of targets (Demirović et al., 2022,
@@ -213,43 +187,39 @@ class MurTreeRegressor(OverColumns, SingleTargetRegressor):
     Parameters
     ----------
     max_depth : int, default=3
-        Most tests on a path.  Each further level multiplies the time by about the number of 0/1
-        columns.
+        Maximum depth of the tree.  Each further level multiplies the time by about the number of
+        0/1 columns.
     max_nodes : int, optional
-        Most feature nodes (default: ``2 ** max_depth - 1``, a full tree).
+        Maximum number of feature nodes; None for no limit.
     max_leaf_nodes : int, optional
-        Most leaves: the same limit said in leaves, one more than feature nodes.
+        Maximum number of leaves; None for no limit.
     loss : {"squared_error", "absolute_error"}, default="squared_error"
         What is minimised, summed over the rows; leaves predict means or medians.  Absolute error
         takes several times longer, as medians do not follow from sums.
     min_samples_leaf : int, default=1
-        Fewest rows in a leaf.  Above 1 the similarity bound does
-        not hold and is not used, so the search takes longer.
-    sparsity : float, default=0.0
-        Cost of a feature node in units of the loss (Eq. 19).  A split is made only if it saves
-        more; large values give small trees, sooner.
-    minimise_nodes : bool, default=False
-        Whether, among the trees of least cost, one with the fewest feature nodes is found.
+        Minimum number of samples per leaf.  Above 1 the similarity bound does not hold and is not
+        used, so the search takes longer.
+    split_penalty : float, default=0.0
+        Cost of one split, in the unit of ``report_.objective``.  Here that is the loss (Eq. 19).
     binarizer : {"quantile", "all"}, transformer or None, default="quantile"
         How features that are not 0/1 become 0/1 columns; see :class:`odtlib.MurTreeClassifier`.
         The tree is optimal for the columns that it makes.
-    similarity_bound : bool, default=True
-        Whether subproblems are bounded by similar ones; see :class:`odtlib.MurTreeClassifier`.
+    search : MurTreeSearch, optional
+        Options of the search; None means ``MurTreeSearch()``.  Not available for regression, and
+        refused, are the closure cache, ``merge_rows=False``, ``deepening`` and
+        ``discrepancy_search``.
     start : {None, "cart"}, DecisionTree or fitted estimator, default=None
-        Warm start: a DecisionTree over the 0/1 columns, or an estimator over the features, whose
-        thresholds are taken to the nearest column; only better trees are searched for.
+        Warm start: None, a word, a :class:`DecisionTree` or a fitted tree estimator.  A
+        DecisionTree is one over the 0/1 columns; the thresholds of an estimator are moved to the
+        nearest column.  Only better trees are searched for.
     time_limit : float, optional
-        Seconds after which the best tree so far comes back (CART at worst).  Where they do not
-        suffice for the columns, the binariser leaves the last features uncut, and the bound is one
-        for the columns that there are.
+        Time limit in seconds; None for no limit.  Afterwards the best tree so far is returned (CART
+        at worst).  Where the time does not suffice for the columns, the binariser leaves the last
+        features uncut, and the bound is one for the columns made so far.
     memory_limit : float, optional
-        Megabytes that the cache of solved subproblems may take; the result stays exact, the search
-        may take longer.  Not limited are the data and the arrays of the search, whose size grows
-        with the square of the number of columns and with ``max_depth``.
-    random_state : int or RandomState, optional
-        Seed of the start.
+        Memory limit in megabytes; None for no limit.  See :class:`odtlib.MurTreeClassifier`.
     verbose : int, default=0
-        1 prints incumbent, bound and gap while the search runs.
+        Verbosity: 0 is silent, 1 shows progress.
 
     Attributes
     ----------
@@ -281,79 +251,75 @@ class MurTreeRegressor(OverColumns, SingleTargetRegressor):
         "max_leaf_nodes": [Interval(Integral, 1, None, closed="left"), None],
         "loss": [StrOptions({"squared_error", "absolute_error"})],
         "min_samples_leaf": [Interval(Integral, 1, None, closed="left")],
-        "sparsity": [Interval(Real, 0, None, closed="left")],
-        "minimise_nodes": ["boolean"],
+        "split_penalty": [Interval(Real, 0, None, closed="left")],
         "binarizer": [StrOptions(set(BINARIZERS) - {"mdlp"}), HasMethods(["fit", "transform"]),
                       None],
-        "similarity_bound": ["boolean"],
+        "search": [MurTreeSearch, None],
         "start": [StrOptions({"cart"}), HasMethods("predict"), None],
         "memory_limit": [Interval(Real, 0, None, closed="neither"), None],
     }
-    deepening = discrepancy_search = False        # of the search; not offered here
 
     def __init__(self, max_depth=3, max_nodes=None, *, max_leaf_nodes=None, loss="squared_error",
-                 min_samples_leaf=1, sparsity=0.0, minimise_nodes=False, binarizer="quantile",
-                 similarity_bound=True, start=None, time_limit=None, memory_limit=None,
-                 random_state=None, verbose=0):
+                 min_samples_leaf=1, split_penalty=0.0, binarizer="quantile", search=None,
+                 start=None, time_limit=None, memory_limit=None, verbose=0):
         self.max_depth = max_depth
         self.max_nodes = max_nodes
         self.max_leaf_nodes = max_leaf_nodes
         self.loss = loss
         self.min_samples_leaf = min_samples_leaf
-        self.sparsity = sparsity
-        self.minimise_nodes = minimise_nodes
+        self.split_penalty = split_penalty
         self.binarizer = binarizer
-        self.similarity_bound = similarity_bound
+        self.search = search
         self.start = start
         self.time_limit = time_limit
         self.memory_limit = memory_limit
-        self.random_state = random_state
         self.verbose = verbose
 
-    def _warm_up(self, X, y, sample_weight):
+    def _warm_up(self, X, y, sample_weight, task=None):
         return warm_up_start(self.start) + warm_up_search("sums")
 
-    def _solve(self, X, y, sample_weight):
+    def _solve(self, X, y, sample_weight, task=None):
         clock = Clock(self.time_limit)
+        search = MurTreeSearch() if self.search is None else self.search
+        for name, value in (("cache", "closure"), ("merge_rows", False), ("deepening", True),
+                            ("discrepancy_search", True)):
+            if getattr(search, name) == value:
+                raise ValueError(f"search has {name}={value!r}, which MurTreeRegressor does not "
+                                 "have; choose another value.")
         weight = np.ones(len(y)) if sample_weight is None else sample_weight
-        every = self._question == "path"
         columns = self._columns(X, y, sample_weight, clock)
-        run = _RegressionRun(self, columns, y, weight, clock, smallest=0 if every else None)
-        run.search()
-        tree, report = run.finish()
-        if every:
-            self._answer = run.path(tree, report)
-        return self._in_features(tree), report
+        return self._outcome(_RegressionRun(self, columns, y, weight, clock, search,
+                                            path=task == "path"))
 
 
 class _RegressionRun(_Run):
     """One fit of a regressor; costs are in shares of the cost of a single leaf."""
 
-    def __init__(self, model, columns, y, weight, clock, smallest=None):
-        self.model, self.clock = model, clock
+    def __init__(self, model, columns, y, weight, clock, search, *, path):
+        self.model, self.options, self.clock = model, search, clock
         self.columns, self.y, self.weight = columns, y, weight
         self.absolute = model.loss == "absolute_error"
         self.depth, self.nodes = model._depth_within(len(y)), model._nodes(len(y))
-        self.smallest = self.nodes if smallest is None else smallest
+        self.wants_path, self.smallest = path, 0 if path else self.nodes
         self.problem, self.unit, lower = prepare_regression(
-            self.columns, self.y, self.weight, absolute=self.absolute)
-        self.penalty = model.sparsity / self.unit
+            self.columns, self.y, self.weight, absolute=self.absolute,
+            merge_columns=search.merge_columns)
         self.solver = RegressionSolver(
-            self.problem, self.depth, self.nodes, absolute=self.absolute, penalty=self.penalty,
-            min_samples_leaf=model.min_samples_leaf, similarity=model.similarity_bound,
-            share_sizes=model.minimise_nodes, memory_limit=model.memory_limit)
+            self.problem, self.depth, self.nodes, absolute=self.absolute,
+            split_penalty=model.split_penalty / self.unit, search=search,
+            min_samples_leaf=model.min_samples_leaf, memory_limit=model.memory_limit)
         self.solver.least = 0.0 if self.solver.uneven else lower
         self.trace, self.costs = [], {}
         self.status, self.bound = "optimal", -np.inf
         self.start, self.upper, self.predicted = None, np.inf, None
         self.safe_depth = min(self.depth, int(np.log2(self.nodes + 1)))
-        if model.start is not None and smallest is None:
+        if model.start is not None:
             self.begin_with(model._given_start())
 
     def begin_with(self, start):
         """Take a start that respects all limits as the tree to beat."""
         if isinstance(start, str):
-            self.take(self.valued(self.cart()))
+            self.set_incumbent(self.valued(self.cart()))
             return
         if start.kind != "regression":
             raise ValueError("start is a classification tree; give a regression tree.")
@@ -370,7 +336,7 @@ class _RegressionRun(_Run):
                 < self.model.min_samples_leaf:
             raise ValueError("a leaf of start holds fewer rows than min_samples_leaf; give a tree "
                              "with larger leaves.")
-        self.take(tree)
+        self.set_incumbent(tree)
 
     def cart(self):
         """Grow a CART over the columns with scikit-learn."""
@@ -378,7 +344,7 @@ class _RegressionRun(_Run):
             return DecisionTree.from_nested([0.0], kind="regression")
         grown = DecisionTreeRegressor(
             criterion=self.model.loss, max_depth=self.safe_depth,
-            min_samples_leaf=self.model.min_samples_leaf, random_state=self.model.random_state)
+            min_samples_leaf=self.model.min_samples_leaf, random_state=self.options.random_state)
         grown = grown.fit(self.columns, self.y, self.weight).tree_
         return DecisionTree(grown.feature, grown.threshold, grown.children_left,
                             grown.children_right, grown.value[:, 0, 0], kind="regression")
@@ -408,7 +374,7 @@ class _RegressionRun(_Run):
         feature, threshold, left, right, value = map(list, zip(*nodes, strict=True))
         tree = DecisionTree(feature, threshold, left, right, value, kind="regression",
                             n_features=self.columns.shape[1]).pruned()
-        self.costs[tree] = float(sum(losses) + self.model.sparsity * tree.n_splits) / self.unit
+        self.costs[tree] = float(sum(losses) + self.model.split_penalty * tree.n_splits) / self.unit
         return tree
 
     def cost(self, tree):
@@ -433,4 +399,4 @@ class _RegressionRun(_Run):
 
     def evaluate(self):
         """Return the function that recomputes the objective from a tree."""
-        return partial(penalised_loss, absolute=self.absolute, penalty=self.model.sparsity)
+        return partial(penalised_loss, absolute=self.absolute, penalty=self.model.split_penalty)

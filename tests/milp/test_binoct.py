@@ -14,15 +14,30 @@ from milp.reference import boundary, fair_optimum, instance, midpoints, optimum
 from sklearn.base import clone
 from sklearn.utils.estimator_checks import check_estimator
 
-from odtlib import BinOCTClassifier, CARTClassifier, ContinuousTreeClassifier, DecisionTree
+from odtlib import (
+    BinOCTClassifier,
+    CARTClassifier,
+    ContinuousTreeClassifier,
+    DecisionTree,
+    MurTreeClassifier,
+)
+from odtlib.binarize import ThresholdBinarizer
 from odtlib.datasets import load
 from odtlib.heuristics._ranks import RankedRows
 from odtlib.milp import binoct_model
-from odtlib.milp.binoct_model import FORMS, BinOCTModel, bins, read_bits, threshold_bits
+from odtlib.milp.binoct_model import (
+    FORMS,
+    BinOCTModel,
+    read_bits,
+    route,
+    threshold_bits,
+    threshold_tree_nodes,
+)
 from odtlib.milp.lns import NeighbourhoodSearch
-from odtlib.milp.thresholds import candidate_cuts, cut_below, heap_of
+from odtlib.milp.thresholds import candidate_cuts, cut_below, from_full_tree, to_full_tree
 from odtlib.mip import run as _run
 from odtlib.report import Clock
+from tests.naive import best_tree_cost
 
 # rows (features | class) of which boundary thresholds lose one
 EIGHT = np.array([[3, 0, 1, 1, 0], [2, 0, 0, 0, 0], [4, 1, 1, 1, 0], [1, 1, 1, 1, 1],
@@ -49,42 +64,49 @@ def check(model, X, y, expected, weight=None):
     return report
 
 
-def random_heap(random, model):
+def random_splits(random, model):
     usable = np.flatnonzero(model.n_cuts)
     feature = random.choice(usable, model.n_nodes)
     return np.column_stack([feature, [random.integers(model.n_cuts[f]) for f in feature]])
 
 
+def best_labels(model, splits):
+    """Return the class that costs least in each leaf of a full tree."""
+    value = np.zeros((model.n_leaves, model.rows.n_classes))
+    np.add.at(value, (route(splits, model.positions), model.rows.labels), model.rows.weights)
+    return value.argmax(axis=1)
+
+
 @pytest.mark.parametrize("solver", ["highs", "cp-sat"])
-@pytest.mark.parametrize("rows", FORMS)
+@pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("thresholds", ["all", "boundary"])
-def test_equals_enumeration(solver, rows, thresholds):
-    random = np.random.default_rng(FORMS.index(rows))
+def test_equals_enumeration(solver, form, thresholds):
+    random = np.random.default_rng(FORMS.index(form))
     for _ in range(45):
         depth, X, y = draw(random)
         own = midpoints(X) if thresholds == "all" else boundary(X, y)
         if not any(map(len, own)):
             own = midpoints(X)
         best = optimum(X, y, np.ones(len(y)), own, depth)
-        model = BinOCTClassifier(depth, solver=solver, rows=rows, thresholds=thresholds,
+        model = BinOCTClassifier(depth, solver=solver, constraint_form=form, thresholds=thresholds,
                                  add_thresholds=False, start=None)
         check(model, X, y, best)
 
 
 @pytest.mark.parametrize("solver", ["highs", "cp-sat"])
-@pytest.mark.parametrize("rows", FORMS)
-def test_depth_three_equals_the_continuous_solver(solver, rows):
-    random = np.random.default_rng(10 + FORMS.index(rows))
+@pytest.mark.parametrize("form", FORMS)
+def test_depth_three_equals_the_continuous_solver(solver, form):
+    random = np.random.default_rng(10 + FORMS.index(form))
     for _ in range(2):
         X, y = instance(random, 7, 2, 3, 3)
         best = ContinuousTreeClassifier(3).fit(X, y).report_.objective
-        check(BinOCTClassifier(3, solver=solver, rows=rows, start="cart"), X, y, best)
+        check(BinOCTClassifier(3, solver=solver, constraint_form=form, start="cart"), X, y, best)
 
 
 @pytest.mark.parametrize("solver", ["highs", "cp-sat"])
-@pytest.mark.parametrize("rows", FORMS)
-def test_weights_and_costs_equal_enumeration(solver, rows):
-    random = np.random.default_rng(20 + FORMS.index(rows))
+@pytest.mark.parametrize("form", FORMS)
+def test_weights_and_costs_equal_enumeration(solver, form):
+    random = np.random.default_rng(20 + FORMS.index(form))
     for i in range(12):
         depth, X, y = draw(random)
         weight = random.integers(0, 4, len(y)).astype(float)
@@ -93,7 +115,7 @@ def test_weights_and_costs_equal_enumeration(solver, rows):
         costs = {int(c): float(random.integers(1, 4)) for c in np.unique(y)}
         cost = weight * np.array([costs[c] for c in y])
         best = optimum(X, y, cost, midpoints(X), depth)
-        model = BinOCTClassifier(depth, solver=solver, rows=rows, class_costs=costs)
+        model = BinOCTClassifier(depth, solver=solver, constraint_form=form, class_weight=costs)
         check(model, X, y, best, weight)
 
 
@@ -107,27 +129,82 @@ def test_any_weights_equal_enumeration_with_highs():
         assert model.report_.objective == pytest.approx(best, rel=1e-6)
         assert model.report_.lower_bound <= best + 1e-6
         model.verify(X, y, weight)
-    with pytest.raises(ValueError, match="no small common denominator, which CP-SAT needs"):
+    with pytest.raises(ValueError, match="no small common denominator"):
         BinOCTClassifier(solver="cp-sat").fit(X, y, weight)
 
 
 @pytest.mark.parametrize("solver", ["highs", "cp-sat"])
-def test_equal_treatment_equals_enumeration(solver):
+@pytest.mark.parametrize("weighted", [False, True])
+def test_equal_treatment_equals_enumeration(solver, weighted):
     random = np.random.default_rng(40)
-    for _ in range(6):
+    for number in range(6):
         X = np.column_stack([random.integers(0, 3, 8), np.arange(8) % 2]).astype(float)
         y = np.array([0, 1, *random.integers(0, 2, 6)])
-        price = float(random.choice([0.25, 0.5, 2.0]))
-        model = BinOCTClassifier(2, solver=solver, group_feature=1, group_price=price)
-        best = fair_optimum(X, y, midpoints(X), X[:, 1].astype(int), price * len(y))
-        model.fit(X, y)
+        weight = random.integers(1, 4, 8).astype(float) if weighted else np.ones(8)
+        penalty, limit = float(random.choice([0.0, 2.0, 16.0])), [None, 0.0, 0.25, 0.5][number % 4]
+        if not penalty and limit is None:
+            penalty = 4.0
+        model = BinOCTClassifier(2, solver=solver, max_disparity=limit, disparity_penalty=penalty,
+                                 constraint_form=FORMS[number % 3])
+        group = X[:, 1].astype(int)
+        best = fair_optimum(X, y, midpoints(X), group, penalty, limit, weight)
+        model.fit(X, y, weight, protected=np.array(["a", "b"])[group])
         assert model.report_.status == "optimal"
         assert model.report_.objective == pytest.approx(best, abs=1e-6)
-        assert model.verify(X, y) == pytest.approx(best, abs=1e-6)
+        assert model.verify(X, y, weight) == pytest.approx(best, abs=1e-6)
+        given = model.predict(X) == 1
+        shares = [np.average(given[group == g], weights=weight[group == g]) for g in (0, 1)]
+        assert model.report_.counters["disparity"] == pytest.approx(abs(shares[0] - shares[1]))
 
 
-@pytest.mark.parametrize("rows", FORMS)
-def test_every_tree_is_a_solution_with_its_errors(rows):
+def test_the_limit_on_disparity_is_that_of_murtree():
+    random = np.random.default_rng(41)
+    for limit in (0.0, 0.1, 0.3):
+        X, y = random.integers(0, 2, (16, 3)).astype(float), random.integers(0, 2, 16)
+        group = random.integers(0, 2, 16)
+        fair = MurTreeClassifier(2, max_disparity=limit).fit(X, y, protected=group).report_
+        report = BinOCTClassifier(2, max_disparity=limit).fit(X, y, protected=group).report_
+        assert report.status == fair.status == "optimal"
+        assert report.objective == fair.objective
+
+
+@pytest.mark.parametrize("solver", ["highs", "cp-sat"])
+@pytest.mark.parametrize("form", FORMS)
+def test_limits_equal_brute_force(solver, form):
+    random = np.random.default_rng(45 + FORMS.index(form))
+    for number in range(16):
+        depth, X, y = draw(random)
+        nodes = [None, 0, 1, 2][number % 4]
+        min_leaf = int(random.integers(1, 4))
+        penalty = float(random.choice([0.0, 0.5, 1.25]))
+        model = BinOCTClassifier(
+            depth, solver=solver, constraint_form=form, max_nodes=nodes if number % 2 else None,
+            max_leaf_nodes=None if number % 2 or nodes is None else nodes + 1,
+            min_samples_leaf=min_leaf, split_penalty=penalty,
+            start=None if number % 3 else "cart")
+        columns = ThresholdBinarizer().fit(X).transform(X)
+        full = 2**depth - 1
+        best = best_tree_cost(columns, y, np.ones(len(y)), y.max() + 1, depth,
+                              full if nodes is None else min(nodes, full), min_leaf, penalty)
+        check(model, X, y, best)
+        smallest = np.unique(model.apply(X), return_counts=True)[1].min()
+        assert smallest >= min_leaf or model.tree_.n_splits == 0
+        assert nodes is None or model.tree_.n_splits <= nodes
+
+
+def test_the_search_over_pairs_keeps_the_limits():
+    random = np.random.default_rng(46)
+    X, y = random.normal(size=(60, 4)).round(1), random.integers(0, 2, 60)
+    model = BinOCTClassifier(3, solver="lns", max_nodes=4, min_samples_leaf=5, split_penalty=0.5,
+                             time_limit=3, random_state=0).fit(X, y)
+    assert model.tree_.n_splits <= 4
+    assert np.unique(model.apply(X), return_counts=True)[1].min() >= 5
+    assert model.report_.counters["gain"] >= 0
+    assert model.verify(X, y) == pytest.approx(model.report_.objective)
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_every_tree_is_a_solution_with_its_errors(form):
     random = np.random.default_rng(50)
     for _ in range(40):
         X, y = instance(random, int(random.integers(2, 30)), int(random.integers(1, 5)), 3,
@@ -140,36 +217,36 @@ def test_every_tree_is_a_solution_with_its_errors(rows):
         cuts = candidate_cuts(ranked, which, max_depth=depth)
         if not any(map(len, cuts)):
             continue
-        model = BinOCTModel(ranked, cuts, depth, rows)
-        heap = random_heap(random, model)
+        model = BinOCTModel(ranked, cuts, depth, form)
+        splits = random_splits(random, model)
         label = random.integers(0, y.max() + 1, model.n_leaves)
-        x = model.encode(heap, label)
+        x = model.encode(splits, label)
         assert model.model.violated(x) is None
-        assert model.model.evaluate(x) == model.objective(heap, label)
+        assert model.model.evaluate(x) == model.objective(splits, label)
         again = model.decode(x + random.uniform(-1e-6, 1e-6, len(x)))
-        assert np.array_equal(again[0], heap)
+        assert np.array_equal(again[0], splits)
         assert np.array_equal(again[1], label)
-        tree = model.tree(heap, label)
-        assert (tree.predict(X) != y).sum() == model.objective(heap, label)
+        tree = from_full_tree(splits, label, ranked, cuts)
+        assert (tree.predict(X) != y).sum() == model.objective(splits, label)
         # and back: what the tree says is what its full form says
-        full = model.heap(tree)
-        assert model.objective(*full) == model.objective(heap, label)
+        full = to_full_tree(tree, ranked, cuts, depth)
+        assert model.objective(*full) == model.objective(splits, label)
 
 
 def test_a_row_in_a_wrong_leaf_is_no_solution():
     random = np.random.default_rng(60)
-    for rows in ("summed", "per_row", "ordered"):
+    for form in ("summed", "per_row", "ordered"):
         for _ in range(20):
             X, y = instance(random, 9, 3, 2)
             ranked = RankedRows(X, y, 2)
             cuts = candidate_cuts(ranked, "all", max_depth=2)
             if not any(map(len, cuts)):
                 continue
-            model = BinOCTModel(ranked, cuts, 2, rows)
-            heap = random_heap(random, model)
-            x = model.encode(heap, model.best_labels(heap))
+            model = BinOCTModel(ranked, cuts, 2, form)
+            splits = random_splits(random, model)
+            x = model.encode(splits, best_labels(model, splits))
             row, leaf = random.integers(9), random.integers(4)
-            if leaf == model.route(heap)[row]:
+            if leaf == route(splits, model.positions)[row]:
                 continue
             x[model.l[row]] = 0
             x[model.l[row, leaf]] = 1
@@ -179,10 +256,10 @@ def test_a_row_in_a_wrong_leaf_is_no_solution():
                 ("upper", "lower", "outside", "left", "right"))
 
 
-def test_the_relaxation_and_threads_are_reported_and_used():
+def test_the_relaxation_and_n_jobs_are_reported_and_used():
     X, y = EIGHT[:, :4], EIGHT[:, 4]
     best = optimum(X, y, np.ones(8), midpoints(X), 1)
-    report = check(BinOCTClassifier(1, relaxation=True, threads=2), X, y, best)
+    report = check(BinOCTClassifier(1, relaxation=True, n_jobs=2), X, y, best)
     assert report.counters["lp_bound"] == pytest.approx(0, abs=1e-6)
     assert report.counters["solver_bound"] == best
     three = np.arange(8) % 3
@@ -192,7 +269,7 @@ def test_the_relaxation_and_threads_are_reported_and_used():
 
 def test_search_tree_over_thresholds():
     for n in range(1, 40):
-        found = bins(0, n - 1)
+        found = threshold_tree_nodes(0, n - 1)
         assert len(found) == n - 1
         assert max((len(path) + 1 for path, _, _ in found), default=0) == int(
             np.ceil(np.log2(n)))
@@ -200,8 +277,8 @@ def test_search_tree_over_thresholds():
             code = threshold_bits(position, n)
             assert read_bits(code + [0, 1], n) == position
             assert len(code) <= 1 + int(np.log2(n))
-    assert bins(0, 1) == [((), (0, 0), (1, 1))]
-    assert bins(0, 2) == [((), (0, 1), (2, 2)), ((0,), (0, 0), (1, 1))]
+    assert threshold_tree_nodes(0, 1) == [((), (0, 0), (1, 1))]
+    assert threshold_tree_nodes(0, 2) == [((), (0, 1), (2, 2)), ((0,), (0, 0), (1, 1))]
 
 
 def test_counts_are_those_of_the_formulation():
@@ -220,8 +297,8 @@ def test_counts_are_those_of_the_formulation():
 
 def test_linear_relaxation_is_zero_where_leaves_suffice():
     X, y = load("monk1_full").X, load("monk1_full").y
-    for rows in FORMS:
-        assert BinOCTClassifier(1, rows=rows).formulate(X, y).model.relax(
+    for form in FORMS:
+        assert BinOCTClassifier(1, constraint_form=form).formulate(X, y).model.relax(
             ).objective == pytest.approx(0, abs=1e-6)
     three = np.arange(len(y)) % 3
     assert BinOCTClassifier(1).formulate(X, three).model.relax().objective > 1
@@ -290,16 +367,16 @@ def test_a_given_tree_is_the_start():
     y = np.array([1, 1, 1, 1, 0])
     odd = DecisionTree.from_nested((0, 0.5, 0, (1, 0.5, 0, 1)), n_classes=2)
     with pytest.raises(ValueError, match="start tests feature 0, which has no candidate"):
-        heap_of(odd, RankedRows(X, y, 2), [np.zeros(0, int), np.array([0])], 2)
+        to_full_tree(odd, RankedRows(X, y, 2), [np.zeros(0, int), np.array([0])], 2)
 
 
-@pytest.mark.parametrize("rows", FORMS)
-def test_nasty_features(rows):
+@pytest.mark.parametrize("form", FORMS)
+def test_nasty_features(form):
     # one threshold, none, and values that float32 cannot tell apart
     X = np.array([[0.0, 7, 1 + 1e-12], [0, 7, 1 + 2e-12], [1, 7, 1], [1, 7, 1 + 3e-12]])
     y = np.array(["b", "a", "a", "b"])
     for solver in ("highs", "cp-sat"):
-        model = BinOCTClassifier(2, rows=rows, solver=solver).fit(X, y)
+        model = BinOCTClassifier(2, constraint_form=form, solver=solver).fit(X, y)
         assert model.report_.objective == 0
         assert list(model.predict(X)) == list(y)
         values = np.unique(X[:, 2])
@@ -315,7 +392,8 @@ def test_no_split_is_possible():
             assert model.report_.status == "optimal"
             assert model.report_.objective == 2
             assert model.tree_.n_nodes == 1
-    alike = BinOCTClassifier(0, group_feature=0, group_price=9.0).fit([[0], [1], [1]], [0, 1, 1])
+    alike = BinOCTClassifier(0, disparity_penalty=27.0).fit(
+        [[0], [1], [1]], [0, 1, 1], protected=[0, 1, 1])
     assert (alike.report_.objective, alike.report_.status) == (1, "optimal")
     with pytest.raises(ValueError, match="no model is needed"):
         BinOCTClassifier(1).formulate(np.ones((5, 2)), [0, 1, 1, 0, 1])
@@ -420,15 +498,15 @@ def test_no_pair_of_nodes_is_left_that_improves():
         search.run(start.tree_, Clock(), lambda *tree, found=found: found.append(tree),
                    random_state=0)
         model = BinOCTModel(rows, cuts, 2)
-        value = model.objective(search.heap, search.label)
+        value = model.objective(search.splits, search.label)
         assert value <= start.report_.objective
         assert (len(found) > 0) == (value < start.report_.objective)
         splits = [(f, s) for f, own in enumerate(cuts) for s in range(len(own))]
         for below in (1, 2):
             for one, other in product(splits, repeat=2):
-                heap = search.heap.copy()
-                heap[0], heap[below] = one, other
-                assert model.objective(heap, model.best_labels(heap)) >= value
+                splits = search.splits.copy()
+                splits[0], splits[below] = one, other
+                assert model.objective(splits, best_labels(model, splits)) >= value
 
 
 @pytest.mark.parametrize("group", [None, 0])
@@ -436,8 +514,9 @@ def test_search_over_pairs(group):
     random = np.random.default_rng(81)
     X = np.column_stack([np.arange(40) % 2, random.normal(size=(40, 3)).round(1)])
     y = random.integers(0, 2, 40)
-    model = BinOCTClassifier(3, solver="lns", group_feature=group, group_price=0.5, time_limit=4,
-                             random_state=0).fit(X, y)
+    model = BinOCTClassifier(3, solver="lns", disparity_penalty=0.0 if group is None else 20.0,
+                             time_limit=4, random_state=0).fit(
+        X, y, protected=None if group is None else X[:, group])
     assert model.report_.counters["gain"] > 0
     assert model.report_.counters["neighbourhoods"] > 0
     assert model.report_.status in ("heuristic", "time_limit")
@@ -448,24 +527,18 @@ def test_search_over_pairs(group):
 
 def test_errors_say_what_to_do(monkeypatch):
     X, y = hard(30)
-    with pytest.raises(ValueError, match="class_costs has -1 for 0"):
-        BinOCTClassifier(class_costs={0: -1}).fit(X, y)
-    with pytest.raises(ValueError, match="class_costs names 9, which is no class of y"):
-        BinOCTClassifier(class_costs={9: 1}).fit(X, y)
-    with pytest.raises(ValueError, match="all weights or costs are zero"):
-        BinOCTClassifier(class_costs={0: 0, 1: 0, 2: 0}).fit(X, y)
-    with pytest.raises(ValueError, match="group_feature is 8 and X has 8 columns"):
-        BinOCTClassifier(group_feature=8, group_price=1.0).fit(X, y > 0)
-    with pytest.raises(ValueError, match="group_feature is 99 and X has 8 columns"):
-        BinOCTClassifier(group_feature=99).fit(X, y > 0)
-    with pytest.raises(ValueError, match="class_costs has 'a' for 0; give a number"):
-        BinOCTClassifier(class_costs={0: "a"}).fit(X, y)
-    with pytest.raises(ValueError, match="group_feature needs a column with two values"):
-        BinOCTClassifier(group_feature=1, group_price=1.0).fit(X, y > 0)
+    with pytest.raises(ValueError, match="class_weight holds a negative number"):
+        BinOCTClassifier(class_weight={0: -1}).fit(X, y)
+    with pytest.raises(ValueError, match="protected belong together"):
+        BinOCTClassifier(max_disparity=0.1).fit(X, y > 0)
+    with pytest.raises(ValueError, match="protected belong together"):
+        BinOCTClassifier().fit(X, y > 0, protected=X[:, 0] > 0)
+    with pytest.raises(ValueError, match="protected has 30 distinct values and y 2 classes"):
+        BinOCTClassifier(disparity_penalty=1.0).fit(X, y > 0, protected=X[:, 0])
     with pytest.raises(ValueError, match="HiGHS has no option 'speed'"):
         BinOCTClassifier(1, settings={"speed": 1}).fit(X, y)
-    monkeypatch.setattr(binoct_model, "LARGEST", 1000)
-    with pytest.raises(ValueError, match="the form rows='summed' needs 0 million nonzeros"):
+    monkeypatch.setattr(binoct_model, "MAX_NONZEROS", 1000)
+    with pytest.raises(ValueError, match="constraint_form='summed' needs 0 million nonzeros"):
         BinOCTClassifier(2).fit(X, y)
 
 
@@ -477,7 +550,7 @@ def test_verbose_prints_better_trees(capsys):
 
 def test_string_labels_pickle_and_clone():
     X, y = EIGHT[:, :4], np.array(["no", "yes"])[EIGHT[:, 4]]
-    model = BinOCTClassifier(2, class_costs={"yes": 2}).fit(X, y)
+    model = BinOCTClassifier(2, class_weight={"yes": 2}).fit(X, y)
     copy = pickle.loads(pickle.dumps(model))
     assert copy.tree_ == model.tree_
     assert copy.verify(X, y) == model.report_.objective == 0
@@ -486,4 +559,5 @@ def test_string_labels_pickle_and_clone():
 
 def test_scikit_learn_checks():
     # the interface is what these look at, so the solver only checks the start
-    check_estimator(BinOCTClassifier(2, settings={"mip_max_nodes": 0}))
+    check_estimator(BinOCTClassifier(2, settings={"mip_max_nodes": 0}), expected_failed_checks={
+        "check_class_weight_classifiers": "pure regions of the light class stay its own"})

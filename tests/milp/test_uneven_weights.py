@@ -61,8 +61,8 @@ def test_weights_too_uneven_to_be_resolved_end_in_a_bound_that_holds(name):
 
 def test_prices_do_not_depend_on_the_unit_of_weights():
     X, y = instance(np.random.RandomState(5))
-    plain = OCTClassifier(2, complexity=0.1).fit(X, y).report_
-    small = OCTClassifier(2, complexity=0.1).fit(X, y, np.full(len(y), 1e-12)).report_
+    plain = OCTClassifier(2, split_penalty=0.3).fit(X, y).report_
+    small = OCTClassifier(2, split_penalty=0.3e-12).fit(X, y, np.full(len(y), 1e-12)).report_
     assert small.objective == pytest.approx(plain.objective * 1e-12)
     assert small.status == plain.status == "optimal"
 
@@ -70,7 +70,7 @@ def test_prices_do_not_depend_on_the_unit_of_weights():
 def test_columns_that_are_all_alike_leave_a_leaf():
     X, y = np.ones((7, 1)), [0, 1, 0, 0, 0, 0, 0]
     weight = [6553.0, 4.8e11, 3.8e9, 4.8e-4, 2.2e5, 6.1, 6.6e6]
-    for model in (OCTClassifier(1, complexity=0.05), FlowOCTClassifier(1)):
+    for model in (OCTClassifier(1, split_penalty=0.05), FlowOCTClassifier(1)):
         report = model.fit(X, y, weight).report_
         assert report.status == "optimal"
         assert report.objective == pytest.approx(sum(weight) - 4.8e11, rel=1e-9)

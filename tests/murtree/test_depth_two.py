@@ -10,6 +10,7 @@ from odtlib.murtree._kernels import WORDS_PER_BYTE, count_pairs
 from odtlib.murtree._objectives import choose_kernel
 from odtlib.murtree.preparation import prepare
 from odtlib.murtree.solver import Solver
+from tests.murtree.building import build
 
 KERNELS = ["two classes, 16 bits", "two classes, 32 bits", "classes, 16 bits", "classes, 32 bits",
            "weights"]
@@ -49,7 +50,7 @@ def solver(X, y, n_classes, kernel, depth, nodes, weight=None, **options):
     min_leaf = options.get("min_samples_leaf", 1)
     problem = prepare(X, y, n_classes, weight, merge_rows=False, min_samples_leaf=min_leaf)
     problem.kernel = kernel
-    return Solver(problem, depth, nodes, **options)
+    return build(Solver, problem, depth, nodes, **options)
 
 
 @njit
@@ -142,7 +143,7 @@ def test_counts_beyond_16_bits():
     y = ((X[:, 0] ^ X[:, 1]) ^ (rng.random(140_000) < 0.1)).astype(np.int64)
     problem = prepare(X, y, 2, merge_rows=False)
     assert problem.kernel == "two classes, 32 bits"
-    search = Solver(problem, 2, 3)
+    search = build(Solver, problem, 2, 3)
     assert search.solve(2, 3)
     assert search.value() == (y != (X[:, 0] ^ X[:, 1])).sum()
 

@@ -11,6 +11,7 @@ from odtlib import MurTreeClassifier, MurTreeRegressor
 from odtlib._numba import warm as _warm
 from odtlib.murtree._objectives import closure_address, kernel_addresses
 from odtlib.murtree.preparation import possible_kernels, prepare
+from tests.murtree.building import build
 
 
 def numbers(seed=0, n_rows=60):
@@ -41,7 +42,7 @@ def test_rows_of_weight_zero_are_not_there(options, weight):
     for seed in range(3):
         X, y = numbers(seed)
         weights = np.where(np.arange(len(y)) < 30, weight, 0.0)
-        model = same_fit(lambda: MurTreeClassifier(2, **options), X, y, weights)
+        model = same_fit(lambda: build(MurTreeClassifier, 2, **options), X, y, weights)
         if not options:
             assert model.report_.objective == 0.0
 
@@ -62,7 +63,7 @@ def test_rows_of_weight_zero_are_in_no_group_and_no_front():
     group[50:] = "a third one"
     same_fit(lambda: MurTreeClassifier(2, max_disparity=0.1), X, y, weight, protected=group)
     same_fit(lambda: MurTreeClassifier(2, objective="f1"), X, y, weight)
-    same_fit(lambda: MurTreeClassifier(2, sparsity=[1.0, 0.5]), X, y, weight)
+    same_fit(lambda: MurTreeClassifier(2, split_penalty=[1.0, 0.5]), X, y, weight)
     assert MurTreeClassifier(2).optimal_trees(X, y, weight).count == MurTreeClassifier(
         2).optimal_trees(X[:40], y[:40]).count
 
@@ -74,7 +75,7 @@ def test_rows_of_weight_zero_are_not_there_in_regression(options):
     target = y + 0.1 * X[:, 1]
     for weight in (1.0, 100.0, 0.7):
         weights = np.where(np.arange(60) < 30, weight, 0.0)
-        same_fit(lambda: MurTreeRegressor(2, **options), X, target, weights)
+        same_fit(lambda: build(MurTreeRegressor, 2, **options), X, target, weights)
 
 
 @pytest.mark.parametrize("start", ["cart", "local-search"])
@@ -105,7 +106,7 @@ def test_depths_of_any_integer_type(model, depth):
 
 @pytest.mark.parametrize("model", [
     MurTreeClassifier(), MurTreeRegressor(), MurTreeClassifier(objective="f1"),
-    MurTreeClassifier(deepening=True), MurTreeClassifier(start="cart")])
+    build(MurTreeClassifier, deepening=True), MurTreeClassifier(start="cart")])
 def test_a_huge_depth_is_the_depth_that_the_rows_reach(model):
     rng = np.random.default_rng(0)
     X = (rng.random((12, 4)) < 0.5).astype(int)
@@ -120,7 +121,7 @@ def test_depths_above_31_fit_into_the_cache():
     n = 40
     X = np.tril(np.ones((n + 1, n), int), -1)
     y = np.arange(n + 1) % 2
-    model = MurTreeClassifier(n, max_nodes=n, merge_columns=False).fit(X, y)
+    model = build(MurTreeClassifier, n, max_nodes=n, merge_columns=False).fit(X, y)
     assert model.report_.status == "optimal" and model.report_.objective == 0
     assert model.verify(X, y) == 0
 
@@ -135,7 +136,7 @@ def test_no_compiler():
 
 
 @pytest.mark.parametrize("model, question", [
-    (MurTreeClassifier(3), "fit"), (MurTreeClassifier(3, cache="closure"), "fit"),
+    (MurTreeClassifier(3), "fit"), (build(MurTreeClassifier, 3, cache="closure"), "fit"),
     (MurTreeClassifier(3, objective="balanced-accuracy"), "path"),
     (MurTreeClassifier(3, min_samples_leaf=2), "optimal_trees"), (MurTreeRegressor(3), "path"),
     (MurTreeRegressor(3, loss="absolute_error"), "fit")])
@@ -144,7 +145,7 @@ def test_kernels_are_compiled_before_the_clock_starts(model, question, weight, m
     X, y = numbers()
     X = (X > 0).astype(int)
     data = [X, y]
-    if weight is not None and getattr(model, "cache", "") != "closure":
+    if weight is not None and (model.search is None or model.search.cache != "closure"):
         data.append(weight * (1 + np.arange(60) % 2))
     monkeypatch.setattr(_warm, "_warm", set())
     compiled, solve = [], type(model)._solve
@@ -154,9 +155,9 @@ def test_kernels_are_compiled_before_the_clock_starts(model, question, weight, m
     def misses():
         return [address.cache_info().misses for address in (kernel_addresses, closure_address)]
 
-    def solved(self, *arrays):
+    def solved(self, *arrays, **task):
         compiled.append(misses())
-        answer = solve(self, *arrays)
+        answer = solve(self, *arrays, **task)
         compiled.append(misses())
         return answer
 

@@ -108,7 +108,7 @@ def test_cart_takes_the_purest_split():
                           tuple)
 
 
-@pytest.mark.parametrize("options", [{"objective": "f1"}, {"sparsity": [1.0] * 4},
+@pytest.mark.parametrize("options", [{"objective": "f1"}, {"split_penalty": [1.0] * 4},
                                      {"max_disparity": 0.2}])
 def test_fronts_and_levels_without_time(options):
     X, y = wide(60, 10)

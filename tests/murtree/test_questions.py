@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sklearn.ensemble import BaggingClassifier
 
-from odtlib import MurTreeClassifier
+from odtlib import MurTreeClassifier, MurTreeSearch
 from tests.murtree.test_search import blobs
 from tests.murtree.test_search import instance as larger_instance
 
@@ -64,7 +64,7 @@ def test_all_optimal_trees_are_found(seed):
 
 def test_optimal_trees_of_a_larger_set():
     X, y = blobs(n_columns=10)
-    model = MurTreeClassifier(3, minimise_nodes=True).fit(X, y)
+    model = MurTreeClassifier(3, search=MurTreeSearch(minimise_nodes=True)).fit(X, y)
     fewest = model.tree_.n_splits
     found = MurTreeClassifier(3, fewest).optimal_trees(X, y, limit=5)
     assert len(found.trees) == min(5, found.count) and found.complete
@@ -110,7 +110,7 @@ def test_penalties_by_level_equal_brute_force(seed):
         penalties = rng.choice([0.0, 0.4, 1.0, 2.5], depth)
         ones = np.ones(len(y)) if weight is None else weight + 1
         expected = least_by_level(X, codes, ones, len(classes), depth, nodes, penalties, min_leaf)
-        model = MurTreeClassifier(depth, nodes, sparsity=penalties, min_samples_leaf=min_leaf)
+        model = MurTreeClassifier(depth, nodes, split_penalty=penalties, min_samples_leaf=min_leaf)
         model.fit(X, y, None if weight is None else ones)
         assert model.report_.status == "optimal"
         assert model.report_.objective == pytest.approx(expected)
@@ -121,17 +121,17 @@ def test_penalties_by_level_equal_brute_force(seed):
 def test_equal_penalties_are_the_sparse_objective():
     X, y = blobs(n_columns=10)
     for depth, penalty in ((3, 1.5), (4, 4.0)):
-        levels = MurTreeClassifier(depth, sparsity=[penalty] * depth).fit(X, y)
+        levels = MurTreeClassifier(depth, split_penalty=[penalty] * depth).fit(X, y)
         assert levels.report_.objective == pytest.approx(
-            MurTreeClassifier(depth, sparsity=penalty).fit(X, y).report_.objective)
-    short = MurTreeClassifier(4, sparsity=[1.0] * 4, memory_limit=0.0005).fit(X, y)
+            MurTreeClassifier(depth, split_penalty=penalty).fit(X, y).report_.objective)
+    short = MurTreeClassifier(4, split_penalty=[1.0] * 4, memory_limit=0.0005).fit(X, y)
     assert short.report_.counters["cache_bytes"] <= 500
-    cut = MurTreeClassifier(5, sparsity=[1.0] * 5, time_limit=0.01).fit(X, y)
+    cut = MurTreeClassifier(5, split_penalty=[1.0] * 5, time_limit=0.01).fit(X, y)
     assert cut.report_.status == "time_limit"
     assert cut.verify(X, y) == pytest.approx(cut.report_.objective)
     for wrong in ([1.0], [1.0, -1.0, 0.0], [[1.0, 2.0, 3.0]]):
         with pytest.raises(ValueError, match="give one number, or one for each of the 3 levels"):
-            MurTreeClassifier(3, sparsity=wrong).fit(X, y)
+            MurTreeClassifier(3, split_penalty=wrong).fit(X, y)
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])
@@ -144,12 +144,12 @@ def test_regularisation_path_agrees_with_separate_runs(n_classes):
         assert entry.optimal and entry.low < entry.high
         assert (entry.tree.predict(X.astype(float)) != y).sum() == entry.errors
         middle = min(entry.high, entry.low + 2.0) / 2 + entry.low / 2
-        for sparsity in (entry.low, middle, min(entry.high, 1e6)):
-            single = MurTreeClassifier(3, sparsity=sparsity).fit(X, y)
+        for split_penalty in (entry.low, middle, min(entry.high, 1e6)):
+            single = MurTreeClassifier(3, split_penalty=split_penalty).fit(X, y)
             assert single.report_.objective == pytest.approx(
-                entry.errors + sparsity * entry.n_splits)
-    with pytest.raises(ValueError, match="leave sparsity at 0"):
-        MurTreeClassifier(3, sparsity=1.0).regularisation_path(X, y)
+                entry.errors + split_penalty * entry.n_splits)
+    with pytest.raises(ValueError, match="leave split_penalty at 0"):
+        MurTreeClassifier(3, split_penalty=1.0).regularisation_path(X, y)
 
 
 def test_a_bagged_forest_of_optimal_trees():

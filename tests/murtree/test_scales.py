@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
-from odtlib import MurTreeClassifier, MurTreeRegressor
+from odtlib import MurTreeClassifier, MurTreeRegressor, MurTreeSearch
 from odtlib._tolerance import PROOF, ROUNDING
+from tests.murtree.building import build
 from tests.murtree.test_regressor import best_loss
 from tests.naive import best_tree_cost
 
@@ -37,7 +38,7 @@ def test_fewest_nodes_at_any_scale(scale):
     for _ in range(25):
         X, y = rows(rng)
         weight = rng.random(len(y)) * scale
-        model = MurTreeClassifier(2, minimise_nodes=True).fit(X, y, weight)
+        model = MurTreeClassifier(2, search=MurTreeSearch(minimise_nodes=True)).fit(X, y, weight)
         check_fewest_nodes(model, X, y, weight, ROUNDING * weight.sum())
 
 
@@ -46,7 +47,7 @@ def test_whole_weights_are_exact_however_large(min_samples_leaf):
     """A row of weight one is worth a feature node beside one of 1e15."""
     X, y = np.array([[0, 0], [0, 1], [1, 0], [1, 0], [0, 1]]), np.array([0, 1, 1, 1, 1])
     weight = np.array([1e15, 1.0, 3.0, 2.0, 5.0])
-    model = MurTreeClassifier(2, minimise_nodes=True, min_samples_leaf=min_samples_leaf)
+    model = build(MurTreeClassifier, 2, minimise_nodes=True, min_samples_leaf=min_samples_leaf)
     model.fit(X, y, weight)
     optimum = best_tree_cost(X, y, weight, 2, 2, 3, min_samples_leaf)
     assert model.report_.objective == model.verify(X, y, weight) == optimum
@@ -57,7 +58,7 @@ def test_small_weights_keep_their_path():
     y = X[:, 0] ^ X[:, 1]
     for scale in SCALES:
         weight = np.full(len(y), scale)
-        model = MurTreeClassifier(2, minimise_nodes=True).fit(X, y, weight)
+        model = MurTreeClassifier(2, search=MurTreeSearch(minimise_nodes=True)).fit(X, y, weight)
         assert (model.report_.objective, model.tree_.n_splits) == (0.0, 3)
         pieces = MurTreeClassifier(2).regularisation_path(X, y, weight)
         assert [piece.n_splits for piece in pieces] == [0, 3]
@@ -73,7 +74,7 @@ def test_uneven_weights(options, minimise):
     for _ in range(20):
         X, y = rows(rng)
         weight = 10.0 ** rng.uniform(-12, 12, len(y))
-        model = MurTreeClassifier(3, minimise_nodes=minimise, **options).fit(X, y, weight)
+        model = build(MurTreeClassifier, 3, minimise_nodes=minimise, **options).fit(X, y, weight)
         least, total = weight, weight.sum()
         if "objective" in options:
             least, total = weight / np.bincount(y, weight)[y] / 2, 1.0
@@ -96,7 +97,8 @@ def test_uneven_regression(loss, uneven):
             y = y * 10.0 ** rng.uniform(-5, 5, len(y))
         if uneven == "one heavy row":
             weight[trial % 10] = 1e12
-        model = MurTreeRegressor(2, loss=loss, minimise_nodes=bool(trial % 2)).fit(X, y, weight)
+        model = build(MurTreeRegressor, 2, loss=loss, minimise_nodes=bool(trial % 2)).fit(X, y,
+                                                                                          weight)
         absolute = loss == "absolute_error"
         optimum, root = (best_loss(X, y, weight, absolute, 2, nodes) for nodes in (3, 0))
         assert model.report_.status == "optimal"
@@ -111,13 +113,14 @@ def test_an_outlier_does_not_hide_the_other_rows(factor):
          [0, 0, -1, 1], [0, 0, -1, 1]]
     y = factor * np.array([1, 1e-4, 10, .01, 1, 1e4, 1, .1])
     least = MurTreeRegressor(3, binarizer="all").fit(X, y).report_
-    model = MurTreeRegressor(3, binarizer="all", minimise_nodes=True).fit(X, y)
+    model = build(MurTreeRegressor, 3, binarizer="all", minimise_nodes=True).fit(X, y)
     assert model.report_.status == "optimal"
     assert model.report_.objective == pytest.approx(67.13939934 * factor ** 2)
     assert model.report_.objective == pytest.approx(least.objective, rel=1e-9)
     assert model.report_.lower_bound <= model.report_.objective
     three = [[0, 3, .63], [0, 2, 2.46], [0, 2, .21]], factor * np.array([100, 1e-4, 1e-3])
-    assert MurTreeRegressor(start="cart", minimise_nodes=True).fit(*three).report_.gap == 0
+    model = build(MurTreeRegressor, start="cart", minimise_nodes=True)
+    assert model.fit(*three).report_.gap == 0
 
 
 def test_a_row_lighter_than_the_rounding_of_the_others():
@@ -129,7 +132,7 @@ def test_a_row_lighter_than_the_rounding_of_the_others():
     weight = np.array([3.90871264e-8, 11.293608, 1268280.3, .0321380472, 70.2096602,
                        9.82307542e-12, 4704.83819, 588395.661, 7.42683585, .00170562376,
                        155109.585, 8036.18267])
-    model = MurTreeRegressor(2, minimise_nodes=True).fit(X, y, weight)
+    model = MurTreeRegressor(2, search=MurTreeSearch(minimise_nodes=True)).fit(X, y, weight)
     optimum, root = (best_loss(X, y, weight, False, 2, nodes) for nodes in (3, 0))
     assert model.report_.objective == pytest.approx(optimum, rel=0, abs=PROOF * root)
     model.verify(X, y, weight)

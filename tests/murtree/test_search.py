@@ -7,11 +7,12 @@ import pytest
 from numba import njit
 
 from odtlib.murtree import _search as S
-from odtlib.murtree._cache import details, find, keep
-from odtlib.murtree._kernels import bound_by_relative, bound_by_similarity
-from odtlib.murtree.preparation import MOST_RELATIVES, prepare
+from odtlib.murtree._cache import find, pack_details, store_entry
+from odtlib.murtree._kernels import bound_by_cousin, bound_by_similarity
+from odtlib.murtree.preparation import MAX_COUSINS, prepare
 from odtlib.murtree.solver import Solver
 from odtlib.report import Clock
+from tests.murtree.building import build
 from tests.naive import best_tree_cost, rows_with
 
 
@@ -35,18 +36,17 @@ def instance(rng):
 
 def options(rng):
     return {
-        "similarity": bool(rng.integers(2)),
-        "relatives": bool(rng.integers(4)),
+        "similarity_bound": [False, True, True, "siblings"][rng.integers(4)],
         "cache": [None, "dataset", "dataset", "branch", "closure"][rng.integers(5)],
-        "specialised": bool(rng.integers(4)),
-        "incremental": bool(rng.integers(2)),
+        "specialised_depth_two": bool(rng.integers(4)),
+        "incremental_counts": bool(rng.integers(2)),
         "feature_order": ["depth-two", "in-order", "gini", "random"][rng.integers(4)],
         "child_order": ["dynamic", "post-order", "gap"][rng.integers(3)],
-        "refine_bounds": bool(rng.integers(2)),
-        "infer_bounds": bool(rng.integers(2)),
-        "share_sizes": bool(rng.integers(2)),
-        "probes": int(rng.choice([0, 1, 8])),
-        "store_smaller": bool(rng.integers(2)),
+        "refined_bound": bool(rng.integers(2)),
+        "budget_bounds": bool(rng.integers(2)),
+        "minimise_nodes": bool(rng.integers(2)),
+        "n_exact_children": int(rng.choice([0, 1, 8])),
+        "propagate_optima": bool(rng.integers(2)),
         "n_jobs": int(rng.integers(1, 3)),
         "merge_columns": bool(rng.integers(2)),
         "memory_limit": [None, 0.002][rng.integers(2)],
@@ -82,7 +82,8 @@ def test_optimum_equals_brute_force(seed):
                           merge_columns=chosen["merge_columns"])
         if problem.kernel == "weights" and chosen["cache"] == "closure":
             chosen["cache"] = "branch"
-        solver = Solver(problem, depth, nodes, penalty=penalty, min_samples_leaf=min_leaf,
+        solver = build(Solver, problem, depth, nodes, split_penalty=penalty,
+                       min_samples_leaf=min_leaf,
                         **chosen)
         assert solver.solve(depth, nodes)
         assert solver.value() + problem.offset == pytest.approx(expected, rel=1e-9, abs=1e-9)
@@ -105,9 +106,9 @@ def blobs(seed=0, n_rows=120, n_columns=14, n_classes=2):
 def test_slices_of_any_length_give_the_same(n_classes, depth, nodes):
     X, y = blobs(n_classes=n_classes, n_columns=10)
     problem = prepare(X, y, n_classes)
-    whole = Solver(problem, depth, nodes)
+    whole = build(Solver, problem, depth, nodes)
     whole.solve(depth, nodes)
-    sliced = Solver(problem, depth, nodes)
+    sliced = build(Solver, problem, depth, nodes)
     sliced._open(np.arange(len(problem.rows), dtype=np.int32), depth, nodes, nodes, np.inf, 0.0)
     n_slices, bounds = 0, []
     while sliced.control[S.MODE] != S.DONE:
@@ -139,19 +140,19 @@ def test_the_similarity_bound_cuts_no_optimum(depth):
         X = X[:, rng.permutation(21)[:6]]
         problem = prepare(X, y, 2)
         largest = 2 ** depth - 1
-        every = Solver(problem, depth, largest)
+        every = build(Solver, problem, depth, largest)
         assert every.solve(depth, largest, smallest=0)
         for nodes in range(largest + 1):
-            alone = Solver(problem, depth, nodes, similarity=bool(seed % 2))
+            alone = build(Solver, problem, depth, nodes, similarity_bound=bool(seed % 2))
             assert alone.solve(depth, nodes)
-            plain = Solver(problem, depth, nodes, similarity=False, cache=None)
+            plain = build(Solver, problem, depth, nodes, similarity_bound=False, cache=None)
             assert plain.solve(depth, nodes)
             assert every.value(nodes) == alone.value() == plain.value()
 
 
 @pytest.mark.parametrize("depth, kind", [(4, "counts"), (5, "counts"), (4, "weights"),
                                          (4, "penalty"), (4, "classes")])
-def test_the_bounds_of_relatives_cut_no_optimum(depth, kind):
+def test_the_bounds_of_cousins_cut_no_optimum(depth, kind):
     """More of them than are kept, and nodes that are studied again for other budgets."""
     used = most = 0
     for seed in range(12):
@@ -161,20 +162,21 @@ def test_the_bounds_of_relatives_cut_no_optimum(depth, kind):
         weight = np.random.default_rng(seed).random(len(y)) if kind == "weights" else None
         problem = prepare(X, y, int(y.max()) + 1, weight)
         penalty, largest = 0.6 if kind == "penalty" else 0.0, 2 ** depth - 1
-        with_them, without = (Solver(problem, depth, largest, penalty=penalty, relatives=on)
-                              for on in (True, False))
+        with_them, without = (build(Solver, problem, depth, largest, split_penalty=penalty,
+                                    similarity_bound=bound)
+                              for bound in (True, "siblings"))
         assert with_them.solve(depth, largest, smallest=0)
         assert without.solve(depth, largest, smallest=0)
         for nodes in range(largest + 1):
             assert with_them.value(nodes) == pytest.approx(without.value(nodes), rel=1e-12)
-        used += with_them.counters[S.RELATIVES_USED]
-        most = max(most, with_them.state[0, S.N_RELATIVES])
-    assert used > 1000 and most > MOST_RELATIVES
+        used += with_them.counters[S.COUSIN_BOUNDS]
+        most = max(most, with_them.state[0, S.N_COUSINS])
+    assert used > 1000 and most > MAX_COUSINS
 
 
 @njit
 def by_relative(*arguments):
-    bound_by_relative(*arguments)
+    bound_by_cousin(*arguments)
 
 
 @njit
@@ -220,24 +222,24 @@ def test_bounds_from_other_data_sets_equal_those_from_lists_of_rows():
 
 
 SWITCHES = [
-    ({"similarity": False}, "pruned_by_bound"),
-    ({"relatives": False}, "relatives_used"),
-    ({"relatives": False}, "depth_two_pairs"),
+    ({"similarity_bound": False}, "pruned_by_bound"),
+    ({"similarity_bound": "siblings"}, "relatives_used"),
+    ({"similarity_bound": "siblings"}, "depth_two_pairs"),
     ({"cache": None}, "cache_hits"),
     ({"cache": "branch"}, "cache_entries"),
     ({"cache": "closure"}, "columns_dropped"),     # as many entries: a data set has one closure
-    ({"specialised": False}, "depth_two_pairs"),
-    ({"incremental": False}, "data_sets_counted"),
-    ({"refine_bounds": False}, "bounds_refined"),
+    ({"specialised_depth_two": False}, "depth_two_pairs"),
+    ({"incremental_counts": False}, "data_sets_counted"),
+    ({"refined_bound": False}, "bounds_refined"),
     ({"feature_order": "in-order"}, "depth_two_pairs"),
     ({"feature_order": "gini"}, "similarity_updates"),
     ({"feature_order": "random", "random_state": 3}, "cache_hits"),
     ({"child_order": "post-order"}, "nodes"),
     ({"child_order": "gap"}, "nodes"),
     ({"merge_columns": False}, "columns_dropped"),
-    ({"share_sizes": True}, "cache_entries"),
-    ({"probes": 0}, "children_probed"),
-    ({"store_smaller": True}, "smaller_stored"),
+    ({"minimise_nodes": True}, "cache_entries"),
+    ({"n_exact_children": 0}, "children_probed"),
+    ({"propagate_optima": True}, "smaller_stored"),
 ]
 
 
@@ -247,9 +249,9 @@ def test_each_technique_changes_the_work_and_not_the_optimum(switch, counter):
     problem = prepare(X, y, 2, merge_columns=False)
     # Budgets that are not full, so that they matter too.
     depth, budget = (5, 20) if "child_order" in switch else (4, 9)
-    plain = Solver(problem, depth, budget)
+    plain = build(Solver, problem, depth, budget)
     plain.solve(depth, budget)
-    other = Solver(problem, depth, budget, **switch)
+    other = build(Solver, problem, depth, budget, **switch)
     other.solve(depth, budget)
     assert other.value() == plain.value()
     names = dict(zip(S.COUNTER_NAMES, range(len(S.COUNTER_NAMES)), strict=True))
@@ -262,15 +264,15 @@ def test_threads_find_the_same_trees(monkeypatch, kind, n_jobs):
     """Also for all node budgets at once, and with slices so short that all threads have work."""
     monkeypatch.setattr("odtlib.murtree.solver.FIRST_SLICE", 3000)
     monkeypatch.setattr("odtlib.murtree.solver.LONGEST_SLICE", 0.002)
-    settings = {"penalty": 0.7} if kind == "penalty" else (
+    settings = {"split_penalty": 0.7} if kind == "penalty" else (
         {"cache": None} if kind == "no cache" else {})
     taken = 0
     for seed in range(6):
         X, y = blobs(seed, n_classes=3 if kind == "classes" else 2)
         weight = np.random.default_rng(seed).random(len(y)) if kind == "weights" else None
         problem = prepare(X, y, 3 if kind == "classes" else 2, weight)
-        alone = Solver(problem, 4, 15, **settings)
-        together = Solver(problem, 4, 15, n_jobs=n_jobs, **settings)
+        alone = build(Solver, problem, 4, 15, **settings)
+        together = build(Solver, problem, 4, 15, n_jobs=n_jobs, **settings)
         for smallest in (15, 0):
             assert alone.solve(4, 15, smallest=smallest)
             assert together.solve(4, 15, smallest=smallest)
@@ -279,7 +281,7 @@ def test_threads_find_the_same_trees(monkeypatch, kind, n_jobs):
                 assert together.value(nodes) == pytest.approx(alone.value(nodes), rel=1e-12)
             if kind != "weights":            # sums of floats depend on their order
                 assert together.trees(4, budgets) == alone.trees(4, budgets)
-        taken += sum(int(twin.team[1][:, 0].sum()) for twin in together._twins)
+        taken += sum(int(worker.shared[1][:, 0].sum()) for worker in together._workers)
     assert taken > 100
 
 
@@ -287,7 +289,7 @@ def test_threads_prove_that_nothing_is_below_an_upper_bound(monkeypatch):
     monkeypatch.setattr("odtlib.murtree.solver.FIRST_SLICE", 3000)
     X, y = blobs(5)
     problem = prepare(X, y, 2)
-    alone, together = Solver(problem, 4, 15), Solver(problem, 4, 15, n_jobs=2)
+    alone, together = build(Solver, problem, 4, 15), build(Solver, problem, 4, 15, n_jobs=2)
     assert alone.solve(4, 15)
     assert together.solve(4, 15, upper=alone.value())
     assert together.incumbent() == np.inf and together.value() == alone.value()
@@ -296,8 +298,8 @@ def test_threads_prove_that_nothing_is_below_an_upper_bound(monkeypatch):
 @njit
 def enter(table, values, low, high, value, feature):
     """Keep an entry and find it again; kernels are for compiled callers only."""
-    word = details(1, 3, feature, 4, 7)
-    return keep(table, values, low, high, value, word), find(table, values, low, high), word
+    word = pack_details(1, 3, feature, 4, 7)
+    return store_entry(table, values, low, high, value, word), find(table, values, low, high), word
 
 
 @njit
@@ -328,11 +330,11 @@ def test_an_entry_written_by_two_threads_at_once_is_no_entry():
 
 
 @pytest.mark.parametrize("probes", [0, 1, 8, 100])
-def test_probes_change_the_work_only(probes):
+def test_exact_children_change_the_work_only(probes):
     for seed in range(4):
         X, y = stairs(seed, n_rows=100)
         problem = prepare(X, y, 2)
-        plain, other = Solver(problem, 5, 31, probes=0), Solver(problem, 5, 31, probes=probes)
+        plain, other = (build(Solver, problem, 5, 31, n_exact_children=n) for n in (0, probes))
         assert plain.solve(5, 31, smallest=0) and other.solve(5, 31, smallest=0)
         assert [other.value(n) for n in range(32)] == [plain.value(n) for n in range(32)]
         assert (other.counters[S.CHILDREN_PROBED] > 0) == (probes > 0)
@@ -342,7 +344,7 @@ def test_departures_from_the_first_choice_never_lose_and_reach_the_optimum():
     for seed in range(5):
         X, y = stairs(seed, n_rows=80)
         problem = prepare(X[:, :9], y, 2)
-        solver = Solver(problem, 5, 31)
+        solver = build(Solver, problem, 5, 31)
         solver.solve(5, 31)
         optimum, costs = solver.value(), []
         for allowed in range(20):
@@ -359,7 +361,7 @@ def test_bounds_are_inferred_from_larger_trees():
     problem = prepare(X, y, 2)
     values = {}
     for infer in (False, True):
-        solver = Solver(problem, 4, 15, infer_bounds=infer, share_sizes=True)
+        solver = build(Solver, problem, 4, 15, budget_bounds=infer, minimise_nodes=True)
         values[infer] = []
         for nodes in range(15, 2, -1):
             solver.solve(4, nodes)
@@ -373,7 +375,7 @@ def test_bounds_are_inferred_from_larger_trees():
 def test_a_tiny_cache_is_only_slower():
     X, y = blobs(3, n_rows=200, n_columns=18)
     problem = prepare(X, y, 2)
-    large, small = Solver(problem, 5, 31), Solver(problem, 5, 31, memory_limit=0.002)
+    large, small = build(Solver, problem, 5, 31), build(Solver, problem, 5, 31, memory_limit=0.002)
     large.solve(5, 31)
     small.solve(5, 31)
     assert small.value() == large.value()
@@ -386,7 +388,7 @@ def test_a_tiny_cache_is_only_slower():
 def test_the_cache_grows():
     X, y = blobs(4, n_rows=300, n_columns=24)
     problem = prepare(X, y, 2)
-    solver = Solver(problem, 5, 31, memory_limit=0.00205)
+    solver = build(Solver, problem, 5, 31, memory_limit=0.00205)
     assert len(solver.space.table) == 4 * 64
     solver.memory_limit = np.inf
     solver._work = 1000
@@ -397,15 +399,15 @@ def test_the_cache_grows():
 def test_an_upper_bound_below_the_optimum_gives_a_bound():
     X, y = blobs(5)
     problem = prepare(X, y, 2)
-    solver = Solver(problem, 3, 7)
+    solver = build(Solver, problem, 3, 7)
     solver.solve(3, 7)
     optimum = solver.value()
     assert optimum > 2
-    again = Solver(problem, 3, 7)
+    again = build(Solver, problem, 3, 7)
     assert again.solve(3, 7, upper=optimum)
     assert again.incumbent() == np.inf
     assert again.value() == optimum               # a bound that the refined rule makes tight
-    assert Solver(problem, 3, 7).solve(3, 7, upper=optimum + 1)
+    assert build(Solver, problem, 3, 7).solve(3, 7, upper=optimum + 1)
 
 
 @pytest.mark.parametrize("n_rows", [1, 7, 63, 64, 65, 1023, 1024, 1025, 2100])

@@ -125,27 +125,6 @@ def test_narrow_numbers_and_variables_that_come_and_go():
             np.testing.assert_array_equal(a, b)
 
 
-@pytest.mark.parametrize("index", [-1, 4, 10 ** 12])
-@pytest.mark.parametrize("place", ["element", "row", "column", "target"])
-def test_boundscheck_finds_indices_from_the_end_and_beyond(index, place):
-    def element(one, two, index):
-        one[0] = one[index]
-
-    def row(one, two, index):
-        one[0] = two[index][0]
-
-    def column(one, two, index):
-        one[0] = two[0, index]
-
-    def target(one, two, index):
-        one[index] = 1.0
-
-    kernel = njit(**{**KERNEL, "boundscheck": True})(locals()[place])
-    kernel(np.zeros(4), np.zeros((4, 4)), 3)
-    with pytest.raises(IndexError):
-        kernel(np.zeros(4), np.zeros((4, 4)), index)
-
-
 def test_a_function_within_kernels_gets_no_machine_code_of_its_own():
     @njit(**INNER)
     def inner(array, k):

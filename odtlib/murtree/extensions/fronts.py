@@ -14,6 +14,7 @@ sum of the fronts of its two children, taken point by point (Demirović and Stuc
 from __future__ import annotations
 
 from collections import namedtuple
+from functools import partial
 
 import numpy as np
 
@@ -22,13 +23,13 @@ from odtlib._tolerance import ROUNDING
 from odtlib.report import Clock, SolveReport, TimeUp, default_objective, these
 from odtlib.tree import DecisionTree
 
+from ..greedy import blas, cart
+from ..preparation import _as_words, _distinct_columns, _group
 from . import _front_kernels as kernels
 from ._front_kernels import IF_0, IF_1, KEY, NUMBER
-from .greedy import blas, cart
-from .preparation import _as_words, _distinct_columns, _group
 
 UNLIMITED = 2 ** 62
-MOST_KEYS = 2 ** 22
+MAX_KEYS = 2 ** 22
 
 FrontEntry = namedtuple("FrontEntry", "errors optimal tree")
 
@@ -47,7 +48,7 @@ class FrontSearch:
     pareto : bool
         Whether a smaller key is better.
     min_leaf : int
-        Fewest rows in a leaf.
+        Minimum number of samples per leaf.
     clock : Clock
         Ends the search.
     memory_limit : float or None
@@ -55,9 +56,9 @@ class FrontSearch:
     """
 
     def __init__(self, columns, values, n_keys, *, pareto, min_leaf, clock, memory_limit=None):
-        if n_keys > MOST_KEYS:
+        if n_keys > MAX_KEYS:
             raise ValueError(f"a front over these rows may have {n_keys} points, more than the "
-                             f"{MOST_KEYS} that fit; use fewer rows or smaller weights.")
+                             f"{MAX_KEYS} that fit; use fewer rows or smaller weights.")
         self.columns = _distinct_columns(columns)
         groups, n_groups = _group(_as_words(columns[:, self.columns]))
         first = np.full(n_groups, len(columns))
@@ -136,7 +137,7 @@ class FrontSearch:
         return self.bounds[name]
 
     def room_for(self, size):
-        """Tell whether the memory limit leaves so many bytes, and take them."""
+        """Tell whether the memory limit leaves this many bytes, and reserve them."""
         if self.bytes + size > self.memory_limit:
             return False
         self.bytes += size
@@ -193,23 +194,7 @@ class FrontSearch:
         return keys, errors
 
     def front(self, rows, depth, nodes, limit=UNLIMITED, sums=None):
-        """Return keys and least errors of all trees with at most ``limit`` errors.
-
-        Parameters
-        ----------
-        rows : array of int
-            Rows of the subproblem.
-        depth, nodes : int
-            Limits on depth and feature nodes.
-        limit : int
-            Trees with more errors are left out.
-        sums : tuple, optional
-            The sums over the rows, if they are known.
-
-        Returns
-        -------
-        keys, errors : arrays of int
-        """
+        """Return keys and least errors of all trees with at most ``limit`` errors."""
         nodes = min(nodes, 2 ** depth - 1)
         depth = min(depth, nodes)
         best, touched = self.arrays(max(depth, 2))
@@ -320,26 +305,14 @@ def warm_up_fronts():
 
 
 class DepthwiseRun:
-    """One fit depth by depth, so that a limit leaves the best tree of a smaller depth.
-
-    Parameters
-    ----------
-    model : MurTreeClassifier
-        The estimator with its limits.
-    columns, y, sample_weight : arrays
-        The training rows as columns, class codes and weights (or None).
-    clock : Clock
-        Ends the search.
-    what : str
-        What is found, for messages.
-    """
+    """One fit depth by depth, so that a limit leaves the best tree of a smaller depth."""
 
     # Parameters without a meaning here.
-    refused = ("start", "minimise_nodes", "deepening", "discrepancy_search")
+    refused = ("start", "search", "n_jobs")
 
     def __init__(self, model, columns, y, sample_weight, clock, what):
         for name in self.refused:
-            if getattr(model, name) not in (None, False) and np.any(getattr(model, name)):
+            if getattr(model, name) is not None and np.any(getattr(model, name)):
                 raise ValueError(f"{what} cannot be combined with {name}; leave {name} at its "
                                  "default.")
         self.columns, self.y = columns, y
@@ -366,7 +339,7 @@ class DepthwiseRun:
         """Return the objective of a tree over the columns and in class codes."""
         return self.evaluate()(tree, self.columns, self.y, self.weight)
 
-    def offer(self, tree, event):
+    def update_incumbent(self, tree, event):
         """Keep a tree if it is the best so far."""
         cost = self.judge(tree)
         if self.best is None or cost < self.best[0]:
@@ -379,7 +352,7 @@ class DepthwiseRun:
     def run(self):
         """Search depth by depth; return tree and report."""
         for tree in self.constants():
-            self.offer(tree, "one leaf")
+            self.update_incumbent(tree, "one leaf")
         try:
             with blas().limit(limits=1, user_api="blas"):
                 for depth in range(1, self.depth + 1):
@@ -390,13 +363,13 @@ class DepthwiseRun:
         except KeyboardInterrupt:
             self.status = "interrupted"
         if self.status != "optimal":
-            self.offer(self.built(self.cart()), "cart")
+            self.update_incumbent(self.built(self.cart()), "cart")
         cost, tree = self.best
         limits = f"depth {self.model.max_depth}"
         if self.nodes < 2 ** self.depth - 1:
             limits += f" and {self.nodes} feature nodes"
         if self.model.min_samples_leaf > 1:
-            limits += f", {self.model.min_samples_leaf} rows a leaf"
+            limits += f", at least {self.model.min_samples_leaf} samples per leaf"
         report = SolveReport(
             self.status, cost, min(self.bound, cost), self.clock.elapsed,
             counters=self.counters(tree), trace=self.trace, evaluate=self.evaluate(),
@@ -424,7 +397,7 @@ class DepthwiseRun:
             np.arange(len(self.y))))
 
     def solve(self, depth, nodes):
-        """Find the best tree of a depth, and offer it."""
+        """Find the best tree of a depth, and update the incumbent."""
         raise NotImplementedError
 
     def counters(self, tree):
@@ -439,7 +412,7 @@ class DepthwiseRun:
 class FrontRun(DepthwiseRun):
     """One fit on fronts: two classes and whole weights."""
 
-    refused = (*DepthwiseRun.refused, "sparsity")
+    refused = (*DepthwiseRun.refused, "split_penalty")
 
     def __init__(self, model, columns, y, sample_weight, clock, what):
         if len(model.classes_) != 2:
@@ -498,8 +471,8 @@ class ParetoRun(FrontRun):
             cost = 1 - 2 * right / np.maximum(1e-300, 2 * right + keys + errors)
         best = int(np.argmin(cost))
         self.front = depth, nodes, keys, errors
-        self.offer(self.built(self.search.tree(rows, depth, nodes, keys[best], errors[best])),
-                   f"depth {depth}")
+        self.update_incumbent(self.built(self.search.tree(
+            rows, depth, nodes, keys[best], errors[best])), f"depth {depth}")
 
     def answer(self):
         """Return ``(errors, optimal, tree)`` for all points of the last finished front."""
@@ -518,8 +491,35 @@ class ParetoRun(FrontRun):
         return f1_loss if self.f1 else default_objective
 
 
+def disparity_between(positive, sizes):
+    """Return the absolute difference of two groups' shares of positive predictions."""
+    return np.abs(positive[0] / sizes[0] - positive[1] / sizes[1])
+
+
+def disparity_of(tree, X, weight, group):
+    """Return the absolute difference between the groups' shares of rows predicted as class 1."""
+    predicted = tree.predict_codes(X) == 1
+    return float(disparity_between(
+        *[[weight[rows & (group == g)].sum() for g in range(2)]
+          for rows in (predicted, np.ones(len(group), bool))]))
+
+
+def fair_objective(tree, X, y, sample_weight=None, *, group, penalty):
+    """Return errors plus the penalty of the disparity; ``group`` is that of the rows of the fit."""
+    errors = default_objective(tree, X, y, sample_weight)
+    weight = np.ones(len(y)) if sample_weight is None else np.asarray(sample_weight, np.float64)
+    used = weight > 0
+    if used.sum() != len(group):
+        raise ValueError(f"the fit had {len(group)} rows of positive weight and there are "
+                         f"{used.sum()}; give the training rows in their order.")
+    X = X.iloc[used] if hasattr(X, "iloc") else X[used]
+    return errors + penalty * disparity_of(tree, X, weight[used], group)
+
+
 class FairRun(FrontRun):
-    """The tree of fewest errors whose positive rates in two groups differ by little."""
+    """The tree of least errors plus penalised disparity, with a limit on the disparity."""
+
+    refused = (*FrontRun.refused, "class_weight")
 
     def __init__(self, model, columns, y, sample_weight, clock, what, protected):
         super().__init__(model, columns, y, sample_weight, clock, what)
@@ -528,48 +528,47 @@ class FairRun(FrontRun):
             raise ValueError(f"protected has {len(groups)} distinct values; it must tell two "
                              "groups apart.")
         self.group = codes.ravel()
+        self.penalty = float(model.disparity_penalty)
+        self.limit = ROUNDING + (1.0 if model.max_disparity is None else model.max_disparity)
         self.sizes = np.bincount(self.group, weights=self.weight).astype(np.int64)
+        self.scale = self.scale + self.penalty
         key = np.where(self.group == 0, self.weight * (self.sizes[1] + 1), self.weight)
         positive = self.y == 1
         self.search_over(key, np.where(positive, 0, self.weight),
                          np.where(positive, self.weight, 0), (self.sizes + 1).prod(),
                          pareto=False)
 
-    def disparity(self, positive):
-        """Return the difference of positive rates, given the positives of both groups."""
-        return np.abs(positive[0] / self.sizes[0] - positive[1] / self.sizes[1])
-
-    def disparity_of(self, tree):
-        """Return the difference of positive rates of a tree."""
-        predicted = tree.predict_codes(self.columns) == 1
-        return float(self.disparity([self.weight[predicted & (self.group == g)].sum()
-                                     for g in range(2)]))
+    def evaluate(self):
+        if self.penalty == 0:
+            return default_objective
+        return partial(fair_objective, group=self.group, penalty=self.penalty)
 
     def judge(self, tree):
-        if self.disparity_of(tree) > self.model.max_disparity + ROUNDING:
+        if disparity_of(tree, self.columns, self.weight, self.group) > self.limit:
             return np.inf
         return super().judge(tree)
 
     def solve(self, depth, nodes):
+        """Raise the limit on errors until no tree with more errors can cost less."""
         rows = self.search.all_rows
         least = int(self.search.least(rows, depth, nodes))
         if depth == self.depth:
             self.bound = least
         step = max(1, int(self.weight.sum()) // 200)
         limit = least - 1
-        while limit < self.best[0] - 1:
-            limit = int(min(limit + step, self.best[0] - 1))
+        while limit + 1 < self.best[0]:
+            limit = min(limit + step, int(np.ceil(self.best[0])) - 1)
             step *= 2
             keys, errors = self.search.front(rows, depth, nodes, limit)
-            positive = np.divmod(keys, self.sizes[1] + 1)
-            fair = self.disparity(positive) <= self.model.max_disparity + ROUNDING
-            if fair.any():
-                best = np.flatnonzero(fair)[np.argmin(errors[fair])]
-                self.offer(self.built(self.search.tree(rows, depth, nodes, keys[best],
-                                                       errors[best])), f"depth {depth}")
-                return
+            disparity = disparity_between(np.divmod(keys, self.sizes[1] + 1), self.sizes)
+            cost = np.where(disparity <= self.limit, errors + self.penalty * disparity, np.inf)
+            best = int(np.argmin(cost)) if len(cost) else 0
+            if len(cost) and cost[best] < self.best[0]:
+                self.update_incumbent(self.built(self.search.tree(
+                    rows, depth, nodes, keys[best], errors[best])), f"depth {depth}")
             if depth == self.depth:
                 self.bound = limit + 1
 
     def counters(self, tree):
-        return {**super().counters(tree), "disparity": self.disparity_of(tree)}
+        return {**super().counters(tree),
+                "disparity": disparity_of(tree, self.columns, self.weight, self.group)}

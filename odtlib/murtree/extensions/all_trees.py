@@ -13,9 +13,11 @@ from collections import namedtuple
 
 import numpy as np
 
-from .fronts import DepthwiseRun, TimeUp
-from .preparation import prepare
-from .solver import Solver
+from odtlib.report import TimeUp
+
+from ..preparation import prepare
+from ..solver import Solver
+from .fronts import DepthwiseRun
 
 OptimalTrees = namedtuple("OptimalTrees", "count trees errors complete")
 
@@ -23,7 +25,7 @@ OptimalTrees = namedtuple("OptimalTrees", "count trees errors complete")
 class AllTreesRun(DepthwiseRun):
     """One fit that counts all optimal trees and can list them."""
 
-    refused = (*DepthwiseRun.refused, "sparsity")
+    refused = (*DepthwiseRun.refused, "split_penalty")
 
     def __init__(self, model, columns, y, sample_weight, clock, what):
         super().__init__(model, columns, y, sample_weight, clock, what)
@@ -128,7 +130,7 @@ class AllTreesRun(DepthwiseRun):
         rows = np.arange(len(self.problem.rows))
         sizes = self.sizes()
         first = next(tree for m in sizes for tree in self.trees(rows, depth, m))
-        self.offer(self.built(first), "one tree")
+        self.update_incumbent(self.built(first), "one tree")
         for m in sizes:
             self.count += self.number(rows, depth, m)
         self.complete = True

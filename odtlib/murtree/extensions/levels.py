@@ -1,4 +1,4 @@
-"""A penalty for each level of the tree: dynamic programming where equal rows may cost differently.
+"""A penalty per level of the tree: dynamic programming where equal rows may cost differently.
 
 A subproblem is here known by its level too, so the search of :mod:`odtlib.murtree.solver`, whose
 cache does not tell levels apart, cannot be used.  Depth two is solved on pairwise counts with
@@ -13,8 +13,8 @@ import numpy as np
 
 from odtlib.report import default_objective
 
+from ..preparation import _distinct_columns
 from .fronts import DepthwiseRun
-from .preparation import _distinct_columns
 
 
 def level_objective(tree, X, y, sample_weight=None, *, penalties):
@@ -28,10 +28,11 @@ class LevelRun(DepthwiseRun):
 
     def __init__(self, model, columns, y, sample_weight, clock, what):
         super().__init__(model, columns, y, sample_weight, clock, what)
-        self.penalties = np.asarray(model.sparsity, np.float64)
+        self.penalties = np.asarray(model.split_penalty, np.float64)
         if self.penalties.shape != (model.max_depth,) or not np.all(self.penalties >= 0):
-            raise ValueError(f"sparsity has shape {self.penalties.shape}; give one number, or one "
-                             f"for each of the {model.max_depth} levels, none negative.")
+            raise ValueError(f"split_penalty has shape {self.penalties.shape}; give one "
+                             f"number, or one for each of the "
+                             f"{model.max_depth} levels, none negative.")
         self.distinct = _distinct_columns(self.columns)
         self.bits = self.columns[:, self.distinct].astype(np.float64)
         self.classes = np.eye(self.n_classes)[self.y] * self.weight[:, None]
@@ -46,7 +47,7 @@ class LevelRun(DepthwiseRun):
 
     def solve(self, depth, nodes):
         cost, nested = self.best_tree(np.arange(len(self.y)), depth, 0, nodes, np.inf)
-        self.offer(self.built(nested), f"depth {depth}")
+        self.update_incumbent(self.built(nested), f"depth {depth}")
 
     def best_tree(self, rows, depth, level, nodes, upper):
         """Return cost and nested tuples of the best tree; None if it does not cost below upper."""

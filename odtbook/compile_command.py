@@ -1,0 +1,119 @@
+"""The command ``odt compile``: compile every kernel ahead, so that first fits start at once.
+
+It fits every estimator once on a few rows, several at a time, and numba keeps the machine code on
+disk. What it does not reach is compiled by the first caller, and an estimator that fails here fails
+in its own tests.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import time
+from concurrent.futures import ProcessPoolExecutor
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+
+import odtlib
+
+TIME_LIMIT = 1.0  # seconds: some solvers would not end on the small problem
+
+
+def forget_stale_kernels(package: Path) -> int:
+    """Delete compiled kernels older than a source that they may have taken in; count them.
+
+    For itself numba looks at the file of a kernel alone, not at those of the kernels that it calls.
+    """
+    @cache
+    def changed(folder):
+        return max((file.stat().st_mtime for file in folder.glob("*.py")
+                    if "numba" in file.read_text(encoding="utf-8")), default=0.0)
+
+    stale = [index for index in package.rglob("*.nbi") if index.stat().st_mtime < max(
+        changed(package), changed(index.parent.parent))]
+    for index in stale:
+        index.unlink()
+    return len(stale)
+
+
+def estimators() -> list[tuple[str, dict]]:
+    """Return the names of all estimators, with arguments of fits that reach all kernels."""
+    names = [name for name in odtlib.__all__ if name.endswith(("Classifier", "Regressor"))]
+    return [*((name, {}) for name in names), ("MurTreeClassifier", {"objective": "f1"})]
+
+
+def small_problem(kind: str, n_classes: int = 2):
+    """Return a few rows of labels, or of targets between zero and one, one or two a row."""
+    random = np.random.default_rng(0)
+    X = random.integers(0, 6, size=(40, 3)).astype(float)
+    if kind == "regressor":
+        return X, random.random(40)
+    if kind == "constrained":
+        return X, random.random((40, 2))
+    return X, np.arange(40) % n_classes
+
+
+def options_of(name: str) -> dict:
+    """Return the arguments without which an estimator cannot be fitted."""
+    if "Constrained" in name or "Projected" in name:
+        from odtlib.constrained import sets
+
+        top = 2.0 if name == "ConstrainedTreeClassifier" else 1.0
+        return {"constraints": sets.Box(0.0, top)}
+    return {}
+
+
+def fit(name: str, options: dict) -> tuple[str, bool]:
+    """Fit an estimator; return a line that says how long it took, and whether it failed."""
+    what = " ".join([name, *(f"{key}={value}" for key, value in options.items())])
+    started = time.process_time()
+    try:
+        estimator = getattr(odtlib, name)(**options_of(name), **options)
+        if "max_depth" in estimator.get_params():
+            deepest = 2 if name == "ContinuousTreeRegressor" else 3
+            estimator.set_params(max_depth=deepest)
+        if "time_limit" in estimator.get_params():
+            estimator.set_params(time_limit=TIME_LIMIT)
+        if name.endswith("Classifier"):
+            for n_classes in (2, 3) if options.get("objective") != "f1" else (2,):
+                X, y = small_problem("classifier", n_classes)
+                estimator.fit(X, y).predict(X)
+            if not options:                # an objective that counts errors takes whole weights
+                estimator.fit(X, y, sample_weight=np.linspace(1, 2, len(y)))
+        else:
+            several = "Constrained" in name or "Projected" in name
+            X, y = small_problem("constrained" if several else "regressor")
+            estimator.fit(X, y).predict(X)
+    except Exception as error:  # see the docstring of the module
+        return f"{what}: not compiled ahead ({type(error).__name__}: {str(error)[:100]})", True
+    return f"{what}: {time.process_time() - started:.1f} CPU s", False
+
+
+def add_parser(commands) -> None:
+    """Add ``compile`` to the subcommands of ``odt``."""
+    parser = commands.add_parser("compile", help="compile all kernels ahead, once per installation")
+    parser.set_defaults(command=compile_command)
+    parser.add_argument("names", nargs="*", metavar="ESTIMATOR",
+                        help="only what these estimators need (default: all)")
+    parser.add_argument("--jobs", type=int, default=1, metavar="N",
+                        help="processes that compile at a time (default: 1)")
+
+
+def compile_command(options) -> int:
+    """Compile, with a line per estimator; exit status 1 if one could not be fitted."""
+    if options.jobs < 1:
+        raise ValueError(f"--jobs {options.jobs} is not a number of processes; use 1 or more.")
+    jobs = [job for job in estimators() if not options.names or job[0] in options.names]
+    if unknown := set(options.names) - {name for name, _ in jobs}:
+        raise ValueError(f"there is no estimator {unknown.pop()!r}; the names are "
+                         f"{', '.join(dict(estimators()))}.")
+    print("Compiling the kernels of all estimators takes about one CPU minute.", flush=True)
+    forget_stale_kernels(Path(odtlib.__file__).parent)
+    status = 0
+    workers = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(options.jobs, mp_context=workers) as pool:
+        for line, failed in pool.map(fit, *zip(*jobs, strict=True)):
+            print(line, flush=True)
+            status |= failed
+    return status

@@ -1,0 +1,457 @@
+"""The fit that the classifiers by integer programs share: start, solve, read the tree, report."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from numbers import Integral, Real
+from typing import Any, NamedTuple
+
+import numpy as np
+from joblib import effective_n_jobs
+from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from odtlib._tolerance import PROOF, ROUNDING
+from odtlib.estimator import Outcome, TreeClassifier
+from odtlib.heuristics import starting_tree, warm_up_start
+from odtlib.mip.engines import library
+from odtlib.mip.units import MAX_WHOLE_SUM, SECONDS_PER_NONZERO, in_units
+from odtlib.report import Clock, SolveReport, default_objective
+from odtlib.tree import DecisionTree
+
+MAX_SUM_IN_CP_SAT = 2**40   # of whole weights
+MAX_NONZEROS = 60_000_000   # some 100 bytes each while a model is built and passed on
+# HiGHS's own tolerances are absolute and larger than what weights that are not whole can bear
+EXACT = dict.fromkeys(("mip_feasibility_tolerance", "primal_feasibility_tolerance",
+                       "dual_feasibility_tolerance"), 1e-9)
+STATUS = {"optimal": "heuristic", "died": "memory_limit"}
+
+
+class Formulation(NamedTuple):
+    """A program that can be built: how, its approximate size, the trees that it covers, counters.
+
+    ``build()`` returns None if time is over, or an object with a ``model``, ``start(tree)``, which
+    writes a tree as a solution, and ``tree(values)``, which reads one.
+    """
+
+    build: Any
+    n_nonzeros: int
+    space: str
+    counters: dict
+
+
+class Objective:
+    """Recompute the objective from a tree alone; a class, so that reports can be pickled."""
+
+    def __init__(self, split_penalty, disparity_penalty=0.0, groups=None):
+        self.split_penalty, self.disparity_penalty = split_penalty, disparity_penalty
+        self.groups = groups        # of the rows whose weight is not zero
+
+    def __call__(self, tree, X, y, sample_weight=None):
+        value = default_objective(tree, X, y, sample_weight) + self.split_penalty * tree.n_splits
+        if self.disparity_penalty:
+            value += self.disparity_penalty * disparity_of(tree, X, self.groups, sample_weight)
+        return value
+
+
+def disparity(positive, groups, weight):
+    """Return the absolute difference of the groups' weighted shares of positive predictions."""
+    total = np.bincount(groups, weight, 2)
+    return abs(float(np.subtract(*(np.bincount(groups, weight * positive, 2) / total))))
+
+
+def disparity_of(tree, X, groups, sample_weight=None):
+    """Return the disparity of a tree; rows of weight zero have no group."""
+    weight = np.ones(len(X)) if sample_weight is None else np.asarray(sample_weight, float)
+    used = weight > 0
+    if np.count_nonzero(used) != len(groups):
+        raise ValueError("the groups of these rows are not known; give the training rows.")
+    return disparity(tree.predict_codes(np.asarray(X)[used]) == 1, groups, weight[used])
+
+
+@dataclass
+class Problem:
+    """Training rows and limits of one fit; ``units`` are the weights times ``factor``."""
+
+    X: np.ndarray
+    y: np.ndarray
+    sample_weight: np.ndarray | None
+    n_classes: int
+    depth: int
+    max_splits: int
+    min_samples_leaf: int
+    factor: float
+    whole: bool
+    split_penalty: float
+    groups: np.ndarray | None
+    max_disparity: float | None
+    disparity_penalty: float
+
+    @property
+    def weight(self):
+        """Weight of every row."""
+        return np.ones(len(self.y)) if self.sample_weight is None else self.sample_weight
+
+    @property
+    def units(self):
+        """Weights in the unit that a solver resolves best."""
+        units = self.weight * self.factor
+        return np.rint(units) if self.whole else units
+
+    @property
+    def objective(self):
+        """Objective of a tree, for the report."""
+        return Objective(self.split_penalty, self.disparity_penalty, self.groups)
+
+    @property
+    def scale(self):
+        """Largest objective that a tree of one split can have."""
+        return float(self.weight.sum()) + self.split_penalty + self.disparity_penalty
+
+    @property
+    def counted(self):
+        """Whether the objective is a sum of whole units."""
+        return self.whole and not self.split_penalty and not self.disparity_penalty
+
+    def limits(self):
+        """Return the options that BinOCTModel and NeighbourhoodSearch have in common."""
+        full = 2 ** self.depth - 1
+        return {"split_penalty": self.split_penalty * self.factor,
+                "max_splits": None if self.max_splits >= full else self.max_splits,
+                "min_samples_leaf": self.min_samples_leaf, "groups": self.groups,
+                "max_disparity": self.max_disparity,
+                "disparity_penalty": self.disparity_penalty * self.factor}
+
+    def cost(self, tree):
+        """Return the objective of a tree, or infinity where it breaks the limit on disparity."""
+        if self.max_disparity is not None and disparity_of(
+                tree, self.X, self.groups, self.sample_weight) > self.max_disparity + ROUNDING:
+            return np.inf
+        return self.objective(tree, self.X, self.y, self.sample_weight)
+
+    def leaf(self):
+        """Return the tree without a split."""
+        value = np.bincount(self.y, self.weight, self.n_classes)
+        return DecisionTree([-1], [np.nan], [-1], [-1], value[None], n_features=self.X.shape[1])
+
+    def start(self, start, random_state, time_limit):
+        """Return a starting tree within depth and leaf size."""
+        return starting_tree(start, self.X, self.y, self.n_classes, self.sample_weight,
+                             self.depth, self.min_samples_leaf, random_state, time_limit)
+
+    def checked(self, tree):
+        """Return a tree without needless splits, None where a solver's tolerance broke a limit."""
+        if self.groups is None:
+            try:
+                tree = self.start(tree, None, None)
+            except ValueError:
+                return None
+        else:           # other labels may be fairer than those with the fewest errors
+            tree = tree.with_counts(self.X, self.y, self.n_classes, self.sample_weight,
+                                    relabel=False).pruned()
+            if np.unique(tree.apply(self.X), return_counts=True)[1].min() < self.min_samples_leaf:
+                return None
+        return tree if tree.n_splits <= self.max_splits else None
+
+
+class Run:
+    """The best tree of a fit, the bound, and how both came about."""
+
+    def __init__(self, problem, clock, tree, given, bound, verbose):
+        self.problem, self.clock, self.verbose = problem, clock, verbose
+        self.tree, self.objective, self.bound = tree, problem.cost(tree), bound
+        self.given, self.status, self.program = given, "time_limit", None
+        self.counters, self.trace = {}, []
+        # a tree that only stands in for one that the solver does not find is not shown yet
+        self.shown = self.objective if given else np.inf
+        if given:
+            self.counters["start_objective"] = self.objective
+        self.note(clock.elapsed, "start" if given else "nothing")
+
+    def note(self, seconds, event, shown=None, bound=None):
+        """Write a line of the trace."""
+        if shown is not None and shown < self.shown:
+            self.shown = shown
+        low = self.bound if bound is None else bound
+        self.trace.append((seconds, self.shown, min(low, self.shown), event))
+        if self.verbose and event != "bound":
+            print(f"{seconds:8.1f} s  objective {self.shown:g}  {event}", flush=True)
+
+    def offer(self, tree, event=None):
+        """Keep a tree that is at least as good as the best, and return whether it is."""
+        value = self.problem.cost(tree)
+        if value > self.objective:
+            return False
+        self.tree, self.objective = tree, value
+        if event:
+            self.note(self.clock.elapsed, event, value)
+        return True
+
+
+class ProgramClassifier(TreeClassifier):
+    """Base class of the classifiers by integer programs.
+
+    A subclass defines ``_formulate(problem, trees, clock)``, which returns a
+    :class:`Formulation`; ``trees`` are those that a start has given.
+    """
+
+    _parameter_constraints = {
+        **TreeClassifier._parameter_constraints,
+        "split_penalty": [Interval(Real, 0, None, closed="left")],
+        "max_nodes": [Interval(Integral, 0, None, closed="left"), None],
+        "max_leaf_nodes": [Interval(Integral, 1, None, closed="left"), None],
+        "min_samples_leaf": [Interval(Integral, 1, None, closed="left")],
+        "class_weight": [dict, StrOptions({"balanced"}), None],
+        "solver": [StrOptions({"highs", "cp-sat"})],
+        "n_jobs": [Integral, None],
+    }
+    settings, relaxation = None, False      # parameters of BinOCT only
+    max_disparity, disparity_penalty = None, 0.0
+
+    def _warm_up(self, X, y, sample_weight, **task):
+        library(self.solver)
+        if self.relaxation:
+            library("highs")
+        return warm_up_start(self.start)
+
+    def _solve(self, X, y, sample_weight, protected=None, budgets=False):
+        """Return the outcome; with ``budgets`` its answer is one for each number of splits."""
+        clock = Clock(self.time_limit)
+        problem = self._problem(self._model_columns(X, y, sample_weight), y, sample_weight,
+                                protected)
+        if not budgets:
+            return self._search(problem, clock)
+        most, outcomes = problem.max_splits, []
+        for splits in range(most + 1):
+            problem.max_splits = splits
+            own = Clock(None if self.time_limit is None
+                        else max(0.05, clock.remaining / (most + 1 - splits)))
+            outcomes.append(self._search(problem, own, outcomes[-1].tree if outcomes else None))
+        return outcomes[-1]._replace(answer=outcomes)
+
+    def _model_columns(self, X, y, sample_weight):
+        """Return the columns that splits test."""
+        return X
+
+    def _tree_of_features(self, tree):
+        """Return a tree over the columns as the user sees it."""
+        return tree
+
+    def _problem(self, X, y, sample_weight, protected=None):
+        n_rows, depth = len(y), self._depth_within(len(y))
+        weight = np.ones(n_rows) if sample_weight is None else sample_weight
+        # the program counts in a unit of its own, all else in the weights as they were given
+        highs = self.solver == "highs"
+        factor, whole = in_units(weight, MAX_WHOLE_SUM if highs else MAX_SUM_IN_CP_SAT)
+        if not (highs or whole):
+            raise ValueError("CP-SAT counts in whole numbers, and the weights, class_weight "
+                             "included, have no small common denominator; round them or use "
+                             "solver='highs'.")
+        penalties = self.split_penalty, self.disparity_penalty
+        if not highs:       # whole numbers after multiplication by a million at most
+            penalties = [round(penalty * factor, 6) / factor for penalty in penalties]
+        max_splits = min(2 ** depth, n_rows) - 1
+        if self.max_nodes is not None:
+            max_splits = min(max_splits, int(self.max_nodes))
+        if self.max_leaf_nodes is not None:
+            max_splits = min(max_splits, int(self.max_leaf_nodes) - 1)
+        fair = self.max_disparity is not None or self.disparity_penalty > 0
+        if fair != (protected is not None):
+            raise ValueError("max_disparity or disparity_penalty and protected belong together: "
+                             f"give {type(self).__name__}(max_disparity=...) and "
+                             "fit(..., protected=...).")
+        groups = None
+        if fair:
+            values, groups = np.unique(protected, return_inverse=True)
+            groups = groups.ravel()
+            if len(values) != 2 or len(self.classes_) != 2:
+                raise ValueError(f"protected has {len(values)} distinct values and y "
+                                 f"{len(self.classes_)} classes; there must be two groups and two "
+                                 "classes.")
+        return Problem(X, y, sample_weight, len(self.classes_), depth, max_splits,
+                       min(int(self.min_samples_leaf), n_rows), factor, whole,
+                       float(penalties[0]), groups, self.max_disparity, float(penalties[1]))
+
+    def _search(self, problem, clock, smaller=None):
+        """Solve one problem; ``smaller`` is the best tree of fewer splits, if that is known."""
+        grown, begin = self._begin(problem, clock, smaller)
+        run = Run(problem, clock, begin, self.start is not None,
+                  self._lower_bound(problem), self.verbose)
+        space = "all trees"
+        try:
+            if problem.max_splits == 0 or np.all(problem.X == problem.X[0]):
+                run.status, run.bound = "optimal", run.objective        # a leaf is all there is
+                space = self._space(problem)
+            else:
+                formulation = self._formulate(problem, grown, clock)
+                space = formulation.space
+                run.counters.update(formulation.counters, nonzeros=formulation.n_nonzeros)
+                if formulation.n_nonzeros > MAX_NONZEROS:
+                    run.status = "memory_limit"
+                elif formulation.n_nonzeros * SECONDS_PER_NONZERO < clock.remaining:
+                    self._run_solver(problem, formulation, run)
+        except KeyboardInterrupt:
+            run.status = "interrupted"
+        if run.status == "infeasible":
+            if problem.counted and problem.groups is None:
+                raise RuntimeError("the solver calls the program infeasible, which it never is; "
+                                   "please report this data set as a bug of odtlib.")
+            run.status, run.bound = "heuristic", 0.0    # weights too far apart for its tolerances
+        return self._outcome(problem, run, space)
+
+    def _lower_bound(self, problem):
+        """Return a number that no objective is below."""
+        return 0.0
+
+    def _run_solver(self, problem, formulation, run):
+        """Build the program, have it solved, and keep its tree if it is the best."""
+        clock, highs = run.clock, self.solver == "highs"
+        program = formulation.build()
+        if program is None or clock.expired:
+            return
+        built, floor = clock.elapsed, run.bound
+        run.counters.update(program.model.sizes(), build_seconds=built)
+        if self.relaxation:
+            relaxed = program.model.relax(
+                None if clock.time_limit is None else clock.remaining / 4)
+            if relaxed.status == "optimal":
+                run.counters["lp_bound"] = relaxed.objective / problem.factor
+        settings = {}
+        if highs and not (problem.counted and problem.groups is None):
+            settings.update(EXACT)
+        if highs and not problem.whole:
+            settings["presolve"] = "off"    # HiGHS's has been seen to err where costs are not whole
+        begin = clock.elapsed
+        solution = program.model.solve(
+            self.solver, n_jobs=effective_n_jobs(self.n_jobs),
+            unit=1.0 if problem.counted else None, settings={**settings, **(self.settings or {})},
+            start=program.start(run.tree) if run.given else None,
+            priorities=self._priorities(program),
+            time_limit=None if clock.time_limit is None else max(0.05, clock.remaining),
+            random_state=int(check_random_state(self.random_state).randint(2**31 - 1)))
+        run.status = solution.status
+        run.counters.update(solution.counters, solver_bound=solution.bound / problem.factor)
+        for seconds, incumbent, bound, event in solution.events:
+            run.note(begin + seconds, event, incumbent / problem.factor,
+                     max(floor, bound / problem.factor))
+        run.bound = max(floor, solution.bound / problem.factor)
+        found = None
+        if solution.values is not None:
+            found = problem.checked(program.tree(solution.values))
+        if found is not None and run.offer(found):
+            return
+        if run.given:
+            return
+        # a stand-in may lie outside the program's candidates: what is proved goes first
+        value = np.inf if found is None else problem.cost(found)
+        if value <= run.bound + PROOF * problem.scale:
+            run.tree, run.objective = found, value
+        else:
+            run.counters["fallback"] = 1
+
+    def _priorities(self, program):
+        """Return the branching priorities, or None."""
+
+    def _begin(self, problem, clock, smaller):
+        """Return the trees grown, and the best after cutting them back to the limits.
+
+        CART stands in where there is no start and the solver finds nothing better.
+        """
+        start = "cart" if self.start is None else self._given_start()
+        limit = None if clock.time_limit is None else clock.time_limit / 4
+        grown = []
+        if problem.X.shape[1] > 0:
+            grown.append(problem.start(start, self.random_state, limit))
+        candidates = [problem.leaf()]
+        for tree in (*grown, *([] if smaller is None else [smaller])):
+            tree = problem.start(tree, None, None)
+            tree = cut_back(tree, problem.split_penalty, problem.max_splits)
+            candidates.append(tree.with_counts(problem.X, problem.y, problem.n_classes,
+                                               problem.sample_weight))
+        return grown, min(candidates, key=problem.cost)
+
+    def _outcome(self, problem, run, space):
+        status = STATUS.get(run.status, run.status)
+        if "fallback" in run.counters or run.shown > run.objective:
+            if not run.given and run.status != "optimal":
+                run.counters["fallback"] = 1
+                run.note(run.clock.elapsed, "cart, as the solver found no tree", run.objective)
+        if run.objective <= run.bound + PROOF * problem.scale:
+            status, run.bound = "optimal", run.objective
+        elif status not in ("time_limit", "memory_limit", "interrupted"):
+            status = "heuristic"
+        run.shown = run.objective
+        run.note(run.clock.elapsed, status)
+        if run.given:
+            run.counters["gain"] = run.counters["start_objective"] - run.objective
+        if problem.groups is not None:
+            run.counters["disparity"] = disparity_of(run.tree, problem.X, problem.groups,
+                                                     problem.sample_weight)
+        run.counters["time_to_best"] = next(
+            seconds for seconds, incumbent, _, _ in run.trace
+            if incumbent <= run.objective + PROOF * problem.scale)
+        report = SolveReport(
+            status, run.objective, min(run.bound, run.objective), run.clock.elapsed,
+            counters=run.counters, start=self._start_word(), trace=run.trace,
+            proof=f"optimal for {space} at {self._limits(problem)}", evaluate=problem.objective,
+            scale=problem.scale)
+        return Outcome(self._tree_of_features(run.tree), report)
+
+    def _limits(self, problem):
+        limits = f"depth {self.max_depth}"
+        if problem.max_splits < min(2 ** problem.depth, len(problem.y)) - 1:
+            limits += f" and {problem.max_splits} feature nodes"
+        if self.min_samples_leaf > 1:
+            limits += f", {self.min_samples_leaf} samples per leaf"
+        if self.split_penalty:
+            limits += f", split_penalty {self.split_penalty:g}"
+        if self.max_disparity is not None:
+            limits += f", disparity {self.max_disparity:g}"
+        return limits
+
+
+def cut_back(tree, penalty, max_splits):
+    """Return the subtree with the same root of least errors plus ``penalty`` for each split.
+
+    ``tree.value`` holds the class weights of the rows; of several best subtrees it is one with
+    the fewest splits.
+    """
+    if max_splits >= tree.n_splits:
+        nested, cost = [None] * len(tree.feature), np.zeros(len(tree.feature))
+        for node in range(len(tree.feature) - 1, -1, -1):       # children come after parents
+            value, split = tree.value[node], int(tree.feature[node])
+            cost[node], nested[node] = value.sum() - value.max(), int(np.argmax(value))
+            if split >= 0:
+                left, right = tree.left[node], tree.right[node]
+                below = cost[left] + cost[right] + penalty
+                if below < cost[node]:
+                    cost[node] = below
+                    nested[node] = (split, float(tree.threshold[node]), nested[left],
+                                    nested[right])
+        return DecisionTree.from_nested(nested[0], tree.value.shape[1],
+                                        n_features=tree.n_features)
+
+    def best(node):
+        """Return, for each number of splits from 0, the cost and the nested tree."""
+        value = tree.value[node]
+        table = [(float(value.sum() - value.max()), int(np.argmax(value)))]
+        if tree.feature[node] >= 0 and max_splits > 0:
+            left, right = best(tree.left[node]), best(tree.right[node])
+            for n in range(1, min(max_splits, len(left) + len(right) - 1) + 1):
+                table.append(min(
+                    ((left[k][0] + right[n - 1 - k][0] + penalty,
+                      (int(tree.feature[node]), float(tree.threshold[node]), left[k][1],
+                       right[n - 1 - k][1]))
+                     for k in range(max(0, n - len(right)), min(n, len(left)))),
+                    key=lambda entry: entry[0]))
+        return table
+
+    _, nested = min(best(0), key=lambda entry: entry[0])
+    return DecisionTree.from_nested(nested, tree.value.shape[1], n_features=tree.n_features)
+
+
+def add_terms(model, name, shape, *terms, **sides):
+    """Add a block of rows as a sum of terms ``(row, column, value)``, each of which broadcasts."""
+    parts = [np.broadcast_arrays(*term) for term in terms]
+    model.add_rows(name, shape, *(np.concatenate([part[k].ravel() for part in parts])
+                                  for k in range(3)), **sides)

@@ -1,0 +1,162 @@
+"""The options of the search, in one object: which techniques of the paper are switched on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields, replace
+from numbers import Integral
+
+import numpy as np
+
+CHOICES = {
+    "cache": ("dataset", "branch", "closure", None),
+    "similarity_bound": (True, False, "siblings"),
+    "feature_order": ("depth-two", "in-order", "gini", "random"),
+    "child_order": ("dynamic", "post-order", "gap"),
+}
+
+
+@dataclass(frozen=True)
+class MurTreeSearch:
+    """Choose the techniques of the search of MurTree; no choice changes the optimum.
+
+    The default is what is fastest on most data.  An object cannot be changed; change a copy with
+    ``dataclasses.replace``.
+
+    Parameters
+    ----------
+    cache : {"dataset", "branch", "closure"} or None, default="dataset"
+        What identifies a solved subproblem (Section 4.5): its rows, the tests on the path to it, or
+        all tests that its rows share.  "branch" recognises fewer equal subproblems; "closure" costs
+        more time per subproblem, never merges columns, and works on counts only: with weights it
+        needs whole numbers of about the number of rows in all, and ``min_samples_leaf=1``.  Without
+        a cache equal subproblems are solved again.
+    similarity_bound : bool or "siblings", default=True
+        Whether subproblems are bounded by similar ones (Proposition 9).  "siblings" compares with
+        the children of other splits of the same node only, as in the paper.  True also bounds node
+        ``(i, j)`` by ``(j, i)`` exactly and by ``(k, j)`` minus the rows that only ``(k, j)``
+        contains.  Not used where ``min_samples_leaf`` is above 1, as the bound does not hold there.
+    n_exact_children : int, default=2
+        For this many first splits of a node the larger child is solved to its optimum, where a
+        bound just above the incumbent would do: its similarity bound then closes more of the other
+        splits.  No effect without the similarity bound.
+    refined_bound : bool, default=True
+        Whether a failed search stores the refined bound of Eq. 17, or only that of DL8.5.
+    budget_bounds : bool, default=False
+        Whether the bound of a tree with more feature nodes is looked up for one with fewer
+        (Proposition 11); of use with node budgets only.
+    propagate_optima : bool, default=False
+        Whether an optimum with fewer feature nodes than allowed is stored for the budgets in
+        between too (Proposition 10); of use with node budgets only.
+    incremental_counts : bool, default=True
+        Whether the larger child of a split is counted by subtraction, in the spirit of Section
+        4.3.3.  With False both children are counted from scratch.
+    specialised_depth_two : bool, default=True
+        Whether trees of depth two are solved on pairwise counts (Section 4.3).  With False the
+        general search goes down to depth one: many times slower.
+    feature_order : {"depth-two", "in-order", "gini", "random"}, default="depth-two"
+        Which split is tried first: the one with the best depth-two tree, the first column, the one
+        of least Gini impurity, or a random one.
+    child_order : {"dynamic", "post-order", "gap"}, default="dynamic"
+        Which child is solved first: the one with more errors as a leaf, child 0, or the one with
+        the larger gap between leaf and bound (Section 4.6).
+    merge_rows : bool, default=True
+        Whether equal rows that show every class are cancelled against each other beforehand.
+    merge_columns : bool, default=True
+        Whether, at every node, only one of several columns with the same split of its rows is used.
+    deepening : bool, default=False
+        Whether the best trees of depth 3, 4 ... are found first (Section 4.8.5): good trees earlier
+        when a deep search is cut short, for some more time in all.
+    discrepancy_search : bool, default=False
+        Whether a limited discrepancy search comes first: trees that depart from the most promising
+        split 0, 1, 2 ... times above depth three.  It needs the full node budget and takes at most
+        half of the time limit.
+    minimise_nodes : bool, default=False
+        Whether, among the trees of least cost, one with the fewest feature nodes is returned
+        (Algorithm 7), by a second search in the filled cache.
+    random_state : int or RandomState, optional
+        Seed of the random choices: of a random feature order and of a start by "cart" or
+        "local-search".
+
+    Raises
+    ------
+    ValueError
+        If an option has a value that does not exist.
+
+    Examples
+    --------
+    >>> from odtlib import MurTreeClassifier, MurTreeSearch
+    >>> model = MurTreeClassifier(max_depth=3, search=MurTreeSearch.paper())
+    """
+
+    cache: str | None = "dataset"
+    similarity_bound: bool | str = True
+    n_exact_children: int = 2
+    refined_bound: bool = True
+    budget_bounds: bool = False
+    propagate_optima: bool = False
+    incremental_counts: bool = True
+    specialised_depth_two: bool = True
+    feature_order: str = "depth-two"
+    child_order: str = "dynamic"
+    merge_rows: bool = True
+    merge_columns: bool = True
+    deepening: bool = False
+    discrepancy_search: bool = False
+    minimise_nodes: bool = False
+    random_state: int | np.random.RandomState | None = None
+
+    def __post_init__(self):
+        for name, allowed in CHOICES.items():
+            value = getattr(self, name)
+            if not any(value is one or (isinstance(one, str) and value == one) for one in allowed):
+                raise ValueError(f"MurTreeSearch has {name}={value!r}; give one of "
+                                 f"{', '.join(map(repr, allowed))}.")
+        for field in fields(self):
+            value = getattr(self, field.name)
+            if field.type == "bool" and not isinstance(value, bool | np.bool_):
+                raise ValueError(f"MurTreeSearch has {field.name}={value!r}; give True or False.")
+        if not isinstance(self.n_exact_children, Integral) or self.n_exact_children < 0:
+            raise ValueError(f"MurTreeSearch has n_exact_children={self.n_exact_children!r}; give "
+                             "a whole number of at least 0.")
+
+    @classmethod
+    def paper(cls, **changes):
+        """Return the algorithm of the paper, as far as its techniques are options here.
+
+        The data set cache, similarity to the children of one node, all bounds between node budgets,
+        and columns in their given order, the child with more errors first.
+
+        Parameters
+        ----------
+        **changes
+            Options that differ from it.
+
+        Returns
+        -------
+        MurTreeSearch
+        """
+        options = cls(similarity_bound="siblings", n_exact_children=0, budget_bounds=True,
+                      propagate_optima=True, feature_order="in-order", merge_columns=False)
+        return replace(options, **changes)
+
+    @classmethod
+    def dl85(cls, **changes):
+        """Return the search of DL8.5 (Aglin et al., 2020), a baseline of the paper.
+
+        Subproblems are branches, children are solved in a fixed order, columns are tried in their
+        given order, only the bound of DL8.5 is used, and depth two is not specialised.
+
+        Parameters
+        ----------
+        **changes
+            Options that differ from it.
+
+        Returns
+        -------
+        MurTreeSearch
+        """
+        options = cls(cache="branch", similarity_bound=False, n_exact_children=0,
+                      refined_bound=False, incremental_counts=False, specialised_depth_two=False,
+                      feature_order="in-order", child_order="post-order", merge_rows=False,
+                      merge_columns=False)
+        return replace(options, **changes)

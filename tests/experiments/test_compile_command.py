@@ -1,0 +1,95 @@
+"""Compiling ahead: it reaches every kernel, and compiles again what a change has made stale."""
+
+import os
+import re
+import runpy
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import odtlib
+from odtbook.cli import main
+from odtbook.compile_command import estimators, forget_stale_kernels
+
+SCRIPT = Path(__file__).parents[2] / "scripts" / "measure_compilation.py"
+
+
+@pytest.mark.parametrize(("changed", "left"), [
+    ("one/_callee.py", {"two"}),                 # its callers are in the same package
+    ("_shared.py", set()),                       # everybody may call it
+    ("one/estimator.py", {"one", "two"}),             # compiles nothing
+    ("one/_caller.py", {"two"}),
+    (None, {"one", "two"}),
+])
+def test_a_changed_source_makes_its_package_stale(tmp_path, changed, left):
+    for name in ("_shared.py", "one/_callee.py", "one/_caller.py", "two/_kernels.py"):
+        file = tmp_path / name
+        file.parent.mkdir(exist_ok=True)
+        file.write_text("from numba import njit\n")
+        os.utime(file, (1000, 1000))
+    (tmp_path / "one" / "estimator.py").write_text("import numpy\n")
+    for package in ("one", "two"):
+        index = tmp_path / package / "__pycache__" / "_caller.search-1.py311.nbi"
+        index.parent.mkdir()
+        index.write_bytes(b"")
+        os.utime(index, (2000, 2000))
+    if changed:
+        os.utime(tmp_path / changed, (3000, 3000))
+    assert forget_stale_kernels(tmp_path) == 2 - len(left)
+    assert {index.parent.parent.name for index in tmp_path.rglob("*.nbi")} == left
+
+
+def test_seconds_of_a_method_leave_out_those_that_it_calls():
+    script = runpy.run_path(str(SCRIPT))
+    now, seconds = 0.0, {}
+
+    def warm_up(method, kernel, run, variant):
+        nonlocal now
+        now += {"trees": 1.0, "the search": 4.0, "other": 0.2}[method]
+        if run is not None:
+            run()
+
+    timed = script["recorded"](warm_up, lambda: now, seconds)
+    timed("the search", None, lambda: timed("trees", None, None))
+    timed("trees", None, None, variant=1)
+    timed("other", None, None)
+    assert seconds == pytest.approx({"trees": 1.0, "the search": 4.0, "other": 0.2})
+    known = {"trees": 9, "the search": 9, "other": 9, "unknown": 7}
+    assert eval(script["table"](seconds, known).removeprefix("SECONDS = ")) == {
+        "trees": 1, "the search": 4, "other": 1, "unknown": 7}
+
+
+def test_after_it_no_first_fit_compiles_anything(tmp_path):
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path),
+                   "PYTHONPATH": os.pathsep.join(sys.path)}
+
+    def run(*command):
+        return subprocess.run([sys.executable, *command], env=environment, check=True,
+                              capture_output=True, text=True)
+
+    lines = run("-m", "odtbook", "compile", "MurTreeClassifier").stdout.splitlines()[1:]
+    assert [re.sub(r": \d+\.\d CPU s$", "", line) for line in lines] == [
+        "MurTreeClassifier", "MurTreeClassifier objective=f1"]
+    compiled = {path.name for path in tmp_path.rglob("*.nbc")}
+    assert compiled
+    fits = ("import numpy as np; from odtlib import MurTreeClassifier as M\n"
+            "X = np.random.default_rng(1).integers(0, 9, (60, 4)) / 4; y = X[:, 0] > X[:, 1]\n"
+            "M(max_depth=4).fit(X, y, sample_weight=X[:, 3]); M(objective='f1').fit(X, y)\n")
+    assert run("-c", fits).stderr == ""          # nothing announced
+    assert {path.name for path in tmp_path.rglob("*.nbc")} == compiled
+
+
+def test_every_estimator_is_fitted():
+    fitted = {name for name, _ in estimators()}
+    assert fitted == {name for name in odtlib.__all__ if name.endswith(("Classifier", "Regressor"))}
+
+
+@pytest.mark.parametrize(("arguments", "message"), [
+    (["NoSuchTree"], "there is no estimator 'NoSuchTree'; the names are CARTClassifier,"),
+    (["--jobs", "0"], "--jobs 0 is not a number of processes"),
+])
+def test_wrong_arguments_are_one_sentence(capsys, arguments, message):
+    assert main(["compile", *arguments]) == 2
+    assert message in capsys.readouterr().err

@@ -1,0 +1,91 @@
+"""The options of the search: values, presets, and what scikit-learn does with them."""
+
+import pickle
+from dataclasses import FrozenInstanceError, replace
+from inspect import signature
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.model_selection import GridSearchCV
+
+from odtlib import MurTreeClassifier, MurTreeRegressor, MurTreeSearch
+from tests.murtree.test_search import blobs
+
+
+@pytest.mark.parametrize("estimator", [MurTreeClassifier, MurTreeRegressor])
+def test_an_estimator_has_at_most_sixteen_parameters(estimator):
+    assert len(signature(estimator).parameters) <= 16
+
+
+@pytest.mark.parametrize("search", [None, MurTreeSearch(), MurTreeSearch.paper(),
+                                    MurTreeSearch.dl85(), MurTreeSearch.dl85(cache="dataset")])
+@pytest.mark.parametrize("estimator", [MurTreeClassifier, MurTreeRegressor])
+def test_presets_give_the_same_optimum_and_survive_clone_and_pickle(estimator, search):
+    X, y = blobs(n_rows=80, n_columns=6)
+    if estimator is MurTreeRegressor and search is not None:
+        search = replace(search, merge_rows=True)
+    best = estimator(3).fit(X, y)
+    model = clone(estimator(3, search=search)).fit(X, y)
+    assert model.search == search
+    assert model.report_.objective == pytest.approx(best.report_.objective)
+    again = pickle.loads(pickle.dumps(model))
+    assert again.search == search and np.array_equal(again.predict(X), model.predict(X))
+
+
+def test_a_grid_search_goes_over_options():
+    X, y = blobs(n_rows=60, n_columns=5)
+    grid = GridSearchCV(MurTreeClassifier(2), {"search": [MurTreeSearch.paper(),
+                                                          MurTreeSearch.dl85()]}, cv=2)
+    assert isinstance(grid.fit(X, y).best_params_["search"], MurTreeSearch)
+
+
+@pytest.mark.parametrize("wrong", [
+    {"cache": "none"}, {"similarity_bound": "cousins"}, {"feature_order": "best"},
+    {"child_order": None}, {"deepening": "yes"}, {"n_exact_children": -1},
+    {"n_exact_children": 1.5}])
+def test_values_that_do_not_exist_are_refused(wrong):
+    with pytest.raises(ValueError, match=f"MurTreeSearch has {next(iter(wrong))}="):
+        MurTreeSearch(**wrong)
+
+
+def test_options_cannot_be_changed():
+    with pytest.raises(FrozenInstanceError):
+        MurTreeSearch().cache = None
+
+
+@pytest.mark.parametrize("options", [{"cache": "closure"}, {"merge_rows": False},
+                                     {"deepening": True}, {"discrepancy_search": True}])
+def test_the_regressor_refuses_what_it_does_not_have(options):
+    X, y = blobs(n_rows=30, n_columns=5)
+    with pytest.raises(ValueError, match="which MurTreeRegressor does not have"):
+        MurTreeRegressor(2, search=MurTreeSearch(**options)).fit(X, y)
+
+
+@pytest.mark.parametrize("options", [
+    {"cache": None}, {"cache": "branch"}, {"similarity_bound": False}, {"n_exact_children": 0},
+    {"refined_bound": False}, {"budget_bounds": True}, {"propagate_optima": True},
+    {"incremental_counts": False}, {"specialised_depth_two": False}, {"feature_order": "gini"},
+    {"feature_order": "in-order"}, {"feature_order": "random", "random_state": 0},
+    {"child_order": "gap"}, {"child_order": "post-order"}, {"merge_columns": False},
+    {"minimise_nodes": True}])
+def test_no_option_changes_the_optimum_of_regression(options):
+    rng = np.random.default_rng(0)
+    X, y = rng.integers(0, 2, (70, 7)), rng.random(70)
+    best = MurTreeRegressor(4, 9).fit(X, y).report_
+    other = MurTreeRegressor(4, 9, search=MurTreeSearch(**options)).fit(X, y).report_
+    assert other.status == "optimal" and other.objective == pytest.approx(best.objective)
+
+
+def test_class_weights_multiply_sample_weights():
+    X, y = blobs(n_rows=90, n_columns=6)
+    weight = np.where(y == 1, 3.0, 1.0)
+    weighted = MurTreeClassifier(3).fit(X, y, weight)
+    model = MurTreeClassifier(3, class_weight={0: 1.0, 1: 3.0}).fit(X, y)
+    assert model.report_.objective == weighted.report_.objective == model.verify(X, y)
+
+
+def test_a_path_refuses_a_start():
+    X, y = blobs(n_rows=30, n_columns=5)
+    with pytest.raises(ValueError, match="leave start at None"):
+        MurTreeClassifier(2, start="cart").path(X, y)
