@@ -532,9 +532,10 @@ def tuned_cart(random):
     return classifier_case(model, depth, data, exact=False)
 
 
-def restricted_options(random, data, depth):
+def restricted_options(random, data):
     total = data[5].sum()
-    costs = {0: 2.0, 1: 0.5} if random.random() < 0.2 else None
+    present = data[4][data[5] > 0]
+    costs = {int(present.min()): 0.5, int(present.max()): 2.0} if random.random() < 0.2 else None
     price = float(pick(random, 0, 0, 0, 0.02, 0.1)) * total
     min_leaf = int(pick(random, 1, 1, 2, 3))
     return costs, price, min_leaf
@@ -544,32 +545,39 @@ def over_candidates(random, name, most_rows, depths, **fixed):
     """Make the case of an estimator over all thresholds as candidates, or over sampled ones."""
     data = classified(random, most_rows=most_rows)
     depth = int(pick(random, *depths))
-    costs, price, min_leaf = restricted_options(random, data, depth)
+    costs, price, min_leaf = restricted_options(random, data)
     every = random.random() < 0.85
+    full = 2**depth - 1
+    budget = int(random.integers(0, full + 1)) if random.random() < 0.3 else None
+    by_leaves = budget is not None and random.random() < 0.5
     model = getattr(odtlib, name)(
-        depth, splits="all" if every else None, class_costs=costs, leaf_penalty=price,
-        min_samples_leaf=min_leaf, n_trees=20, **fixed)
-    case = classifier_case(model, depth, data, costs=costs, price=price,
-                           min_leaf=min_leaf)
-    without, case.optimum = case.true, case.optimum + price      # a leaf more than feature nodes
-    case.true = lambda tree, leaves: without(tree, leaves) + price
+        depth, splits="all" if every else None, class_weight=costs, split_penalty=price,
+        min_samples_leaf=min_leaf, max_nodes=None if by_leaves else budget,
+        max_leaf_nodes=budget + 1 if by_leaves and budget else None, **fixed)
+    if by_leaves and not budget:
+        budget = None
+    case = classifier_case(model, depth, data, costs=costs, price=price, min_leaf=min_leaf,
+                           budget=budget)
     if not every:
         case.exact, case.bounded = False, False
     return case
 
 
 def restricted(random):
-    return over_candidates(random, "RestrictedTreeClassifier", 12, (0, 1, 2, 2, 3))
+    return over_candidates(random, "RestrictedTreeClassifier", 12, (0, 1, 2, 2, 3),
+                           n_trees=20)
 
 
 def column_generation(random):
     integer = pick(random, "branch-and-price", "branch-and-price", "master", "milp", "diving")
     case = over_candidates(
-        random, "ColumnGenerationClassifier", 8, (1, 2, 2), integer=integer,
-        link=pick(random, "node", "prefix"), row_cuts=pick(random, "none", "upper", "equal", "all"),
+        random, "ColumnGenerationClassifier", 8, (1, 2, 2),
+        row_cuts=pick(random, "none", "upper", "equal", "all"),
         pricing=pick(random, "enumeration", "sweep"),
-        heuristic_pricing=pick(random, None, None, "pool", "random"),
-        merge_rows=bool(random.random() < 0.7))
+        search=odtlib.ColumnGenerationSearch(
+            n_trees=20, integer=integer, link=pick(random, "node", "prefix"),
+            heuristic_pricing=pick(random, None, None, "pool", "random"),
+            merge_rows=bool(random.random() < 0.7)))
     if integer != "branch-and-price":
         case.exact = False
     return case

@@ -19,6 +19,7 @@ _HOME = {
     "FlowOCTClassifier": "odtlib.milp",
     "BinOCTClassifier": "odtlib.milp",
     "ColumnGenerationClassifier": "odtlib.column_generation",
+    "ColumnGenerationSearch": "odtlib.column_generation",
     "RestrictedTreeClassifier": "odtlib.column_generation",
     "MurTreeClassifier": "odtlib.murtree",
     "MurTreeRegressor": "odtlib.murtree",

@@ -1,11 +1,11 @@
 """Compiled enumeration of paths and the dynamic program over candidate splits (private).
 
-Rows are bit sets.  Every word holds rows of one class and one weight, so that a popcount times a
+Rows are bit sets.  Each word holds rows of one class and one weight, so that a popcount times a
 weight is the class weight of a set, and times ``word_count`` its number of rows.  Nodes are
-numbered as in a heap, and the candidate splits of node ``j`` are the lines
+numbered in level order, and the candidate splits of node ``j`` are the rows
 ``start[j]:start[j + 1]`` of ``left``, the sets of rows that they send left.  ``limits`` holds the
-fewest rows of a leaf that is not empty, the penalty of such a leaf, and what fewer rows cost.  No
-validation.
+minimum number of rows of a leaf that is not empty, the penalty of such a leaf, and the cost of
+fewer rows.  No validation.
 """
 
 import numpy as np
@@ -16,24 +16,24 @@ from odtlib._numba.vector import lowest_bit, popcount
 
 @njit(cache=True, nogil=True)
 def _leaf_cost(n_rows, limits):
-    """What a leaf costs besides its errors."""
+    """Return what a leaf costs besides its errors."""
     if n_rows == 0:
         return 0.0
     return limits[1] + (limits[2] if n_rows < limits[0] else 0.0)
 
 
 @njit(cache=True, nogil=True)
-def path_values(nodes, to_left, start, left, whole, word_class, word_weight, word_count, n_classes,
-                limits, value, target):
-    """Write the class weight and the class that each path to one leaf predicts best.
+def path_values(nodes, to_left, start, left, all_rows, word_class, word_weight, word_count,
+                n_classes, limits, value, target):
+    """Write the value and the best class of each path to one leaf.
 
     ``nodes`` are the feature nodes on the way to the leaf and ``to_left`` the sides taken.  Paths
     are numbered like the digits of a number, the root's split first.  The first of equally heavy
-    classes is the target.
+    classes is the target, and -1 where a path has no rows.
     """
-    depth, n_words = len(nodes), len(whole)
+    depth, n_words = len(nodes), len(all_rows)
     rows = np.empty((depth + 1, n_words), np.uint64)
-    rows[0] = whole
+    rows[0] = all_rows
     choice = np.full(depth, -1)
     weight = np.zeros(n_classes)
     path, level = 0, 0
@@ -61,24 +61,25 @@ def path_values(nodes, to_left, start, left, whole, word_class, word_weight, wor
         for c in range(1, n_classes):
             if weight[c] > weight[best]:
                 best = c
-        value[path], target[path] = weight[best] - _leaf_cost(n_rows, limits), best
+        value[path] = weight[best] - _leaf_cost(n_rows, limits)
+        target[path] = best if n_rows > 0 else -1
         path += 1
 
 
 @njit(cache=True, nogil=True)
-def reduced_costs(nodes, to_left, start, allowed, left, whole, beta, gamma, level_start, together,
+def reduced_costs(nodes, to_left, start, allowed, left, all_rows, beta, gamma, level_start, paired,
                   alpha, value, cost):
     """Write the reduced cost of every path to one leaf (Firat et al. 2020, Eq. 7).
 
-    ``left`` and ``whole`` are sets of constrained rows here, with duals ``beta`` in the order of
-    their bits.  ``gamma[level_start[h] + i]`` is the dual of the linking row at level ``h``, where
-    ``i`` is the choice at this level.  ``together``: a path stands for itself and its sibling, so
-    that the last split neither pays nor parts the rows, and ``i`` is the number of the choices so
-    far.  Paths through a split that is not ``allowed`` cost minus infinity.
+    ``left`` and ``all_rows`` are sets of constrained rows here, with duals ``beta`` in the order
+    of their bits.  ``gamma[level_start[h] + i]`` is the dual of the linking row at level ``h``,
+    where ``i`` is the choice at this level.  ``paired``: a path stands for itself and its sibling,
+    so that the last split neither pays nor divides the rows, and ``i`` is the number of the choices
+    so far.  Paths through a split that is not ``allowed`` cost minus infinity.
     """
-    depth, n_words = len(nodes), len(whole)
+    depth, n_words = len(nodes), len(all_rows)
     rows = np.empty((depth + 1, n_words), np.uint64)
-    rows[0] = whole
+    rows[0] = all_rows
     so_far = np.full(depth + 1, -alpha)
     choice = np.full(depth, -1)
     number = np.zeros(depth + 1, np.int64)
@@ -94,16 +95,16 @@ def reduced_costs(nodes, to_left, start, allowed, left, whole, beta, gamma, leve
         split = first + choice[level]
         number[level + 1] = number[level] * size + choice[level]
         so_far[level + 1] = so_far[level]
-        parts = not together or level + 1 < depth
-        if parts:
-            index = number[level + 1] if together else choice[level]
+        divides = not paired or level + 1 < depth
+        if divides:
+            index = number[level + 1] if paired else choice[level]
             so_far[level + 1] -= gamma[level_start[level] + index]
         if not allowed[split]:
             so_far[level + 1] = -np.inf
         flip = np.uint64(0) if to_left[level] else ~np.uint64(0)
         for w in range(n_words):
             rows[level + 1, w] = rows[level, w]
-            if parts:
+            if divides:
                 rows[level + 1, w] &= left[split, w] ^ flip
         if level + 1 < depth:
             level += 1
@@ -120,7 +121,7 @@ def reduced_costs(nodes, to_left, start, allowed, left, whole, beta, gamma, leve
 
 @njit(cache=True, nogil=True)
 def path_rows(nodes, to_left, start, left, choices, constrained, member):
-    """Tell which constrained rows each of some paths to one leaf holds."""
+    """Write which of the constrained rows each of some paths to one leaf contains."""
     for p in range(choices.shape[0]):
         for i in range(len(constrained)):
             word, bit = constrained[i] >> 6, np.uint64(constrained[i] & 63)
@@ -134,31 +135,31 @@ def path_rows(nodes, to_left, start, left, choices, constrained, member):
 
 @njit(cache=True, nogil=True)
 def sweep(nodes, to_left, start, allowed, left, group, sorted_split, order, enter, label, weight,
-          count, beta, gamma, level_start, together, n_classes, limits, tolerance, choice, number,
-          so_far, inside, best, path, budget):
-    """Write the best reduced cost, and its path, for every way of splitting all but the last node.
+          count, beta, gamma, level_start, paired, n_classes, limits, tolerance, choice, number,
+          so_far, inside, best, path, max_steps):
+    """Write the best reduced cost, and its path, for each prefix: the splits above the last.
 
-    The sweep is resumable: ``choice``, ``number``, ``so_far`` and ``inside`` keep the place, level
-    by level, and ``choice[-1]`` the level itself, -1 at the end.  It returns how many ways were
-    done when ``best`` and ``path`` are full or about ``budget`` steps were taken.
+    The sweep is resumable: ``choice``, ``number``, ``so_far`` and ``inside`` keep its position,
+    level by level, and ``choice[-1]`` the level itself, -1 at the end.  It returns how many
+    prefixes were done when ``best`` and ``path`` are full or about ``max_steps`` steps were taken.
 
     The last node's splits are swept feature by feature: ``sorted_split[group[g]:group[g + 1]]``
     are those of one feature by rising threshold, and ``order[g]`` lists the rows, ordinary ones
-    and those of constraints, by the first of them that sends the row left, ``enter[g]``.  ``left``
-    are truth values here.  Rows of constraints weigh nothing and have a ``beta``.  Where no path
-    can cost more than ``tolerance``, ``best`` is a bound below it and ``path`` is -1.
+    and those of constraints, by the first of these splits that sends the row left, ``enter[g]``.
+    ``left`` holds truth values here.  Rows of constraints weigh nothing and have a ``beta``.
+    Where no path can cost more than ``tolerance``, ``best`` is a bound below it and ``path`` -1.
     """
     depth, n_rows = len(nodes), len(label)
     total, here = np.empty(n_classes), np.empty(n_classes)
     last = nodes[depth - 1]
     n_last = start[last + 1] - start[last]
     cheapest = 0.0
-    if not together:
+    if not paired:
         cheapest = np.inf
         for i in range(n_last):
             cheapest = min(cheapest, gamma[level_start[depth - 1] + i])
     at, level, work = 0, choice[depth], 0
-    while level >= 0 and at < len(best) and work < budget:
+    while level >= 0 and at < len(best) and work < max_steps:
         if level < depth - 1:
             choice[level] += 1
             size = start[nodes[level] + 1] - start[nodes[level]]
@@ -168,7 +169,7 @@ def sweep(nodes, to_left, start, allowed, left, group, sorted_split, order, ente
                 continue
             split = start[nodes[level]] + choice[level]
             number[level + 1] = number[level] * size + choice[level]
-            index = number[level + 1] if together else choice[level]
+            index = number[level + 1] if paired else choice[level]
             so_far[level + 1] = so_far[level] - gamma[level_start[level] + index]
             if not allowed[split]:
                 so_far[level + 1] = -np.inf
@@ -186,8 +187,8 @@ def sweep(nodes, to_left, start, allowed, left, group, sorted_split, order, ente
                 n_inside += count[r]
                 paid += beta[r]
                 gained -= min(0.0, beta[r])
-        most = total.sum() - paid if together else total.max() + gained - cheapest
-        best[at], path[at] = so_far[level] + most, -1
+        bound = total.sum() - paid if paired else total.max() + gained - cheapest
+        best[at], path[at] = so_far[level] + bound, -1
         if best[at] > tolerance:
             best[at] = -np.inf
             work += (len(group) - 1) * n_rows + 4 * n_last * n_classes
@@ -205,24 +206,24 @@ def sweep(nodes, to_left, start, allowed, left, group, sorted_split, order, ente
                     split = sorted_split[i]
                     if not allowed[start[last] + split]:
                         continue
-                    most_left, most_right = 0.0, 0.0
+                    value_left, value_right = 0.0, 0.0
                     for c in range(n_classes):
-                        most_left = max(most_left, here[c])
-                        most_right = max(most_right, total[c] - here[c])
+                        value_left = max(value_left, here[c])
+                        value_right = max(value_right, total[c] - here[c])
                     few_left = 0 < n_here < limits[0]
                     few_right = 0 < n_inside - n_here < limits[0]
                     if n_here > 0:
-                        most_left -= limits[1]
+                        value_left -= limits[1]
                     if n_inside > n_here:
-                        most_right -= limits[1]
-                    if together:
-                        cost = most_left + most_right - paid
+                        value_right -= limits[1]
+                    if paired:
+                        cost = value_left + value_right - paid
                         few = few_left or few_right
                     elif to_left[level]:
-                        cost = most_left - paid_here - gamma[level_start[level] + split]
+                        cost = value_left - paid_here - gamma[level_start[level] + split]
                         few = few_left
                     else:
-                        cost = most_right - (paid - paid_here) - gamma[level_start[level] + split]
+                        cost = value_right - (paid - paid_here) - gamma[level_start[level] + split]
                         few = few_right
                     if not few and so_far[level] + cost > best[at]:
                         best[at] = so_far[level] + cost
@@ -237,14 +238,14 @@ def sweep(nodes, to_left, start, allowed, left, group, sorted_split, order, ente
 
 ENTER, NEXT, LEFT_BACK, RIGHT_BACK, DONE = range(5)
 # integers of the search
-LEVEL, PHASE, FOUND, SUBPROBLEMS, BOTTOMS, BOUNDED, N_STATE = range(7)
-# integers and reals of a frame
+LEVEL, PHASE, SUBPROBLEMS, BOTTOMS, BOUNDED, N_STATE = range(6)
+# integers of a frame
 NODE, POSITION, N_FRAME = range(3)
-BELOW, BEST, LEFT_ERRORS, RIGHT_BOUND, N_REAL = range(5)
 
 
 @njit(cache=True, nogil=True)
-def _weight(rows, word_weight):
+def set_weight(rows, word_weight):
+    """Return the weight of a set of rows."""
     total = 0.0
     for w in range(len(rows)):
         if rows[w]:
@@ -254,32 +255,36 @@ def _weight(rows, word_weight):
 
 @njit(cache=True, nogil=True)
 def _one_split_errors(rows, first, last, left, word_class, word_weight, word_count, n_classes,
-                      limits, active, weight, errors):
-    """Write the errors that a single split leaves, for the splits ``first`` to ``last - 1``."""
+                      limits, count_leaves, active, weight, errors, n_leaves):
+    """Write the errors that a single split leaves, for the splits ``first`` to ``last - 1``.
+
+    With ``count_leaves`` also the number of sides with rows, else 0.
+    """
     n_active, n_rows, n_left = 0, 0, 0
     weight[0] = 0.0
-    limited = limits[0] > 1 or limits[1] > 0
+    limited = limits[0] > 1 or limits[1] > 0 or count_leaves
     for w in range(len(rows)):
         if rows[w]:
             active[n_active] = w
             n_active += 1
-            held = popcount(rows[w])
-            weight[0, word_class[w]] += held * word_weight[w]
-            n_rows += held * word_count[w]
+            n_bits = popcount(rows[w])
+            weight[0, word_class[w]] += n_bits * word_weight[w]
+            n_rows += n_bits * word_count[w]
     for split in range(first, last):
         weight[1] = 0.0
         for i in range(n_active):
             w = active[i]
             weight[1, word_class[w]] += popcount(rows[w] & left[split, w]) * word_weight[w]
-        on_left, most_left, on_right, most_right = 0.0, 0.0, 0.0, 0.0
+        on_left, max_left, on_right, max_right = 0.0, 0.0, 0.0, 0.0
         for c in range(n_classes):
             a = weight[1, c]
             b = weight[0, c] - a
             on_left += a
             on_right += b
-            most_left = max(most_left, a)
-            most_right = max(most_right, b)
-        errors[split - first] = (on_left - most_left) + (on_right - most_right)
+            max_left = max(max_left, a)
+            max_right = max(max_right, b)
+        errors[split - first] = (on_left - max_left) + (on_right - max_right)
+        n_leaves[split - first] = 0
         if limited:
             n_left = 0
             for i in range(n_active):
@@ -287,11 +292,13 @@ def _one_split_errors(rows, first, last, left, word_class, word_weight, word_cou
                 n_left += popcount(rows[w] & left[split, w]) * word_count[w]
             errors[split - first] += _leaf_cost(n_left, limits)
             errors[split - first] += _leaf_cost(n_rows - n_left, limits)
+            if count_leaves:
+                n_leaves[split - first] = (n_left > 0) + (n_left < n_rows)
 
 
 @njit(cache=True, nogil=True)
-def _similar_bound(rows, node, kept_rows, kept_bound, n_kept, word_weight, enough):
-    """Bound the errors at a node from those of row sets that it was solved for before.
+def _similarity_bound(rows, node, kept_rows, kept_bound, n_kept, word_weight, enough):
+    """Return a lower bound of the errors at a node from the row sets it was solved for before.
 
     The best tree for ``rows`` makes at most as many errors on an earlier set as on ``rows`` plus
     the weight of the rows that only the earlier set has.
@@ -315,23 +322,28 @@ def _similar_bound(rows, node, kept_rows, kept_bound, n_kept, word_weight, enoug
 
 
 @njit(cache=True, nogil=True)
-def search(budget, depth, start, left, word_class, word_weight, word_count, n_classes, limits,
-           twins, tolerance, state, frame, real, rows, order, tree, left_tree, kept_rows,
-           kept_bound, n_kept, active, weight, errors):
-    """Find splits with fewer errors than ``real[0, BELOW]``, in slices of about ``budget`` words.
+def search(max_work, depth, start, left, word_class, word_weight, word_count, n_classes, limits,
+           minority, tolerance, max_leaves, state, frame, best, left_best, rows, order,
+           tree, left_tree, kept_rows, kept_bound, n_kept, active, weight, errors, n_leaves):
+    """Find splits that cost less than ``best[0]``, in slices of about ``max_work`` words.
 
     A depth-first search: ``best(j, R) = min over a in S_j of best(2j + 1, R and left of a) +
-    best(2j + 2, R and right of a)``.  Frame ``h`` looks for the best subtree of a node at level
-    ``h`` for ``rows[h]``.  ``twins`` are rows that no candidate separates from a heavier class.
-    When ``state[PHASE]`` is DONE, ``tree[0]`` holds the best splits in heap order if
-    ``state[FOUND]``, and ``real[0, BEST]`` their errors.
+    best(2j + 2, R and right of a)``.  Frame ``h`` looks for the best subtrees of a node at level
+    ``h`` for ``rows[h]``: entry ``b`` of ``best[h]`` for at most ``b`` leaves with rows, where
+    ``max_leaves[h]`` is the largest ``b``.  Without a budget that is 0, and the only entry counts
+    any number of leaves.  A parent sets ``best`` of its child to costs that must be undercut;
+    ``tree[h, b, 0]`` is -1 where none was.  ``minority`` are rows that no candidate separates from
+    a heavier class.  When ``state[PHASE]`` is DONE, the last entry of ``tree[0]`` and ``best[0]``
+    hold the best splits in level order and their cost.
     """
     n_words = rows.shape[1]
+    budgeted = max_leaves[0] > 0
     work = 0
-    while work < budget:
+    while work < max_work:
         h = state[LEVEL]
         node = frame[h, NODE]
         first, last = start[node], start[node + 1]
+        largest = max_leaves[h]
         leave = False
         phase = state[PHASE]
         if phase == ENTER:
@@ -339,93 +351,118 @@ def search(budget, depth, start, left, word_class, word_weight, word_count, n_cl
             state[SUBPROBLEMS] += 1
             lower = 0.0
             for w in range(n_words):
-                word = rows[h, w] & twins[w]
+                word = rows[h, w] & minority[w]
                 if word:
                     lower += popcount(word) * word_weight[w]
-            real[h, BEST] = real[h, BELOW]
-            state[FOUND] = 0
-            if lower >= real[h, BELOW] - tolerance:
+            for b in range(largest + 1):
+                tree[h, b, 0] = -1
+            if lower >= best[h, :largest + 1].max() - tolerance:
                 leave = True
             else:
                 _one_split_errors(rows[h], first, last, left, word_class, word_weight, word_count,
-                                  n_classes, limits, active, weight, errors)
+                                  n_classes, limits, budgeted, active, weight, errors, n_leaves)
                 work += n_words * (last - first)
                 if h == depth - 1:
                     state[BOTTOMS] += last - first
-                    best = 0
-                    for i in range(1, last - first):
-                        if errors[i] < errors[best]:
-                            best = i
-                    if errors[best] < real[h, BELOW] - tolerance:
-                        state[FOUND] = 1
-                        real[h, BEST] = errors[best]
-                        tree[h, 0] = best
+                    for b in range(largest + 1):
+                        cheapest = -1
+                        for i in range(last - first):
+                            if n_leaves[i] <= b and (cheapest < 0
+                                                     or errors[i] < errors[cheapest]):
+                                cheapest = i
+                        if cheapest >= 0 and errors[cheapest] < best[h, b] - tolerance:
+                            best[h, b] = errors[cheapest]
+                            tree[h, b, 0] = cheapest
                     leave = True
                 else:
                     # the most promising split first
                     order[h, :last - first] = np.argsort(errors[:last - first], kind="mergesort")
                     work += 16 * (last - first)
                     frame[h, POSITION] = -1
-                    tree[h, 0] = -1
                     state[PHASE] = NEXT
         elif phase == NEXT:
             frame[h, POSITION] += 1
             if frame[h, POSITION] == last - first:
-                state[FOUND] = tree[h, 0] >= 0
                 leave = True
             else:
                 split = first + order[h, frame[h, POSITION]]
                 child = 2 * node + 1
                 on_right = 0.0
+                right_active, left_active = 0, 0
                 for w in range(n_words):
                     right = rows[h, w] & ~left[split, w]
                     rows[h + 1, w] = right
-                    word = right & twins[w]
+                    if right:
+                        right_active = 1
+                    word = right & minority[w]
                     if word:
                         on_right += popcount(word) * word_weight[w]
-                enough = real[h, BEST] - tolerance
+                enough = best[h, :largest + 1].max() - tolerance
                 bottom = h + 1 == depth - 1
                 if not bottom:
-                    on_right = max(on_right, _similar_bound(
+                    on_right = max(on_right, _similarity_bound(
                         rows[h + 1], child + 1, kept_rows, kept_bound, n_kept, word_weight, enough))
                 for w in range(n_words):
                     rows[h + 1, w] = rows[h, w] & left[split, w]
+                    if rows[h + 1, w]:
+                        left_active = 1
                 on_left = 0.0
                 if not bottom and on_right < enough:
-                    on_left = _similar_bound(rows[h + 1], child, kept_rows, kept_bound, n_kept,
-                                             word_weight, enough - on_right)
+                    on_left = _similarity_bound(rows[h + 1], child, kept_rows, kept_bound, n_kept,
+                                                word_weight, enough - on_right)
                     work += n_words * (2 * kept_rows.shape[1])
                 work += 2 * n_words
-                if on_left + on_right >= enough:
+                below = max_leaves[h + 1]
+                for j in range(below + 1):
+                    best[h + 1, j] = -np.inf
+                    # without rows a side needs no leaf
+                    if not budgeted:
+                        best[h + 1, j] = best[h, 0] - on_right
+                    elif j >= left_active:
+                        for b in range(j + right_active, min(largest, j + below) + 1):
+                            best[h + 1, j] = max(best[h + 1, j], best[h, b] - on_right)
+                if on_left >= best[h + 1, :below + 1].max() - tolerance:
                     state[BOUNDED] += 1
                 else:
-                    real[h, RIGHT_BOUND] = on_right
                     frame[h + 1, NODE] = child
-                    real[h + 1, BELOW] = real[h, BEST] - on_right
                     state[LEVEL], state[PHASE] = h + 1, ENTER
         elif phase == LEFT_BACK:
-            if not state[FOUND]:
-                state[PHASE] = NEXT
-            else:
-                size = (1 << (depth - h - 1)) - 1
-                left_tree[h, :size] = tree[h + 1, :size]
-                real[h, LEFT_ERRORS] = real[h + 1, BEST]
+            size = (1 << (depth - h - 1)) - 1
+            below = max_leaves[h + 1]
+            found = False
+            for j in range(below + 1):
+                left_best[h, j] = np.inf
+                if tree[h + 1, j, 0] >= 0:
+                    found = True
+                    left_best[h, j] = best[h + 1, j]
+                    left_tree[h, j, :size] = tree[h + 1, j, :size]
+            state[PHASE] = NEXT
+            if found:
                 split = first + order[h, frame[h, POSITION]]
                 for w in range(n_words):
                     rows[h + 1, w] = rows[h, w] & ~left[split, w]
+                for k in range(below + 1):
+                    best[h + 1, k] = -np.inf
+                    for j in range(min(below, largest - k) + 1):
+                        best[h + 1, k] = max(best[h + 1, k], best[h, j + k] - left_best[h, j])
                 frame[h + 1, NODE] = 2 * node + 2
-                real[h + 1, BELOW] = real[h, BEST] - real[h, LEFT_ERRORS]
                 state[LEVEL], state[PHASE] = h + 1, ENTER
         elif phase == RIGHT_BACK:
-            if state[FOUND]:
-                real[h, BEST] = real[h, LEFT_ERRORS] + real[h + 1, BEST]
-                tree[h, 0] = order[h, frame[h, POSITION]]
-                # put both subtrees below it, level by level
-                for d in range(depth - h - 1):
-                    width = 1 << d
-                    for i in range(width):
-                        tree[h, 2 * width - 1 + i] = left_tree[h, width - 1 + i]
-                        tree[h, 3 * width - 1 + i] = tree[h + 1, width - 1 + i]
+            below = max_leaves[h + 1]
+            for j in range(below + 1):
+                for k in range(min(below, largest - j) + 1):
+                    if tree[h + 1, k, 0] < 0:
+                        continue
+                    cost = left_best[h, j] + best[h + 1, k]
+                    if cost < best[h, j + k] - 0.5 * tolerance:
+                        best[h, j + k] = cost
+                        tree[h, j + k, 0] = order[h, frame[h, POSITION]]
+                        # put both subtrees below it, level by level
+                        for d in range(depth - h - 1):
+                            width = 1 << d
+                            for i in range(width):
+                                tree[h, j + k, 2 * width - 1 + i] = left_tree[h, j, width - 1 + i]
+                                tree[h, j + k, 3 * width - 1 + i] = tree[h + 1, k, width - 1 + i]
             state[PHASE] = NEXT
         else:
             return
@@ -437,7 +474,7 @@ def search(budget, depth, start, left, word_class, word_weight, word_count, n_cl
             if h < depth - 1 and kept_rows.shape[1] > 0:
                 at = n_kept[node] % kept_rows.shape[1]
                 n_kept[node] += 1
-                kept_bound[node, at] = real[h, BEST]
+                kept_bound[node, at] = best[h, 0]
                 kept_rows[node, at] = rows[h]
             state[LEVEL] = h - 1
             state[PHASE] = LEFT_BACK if node % 2 == 1 else RIGHT_BACK

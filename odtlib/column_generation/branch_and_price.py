@@ -29,11 +29,11 @@ class BranchAndPrice:
     Attributes
     ----------
     best : float
-        Weight of correct rows of the best tree.
+        Value of the best tree: weight of correct rows, less penalties.
     choices : array of int
         Its splits.
     bound : float
-        No tree has more weight of correct rows.
+        No tree has a larger value.
     n_solved : int
         Relaxations solved.
     proved : bool
@@ -100,8 +100,9 @@ class BranchAndPrice:
         self.master.add_tree(choices)
 
     def _round(self, relaxation, allowed):
-        """Try the tree of the split used most at every node."""
-        choices = np.array([use.argmax() for use in self.master.split_values(relaxation)])
+        """Try the tree of the split used most at each node."""
+        choices = self.problem.within_limits(
+            np.array([use.argmax() for use in self.master.split_values(relaxation)]))
         value = self.problem.total - self.problem.cost(choices)
         if value > self.best + ROUNDING * self.problem.total:
             self.best, self.choices = value, choices
@@ -130,7 +131,7 @@ class BranchAndPrice:
 
 
 def dive(generation, choices):
-    """Fix the split used most at every node, from the root down, solving anew in between.
+    """Fix the split used most at each node, from the root down, solving anew in between.
 
     Parameters
     ----------

@@ -15,11 +15,13 @@ from odtlib.column_generation import _kernels as kernels
 from odtlib.column_generation.branch_and_price import BranchAndPrice, dive
 from odtlib.column_generation.generation import ColumnGeneration
 from odtlib.column_generation.master import Master
+from odtlib.column_generation.options import ColumnGenerationSearch
 from odtlib.column_generation.paths import RestrictedProblem
 from odtlib.column_generation.pricing import Enumeration, PathPool, RandomPaths, Sweep
 from odtlib.column_generation.restricted import CandidateTreeClassifier
 from odtlib.column_generation.subproblems import Subproblems
 from odtlib.heuristics.threshold_sampling import TreeSampler
+from odtlib.mip.units import TooLarge
 from odtlib.report import Clock
 from odtlib.requirements import needs
 
@@ -30,87 +32,54 @@ class ColumnGenerationClassifier(CandidateTreeClassifier):
     """Build a tree by column generation over root-to-leaf paths.
 
     The method of Firat et al. (2020) and Patel et al. (2023): candidate splits sampled by CART, a
-    master problem over paths, pricing, row constraints as cuts, and an integer master.  Every
-    step of both papers is a choice of a parameter.  The defaults keep the papers' model, price
-    exactly and cut to convergence; ``link="prefix", row_cuts="none"`` is the fastest way to a
-    tree that is proved optimal for its candidates.
+    master problem over paths, pricing, row constraints as cuts, and an integer master.  Each
+    step of both papers is a choice of a parameter or of ``search``.  The defaults keep the papers'
+    model, price exactly and cut to convergence; ``link="prefix"`` with ``row_cuts="none"`` is the
+    fastest way to a tree that is proved optimal for its candidates.
 
     Parameters
     ----------
     max_depth : int, default=4
-        Depth of the tree.
+        Maximum depth of the tree.
     splits : list of list of (int, float), "all" or None, default=None
-        Candidate splits (feature, threshold) of every feature node in heap order; or every
-        threshold between neighbouring values at every node, for which pricing="sweep" with
-        link="prefix" is made.  None samples them by CART, see
+        Candidate splits (feature, threshold) of each feature node in level order; or every
+        threshold between neighbouring values at each node, for which ``pricing="sweep"`` with
+        ``link="prefix"`` is made.  None samples them by CART, see
         :func:`odtlib.heuristics.sample_splits`.
-    n_trees : int, default=300
-        Trees to sample from.
     sample_share : float, default=0.9
-        Share of the rows behind each of them.  Both papers state 0.9; the published numbers of
-        Patel et al. come from 0.7.
-    stopping : {"fixed", "no-new-root"}, default="fixed"
-        Grow ``n_trees`` trees, or go on until so many in a row bring no new root split.
-    root_candidates, node_candidates : int, "all" or None, default=None
-        Splits kept at the root and at every other node; None keeps the papers' numbers.
-    sampling : {"compiled", "sklearn"}, default="compiled"
-        What grows the trees; they differ where splits are equally good.
-    class_costs : dict, default=None
-        Cost of misclassifying a row of a class, for instance of a false negative; 1 for classes
-        that it does not name.  The costs multiply the sample weights, also in the sampling.
-    min_samples_leaf : int, default=1
-        Fewest rows of a leaf.  Above 1 nodes may do without a split.
-    leaf_penalty : float, default=0.0
-        What every leaf adds to the objective; more makes smaller trees.
-    start_columns : {"cart", "sampled"}, default="cart"
-        Paths in the first master: those of the CART of all rows, or also those of 100 CARTs on
-        80 % of the rows whose splits are all candidates (Patel et al., step 4).
-    link : {"node", "prefix"}, default="node"
-        Form of the linking constraints, see :class:`~odtlib.column_generation.master.Master`.
-        "prefix" needs no row constraints for an exact relaxation.
-    row_cuts : {"none", "lower", "upper", "equal", "all", "extra"}, default="upper"
-        Constraints (1c), each row on one path: never, or as cuts from one or both sides, or those
-        of all training rows from the beginning (Firat et al.), or also of points outside the
-        data (Patel et al.).  Without them the relaxation of the node form is weak.
-    cut_schedule : {"thorough", "published"}, default="thorough"
-        All violated rows in each iteration and a final separation; or ten rows at a time, up to
-        ten times, in every tenth iteration.
-    separation : {"cp-sat", "milp"}, default="cp-sat"
-        Solver of the separation model for ``row_cuts="extra"``.
-    heuristic_pricing : {"pool", "random"} or None, default=None
-        Tried before exact pricing: the pool of Firat et al., 100 random paths of Patel et al., or
-        nothing.
+        Share of the rows behind each sampled tree.  Both papers state 0.9; the published numbers
+        of Patel et al. come from 0.7.
     pricing : {"enumeration", "sweep", "cp-sat", "milp"} or None, default="enumeration"
         Exact pricing.  Enumeration takes milliseconds, the integer programs thousands of times
         longer.  "sweep" needs no list of all paths, for very many candidates.  None stops where
         the heuristic finds nothing, without a bound, as Firat et al. do for large data.
-    subproblems : {"merged", "per-class"}, default="merged"
-        One integer program a leaf (Patel et al.) or one a leaf and class (Firat et al.).
-    pricing_options : dict, default=None
-        Further choices of the pricing methods in use, by the names of their parameters: of
-        :class:`~odtlib.column_generation.pricing.PathPool` (``pool_size``, ``n_leaves``,
-        ``n_added``, ``attempts``, ``leaf_priority``, ``reset``),
-        :class:`~odtlib.column_generation.pricing.RandomPaths` (``n_paths``),
-        :class:`~odtlib.column_generation.pricing.Enumeration` and
-        :class:`~odtlib.column_generation.pricing.Sweep` (``per_leaf``),
-        :class:`~odtlib.column_generation.subproblems.Subproblems` (``first_only``, ``distinct``,
-        ``needed_only``, ``scale``, ``warm_start``).
-    merge_rows : bool, default=True
-        Treat rows that branch alike on all candidates as one, in row constraints and integer
-        programs (Patel et al., step 5).  The answer is the same.
-    integer : {"master", "milp", "diving", "branch-and-price"}, default="master"
-        How the tree is found: by the integer master over the paths generated, as in both papers,
-        which a dynamic program solves in milliseconds; the same by HiGHS, which may take hours
-        where the relaxation is weak; fixing splits from the root down with column generation in
-        between; or branch-and-price, which proves the optimum of the candidates.
-    n_jobs : int, default=1
-        Threads for the sampling.
-    time_limit : float, default=None
-        Seconds; sampling takes at most a third of it.
+    row_cuts : {"none", "lower", "upper", "equal", "all", "extra"}, default="upper"
+        Constraints (1c), each row on one path: never, or as cuts from one or both sides, or those
+        of all training rows from the beginning (Firat et al.), or also of points outside the
+        data (Patel et al.).  Without them the relaxation of the node form is weak.
+    search : ColumnGenerationSearch or None, default=None
+        All other steps; None takes the defaults of :class:`ColumnGenerationSearch`.
+    max_nodes : int or None, default=None
+        Maximum number of feature nodes; None for no limit.
+    max_leaf_nodes : int or None, default=None
+        Maximum number of leaves; None for no limit.
+    min_samples_leaf : int, default=1
+        Minimum number of samples per leaf.
+    split_penalty : float, default=0.0
+        Cost of one split, in the unit of ``report_.objective``.
+    class_weight : dict, "balanced" or None, default=None
+        Weights of the classes, as in scikit-learn.  They count in the sampling, too.
+    time_limit : float or None, default=None
+        Time limit in seconds; None for no limit.  Sampling takes at most a third of it.
+    memory_limit : float or None, default=None
+        Memory limit in megabytes; None for no limit.  It counts the large arrays and the master;
+        where they do not fit, the tree is the best so far, and the status is ``memory_limit``.
+    n_jobs : int or None, default=None
+        Number of threads; None means 1 and -1 all processors.  Only the sampling uses several.
     random_state : int, RandomState or None, default=0
-        Seed of the sampling and of heuristic pricing.
+        Seed of the random choices: of the sampling and of heuristic pricing.
     verbose : int, default=0
-        1 prints a line an iteration.
+        Verbosity: 0 is silent, 1 shows progress.
 
     Attributes
     ----------
@@ -139,65 +108,48 @@ class ColumnGenerationClassifier(CandidateTreeClassifier):
 
     _parameter_constraints = {
         **CandidateTreeClassifier._parameter_constraints,
-        "start_columns": [StrOptions({"cart", "sampled"})],
-        "link": [StrOptions({"node", "prefix"})],
         "row_cuts": [StrOptions({"none", "lower", "upper", "equal", "all", "extra"})],
-        "cut_schedule": [StrOptions({"thorough", "published"})],
-        "separation": [StrOptions({"cp-sat", "milp"})],
-        "heuristic_pricing": [StrOptions({"pool", "random"}), None],
         "pricing": [StrOptions({"enumeration", "sweep", "cp-sat", "milp"}), None],
-        "subproblems": [StrOptions({"merged", "per-class"})],
-        "pricing_options": [dict, None],
-        "merge_rows": ["boolean"],
-        "integer": [StrOptions({"master", "milp", "diving", "branch-and-price"})],
+        "search": [ColumnGenerationSearch, None],
     }
 
-    def __init__(self, max_depth=4, *, splits=None, n_trees=300, sample_share=0.9,
-                 stopping="fixed", root_candidates=None, node_candidates=None,
-                 sampling="compiled", class_costs=None, min_samples_leaf=1, leaf_penalty=0.0,
-                 start_columns="cart", link="node", row_cuts="upper",
-                 cut_schedule="thorough", separation="cp-sat", heuristic_pricing=None,
-                 pricing="enumeration", subproblems="merged", pricing_options=None,
-                 merge_rows=True, integer="master", n_jobs=1, time_limit=None, random_state=0,
-                 verbose=0):
+    def __init__(self, max_depth=4, *, splits=None, sample_share=0.9, pricing="enumeration",
+                 row_cuts="upper", search=None, max_nodes=None, max_leaf_nodes=None,
+                 min_samples_leaf=1, split_penalty=0.0, class_weight=None, time_limit=None,
+                 memory_limit=None, n_jobs=None, random_state=0, verbose=0):
         self.max_depth = max_depth
         self.splits = splits
-        self.n_trees = n_trees
         self.sample_share = sample_share
-        self.stopping = stopping
-        self.root_candidates = root_candidates
-        self.node_candidates = node_candidates
-        self.sampling = sampling
-        self.class_costs = class_costs
-        self.min_samples_leaf = min_samples_leaf
-        self.leaf_penalty = leaf_penalty
-        self.start_columns = start_columns
-        self.link = link
-        self.row_cuts = row_cuts
-        self.cut_schedule = cut_schedule
-        self.separation = separation
-        self.heuristic_pricing = heuristic_pricing
         self.pricing = pricing
-        self.subproblems = subproblems
-        self.pricing_options = pricing_options
-        self.merge_rows = merge_rows
-        self.integer = integer
-        self.n_jobs = n_jobs
+        self.row_cuts = row_cuts
+        self.search = search
+        self.max_nodes = max_nodes
+        self.max_leaf_nodes = max_leaf_nodes
+        self.min_samples_leaf = min_samples_leaf
+        self.split_penalty = split_penalty
+        self.class_weight = class_weight
         self.time_limit = time_limit
+        self.memory_limit = memory_limit
+        self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
 
+    def _sampling_options(self):
+        return self.search or ColumnGenerationSearch()
+
     def _pricing(self, random):
+        """Return the pricing methods in the order in which they are tried."""
+        search = self.search or ColumnGenerationSearch()
         kinds = []
-        if self.heuristic_pricing is not None:
-            kinds.append({"pool": PathPool, "random": RandomPaths}[self.heuristic_pricing])
+        if search.heuristic_pricing is not None:
+            kinds.append({"pool": PathPool, "random": RandomPaths}[search.heuristic_pricing])
         if self.pricing is not None:
             kinds.append({"enumeration": Enumeration, "sweep": Sweep}.get(self.pricing,
                                                                           Subproblems))
         given = {RandomPaths: {"random": random}, PathPool: {"random": random},
-                 Subproblems: {"solver": self.pricing, "merged": self.subproblems == "merged",
-                               "merge_rows": self.merge_rows}}
-        options = dict(self.pricing_options or {})
+                 Subproblems: {"solver": self.pricing, "merged": search.subproblems == "merged",
+                               "merge_rows": search.merge_rows}}
+        options = dict(search.pricing_options or {})
         methods, known = [], []
         for kind in kinds:
             fixed = given.get(kind, {})
@@ -218,16 +170,17 @@ class ColumnGenerationClassifier(CandidateTreeClassifier):
         if not methods:
             raise ValueError("pricing and heuristic_pricing are both None: nothing would ever find "
                              "a path; give one of them.")
-        if self.integer == "branch-and-price" and self.pricing is None:
+        if search.integer == "branch-and-price" and self.pricing is None:
             raise ValueError("branch-and-price needs exact pricing; set pricing='enumeration'.")
-        if self.link == "prefix" and self.pricing in ("cp-sat", "milp"):
+        if search.link == "prefix" and self.pricing in ("cp-sat", "milp"):
             raise ValueError("the subproblem models price the papers' form only; use link='node' "
                              "or pricing='enumeration'.")
         return methods
 
     def _warm_up(self, X, y, sample_weight):
+        search = self.search or ColumnGenerationSearch()
         needs("highspy", "milp", type(self).__name__)
-        if self.pricing == "cp-sat" or (self.row_cuts == "extra" and self.separation == "cp-sat"):
+        if self.pricing == "cp-sat" or (self.row_cuts == "extra" and search.separation == "cp-sat"):
             needs("ortools.sat.python.cp_model", "milp", type(self).__name__)
 
         def run():
@@ -243,16 +196,17 @@ class ColumnGenerationClassifier(CandidateTreeClassifier):
                 + warm_up("column generation", kernels.reduced_costs, run))
 
     def _search(self, problem, start, clock):
+        search = self.search or ColumnGenerationSearch()
         problem, factor = problem.for_solver(clock)     # values below are in its unit
         pricing = self._pricing(check_random_state(self.random_state))
-        best = problem.choose([None] * problem.n_nodes) if start is None else start
+        best = start
         trace = [(clock.elapsed, problem.cost(best) / factor, 0.0, "start")]
-        master = Master(problem, self.link, clock)
+        master = Master(problem, search.link, clock)
         master.add_tree(best)
-        if self.start_columns == "sampled" and self.splits is None:
-            self._add_sampled(problem, master, clock)
+        if search.start_columns == "sampled" and self.splits is None:
+            self._add_sampled(problem, master, clock, search.sampling)
         counters = {}
-        interrupted = False
+        ended = None
 
         def watch(line):
             if line["bound"] < np.inf:
@@ -265,18 +219,18 @@ class ColumnGenerationClassifier(CandidateTreeClassifier):
                       "{columns} paths  {cuts} cuts".format(**line), flush=True)
 
         generation = ColumnGeneration(
-            master, pricing, clock, row_cuts=self.row_cuts, schedule=self.cut_schedule,
-            separation=self.separation, merge_rows=self.merge_rows, watch=watch)
+            master, pricing, clock, row_cuts=self.row_cuts, schedule=search.cut_schedule,
+            separation=search.separation, merge_rows=search.merge_rows, watch=watch)
         bound = np.inf
         begin = clock.elapsed
         try:
-            if self.integer == "branch-and-price":
-                search = BranchAndPrice(generation, best)
+            if search.integer == "branch-and-price":
+                exact = BranchAndPrice(generation, best)
                 try:
-                    search.run()
+                    exact.run()
                 finally:
-                    best, bound = search.choices, search.bound
-                counters["relaxations"] = search.n_solved
+                    best, bound = exact.choices, exact.bound
+                counters["relaxations"] = exact.n_solved
                 outcome = None
             else:
                 outcome = generation.solve()
@@ -288,9 +242,11 @@ class ColumnGenerationClassifier(CandidateTreeClassifier):
                 counters["converged"] = outcome.converged
                 counters["relaxation_seconds"] = clock.elapsed - begin
                 begin = clock.elapsed
-                best = self._integer(problem, generation, best, clock, counters)
+                best = self._integer(search.integer, generation, best, counters)
         except KeyboardInterrupt:
-            interrupted = True
+            ended = "interrupted"
+        except TooLarge:
+            ended = "memory_limit"
         counters.update(
             iterations=len(generation.iterations), columns=master.n_columns, cuts=master.n_cuts,
             integer_seconds=clock.elapsed - begin,
@@ -301,28 +257,31 @@ class ColumnGenerationClassifier(CandidateTreeClassifier):
         status = "heuristic"
         if errors <= least + PROOF * problem.total:
             status = "optimal"
-        elif interrupted:
-            status = "interrupted"
+        elif ended is not None:
+            status = ended
         elif clock.expired:
             status = "time_limit"
         return best, least / factor, status, counters, trace
 
-    def _integer(self, problem, generation, best, clock, counters):
-        master = generation.master
-        if self.integer == "diving":
+    @staticmethod
+    def _integer(method, generation, best, counters):
+        """Return the better of a known tree and the one that the generated paths give."""
+        master, problem = generation.master, generation.master.problem
+        if method == "diving":
             found = dive(generation, best)
-        elif self.integer == "master":
+        elif method == "master":
             found, counters["integer_proved"] = master.best_tree(), True
         else:
-            found, counters["integer_proved"] = master.solve_integer(clock.remaining, best)
+            found, counters["integer_proved"] = master.solve_integer(
+                generation.clock.remaining, best)
         if found is not None and problem.cost(found) < problem.cost(best):
             return found
         return best
 
-    def _add_sampled(self, problem, master, clock):
+    def _add_sampled(self, problem, master, clock, sampling):
         """Add the paths of 100 CARTs on 80 % of the rows, where their splits are candidates."""
         sampler = TreeSampler(problem.X, problem.y, problem.n_classes, problem.weights,
-                              problem.depth, self.sampling)
+                              problem.depth, sampling)
         offers = [set(node) for node in problem.splits]
         leaves, paths = [], []
         for seed in range(100):

@@ -9,34 +9,20 @@ from __future__ import annotations
 import numpy as np
 
 from odtlib._numba.vector import pack
-from odtlib.column_generation import _cp_sat, _highs
+from odtlib.mip import run_cp_sat, run_highs
 from odtlib.requirements import needs
 
 TOLERANCE = 1e-6
 
 
 def violated_rows(master, x, sides, rows=None):
-    """Find the training rows whose constraint (1c) a relaxation violates.
+    """Return the training rows whose constraint (1c) a relaxation violates on some side.
 
-    Parameters
-    ----------
-    master : Master
-        The master problem.
-    x : array, shape (n_columns,)
-        Value of every path.
-    sides : {"upper", "lower", "equal"}
-        Which side of the constraint counts.
-    rows : array of int, optional
-        Rows to look at (default: one of each group that branches alike).
-
-    Returns
-    -------
-    array of int
-        Those that violate it, in their order.
+    ``rows`` are those to look at (default: one of each group that branches alike).
     """
     problem = master.problem
     rows = problem.representatives if rows is None else rows
-    sums = master.row_sums(x, _packed_rows(problem), rows)
+    sums = master.row_sums(x, problem.packed_rows, rows)
     wrong = np.zeros(len(rows), bool)
     if sides != "lower":
         wrong |= sums > 1.0 + TOLERANCE
@@ -45,14 +31,8 @@ def violated_rows(master, x, sides, rows=None):
     return rows[wrong]
 
 
-def _packed_rows(problem):
-    if not hasattr(problem, "_rows_in_order"):
-        problem._rows_in_order = pack(problem.goes_left)
-    return problem._rows_in_order
-
-
 def violated_point(master, x, solver="cp-sat", seconds=np.inf):
-    """Find points, labelled or not, that a relaxation sends down more than one path in all.
+    """Find points of the feature space that a relaxation sends down more than one path in all.
 
     Patel et al. (2023), model (8): choose a branch for each split, consistent between thresholds
     of one feature, so that the paths followed weigh most.
@@ -62,9 +42,9 @@ def violated_point(master, x, solver="cp-sat", seconds=np.inf):
     master : Master
         The master problem.
     x : array, shape (n_columns,)
-        Value of every path.
+        Value of each path.
     solver : {"cp-sat", "milp"}, default="cp-sat"
-        CP-SAT returns every solution above one that it meets on the way, HiGHS the best alone.
+        CP-SAT returns each solution above one that it meets on the way, HiGHS only the best.
     seconds : float, default=inf
         Time limit.
 
@@ -77,7 +57,7 @@ def violated_point(master, x, solver="cp-sat", seconds=np.inf):
     """
     problem = master.problem
     tests = {}           # (feature, threshold) -> number
-    paths, value = [], []   # of every column that points can follow: (test, goes right)
+    paths, value = [], []   # of each column that points can follow: (test, goes right)
     levels = slice(master.n_linked)
     for column in np.flatnonzero(x > 1e-9):
         leaf = master.leaf[column]
@@ -130,7 +110,7 @@ def _by_cp_sat(n_tests, paths, value, chain, seconds):
         model.AddImplication(right[low].Not(), right[high].Not())
     model.Maximize(sum(int(v) * f for v, f in zip(np.floor(1e6 * value), follows, strict=True)))
     collector = Collector(right)
-    _, status = _cp_sat.run(model, collector, seconds)
+    _, status = run_cp_sat(model, collector, seconds)
     return collector.found, status == cp_model.OPTIMAL
 
 
@@ -149,7 +129,7 @@ def _by_milp(n_tests, paths, value, chain, seconds):
     for low, high in chain:
         lp.addConstr(right[high] <= right[low])
     lp.setOptionValue("mip_rel_gap", 0.0)
-    _highs.run(lp)
+    run_highs(lp)
     proved = lp.getModelStatus() == highspy.HighsModelStatus.kOptimal
     if lp.getInfo().primal_solution_status != highspy.kSolutionStatusFeasible:
         return [], False
@@ -162,9 +142,9 @@ def _point(problem, tests, right):
     for feature in {f for f, _ in tests}:
         mine = [(t, right[i]) for (f, t), i in tests.items() if f == feature]
         above = max((t for t, side in mine if side), default=-np.inf)
-        most = min((t for t, side in mine if not side), default=np.inf)
-        if most < np.inf:
-            point[feature] = most
+        below = min((t for t, side in mine if not side), default=np.inf)
+        if below < np.inf:
+            point[feature] = below
         else:
             point[feature] = above + 1.0 if above + 1.0 > above else np.nextafter(above, np.inf)
     return point

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from odtlib.column_generation.cuts import violated_point, violated_rows
+from odtlib.mip.units import TooLarge
 
 SIDES = {"none": None, "lower": "lower", "upper": "upper", "equal": "equal", "all": None,
          "extra": "equal"}
@@ -22,7 +23,7 @@ class Outcome:
     relaxation : Relaxation or None
         The last solution of the master's relaxation.
     bound : float
-        No tree has more weight of correct rows.
+        No tree has more weight of correct rows, less penalties.
     converged : bool
         Whether no path improves the relaxation any more and, when rows are cut to convergence,
         no row constraint of the chosen kind is violated.
@@ -49,8 +50,8 @@ class ColumnGeneration:
         Which constraints (1c) are added where violated; "all" has those of all rows from the
         beginning, "extra" adds points outside the data once no training row is violated.
     schedule : {"thorough", "published"}, default="thorough"
-        "thorough" adds all violated rows every iteration and ends with a separation that finds
-        none.  "published" adds ten rows at a time, up to ten times, every tenth iteration, and
+        "thorough" adds all violated rows in each iteration and ends with a separation that finds
+        none.  "published" adds ten rows at a time, up to ten times, in each tenth iteration, and
         never at the end.
     separation : {"cp-sat", "milp"}, default="cp-sat"
         Solver of the model for points outside the data.
@@ -62,7 +63,7 @@ class ColumnGeneration:
     Attributes
     ----------
     iterations : list of dict
-        One line an iteration: value of the relaxation, bound, columns, cuts, who found columns,
+        One line per iteration: value of the relaxation, bound, columns, cuts, who found columns,
         seconds spent in the master, in pricing and in separation.
     """
 
@@ -85,11 +86,11 @@ class ColumnGeneration:
         self.seconds[phase] += time.perf_counter() - begin
         return answer
 
-    def _cut(self, x, most=None, points=False):
+    def _cut(self, x, max_rows=None, points=False):
         """Add violated row constraints; return how many."""
         sides = SIDES[self.row_cuts]
         problem = self.master.problem
-        rows = violated_rows(self.master, x, sides, self.rows)[:most]
+        rows = violated_rows(self.master, x, sides, self.rows)[:max_rows]
         branches = problem.goes_left[:, rows]
         if len(rows) == 0 and points and self.row_cuts == "extra":
             found, _ = violated_point(self.master, x, self.separation, self.clock.remaining)
@@ -140,7 +141,7 @@ class ColumnGeneration:
             last = relaxation
             new, best, who = self._price(relaxation, allowed)
             if best is not None:
-                # one path a leaf: the relaxation gains at most the best reduced cost of each
+                # one path per leaf: the relaxation gains at most the best reduced cost of each
                 bound = min(bound, relaxation.value + np.maximum(best, 0.0).sum())
             if not new and best is not None and cutting and self.schedule == "thorough":
                 n_cuts += self._timed("separation", self._cut, relaxation.x, None, True)
@@ -150,6 +151,8 @@ class ColumnGeneration:
                     "pricing": who,
                     **{f"{phase}_seconds": spent for phase, spent in self.seconds.items()}}
             self.iterations.append(line)
+            if master.n_bytes > problem.max_bytes:
+                raise TooLarge("the master problem does not fit into the memory limit.")
             if self.watch is not None:
                 self.watch(line)
             if not new:

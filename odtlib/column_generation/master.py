@@ -1,4 +1,4 @@
-"""The restricted master problem over paths, kept in HiGHS and grown by columns and rows."""
+"""The restricted master problem over paths, kept in HiGHS and extended by columns and rows."""
 
 from __future__ import annotations
 
@@ -8,13 +8,15 @@ import numpy as np
 
 from odtlib._numba.vector import pack
 from odtlib._tolerance import PROOF
-from odtlib.column_generation import _highs
 from odtlib.column_generation import _kernels as kernels
+from odtlib.mip import run_highs
 from odtlib.mip.units import TooLarge, look
 from odtlib.requirements import needs
 
 SLICE = 0.3             # seconds that a linear program is solved at a time
-MOST_LINKS = 5_000_000  # linking rows; each takes some 100 bytes
+MAX_LINKS = 5_000_000   # linking rows
+LINK_BYTES = 100        # of each
+ENTRY_BYTES = 48        # of a nonzero, in HiGHS and here
 SIDES = {"lower": (1.0, np.inf), "upper": (-np.inf, 1.0), "equal": (1.0, 1.0)}
 
 
@@ -25,18 +27,20 @@ class Relaxation:
     Parameters
     ----------
     value : float
-        Weight of correct rows.
+        Weight of correct rows, less the penalty of splits.
     x : array, shape (n_columns,)
-        Value of every path in the master, in the order of its columns.
+        Value of each path in the master, in the order of its columns.
     rho : list of array
-        For every linked node the value of each of its splits (or, in the prefix form, of each way
+        For each linked node the value of each of its splits (or, in the prefix form, of each way
         of splitting the nodes down to it).
     alpha : array, shape (n_ends,)
-        Duals of "one path a leaf".
+        Duals of "one path per leaf".
     gamma : list of array
-        For every end the duals of its linking rows, level after level.
+        For each end the duals of its linking rows, level after level.
     beta : array, shape (n_cuts,)
         Duals of the row constraints.
+    delta : float
+        Dual of the budget of leaves; 0 without one.
     """
 
     value: float
@@ -45,13 +49,16 @@ class Relaxation:
     alpha: np.ndarray
     gamma: list
     beta: np.ndarray
+    delta: float = 0.0
 
 
 class Master:
     """Hold the master problem of Firat et al. (2020), Eqs. (1) to (6), for some of the paths.
 
-    Maximise the weight of correct rows over paths ``x`` and splits ``rho``, with one path a leaf,
-    paths linked by the splits they share, and row constraints added on demand.
+    Maximise the weight of correct rows over paths ``x`` and splits ``rho``, with one path per leaf,
+    paths linked by the splits that they share, and row constraints added on demand.  A budget of
+    leaves is one more row: the paths with rows are at most ``max_leaves``.  A leaf above the
+    budget costs more than any tree within it, so that any tree makes the master feasible.
 
     Parameters
     ----------
@@ -59,8 +66,8 @@ class Master:
         Rows and candidate splits.
     link : {"node", "prefix"}, default="node"
         How paths are linked.  "node" is the papers' form: the paths to each leaf below a node use
-        each of its splits equally often.  "prefix" asks this for every way of splitting all nodes
-        down to this one, and its relaxation is exact without row constraints.
+        each of its splits equally often.  "prefix" asks this for each way of splitting all nodes
+        down to this one; without a budget its relaxation is exact without row constraints.
     clock : Clock, optional
         Building ends with TimeUp when it has expired.
 
@@ -68,8 +75,10 @@ class Master:
     ----------
     ends : array of int
         The leaves that have columns: all; or, in the prefix form, the left one of any two siblings.
-        Siblings share every split, so that there a column is the pair of their paths, and the
-        nodes above the leaves need no linking rows.
+        Siblings share all splits, so that there a column is the pair of their paths, and the nodes
+        above the leaves need no linking rows.
+    rho_sizes : array of int
+        Number of variables ``rho`` of each linked node.
 
     Notes
     -----
@@ -85,28 +94,34 @@ class Master:
         self.ends = np.arange(0, problem.n_leaves, 2 if self.pairs else 1)
         self.n_linked = problem.depth - 1 if self.pairs else problem.depth   # levels
         n_nodes = 2 ** self.n_linked - 1
-        self.n_ways = np.empty(n_nodes, np.int64)   # values of rho at every linked node
+        self.rho_sizes = np.empty(n_nodes, np.int64)
         for node in range(n_nodes):
-            above = self.n_ways[(node - 1) // 2] if self.pairs and node else 1
-            self.n_ways[node] = above * sizes[node]
-        self.rho_start = np.concatenate([[0], np.cumsum(self.n_ways)])
+            above = self.rho_sizes[(node - 1) // 2] if self.pairs and node else 1
+            self.rho_sizes[node] = above * sizes[node]
+        self.rho_start = np.concatenate([[0], np.cumsum(self.rho_sizes)])
+        self.n_rho = int(self.rho_start[-1])
         self.nodes, self.to_left, self.level_start, self.link_row = [], [], [], []
         n_rows = len(self.ends)
         for leaf in range(problem.n_leaves):
             nodes, to_left = problem.path_nodes(leaf)
             self.nodes.append(nodes)
             self.to_left.append(to_left)
-            ways = self.n_ways[nodes[:self.n_linked if leaf in self.ends else 0]]
-            self.level_start.append(np.concatenate([[0], np.cumsum(ways)]))
+            linked = self.rho_sizes[nodes[:self.n_linked if leaf in self.ends else 0]]
+            self.level_start.append(np.concatenate([[0], np.cumsum(linked)]))
             self.link_row.append(n_rows)
             n_rows += self.level_start[leaf][-1]
-        if n_rows > MOST_LINKS:
+        self.n_links = n_rows - len(self.ends)
+        if n_rows > MAX_LINKS or problem.goes_left.size + LINK_BYTES * n_rows > problem.max_bytes:
             raise TooLarge(f"the candidate splits make {n_rows} linking rows; give fewer splits or "
                            "lower max_depth.")
-        self.first_cut = n_rows
+        # behind the linking rows that of the budget, behind rho the leaves above the budget
+        self.budgeted = problem.max_leaves is not None
+        self.budget_row = n_rows
+        self.first_cut = n_rows + self.budgeted
+        self.first_path = self.n_rho + self.budgeted
         self.lp = self._empty()
         self._build(n_rows, clock)
-        self.leaf = np.zeros(0, np.int64)   # of every column
+        self.leaf = np.zeros(0, np.int64)   # of each column
         self.path = np.zeros(0, np.int64)
         self.known = [set() for _ in range(problem.n_leaves)]
         self.branches = np.zeros((problem.n_splits, 0), bool)   # of the constrained rows
@@ -119,26 +134,32 @@ class Master:
         return lp
 
     def _build(self, n_rows, clock):
+        lp, problem = self.lp, self.problem
         bound = np.zeros(n_rows)
         bound[:len(self.ends)] = 1.0
         nothing = np.zeros(0, np.int32)
-        self.lp.addRows(n_rows, bound, bound, 0, nothing, nothing, np.zeros(0))
-        self.lp.changeObjectiveSense(self.highspy.ObjSense.kMaximize)
-        entries = [[] for _ in range(self.rho_start[-1])]
+        lp.addRows(n_rows, bound, bound, 0, nothing, nothing, np.zeros(0))
+        lp.changeObjectiveSense(self.highspy.ObjSense.kMaximize)
+        lp.changeObjectiveOffset(problem.penalty)   # a tree has one leaf more than splits
+        entries = [[] for _ in range(self.n_rho)]
         for leaf in self.ends:
             look(clock)
             for level, node in enumerate(self.nodes[leaf][:self.n_linked]):
                 first = self.link_row[leaf] + self.level_start[leaf][level]
-                for way in range(self.n_ways[node]):
-                    entries[self.rho_start[node] + way].append(first + way)
+                for i in range(self.rho_sizes[node]):
+                    entries[self.rho_start[node] + i].append(first + i)
         n, starts = len(entries), np.cumsum([0, *map(len, entries)])
         index = np.array([row for rows in entries for row in rows], np.int32)
-        self.lp.addCols(n, np.zeros(n), np.zeros(n), np.full(n, np.inf), len(index),
-                        starts[:-1].astype(np.int32), index, np.full(len(index), -1.0))
+        lp.addCols(n, np.zeros(n), np.zeros(n), np.full(n, np.inf), len(index),
+                   starts[:-1].astype(np.int32), index, np.full(len(index), -1.0))
+        if self.budgeted:
+            lp.addRow(-np.inf, float(problem.max_leaves), 0, nothing, np.zeros(0))
+            lp.addCol(-problem.limits[2], 0.0, np.inf, 1,
+                      np.array([self.budget_row], np.int32), np.array([-1.0]))
 
     def _pack_cuts(self):
         self.cut_left = pack(self.branches)
-        self.cut_whole = pack(np.ones((1, self.n_cuts), bool))[0]
+        self.cut_rows = pack(np.ones((1, self.n_cuts), bool))[0]
 
     @property
     def n_columns(self):
@@ -150,18 +171,17 @@ class Master:
         """Number of row constraints in the master."""
         return self.branches.shape[1]
 
+    @property
+    def n_bytes(self):
+        """Estimate of the memory of the problem and of the master, in bytes."""
+        n_paths = sum(map(len, self.problem.paths[0])) if "paths" in vars(self.problem) else 0
+        return (self.problem.goes_left.size + 16 * n_paths + LINK_BYTES * self.first_cut
+                + self.branches.size + ENTRY_BYTES * self.lp.getNumNz())
+
     def add_columns(self, leaf, path):
-        """Add paths, or in the prefix form their pairs; those that are there are passed over.
+        """Add the paths, or in the prefix form their pairs, that are new; return their number.
 
-        Parameters
-        ----------
-        leaf, path : sequence of int
-            Leaf and number of every path.
-
-        Returns
-        -------
-        int
-            How many were new.
+        ``leaf`` and ``path`` are sequences: leaf and number of each path.
         """
         new = []
         for at, number in zip(leaf, path, strict=True):
@@ -173,62 +193,50 @@ class Master:
         if not new:
             return 0
         leaf, path = np.array(new).T
-        columns = [None] * len(new)
+        rows, entries = [None] * len(new), [None] * len(new)
         value = np.empty(len(new))
         for at in np.unique(leaf):
             where = np.flatnonzero(leaf == at)
-            value[where] = self.values(at, path[where])
-            rows = np.column_stack([np.full(len(where), np.searchsorted(self.ends, at)),
-                                    self._link_rows(at, path[where])])
+            value[where], n_active = self.values(at, path[where])
+            linked = np.column_stack([np.full(len(where), np.searchsorted(self.ends, at)),
+                                      self._link_rows(at, path[where])])
             member = self.members(at, path[where], self.cut_left, np.arange(self.n_cuts))
             for i, column in enumerate(where):
                 cuts = self.first_cut + np.flatnonzero(member[i])
-                columns[column] = np.concatenate([rows[i], cuts])
-        starts = np.cumsum([0, *map(len, columns)])
+                budget = [self.budget_row] if self.budgeted and n_active[i] else []
+                rows[column] = np.concatenate([linked[i], budget, cuts]).astype(np.int32)
+                entries[column] = np.where(rows[column] == self.budget_row, n_active[i], 1.0) \
+                    if budget else np.ones(len(rows[column]))
+        starts = np.cumsum([0, *map(len, rows)])
         n = len(new)
         self.lp.addCols(n, value, np.zeros(n), np.full(n, np.inf), int(starts[-1]),
-                        starts[:-1].astype(np.int32), np.concatenate(columns).astype(np.int32),
-                        np.ones(starts[-1]))
+                        starts[:-1].astype(np.int32), np.concatenate(rows),
+                        np.concatenate(entries))
         self.leaf = np.concatenate([self.leaf, leaf])
         self.path = np.concatenate([self.path, path])
         self._simplex("primal")
         return n
 
     def add_tree(self, choices):
-        """Add the paths of a whole tree, which make the master feasible.
-
-        Parameters
-        ----------
-        choices : array of int, shape (n_nodes,)
-            For every node the position in its list of splits.
-        """
+        """Add the paths of the tree that a choice at each node makes."""
         leaves = range(self.problem.n_leaves)
         self.add_columns(leaves, [self.problem.path_number(leaf, choices) for leaf in leaves])
 
     def values(self, leaf, path):
-        """Return what columns are worth: the value of a path, or of a pair of paths.
-
-        Parameters
-        ----------
-        leaf : int
-            One of :attr:`ends`.
-        path : array of int, shape (n_paths,)
-            Numbers of paths.
-
-        Returns
-        -------
-        array, shape (n_paths,)
-        """
-        value = self.problem.values(leaf, path)
-        return value + self.problem.values(leaf + 1, path) if self.pairs else value
+        """Return value and number of active leaves of columns: of paths, or of pairs of paths."""
+        value, active = self.problem.values(leaf, path)
+        if not self.pairs:
+            return value, active.astype(np.int64)
+        sibling, also_active = self.problem.values(leaf + 1, path)
+        return value + sibling, active + also_active.astype(np.int64)
 
     @property
     def least_value(self):
         """Columns worth less have a leaf with too few rows."""
-        return -(2.0 if self.pairs else 1.0) * self.problem.limits[1] - 0.5 * self.problem.total
+        return -(2.0 if self.pairs else 1.0) * self.problem.penalty - 0.5 * self.problem.total
 
     def _link_rows(self, leaf, path):
-        """Return the linking row at every level for paths to one leaf."""
+        """Return the linking row at each level for paths to one leaf."""
         choices = self.problem.choices(leaf, path)[:, :self.n_linked]
         if self.pairs:
             sizes = np.diff(self.problem.start)[self.nodes[leaf]]
@@ -237,22 +245,10 @@ class Master:
         return self.link_row[leaf] + self.level_start[leaf][:-1] + choices
 
     def members(self, leaf, path, left, rows):
-        """Tell which rows follow paths to one leaf, or one path of the pair.
+        """Return which rows follow each path to one leaf, shape (n_paths, n_rows).
 
-        Parameters
-        ----------
-        leaf : int
-            The leaf.
-        path : array of int, shape (n_paths,)
-            Numbers of paths.
-        left : array of uint64
-            The sets that the splits send left, packed.
-        rows : array of int, shape (n_rows,)
-            Positions in these sets.
-
-        Returns
-        -------
-        array of bool, shape (n_paths, n_rows)
+        ``left`` are the packed sets that the splits send left, ``rows`` positions in them.  In the
+        prefix form a row follows one path of the pair.
         """
         member = np.empty((len(path), len(rows)), bool)
         levels = slice(self.n_linked)
@@ -261,21 +257,9 @@ class Master:
         return member
 
     def row_sums(self, x, left, rows):
-        """Return the left-hand side of the constraint (1c) of rows.
+        """Return the left-hand side of the constraint (1c) of each row; 1 for a tree.
 
-        Parameters
-        ----------
-        x : array, shape (n_columns,)
-            Value of every path.
-        left : array of uint64
-            The sets that the splits send left, packed.
-        rows : array of int, shape (n_rows,)
-            Positions in these sets.
-
-        Returns
-        -------
-        array, shape (n_rows,)
-            1 for a tree.
+        ``left`` and ``rows`` are those of :meth:`members`.
         """
         sums = np.zeros(len(rows))
         used = x > 1e-9
@@ -290,7 +274,7 @@ class Master:
         Parameters
         ----------
         branches : array of bool, shape (n_splits, n_rows)
-            Which rows every split sends left.
+            Which rows each split sends left.
         sides : {"upper", "lower", "equal"}, default="upper"
             At most, at least, or exactly one path.
         """
@@ -299,12 +283,11 @@ class Master:
             return
         left = pack(branches)
         index = [[] for _ in range(n)]
-        n_rho = int(self.rho_start[-1])
         for leaf in range(self.problem.n_leaves):
             mine = np.flatnonzero(self.leaf == leaf)
             member = self.members(leaf, self.path[mine], left, np.arange(n))
             for row in range(n):
-                index[row].append(n_rho + mine[member[:, row]])
+                index[row].append(self.first_path + mine[member[:, row]])
         index = [np.concatenate(parts) for parts in index]
         starts = np.cumsum([0, *map(len, index)])
         low, high = SIDES[sides]
@@ -318,14 +301,11 @@ class Master:
     def restrict(self, allowed):
         """Allow only some splits: paths through others, and these splits, are fixed at zero.
 
-        Parameters
-        ----------
-        allowed : array of bool, shape (n_splits,)
-            At least one at every node.
+        ``allowed`` has shape (n_splits,), with at least one split at each node.
         """
         problem = self.problem
         upper = []
-        for node in range(len(self.n_ways)):
+        for node in range(len(self.rho_sizes)):
             mine = allowed[problem.start[node]:problem.start[node + 1]]
             if self.pairs and node:
                 mine = (upper[(node - 1) // 2][:, None] & mine).ravel()
@@ -335,7 +315,8 @@ class Master:
             mine = np.flatnonzero(self.leaf == leaf)
             splits = problem.start[self.nodes[leaf]] + problem.choices(leaf, self.path[mine])
             usable[mine] = allowed[splits].all(axis=1)
-        high = np.where(np.concatenate([*upper, usable]), np.inf, 0.0)
+        above_budget = np.ones(int(self.budgeted), bool)
+        high = np.where(np.concatenate([*upper, above_budget, usable]), np.inf, 0.0)
         n = len(high)
         self.lp.changeColsBounds(n, np.arange(n, dtype=np.int32), np.zeros(n), high)
         self._simplex("dual")
@@ -345,22 +326,9 @@ class Master:
         self.lp.setOptionValue("simplex_strategy", 4 if which == "primal" else 1)
 
     def solve(self, seconds=np.inf):
-        """Solve the linear relaxation from the last basis.
+        """Solve the linear relaxation from the last basis; None where time ran out.
 
-        Parameters
-        ----------
-        seconds : float, default=inf
-            Time limit.
-
-        Returns
-        -------
-        Relaxation or None
-            None where time ran out.
-
-        Raises
-        ------
-        RuntimeError
-            If HiGHS ends in any other way.
+        RuntimeError if HiGHS ends in any other way.
         """
         lp = self.lp
         lp.setOptionValue("presolve", "off")
@@ -379,27 +347,15 @@ class Master:
         solution = lp.getSolution()
         dual = np.array(solution.row_dual)
         values = np.array(solution.col_value)
-        n_rho = self.rho_start[-1]
         return Relaxation(
-            lp.getInfo().objective_function_value, values[n_rho:],
-            np.split(values[:n_rho], self.rho_start[1:-1]), dual[:len(self.ends)],
+            lp.getInfo().objective_function_value, values[self.first_path:],
+            np.split(values[:self.n_rho], self.rho_start[1:-1]), dual[:len(self.ends)],
             [dual[row:row + start[-1]]
              for row, start in zip(self.link_row, self.level_start, strict=True)],
-            dual[self.first_cut:])
+            dual[self.first_cut:], float(dual[self.budget_row]) if self.budgeted else 0.0)
 
     def split_values(self, relaxation):
-        """Return how much of each split a relaxation uses.
-
-        Parameters
-        ----------
-        relaxation : Relaxation
-            From :meth:`solve`.
-
-        Returns
-        -------
-        list of array
-            For every node one number for each of its splits; they sum to one.
-        """
+        """Return for each node how much a relaxation uses each of its splits; they sum to 1."""
         return self._split_values(relaxation.rho, relaxation.x)
 
     def _split_values(self, rho, x):
@@ -413,44 +369,61 @@ class Master:
         return use
 
     def best_tree(self):
-        """Solve the integer master over the paths that it has by dynamic programming.
+        """Solve the integer master over its paths by dynamic programming.
 
-        The best subtree below a node depends on the splits above it alone.  So the pairs of
-        sibling paths that are both there are joined at the nodes above the leaves, for every way
-        of splitting what is above; of these the best are joined at the nodes above them, and so on
-        up to the root.
+        The best subtree below a node depends only on the splits above it, its prefix, and on the
+        budget of leaves.  So the pairs of sibling paths that are both there are joined at the nodes
+        above the leaves, for each prefix; of these the best are joined at the nodes above them, and
+        so on up to the root.
 
         Returns
         -------
         array of int, shape (n_nodes,)
-            For every node of the best tree the position in its list of splits.
+            For each node of the best tree the position in its list of splits.
         """
         problem = self.problem
         sizes = np.diff(problem.start)
         last = 2 ** (problem.depth - 1) - 1   # the first node above leaves
-        best = {}                             # node -> splits above, value, choice
+        budget = problem.max_leaves or 0      # 0: any number of leaves
+        best = {}       # node -> prefixes; value, choice, budget on the left for each and budget
         for node in range(problem.n_nodes - 1, -1, -1):
             if node >= last:
                 leaf = 2 * (node - last)
-                ways = self.path[self.leaf == leaf]
+                prefix = self.path[self.leaf == leaf]
                 if not self.pairs:
-                    ways = np.intersect1d(ways, self.path[self.leaf == leaf + 1])
-                value = problem.values(leaf, ways) + problem.values(leaf + 1, ways)
+                    prefix = np.intersect1d(prefix, self.path[self.leaf == leaf + 1])
+                values = [problem.values(side, prefix) for side in (leaf, leaf + 1)]
+                n_active = np.sum([active for _, active in values], axis=0)
+                value = np.tile(np.sum([v for v, _ in values], axis=0), (budget + 1, 1))
+                if self.budgeted:
+                    value[n_active > np.arange(budget + 1)[:, None]] = -np.inf
+                to_left = np.zeros(value.shape, np.int64)
             else:
-                (left, of_left, _), (right, of_right, _) = best[2 * node + 1], best[2 * node + 2]
-                ways, i, j = np.intersect1d(left, right, return_indices=True)
-                value = of_left[i] + of_right[j]
-            above, choice = np.divmod(ways, sizes[node])
-            order = np.lexsort((-value, above))
-            first = order[np.unique(above[order], return_index=True)[1]]
-            best[node] = above[first], value[first], choice[first]
+                left, right = best[2 * node + 1], best[2 * node + 2]
+                prefix, i, j = np.intersect1d(left[0], right[0], return_indices=True)
+                value = np.empty((budget + 1, len(prefix)))
+                to_left = np.empty(value.shape, np.int64)
+                for b in range(budget + 1):
+                    shares = left[1][:b + 1, i] + right[1][b::-1, j]
+                    to_left[b] = shares.argmax(axis=0)
+                    value[b] = shares.max(axis=0)
+            above, choice = np.divmod(prefix, sizes[node])
+            first = [None] * (budget + 1)
+            for b in range(budget + 1):
+                order = np.lexsort((-value[b], above))
+                first[b] = order[np.unique(above[order], return_index=True)[1]]
+            best[node] = (np.unique(above), *(np.array([table[b][at] for b, at in enumerate(first)])
+                                              for table in (value, to_left)),
+                          np.array([choice[at] for at in first]))
         choices = np.empty(problem.n_nodes, np.int64)
-        above = np.zeros(problem.n_nodes, np.int64)
+        above, budgets = np.zeros((2, 2 * problem.n_nodes + 1), np.int64)
+        budgets[0] = budget
         for node in range(problem.n_nodes):
-            ways, _, choice = best[node]
-            choices[node] = choice[np.searchsorted(ways, above[node])]
-            if node < last:
-                above[2 * node + 1:2 * node + 3] = above[node] * sizes[node] + choices[node]
+            prefixes, _, to_left, choice = best[node]
+            at = budgets[node], np.searchsorted(prefixes, above[node])
+            choices[node] = choice[at]
+            above[2 * node + 1:2 * node + 3] = above[node] * sizes[node] + choices[node]
+            budgets[2 * node + 1:2 * node + 3] = to_left[at], budgets[node] - to_left[at]
         return choices
 
     def solve_integer(self, seconds=np.inf, choices=None):
@@ -469,11 +442,11 @@ class Master:
         Returns
         -------
         choices : array of int or None
-            For every node the position in its list of splits; None where no tree was found.
+            For each node the position in its list of splits; None where no tree was found.
         proved : bool
             Whether no other tree of these paths is better.
         """
-        problem, n_rho = self.problem, int(self.rho_start[-1])
+        problem, n_rho = self.problem, self.n_rho
         mip = self._empty()
         mip.passModel(self.lp.getModel())
         mip.changeColsIntegrality(n_rho, np.arange(n_rho, dtype=np.int32),
@@ -485,18 +458,19 @@ class Master:
         if np.isfinite(seconds):
             mip.setOptionValue("time_limit", max(0.0, seconds))
         if choices is not None and not self.pairs:
-            start = np.zeros(n_rho + self.n_columns)
+            start = np.zeros(self.first_path + self.n_columns)
             start[self.rho_start[:-1] + choices] = 1.0
             number = [problem.path_number(leaf, choices) for leaf in range(problem.n_leaves)]
-            start[n_rho + np.flatnonzero(self.path == np.array(number)[self.leaf])] = 1.0
+            start[self.first_path + np.flatnonzero(self.path == np.array(number)[self.leaf])] = 1.0
             solution = self.highspy.HighsSolution()
             solution.col_value = start.tolist()
             mip.setSolution(solution)
-        _highs.run(mip)
+        run_highs(mip)
         status = mip.getModelStatus()
         proved = status == self.highspy.HighsModelStatus.kOptimal
         if mip.getInfo().primal_solution_status != self.highspy.kSolutionStatusFeasible:
             return None, False
         values = np.array(mip.getSolution().col_value)
-        use = self._split_values(np.split(values[:n_rho], self.rho_start[1:-1]), values[n_rho:])
+        use = self._split_values(np.split(values[:n_rho], self.rho_start[1:-1]),
+                                 values[self.first_path:])
         return np.array([values.argmax() for values in use]), proved

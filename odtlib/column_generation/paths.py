@@ -1,4 +1,4 @@
-"""The restricted problem: rows, candidate splits of every node, and the paths they make."""
+"""The restricted problem: rows, candidate splits of each node, and the paths that they make."""
 
 from __future__ import annotations
 
@@ -12,28 +12,23 @@ from odtlib.column_generation import _kernels as kernels
 from odtlib.heuristics.threshold_sampling import tree_of_splits
 from odtlib.mip.units import TooLarge, in_units, look
 
-MOST_PATHS = 2e7    # 16 bytes each
-MOST_FLAGS = 2**31  # splits times rows, a byte each
-MOST_NODES = 2**12  # each a list of splits
-PART = 2**24        # flags between two looks at the clock
-NO_SPLIT = (0, np.inf)
+MAX_PATHS = 2e7         # 16 bytes each
+PATH_BYTES = 16
+MAX_FLAGS = 2**31       # splits times rows, a byte each
+MAX_NODES = 2**12       # each a list of splits
+FLAGS_PER_LOOK = 2**24  # flags computed between two looks at the clock
+NO_SPLIT = (0, np.inf)  # all rows go left
 
 
-def check_size(n_nodes, n_splits, n_rows):
-    """Raise TooLarge if a restricted problem of this size is not to be built.
-
-    Parameters
-    ----------
-    n_nodes, n_splits, n_rows : int
-        Feature nodes of the full tree, candidate splits of all of them, and rows.
-    """
-    if n_nodes >= MOST_NODES or n_splits * n_rows > MOST_FLAGS:
+def check_size(n_nodes, n_splits, n_rows, max_bytes=np.inf):
+    """Raise TooLarge if a restricted problem of this size is not to be built."""
+    if n_nodes >= MAX_NODES or n_splits * n_rows > min(MAX_FLAGS, max_bytes):
         raise TooLarge(f"{n_splits} candidate splits of {n_nodes} nodes for {n_rows} rows are too "
                        "many; lower max_depth or give fewer splits.")
 
 
 class RestrictedProblem:
-    """Hold the depth-k tree construction problem with a set of candidate splits at every node.
+    """Hold the depth-k tree construction problem with a set of candidate splits at each node.
 
     This is the k-CTCP of Firat et al. (2020): choose one split from each node's set and a class
     for each leaf so that the weight of correctly predicted rows is largest.
@@ -47,16 +42,18 @@ class RestrictedProblem:
     n_classes : int
         Number of classes.
     splits : list of list of (int, float)
-        Candidate splits (feature, threshold) of every feature node in heap order; a row goes left
+        Candidate splits (feature, threshold) of each feature node in level order; a row goes left
         when its value is at most the threshold.
     sample_weight : array of float, shape (n_rows,), optional
-        Weight of every row (default: one); rows of weight zero are left out.
+        Weight of each row (default: 1); rows of weight zero are left out.
     min_samples_leaf : int, default=1
-        Fewest rows that a path may have, unless it has none.
-    leaf_penalty : float, default=0.0
-        What every active leaf, one with rows, costs beside its errors.  With a penalty or more
-        than one row a leaf, every node can also do without a split: it gets the candidate
-        (0, infinity), and all its rows go left.
+        Minimum number of rows on a path, unless it has none.
+    split_penalty : float, default=0.0
+        Cost of one split that divides rows.
+    max_leaves : int, optional
+        Maximum number of active leaves, which are those with rows (default: no limit).
+    max_bytes : float, optional
+        Memory in bytes; TooLarge is raised where more is needed.
     clock : Clock, optional
         Preparation ends with TimeUp when it has expired.
 
@@ -65,42 +62,47 @@ class RestrictedProblem:
     depth, n_nodes, n_leaves : int
         Of the full tree; ``n_nodes`` counts feature nodes.
     start : array of int, shape (n_nodes + 1,)
-        The splits of node ``j`` are numbers ``start[j]`` to ``start[j + 1] - 1``.
+        The splits of node ``j`` have the numbers ``start[j]`` to ``start[j + 1] - 1``.
     feature, threshold : arrays, shape (n_splits,)
-        Of every split.
+        Of each split.
     goes_left : array of bool, shape (n_splits, n_rows)
-        Which rows every split sends left.
+        Which rows each split sends left.
+    limited : bool
+        Whether a penalty, a budget or a minimum number of rows holds.  Then each node has one more
+        candidate, (0, infinity), which sends all rows left: it does without a split.
     signature : array of int, shape (n_rows,)
-        Group of every row: rows of one group take the same way through every tree.  Two rows are
-        in a group when they branch alike on all candidates of the nodes that they can reach
-        (Patel et al. 2023, Section 4.2).
+        Group of each row.  Two rows are in one group when they branch alike on all candidates of
+        the nodes that they can reach (Patel et al. 2023, Section 4.2), so that no tree separates
+        them.
     packed : dict
         The rows as bit sets, the arrays that the kernels read: ``left`` (n_splits, n_words),
-        ``whole`` and ``twins`` (n_words,), and for every word the class of its rows, the weight of
-        each in units of ``unit``, and how many training rows each stands for.  Rows of one group
-        and class are merged where that makes fewer words.
+        ``all_rows`` and ``minority`` (n_words,), and for each word the class of its rows, the
+        weight of each in units of ``unit``, and how many training rows each stands for.  Rows of
+        one group and class are merged where that makes fewer words.
     """
 
     def __init__(self, X, y, n_classes, splits, sample_weight=None, *, min_samples_leaf=1,
-                 leaf_penalty=0.0, clock=None):
+                 split_penalty=0.0, max_leaves=None, max_bytes=np.inf, clock=None):
         weights = np.ones(len(y)) if sample_weight is None else sample_weight
         used = weights > 0
         self.X, self.y, self.weights = X[used], y[used], weights[used]
-        self.n_classes = n_classes
+        self.n_classes, self.max_bytes = n_classes, max_bytes
         self.n_nodes = len(splits)
         self.n_leaves = self.n_nodes + 1
         self.depth = self.n_leaves.bit_length() - 1
         if self.n_nodes < 1 or 2 ** self.depth != self.n_leaves or not all(map(len, splits)):
             raise ValueError("splits needs a list of candidate splits, not empty, for each of the "
                              f"2**k - 1 feature nodes; it has {self.n_nodes} lists.")
-        self.limited = min_samples_leaf > 1 or leaf_penalty > 0
+        binding = max_leaves is not None and max_leaves < self.n_leaves
+        self.max_leaves = int(max_leaves) if binding else None
+        self.limited = min_samples_leaf > 1 or split_penalty > 0 or binding
         if min_samples_leaf > len(self.y):
             raise ValueError(f"min_samples_leaf is {min_samples_leaf}, but only {len(self.y)} rows "
                              "have weight; choose at most that many.")
         if self.limited:
             splits = [[*(s for s in node if s != NO_SPLIT), NO_SPLIT] for node in splits]
         self.start = np.concatenate([[0], np.cumsum([len(s) for s in splits])]).astype(np.int64)
-        check_size(self.n_nodes, self.start[-1], self.n_rows)
+        check_size(self.n_nodes, self.start[-1], self.n_rows, max_bytes)
         pairs = {}      # of each list: nodes may share one
         for node in splits:
             if id(node) not in pairs:
@@ -117,38 +119,26 @@ class RestrictedProblem:
             look(clock)
             np.less_equal(self.X[:, self.feature[part]].T, self.threshold[part, None],
                           out=self.goes_left[part])
-        self._weigh(self.weights, min_samples_leaf, leaf_penalty)
+        self._weigh(self.weights, min_samples_leaf, split_penalty)
         self.signature = self._groups(clock)
         self.packed = self._pack(clock)
 
-    def _weigh(self, weights, min_samples_leaf, leaf_penalty):
+    def _weigh(self, weights, min_samples_leaf, split_penalty):
         """Set the weights, and with them the unit in which costs are added up."""
         self.weights = weights
         # whole weights are exact as floats; others are rounded to 2**-50 of their sum
         whole = (np.all(weights == np.rint(weights)) and self.total < 2 ** 53
-                 and leaf_penalty == np.rint(leaf_penalty))
+                 and split_penalty == np.rint(split_penalty))
         self.unit = 1.0 if whole else self.total * 2.0 ** -50
         self.units = np.maximum(1.0, np.rint(weights / self.unit))
-        # fewest rows of an active leaf, its penalty, and a cost that no tree without a leaf of
-        # fewer rows can have
-        self.limits = np.array([min_samples_leaf, leaf_penalty,
-                                2.0 * self.total + leaf_penalty * self.n_leaves])
+        # minimum number of rows of an active leaf, its penalty, and a cost above that of every
+        # tree within the limits, for each leaf that breaks one.  A tree has one active leaf more
+        # than splits: paths pay the penalty per leaf, and one of them is given back at the end.
+        self.limits = np.array([min_samples_leaf, split_penalty,
+                                2.0 * self.total + split_penalty * self.n_leaves])
 
     def for_solver(self, clock=None):
-        """Return the problem with weights in the unit that a linear solver resolves best.
-
-        Parameters
-        ----------
-        clock : Clock, optional
-            Preparation ends with TimeUp when it has expired.
-
-        Returns
-        -------
-        problem : RestrictedProblem
-            The same splits and rows.
-        factor : float
-            What its weights and costs are multiplied by.
-        """
+        """Return the problem in the unit that a linear solver resolves best, and its factor."""
         factor, whole = in_units(self.weights)
         scaled = copy(self)
         scaled.__dict__.pop("paths", None)
@@ -159,7 +149,7 @@ class RestrictedProblem:
 
     def _parts(self):
         """Divide the splits into parts between which a clock is looked at."""
-        step = max(64, PART // max(1, self.n_rows) // 64 * 64)
+        step = max(64, FLAGS_PER_LOOK // max(1, self.n_rows) // 64 * 64)
         return [slice(first, first + step) for first in range(0, self.n_splits, step)]
 
     @property
@@ -169,7 +159,7 @@ class RestrictedProblem:
 
     @property
     def splits(self):
-        """The candidate splits of every feature node, as they were given."""
+        """The candidate splits of each feature node, as they were given."""
         pairs = list(zip(self.feature.tolist(), self.threshold.tolist(), strict=True))
         return [pairs[a:b] for a, b in zip(self.start[:-1], self.start[1:], strict=True)]
 
@@ -183,33 +173,24 @@ class RestrictedProblem:
         """Weight of all rows."""
         return float(self.weights.sum())
 
+    @property
+    def penalty(self):
+        """Cost of one split."""
+        return float(self.limits[1])
+
+    @property
+    def unit_limits(self):
+        """The limits with their costs in units of :attr:`unit`."""
+        return np.array([self.limits[0], *(self.limits[1:] / self.unit)])
+
     def branches(self, X):
-        """Tell which rows every split sends left.
-
-        Parameters
-        ----------
-        X : array of float64, shape (n_rows, n_features)
-            Any rows.
-
-        Returns
-        -------
-        array of bool, shape (n_splits, n_rows)
-        """
+        """Return which rows of ``X`` each split sends left, shape (n_splits, n_rows)."""
         return X[:, self.feature].T <= self.threshold[:, None]
 
     def path_nodes(self, leaf):
-        """Return the feature nodes above a leaf and the side taken at each.
+        """Return the nodes above a leaf, root first, and whether the path goes left at each.
 
-        Parameters
-        ----------
-        leaf : int
-            Leaves are counted from the left.
-
-        Returns
-        -------
-        nodes : array of int, shape (depth,)
-            Root first.
-        to_left : array of bool, shape (depth,)
+        Leaves are counted from the left.
         """
         nodes, to_left, node = [], [], self.n_nodes + leaf
         while node:
@@ -228,7 +209,7 @@ class RestrictedProblem:
             reach[2 * node + 1] = reach[node] & left.any(axis=0)
             reach[2 * node + 2] = reach[node] & ~left.all(axis=0)
         group = np.zeros(self.n_rows, np.int64)
-        for part in self._parts():      # rows of a group so far, told apart by these splits
+        for part in self._parts():      # divide the groups further by these splits
             look(clock)
             words = pack((self.goes_left[part] & reach[self.node_of[part]]).T)
             seen = {}
@@ -239,8 +220,13 @@ class RestrictedProblem:
 
     @cached_property
     def representatives(self):
-        """The first row of every group of :attr:`signature`."""
+        """The first row of each group of :attr:`signature`."""
         return np.unique(self.signature, return_index=True)[1]
+
+    @cached_property
+    def packed_rows(self):
+        """:attr:`goes_left` as bit sets, with the rows in their order."""
+        return pack(self.goes_left)
 
     def _pack(self, clock):
         merged = np.unique(self.signature * self.n_classes + self.y, return_index=True,
@@ -256,41 +242,43 @@ class RestrictedProblem:
             leaf = 2 * leaf + np.where(self.goes_left[self.start[leaf], rows], 1, 2)
         order = np.lexsort((leaf, count, units, self.y[rows]))
         rows, units, count = rows[order], units[order], count[order]
-        kind = np.ones(len(rows), bool)
-        kind[1:] = (np.diff(self.y[rows]) != 0) | (np.diff(units) != 0) | (np.diff(count) != 0)
-        block = np.cumsum(kind) - 1
-        first = np.flatnonzero(kind)
+        is_first = np.ones(len(rows), bool)
+        is_first[1:] = (np.diff(self.y[rows]) != 0) | (np.diff(units) != 0) | (np.diff(count) != 0)
+        block = np.cumsum(is_first) - 1
+        first = np.flatnonzero(is_first)
         words_of = -(-np.bincount(block) // 64)
         word_start = np.concatenate([[0], np.cumsum(words_of)])
-        place = 64 * word_start[block] + np.arange(len(rows)) - first[block]
-        def spread(held):
-            flags = np.zeros((len(held), 64 * word_start[-1]), bool)
-            flags[:, place] = held
+        bit = 64 * word_start[block] + np.arange(len(rows)) - first[block]
+
+        def spread(sets):
+            flags = np.zeros((len(sets), 64 * word_start[-1]), bool)
+            flags[:, bit] = sets
             return pack(flags)
 
         left = np.empty((self.n_splits, word_start[-1]), np.uint64)
         for part in self._parts():
             look(clock)
             left[part] = spread(self.goes_left[part][:, rows])
-        whole, twins = spread(np.array([np.ones(len(rows), bool), self._twins[rows]]))
-        return {"left": left, "whole": whole, "twins": twins,
+        all_rows, minority = spread(np.array([np.ones(len(rows), bool), self._minority()[rows]]))
+        return {"left": left, "all_rows": all_rows, "minority": minority,
                 "word_class": self.y[rows][first].repeat(words_of),
                 "word_weight": units[first].repeat(words_of),
                 "word_count": count[first].repeat(words_of)}
 
-    @property
-    def _twins(self):
+    def _minority(self):
+        """Return the rows outside the heaviest class of their group: every tree misses them."""
         weight = np.zeros((self.signature.max() + 1, self.n_classes))
         np.add.at(weight, (self.signature, self.y), self.units)
         return self.y != weight.argmax(axis=1)[self.signature]
 
     @cached_property
     def paths(self):
-        """Value and target of every path: two lists with one array a leaf.
+        """Value and target of each path: two lists with one array per leaf.
 
-        The value is the weight of correct rows, less what an active leaf costs.
-        A path to a leaf is numbered by its choices like the digits of a number, the root's first.
-        Only the target that is best for its rows is kept; any other makes a dominated column.
+        The value is the weight of correct rows, less the penalty of an active leaf.  A path to a
+        leaf is numbered by its choices like the digits of a number, the root's first.  Only the
+        target that is best for its rows is kept; any other makes a dominated column.  Paths
+        without rows have the target -1.
 
         Raises
         ------
@@ -300,23 +288,19 @@ class RestrictedProblem:
         return self._enumerate(None)
 
     def enumerate_paths(self, clock):
-        """Fill :attr:`paths`; raise TimeUp if a clock expires before.
-
-        Parameters
-        ----------
-        clock : Clock
-            Looked at between leaves.
-        """
+        """Fill :attr:`paths`; raise TimeUp if a clock expires before."""
         if "paths" not in self.__dict__:
             self.paths = self._enumerate(clock)
 
     def _enumerate(self, clock):
         n_paths = sum(float(np.prod(np.diff(self.start)[self.path_nodes(leaf)[0]]))
                       for leaf in range(self.n_leaves))
-        if n_paths > MOST_PATHS:
+        if n_paths > MAX_PATHS:
             raise ValueError(f"the candidate splits make {n_paths:.3g} paths, more than column "
-                             "generation can enumerate; lower root_candidates, node_candidates or "
-                             "max_depth, set pricing='sweep', or use RestrictedTreeClassifier.")
+                             "generation can enumerate; give fewer splits, lower max_depth, set "
+                             "pricing='sweep', or use RestrictedTreeClassifier.")
+        if self.goes_left.size + PATH_BYTES * n_paths > self.max_bytes:
+            raise TooLarge(f"{n_paths:.3g} paths do not fit into the memory limit.")
         value, target = [], []
         packed = self.packed
         for leaf in range(self.n_leaves):
@@ -325,113 +309,58 @@ class RestrictedProblem:
             n_paths = int(np.prod(np.diff(self.start)[nodes]))
             value.append(np.empty(n_paths))
             target.append(np.empty(n_paths, np.int64))
-            kernels.path_values(nodes, to_left, self.start, packed["left"], packed["whole"],
-                                packed["word_class"], packed["word_weight"],
-                                packed["word_count"], self.n_classes, self.unit_limits, value[-1],
-                                target[-1])
+            kernels.path_values(
+                nodes, to_left, self.start, packed["left"], packed["all_rows"],
+                packed["word_class"], packed["word_weight"], packed["word_count"], self.n_classes,
+                self.unit_limits, value[-1], target[-1])
             value[-1] *= self.unit
         return value, target
 
-    @property
-    def unit_limits(self):
-        """The limits with their costs in units of :attr:`unit`."""
-        return np.array([self.limits[0], *(self.limits[1:] / self.unit)])
-
     def values(self, leaf, path):
-        """Return the values of some paths to a leaf, without those of all others.
+        """Return the values of some paths to a leaf, and whether each has rows.
 
-        Parameters
-        ----------
-        leaf : int
-            The leaf.
-        path : array of int, shape (n_paths,)
-            Their numbers.
-
-        Returns
-        -------
-        array, shape (n_paths,)
+        Unlike :attr:`paths` it does not need a list of all paths.
         """
         if "paths" in self.__dict__:
-            return self.paths[0][leaf][path]
+            return self.paths[0][leaf][path], self.paths[1][leaf][path] >= 0
         nodes, to_left = self.path_nodes(leaf)
         weight = np.zeros((self.n_rows, self.n_classes))
         weight[np.arange(self.n_rows), self.y] = self.weights
-        answer = np.empty(len(path))
+        value, active = np.empty(len(path)), np.empty(len(path), bool)
         for i, choice in enumerate(self.choices(leaf, path)):
             rows = np.all(self.goes_left[self.start[nodes] + choice] == to_left[:, None], axis=0)
-            answer[i] = weight[rows].sum(axis=0).max() - self._leaf_cost(rows.sum())
-        return answer
+            value[i] = weight[rows].sum(axis=0).max() - self._leaf_cost(rows.sum())
+            active[i] = rows.any()
+        return value, active
 
     def _leaf_cost(self, n_rows):
-        fewest, penalty, forbidden = self.limits
-        return np.where(n_rows == 0, 0.0, penalty + np.where(n_rows < fewest, forbidden, 0.0))
+        """Return what leaves of so many rows cost besides their errors."""
+        min_rows, penalty, forbidden = self.limits
+        return np.where(n_rows == 0, 0.0, penalty + np.where(n_rows < min_rows, forbidden, 0.0))
 
     def choices(self, leaf, path):
-        """Return the choices that make up paths to a leaf.
+        """Return the choice at each level of some paths to a leaf, shape (n_paths, depth).
 
-        Parameters
-        ----------
-        leaf : int
-            The leaf.
-        path : array of int, shape (n_paths,)
-            Their numbers.
-
-        Returns
-        -------
-        array of int, shape (n_paths, depth)
-            At every level the position in the node's list of splits.
+        A choice is a position in the node's list of splits.
         """
         sizes = np.diff(self.start)[self.path_nodes(leaf)[0]]
         return np.column_stack(np.unravel_index(path, sizes))
 
     def path_number(self, leaf, choices):
-        """Return the number of the path to a leaf that a choice at every node makes.
-
-        Parameters
-        ----------
-        leaf : int
-            The leaf.
-        choices : array of int, shape (n_nodes,)
-            For every node of a tree the position in its list of splits.
-
-        Returns
-        -------
-        int
-        """
+        """Return the number of the path to a leaf that a choice at each node makes."""
         nodes, _ = self.path_nodes(leaf)
         return int(np.ravel_multi_index(choices[nodes], np.diff(self.start)[nodes]))
 
     def path_contains(self, leaf, path, branches):
-        """Tell which rows follow a path.
-
-        Parameters
-        ----------
-        leaf, path : int
-            The path.
-        branches : array of bool, shape (n_splits, n_rows)
-            From :meth:`branches`.
-
-        Returns
-        -------
-        array of bool, shape (n_rows,)
-        """
+        """Return which rows, given by their :meth:`branches`, follow a path."""
         nodes, to_left = self.path_nodes(leaf)
         splits = self.start[nodes] + self.choices(leaf, [path])[0]
         return np.all(branches[splits] == to_left[:, None], axis=0)
 
     def tree(self, choices):
-        """Build the tree of a choice at every node, with the best labels.
+        """Return the tree of a choice at each node, with the best labels.
 
-        Parameters
-        ----------
-        choices : array of int, shape (n_nodes,)
-            For every node the position in its list of splits.
-
-        Returns
-        -------
-        DecisionTree
-            Without splits that change no prediction and, where leaves have limits, without leaves
-            that are empty.
+        It has no split that changes no prediction and, where leaves have limits, no empty leaf.
         """
         split = self.start[:-1] + choices
         splits = list(zip(self.feature[split].tolist(), self.threshold[split].tolist(),
@@ -441,33 +370,26 @@ class RestrictedProblem:
         return tree_of_splits(splits, self.X, self.y, self.n_classes, self.weights)
 
     def _without_empty(self, split, splits):
-        """Move the one subtree that gets rows in the place of a node that divides none."""
+        """Replace each node that divides no rows by the subtree that gets them."""
         moved = [None] * self.n_nodes
 
-        def place(node, target, rows):
+        def add(node, target, rows):
             while node < self.n_nodes:
                 left = rows & self.goes_left[split[node]]
                 if left.any() and left.sum() < rows.sum():
                     moved[target] = splits[node]
-                    place(2 * node + 1, 2 * target + 1, left)
-                    place(2 * node + 2, 2 * target + 2, rows & ~left)
+                    add(2 * node + 1, 2 * target + 1, left)
+                    add(2 * node + 2, 2 * target + 2, rows & ~left)
                     return
                 node = 2 * node + (1 if left.any() else 2)
 
-        place(0, 0, np.ones(self.n_rows, bool))
+        add(0, 0, np.ones(self.n_rows, bool))
         return moved
 
     def cost(self, choices):
-        """Return the weight of the rows that a tree misclassifies, and what its leaves cost.
+        """Return the cost of a choice at each node: weight of errors, and penalty of splits.
 
-        Parameters
-        ----------
-        choices : array of int, shape (n_nodes,)
-            For every node the position in its list of splits.
-
-        Returns
-        -------
-        float
+        What breaks a limit costs more than any tree that breaks none.
         """
         leaf = np.zeros(self.n_rows, np.int64)
         for _ in range(self.depth):
@@ -477,40 +399,52 @@ class RestrictedProblem:
         weight = np.zeros((self.n_leaves, self.n_classes))
         np.add.at(weight, (leaf, self.y), self.weights)
         errors = float(weight.sum() - weight.max(axis=1).sum())
-        return errors + float(self._leaf_cost(np.bincount(leaf, minlength=self.n_leaves)).sum())
+        n_rows = np.bincount(leaf, minlength=self.n_leaves)
+        cost = errors + float(self._leaf_cost(n_rows).sum()) - self.penalty
+        if self.max_leaves is not None:
+            cost += self.limits[2] * max(0, np.count_nonzero(n_rows) - self.max_leaves)
+        return cost
 
     def choose(self, splits):
-        """Find given splits among the candidates.
+        """Return for each node the position of a given split among the candidates.
 
-        Parameters
-        ----------
-        splits : list of (int, float) or None
-            The split of every node in heap order.
-
-        Returns
-        -------
-        array of int, shape (n_nodes,)
-            Positions in the lists of splits: of the split, else of the nearest threshold of its
-            feature, else the first.  Where leaves have limits, a node without a split, and one
-            whose split leaves too few rows on a side, gets none, and nothing below it does.
+        ``splits`` holds (feature, threshold) or None for each node in level order.  Where a split
+        is no candidate, the nearest threshold of its feature is taken, else the first candidate.
+        Where leaves have limits, a node without a split, and one whose split would break a limit,
+        does without one, and so do the nodes below it.
         """
         choices = np.zeros(self.n_nodes, np.int64)
-        rows = {0: np.ones(self.n_rows, bool)}
         closed = set()
         for node, split in enumerate(splits):
             span = slice(self.start[node], self.start[node + 1])
-            if split is not None:
-                apart = np.where(self.feature[span] == split[0],
-                                 np.abs(self.threshold[span] - split[1]), np.inf)
-                choices[node] = int(apart.argmin())
-            if not self.limited:
-                continue
-            left = rows[node] & self.goes_left[span.start + choices[node]]
-            held = np.array([left.sum(), rows[node].sum() - left.sum()])
-            few = np.any((held > 0) & (held < self.limits[0]))
-            if split is None or few or (node - 1) // 2 in closed:
+            if split is None:
                 closed.add(node)
-                choices[node] = span.stop - span.start - 1
+            else:
+                distance = np.where(self.feature[span] == split[0],
+                                    np.abs(self.threshold[span] - split[1]), np.inf)
+                choices[node] = int(distance.argmin())
+        return self.within_limits(choices, closed)
+
+    def within_limits(self, choices, closed=()):
+        """Return the choices without the splits that break a limit, from the root down.
+
+        The nodes of ``closed``, those whose split is dropped, and all nodes below get no split.
+        """
+        if not self.limited:
+            return choices
+        choices, closed = choices.copy(), set(closed)
+        rows, n_leaves = {0: np.ones(self.n_rows, bool)}, 1
+        for node in range(self.n_nodes):
+            left = rows[node] & self.goes_left[self.start[node] + choices[node]]
+            counts = np.array([left.sum(), rows[node].sum() - left.sum()])
+            few = np.any((counts > 0) & (counts < self.limits[0]))
+            divides = bool(np.all(counts > 0))
+            if (few or node in closed or (node - 1) // 2 in closed
+                    or (divides and n_leaves == self.max_leaves)):
+                closed.add(node)
+                choices[node] = self.start[node + 1] - self.start[node] - 1
                 left = rows[node]
+            elif divides:
+                n_leaves += 1
             rows[2 * node + 1], rows[2 * node + 2] = left, rows[node] & ~left
         return choices

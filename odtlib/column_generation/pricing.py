@@ -7,84 +7,60 @@ import numpy as np
 from odtlib.column_generation import _kernels as kernels
 from odtlib.report import Clock, TimeUp
 
-TOLERANCE = 1e-6    # reduced costs above it are positive (Patel et al. 2023, Section 4.1)
-WAYS = 2**16        # of splitting all nodes but the last, that a sweep may hold at once
-STEPS = 20_000_000  # of a sweep between two looks at the clock: some 30 ms
+TOLERANCE = 1e-6        # reduced costs above it are positive (Patel et al. 2023, Section 4.1)
+MAX_PREFIXES = 2**16    # splits of all nodes but the last that a sweep returns at a time
+STEPS = 20_000_000      # of a sweep between two looks at the clock: some 30 ms
 
 
 def all_reduced_costs(master, relaxation, leaf, allowed):
-    """Return the reduced cost of every path to a leaf (Firat et al. 2020, Eq. 7).
+    """Return the reduced cost of each path to a leaf (Firat et al. 2020, Eq. 7).
 
-    Parameters
-    ----------
-    master : Master
-        The master problem.
-    relaxation : Relaxation
-        Its duals.
-    leaf : int
-        One of the master's ends.
-    allowed : array of bool, shape (n_splits,)
-        Splits that paths may use.
-
-    Returns
-    -------
-    array, shape (n_paths,)
-        Minus infinity for paths that are not allowed.
+    ``allowed`` (n_splits,) says which splits paths may use; other paths cost minus infinity.
     """
     problem = master.problem
-    value = problem.paths[0][leaf]
+    value, target = (table[leaf] for table in problem.paths)
+    n_active = (target >= 0).astype(float)
     if master.pairs:
         value = value + problem.paths[0][leaf + 1]
+        n_active += problem.paths[1][leaf + 1] >= 0
     cost = np.empty(len(value))
     kernels.reduced_costs(
         master.nodes[leaf], master.to_left[leaf], problem.start, allowed, master.cut_left,
-        master.cut_whole, relaxation.beta, relaxation.gamma[leaf], master.level_start[leaf],
+        master.cut_rows, relaxation.beta, relaxation.gamma[leaf], master.level_start[leaf],
         master.pairs, relaxation.alpha[np.searchsorted(master.ends, leaf)], value, cost)
+    cost -= relaxation.delta * n_active
     if problem.limited:
         cost[value < master.least_value] = -np.inf
     return cost
 
 
 def some_reduced_costs(master, relaxation, leaf, path):
-    """Return the reduced costs of some paths.
-
-    Parameters
-    ----------
-    master : Master
-        The master problem.
-    relaxation : Relaxation
-        Its duals.
-    leaf, path : array of int, shape (n_paths,)
-        The paths.
-
-    Returns
-    -------
-    array, shape (n_paths,)
-    """
+    """Return the reduced costs of some paths, given by their leaves and numbers."""
     cost = np.empty(len(path))
     for at in np.unique(leaf):
         mine = np.flatnonzero(leaf == at)
         rows = master._link_rows(at, path[mine]) - master.link_row[at]
         member = master.members(at, path[mine], master.cut_left, np.arange(master.n_cuts))
-        value = master.values(at, path[mine])
+        value, n_active = master.values(at, path[mine])
         cost[mine] = (value - relaxation.alpha[np.searchsorted(master.ends, at)]
-                      - relaxation.gamma[at][rows].sum(axis=1) - member @ relaxation.beta)
+                      - relaxation.gamma[at][rows].sum(axis=1) - member @ relaxation.beta
+                      - relaxation.delta * n_active)
         cost[mine[value < master.least_value]] = -np.inf
     return cost
 
 
 class Enumeration:
-    """Price exactly: look at every path.
+    """Price exactly: evaluate each path.
 
     Firat et al. (2020), Proposition 3, set this aside because the number of paths grows like the
     number of rows times features to the power of the depth; over candidate splits it is at most a
-    few thousand a leaf.
+    few thousand per leaf.
 
     Parameters
     ----------
     per_leaf : int, optional
-        Most columns returned for a leaf, those of largest reduced cost.  By default 20; in the
-        prefix form, whose relaxations are easy to solve, 200.
+        Maximum number of columns returned for a leaf, those of largest reduced cost.  By default
+        20; in the prefix form, whose relaxations are easy to solve, 200.
     """
 
     exact = True
@@ -93,7 +69,7 @@ class Enumeration:
         self.per_leaf = per_leaf
 
     def __call__(self, master, relaxation, allowed, seconds=np.inf):
-        """Return improving paths and the best reduced cost of every leaf.
+        """Return improving paths and the best reduced cost of each leaf.
 
         Parameters
         ----------
@@ -104,19 +80,19 @@ class Enumeration:
         allowed : array of bool, shape (n_splits,)
             Splits that paths may use.
         seconds : float, default=inf
-            Time left, looked at between leaves.
+            Time left, checked between leaves.
 
         Returns
         -------
         leaf, path : arrays of int
             The paths to add.
         best : array, shape (n_ends,), or None
-            Largest reduced cost at every end of the master; None where time ran out.
+            Largest reduced cost at each end of the master; None where time ran out.
         """
         clock = Clock(None if np.isinf(seconds) else seconds)
         leaves, paths = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
         best = np.empty(len(master.ends))
-        most = self.per_leaf or (200 if master.pairs else 20)
+        per_leaf = self.per_leaf or (200 if master.pairs else 20)
         try:
             master.problem.enumerate_paths(clock)
         except TimeUp:
@@ -126,17 +102,17 @@ class Enumeration:
                 return np.concatenate(leaves), np.concatenate(paths), None
             cost = all_reduced_costs(master, relaxation, leaf, allowed)
             best[at] = cost.max()
-            good = _largest(cost, most)
+            good = _largest(cost, per_leaf)
             leaves.append(np.full(len(good), leaf))
             paths.append(good)
         return np.concatenate(leaves), np.concatenate(paths), best
 
 
-def _largest(cost, most):
-    """Return where the largest reduced costs are, the positive ones, at most so many."""
+def _largest(cost, max_columns):
+    """Return the positions of the largest reduced costs that are positive."""
     good = np.flatnonzero(cost > TOLERANCE)
-    if len(good) > most:
-        good = good[np.argpartition(-cost[good], most)[:most]]
+    if len(good) > max_columns:
+        good = good[np.argpartition(-cost[good], max_columns)[:max_columns]]
     return good
 
 
@@ -144,13 +120,13 @@ class Sweep:
     """Price exactly without a list of all paths, for candidate sets as large as all thresholds.
 
     The splits above the last are enumerated.  At the last node the rows are swept in the order of
-    each feature, so that its splits are all priced in one pass.  For every choice of the splits
+    each feature, so that its splits are all priced in one pass.  For each choice of the splits
     above, the best path is found.
 
     Parameters
     ----------
     per_leaf : int, default=10000
-        Most columns returned for a leaf, those of largest reduced cost.
+        Maximum number of columns returned for a leaf, those of largest reduced cost.
     """
 
     exact = True
@@ -160,22 +136,7 @@ class Sweep:
         self.tables = {}
 
     def __call__(self, master, relaxation, allowed, seconds=np.inf):
-        """Return improving paths; see :class:`Enumeration`.
-
-        Parameters
-        ----------
-        master, relaxation, allowed
-            As for :class:`Enumeration`.
-        seconds : float, default=inf
-            Time left, looked at between leaves.
-
-        Returns
-        -------
-        leaf, path : arrays of int
-            The paths to add.
-        best : array, shape (n_ends,), or None
-            Upper bounds of the reduced costs; None where time ran out.
-        """
+        """Return improving paths and upper bounds, with the arguments of :class:`Enumeration`."""
         clock = Clock(None if np.isinf(seconds) else seconds)
         problem = master.problem
         left = np.concatenate([problem.goes_left, master.branches], axis=1)
@@ -184,6 +145,7 @@ class Sweep:
         weight = np.concatenate([problem.weights, none])
         count = (weight > 0).astype(np.int64)
         beta = np.concatenate([np.zeros(problem.n_rows), relaxation.beta])
+        limits = problem.limits + [0.0, relaxation.delta, 0.0]      # an active leaf pays its dual
         leaves, paths = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
         best = np.empty(len(master.ends))
         for at, leaf in enumerate(master.ends):
@@ -193,7 +155,7 @@ class Sweep:
             choice[depth] = 0
             so_far = np.full(depth, -relaxation.alpha[at])
             inside = np.ones((depth, len(label)), bool)
-            cost, path = np.empty(WAYS), np.empty(WAYS, np.int64)
+            cost, path = np.empty(MAX_PREFIXES), np.empty(MAX_PREFIXES, np.int64)
             best[at] = -np.inf
             kept = np.zeros(0), np.zeros(0, np.int64)
             while choice[depth] >= 0:
@@ -202,7 +164,7 @@ class Sweep:
                 n = kernels.sweep(
                     nodes, master.to_left[leaf], problem.start, allowed, left, *table, label,
                     weight, count, beta, relaxation.gamma[leaf], master.level_start[leaf],
-                    master.pairs, problem.n_classes, problem.limits, TOLERANCE, choice, number,
+                    master.pairs, problem.n_classes, limits, TOLERANCE, choice, number,
                     so_far, inside, cost, path, STEPS)
                 best[at] = max(best[at], cost[:n].max(initial=-np.inf))
                 found = path[:n] >= 0
@@ -239,7 +201,7 @@ class RandomPaths:
     random : numpy.random.RandomState
         Source of randomness.
     n_paths : int, default=100
-        Paths drawn an iteration; all with positive reduced cost are returned.
+        Paths drawn per iteration; all with positive reduced cost are returned.
     """
 
     exact = False
@@ -248,21 +210,9 @@ class RandomPaths:
         self.random, self.n_paths = random, n_paths
 
     def draw(self, master, allowed, leaves):
-        """Draw one path to each of some leaves.
+        """Draw one path to each of some leaves, of ``allowed`` splits; return leaves and paths.
 
-        Parameters
-        ----------
-        master : Master
-            The master problem.
-        allowed : array of bool, shape (n_splits,)
-            Splits that paths may use.
-        leaves : array of int
-            Where the paths end.
-
-        Returns
-        -------
-        leaf, path : arrays of int
-            Shorter than ``leaves`` where no different split was left.
+        They are fewer than ``leaves`` where no different split was left.
         """
         problem = master.problem
         drawn = []
@@ -283,39 +233,20 @@ class RandomPaths:
         return np.array(drawn, np.int64).reshape(-1, 2).T
 
     def __call__(self, master, relaxation, allowed, seconds=np.inf):
-        """Return improving paths; see :class:`Enumeration`.
-
-        Parameters
-        ----------
-        master, relaxation, allowed, seconds
-            As for :class:`Enumeration`.
-
-        Returns
-        -------
-        leaf, path : arrays of int
-            The paths to add.
-        best : None
-            Nothing is proved.
-        """
+        """Return improving paths, and None: a heuristic proves no bound."""
         leaves = master.ends[self.random.randint(len(master.ends), size=self.n_paths)]
         leaf, path = self.draw(master, allowed, leaves)
         good = some_reduced_costs(master, relaxation, leaf, path) > TOLERANCE
         return leaf[good], path[good], None
 
     def restart(self, leaves):
-        """Be told for which leaves exact pricing found columns; nothing is remembered here.
-
-        Parameters
-        ----------
-        leaves : array of int
-            The leaves.
-        """
+        """Take note that exact pricing found columns for some leaves: nothing to do here."""
 
 
 class PathPool(RandomPaths):
     """Price by a pool of random paths (Firat et al. 2020, Section 4.2.3).
 
-    Every iteration draws paths to leaves that had improving paths before, adds those of the pool
+    Each iteration draws paths to leaves that had improving paths before, adds those of the pool
     with the largest positive reduced costs to the master, and keeps the best of the rest.
 
     Parameters
@@ -325,11 +256,11 @@ class PathPool(RandomPaths):
     pool_size : int, default=500
         Paths kept.
     n_leaves : int, default=200
-        Paths drawn an iteration.
+        Paths drawn per iteration.
     n_added : int, default=100
-        Most paths added to the master an iteration.
+        Maximum number of paths added to the master per iteration.
     attempts : int, default=1
-        How often it draws before it reports that it finds nothing.
+        Number of draws before it reports that it finds nothing.
     leaf_priority : bool, default=True
         Draw paths to leaves that had improving paths before, else to all leaves.
     reset : bool, default=True
@@ -345,20 +276,7 @@ class PathPool(RandomPaths):
         self.promising = None
 
     def __call__(self, master, relaxation, allowed, seconds=np.inf):
-        """Return improving paths; see :class:`Enumeration`.
-
-        Parameters
-        ----------
-        master, relaxation, allowed, seconds
-            As for :class:`Enumeration`.
-
-        Returns
-        -------
-        leaf, path : arrays of int
-            The paths to add.
-        best : None
-            Nothing is proved.
-        """
+        """Return improving paths, and None: a heuristic proves no bound."""
         for _ in range(self.attempts):
             leaf, path = self._attempt(master, relaxation, allowed)
             if len(leaf):
@@ -381,13 +299,7 @@ class PathPool(RandomPaths):
         return leaf, path
 
     def restart(self, leaves):
-        """Empty the pool and look at the leaves for which exact pricing found columns.
-
-        Parameters
-        ----------
-        leaves : array of int
-            The leaves.
-        """
+        """Empty the pool, and draw next for the leaves for which exact pricing found columns."""
         if self.reset:
             self.pool = np.zeros((2, 0), np.int64)
         self.promising = np.unique(leaves)

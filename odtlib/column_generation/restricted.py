@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from numbers import Integral, Real
 
 import numpy as np
+from joblib import effective_n_jobs
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from odtlib._numba.warm import warm_up
@@ -14,16 +16,28 @@ from odtlib.column_generation.paths import RestrictedProblem, check_size
 from odtlib.estimator import TreeClassifier
 from odtlib.heuristics import starting_tree, warm_up_sampling, warm_up_start
 from odtlib.heuristics.threshold_sampling import TreeSampler, sample_splits, tree_of_splits
-from odtlib.mip.units import TooLarge, class_costs, look
-from odtlib.report import Clock, SolveReport, TimeUp, default_objective, these
+from odtlib.mip.units import TooLarge, look
+from odtlib.report import Clock, SolveReport, TimeUp, these
 from odtlib.tree import DecisionTree, midpoint
+from odtlib.trees import cut_back, penalised_errors
 
-SLICE = 20_000_000   # words between two looks at the clock: some 30 ms
-MOST_KEPT = 128      # row sets a node remembers for similarity bounds
+SLICE = 20_000_000      # words between two looks at the clock: some 30 ms
+MAX_KEPT = 128          # row sets that a node keeps for similarity bounds
+MAX_TREE_BYTES = 2**31  # of the best subtrees for each level and budget
+MEGABYTE = 1e6
+
+
+SAMPLING_CONSTRAINTS = {
+    "n_trees": [Interval(Integral, 1, None, closed="left")],
+    "stopping": [StrOptions({"fixed", "no-new-root"})],
+    "root_candidates": [Interval(Integral, 1, None, closed="left"), StrOptions({"all"}), None],
+    "node_candidates": [Interval(Integral, 1, None, closed="left"), StrOptions({"all"}), None],
+    "sampling": [StrOptions({"compiled", "sklearn"})],
+}
 
 
 class DynamicProgram:
-    """Search for the best choice of splits of a restricted problem, resumable after every slice.
+    """Search for the best choice of splits of a restricted problem, resumable after each slice.
 
     Parameters
     ----------
@@ -35,42 +49,50 @@ class DynamicProgram:
 
     def __init__(self, problem, choices=None):
         self.problem = problem
-        packed, depth = problem.packed, problem.depth
-        n_words = len(packed["whole"])
-        widest = int(np.diff(problem.start).max())
-        # similar row sets bound errors, not what leaves cost
-        kept = 0 if problem.limited else min(widest, MOST_KEPT)
         self.known = choices
-        # more than any allowed tree costs: without a known choice even the worst is better
+        depth, n_nodes = problem.depth, problem.n_nodes
+        n_words = len(problem.packed["all_rows"])
+        widest = int(np.diff(problem.start).max())
+        # at most so many leaves below a node of each level; 0: any number
+        budget = problem.max_leaves or 0
+        self.max_leaves = np.array([min(budget, 2 ** (depth - h)) for h in range(depth)])
+        n_budgets = budget + 1
+        if 2 * depth * n_budgets * n_nodes * 8 > min(problem.max_bytes, MAX_TREE_BYTES):
+            raise TooLarge(f"the best trees of {n_budgets} budgets at depth {depth} take too much "
+                           "memory; lower max_depth or max_leaf_nodes.")
+        # similarity bounds hold for errors alone: none with penalties or limits
+        kept = 0 if problem.limited else min(widest, MAX_KEPT)
+        if kept and np.isfinite(problem.max_bytes):
+            left_over = problem.max_bytes - problem.goes_left.size
+            kept = int(max(0, min(kept, left_over // (8 * n_nodes * n_words))))
+        # more than any tree within the limits costs: without a known choice even the worst is new
         below = problem.unit_limits[2]
         if choices is not None:
-            below = np.rint(problem.cost(choices) / problem.unit)
+            below = np.rint((problem.cost(choices) + problem.penalty) / problem.unit)
         self.state = np.zeros(k.N_STATE, np.int64)
-        self.real = np.zeros((depth, k.N_REAL))
-        self.real[0, k.BELOW] = self.real[0, k.BEST] = below
-        self.tree = np.full((depth, problem.n_nodes), -1)
-        rows = np.zeros((depth + 1, n_words), np.uint64)
-        rows[0] = packed["whole"]
-        self.arguments = (
-            depth, problem.start, packed["left"], packed["word_class"], packed["word_weight"],
-            packed["word_count"], problem.n_classes, problem.unit_limits, packed["twins"], 0.5,
-            self.state,
-            np.zeros((depth, k.N_FRAME), np.int64), self.real, rows,
-            np.zeros((depth, widest), np.int64), self.tree,
-            np.zeros((depth, problem.n_nodes), np.int64),
-            np.zeros((problem.n_nodes, kept, n_words), np.uint64),
-            np.zeros((problem.n_nodes, kept)), np.zeros(problem.n_nodes, np.int64),
-            np.zeros(n_words, np.int64), np.zeros((2, problem.n_classes)), np.zeros(widest))
+        self.frame = np.zeros((depth, k.N_FRAME), np.int64)
+        self.best = np.full((depth, n_budgets), -np.inf)
+        self.best[0, self.max_leaves[0]] = below
+        self.left_best = np.zeros((depth, n_budgets))
+        self.rows = np.zeros((depth + 1, n_words), np.uint64)
+        self.rows[0] = problem.packed["all_rows"]
+        self.order = np.zeros((depth, widest), np.int64)
+        self.tree = np.full((depth, n_budgets, n_nodes), -1)
+        self.left_tree = np.zeros((depth, n_budgets, n_nodes), np.int64)
+        self.kept_rows = np.zeros((n_nodes, kept, n_words), np.uint64)
+        self.kept_bound, self.n_kept = np.zeros((n_nodes, kept)), np.zeros(n_nodes, np.int64)
+        self.active, self.weight = np.zeros(n_words, np.int64), np.zeros((2, problem.n_classes))
+        self.errors, self.n_leaves = np.zeros(widest), np.zeros(widest, np.int64)
 
-    def advance(self, work=SLICE):
-        """Search for one slice.
-
-        Parameters
-        ----------
-        work : int, default=SLICE
-            About how many words of bit sets to read.
-        """
-        k.search(work, *self.arguments)
+    def advance(self, max_work=SLICE):
+        """Search for one slice: until about ``max_work`` words of bit sets have been read."""
+        problem, packed = self.problem, self.problem.packed
+        k.search(max_work, problem.depth, problem.start, packed["left"], packed["word_class"],
+                 packed["word_weight"], packed["word_count"], problem.n_classes,
+                 problem.unit_limits, packed["minority"], 0.5, self.max_leaves, self.state,
+                 self.frame, self.best, self.left_best, self.rows, self.order, self.tree,
+                 self.left_tree, self.kept_rows, self.kept_bound, self.n_kept, self.active,
+                 self.weight, self.errors, self.n_leaves)
 
     @property
     def done(self):
@@ -80,18 +102,22 @@ class DynamicProgram:
     @property
     def choices(self):
         """The best choice that is known, None if there is none yet."""
-        found = self.tree[0, 0] >= 0
-        return self.tree[0].copy() if found else self.known
+        tree = self.tree[0, self.max_leaves[0]]
+        return tree.copy() if tree[0] >= 0 else self.known
+
+    @property
+    def cost(self):
+        """Cost of the best choice: weight of errors, and penalty of splits."""
+        return float(self.best[0, self.max_leaves[0]] * self.problem.unit - self.problem.penalty)
 
     @property
     def lower_bound(self):
-        """No choice costs less: weight of errors, and what leaves cost."""
-        packed = self.problem.packed
-        best = self.real[0, k.BEST]
+        """No choice costs less."""
         if self.done:
-            return best * self.problem.unit
-        twins = k._weight(packed["twins"], packed["word_weight"])
-        return min(best, twins) * self.problem.unit
+            return self.cost
+        packed = self.problem.packed
+        minority = k.set_weight(packed["minority"], packed["word_weight"]) * self.problem.unit
+        return min(self.cost, minority)
 
     @property
     def counters(self):
@@ -101,85 +127,18 @@ class DynamicProgram:
                 "bounded": int(self.state[k.BOUNDED])}
 
 
-def all_splits(X, n_nodes=1, clock=None):
-    """Return a split between any two neighbouring values of each feature.
+def all_splits(X, n_nodes=1, clock=None, max_bytes=np.inf):
+    """Return a split (feature, threshold) between any two neighbouring values of each feature.
 
-    Parameters
-    ----------
-    X : array of float64, shape (n_rows, n_features)
-        Rows.
-    n_nodes : int, default=1
-        How many nodes are to have them; TooLarge is raised where that is too much.
-    clock : Clock, optional
-        TimeUp is raised when it has expired.
-
-    Returns
-    -------
-    list of (int, float)
+    TooLarge is raised where ``n_nodes`` nodes with these candidates need too much memory.
     """
     values = []
     for column in X.T:
         look(clock)
         values.append(np.unique(column))
-    check_size(n_nodes, n_nodes * sum(len(own) - 1 for own in values), len(X))
+    check_size(n_nodes, n_nodes * sum(len(v) - 1 for v in values), len(X), max_bytes)
     return [(f, float(midpoint(low, high))) for f, column in enumerate(values)
             for low, high in zip(column[:-1], column[1:], strict=True)]
-
-
-@dataclass(frozen=True)
-class Cost:
-    """Recompute the objective of a tree: misclassified weight, and the penalty of its leaves.
-
-    Parameters
-    ----------
-    classes : array
-        Labels.
-    costs : array of float, shape (n_classes,)
-        Cost of misclassifying a row of each.
-    leaf_penalty : float
-        Cost of every leaf.
-    """
-
-    classes: object
-    costs: object
-    leaf_penalty: float
-
-    def weights(self, y, sample_weight=None):
-        """Return the weight of every row, its class's included.
-
-        Parameters
-        ----------
-        y : array, shape (n_rows,)
-            Labels.
-        sample_weight : array of float, shape (n_rows,), optional
-            Weight of every row (default: one).
-
-        Returns
-        -------
-        array of float, shape (n_rows,), or None
-            None where every weight is one.
-        """
-        if np.all(self.costs == 1.0):
-            return sample_weight
-        weight = self.costs[np.searchsorted(self.classes, y)]
-        return weight if sample_weight is None else weight * sample_weight
-
-    def __call__(self, tree, X, y, sample_weight=None):
-        """Evaluate a tree.
-
-        Parameters
-        ----------
-        tree : DecisionTree
-            The tree.
-        X, y, sample_weight
-            Rows, labels and weights.
-
-        Returns
-        -------
-        float
-        """
-        weight = self.weights(np.asarray(y), sample_weight)
-        return default_objective(tree, X, y, weight) + self.leaf_penalty * tree.n_leaves
 
 
 class CandidateTreeClassifier(TreeClassifier):
@@ -188,16 +147,7 @@ class CandidateTreeClassifier(TreeClassifier):
     _parameter_constraints = {
         **TreeClassifier._parameter_constraints,
         "splits": [list, StrOptions({"all"}), None],
-        "n_trees": [Interval(Integral, 1, None, closed="left")],
         "sample_share": [Interval(Real, 0, 1, closed="right")],
-        "stopping": [StrOptions({"fixed", "no-new-root"})],
-        "root_candidates": [Interval(Integral, 1, None, closed="left"), StrOptions({"all"}), None],
-        "node_candidates": [Interval(Integral, 1, None, closed="left"), StrOptions({"all"}), None],
-        "sampling": [StrOptions({"compiled", "sklearn"})],
-        "class_costs": [dict, None],
-        "min_samples_leaf": [Interval(Integral, 1, None, closed="left")],
-        "leaf_penalty": [Interval(Real, 0, None, closed="left")],
-        "n_jobs": [Interval(Integral, 1, None, closed="left")],
     }
 
     def _warm_up(self, X, y, sample_weight):
@@ -216,67 +166,70 @@ class CandidateTreeClassifier(TreeClassifier):
 
     def _solve(self, X, y, sample_weight):
         clock = Clock(self.time_limit)
-        rule = Cost(self.classes_, class_costs(self.class_costs, self.classes_),
-                    self.leaf_penalty)
         splits = self.splits
-        depth = self._depth_within(len(X))
+        depth, max_nodes = self._depth_within(len(X)), self._node_budget(len(X))
         if isinstance(splits, list):
             depth = int(self.max_depth)     # the lists make the tree
             _check_splits(splits, depth)
-        weight = rule.weights(self.classes_[y], sample_weight)
-        if weight is not None and not weight.all():     # classes that cost nothing
-            X, y, weight = X[weight > 0], y[weight > 0], weight[weight > 0]
+        limits = self.max_nodes, self.max_leaf_nodes
+        max_leaves = None if limits == (None, None) else max_nodes + 1
+        max_bytes = np.inf if self.memory_limit is None else self.memory_limit * MEGABYTE
         self.cart_ = None
-        run = _Run(X, y, len(self.classes_), weight, depth, rule, clock)
+        run = _Run(X, y, len(self.classes_), sample_weight, depth, self.split_penalty, clock,
+                   max_bytes)
         try:
-            if depth == 0:
-                return run.tree(run.leaf(), "optimal", proof="optimal at depth 0")
+            if depth == 0 or max_nodes == 0:
+                return run.outcome(run.leaf(), "optimal", proof="optimal without a split")
             cart, counters = None, {}
             if not isinstance(splits, list):
                 check_size(2 ** depth - 1, 0, len(X))
                 splits, cart, counters = self._candidates(run)
-                self.cart_ = tree_of_splits(cart, X, y, run.n_classes, weight).replace(
+                self.cart_ = tree_of_splits(cart, X, y, run.n_classes, sample_weight).replace(
                     classes=self.classes_)
                 if not splits[0]:
-                    return run.tree(run.leaf(), "heuristic", counters={"splits": 0, **counters})
+                    return run.outcome(run.leaf(), "heuristic", counters={"splits": 0, **counters})
             counters["sampling_seconds"] = clock.elapsed
             self.problem_ = RestrictedProblem(
-                X, y, run.n_classes, splits, weight,
-                min_samples_leaf=int(self.min_samples_leaf), leaf_penalty=self.leaf_penalty,
-                clock=clock)
+                X, y, run.n_classes, splits, sample_weight,
+                min_samples_leaf=int(self.min_samples_leaf), split_penalty=self.split_penalty,
+                max_leaves=max_leaves, max_bytes=max_bytes, clock=clock)
             counters = {"splits": self.problem_.n_splits, **counters}
-            start = None if cart is None else self.problem_.choose(cart)
+            start = self.problem_.choose([None] * self.problem_.n_nodes if cart is None else cart)
             choices, bound, status, found, trace = self._search(self.problem_, start, clock)
         except (TimeUp, TooLarge) as error:      # nothing was searched: CART is what there is
             status = "time_limit" if isinstance(error, TimeUp) else "memory_limit"
-            tree = starting_tree("cart", X, y, run.n_classes, weight, depth,
+            tree = starting_tree("cart", X, y, run.n_classes, sample_weight, depth,
                                  int(self.min_samples_leaf), 0)
-            return run.tree(min(tree, run.leaf(), key=run.objective), status, start="cart")
+            tree = cut_back(tree, max_nodes, self.split_penalty)
+            return run.outcome(min(tree, run.leaf(), key=run.objective), status, start="cart")
         tree = self.problem_.tree(choices)
         objective = run.objective(tree)
         if status == "optimal" or bound > objective:
             bound = objective
         trace.append((clock.elapsed, objective, bound, status))
-        return run.tree(
+        limit = "" if self.problem_.max_leaves is None else (
+            f" with at most {self.problem_.max_leaves} leaves")
+        return run.outcome(
             tree, status, bound, start=None if cart is None else "cart",
             counters={**counters, **found}, trace=trace,
             proof=f"optimal for {these(self.problem_.n_splits, 'candidate split')} at depth "
-                  f"{depth}")
+                  f"{depth}{limit}")
 
     def _candidates(self, run):
-        """Return the candidate splits of every node, the splits of CART, and counters."""
+        """Return the candidate splits of each node, the splits of CART, and counters."""
         clock, n_nodes = run.clock, 2 ** run.depth - 1
         rows = run.X, run.y, run.n_classes, run.weight
         if self.splits == "all":
-            found = all_splits(run.X, n_nodes, clock)
+            found = all_splits(run.X, n_nodes, clock, run.max_bytes)
             if not found:
                 raise ValueError("splits='all' finds no threshold: every column of X is constant.")
             return [found] * n_nodes, TreeSampler(*rows, run.depth).grow(), {}
+        options = self._sampling_options()
         sampled = sample_splits(
-            *rows, max_depth=run.depth, n_trees=self.n_trees, sample_share=self.sample_share,
-            stopping=self.stopping, root_candidates=self.root_candidates,
-            node_candidates=self.node_candidates, backend=self.sampling, n_jobs=self.n_jobs,
-            random_state=self.random_state,
+            *rows, max_depth=run.depth, n_trees=options.n_trees, sample_share=self.sample_share,
+            stopping=options.stopping, root_candidates=options.root_candidates,
+            node_candidates=options.node_candidates, backend=options.sampling,
+            n_jobs=effective_n_jobs(self.n_jobs), random_state=self.random_state,
             # as published: a third of the time
             time_limit=None if self.time_limit is None else self.time_limit / 3)
         return sampled.splits, sampled.cart, {"trees": sampled.n_trees}
@@ -288,8 +241,8 @@ def _check_splits(splits, depth):
         n_nodes = 2 ** depth - 1 if depth <= 62 else f"2**{depth} - 1"
         raise ValueError(f"splits has {len(splits)} lists; a tree of depth {depth} has {n_nodes} "
                          "feature nodes.")
-    for node, own in enumerate(splits):
-        for split in own:
+    for node, candidates in enumerate(splits):
+        for split in candidates:
             if not (isinstance(split, (tuple, list)) and len(split) == 2
                     and isinstance(split[0], Integral) and isinstance(split[1], Real)
                     and not np.isnan(split[1])):
@@ -299,15 +252,16 @@ def _check_splits(splits, depth):
 
 @dataclass(frozen=True)
 class _Run:
-    """The rows of a fit, and what its report needs."""
+    """The rows and limits of a fit, and what its report needs."""
 
     X: np.ndarray
     y: np.ndarray
     n_classes: int
     weight: np.ndarray
     depth: int
-    rule: Cost
+    split_penalty: float
     clock: Clock
+    max_bytes: float
 
     def leaf(self):
         """Return the tree without a split."""
@@ -317,10 +271,10 @@ class _Run:
 
     def objective(self, tree):
         """Return the objective of a tree over class numbers."""
-        return (default_objective(tree, self.X, self.y, self.weight)
-                + self.rule.leaf_penalty * tree.n_leaves)
+        return penalised_errors(tree, self.X, self.y, self.weight,
+                                split_penalty=self.split_penalty)
 
-    def tree(self, tree, status, bound=0.0, **report):
+    def outcome(self, tree, status, bound=0.0, **report):
         """Return a tree and its report."""
         objective = self.objective(tree)
         if objective == 0.0 and status != "optimal":
@@ -328,11 +282,12 @@ class _Run:
         total = len(self.y) if self.weight is None else self.weight.sum()
         return tree, SolveReport(
             status, objective, objective if status == "optimal" else bound, self.clock.elapsed,
-            evaluate=self.rule, scale=total + self.rule.leaf_penalty, **report)
+            evaluate=partial(penalised_errors, split_penalty=self.split_penalty),
+            scale=total + self.split_penalty, **report)
 
 
 class RestrictedTreeClassifier(CandidateTreeClassifier):
-    """Find the best tree whose splits come from a small set of candidates at every node.
+    """Find the best tree whose splits come from a small set of candidates at each node.
 
     This is the problem that the column generation of Firat et al. (2020) and Patel et al. (2023)
     solves by integer programming; a depth-first search over nodes and bit sets of rows solves it
@@ -341,48 +296,56 @@ class RestrictedTreeClassifier(CandidateTreeClassifier):
     Parameters
     ----------
     max_depth : int, default=4
-        Depth of the tree; each level more multiplies the work by up to twice the number of
-        candidates of a node.
+        Maximum depth of the tree.  Each further level multiplies the work by up to twice the
+        number of candidates of a node.
     splits : list of list of (int, float), "all" or None, default=None
-        Candidate splits (feature, threshold) of every feature node in heap order; or every
-        threshold between neighbouring values at every node, for small depths and data.  None
+        Candidate splits (feature, threshold) of each feature node in level order; or every
+        threshold between neighbouring values at each node, for small depths and data.  None
         samples them by CART, see :func:`odtlib.heuristics.sample_splits`.
     n_trees : int, default=300
-        Trees to sample from.
+        Number of trees to sample splits from.
     sample_share : float, default=0.9
         Share of the rows behind each of them; smaller gives more varied candidates.
     stopping : {"fixed", "no-new-root"}, default="fixed"
-        Grow ``n_trees`` trees, or go on until so many in a row bring no new root split.
+        Grow ``n_trees`` trees, or go on until so many in succession bring no new root split.
     root_candidates, node_candidates : int, "all" or None, default=None
-        Splits kept at the root and at every other node; more can only improve the training
-        accuracy.  None keeps the papers' numbers.
+        Number of splits kept at the root and at each other node; more can only improve the
+        training accuracy.  None keeps the papers' numbers.
     sampling : {"compiled", "sklearn"}, default="compiled"
-        What grows the trees; they differ where splits are equally good.
-    class_costs : dict, default=None
-        Cost of misclassifying a row of a class, for instance of a false negative; 1 for classes
-        that it does not name.  The costs multiply the sample weights, also in the sampling.
+        What grows the trees; the two differ where splits are equally good.
+    max_nodes : int or None, default=None
+        Maximum number of feature nodes; None for no limit.
+    max_leaf_nodes : int or None, default=None
+        Maximum number of leaves; None for no limit.
     min_samples_leaf : int, default=1
-        Fewest rows of a leaf.  Above 1 nodes may do without a split.
-    leaf_penalty : float, default=0.0
-        What every leaf adds to the objective; more makes smaller trees.
-    n_jobs : int, default=1
-        Threads for the sampling.
-    time_limit : float, default=None
-        Seconds; sampling takes at most a third of it.
+        Minimum number of samples per leaf.
+    split_penalty : float, default=0.0
+        Cost of one split, in the unit of ``report_.objective``.
+    class_weight : dict, "balanced" or None, default=None
+        Weights of the classes, as in scikit-learn.  They count in the sampling, too.
+    time_limit : float or None, default=None
+        Time limit in seconds; None for no limit.  Sampling takes at most a third of it.
+    memory_limit : float or None, default=None
+        Memory limit in megabytes; None for no limit.  It counts the large arrays; where they do
+        not fit, the tree is CART's, and the status is ``memory_limit``.
+    n_jobs : int or None, default=None
+        Number of threads; None means 1 and -1 all processors.  Only the sampling uses several.
     random_state : int, RandomState or None, default=0
-        Seed of the sampling; 0 draws the parts of the published program.
+        Seed of the random choices.  0 draws the samples of the published program.
     verbose : int, default=0
-        1 prints every better tree.
+        Verbosity: 0 is silent, 1 shows progress.
 
     Attributes
     ----------
     tree_ : DecisionTree
         The best tree.
     report_ : SolveReport
-        ``counters``: candidate ``splits``, ``subproblems``, ``last_splits`` tried at nodes above
-        leaves, and subproblem pairs ``bounded`` without a search.
+        The objective is the weight of errors, plus ``split_penalty`` per split.  ``counters``:
+        candidate ``splits``, ``subproblems``, ``last_splits`` tried at nodes above leaves, and
+        subproblem pairs ``bounded`` without a search.
     cart_ : DecisionTree or None
-        The CART of all rows, which the tree is never worse than; None where splits were given.
+        The CART of all rows, where the search starts (without the splits that break a limit);
+        None where splits were given.
     problem_ : RestrictedProblem
         The candidates; missing where no split was found.
 
@@ -396,12 +359,16 @@ class RestrictedTreeClassifier(CandidateTreeClassifier):
     ('optimal', 6.0)
     """
 
-    _parameter_constraints = CandidateTreeClassifier._parameter_constraints
+    _parameter_constraints = {
+        **CandidateTreeClassifier._parameter_constraints,
+        **SAMPLING_CONSTRAINTS,
+    }
 
     def __init__(self, max_depth=4, *, splits=None, n_trees=300, sample_share=0.9,
                  stopping="fixed", root_candidates=None, node_candidates=None,
-                 sampling="compiled", class_costs=None, min_samples_leaf=1, leaf_penalty=0.0,
-                 n_jobs=1, time_limit=None, random_state=0, verbose=0):
+                 sampling="compiled", max_nodes=None, max_leaf_nodes=None, min_samples_leaf=1,
+                 split_penalty=0.0, class_weight=None, time_limit=None, memory_limit=None,
+                 n_jobs=None, random_state=0, verbose=0):
         self.max_depth = max_depth
         self.splits = splits
         self.n_trees = n_trees
@@ -410,16 +377,21 @@ class RestrictedTreeClassifier(CandidateTreeClassifier):
         self.root_candidates = root_candidates
         self.node_candidates = node_candidates
         self.sampling = sampling
-        self.class_costs = class_costs
+        self.max_nodes = max_nodes
+        self.max_leaf_nodes = max_leaf_nodes
         self.min_samples_leaf = min_samples_leaf
-        self.leaf_penalty = leaf_penalty
-        self.n_jobs = n_jobs
+        self.split_penalty = split_penalty
+        self.class_weight = class_weight
         self.time_limit = time_limit
+        self.memory_limit = memory_limit
+        self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
 
+    def _sampling_options(self):
+        return self
+
     def _search(self, problem, start, clock):
-        start = problem.choose([None] * problem.n_nodes) if start is None else start
         program = DynamicProgram(problem, start)
         trace = [(clock.elapsed, problem.cost(start), 0.0, "start")]
         status = "optimal"
@@ -429,11 +401,10 @@ class RestrictedTreeClassifier(CandidateTreeClassifier):
                     status = "time_limit"
                     break
                 program.advance()
-                best = program.real[0, k.BEST] * problem.unit
-                if best < trace[-1][1]:
-                    trace.append((clock.elapsed, best, program.lower_bound, "better tree"))
+                if program.cost < trace[-1][1]:
+                    trace.append((clock.elapsed, program.cost, program.lower_bound, "better tree"))
                     if self.verbose:
-                        print(f"{clock.elapsed:8.2f} s  {best:g} errors", flush=True)
+                        print(f"{clock.elapsed:8.2f} s  objective {program.cost:g}", flush=True)
         except KeyboardInterrupt:
             status = "interrupted"
         return program.choices, program.lower_bound, status, program.counters, trace
@@ -450,11 +421,9 @@ def optimum(problem):
     Returns
     -------
     float
-        The least weight of misclassified rows, with what leaves cost.
+        The least weight of misclassified rows, plus the penalty of each split.
     """
     program = DynamicProgram(problem)
     while not program.done:
         program.advance()
     return program.lower_bound
-
-

@@ -6,8 +6,8 @@ import time
 
 import numpy as np
 
-from odtlib.column_generation import _cp_sat, _highs
 from odtlib.column_generation.pricing import TOLERANCE, some_reduced_costs
+from odtlib.mip import run_cp_sat, run_highs
 from odtlib.requirements import needs
 
 
@@ -17,7 +17,7 @@ class Model:
     Attributes
     ----------
     objective : list of float
-        One coefficient a variable.
+        One coefficient per variable.
     rows : list of (list of int, list of float, float, float)
         Variables, coefficients, lower and upper bound.
     fixed : list of int
@@ -28,33 +28,13 @@ class Model:
         self.objective, self.rows, self.fixed = [], [], []
 
     def variables(self, objective):
-        """Add variables and return their numbers.
-
-        Parameters
-        ----------
-        objective : sequence of float
-            One coefficient each.
-
-        Returns
-        -------
-        list of int
-        """
+        """Add a variable for each coefficient of the objective; return their numbers."""
         first = len(self.objective)
         self.objective += [float(c) for c in objective]
         return list(range(first, len(self.objective)))
 
     def row(self, index, value, low, high):
-        """Add a row.
-
-        Parameters
-        ----------
-        index : sequence of int
-            Variables.
-        value : sequence of float
-            Coefficients, whole numbers.
-        low, high : float
-            Bounds, may be infinite.
-        """
+        """Add a row of variables with whole coefficients between two bounds."""
         self.rows.append((list(index), list(value), low, high))
 
 
@@ -88,7 +68,7 @@ def build(master, relaxation, leaf, allowed, *, target=None, distinct=False, nee
     -------
     model : Model
     splits : list of list of int
-        For every level the variables of the node's splits.
+        For each level the variables of the node's splits.
     """
     if master.link != "node":
         raise ValueError("the subproblem models price the papers' form only; use link='node'.")
@@ -112,7 +92,7 @@ def build(master, relaxation, leaf, allowed, *, target=None, distinct=False, nee
                 model.row(group, np.ones(len(group)), -np.inf, 1.0)
 
     def follow(branches, objective, forced):
-        """Add a variable for every row that says whether it reaches the leaf."""
+        """Add a variable for each row that says whether it reaches the leaf."""
         reach = model.variables(objective)
         for y, row, must in zip(reach, branches.T, forced, strict=True):
             leading = []
@@ -149,7 +129,7 @@ def build(master, relaxation, leaf, allowed, *, target=None, distinct=False, nee
         held = np.bincount(problem.signature)
         reach = follow(problem.goes_left[:, every], np.zeros(len(every)),
                        np.ones(len(every), bool))
-        active = model.variables([-problem.limits[1]])
+        active = model.variables([-problem.penalty - relaxation.delta])
         for y in reach:
             model.row([y, *active], [1.0, -1.0], -np.inf, 0.0)
         model.row([*active, *reach], [problem.limits[0], *(-held[problem.signature[every]])],
@@ -169,11 +149,11 @@ class Subproblems:
     solver : {"cp-sat", "milp"}, default="cp-sat"
         CP-SAT, or HiGHS.
     merged : bool, default=True
-        One model a leaf that chooses the class (Patel et al. 2023); else one a leaf and class
+        One model per leaf that chooses the class (Patel et al. 2023); else one per leaf and class
         (Firat et al. 2020).
     first_only : bool, default=True
         Stop at the first leaf that yields a path, as the published program does; else solve all
-        leaves, which also gives a bound every time.
+        leaves, which also gives a bound each time.
     distinct, needed_only, merge_rows : bool
         See :func:`build`.
     scale : float, default=1e5
@@ -195,7 +175,7 @@ class Subproblems:
         self.n_solved = 0
 
     def __call__(self, master, relaxation, allowed, seconds=np.inf):
-        """Return improving paths; see :class:`odtlib.column_generation.pricing.Enumeration`.
+        """Return improving paths, as :class:`odtlib.column_generation.pricing.Enumeration` does.
 
         Parameters
         ----------
@@ -276,7 +256,7 @@ class Subproblems:
                 for i, u in enumerate(mine):
                     cp.AddHint(variables[u], i == choice)
         collector = Collector([[variables[u] for u in mine] for mine in splits])
-        solver, status = _cp_sat.run(cp, collector, seconds)
+        solver, status = run_cp_sat(cp, collector, seconds)
         if status == cp_model.INFEASIBLE:
             return [], -np.inf
         bound = None
@@ -312,7 +292,7 @@ class Subproblems:
             lp.setSolution(len(known), np.array(index, np.int32), np.array(value))
         if np.isfinite(seconds):
             lp.setOptionValue("time_limit", max(0.01, seconds))
-        _highs.run(lp)
+        run_highs(lp)
         status = lp.getModelStatus()
         if status == highspy.HighsModelStatus.kInfeasible:
             return [], -np.inf

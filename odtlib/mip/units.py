@@ -1,13 +1,10 @@
-"""What integer programs and column generation share: costs of classes, units of weights, limits."""
+"""What integer programs and column generation share: units of weights, and limits."""
 
 from __future__ import annotations
 
 from fractions import Fraction
-from numbers import Real
 
 import numpy as np
-
-from odtlib.estimator import LARGEST
 
 SECONDS_PER_NONZERO = 4e-7  # to build an integer program, generously
 MAX_WHOLE_SUM = 1e6         # of whole weights: solvers tell objectives one apart up to it
@@ -22,22 +19,6 @@ def look(clock):
     """Raise TimeUp if a clock, or None for no limit, has expired."""
     if clock is not None:
         clock.check()
-
-
-def class_costs(costs, classes):
-    """Return the cost of misclassifying a row of each class; 1 where ``costs`` does not name it."""
-    found, labels = np.ones(len(classes)), classes.tolist()
-    for label, cost in (costs or {}).items():
-        if label not in labels:
-            raise ValueError(f"class_costs names {label!r}, which is no class of y; the classes "
-                             f"are {', '.join(map(str, labels))}.")
-        if not isinstance(cost, Real) or not 0 <= cost <= LARGEST:
-            raise ValueError(f"class_costs has {cost!r} for {label!r}; give a number of at "
-                             f"least 0 and at most {LARGEST:g}.")
-        found[labels.index(label)] = cost
-    if not found.any():
-        raise ValueError("all weights or costs are zero; give some class a positive cost.")
-    return found
 
 
 def in_units(weight, most=MAX_WHOLE_SUM):

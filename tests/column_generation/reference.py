@@ -4,6 +4,7 @@ import itertools
 
 import numpy as np
 
+from odtlib import ColumnGenerationClassifier, ColumnGenerationSearch
 from odtlib.column_generation.paths import RestrictedProblem
 
 
@@ -29,8 +30,16 @@ def draw_problem(random, depth=None, n_classes=None, weights=None, most_rows=30,
         splits.append(list(dict.fromkeys(pool)))
     kept = n_rows if weight is None else int((weight > 0).sum())
     rules = {"min_samples_leaf": int(random.randint(1, 1 + max(1, kept // 3))),
-             "leaf_penalty": float(random.choice([0.0, 1.0, 0.7]))} if limits else {}
+             "split_penalty": float(random.choice([0.0, 1.0, 0.7])),
+             "max_leaves": random.choice([None, 1, 2, 3, 5])} if limits else {}
     return RestrictedProblem(X, y, n_classes, splits, weight, **rules)
+
+
+def column_generation(max_depth, **options):
+    """Return the estimator, with the options of its search among those given."""
+    inner = {name: options.pop(name) for name in list(options)
+             if name in ColumnGenerationSearch.__dataclass_fields__}
+    return ColumnGenerationClassifier(max_depth, **options, search=ColumnGenerationSearch(**inner))
 
 
 def all_choices(problem):
@@ -39,7 +48,7 @@ def all_choices(problem):
 
 
 def leaf_of(problem, choices, branches):
-    """Return the leaf that every row reaches under a choice at every node."""
+    """Return the leaf that each row reaches under a choice at each node."""
     node = np.zeros(branches.shape[1], int)
     for _ in range(problem.depth):
         for row in range(len(node)):
@@ -58,21 +67,33 @@ def leaf_cost(problem, rows):
 
 
 def errors(problem, choices):
-    """Cost of a tree, counted leaf by leaf."""
+    """Cost of a tree, counted leaf by leaf: errors, and a penalty of each leaf but one."""
     leaf = leaf_of(problem, choices, problem.goes_left)
-    return sum(leaf_cost(problem, np.flatnonzero(leaf == end)) for end in range(problem.n_leaves))
+    if problem.max_leaves is not None and len(np.unique(leaf)) > problem.max_leaves:
+        return np.inf
+    return sum(leaf_cost(problem, np.flatnonzero(leaf == end))
+               for end in range(problem.n_leaves)) - problem.limits[1]
 
 
-def fewest_errors(problem, node=0, rows=None):
-    """Least cost of a tree, by trying every split of every node."""
-    rows = np.arange(problem.n_rows) if rows is None else rows
+def least_cost(problem):
+    """Least cost of a tree, by trying each split of each node."""
+    costs = _least_costs(problem, 0, np.arange(problem.n_rows))
+    return min(cost for n_leaves, cost in costs.items()
+               if problem.max_leaves is None or n_leaves <= problem.max_leaves) - problem.limits[1]
+
+
+def _least_costs(problem, node, rows):
+    """Least cost below a node, for each number of leaves with rows."""
     if node >= problem.n_nodes:
-        return leaf_cost(problem, rows)
-    best = np.inf
+        return {int(len(rows) > 0): leaf_cost(problem, rows)}
+    best = {}
     for split in range(problem.start[node], problem.start[node + 1]):
         left = problem.goes_left[split, rows]
-        best = min(best, fewest_errors(problem, 2 * node + 1, rows[left])
-                   + fewest_errors(problem, 2 * node + 2, rows[~left]))
+        on_left = _least_costs(problem, 2 * node + 1, rows[left])
+        on_right = _least_costs(problem, 2 * node + 2, rows[~left])
+        for a, cost in on_left.items():
+            for b, other in on_right.items():
+                best[a + b] = min(best.get(a + b, np.inf), cost + other)
     return best
 
 

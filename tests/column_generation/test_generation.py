@@ -134,7 +134,7 @@ def test_reduced_costs_follow_their_definition(seed, link):
                 prefix = prefix * sizes[node] + choices[level]
                 way = prefix if link == "prefix" else choices[level]
                 expected -= duals.gamma[leaf][at + way]
-                at += master.n_ways[node]
+                at += master.rho_sizes[node]
             splits = problem.start[nodes] + choices
             follow = np.all(branches[splits[:levels]] == to_left[:levels, None], axis=0)
             expected -= duals.beta[follow].sum()
@@ -197,7 +197,7 @@ def test_duals_prove_the_value(seed, link):
         assert costs.max() <= 1e-6
         mine = master.leaf == leaf
         assert np.all(costs[master.path[mine]] * duals.x[mine] >= -1e-6)   # slackness
-    total = [np.zeros(n) for n in master.n_ways]   # a split pays the links of all its leaves
+    total = [np.zeros(n) for n in master.rho_sizes]   # a split pays the links of all its leaves
     for leaf in master.ends:
         for level, node in enumerate(master.nodes[leaf][:master.n_linked]):
             start = master.level_start[leaf]

@@ -7,6 +7,7 @@ from milp.reference import optimum
 from odtlib import (
     BinOCTClassifier,
     ColumnGenerationClassifier,
+    ColumnGenerationSearch,
     FlowOCTClassifier,
     OCTClassifier,
     RestrictedTreeClassifier,
@@ -18,8 +19,10 @@ MODELS = {
     "oct": OCTClassifier(2), "flow": FlowOCTClassifier(2, binarizer=None),
     "flow without a start": FlowOCTClassifier(2, binarizer=None, start=None),
     "binoct": BinOCTClassifier(2), "restricted": RestrictedTreeClassifier(2, **SPLITS),
-    "paths": ColumnGenerationClassifier(2, **SPLITS, integer="branch-and-price"),
-    "pairs of paths": ColumnGenerationClassifier(2, **SPLITS, link="prefix", row_cuts="none")}
+    "paths": ColumnGenerationClassifier(
+        2, **SPLITS, search=ColumnGenerationSearch(integer="branch-and-price")),
+    "pairs of paths": ColumnGenerationClassifier(
+        2, **SPLITS, row_cuts="none", search=ColumnGenerationSearch(link="prefix"))}
 
 
 def instance(random):

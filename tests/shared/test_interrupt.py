@@ -33,10 +33,11 @@ except KeyboardInterrupt:
 @pytest.mark.parametrize("model", [
     "odtlib.BinOCTClassifier(1, solver='highs')",
     "odtlib.BinOCTClassifier(1, solver='cp-sat')",
-    "odtlib.ColumnGenerationClassifier(2, n_trees=5, pricing='cp-sat')",
-    "odtlib.ColumnGenerationClassifier(2, n_trees=5, pricing='milp')",
-    "odtlib.ColumnGenerationClassifier(2, n_trees=5, row_cuts='extra')",
-    "odtlib.ColumnGenerationClassifier(2, n_trees=5, row_cuts='extra', separation='milp')"])
+    "odtlib.ColumnGenerationClassifier(2, pricing='cp-sat')",
+    "odtlib.ColumnGenerationClassifier(2, pricing='milp')",
+    "odtlib.ColumnGenerationClassifier(2, row_cuts='extra')",
+    "odtlib.ColumnGenerationClassifier(2, row_cuts='extra', "
+    "search=odtlib.ColumnGenerationSearch(separation='milp'))"])
 def test_after_a_fit(model):
     """A process of its own: where the handler is gone, Ctrl-C ends it."""
     run = subprocess.run([sys.executable, "-c", AFTER_A_FIT.format(model=model)],
@@ -47,7 +48,7 @@ def test_after_a_fit(model):
 def test_cp_sat_stops():
     from ortools.sat.python import cp_model
 
-    from odtlib.column_generation import _cp_sat
+    from odtlib.mip import run_cp_sat
 
     class Watch(cp_model.CpSolverSolutionCallback):
         def on_solution_callback(self):
@@ -64,7 +65,7 @@ def test_cp_sat_stops():
     begin = time.perf_counter()
     with ctrl_c() as timer, pytest.raises(KeyboardInterrupt):
         timer.start()
-        _cp_sat.run(model, Watch(), np.inf)
+        run_cp_sat(model, Watch(), np.inf)
     assert time.perf_counter() - begin < 30.0
 
 
