@@ -5,8 +5,10 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import inspect
+import json
 import re
 import shutil
+from html import escape
 from pathlib import Path
 
 from bs4 import BeautifulSoup
@@ -83,6 +85,35 @@ def copy_mathjax(app, exception):
         fonts = "output/chtml/fonts"
         shutil.copytree(source / fonts, target / fonts, dirs_exist_ok=True)
         shutil.copy2(source / "tex-mml-chtml.js", target)
+
+
+def outline(node):
+    """Return the paragraphs below a node as HTML, nested in the sections that anchors name."""
+    if isinstance(node, nodes.section):
+        inner = "".join(map(outline, node.children))
+        for name in node["ids"]:
+            inner = f'<div id="{escape(name)}">{inner}</div>'
+        return inner
+    if isinstance(node, nodes.paragraph | nodes.title | nodes.caption):
+        return f"<p>{escape(node.astext())}</p>\n"
+    if isinstance(node, nodes.literal_block | nodes.math_block | nodes.raw | nodes.comment):
+        return ""
+    return "".join(map(outline, node.children))
+
+
+def write_search_texts(app, exception):
+    """Write the text of all pages, from which the search takes its excerpts without a network."""
+    if exception is None and app.builder.format == "html":
+        texts = {page: outline(app.env.get_doctree(page)) for page in sorted(app.env.found_docs)}
+        (Path(app.outdir) / "_static" / "search_texts.js").write_text(
+            f"const SEARCH_TEXTS = {json.dumps(texts, ensure_ascii=False)};\n", encoding="utf-8")
+
+
+def load_search_texts(app, page, template, context, doctree):
+    """Load these texts in the page of search results only."""
+    if page == "search":
+        app.add_js_file("search_texts.js")
+        app.add_js_file("search.js")
 
 
 class AuthorYearLabels(AlphaLabels):
@@ -209,4 +240,6 @@ def setup(app):
     app.connect("autodoc-skip-member", skip_routing_methods)
     app.connect("doctree-read", align_words)
     app.connect("build-finished", copy_mathjax)
+    app.connect("html-page-context", load_search_texts)
+    app.connect("build-finished", write_search_texts)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,3 +1,22 @@
+// Lines of a drawing or of columns keep together; all other printed lines wrap (book.css).
+function keepAlignedLines() {
+  for (const pre of document.querySelectorAll(".bd-article div.cell_output pre")) {
+    if (pre.querySelector("span:not(:empty)")) continue;    // coloured by the terminal's codes
+    const lines = pre.textContent.split("\n");
+    const aligned = lines.map((line) => /(\S {2,}(?=\S).*){2}|^ {4,}\S|[│├└─]/.test(line));
+    if (!aligned.includes(true)) continue;
+    pre.replaceChildren(...lines.flatMap((line, k) => {
+      const end = k < lines.length - 1 ? "\n" : "";
+      if (!aligned[k]) return [line + end];
+      const span = document.createElement("span");
+      span.className = "odt-aligned";
+      span.textContent = line;
+      return [span, end];
+    }));
+  }
+}
+addEventListener("DOMContentLoaded", keepAlignedLines);
+
 // A box that scrolls sideways must be reachable by keyboard.
 function makeScrollersFocusable() {
   const boxes = ".bd-article pre, .bd-article .output, .bd-article .math, " +

@@ -715,7 +715,7 @@ def constrained_data(random, most_rows, binary=False):
     return X, Y, weight, used, kept, feasible, kind, k
 
 
-def constrained_case(build, depth, data, *, min_leaf=1, **options):
+def constrained_case(build, depth, data, *, min_leaf=1, budget=None, penalty=0.0, **options):
     X, Y, weight, used, kept, feasible, kind, k = data
     rows, targets, n = X[used], Y[used], int(used.sum())
     leaf, splits = square_leaves(targets, kept), cuts(rows)
@@ -731,11 +731,12 @@ def constrained_case(build, depth, data, *, min_leaf=1, **options):
     scale = float(leaf[-1])
     # targets are not centred before their squares are added up
     noise = float(32 * np.finfo(float).eps * (kept[:, None] * np.maximum(targets**2, 1)).sum())
-    best, = least_costs(leaf, splits, n, depth, [2**depth - 1], min_leaf)
+    nodes = 2**depth - 1 if budget is None else budget
+    best, = least_costs(leaf, splits, n, depth, [nodes], min_leaf, np.full(depth, penalty))
 
     def true(tree, leaves):
         off = np.asarray(targets, np.longdouble) - tree.value[leaves]
-        return float(exact_sum(kept[:, None] * off**2))
+        return float(exact_sum(kept[:, None] * off**2)) + penalty * tree.n_splits
 
     def check(model, predicted):
         predicted = np.asarray(predicted).reshape(len(X), -1)
@@ -743,7 +744,7 @@ def constrained_case(build, depth, data, *, min_leaf=1, **options):
             raise Disagreement("a prediction is not feasible")
 
     return Case(build, X, Y[:, 0] if Y.shape[1] == 1 else Y, weight, true, float(best), scale,
-                depth=depth, min_leaf=min_leaf, noise=noise, check=check, **options)
+                depth=depth, nodes=budget, min_leaf=min_leaf, noise=noise, check=check, **options)
 
 
 def constrained_tree(random):
@@ -764,10 +765,12 @@ def constrained_tree(random):
 def optimal_constrained(random):
     depth = int(pick(random, 0, 1, 1, 2))
     data = constrained_data(random, 7 if depth == 2 else 12)
-    min_leaf = int(pick(random, 1, 1, 2))
+    min_leaf, budget = int(pick(random, 1, 1, 2)), size_limits(random, depth)
+    penalty = float(pick(random, 0, 0, 0.05))
     model = odtlib.OptimalConstrainedTreeRegressor(
-        data[5], max_depth=depth, min_samples_leaf=min_leaf, on_infeasible_targets="keep")
-    return constrained_case(model, depth, data, min_leaf=min_leaf)
+        data[5], max_depth=depth, max_nodes=budget, min_samples_leaf=min_leaf,
+        split_penalty=penalty, on_infeasible_targets="keep")
+    return constrained_case(model, depth, data, min_leaf=min_leaf, budget=budget, penalty=penalty)
 
 
 def constrained_others(random):

@@ -105,7 +105,7 @@ def _report(options):
     if options.experiments:
         print(overview())
         return 0
-    from odtbook.verdicts.reproduction import PAPERS, reproduce
+    from odtbook.verdicts.report import PAPERS, reproduce
     papers = options.paper
     if options.item and not papers:      # its name begins with the paper; no need to judge others
         papers = [paper for paper in PAPERS if options.item.lower().startswith(paper)]

@@ -10,14 +10,7 @@ from odtlib.datasets.tables import DataError
 
 
 def add_parser(subparsers) -> None:
-    """Add ``data`` and its three actions to the subcommands of ``odt``.
-
-    Parameters
-    ----------
-    subparsers : the object that ``ArgumentParser.add_subparsers`` returns
-        Every action sets the default ``command``, a function of the parsed arguments that returns
-        the exit status.
-    """
+    """Add ``data`` and its three actions to the subcommands of ``odt``."""
     data = subparsers.add_parser("data", help="list, check and fetch data sets")
     actions = data.add_subparsers(dest="action", required=True)
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from difflib import get_close_matches
+from importlib import resources
+from io import StringIO
 from textwrap import fill
 
 import numpy as np
@@ -18,15 +20,7 @@ class Hint(Exception):
 
 @dataclass(frozen=True)
 class Verdict:
-    """Whether an answer is right, and what to say about it.
-
-    Parameters
-    ----------
-    right : bool
-        Whether the answer passes; also the truth value of the verdict.
-    message : str
-        Praise, or a hint.
-    """
+    """Whether an answer is right, and what to say about it."""
 
     right: bool
     message: str
@@ -89,6 +83,23 @@ def exercises():
     list of str
     """
     return sorted(_CHECKS)
+
+
+def overview():
+    """Return all exercises of the book with their points.
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row per exercise, in the order of the book: ``label``, ``page`` (the notebook in which
+        it stands), ``kind`` (``by hand``, ``code``, ``proof`` or ``open``), ``points``, and
+        ``checked``, whether :func:`check` knows it.
+    """
+    import pandas as pd
+
+    text = resources.files(__package__).joinpath("exercises.csv").read_text(encoding="utf-8")
+    table = pd.read_csv(StringIO(text))
+    return table.assign(checked=table["label"].isin(_CHECKS))
 
 
 def _wanted(exercise):
@@ -181,6 +192,97 @@ def _(row):
     model = CARTClassifier(2, random_state=0).fit(_EIGHT_ROWS, _EIGHT_CLASSES, heavy)
     _expect(model.predict(_EIGHT_ROWS)[index] == _EIGHT_CLASSES[index],
             "with weight 10 it is still wrong.")
+
+
+# ------------------------------------------------------------------ primer: linear programs
+
+@_exercise("lp-corner")
+def _(answer):
+    """three numbers: the two coordinates of the best corner, and its value."""
+    x1, x2, value = (float(number) for number in answer)
+    _expect((x1, x2) != (3, 1.5), "that corner was the best for the old savings; compute its value "
+            "for the new ones and compare it with (0, 3).")
+    _expect((x1, x2) == (0, 3), "compute 2 x1 + 5 x2 at all four corners.")
+    _expect(value == 15, "the corner is right; its value is 2 x1 + 5 x2.")
+
+
+@_exercise("lp-prices")
+def _(prices):
+    """two numbers: the price of a minute and the price of a euro."""
+    minute, euro = (float(price) for price in prices)
+    _expect((minute, euro) != (0.75, 0.5), "those are the prices for the old savings.")
+    _expect(minute == 0, "at (0, 3) minutes are left over; what is one more of them worth?")
+    _expect(_close(euro, 2.5), "the bound 6 y2 must equal the value of the corner, 15.")
+
+
+@_exercise("lp-column")
+def _(costs):
+    """two numbers: the reduced costs of the two items."""
+    first, second = (float(cost) for cost in costs)
+    _expect((first, second) != (-0.25, 0.5), "what an item saves counts as positive, what it uses "
+            "as negative.")
+    _expect(_close(first, 0.25), "the first item uses 5 minutes at 0.75 and 2 euros at 0.5.")
+    _expect(_close(second, -0.5), "the second item uses 8 minutes at 0.75 and 1 euro at 0.5.")
+    return "only the first would enter."
+
+
+@_exercise("lp-forms")
+def _(values):
+    """three numbers: the integer optimum, the relaxation row by row, that of the sum."""
+    whole, rows, summed = (float(value) for value in values)
+    _expect(whole == 1, "open the leaf for 1 and let in the two rows that gain.")
+    _expect(rows == 1, "row by row, u is at least as large as the largest z: half a leaf admits "
+            "half a row.")
+    _expect(summed == 1.5, "in the sum half a leaf admits two whole rows.")
+
+
+@_exercise("lp-search")
+def _(programs):
+    """a number: the linear programs that are solved."""
+    _expect(programs != 5, "that is the search without a start; which parts can be closed as soon "
+            "as 20 is known?")
+    _expect(programs != 1, "the bound of the root is 21, which is more than 20.")
+    _expect(programs == 3, "the root has two parts, with the bounds 20.67 and 18; savings are "
+            "whole numbers.")
+
+
+# ------------------------------------------------------------------ primer: dynamic programming
+
+@_exercise("dp-table")
+def _(errors):
+    """three numbers: the fewest errors with one, two and three intervals."""
+    errors = [int(error) for error in errors]
+    _expect(len(errors) == 3, "give three numbers.")
+    _expect(errors[0] == 3, "with one interval the three rows of class 0 are wrong.")
+    _expect(errors[1] == 2, "with two intervals try the cut after row 3.")
+    _expect(errors[2] == 1, "with three intervals row 1 can have one of its own.")
+
+
+@_exercise("dp-count")
+def _(counts):
+    """two numbers: the ways to cut, and the entries of the table."""
+    ways, entries = (int(count) for count in counts)
+    _expect(ways not in (99**3, 100**3), "the three cuts are different, and their order does not "
+            "matter.")
+    _expect(ways == 156_849, "choose three of the 99 gaps between 100 rows.")
+    _expect(entries == 400, "the table has one entry per number of rows and number of intervals.")
+
+
+@_exercise("dp-bound")
+def _(errors):
+    """a number: the maximum number of errors on the right that still improves."""
+    _expect(errors != 2, "3 + 2 errors are as many as the incumbent has, not fewer.")
+    _expect(errors == 1, "left and right together must stay below 5.")
+
+
+@_exercise("dp-similar")
+def _(bounds):
+    """two numbers: the lower and the upper bound."""
+    low, high = (int(bound) for bound in bounds)
+    _expect(low != 5, "only rows that are missing can lower the optimum.")
+    _expect(low == 7, "a tree for the new rows makes at most 3 more errors on the old ones.")
+    _expect(high != 15, "only rows that are new can raise the optimum.")
+    _expect(high == 12, "take the best tree of the old rows: it errs at most on 2 more.")
 
 
 # ------------------------------------------------------------------ chapter 2

@@ -113,14 +113,15 @@ def cut_back(tree, max_nodes, split_penalty=0.0, cost=None):
     Parameters
     ----------
     tree : DecisionTree
-        A classification tree with the class weights of the rows at every node.
+        A classification tree with the class weights of the rows at every node, or a regression
+        tree together with ``cost``.
     max_nodes : int
         Maximum number of splits.
     split_penalty : float, default=0.0
         Cost of one split.
     cost : array of float, shape (n_nodes,), optional
         Cost of each node as a leaf (default: the weight of its rows outside the largest class,
-        which it then predicts).  Where it is given, a leaf predicts the node's label.
+        which it then predicts).  Where it is given, a leaf predicts the node's label or value.
 
     Returns
     -------
@@ -161,8 +162,10 @@ def cut_back(tree, max_nodes, split_penalty=0.0, cost=None):
     left, right = (np.array([position[side[node]] if split else LEAF
                              for node, split in zip(kept, inner)])
                    for side in (tree.left, tree.right))
-    return tree.replace(feature=feature[kept], threshold=tree.threshold[kept], left=left,
-                        right=right, value=tree.value[kept], label=label[kept])
+    label = None if label is None else label[kept]
+    rest = {name: getattr(tree, name)[kept] for name in ("threshold", "value", "weight", "impurity")
+            if getattr(tree, name) is not None}
+    return tree.replace(feature=feature[kept], left=left, right=right, label=label, **rest)
 
 
 def lower_hull(points):

@@ -1,7 +1,8 @@
 """Write the same set-up cell for Colab into every chapter.
 
-The cell installs odtlib from the repository that ``_config.yml`` names, by its name while none is
-named.  Anywhere but on Colab it does nothing, and the built page does not show it.
+The cell installs the library from the repository that ``_config.yml`` names, never from the name
+of a distribution that may be somebody else's. While no repository is named, it says what to do.
+Anywhere but on Colab it does nothing, and the built page does not show it.
 """
 
 from __future__ import annotations
@@ -21,12 +22,15 @@ CELL_ID = "colab"
 def source() -> str:
     """Return the source of the cell."""
     config = yaml.safe_load((ROOT / "_config.yml").read_text(encoding="utf-8"))
-    url = config["repository"]["url"]
-    package = f"{DISTRIBUTION}[milp,experiments]" + (f" @ git+{url}" if url else "")
+    url, branch = config["repository"]["url"], config["repository"]["branch"]
+    package = f"{DISTRIBUTION}[milp,experiments] @ git+{url}@{branch}"
+    install = f'%pip install -q "{package}"' if url else (
+        'print("Clone the repository and install it with"\n'
+        '          " %pip install .[milp,experiments]")')
     return ("# Colab installs the library; other places have it.\n"
             "import sys\n\n"
             'if "google.colab" in sys.modules:\n'
-            f'    %pip install -q "{package}"')
+            f"    {install}")
 
 
 def chapters() -> list[Path]:

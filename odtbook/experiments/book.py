@@ -30,20 +30,7 @@ def is_checkout():
 
 @dataclass(frozen=True)
 class Place:
-    """Where the files of one experiment live.
-
-    Parameters
-    ----------
-    grid : pathlib.Path
-        The TOML file that declares the grid; the experiment bears its name.
-    results : pathlib.Path
-        CSV file of records that the runner writes.
-    published : pathlib.Path
-        CSV file of records to read while ``results`` does not exist: for an installed package
-        those that came with it.
-    runs : pathlib.Path
-        Folder, outside git, for the journal, the lock and the executed notebooks.
-    """
+    """Where the files of one experiment live."""
 
     grid: Path
     results: Path
@@ -62,26 +49,7 @@ class Place:
 
 
 def locate(experiment):
-    """Return the :class:`Place` of an experiment.
-
-    Parameters
-    ----------
-    experiment : str or pathlib.Path
-        Name of an experiment of the book; or a grid file; or a folder that holds a grid file of
-        the same name, as ``odt new`` makes it.
-
-    Returns
-    -------
-    Place
-        Records of the book's experiments go to ``data/results`` of the checkout, or to
-        ``odt-results`` in the working folder when odtbook is an installed package.  Those of any
-        other experiment stay beside its grid file.
-
-    Raises
-    ------
-    ValueError
-        If there is no such experiment.
-    """
+    """Return the :class:`Place` of an experiment."""
     path = Path(experiment)
     for grid in (path, path / f"{path.name}.toml"):
         if grid.suffix == ".toml" and _is_file(grid):

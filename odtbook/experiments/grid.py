@@ -72,36 +72,14 @@ class Experiment:
         self.points(quick=True)
 
     def points(self, quick=False):
-        """Return the parameters of every run, in the order of the file, without doubles.
-
-        Parameters
-        ----------
-        quick : bool, default=False
-            Use the values of ``[quick]`` in place of those they shrink.
-
-        Returns
-        -------
-        list of dict
-            Every parameter of the template with its value.
-        """
+        """Return the parameters of every run, in the order of the file, without doubles."""
         shrunk = self._quick if quick else {}
         points = {key(point): point for table in self._tables
                   for point in expand({**table, **shrunk}, self.template)}
         return list(points.values())
 
     def records(self, further=()):
-        """Return the records of this experiment by key.
-
-        Parameters
-        ----------
-        further : iterable of dict
-            Records that take the place of those in the CSV file.
-
-        Returns
-        -------
-        dict
-            Key -> record, in the order of the file, with the parameters of :meth:`current`.
-        """
+        """Return the records of this experiment by key."""
         records = {}
         for record in [*read_csv(self.place.records), *further]:
             record = {**record, "parameters": self.current(record["parameters"])}
@@ -127,25 +105,7 @@ class Experiment:
 
 
 def expand(table, template):
-    """Return every combination of the listed values, checked and completed.
-
-    Parameters
-    ----------
-    table : dict
-        A value or a list of values for each parameter.  For a parameter whose default is itself a
-        list, a list of lists gives several values.
-    template : Template
-        Knows the parameters.
-
-    Returns
-    -------
-    list of dict
-
-    Raises
-    ------
-    ValueError
-        If a parameter is unknown, has a wrong value, or a list without any.
-    """
+    """Return every combination of the listed values, checked and completed."""
     axes = []
     for name, values in table.items():
         is_list = isinstance(template.defaults.get(name), list)
@@ -159,26 +119,7 @@ def expand(table, template):
 
 
 def select(points, conditions, defaults):
-    """Keep the points that meet every ``key=value`` condition.
-
-    Parameters
-    ----------
-    points : list of dict
-        Runs.
-    conditions : iterable of str
-        ``"max_depth=3"``; several for one key are alternatives.
-    defaults : iterable of str
-        Known keys.
-
-    Returns
-    -------
-    list of dict
-
-    Raises
-    ------
-    ValueError
-        If a condition has no known key, or no run is left.
-    """
+    """Keep the points that meet every ``key=value`` condition."""
     wanted = {}
     for condition in conditions:
         name, equals, value = condition.partition("=")

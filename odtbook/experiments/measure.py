@@ -129,17 +129,7 @@ def emit(record):
 
 
 def load_dataset(dataset):
-    """Return a data set by name, by the path of a CSV file, or as it is.
-
-    Parameters
-    ----------
-    dataset : str or Dataset
-        As for :func:`run`.
-
-    Returns
-    -------
-    object with ``X``, ``y``, ``feature_names``
-    """
+    """Return a data set by name, by the path of a CSV file, or as it is."""
     if not isinstance(dataset, str):
         return dataset
     if dataset.endswith(".csv"):
@@ -149,24 +139,7 @@ def load_dataset(dataset):
 
 
 def read_table(table, target=None):
-    """Read the reader's own data: a CSV file or data frame with a label column.
-
-    Parameters
-    ----------
-    table : str, pathlib.Path or pandas.DataFrame
-        One row a line, with a header.  Columns of text become one 0/1 column a value.
-    target : str, optional
-        Column of the labels (default: the last).
-
-    Returns
-    -------
-    object with ``X`` (float array), ``y`` and ``feature_names``
-
-    Raises
-    ------
-    ValueError
-        If the label column is not there, or a value is missing.
-    """
+    """Read the reader's own data: a CSV file or data frame with a label column."""
     import pandas as pd
     frame = table if isinstance(table, pd.DataFrame) else pd.read_csv(table)
     target = frame.columns[-1] if target is None else target

@@ -28,23 +28,7 @@ _local = threading.local()
 
 
 def execute_notebook(notebook, parameters, timeout=None):
-    """Execute a notebook with parameters and collect the record that it emits.
-
-    Parameters
-    ----------
-    notebook : dict
-        The template, as JSON reads it.
-    parameters : dict
-        Values for its parameters cell.
-    timeout : int, optional
-        Whole seconds that a single cell may take (default: no limit).
-
-    Returns
-    -------
-    dict
-        ``record``, or None; ``error``, or None; ``notebook``, the executed one as text;
-        ``seconds``.  A notebook that fails is an answer, not an exception.
-    """
+    """Execute a notebook with parameters and collect the record that it emits."""
     kernel = getattr(_local, "kernel", None)
     if kernel is None or kernel.runs >= RUNS_PER_KERNEL:
         close_kernel()

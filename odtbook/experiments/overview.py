@@ -11,10 +11,6 @@ def overview():
     """Return a text table of every experiment: runs of its grid, recorded, failed, last date.
 
     Records that changed code made count as refused, not as recorded.
-
-    Returns
-    -------
-    str
     """
     rows = [("experiment", "runs", "recorded", "refused", "failed", "last run", "question")]
     for experiment in map(Experiment, names()):

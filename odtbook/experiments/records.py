@@ -60,36 +60,14 @@ def key(parameters):
 
 
 def renamed(parameters, template, known=None):
-    """Return a run's parameters under the names that they have now, in the same order.
-
-    Parameters
-    ----------
-    parameters : dict
-        As recorded.
-    template : str
-        Name of the template of the run.
-    known : iterable of str, optional
-        Parameters of the template as it stands; a name is translated only into one of these, and
-        only where the template no longer has the old one (default: all of :data:`RENAMED` are).
-    """
+    """Return a run's parameters under the names that they have now, in the same order."""
     names = {old: new for old, new in RENAMED.get(template, {}).items()
              if known is None or (new in known and old not in known)}
     return {names.get(name, name): value for name, value in parameters.items()}
 
 
 def problems(record):
-    """List what is wrong with a record.
-
-    Parameters
-    ----------
-    record : dict
-        As the runner writes it.
-
-    Returns
-    -------
-    list of str
-        One sentence each; empty for a valid record.
-    """
+    """List what is wrong with a record."""
     if not isinstance(record, dict):
         return [f"{record!r} is no record"]
     if list(record) != list(COLUMNS):
@@ -130,41 +108,14 @@ def problems(record):
 
 
 def usable(records):
-    """Leave out the records that changed code made: no commit holds the code that ran.
-
-    Parameters
-    ----------
-    records : iterable of dict
-        Valid records.
-
-    Returns
-    -------
-    kept : list of dict
-    refused : int
-        How many were left out.
-    """
+    """Leave out the records that changed code made: no commit holds the code that ran."""
     records = list(records)
     kept = [record for record in records if not record["dirty"]]
     return kept, len(records) - len(kept)
 
 
 def read_csv(path):
-    """Return the records of a CSV file, typed, in the order of the file.
-
-    Parameters
-    ----------
-    path : str or pathlib.Path
-        Written by :func:`write_csv`.  A file that does not exist has no records.
-
-    Returns
-    -------
-    list of dict
-
-    Raises
-    ------
-    ValueError
-        If a row does not meet the schema.
-    """
+    """Return the records of a CSV file, typed, in the order of the file."""
     path = Path(path)
     if not path.exists():
         return []
@@ -189,15 +140,7 @@ def read_csv(path):
 
 
 def write_csv(path, records):
-    """Write records to a CSV file in one step: readers see the old file or the new one.
-
-    Parameters
-    ----------
-    path : str or pathlib.Path
-        File to replace; its folder is made if need be.
-    records : list of dict
-        Valid records.
-    """
+    """Write records to a CSV file in one step: readers see the old file or the new one."""
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     draft = path.with_name(f".{path.name}.draft")
@@ -227,16 +170,6 @@ class Journal:
 
     The first line names the runs that the session set out to do.  A run whose line is complete
     is finished; a last line torn by a kill is ignored, so its run is done again.
-
-    Parameters
-    ----------
-    path : pathlib.Path
-        The journal file.
-
-    Raises
-    ------
-    ValueError
-        If the file holds something else.
     """
 
     def __init__(self, path):
@@ -263,13 +196,7 @@ class Journal:
         return self.asked - set(self.finished)
 
     def begin(self, asked):
-        """Start a session: forget finished runs, which must be in the CSV by now.
-
-        Parameters
-        ----------
-        asked : iterable of str
-            Keys of the runs to do.
-        """
+        """Start a session: forget finished runs, which must be in the CSV by now."""
         self.path.parent.mkdir(parents=True, exist_ok=True)
         draft = self.path.with_suffix(".draft")
         with draft.open("wb") as file:

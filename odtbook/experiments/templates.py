@@ -18,25 +18,6 @@ class Template:
     ``# one of: "cart", "local-search"`` limits a parameter to these values; a parameter called
     ``dataset`` takes the name of a known data set or the path of a CSV file.  Integers pass for
     floats; a parameter whose default is None takes any plain value.
-
-    Parameters
-    ----------
-    name : str or pathlib.Path
-        As in :func:`~odtbook.experiments.book.find_notebook`.
-    beside : pathlib.Path, optional
-        Folder to look in first.
-
-    Raises
-    ------
-    ValueError
-        If there is no such notebook, or its parameters cell is missing or not plain assignments.
-
-    Attributes
-    ----------
-    defaults : dict
-        Every parameter with its default.
-    choices : dict
-        The values allowed, for parameters that list them.
     """
 
     def __init__(self, name, beside=None):
@@ -49,23 +30,7 @@ class Template:
         self.defaults, self.choices = _read_parameters(_source(cell), self.path)
 
     def complete(self, parameters):
-        """Check parameters and fill in the defaults.
-
-        Parameters
-        ----------
-        parameters : dict
-            Values by name.
-
-        Returns
-        -------
-        dict
-            Every parameter of the template, in the order of its cell.
-
-        Raises
-        ------
-        ValueError
-            If a name is unknown, or a value has the wrong type or is not among those allowed.
-        """
+        """Check parameters and fill in the defaults."""
         for name, value in parameters.items():
             if name not in self.defaults:
                 raise ValueError(f"{self.path.name} has no parameter {name!r}"

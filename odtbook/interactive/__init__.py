@@ -1,11 +1,12 @@
 """Pictures to play with, for notebooks and the book: plain SVG and a small script of ours.
 
-Each function returns a :class:`Picture`, which a notebook shows as the last value of a cell.  It
+``draw_search_tree`` returns parts for ``step_through``; every other function returns a
+:class:`Picture`, which a notebook shows as the last value of a cell.  It
 carries its script with it, so that it works in a page from the disk and in JupyterLab; without the
 script, and in print, its drawing stands as it is.  All controls are the browser's own, reachable by
 keyboard and by touch.
 """
 
-from .pictures import Picture, drag_point, explore_tree, step_through
+from .pictures import Picture, drag_point, draw_search_tree, explore_tree, step_through
 
-__all__ = ["Picture", "drag_point", "explore_tree", "step_through"]
+__all__ = ["Picture", "drag_point", "draw_search_tree", "explore_tree", "step_through"]

@@ -141,8 +141,12 @@ def explore_tree(tree, X, y, *, feature_names=None, class_names=None):
                           zip(tree.feature < 0, tree.threshold)],
             "columns": {j: X[:, j].tolist() for j in used}, "cuts": cuts,
             "y": codes.tolist(), "width": width - 2 * INSET}
-    tests = "".join(f'<option value="{j}">{escape(names[tree.feature[j]])}, node {k}</option>'
-                    for k, j in enumerate(np.flatnonzero(tree.feature >= 0), 1))
+    splits = np.flatnonzero(tree.feature >= 0)
+    # the first test that can move is chosen at the start
+    live = next((j for j in splits if len(cuts[tree.feature[j]]) > 1), splits[0])
+    tests = "".join(f'<option value="{j}"{" selected" if j == live else ""}>'
+                    f'{escape(names[tree.feature[j]])}, node {k}</option>'
+                    for k, j in enumerate(splits, 1))
     move = ('<div class="odt-controls"><label>Test <select data-test>' + tests + "</select></label>"
             "<label>Its threshold <input data-cut type=range min=0 value=0></label>"
             "<button type=button>As found</button></div><output data-said></output>")
@@ -194,6 +198,60 @@ def _draw_nodes(tree, names, class_names, box_width):
     return int(x.max() + box_width), int(y.max() + BOX_HEIGHT), parts
 
 
+def draw_search_tree(nodes, *, box=(104, 50), row=104, top=0):
+    """Return the parts of a search tree for :func:`step_through`.
+
+    Parameters
+    ----------
+    nodes : sequence of dict
+        One per node, a parent before its children: ``parent`` (its position in the sequence, None
+        for the root), ``branch`` (the text on the line from the parent), ``at`` (horizontal centre
+        in pixels), ``lines`` (the texts in the box), ``opened`` (the step at which the node
+        appears) and, for a node that was closed, ``closed`` (the step) and ``mark`` (the text
+        below the box from then on).
+    box : tuple of (width, height), default=(104, 50)
+        Size of a box in pixels.
+    row : float, default=104
+        Distance between the levels in pixels.
+    top : float, default=0
+        Upper edge of the root in pixels.
+
+    Returns
+    -------
+    list of (first, last, svg)
+        At the step at which a node appears its frame is thick.
+    """
+    parts, level = [], []
+    for node in nodes:
+        above = node.get("parent")
+        level.append(0 if above is None else level[above] + 1)
+        x, y = node["at"] - box[0] / 2, top + row * level[-1]
+        svg = ""
+        if above is not None:
+            start, end = nodes[above]["at"], node["at"]
+            side = "end" if end < start else "start"
+            aside = -6 if end < start else 6
+            svg = (f'<path class="odt-line odt-faint" d="M{start:g},{y - row + box[1]:g} '
+                   f'L{end:g},{y:g}"/><text x="{(start + end) / 2 + aside:g}" '
+                   f'y="{y - (row - box[1]) * 0.42:g}" text-anchor="{side}">'
+                   f'{escape(node["branch"])}</text>')
+        svg += (f'<rect class="odt-box" x="{x:g}" y="{y:g}" width="{box[0]:g}" '
+                f'height="{box[1]:g}" rx="4"/>')
+        for k, line in enumerate(node["lines"]):
+            shift = box[1] / 2 + 5 + 19 * (k - (len(node["lines"]) - 1) / 2)
+            svg += (f'<text x="{node["at"]:g}" y="{y + shift:g}" text-anchor="middle">'
+                    f'{escape(line)}</text>')
+        parts.append((node["opened"], None, svg))
+        parts.append((node["opened"], node["opened"],
+                      f'<rect class="odt-line" stroke-width="4" x="{x:g}" y="{y:g}" '
+                      f'width="{box[0]:g}" height="{box[1]:g}" rx="4"/>'))
+        if "closed" in node:
+            parts.append((node["closed"], None,
+                          f'<text x="{node["at"]:g}" y="{y + box[1] + 16:g}" '
+                          f'text-anchor="middle">{escape(node["mark"])}</text>'))
+    return parts
+
+
 def step_through(parts, captions, *, size, alt):
     """Show a drawing whose parts come and go, step by step.
 
@@ -228,7 +286,8 @@ def step_through(parts, captions, *, size, alt):
         hidden = "" if first <= end <= last else ' style="display:none"'
         drawn.append(f'<g data-from="{first}" data-to="{last}"{hidden}>{svg}</g>')
     controls = ('<div class="odt-controls"><button type=button>Back</button>'
-                "<button type=button>On</button>"
+                "<button type=button>Next</button>"
+                "<button type=button>Play</button>"
                 f"<label>Step <input type=range min=0 max={end} value={end}></label></div>"
                 f'<output aria-live="polite">{escape(captions[-1])}</output>')
     return _picture("steps.js", _svg(*size, alt, drawn), controls, list(captions), alt,

@@ -1,7 +1,9 @@
 // A drawing whose parts come and go, step by step.
 (box, captions) => {
   const slider = box.querySelector("input"), said = box.querySelector("output");
-  const [back, on] = box.querySelectorAll("button");
+  const [back, next, play] = box.querySelectorAll("button");
+  const last = captions.length - 1;
+  let clock = null;
 
   function show(step) {
     slider.value = step;
@@ -12,11 +14,29 @@
     said.textContent = captions[step];
     slider.setAttribute("aria-valuetext", captions[step]);
     back.disabled = step === 0;
-    on.disabled = step === captions.length - 1;
+    next.disabled = step === last;
   }
 
-  slider.addEventListener("input", () => show(+slider.value));
-  back.addEventListener("click", () => show(+slider.value - 1));
-  on.addEventListener("click", () => show(+slider.value + 1));
+  // A step that the reader chooses ends the play.
+  function pause() {
+    clearInterval(clock);
+    clock = null;
+    play.textContent = "Play";
+  }
+
+  function advance() {
+    show(+slider.value + 1);
+    if (+slider.value === last) pause();
+  }
+
+  slider.addEventListener("input", () => { pause(); show(+slider.value); });
+  back.addEventListener("click", () => { pause(); show(+slider.value - 1); });
+  next.addEventListener("click", () => { pause(); show(+slider.value + 1); });
+  play.addEventListener("click", () => {
+    if (clock !== null) return pause();
+    if (+slider.value === last) show(0);
+    clock = setInterval(advance, Math.max(250, Math.min(2500, 60000 / captions.length)));
+    play.textContent = "Pause";
+  });
   show(0);
 }

@@ -59,8 +59,8 @@
     });
     const steps = nodes.slice(0, -1).map((j) => {
       const v = value(j, +row.value);
-      return `${tree.names[tree.feature[j]]} = ${short(v)}, ` +
-        (v <= threshold[j] ? "yes" : "no");
+      return `${tree.names[tree.feature[j]]} = ${short(v)} ` +
+        (v <= threshold[j] ? "≤" : ">") + ` ${short(threshold[j])}`;
     });
     const told = labels[nodes.at(-1)];
     where.textContent = `Row ${+row.value + 1}: ${steps.join("; ")}. Predicted ` +
@@ -74,6 +74,7 @@
     chosen.value = j;
     const cuts = tree.cuts[tree.feature[j]];
     cut.max = cuts.length - 1;
+    cut.disabled = cuts.length < 2;     // a column of zeros and ones has one threshold
     cut.value = cuts.findIndex((t) => t >= threshold[j]);
     cut.setAttribute("aria-valuetext", test(j));
   }

@@ -8,13 +8,9 @@ import numpy as np
 from sklearn.model_selection import KFold
 from sklearn.tree import DecisionTreeRegressor
 
+from odtbook.studies.boosting import BoostedTrees
+from odtlib import ConstrainedForestRegressor, ConstrainedTreeRegressor, ProjectedRegressor
 from odtlib.constrained import make_loss, sets
-from odtlib.constrained.ensemble import (
-    ConstrainedBoostingRegressor,
-    ConstrainedForestRegressor,
-    ProjectedRegressor,
-)
-from odtlib.constrained.regressor import ConstrainedTreeRegressor
 
 SPLITS = {"A": "mean", "O": "exact", "M": "medoid", "R": "penalty"}
 LEAVES = {"A": "mean", "O": "project", "M": "medoid", "R": "penalty"}
@@ -28,19 +24,7 @@ STRENGTH = {"class": 1500.0, "scores": 500.0, "cars": 0.0}   # lambda of the rel
 
 
 def model_for(dataset, max_courses=2):
-    """Return the feasible set of a data set of the paper.
-
-    Parameters
-    ----------
-    dataset : str
-        A name of :func:`odtlib.datasets.available` of kind "constrained".
-    max_courses : int, default=2
-        For class: 1 is the paper's appendix, 2 its introduction and its data.
-
-    Returns
-    -------
-    FeasibleSet
-    """
+    """Return the feasible set of a data set of the paper."""
     kind = dataset.partition("_")[0]
     if kind == "class":
         return sets.paper_model("class", max_courses=max_courses)
@@ -50,19 +34,7 @@ def model_for(dataset, max_courses=2):
 
 
 def infeasible_rows(dataset, Y):
-    """Count infeasible rows as the released code does.
-
-    Parameters
-    ----------
-    dataset : str
-        Name of the data set; for class three or more nonzero grades count, whatever the model.
-    Y : array, shape (n_rows, n_targets)
-        Predictions.
-
-    Returns
-    -------
-    int
-    """
+    """Count infeasible rows as the released code does."""
     kind = dataset.partition("_")[0]
     if kind == "class":
         return int(np.sum((Y > 1e-4).sum(axis=1) >= 3))
@@ -75,24 +47,7 @@ def infeasible_rows(dataset, Y):
 
 
 def make_variant(variant, feasible, max_depth, strength):
-    """Return the estimator of a variant such as "S(O):L(M)", with the paper's stopping rules.
-
-    Parameters
-    ----------
-    variant : str
-        One of ``VARIANTS``; "S(A):L(A)" is scikit-learn's tree, as in the paper.  Or one of
-        ``RELEASED``, with the builder of the first released code.
-    feasible : FeasibleSet
-        The constraints.
-    max_depth : int
-        Largest depth; the paper also asks for 10 rows to split and 5 in a leaf.
-    strength : float
-        Lambda of the signed relaxation.
-
-    Returns
-    -------
-    estimator
-    """
+    """Return the estimator of a variant such as "S(O):L(M)", with the paper's stopping rules."""
     stopping = dict(max_depth=max_depth, min_samples_split=10, min_samples_leaf=5)
     if variant in RELEASED:
         return ReleasedTree(feasible, *RELEASED[variant], max_depth)
@@ -104,20 +59,7 @@ def make_variant(variant, feasible, max_depth, strength):
 
 
 def any_medoids(model, X, Y):
-    """Replace medoid leaves by the medoids among all rows, feasible or not, as the paper does.
-
-    Parameters
-    ----------
-    model : ConstrainedTreeRegressor
-        Fitted on ``X`` and ``Y``.
-    X, Y : arrays
-        Training rows.
-
-    Returns
-    -------
-    callable
-        A ``predict``.
-    """
+    """Replace medoid leaves by the medoids among all rows, feasible or not, as the paper does."""
     loss, leaf = make_loss("squared_error", np.ones(Y.shape[1])), model.apply(X)
     value = model.tree_.value.copy()
     for node in np.unique(leaf):
@@ -142,18 +84,7 @@ def _measure(model, dataset, feasible, X, Y, train, test, medoids=False):
 
 
 def table(dataset):
-    """Return the features and targets of a data set, nominal features as 0/1 columns.
-
-    Parameters
-    ----------
-    dataset : str
-        A name of :func:`odtlib.datasets.available`.  Class sets are generated, bit for bit those
-        of the paper, so that they need no file.
-
-    Returns
-    -------
-    (array, array)
-    """
+    """Return the features and targets of a data set, nominal features as 0/1 columns."""
     if dataset in CLASS_SETS:
         from odtlib.datasets.constrained_generators import grades
         data = grades(*map(int, dataset.split("_")[1:]))
@@ -174,26 +105,7 @@ def _table(rows):
 
 
 def compare_variants(dataset, max_depth=15, max_courses=2, variants=(*VARIANTS, *RELEASED)):
-    """Run variants on the five folds of the paper.
-
-    Parameters
-    ----------
-    dataset : str
-        "scores", "cars" or a class set.
-    max_depth : int, default=15
-        Largest depth.
-    max_courses : int, default=2
-        For class: 1 is the paper's appendix.  Medoids are then taken among all rows, as in the
-        released code, although two thirds of them violate the model.
-    variants : sequence of str
-        Which of ``VARIANTS`` and ``RELEASED``.
-
-    Returns
-    -------
-    dict of dict
-        By variant: lists over the folds of test ``mse``, ``infeasible`` (counted as the released
-        code does), ``outside`` (not in the set), ``seconds`` (CPU time of the fit) and ``leaves``.
-    """
+    """Run variants on the five folds of the paper."""
     X, Y, folds = _folds(dataset)
     feasible = model_for(dataset, max_courses)
     strength = STRENGTH[dataset.partition("_")[0]]
@@ -208,22 +120,7 @@ def compare_variants(dataset, max_depth=15, max_courses=2, variants=(*VARIANTS, 
 
 
 def compare_ensembles(dataset, n_estimators=100, max_courses=2):
-    """Run trees and forests on the five folds: projecting the average against averaging trees.
-
-    Parameters
-    ----------
-    dataset : str
-        As for :func:`compare_variants`, or an hts set.
-    n_estimators : int, default=100
-        Trees of a forest.
-    max_courses : int, default=2
-        For class.
-
-    Returns
-    -------
-    dict of dict
-        As :func:`compare_variants`, by method.
-    """
+    """Run trees and forests on the five folds: projecting the average against averaging trees."""
     X, Y, folds = _folds(dataset)
     feasible = model_for(dataset, max_courses)
     leaf = dict(min_samples_leaf=5, on_infeasible_targets="keep")
@@ -236,8 +133,8 @@ def compare_ensembles(dataset, n_estimators=100, max_courses=2):
         "forest, average projected": ConstrainedForestRegressor(feasible, **forest),
         "forest, projected trees averaged": ConstrainedForestRegressor(
             feasible, aggregate="average", **forest),
-        "boosting, projected": ConstrainedBoostingRegressor(feasible, n_estimators=n_estimators,
-                                                            min_samples_leaf=5),
+        "boosting, projected": ProjectedRegressor(
+            BoostedTrees(n_estimators, min_samples_leaf=5), feasible),
         "tree of scikit-learn, projected": ProjectedRegressor(
             DecisionTreeRegressor(max_depth=5, min_samples_leaf=5, random_state=0), feasible),
     }
@@ -246,22 +143,7 @@ def compare_ensembles(dataset, n_estimators=100, max_courses=2):
 
 
 def compare_seeds(dataset, max_depth=15, seeds=10):
-    """Run scikit-learn's tree with several seeds, which decide nothing but equal splits.
-
-    Parameters
-    ----------
-    dataset : str
-        As for :func:`compare_variants`.
-    max_depth : int, default=15
-        Largest depth.
-    seeds : int, default=10
-        Seeds 0, 1, ...
-
-    Returns
-    -------
-    dict of dict
-        As :func:`compare_variants`, by "seed 0", "seed 1" ...
-    """
+    """Run scikit-learn's tree with several seeds, which decide nothing but equal splits."""
     X, Y, folds = _folds(dataset)
     feasible = model_for(dataset)
     found = {}
@@ -278,22 +160,6 @@ def released_tree(X, Y, feasible, max_depth, min_leaf=5, min_split=10):
     A candidate is evaluated with the rows before position i on the left, but its threshold is the
     value at i, so that the tree sends row i (and its equals) left: evaluation and split differ by
     one row.  Every node is split while a candidate is left, without a test of improvement.
-
-    Parameters
-    ----------
-    X, Y : arrays
-        Training rows.
-    feasible : FeasibleSet
-        Constraints of the split evaluation; ``sets.Box()`` for S(A).
-    max_depth : int
-        Largest depth.
-    min_leaf, min_split : int, default=5 and 10
-        The paper's stopping rules.
-
-    Returns
-    -------
-    DecisionTree
-        With the mean targets as values.
     """
     from odtlib.tree import DecisionTree
     feature, threshold, left, right, mean = [], [], [], [], []
@@ -339,19 +205,7 @@ def released_tree(X, Y, feasible, max_depth, min_leaf=5, min_split=10):
 
 
 class ReleasedTree:
-    """S(A):L(A), S(A):L(O) or S(O):L(O) with the builder of the first released code.
-
-    Parameters
-    ----------
-    feasible : FeasibleSet
-        Constraints.
-    exact : bool
-        Whether splits are evaluated under them.
-    project : bool
-        Whether leaves are.
-    max_depth : int
-        Largest depth.
-    """
+    """S(A):L(A), S(A):L(O) or S(O):L(O) with the builder of the first released code."""
 
     def __init__(self, feasible, exact, project, max_depth):
         self.feasible, self.exact, self.project = feasible, exact, project
@@ -369,19 +223,7 @@ class ReleasedTree:
 
 
 def tidy(records):
-    """Unfold records of the study into one row a variant and fold.
-
-    Parameters
-    ----------
-    records : pandas.DataFrame
-        From ``odtbook.experiments.load_records("constrained")``, or of the ensembles.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Columns ``dataset``, ``max_courses``, ``max_depth``, ``variant``, ``fold``, and the
-        measures of :func:`compare_variants`.
-    """
+    """Unfold records of the study into one row a variant and fold."""
     import pandas as pd
     names = ["dataset", "max_courses", "max_depth"]
     return pd.DataFrame([

@@ -12,32 +12,30 @@ from dataclasses import dataclass, field
 import numpy as np
 
 VERDICTS = ("reproduced", "within noise", "differs", "not run")
+KINDS = ("as published", "exact substitute", "other")
 SHARE = 0.9     # of the printed cells that must agree
-COVERAGE = 0.5  # of the printed cells that need a counterpart for any verdict but "not run"
+DRIFT = 2       # units of the last digit by which a text may miss the paper's own rounded tables
 
 
 @dataclass(frozen=True)
 class Tolerance:
-    """How far apart two numbers may be.
+    """How far apart two numbers may be, apart from what the recorded seeds allow.
 
     Parameters
     ----------
     absolute : float, default=0.0
-        Agree when they differ by at most this, in the unit of the cells.
+        Agree when they differ by at most this, in the unit of the cells: half a unit of the last
+        printed digit.
     factor : float, default=1.0
         Agree, too, when neither is more than this many times the other; for times.
-    noise : float or None, default=None
-        Wider ``absolute`` of the verdict "within noise": what chance may do that the paper does
-        not fix, such as unpublished seeds or splits.  Cells that carry a noise of their own (twice
-        the standard error of a mean over splits) use that if it is larger.
     scaled : bool, default=False
-        Divide out one common factor a group of cells first, the geometric mean of published over
-        ours: times of another program on another machine can agree in their proportions only.
+        Divide out one common factor of all cells of the group "seconds" first, the geometric mean
+        of published over ours: times of another program on another machine can agree in their
+        proportions only.  Counts are not scaled.
     """
 
     absolute: float = 0.0
     factor: float = 1.0
-    noise: float | None = None
     scaled: bool = False
 
     def __str__(self):
@@ -46,53 +44,39 @@ class Tolerance:
             parts.append(f"±{self.absolute:g}")
         if self.factor != 1:
             parts.append(f"factor {self.factor:g}")
-        if self.noise is not None:
-            parts.append(f"noise ±{self.noise:g}" if self.noise else "noise by splits")
-        return ", ".join(parts) + (", one common factor apart" if self.scaled else "")
+        return ", ".join(parts) + (", one common factor of all times apart" if self.scaled else "")
 
 
 @dataclass
 class Judgement:
-    """A verdict with what it rests on.
-
-    Parameters
-    ----------
-    verdict : str
-        One of :data:`VERDICTS`.
-    printed : int
-        Cells of the table that the text shows, or statements about the figure.
-    compared : int
-        Those with a counterpart of ours.
-    agreeing : int
-        Those within the tolerance.
-    near : int
-        Those within the noise, agreeing ones included.
-    scales : dict
-        Group -> common factor that was divided out.
-    """
+    """A verdict and its counts: cells, statements or numbers that are printed, that have a
+    counterpart, that agree, and that agree or lie within the seeds; the factor of the times."""
 
     verdict: str
     printed: int = 0
     compared: int = 0
     agreeing: int = 0
     near: int = 0
-    scales: dict = field(default_factory=dict)
+    scale: float = field(default=1.0)
+
+
+def verdict_of(printed, compared, agreeing, near):
+    """Return the verdict on so many cells, statements or numbers.
+
+    "reproduced": nine tenths of all printed ones agree.  "differs": more than a tenth of all
+    printed ones contradict the paper, so that the missing ones cannot change it.  "within noise":
+    nine tenths of all printed ones lie within the spread of the seeds.  "not run": too many have
+    no counterpart for any of this.
+    """
+    if printed and agreeing >= SHARE * printed - 1e-9:
+        return "reproduced"
+    if compared - near > (1 - SHARE) * printed + 1e-9:
+        return "differs"
+    return "within noise" if printed and near >= SHARE * printed - 1e-9 else "not run"
 
 
 def agree(published, ours, tolerance):
-    """Return whether two numbers agree; infinite stands for "no result within the limit".
-
-    Parameters
-    ----------
-    published, ours : float
-        The numbers; NaN agrees with nothing.
-    tolerance : Tolerance
-        ``noise`` and ``scaled`` are not looked at.
-
-    Returns
-    -------
-    bool
-    """
+    """Return whether two numbers agree; infinite stands for "no result within the limit"."""
     if math.isnan(published) or math.isnan(ours):
         return False
     if math.isinf(published) or math.isinf(ours):
@@ -104,119 +88,76 @@ def agree(published, ours, tolerance):
     return max(published / ours, ours / published) <= tolerance.factor
 
 
+def within(published, ours, spread, tolerance):
+    """Return whether a number lies where ours does with other seeds, or within their spread of it.
+    """
+    return agree(published, ours, tolerance) or (
+        spread > 0 and abs(published - ours) <= spread + tolerance.absolute + 1e-9)
+
+
 def judge_cells(cells, tolerance):
-    """Judge a table by its cells.
+    """Judge a table by its cells; returns them with ``scaled``, ``difference`` and ``agrees``.
 
-    Parameters
-    ----------
-    cells : DataFrame
-        A row a cell: ``published`` and ``ours`` (NaN: no counterpart); optionally ``noise``,
-        ``group`` (of the common factor) and ``rule``, "at least" or "at most" where the published
-        number bounds ours.  Cells without a published number are left out.
-    tolerance : Tolerance
-        Of this table.
-
-    Returns
-    -------
-    judgement : Judgement
-        "reproduced": at least nine tenths of *all* printed cells agree, so that a missing
-        counterpart counts against us.  "within noise": at least nine tenths of the cells that have
-        a counterpart lie within the noise.  "not run": fewer than half of the printed cells have
-        one.  Otherwise "differs".
-    cells : DataFrame
-        The printed cells with the columns ``difference`` and ``agrees``; ``ours`` as measured.
+    ``rule`` is "at least" or "at most" where the published number bounds ours.  Cells without a
+    published number are left out.
     """
     cells = cells[cells["published"].notna()].copy()
-    scales = {}
-    scaled = cells["ours"].astype(float)
+    cells["scaled"], scale = cells["ours"].astype(float), 1.0
     if tolerance.scaled:
-        groups = cells["group"] if "group" in cells else cells["ours"] * 0
-        for group in groups.unique():
-            of = cells[groups == group]
-            ratio = (of["published"] / of["ours"]).to_numpy(float)
-            ratio = ratio[np.isfinite(ratio) & (ratio > 0)]
-            scales[group] = float(np.exp(np.log(ratio).mean())) if len(ratio) else 1.0
-            scaled[groups == group] *= scales[group]
-    # a cell without noise or rule of its own has that of the table, or none
-    noises = cells.get("noise", scaled * 0).fillna(0.0)
-    rules = cells.get("rule", scaled * math.nan)
-    close, near = [], []
-    for published, ours, noise, rule in zip(cells["published"], scaled, noises, rules, strict=True):
-        if rule in ("at least", "at most"):
-            ok = ours >= published if rule == "at least" else ours <= published
-            close.append(bool(ok))
+        times = cells["group"] == "seconds"
+        ratio = (cells["published"] / cells["ours"])[times].to_numpy(float)
+        ratio = ratio[np.isfinite(ratio) & (ratio > 0)]
+        scale = float(np.exp(np.log(ratio).mean())) if len(ratio) else 1.0
+        cells.loc[times, "scaled"] *= scale
+    answers = []
+    for cell in cells.to_dict("records"):
+        published, ours, rule = cell["published"], cell["scaled"], cell.get("rule")
+        if math.isnan(ours):
+            answers.append("no counterpart")
+        elif rule in ("at least", "at most"):
+            answers.append("yes" if (ours >= published if rule == "at least" else
+                                     ours <= published) else "no")
+        elif agree(published, ours, tolerance):
+            answers.append("yes")
         else:
-            close.append(agree(published, ours, tolerance))
-        wide = max(tolerance.noise or 0.0, noise)
-        near.append(close[-1] or (tolerance.noise is not None
-                                  and agree(published, ours, Tolerance(wide))))
-    cells["difference"] = cells["ours"] - cells["published"]
-    cells["agrees"] = np.where(cells["ours"].isna(), "no counterpart", np.where(
-        close, "yes", np.where(near, "within noise", "no"))) if len(cells) else []
-    compared = int(cells["ours"].notna().sum())
-    found = Judgement("differs", len(cells), compared, sum(close), sum(near), scales)
-    if compared < COVERAGE * len(cells) or not compared:
-        found.verdict = "not run"
-    elif found.agreeing >= SHARE * len(cells):
-        found.verdict = "reproduced"
-    elif tolerance.noise is not None and found.near >= SHARE * compared:
-        found.verdict = "within noise"
-    return found, cells
+            near = within(published, ours, cell.get("spread", math.nan), tolerance)
+            answers.append("within noise" if near else "no")
+    cells["difference"] = cells["scaled"] - cells["published"]
+    cells["agrees"] = answers
+    counts = (len(cells), len(cells) - answers.count("no counterpart"), answers.count("yes"),
+              answers.count("yes") + answers.count("within noise"))
+    return Judgement(verdict_of(*counts), *counts, scale), cells
 
 
-def judge_statement(values, ours, tolerance):
-    """Judge a statement of the text by its numbers, or by whether it holds.
+def half_unit(number):
+    """Return half a unit of the last digit of a printed number: 0.05 for "0.9"."""
+    mantissa, _, power = str(number).strip().lower().partition("e")
+    return 0.5 * 10.0 ** (int(power or 0) - len(mantissa.partition(".")[2]))
 
-    Parameters
-    ----------
-    values : sequence of float
-        Published numbers; empty for a statement without any.
-    ours : bool, float or sequence of float
-        Whether the statement holds in our records, or our numbers in the same order.
-    tolerance : Tolerance
-        Of this statement.
 
-    Returns
-    -------
-    Judgement
-        All numbers must agree.
-    """
+def judge_statement(values, ours, spreads=None, tables=None):
+    """Judge a statement of the text by its numbers, or by whether it holds."""
     if isinstance(ours, bool | np.bool_):
         return Judgement("reproduced" if ours else "differs", 1, 1, int(ours), int(ours))
-    ours = [float(value) for value in np.atleast_1d(ours)]
     if len(ours) != len(values):
         raise ValueError(f"{len(values)} numbers are published and {len(ours)} are ours; give "
                          "one of ours for each.")
-    close = [agree(a, b, tolerance) for a, b in zip(values, ours, strict=True)]
-    near = [a or (tolerance.noise is not None and agree(p, o, Tolerance(tolerance.noise)))
-            for a, p, o in zip(close, values, ours, strict=True)]
-    verdict = ("reproduced" if all(close) else "within noise" if all(near) else "differs")
+    close, near = [], []
+    unknown = [math.nan] * len(ours)
+    for value, own, spread, by_table in zip(values, ours, spreads or unknown, tables or unknown,
+                                            strict=True):
+        unit, number = 2 * half_unit(value), float(value)
+        # counts do not drift; of what lies between both the nearest
+        if unit < 1 and abs(by_table - number) <= DRIFT * unit:
+            number = min(max(own, min(number, by_table)), max(number, by_table))
+        close.append(agree(number, own, Tolerance(unit / 2)))
+        near.append(within(number, own, spread, Tolerance(unit / 2)))
+    verdict = "reproduced" if all(close) else "within noise" if all(near) else "differs"
     return Judgement(verdict, len(values), len(values), sum(close), sum(near))
 
 
 def judge_figure(verdicts):
-    """Judge a figure by the verdicts on the statements that the text makes of it.
-
-    Parameters
-    ----------
-    verdicts : sequence of str
-        One a statement.
-
-    Returns
-    -------
-    Judgement
-        As for cells: nine tenths of all statements must be reproduced, or, for "within noise", of
-        those that our records can answer be reproduced or within noise.
-    """
-    verdicts = list(verdicts)
-    answered = [v for v in verdicts if v != "not run"]
-    agreeing = verdicts.count("reproduced")
-    near = agreeing + verdicts.count("within noise")
-    found = Judgement("differs", len(verdicts), len(answered), agreeing, near)
-    if len(answered) < COVERAGE * len(verdicts) or not answered:
-        found.verdict = "not run"
-    elif agreeing >= SHARE * len(verdicts):
-        found.verdict = "reproduced"
-    elif near >= SHARE * len(answered):
-        found.verdict = "within noise"
-    return found
+    """Judge a figure by the verdicts on the statements that the text makes of it."""
+    counts = [sum(v in wanted for v in verdicts) for wanted in (
+        VERDICTS, VERDICTS[:3], VERDICTS[:1], VERDICTS[:2])]
+    return Judgement(verdict_of(*counts), *counts)

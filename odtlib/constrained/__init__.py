@@ -4,7 +4,6 @@ from odtlib.constrained import sets
 from odtlib.constrained._builder import make_loss
 from odtlib.constrained.classifier import ConstrainedTreeClassifier
 from odtlib.constrained.ensemble import (
-    ConstrainedBoostingRegressor,
     ConstrainedForestRegressor,
     ProjectedRegressor,
 )
@@ -12,7 +11,6 @@ from odtlib.constrained.optimal import OptimalConstrainedTreeRegressor
 from odtlib.constrained.regressor import ConstrainedTreeRegressor
 
 __all__ = [
-    "ConstrainedBoostingRegressor",
     "ConstrainedForestRegressor",
     "ConstrainedTreeClassifier",
     "ConstrainedTreeRegressor",

@@ -9,7 +9,7 @@ import numpy as np
 from odtlib._numba.warm import warm_up
 from odtlib._tolerance import ROUNDING
 from odtlib.constrained import _growth, _lazy, _projections
-from odtlib.constrained._losses import LOSSES, SquaredError
+from odtlib.constrained._losses import LOSSES
 from odtlib.constrained.sets import Box, Polyhedron
 from odtlib.report import Clock
 from odtlib.tree import DecisionTree
@@ -22,17 +22,7 @@ FREE = Box()
 
 @dataclass
 class Rules:
-    """When growth stops.
-
-    Parameters
-    ----------
-    max_depth, min_samples_split, min_samples_leaf, max_features : int
-        As in the estimators.
-    min_decrease : float
-        Least decrease of the weighted loss that a split must bring.
-    seed : int
-        Start of the feature draw.
-    """
+    """When growth stops; ``min_decrease`` is in units of the weighted loss."""
 
     max_depth: int
     min_samples_split: int
@@ -44,30 +34,15 @@ class Rules:
 
 @dataclass
 class Growth:
-    """A grown tree, and how it came about; arrays have one entry a node, in preorder."""
+    """A grown tree, and how it came about; arrays have one entry per node, in preorder."""
 
     feature: np.ndarray
     threshold: np.ndarray
     left: np.ndarray
     right: np.ndarray
     mean: np.ndarray
-    order: np.ndarray      # rows, leaf after leaf
-    n_rows: np.ndarray
     status: str
     counters: dict = field(default_factory=dict)
-
-    def rows(self):
-        """List the rows of every node."""
-        count = len(self.feature)
-        leaves = np.flatnonzero(self.feature < 0)
-        ends = np.cumsum(self.n_rows[leaves])   # leaves in preorder hold consecutive rows
-        rows = [None] * count
-        for node, end in zip(leaves, ends, strict=True):
-            rows[node] = self.order[end - self.n_rows[node]:end]
-        for node in range(count - 1, -1, -1):
-            if self.feature[node] >= 0:
-                rows[node] = np.concatenate([rows[self.left[node]], rows[self.right[node]]])
-        return rows
 
 
 class _State:
@@ -94,49 +69,28 @@ class _State:
         count = self.progress[0]
         mean = self.sums[:count] / self.weight[:count, None] + origin
         return Growth(self.feature[:count], self.threshold[:count], self.left[:count],
-                      self.right[:count], mean, self.order[0], self.rows[:count], status,
+                      self.right[:count], mean, status,
                       {"nodes": int(count), **counters})
 
 
-def grow_tree(X, Y, w, loss, split, feasible, slack, relaxation, rules, clock):
-    """Grow a tree.
+def grow_tree(X, Y, w, loss, split, feasible, penalty_rate, relaxation, rules, clock):
+    """Return the Growth of a tree on rows ``X`` and targets ``Y``, shape (n_rows, n_targets).
 
-    Parameters
-    ----------
-    X, Y : array, shape (n_rows, n_features) and (n_rows, n_targets)
-        Training rows.
-    w : array, shape (n_rows,), or None
-        Positive weights.
-    loss : SquaredError, AbsoluteError or PoissonDeviance
-        What the splits minimise.
-    split : {"mean", "exact", "medoid", "penalty"}
-        How a child is evaluated.
-    feasible : FeasibleSet
-        The constraints.
-    slack : float
-        Penalty per unit of distance, for ``penalty``.
-    relaxation : tuple or None
-        For the signed penalty: coefficients (already times half the strength), bounds.
-    rules : Rules
-        Stopping rules.
-    clock : Clock
-        Time limit.
-
-    Returns
-    -------
-    Growth
+    ``penalty_rate`` is the penalty per unit of distance, for ``split="penalty"``; ``relaxation``
+    holds shift, lower and upper bounds of the linear penalty, or is None.
     """
     if split == "mean":
         feasible = FREE
     if split in ("mean", "exact"):
-        slack = np.inf
+        penalty_rate = np.inf
     code, closed = _encode(loss, split, feasible, relaxation)
     origin = np.zeros(Y.shape[1])
     if loss.name == "squared_error":   # rounding errors are then relative to the root's cost
         origin = np.average(Y, axis=0, weights=w)
     if closed:
-        return _grow_closed(X, Y, w, origin, loss, code, slack, rules, clock)
-    return _LazyBuilder(X, Y, w, origin, loss, split, feasible, slack, code, rules, clock).run()
+        return _grow_closed(X, Y, w, origin, loss, code, penalty_rate, rules, clock)
+    return _LazyBuilder(X, Y, w, origin, loss, split, feasible, penalty_rate, code, rules,
+                        clock).run()
 
 
 def _encode(loss, split, feasible, relaxation):
@@ -180,13 +134,13 @@ def _grow_small(criterion, feasible):
                  feasible.project(growth.mean), n_features=1, kind="regression").apply(X)
 
 
-def _grow_closed(X, Y, w, origin, loss, code, slack, rules, clock):
+def _grow_closed(X, Y, w, origin, loss, code, penalty_rate, rules, clock):
     state = _State(X, Y - origin, w, rules)
     criterion = _growth.POISSON if loss.name == "poisson" else _growth.SQUARED
     random = np.array([rules.seed], np.uint64)
     status, budget = "heuristic", SLICE
     arguments = (state.order, state.values, state.targets, state.sample_weight, criterion, *code,
-                 slack, loss.weights, origin, rules.max_depth, rules.min_samples_split,
+                 penalty_rate, loss.weights, origin, rules.max_depth, rules.min_samples_split,
                  rules.min_samples_leaf, rules.min_decrease, rules.max_features,
                  Y.shape[1] * (1 if code[0] == _projections.SEPARABLE else PROJECTION))
     node = np.empty(1), np.arange(X.shape[1]), np.arange(X.shape[1])
@@ -205,11 +159,11 @@ def _grow_closed(X, Y, w, origin, loss, code, slack, rules, clock):
 class _LazyBuilder:
     """Grow node by node in Python; bound all candidates in a kernel, evaluate few of them."""
 
-    def __init__(self, X, Y, w, origin, loss, split, feasible, slack, code, rules, clock):
+    def __init__(self, X, Y, w, origin, loss, split, feasible, penalty_rate, code, rules, clock):
         self.state = _State(X, Y - origin, w, rules)
         self.origin = origin
-        self.loss, self.split, self.feasible, self.slack = loss, split, feasible, slack
-        self.rules, self.clock, self.code = rules, clock, code
+        self.loss, self.split, self.feasible, self.code = loss, split, feasible, code
+        self.penalty_rate, self.rules, self.clock = penalty_rate, rules, clock
         self.w = np.ones(len(Y)) if w is None else w
         self.Y = Y
         n, p, k = len(Y), X.shape[1], Y.shape[1]
@@ -228,7 +182,7 @@ class _LazyBuilder:
         if split != "medoid":
             squared = loss.name == "squared_error"
             self.refine = _lazy.PARTS if not squared else (
-                _lazy.DISTANCE if slack == np.inf else _lazy.SQUARES)
+                _lazy.DISTANCE if penalty_rate == np.inf else _lazy.SQUARES)
         self.kernel = loss.name == "squared_error" and (code is not None or split == "medoid")
         self.candidates = self.children = 0
 
@@ -282,11 +236,11 @@ class _LazyBuilder:
         Y, w = self.Y[rows], self.w[rows]
         if self.split == "medoid":
             return self.loss.cost(Y, w, self.loss.medoid(Y, w, Y))
-        if self.slack < np.inf:
+        if self.penalty_rate < np.inf:
             mean = w @ Y / w.sum()
             distance = self.feasible.distance(mean, self.loss.weights)
-            penalty = distance**2 if distance <= 0.5 * self.slack else \
-                self.slack * (distance - 0.25 * self.slack)
+            penalty = distance**2 if distance <= 0.5 * self.penalty_rate else \
+                self.penalty_rate * (distance - 0.25 * self.penalty_rate)
             return self.loss.cost(Y, w, mean) + w.sum() * penalty
         return self.loss.cost(Y, w, self.loss.best(Y, w, self.feasible))
 
@@ -342,10 +296,9 @@ class _LazyBuilder:
             while not done and not (self.clock.expired and progress[1] >= 0):
                 best, done = _lazy.search(
                     state.order, state.targets, start, end, self.split == "medoid", LAZY_SLICE,
-                    rank, first_bound, progress, best, self.refine, tolerance, *code, self.slack,
-                    self.feature[:count], self.position[:count], self.n_side[:count],
-                    self.q_left[:count], self.sums_left[:count], self.plain[:count], low, cost, n,
-                    sums, loss.weights, self.origin, parent_distance)
+                    rank, first_bound, progress, best, self.refine, tolerance, *code,
+                    self.penalty_rate, self.position[:count], *arrays, loss.weights, self.origin,
+                    parent_distance)
         else:
             while not (self.clock.expired and progress[1] >= 0):
                 c = _lazy.next_candidate(rank, first_bound, progress, best, self.refine, tolerance,
@@ -372,10 +325,7 @@ class _LazyBuilder:
                 int(self.position[chosen]) + 1, float(cost))
 
     def _absolute_bounds(self, start, end, rows, count):
-        """Fill the bounds for absolute error, feature by feature until the clock ends.
-
-        Returns whether they are the exact costs, and the number of candidates that have them.
-        """
+        """Fill bounds for absolute error; return whether they are exact, and how many there are."""
         weights = self.loss.weights
         k = len(weights)
         code = self.feasible.encode(k, np.ones(k)) if self.split == "exact" else None
@@ -408,6 +358,3 @@ class _LazyBuilder:
 def make_loss(criterion, weights):
     """Return the loss of that name in the metric of the weights."""
     return LOSSES[criterion](weights)
-
-
-__all__ = ["Growth", "Rules", "SquaredError", "grow_tree", "make_loss"]

@@ -53,36 +53,18 @@ def box_gain(floats, n, s, weights):
 
 
 @njit(cache=True, nogil=True)
-def huber(distance, slack):
-    """Least value of squared distance plus ``slack`` times distance to the set.
-
-    The best point lies on the segment to the projection, so this is the Huber function of the
-    distance, given squared.
-    """
+def huber(distance, penalty_rate):
+    """Huber function of a distance, given squared: the least penalised cost of a unit of weight."""
     root = np.sqrt(distance)
-    return distance if root <= 0.5 * slack else slack * (root - 0.25 * slack)
+    return distance if root <= 0.5 * penalty_rate else penalty_rate * (root - 0.25 * penalty_rate)
 
 
 @njit(cache=True, nogil=True)
-def gain(criterion, kind, ints, floats, slack, n, s, weights, origin, mean, point):
-    """Return what the best prediction explains, for a set with a closed form.
+def gain(criterion, kind, ints, floats, penalty_rate, n, s, weights, origin, mean, point):
+    """Return what the best prediction explains of rows of weight ``n`` whose targets sum to ``s``.
 
-    Parameters
-    ----------
-    criterion : int
-        SQUARED or POISSON.
-    kind, ints, floats
-        The encoded set.
-    slack : float
-        Penalty per unit of distance to the set; infinite for a hard constraint.
-    n, s : float and array, shape (n_targets,)
-        Weight and weighted sum of the rows.
-    weights : array, shape (n_targets,)
-        Metric.
-    origin : array, shape (n_targets,)
-        From where the targets are measured.
-    mean, point : arrays, shape (n_targets,)
-        Scratch.
+    The set has a closed form; ``penalty_rate`` is infinite for a hard constraint; ``mean`` and
+    ``point`` are scratch space.
     """
     if criterion == POISSON:
         return poisson_gain(kind, floats, n, s)
@@ -92,7 +74,7 @@ def gain(criterion, kind, ints, floats, slack, n, s, weights, origin, mean, poin
         total += weights[j] * s[j] * mean[j]
         mean[j] += origin[j]
     distance = project_closed(kind, ints, floats, mean, weights, point)
-    return total - n * (huber(distance, slack) if slack < np.inf else distance)
+    return total - n * (huber(distance, penalty_rate) if penalty_rate < np.inf else distance)
 
 
 @njit(cache=True, nogil=True)
@@ -176,12 +158,13 @@ def _two_gains(left, sums, n_left, n_right, free, allow_zero, kept, floats, weig
 
 @njit(cache=True, nogil=True)
 def _best_split(order, values, targets, sample_weight, start, end, features, min_leaf, criterion,
-                kind, ints, floats, slack, weights, origin, n, sums, scratch, best,
+                kind, ints, floats, penalty_rate, weights, origin, n, sums, scratch, best,
                 best_feature, best_position):
     """Scan more features for the largest total gain of two children; the first wins ties."""
     k = targets.shape[1]
     left, right, mean, point = scratch[0], scratch[1], scratch[2], scratch[3]
-    separable = kind == SEPARABLE and slack == np.inf and criterion == SQUARED and ints[0] > 0
+    separable = (kind == SEPARABLE and penalty_rate == np.inf and criterion == SQUARED
+                 and ints[0] > 0)
     allow_zero, kept = ints[-1] == 1, ints[0]
     free = separable and not allow_zero
     if free:
@@ -228,9 +211,9 @@ def _best_split(order, values, targets, sample_weight, start, end, features, min
                         continue
                 for j in range(k):
                     right[j] = sums[j] - left[j]
-                total = gain(criterion, kind, ints, floats, slack, n_left, left, weights,
+                total = gain(criterion, kind, ints, floats, penalty_rate, n_left, left, weights,
                              origin, mean, point)
-                total += gain(criterion, kind, ints, floats, slack, n_right, right, weights,
+                total += gain(criterion, kind, ints, floats, penalty_rate, n_right, right, weights,
                               origin, mean, point)
             if total > to_beat:
                 best, best_feature, best_position = total, f, i
@@ -259,47 +242,20 @@ def _draw_features(state, permutation, values, start, end, count, chosen):
 
 
 @njit(cache=True, nogil=True)
-def grow(order, values, targets, sample_weight, criterion, kind, ints, floats, slack, weights,
-         origin, max_depth, min_split, min_leaf, min_decrease, max_features, visit, budget,
+def grow(order, values, targets, sample_weight, criterion, kind, ints, floats, penalty_rate,
+         weights, origin, max_depth, min_split, min_leaf, min_decrease, max_features, visit, budget,
          progress, best, chosen, permutation, random, stack, feature, threshold, left, right,
          node_weight, node_sums, node_rows):
     """Grow nodes in preorder until the stack is empty or the budget is spent.
 
-    A node may be interrupted between two features; the next call goes on with it.
-
-    Parameters
-    ----------
-    order : array of int32, shape (n_features, n_rows)
-        Rows sorted by every feature; partitioned in place.
-    values : array, shape (n_features, n_rows)
-        The features in that order; partitioned with it.
-    targets : array, shape (n_rows, n_targets)
-        Targets.
-    sample_weight : array, shape (n_rows,) or (0,)
-        Weights, empty for ones.
-    criterion ... origin
-        See :func:`gain`.
-    max_depth, min_split, min_leaf, min_decrease, max_features
-        Stopping rules; ``min_decrease`` in units of the weighted sum of squares.
-    visit : int
-        What it costs to move a row from one child to the other.
-    budget : int
-        What this slice may cost; negative makes leaves of all nodes that still wait.
-    progress : array of int64, shape (7,)
-        Number of nodes, size of the stack, candidates evaluated; of the node in work the next
-        feature (-1 for none in work), the number of features, the best of them and its position.
-    best : array, shape (1,)
-        Gain of the best split of the node in work; updated.
-    chosen : array of int64, shape (n_features,)
-        Features of the node in work; updated where they are drawn.
-    permutation : array of int64, shape (n_features,)
-        Order of the features from which the next draw starts; updated.
-    random : array of uint64, shape (1,)
-        State of the feature draw; updated.
-    stack : array of int64, shape (size, 5)
-        Waiting nodes: start, end, depth, parent, whether left.
-    feature ... node_rows
-        The tree; filled.
+    ``order`` (int32) and ``values``, shape (n_features, n_rows), hold the rows sorted by every
+    feature and are partitioned in place; ``sample_weight`` is empty for ones.  ``visit`` is the
+    cost of moving a row from one child to the other; a negative ``budget`` makes leaves of all
+    waiting nodes.  A node may be interrupted between two features: ``progress`` holds the number
+    of nodes, the size of the stack, the candidates evaluated, and of the node in work the next
+    feature (-1 for none), the number of features, the best of them and its position; ``best``,
+    ``chosen``, ``permutation`` and ``random`` belong to the node in work and to the feature draw.
+    A row of ``stack`` is start, end, depth, parent, whether left.
     """
     n_features, k = order.shape[0], targets.shape[1]
     scratch = np.empty((4, k))
@@ -354,7 +310,7 @@ def grow(order, values, targets, sample_weight, criterion, kind, ints, floats, s
         after = min(progress[4], progress[3] + max(1, (budget - spent) // price))
         best[0], progress[5], progress[6] = _best_split(
             order, values, targets, sample_weight, start, end, chosen[progress[3]:after], min_leaf,
-            criterion, kind, ints, floats, slack, weights, origin, n, sums, scratch, best[0],
+            criterion, kind, ints, floats, penalty_rate, weights, origin, n, sums, scratch, best[0],
             progress[5], progress[6])
         spent += (after - progress[3]) * price
         progress[2] += (after - progress[3]) * (end - start)
@@ -367,7 +323,7 @@ def grow(order, values, targets, sample_weight, criterion, kind, ints, floats, s
             continue
         spent += (end - start) * n_features
         if min_decrease > 0.0:
-            own = gain(criterion, kind, ints, floats, slack, n, sums, weights, origin, mean,
+            own = gain(criterion, kind, ints, floats, penalty_rate, n, sums, weights, origin, mean,
                        point)
             if best[0] - own < min_decrease:
                 continue

@@ -39,23 +39,12 @@ PLAIN, PARTS, SQUARES, DISTANCE = range(4)
 def list_candidates(order, columns, targets, sample_weight, row_constant, start, end, features,
                     min_leaf, criterion, outer, weights, n, sums, q, feature,
                     position, cut, n_side, q_left, sums_left, plain, low):
-    """Fill one entry a candidate; return how many there are.
+    """Fill one entry per candidate; return how many there are.
 
-    Parameters
-    ----------
-    row_constant : array, shape (n_rows,)
-        What a row adds to ``q``: cost = q - gain.
-    outer : array, shape (2 * n_targets,)
-        Lower, then upper bounds of a box that contains the set.
-    n, sums, q : float, array, float
-        Totals of the node.
-    feature, position, cut, n_side, q_left, sums_left : arrays
-        The candidate: its feature, last left position, threshold, weight of each child, and
-        totals of its left rows.
-    plain : array, shape (n_candidates, 2)
-        Cost of each child without constraints.
-    low : array, shape (n_candidates, 2)
-        Lower bound of the cost of each child.
+    ``outer`` holds the lower, then the upper bounds of a box that contains the set; ``n``, ``sums``
+    and ``q`` are totals of the node, to which a row adds its ``row_constant``.  ``position`` is the
+    last row on the left; ``plain`` and ``low``, shape (n_candidates, 2), are the cost of each child
+    without constraints and a lower bound with them.
     """
     k = targets.shape[1]
     left, right = np.empty(k), np.empty(k)
@@ -203,15 +192,11 @@ def _medoid_cost(segment, first, last, targets, n, s, plain, weights):
 
 @njit(cache=True, nogil=True)
 def search(order, targets, start, end, medoid, budget, rank, first_bound, state, best, refine,
-           tolerance, kind, ints, floats, slack, feature, position, n_side, q_left,
+           tolerance, kind, ints, floats, penalty_rate, position, feature, n_side, q_left,
            sums_left, plain, low, cost, n, sums, weights, origin, parent_distance):
-    """Evaluate candidates until the best split is proved or the budget is spent.
+    """Evaluate candidates; return the cost of the best split and whether the search is over.
 
-    Returns
-    -------
-    (float, bool)
-        Cost of the best split, and whether the search is over.  ``state`` holds the position, the
-        best candidate and the number of children evaluated.
+    ``state`` holds the position, the best candidate and the number of children evaluated.
     """
     k = sums.size
     s, mean, point = np.empty(k), np.empty(k), np.empty(k)
@@ -236,8 +221,8 @@ def search(order, targets, start, end, medoid, budget, rank, first_bound, state,
                 distance = project(kind, ints, floats, mean, weights, point)
                 if distance < 0.0:   # did not converge: no reason to take this split
                     distance = np.inf
-                elif slack < np.inf:
-                    distance = huber(distance, slack)
+                elif penalty_rate < np.inf:
+                    distance = huber(distance, penalty_rate)
                 value = max(low[c, side], plain[c, side] + m * distance)
                 budget -= 20
             cost[c, side] = low[c, side] = value
@@ -256,21 +241,9 @@ def absolute_bounds(order, columns, ranks, sorted_values, start_of_target, targe
                     start, end, feature, position, ints, floats, low):
     """Fill the exact cost of every child under absolute error and a separable set.
 
-    Two Fenwick trees a target and side, over the ranks of its values in the node, hold weights and
-    weighted sums; the median and the loss of any value are found in logarithmic time.
-
-    Parameters
-    ----------
-    ranks : array of int64, shape (n_rows, n_targets)
-        Rank of every row's target among the node's distinct values.
-    sorted_values : array
-        Distinct values of all targets, one after the other.
-    start_of_target : array of int64, shape (n_targets + 1,)
-        Where each target's values start.
-    ints, floats
-        A SEPARABLE set.
-    low : array, shape (n_candidates, 2)
-        Filled; candidates are those of :func:`list_candidates`.
+    Two Fenwick trees per target and side, over the ranks of its values in the node, hold weights
+    and weighted sums; the median and the loss of any value are found in logarithmic time.
+    ``sorted_values`` holds the distinct values of all targets, one target after the other.
     """
     k = targets.shape[1]
     size = sorted_values.size + k
@@ -352,9 +325,9 @@ def _find(tree, offset, length, target):
     position, step = 0, 1
     while 2 * step <= length:
         step *= 2
-    slack = 1e-12 * target
+    tolerance = 1e-12 * target
     while step > 0:
-        if position + step <= length and tree[offset + position + step - 1] < target - slack:
+        if position + step <= length and tree[offset + position + step - 1] < target - tolerance:
             position += step
             target -= tree[offset + position - 1]
         step //= 2

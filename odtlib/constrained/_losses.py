@@ -1,14 +1,15 @@
 """The best prediction of a group of rows under each loss, with and without constraints.
 
 Squared error needs the projection of the mean alone.  Absolute error and Poisson deviance have
-closed forms on boxes (and at-most-so-many-nonzero sets, and the simplex); on other unions of
-polyhedra they are solved piece by piece: absolute error by cutting planes on linear programs,
-Poisson deviance by Newton steps, each of them a weighted projection.
+closed forms on boxes (and on ``AtMostKNonzero`` and ``Simplex``); on other unions of polyhedra they
+are solved piece by piece: absolute error by a linear program, Poisson deviance by Newton steps,
+each of them a weighted projection.
 """
 
 from __future__ import annotations
 
 import numpy as np
+from scipy.sparse import csr_array
 
 from odtlib.constrained import _projections
 from odtlib.constrained.sets import Piece, Simplex
@@ -94,7 +95,7 @@ class AbsoluteError(SquaredError):
             if bounds[r] >= best:
                 break
             value, y = (bounds[r], clipped[r]) if pieces[r].is_box() else \
-                _cutting_planes(curves, pieces[r])
+                _least_absolute(curves, pieces[r])
             if value < best:
                 best, point = value, y
         return point
@@ -173,19 +174,20 @@ class _Curve:
         self.weight = np.concatenate([[0.0], np.cumsum(w)])
         self.sum = np.concatenate([[0.0], np.cumsum(w * self.y)])
         half = 0.5 * self.weight[-1]
-        slack = 1e-12 * half
-        low = np.searchsorted(self.weight[1:], half - slack)
-        high = np.searchsorted(self.weight[1:], half + slack)
+        tolerance = 1e-12 * half
+        low = np.searchsorted(self.weight[1:], half - tolerance)
+        high = np.searchsorted(self.weight[1:], half + tolerance)
         self.median = 0.5 * (self.y[low] + self.y[min(high, len(y) - 1)])
 
     def value(self, v):
         i = np.searchsorted(self.y, v, side="right")
         return v * (2 * self.weight[i] - self.weight[-1]) + self.sum[-1] - 2 * self.sum[i]
 
-    def slopes(self, v):
-        """Left and right slope at ``v``."""
-        left, right = (np.searchsorted(self.y, v, side=side) for side in ("left", "right"))
-        return 2 * self.weight[left] - self.weight[-1], 2 * self.weight[right] - self.weight[-1]
+    def segments(self):
+        """Return lengths and slopes; the first segment goes down from the first breakpoint."""
+        last = np.flatnonzero(np.append(np.diff(self.y) > 0, True))   # row at each breakpoint
+        slopes = 2 * np.append(0.0, self.weight[last + 1]) - self.weight[-1]
+        return np.r_[-np.inf, np.diff(self.y[last]), np.inf], slopes
 
 
 def _separable_median(curves, code):
@@ -199,43 +201,30 @@ def _separable_median(curves, code):
     return y
 
 
-def _cutting_planes(curves, piece):
-    """Minimise a sum of curves over a polyhedron: cuts at the current point until they touch."""
+def _least_absolute(curves, piece):
+    """Minimise a sum of curves over a polyhedron by a linear program.
+
+    Target j is its first breakpoint plus a step for every segment of its curve; the slopes grow,
+    so that the program fills the segments in their order.
+    """
     from scipy.optimize import linprog
     k = len(curves)
-    low = np.maximum(piece.lower, [min(c.y[0], u) for c, u in zip(curves, piece.upper,
-                                                                 strict=True)])
-    cuts, rights = [], []
-
-    def add(j, v):
-        for slope in set(curves[j].slopes(v)):
-            row = np.zeros(2 * k)
-            row[j], row[k + j] = slope, -1.0
-            cuts.append(row)
-            rights.append(slope * v - curves[j].value(v))
-
-    for j, curve in enumerate(curves):
-        for v in {curve.y[0], curve.median, curve.y[-1], low[j]}:
-            add(j, v)
-    bounds = [*zip(piece.lower, piece.upper, strict=True), *[(0.0, np.inf)] * k]
-    pad = np.zeros((len(piece.rhs), k))
-    pad_equal = np.zeros((len(piece.equal_rhs), k))
-    while True:
-        result = linprog(
-            np.concatenate([np.zeros(k), np.ones(k)]),
-            A_ub=np.vstack([np.hstack([piece.rows, pad]), *[c[None] for c in cuts]]),
-            b_ub=np.concatenate([piece.rhs, rights]),
-            A_eq=np.hstack([piece.equal, pad_equal]) if len(pad_equal) else None,
-            b_eq=piece.equal_rhs if len(pad_equal) else None, bounds=bounds, method="highs")
-        if result.status != 0:
-            raise RuntimeError(f"HiGHS ended with: {result.message}")
-        y = np.clip(result.x[:k], piece.lower, piece.upper)
-        values = np.array([c.value(v) for c, v in zip(curves, y, strict=True)])
-        short = values - result.x[k:] > 1e-9 * max(1.0, values.sum())
-        if not short.any():
-            return values.sum(), y
-        for j in np.flatnonzero(short):
-            add(j, y[j])
+    first = np.array([c.y[0] for c in curves])
+    segments = [c.segments() for c in curves]
+    lengths, slopes = (np.concatenate(part) for part in zip(*segments, strict=True))
+    owner = np.repeat(np.arange(k), [len(length) for length, _ in segments])
+    target = csr_array((np.ones(len(owner)), (owner, np.arange(len(owner)))))
+    high, low = np.isfinite(piece.upper), np.isfinite(piece.lower)
+    rows = np.vstack([piece.rows, np.eye(k)[high], -np.eye(k)[low]])
+    rhs = np.concatenate([piece.rhs, piece.upper[high], -piece.lower[low]])
+    result = linprog(
+        slopes, A_ub=csr_array(rows) @ target, b_ub=rhs - rows @ first,
+        A_eq=csr_array(piece.equal) @ target, b_eq=piece.equal_rhs - piece.equal @ first,
+        bounds=np.c_[np.minimum(lengths, 0.0), np.maximum(lengths, 0.0)], method="highs")
+    if result.status != 0:
+        raise RuntimeError(f"HiGHS ended with: {result.message}")
+    y = np.clip(first + target @ result.x, piece.lower, piece.upper)
+    return sum(c.value(v) for c, v in zip(curves, y, strict=True)), y
 
 
 def _positive_piece(piece, used):

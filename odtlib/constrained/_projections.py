@@ -182,40 +182,11 @@ def _sparse_simplex(ints, total, point, weight, out):
 
     With equal weights the largest targets form the support (Kyrillidis et al. 2013).
     """
-    k = point.size
-    allowed = np.ones(k, np.bool_)
-    _largest(point, min(ints[0], k), allowed)
+    allowed = np.ones(point.size, np.bool_)
+    _largest(point, min(ints[0], point.size), allowed)
     if ints[1]:
         return weight * _integer_simplex(total, point, allowed, out)
-    return weight * _simplex(total, point, np.ones(k), allowed, out)
-
-
-@njit(cache=True, nogil=True)
-def _sparse_simplex_weighted(ints, total, point, weights, out):
-    """The same for unequal weights: every support is tried, or a dynamic program solved."""
-    k, count = point.size, min(ints[0], point.size)
-    if ints[1]:
-        return _integer_simplex_weighted(total, count, point, weights, out)
-    allowed = np.ones(k, np.bool_)
-    support = np.arange(count)
-    trial = np.empty(k)
-    best = np.inf
-    while True:
-        allowed[:] = False
-        for j in support:
-            allowed[j] = True
-        distance = _simplex(total, point, weights, allowed, trial)
-        if distance < best:
-            best = distance
-            out[:] = trial
-        i = count - 1
-        while i >= 0 and support[i] == k - count + i:
-            i -= 1
-        if i < 0:
-            return best
-        support[i] += 1
-        for j in range(i + 1, count):
-            support[j] = support[j - 1] + 1
+    return weight * _simplex(total, point, np.ones(point.size), allowed, out)
 
 
 @njit(cache=True, nogil=True)
@@ -489,7 +460,8 @@ def project(kind, ints, floats, point, weights, out):
     if kind == SPARSE_SIMPLEX:
         for j in range(1, point.size):
             if weights[j] != weights[0]:
-                return _sparse_simplex_weighted(ints, floats[0], point, weights, out)
+                return _integer_simplex_weighted(floats[0], min(ints[0], point.size), point,
+                                                 weights, out)
     return project_closed(kind, ints, floats, point, weights, out)
 
 

@@ -33,8 +33,8 @@ def totals(rows, targets, sample_weight, row_constant, sums):
 
 
 @njit(cache=True, nogil=True)
-def best_stump(order, values, targets, sample_weight, row_constant, min_leaf, split_too, kind,
-               ints, floats, weights, origin):
+def best_stump(order, values, targets, sample_weight, row_constant, min_leaf, split_too,
+               penalty, kind, ints, floats, weights, origin):
     """Return the cost of the best tree of depth one (or zero), its feature (-1) and threshold."""
     k = targets.shape[1]
     scratch = np.empty((4, k))
@@ -49,14 +49,14 @@ def best_stump(order, values, targets, sample_weight, row_constant, min_leaf, sp
                             np.arange(order.shape[0]), min_leaf, SQUARED, kind, ints, floats,
                             np.inf, weights, origin, n, sums, scratch,
                             -np.inf, -1, 0)
-    if f < 0 or two <= best + ROUNDING * q:
+    if f < 0 or two - penalty <= best + ROUNDING * q:
         return max(0.0, q - best), -1, np.nan
-    return max(0.0, q - two), f, midpoint(values[f, i], values[f, i + 1])
+    return max(0.0, q - two) + penalty, f, midpoint(values[f, i], values[f, i + 1])
 
 
 @njit(cache=True, nogil=True)
-def best_stump_any(order, values, targets, sample_weight, row_constant, min_leaf, split_too, kind,
-                   ints, floats, weights, origin):
+def best_stump_any(order, values, targets, sample_weight, row_constant, min_leaf, split_too,
+                   penalty, kind, ints, floats, weights, origin):
     """The same for sets that are projected on piece by piece; apart, as it compiles longer."""
     k, rows = targets.shape[1], order[0]
     sums, left, side_sums = np.empty(k), np.empty(k), np.empty(k)
@@ -88,7 +88,7 @@ def best_stump_any(order, values, targets, sample_weight, row_constant, min_leaf
             n_right = rest[i] if weighted else n - n_left
             for j in range(k):
                 side_sums[j] = sums[j] - left[j]
-            cost = q - box_gain(free, n_left, left, weights) \
+            cost = penalty + q - box_gain(free, n_left, left, weights) \
                 - box_gain(free, n_right, side_sums, weights)
             for side in range(2):   # constraints only add to the cost
                 if cost < least:
@@ -96,7 +96,7 @@ def best_stump_any(order, values, targets, sample_weight, row_constant, min_leaf
                     mean[:] = (left if side == 0 else side_sums) / m + origin
                     cost += m * project(kind, ints, floats, mean, weights, point)
             if cost < least - ROUNDING * q:
-                least, best_feature = max(0.0, cost), f
+                least, best_feature = max(penalty, cost), f
                 best_cut = midpoint(values[f, i], values[f, i + 1])
     return least, best_feature, best_cut
 

@@ -24,13 +24,33 @@ from odtlib.constrained.regressor import (
     prepare_targets,
     target_metric,
 )
-from odtlib.estimator import _check_size, _checked_weight, _weighted_rows
+from odtlib.estimator import TreeRegressor, _check_size, _checked_weight, _weighted_rows
 
 
 class _ProjectedPredictions(RegressorMixin, BaseEstimator):
-    """Validate, let the subclass predict anything, and project."""
+    """Validate, let the subclass learn and predict anything, and project.
 
-    def _prepare(self, X, y, sample_weight):
+    A subclass defines ``_learn(X, Y, sample_weight)`` and ``_raw(X)``, which returns predictions
+    of shape (n_rows, n_targets).
+    """
+
+    @_fit_context(prefer_skip_nested_validation=False)
+    def fit(self, X, y, sample_weight=None):
+        """Fit without the constraints; predictions are projected.
+
+        Parameters
+        ----------
+        X : array or data frame, shape (n_rows, n_features)
+            Training rows, without missing values.
+        y : array, shape (n_rows,) or (n_rows, n_targets)
+            Targets.
+        sample_weight : array, shape (n_rows,), optional
+            Weight of every row (default: one each); a row of weight zero is left out.
+
+        Returns
+        -------
+        self
+        """
         if y is None:
             raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is "
                              "None.")
@@ -44,18 +64,27 @@ class _ProjectedPredictions(RegressorMixin, BaseEstimator):
         self._feasible = prepare_constraints(self.constraints, Y.shape[1])
         w = np.ones(len(Y)) if sample_weight is None else sample_weight
         self.target_weights_ = target_metric(self.target_weights, Y, w)
-        return X, Y, sample_weight
+        self._learn(X, Y, sample_weight)
+        return self
 
-    def _rows(self, X):
+    def predict(self, X):
+        """Predict, and project on the feasible set.
+
+        Parameters
+        ----------
+        X : array or data frame, shape (n_rows, n_features)
+            Rows like those of the fit.
+
+        Returns
+        -------
+        array, shape (n_rows,) or (n_rows, n_targets)
+            Feasible, unless a forest averages projected trees and the set is not convex.
+        """
         check_is_fitted(self, "target_weights_")
-        return validate_data(self, X, reset=False, dtype=np.float64, order="C")
-
-    def _shape(self, Y):
+        Y = self._raw(validate_data(self, X, reset=False, dtype=np.float64, order="C"))
+        if getattr(self, "aggregate", "project") == "project":
+            Y = self._feasible.project(Y, self.target_weights_)
         return Y[:, 0] if self._single else Y
-
-    def _project(self, Y):
-        Y = np.asarray(Y, dtype=np.float64).reshape(len(Y), -1)
-        return self._shape(self._feasible.project(Y, self.target_weights_))
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -81,13 +110,13 @@ class ConstrainedForestRegressor(_ProjectedPredictions):
     bootstrap : bool, default=True
         Whether each tree sees a sample of the rows, drawn with replacement.
     max_depth : int, optional
-        Largest depth of a tree (default: no limit).
+        Maximum depth of the tree.  None for no limit.
     min_samples_split : int, default=2
-        Fewest rows of a node that is split.
+        Minimum number of samples of a node that is split.
     min_samples_leaf : int, default=1
-        Fewest rows of a leaf.
+        Minimum number of samples per leaf.
     max_features : int or float, default=1.0
-        Features drawn at each node, a number or a share.
+        Number of features drawn at each node, or their share.
     target_weights : None, "standardize" or array of shape (n_targets,), default=None
         Weight of each target in the loss and in the projection.
     on_infeasible_targets : {"raise", "warn", "project", "keep"}, default="raise"
@@ -95,11 +124,11 @@ class ConstrainedForestRegressor(_ProjectedPredictions):
     tol : float, default=1e-6
         Tolerance of the check of the training targets.
     n_jobs : int, optional
-        Threads (default: one).
+        Number of threads; None means 1 and -1 all processors.
     random_state : int, RandomState instance, optional
-        Seed.
+        Seed of the random choices.
     verbose : int, default=0
-        joblib's verbosity.
+        Verbosity: 0 is silent, 1 shows progress.
 
     Attributes
     ----------
@@ -115,15 +144,13 @@ class ConstrainedForestRegressor(_ProjectedPredictions):
         "bootstrap": ["boolean"],
         "max_depth": [Interval(Integral, 0, None, closed="left"), None],
         "min_samples_split": [Interval(Integral, 2, None, closed="left")],
-        "min_samples_leaf": [Interval(Integral, 1, None, closed="left")],
         "max_features": [Interval(Integral, 1, None, closed="left"),
                          Interval(Real, 0, 1, closed="right")],
         "target_weights": [StrOptions({"standardize"}), "array-like", None],
         "on_infeasible_targets": INFEASIBLE_TARGETS,
         "tol": [Interval(Real, 0, None, closed="left")],
-        "n_jobs": [Integral, None],
-        "random_state": ["random_state"],
-        "verbose": ["verbose"],
+        **{name: TreeRegressor._parameter_constraints[name]
+           for name in ("min_samples_leaf", "n_jobs", "random_state", "verbose")},
     }
 
     def __init__(self, constraints=None, *, n_estimators=100, aggregate="project", split="mean",
@@ -146,25 +173,8 @@ class ConstrainedForestRegressor(_ProjectedPredictions):
         self.random_state = random_state
         self.verbose = verbose
 
-    @_fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X, y, sample_weight=None):
-        """Grow the trees.
-
-        Parameters
-        ----------
-        X : array or data frame, shape (n_rows, n_features)
-            Training rows, without missing values.
-        y : array, shape (n_rows,) or (n_rows, n_targets)
-            Targets.
-        sample_weight : array, shape (n_rows,), optional
-            Weight of every row (default: one each); a row of weight zero is left out.
-
-        Returns
-        -------
-        self
-        """
+    def _learn(self, X, Y, sample_weight):
         from joblib import Parallel, delayed
-        X, Y, sample_weight = self._prepare(X, y, sample_weight)
         Y, _ = prepare_targets(Y, self._feasible, self.on_infeasible_targets, self.tol,
                                self.target_weights_)
         random = check_random_state(self.random_state)
@@ -187,120 +197,10 @@ class ConstrainedForestRegressor(_ProjectedPredictions):
 
         self.estimators_ = Parallel(n_jobs=self.n_jobs, prefer="threads", verbose=self.verbose)(
             delayed(one)(seed) for seed in seeds)
-        return self
 
-    def predict(self, X):
-        """Predict by the trees together.
-
-        Parameters
-        ----------
-        X : array or data frame, shape (n_rows, n_features)
-            Rows like those of the fit.
-
-        Returns
-        -------
-        array, shape (n_rows,) or (n_rows, n_targets)
-            Feasible, unless ``aggregate="average"`` and the set is not convex.
-        """
-        X = self._rows(X)
+    def _raw(self, X):
         total = sum(tree.tree_.value[tree.tree_.apply(X)] for tree in self.estimators_)
-        average = total / len(self.estimators_)
-        return self._project(average) if self.aggregate == "project" else self._shape(average)
-
-
-class ConstrainedBoostingRegressor(_ProjectedPredictions):
-    """Boost trees for squared error and project their sum.
-
-    Parameters
-    ----------
-    constraints : FeasibleSet, optional
-        A set of :mod:`odtlib.constrained.sets`; None allows every vector.
-    n_estimators : int, default=100
-        Number of trees.
-    learning_rate : float, default=0.1
-        Share of each tree that is added.
-    max_depth : int, default=3
-        Largest depth of a tree.
-    min_samples_leaf : int, default=1
-        Fewest rows of a leaf.
-    target_weights : None, "standardize" or array of shape (n_targets,), default=None
-        Weight of each target in the loss and in the projection.
-    random_state : int, RandomState instance, optional
-        Not used; the trees are deterministic.
-
-    Attributes
-    ----------
-    estimators_ : list of ConstrainedTreeRegressor
-    start_ : array, shape (n_targets,)
-        The mean of the targets, to which the trees are added.
-    """
-
-    _parameter_constraints = {
-        "constraints": CONSTRAINTS,
-        "n_estimators": [Interval(Integral, 1, None, closed="left")],
-        "learning_rate": [Interval(Real, 0, None, closed="neither")],
-        "max_depth": [Interval(Integral, 0, None, closed="left")],
-        "min_samples_leaf": [Interval(Integral, 1, None, closed="left")],
-        "target_weights": [StrOptions({"standardize"}), "array-like", None],
-        "random_state": ["random_state"],
-    }
-
-    def __init__(self, constraints=None, *, n_estimators=100, learning_rate=0.1, max_depth=3,
-                 min_samples_leaf=1, target_weights=None, random_state=None):
-        self.constraints = constraints
-        self.n_estimators = n_estimators
-        self.learning_rate = learning_rate
-        self.max_depth = max_depth
-        self.min_samples_leaf = min_samples_leaf
-        self.target_weights = target_weights
-        self.random_state = random_state
-
-    @_fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X, y, sample_weight=None):
-        """Add trees to the mean, each grown on what is left.
-
-        Parameters
-        ----------
-        X : array or data frame, shape (n_rows, n_features)
-            Training rows, without missing values.
-        y : array, shape (n_rows,) or (n_rows, n_targets)
-            Targets.
-        sample_weight : array, shape (n_rows,), optional
-            Weight of every row (default: one each); a row of weight zero is left out.
-
-        Returns
-        -------
-        self
-        """
-        X, Y, sample_weight = self._prepare(X, y, sample_weight)
-        self.start_ = np.average(Y, axis=0, weights=sample_weight)
-        rest = Y - self.start_
-        self.estimators_ = []
-        for _ in range(self.n_estimators):
-            tree = ConstrainedTreeRegressor(max_depth=self.max_depth,
-                                            min_samples_leaf=self.min_samples_leaf,
-                                            target_weights=self.target_weights_, random_state=0)
-            tree.fit(X, rest, sample_weight)
-            rest = rest - self.learning_rate * tree.tree_.value[tree.tree_.apply(X)]
-            self.estimators_.append(tree)
-        return self
-
-    def predict(self, X):
-        """Add the trees and project.
-
-        Parameters
-        ----------
-        X : array or data frame, shape (n_rows, n_features)
-            Rows like those of the fit.
-
-        Returns
-        -------
-        array, shape (n_rows,) or (n_rows, n_targets)
-            Feasible.
-        """
-        X = self._rows(X)
-        total = sum(tree.tree_.value[tree.tree_.apply(X)] for tree in self.estimators_)
-        return self._project(self.start_ + self.learning_rate * total)
+        return total / len(self.estimators_)
 
 
 class ProjectedRegressor(MetaEstimatorMixin, _ProjectedPredictions):
@@ -333,42 +233,11 @@ class ProjectedRegressor(MetaEstimatorMixin, _ProjectedPredictions):
         self.constraints = constraints
         self.target_weights = target_weights
 
-    @_fit_context(prefer_skip_nested_validation=False)
-    def fit(self, X, y, sample_weight=None):
-        """Fit a clone of the regressor, which never sees the constraints.
-
-        Parameters
-        ----------
-        X : array or data frame, shape (n_rows, n_features)
-            Training rows, without missing values.
-        y : array, shape (n_rows,) or (n_rows, n_targets)
-            Targets.
-        sample_weight : array, shape (n_rows,), optional
-            Passed on where given; a row of weight zero is left out.
-
-        Returns
-        -------
-        self
-        """
-        X, Y, sample_weight = self._prepare(X, y, sample_weight)
+    def _learn(self, X, Y, sample_weight):
         estimator = DecisionTreeRegressor(random_state=0) if self.estimator is None else \
             clone(self.estimator)
         options = {} if sample_weight is None else {"sample_weight": sample_weight}
-        self.estimator_ = estimator.fit(X, self._shape(Y), **options)
-        return self
+        self.estimator_ = estimator.fit(X, Y[:, 0] if self._single else Y, **options)
 
-    def predict(self, X):
-        """Project what the regressor predicts.
-
-        Parameters
-        ----------
-        X : array or data frame, shape (n_rows, n_features)
-            Rows like those of the fit.
-
-        Returns
-        -------
-        array, shape (n_rows,) or (n_rows, n_targets)
-            Feasible.
-        """
-        X = self._rows(X)
-        return self._project(self.estimator_.predict(X))
+    def _raw(self, X):
+        return np.asarray(self.estimator_.predict(X), dtype=np.float64).reshape(len(X), -1)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import heapq
 from functools import partial
-from numbers import Integral, Real
+from numbers import Real
 
 import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
@@ -18,6 +18,7 @@ from odtlib.constrained.regressor import (
     CONSTRAINTS,
     INFEASIBLE_TARGETS,
     ConstrainedTreeRegressor,
+    node_costs,
     prepare_constraints,
     prepare_targets,
     target_metric,
@@ -26,6 +27,7 @@ from odtlib.constrained.regressor import (
 from odtlib.estimator import TreeRegressor
 from odtlib.report import Clock, SolveReport
 from odtlib.tree import DecisionTree
+from odtlib.trees import cut_back
 
 SLICE = 200_000     # rows of one feature after the other
 
@@ -40,26 +42,28 @@ class _Search:
     The least cost of a tree is monotone in its rows (the same tree does no better on more rows).
     As a threshold moves right the left child grows and the right child shrinks; so for every
     threshold between two evaluated ones, a < b, the cost is at least that of the left child at a
-    plus that of the right child at b.  Whole intervals are discarded by that bound.
+    plus that of the right child at b.  Whole intervals are discarded by that bound.  Where the
+    budget of nodes binds, each way to share it between the children has intervals of its own.
 
-    A smallest leaf breaks the monotony: a tree that more rows allow may have too small a leaf on
-    fewer.  Then the bounds are those of ``unlimited``, a search without a smallest leaf.
+    A minimum number of samples per leaf breaks the monotony: a tree that more rows allow may have
+    too small a leaf on fewer.  Then the bounds are those of ``unlimited``, a search without it.
     """
 
-    def __init__(self, Y, w, loss, min_leaf, code, slack, clock):
+    def __init__(self, Y, w, loss, min_leaf, code, penalty, slack, clock):
         weights, origin = loss.weights, np.average(Y, axis=0, weights=w)
         centred = Y - origin   # rounding errors are then relative to the cost of the root
         self.arguments = (centred, np.empty(0) if w is None else np.array(w),
                           loss.row_constant(centred), min_leaf)
-        self.code, self.min_leaf = (*code, weights, origin), min_leaf
+        self.code, self.min_leaf, self.penalty = (*code, weights, origin), min_leaf, penalty
         self.slack, self.clock = slack, clock
         self.kernel = _stumps.best_stump if is_closed(code, weights) else _stumps.best_stump_any
         self.evaluated = self.nodes = 0
         self.root_bound, self.events, self.interrupted = 0.0, [], False
-        self.unlimited = None if min_leaf == 1 else _Search(Y, w, loss, 1, code, slack, clock)
+        self.unlimited = None if min_leaf == 1 else _Search(Y, w, loss, 1, code, penalty, slack,
+                                                            clock)
 
     def stump(self, order, values, split_too):
-        """Best tree of depth one, or the leaf."""
+        """Return the cost of the best tree of depth one, or of the leaf, and the tree."""
         best, tree = np.inf, None
         step = max(1, SLICE // order.shape[1])   # features between two looks at the clock
         for first in range(0, len(order), step):
@@ -67,19 +71,28 @@ class _Search:
                 raise _Stopped
             part = slice(first, first + step)
             cost, f, cut = self.kernel(order[part], values[part], *self.arguments, split_too,
-                                       *self.code)
+                                       self.penalty, *self.code)
             if cost < best - self.slack:
                 best, tree = cost, (None if f < 0 else (first + f, cut, None, None))
         return best, tree
 
-    def solve(self, order, values, depth, cutoff, root=False):
+    def shares(self, n_rows, depth, budget):
+        """List the budgets of both children between which a split can choose."""
+        if budget >= min(2**depth - 1, n_rows - 1):   # it does not bind
+            return [(budget, budget)]
+        most = 2 ** (depth - 1) - 1
+        return [(k, budget - 1 - k)
+                for k in range(max(0, budget - 1 - most), min(budget - 1, most) + 1)]
+
+    def solve(self, order, values, depth, budget, cutoff, root=False):
         """Return a lower bound and a tree: the optimal one if its cost is below ``cutoff``.
 
-        A tree is None (a leaf) or (feature, threshold, left, right).  Where no tree below the
-        cutoff exists the second part is False and the first still a valid bound.
+        A tree is None (a leaf) or (feature, threshold, left, right) with at most ``budget``
+        splits.  Where no tree below the cutoff exists the second part is False and the first still
+        a valid bound.
         """
-        if depth <= 1:
-            cost, tree = self.stump(order, values, depth == 1)
+        if min(depth, budget) <= 1:
+            cost, tree = self.stump(order, values, min(depth, budget) == 1)
             return cost, (tree if cost < cutoff else False)
         self.nodes += 1
         best, tree = self.stump(order, values, True)
@@ -87,14 +100,16 @@ class _Search:
             best, tree = cutoff, False
         heap = []
         positions = []
+        shares = self.shares(values.shape[1], depth, budget)
         for f in range(len(values)):
             cuts = np.flatnonzero(values[f, :-1] < values[f, 1:])
             cuts = cuts[(cuts + 1 >= self.min_leaf) & (values.shape[1] - cuts - 1 >= self.min_leaf)]
             positions.append(cuts)
             if len(cuts):
-                heapq.heappush(heap, (0.0, f, 0, len(cuts), 0.0, 0.0))
+                for share in range(len(shares)):
+                    heapq.heappush(heap, (self.penalty, f, share, 0, len(cuts), 0.0, 0.0))
         while heap:
-            bound, f, first, last, low_left, low_right = heapq.heappop(heap)
+            bound, f, share, first, last, low_left, low_right = heapq.heappop(heap)
             if root:
                 self.root_bound = max(self.root_bound, min(bound, best))
             if bound >= best - self.slack:
@@ -106,33 +121,37 @@ class _Search:
             middle = (first + last) // 2
             cut = positions[f][middle]
             parts = _stumps.children(order, values, f, cut + 1)
+            sides = [(*parts[:2], depth - 1, shares[share][0]),
+                     (*parts[2:], depth - 1, shares[share][1])]
             self.evaluated += 1
+            below = best - self.penalty
             try:
-                left, left_tree = self.solve(parts[0], parts[1], depth - 1, best - low_right)
+                left, left_tree = self.solve(*sides[0], below - low_right)
                 left = max(left, low_left)
-                right, right_tree = self.solve(parts[2], parts[3], depth - 1, best - left)
+                right, right_tree = self.solve(*sides[1], below - left)
                 right = max(right, low_right)
                 left_bound, right_bound = left, right
                 if self.unlimited is not None:
                     left_bound, right_bound = (
-                        self.unlimited.solve(*part, depth - 1, best - low)[0]
-                        for part, low in ((parts[:2], low_right), (parts[2:], low_left)))
+                        self.unlimited.solve(*side, below - low)[0]
+                        for side, low in zip(sides, (low_right, low_left), strict=True))
             except (_Stopped, KeyboardInterrupt) as stop:
                 self.interrupted |= isinstance(stop, KeyboardInterrupt) or (
                     self.unlimited is not None and self.unlimited.interrupted)
                 if root:
                     return min([bound, *(entry[0] for entry in heap)]), tree
                 raise _Stopped from None
-            if left_tree is not False and right_tree is not False and left + right < best:
-                best = left + right
+            if left_tree is not False and right_tree is not False and left + right < below:
+                best = left + right + self.penalty
                 low, high = values[f, cut], values[f, cut + 1]
                 tree = (f, _stumps.midpoint(low, high), left_tree, right_tree)
                 if root:
                     self.events.append((self.clock.elapsed, best, self.root_bound, "better tree"))
             for a, b, x, y in ((first, middle, low_left, right_bound),
                                (middle + 1, last, left_bound, low_right)):
-                if a < b and x + y < best - self.slack:
-                    heapq.heappush(heap, (x + y, f, a, b, x, y))
+                bound = x + y + self.penalty
+                if a < b and bound < best - self.slack:
+                    heapq.heappush(heap, (bound, f, share, a, b, x, y))
         return (best, tree)
 
 
@@ -147,9 +166,16 @@ class OptimalConstrainedTreeRegressor(TreeRegressor):
         A set of :mod:`odtlib.constrained.sets` with a compiled projection (all but ``Custom`` and
         those that need SCIP); None allows every vector.
     max_depth : int, default=2
-        Largest depth.  Depth 2 takes seconds for thousands of rows, depth 3 for hundreds.
+        Maximum depth of the tree.  Depth 2 takes seconds for thousands of rows, depth 3 for
+        hundreds.
+    max_nodes : int, optional
+        Maximum number of feature nodes; None for no limit.
+    max_leaf_nodes : int, optional
+        Maximum number of leaves; None for no limit.
     min_samples_leaf : int, default=1
-        Fewest rows of a leaf.
+        Minimum number of samples per leaf.
+    split_penalty : float, default=0.0
+        Cost of one split, in the unit of ``report_.objective``.
     target_weights : None, "standardize" or array of shape (n_targets,), default=None
         Weight of each target in the loss.
     on_infeasible_targets : {"raise", "warn", "project", "keep"}, default="raise"
@@ -157,35 +183,40 @@ class OptimalConstrainedTreeRegressor(TreeRegressor):
     tol : float, default=1e-6
         Tolerance of the feasibility checks.
     time_limit : float, optional
-        Seconds; when they end the best tree so far comes back, the greedy exact tree at worst.
+        Time limit in seconds; None for no limit.  The best tree found by then is returned, at
+        worst the greedy exact tree.
     random_state : int, RandomState instance, optional
-        Not used; the search is deterministic.
+        Seed of the random choices.  Not used: the search is deterministic.
     verbose : int, default=0
-        1 prints the report.
+        Verbosity: 0 is silent, 1 shows progress.
 
     Attributes
     ----------
     tree_ : DecisionTree
     report_ : SolveReport
-        ``objective`` is the training loss; status "optimal" comes with the bound.
+        ``objective`` is the training loss plus ``split_penalty`` per split; status "optimal" comes
+        with the bound.
     target_weights_ : array, shape (n_targets,)
     """
 
     _parameter_constraints = {
         **TreeRegressor._parameter_constraints,
         "constraints": CONSTRAINTS,
-        "min_samples_leaf": [Interval(Integral, 1, None, closed="left")],
         "target_weights": [StrOptions({"standardize"}), "array-like", None],
         "on_infeasible_targets": INFEASIBLE_TARGETS,
         "tol": [Interval(Real, 0, None, closed="left")],
     }
 
-    def __init__(self, constraints=None, *, max_depth=2, min_samples_leaf=1, target_weights=None,
+    def __init__(self, constraints=None, *, max_depth=2, max_nodes=None, max_leaf_nodes=None,
+                 min_samples_leaf=1, split_penalty=0.0, target_weights=None,
                  on_infeasible_targets="raise", tol=1e-6, time_limit=None, random_state=None,
                  verbose=0):
         self.constraints = constraints
         self.max_depth = max_depth
+        self.max_nodes = max_nodes
+        self.max_leaf_nodes = max_leaf_nodes
         self.min_samples_leaf = min_samples_leaf
+        self.split_penalty = split_penalty
         self.target_weights = target_weights
         self.on_infeasible_targets = on_infeasible_targets
         self.tol = tol
@@ -197,29 +228,32 @@ class OptimalConstrainedTreeRegressor(TreeRegressor):
         clock = Clock(self.time_limit)
         original = X, Y, sample_weight
         feasible, loss, code, w = self._problem(Y, sample_weight)
-        weights, depth = loss.weights, self._depth_within(len(X))
+        weights, depth, budget = loss.weights, self._depth_within(len(X)), self._node_budget(len(X))
+        penalty = float(self.split_penalty)
         Y, _ = prepare_targets(Y, feasible, self.on_infeasible_targets, self.tol, weights)
-        evaluate = partial(tree_loss, criterion="squared_error", weights=weights)
+        evaluate = partial(tree_loss, criterion="squared_error", weights=weights,
+                           split_penalty=penalty)
 
         begun = ConstrainedTreeRegressor(
             self.constraints, split="exact", max_depth=depth,
             min_samples_leaf=self.min_samples_leaf, target_weights=weights, tol=self.tol,
             on_infeasible_targets="keep", time_limit=self.time_limit,
         ).fit(X, Y, sample_weight)
-        greedy = begun.tree_
+        greedy = cut_back(begun.tree_, budget, penalty,
+                          node_costs(begun.tree_, X, Y, w, loss))
         start = evaluate(greedy, X, Y, sample_weight)
         order = np.argsort(X.T, axis=1)
         values = np.take_along_axis(np.ascontiguousarray(X.T), order, axis=1)
         scale = loss.cost(Y, w, loss.best(Y, w, feasible))   # of a single leaf
         search = _Search(Y, sample_weight, loss, int(self.min_samples_leaf), code,
-                         ROUNDING * scale, clock)
+                         penalty, ROUNDING * scale, clock)
         search.events.append((clock.elapsed, start, 0.0, "greedy tree"))
         # Only trees better by more than rounding replace the greedy one.
         search.interrupted = begun.report_.status == "interrupted"
         try:
             if search.interrupted:
                 raise _Stopped
-            bound, found = search.solve(order.astype(np.int32), values, depth,
+            bound, found = search.solve(order.astype(np.int32), values, depth, budget,
                                         start - ROUNDING * scale, root=True)
         except _Stopped:   # before every split was seen once
             bound, found = 0.0, False
@@ -237,9 +271,9 @@ class OptimalConstrainedTreeRegressor(TreeRegressor):
             status, objective, min(bound, objective), clock.elapsed, start="greedy exact tree",
             counters={"splits_evaluated": search.evaluated, "subproblems": search.nodes},
             trace=[*search.events, (clock.elapsed, objective, min(bound, objective), status)],
-            proof=f"optimal among all trees of depth {self.max_depth} over all thresholds, with "
-                  f"at least {self.min_samples_leaf} rows per leaf, for the targets trained on"
-                  if optimal else "", evaluate=evaluate, scale=scale)
+            proof=f"optimal among all trees of depth {self.max_depth} and at most {budget} splits "
+                  f"over all thresholds, with at least {self.min_samples_leaf} samples per leaf, "
+                  "for the targets trained on" if optimal else "", evaluate=evaluate, scale=scale)
         self.target_weights_ = weights
         if self.verbose:
             print(report)
@@ -258,7 +292,7 @@ class OptimalConstrainedTreeRegressor(TreeRegressor):
             small = sets.Box(0.0, 1.0) if closed else sets.Polyhedron([[1.0, 1.0]], [1.0])
             one = np.ones(2)
             search = _Search(np.tile(np.eye(2), (2, 1)), None, make_loss("squared_error", one), 1,
-                             small.encode(2, one), 0.0, Clock())
+                             small.encode(2, one), 0.0, 0.0, Clock())
             search.stump(*_stumps.children(order, values, 0, 2)[:2], True)
 
         kernel = _stumps.best_stump if closed else _stumps.best_stump_any
@@ -294,5 +328,3 @@ class OptimalConstrainedTreeRegressor(TreeRegressor):
             tree = tree.replace(value=value)
         return tree
 
-
-__all__ = ["OptimalConstrainedTreeRegressor"]

@@ -16,44 +16,21 @@ from odtlib.constrained._losses import huber_point, signed_point
 from odtlib.estimator import TreeRegressor
 from odtlib.report import Clock, SolveReport
 from odtlib.tree import DecisionTree
+from odtlib.trees import cut_back
 
 CONSTRAINTS = [sets.FeasibleSet, None]
 INFEASIBLE_TARGETS = [StrOptions({"raise", "warn", "project", "keep"})]
 
 
 def prepare_constraints(constraints, n_targets):
-    """Return the feasible set for so many targets, R^k where there are no constraints."""
+    """Return the feasible set for that number of targets, R^k where there are no constraints."""
     feasible = sets.Box() if constraints is None else constraints
     feasible.bind(n_targets)
     return feasible
 
 
 def prepare_targets(Y, feasible, policy, tol, weights):
-    """Apply the policy for training targets outside the set.
-
-    Parameters
-    ----------
-    Y : array, shape (n_rows, n_targets)
-        Training targets.
-    feasible : FeasibleSet
-        The constraints.
-    policy : {"raise", "warn", "project", "keep"}
-        What to do with rows outside.
-    tol : float
-        Tolerance of the check.
-    weights : array, shape (n_targets,)
-        Metric of the projection.
-
-    Returns
-    -------
-    (array, array)
-        The targets to train on, and which rows of them are feasible.
-
-    Raises
-    ------
-    ValueError
-        If the policy is "raise" and a row is outside.
-    """
+    """Apply the policy for targets outside the set; return targets and which rows are feasible."""
     inside = feasible.contains(Y, tol)
     if inside.all() or policy == "keep":
         return Y, inside
@@ -84,12 +61,24 @@ def target_metric(target_weights, Y, w):
     return sets.FeasibleSet()._weights(target_weights, k)
 
 
-def tree_loss(tree, X, y, sample_weight=None, *, criterion, weights):
-    """Recompute the training loss of a tree: what ``report_.verify`` calls."""
+def tree_loss(tree, X, y, sample_weight=None, *, criterion, weights, split_penalty=0.0):
+    """Recompute the training loss of a tree and the cost of its splits, for ``report_.verify``."""
     Y = np.asarray(y, float).reshape(len(y), -1)
     w = np.ones(len(Y)) if sample_weight is None else np.asarray(sample_weight, float)
     loss = make_loss(criterion, weights)
-    return loss.cost(Y, w, tree.value[tree.apply(X)])
+    return loss.cost(Y, w, tree.value[tree.apply(X)]) + split_penalty * tree.n_splits
+
+
+def node_rows(tree, X):
+    """List the rows that reach each node."""
+    path = tree.decision_path(X).tocsc()
+    return [path.indices[a:b] for a, b in zip(path.indptr[:-1], path.indptr[1:], strict=True)]
+
+
+def node_costs(tree, X, Y, w, loss):
+    """Return the training loss that every node would have as a leaf, shape (n_nodes,)."""
+    return np.array([loss.cost(Y[rows], w[rows], value)
+                     for rows, value in zip(node_rows(tree, X), tree.value, strict=True)])
 
 
 class ConstrainedTreeRegressor(TreeRegressor):
@@ -124,27 +113,27 @@ class ConstrainedTreeRegressor(TreeRegressor):
         Weight of each target in the loss; "standardize" divides by the variances, for targets in
         different units.
     max_depth : int, optional
-        Largest number of tests on a path (default: no limit).
+        Maximum depth of the tree.  None for no limit.
     min_samples_split : int, default=2
-        Fewest rows of a node that is split.
+        Minimum number of samples of a node that is split.
     min_samples_leaf : int, default=1
-        Fewest rows of a leaf.
+        Minimum number of samples per leaf.
     min_impurity_decrease : float, default=0.0
-        Least decrease of the loss a split must bring, as a share of the total sample weight.
+        Minimum decrease of the loss by a split, per unit of the total sample weight.
     ccp_alpha : float, default=0.0
-        Price of a leaf, in loss per unit of weight: cost-complexity pruning after growth.
+        Complexity parameter of minimal cost-complexity pruning, as in scikit-learn.
     max_features : int or float, optional
-        Features drawn at each node, a number or a share (default: all).
+        Number of features drawn at each node, or their share (default: all).
     on_infeasible_targets : {"raise", "warn", "project", "keep"}, default="raise"
         What to do with training targets outside the set.
     tol : float, default=1e-6
         Tolerance of every feasibility check, relative to the largest target of the vector.
     time_limit : float, optional
-        Seconds; when they end the waiting nodes become leaves.
+        Time limit in seconds; None for no limit.  Nodes not yet split then become leaves.
     random_state : int, RandomState instance, optional
-        Seed of the feature draw.
+        Seed of the random choices.  They decide which features are drawn.
     verbose : int, default=0
-        1 prints the report.
+        Verbosity: 0 is silent, 1 shows progress.
 
     Attributes
     ----------
@@ -185,7 +174,6 @@ class ConstrainedTreeRegressor(TreeRegressor):
         "target_weights": [StrOptions({"standardize"}), "array-like", None],
         "max_depth": [Interval(Integral, 0, None, closed="left"), None],
         "min_samples_split": [Interval(Integral, 2, None, closed="left")],
-        "min_samples_leaf": [Interval(Integral, 1, None, closed="left")],
         "min_impurity_decrease": [Interval(Real, 0, None, closed="left")],
         "ccp_alpha": [Interval(Real, 0, None, closed="left")],
         "max_features": [Interval(Integral, 1, None, closed="left"),
@@ -233,12 +221,14 @@ class ConstrainedTreeRegressor(TreeRegressor):
             min_decrease=float(self.min_impurity_decrease * w.sum()),
             max_features=self._n_features_drawn(X.shape[1]),
             seed=int(check_random_state(self.random_state).randint(2**31)))
-        slack = float(self.penalty_strength) if self.split == "penalty" else np.inf
-        growth = grow_tree(X, Y, sample_weight, loss, self.split, feasible, slack,
+        penalty_rate = float(self.penalty_strength) if self.split == "penalty" else np.inf
+        growth = grow_tree(X, Y, sample_weight, loss, self.split, feasible, penalty_rate,
                            relaxation if self.split == "penalty" else None, rules, clock)
-        tree = self._predictions(growth, Y, w, inside, feasible, loss, relaxation, X.shape[1])
+        tree = self._predictions(growth, Y, w, inside, feasible, loss, relaxation, X)
         if self.ccp_alpha > 0:
-            tree = self._prune(tree, X, Y, w, loss)
+            # scikit-learn's impurity is the mean over the targets, per unit of weight
+            tree = cut_back(tree, tree.n_splits, self.ccp_alpha * w.sum() * Y.shape[1],
+                            node_costs(tree, X, Y, w, loss))
         self.target_weights_ = weights
         self.leaf_feasible_ = feasible.contains(tree.value, self.tol) | (tree.feature >= 0)
         if self.leaf in ("project", "medoid") and not self.leaf_feasible_.all():
@@ -294,8 +284,10 @@ class ConstrainedTreeRegressor(TreeRegressor):
             return min(int(self.max_features), p)
         return max(1, int(self.max_features * p))
 
-    def _predictions(self, growth, Y, w, inside, feasible, loss, relaxation, n_features):
+    def _predictions(self, growth, Y, w, inside, feasible, loss, relaxation, X):
         """Give every node the prediction that it would have as a leaf."""
+        shape = (growth.feature, growth.threshold, growth.left, growth.right)
+        tree = DecisionTree(*shape, growth.mean, n_features=X.shape[1], kind="regression")
         value = growth.mean
         only_squares = loss.name == "squared_error"
         if only_squares and self.leaf == "project":
@@ -306,15 +298,14 @@ class ConstrainedTreeRegressor(TreeRegressor):
                 if relaxation is not None else
                 huber_point(y, feasible, self.penalty_strength, loss.weights) for y in value])
         elif not (only_squares and self.leaf == "mean"):
-            for node, rows in enumerate(growth.rows()):
+            for node, rows in enumerate(node_rows(tree, X)):
                 if self.leaf == "medoid":
                     value[node] = self._medoid(rows, Y, w, inside, feasible, loss)
                 elif self.leaf == "mean" or (growth.feature[node] >= 0 and self.ccp_alpha == 0):
                     value[node] = loss.center(Y[rows], w[rows])
                 else:
                     value[node] = loss.best(Y[rows], w[rows], feasible)
-        return DecisionTree(growth.feature, growth.threshold, growth.left, growth.right, value,
-                            n_features=n_features, kind="regression")
+        return tree.replace(value=value)
 
     def _medoid(self, rows, Y, w, inside, feasible, loss):
         candidates = Y[rows[inside[rows]]]
@@ -323,25 +314,3 @@ class ConstrainedTreeRegressor(TreeRegressor):
         # No row of the node is feasible (on_infeasible_targets="keep" or "warn").
         nearest = loss.medoid(Y[rows], w[rows], Y[rows])
         return feasible.project(nearest, loss.weights)
-
-    def _prune(self, tree, X, Y, w, loss):
-        """Cut the weakest links: collapse a node where its subtree saves less than its price."""
-        price = self.ccp_alpha * w.sum()
-        path = tree.decision_path(X).tocsc()
-        best, keep = np.empty(tree.n_nodes), np.zeros(tree.n_nodes, bool)
-        for node in range(tree.n_nodes - 1, -1, -1):
-            rows = path.indices[path.indptr[node]:path.indptr[node + 1]]
-            own = loss.cost(Y[rows], w[rows], tree.value[node]) + price
-            best[node] = own
-            if tree.feature[node] >= 0:
-                below = best[tree.left[node]] + best[tree.right[node]]
-                if below < own:
-                    best[node], keep[node] = below, True
-
-        def nested(node):
-            if not keep[node]:
-                return tree.value[node]
-            return (int(tree.feature[node]), float(tree.threshold[node]),
-                    nested(tree.left[node]), nested(tree.right[node]))
-
-        return DecisionTree.from_nested(nested(0), n_features=tree.n_features, kind="regression")

@@ -157,6 +157,38 @@ def test_is_accessible_in_light_and_dark(reader, page_file):
     assert not violations, "\n".join(violations)
 
 
+# Lessons that keep the limits; add a lesson here when it is finished.
+LESSONS = ["quick_start", "primer_linear_programs", "primer_dynamic_programming"]
+# Other pages whose tables and printed lines must fit.
+FITTING = [*LESSONS, "readers", "teaching", "which_method"]
+MAX_SCREENS, MAX_TABLES = 25, 3
+# Visible elements of the text that scroll sideways; a rounding of one pixel is none.
+SCROLLING = """selector => [...document.querySelectorAll(`.bd-article ${selector}`)]
+    .filter(e => e.checkVisibility() && e.scrollWidth > e.clientWidth + 1)
+    .map(e => e.innerText.slice(0, 60))"""
+
+
+@pytest.mark.parametrize("name", LESSONS)
+def test_a_lesson_is_short(reader, name):
+    reader.open(HTML / "chapters" / f"{name}.html")
+    reader.page.set_viewport_size(DESKTOP)
+    height = reader.page.evaluate(
+        "document.querySelector('.bd-article').getBoundingClientRect().height")
+    assert height <= MAX_SCREENS * DESKTOP["height"]
+    tables = reader.page.evaluate("""[...document.querySelectorAll('.bd-article table')]
+        .filter(table => table.checkVisibility()).length""")
+    assert tables <= MAX_TABLES
+
+
+@pytest.mark.parametrize("name", FITTING)
+def test_tables_and_printed_lines_fit_a_desktop_and_code_fits_a_phone(reader, name):
+    reader.open(HTML / "chapters" / f"{name}.html")
+    assert not reader.page.evaluate(SCROLLING, "div.cell_input pre")
+    reader.page.set_viewport_size(DESKTOP)
+    assert not reader.page.evaluate(SCROLLING, ":is(pre, .output)")
+    assert not reader.page.evaluate(SCROLLING, ".pst-scrollable-table-container")
+
+
 def test_search_finds_a_term_from_the_disk(reader):
     reader.open(HTML / "search.html", "?q=incumbent")
     reader.page.wait_for_selector("#search-results li a")
@@ -164,3 +196,9 @@ def test_search_finds_a_term_from_the_disk(reader):
         "#search-results li a", "found => found.map(a => a.href)"
     )
     assert any("glossary" in link for link in links)
+    reader.page.wait_for_selector("#search-results li p.context")
+    excerpts = reader.page.eval_on_selector_all(
+        "#search-results li p.context", "found => found.map(p => p.textContent)"
+    )
+    assert any("incumbent" in excerpt.lower() for excerpt in excerpts)
+    assert not reader.troubles

@@ -64,7 +64,7 @@ def test_relaxations_of_the_variants_are_ordered():
 
 
 def test_the_reproduction_report_sees_every_variant():
-    from odtbook.verdicts.counterparts import Records
+    from odtbook.verdicts.evidence import Records
     runs = Records().of("column_generation_variants", link="node")
     held = [record for name, record in RECORDS if name == "column_generation_variants"]
     assert len(runs) == 6 * len(held)

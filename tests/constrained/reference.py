@@ -4,6 +4,8 @@ import itertools
 
 import numpy as np
 
+from odtlib.constrained import sets
+
 
 def project_on_rows(A, b, A_eq, b_eq, point, weights):
     """Nearest point of a polyhedron: try every set of active rows, keep the best feasible one."""
@@ -55,6 +57,76 @@ def project_sparse_simplex(count, total, integer, point, weights):
             if cost < best - 1e-13:
                 best, nearest = cost, y
     return nearest
+
+
+def project_by_scip(feasible, point, weights):
+    """Solve the projection as a mixed-integer program, as the paper does; exact to about 1e-3."""
+    from ortools.math_opt.python import mathopt
+    model = mathopt.Model()
+    y = [model.add_variable() for _ in point]
+    formulate(feasible, model, y)
+    model.minimize_quadratic_objective(
+        sum(w * (v - p) * (v - p) for v, p, w in zip(y, point, weights, strict=True)))
+    parameters = mathopt.SolveParameters(relative_gap_tolerance=1e-9, absolute_gap_tolerance=1e-9)
+    result = mathopt.solve(model, mathopt.SolverType.GSCIP, params=parameters)
+    assert result.termination.reason == mathopt.TerminationReason.OPTIMAL
+    return np.array(result.variable_values(y))
+
+
+def formulate(feasible, model, y):
+    """State a set with binaries, from its definition where it has one, else from its pieces."""
+    if isinstance(feasible, sets.Intersection):
+        for member in feasible.members:
+            formulate(member, model, y)
+    elif isinstance(feasible, sets.AtMostKNonzero):
+        nonzero(model, y, feasible.max_nonzero, feasible.lower, feasible.upper)
+    elif isinstance(feasible, sets.SparseSimplex):
+        nonzero(model, y, feasible.max_nonzero, 0.0, feasible.total)
+        model.add_linear_constraint(sum(y) == feasible.total)
+        if feasible.integer:
+            for v in y:
+                unit = model.add_integer_variable(lb=0, ub=feasible.total)
+                model.add_linear_constraint(v == unit)
+    elif isinstance(feasible, sets.MixedBinary):
+        z = [model.add_binary_variable() for _ in range(feasible.n_binaries)]
+        for A, B, b, equal in ((feasible.A, feasible.B, feasible.b, False),
+                               (feasible.A_eq, feasible.B_eq, feasible.b_eq, True)):
+            for row, right in zip(np.hstack([A, B]), b, strict=True):
+                left = total(row, y + z)
+                model.add_linear_constraint(left == right if equal else left <= right)
+        for v, low, high in zip(y, *(np.broadcast_to(x, len(y)) for x in
+                                     (feasible.lower, feasible.upper)), strict=True):
+            if np.isfinite(low):
+                model.add_linear_constraint(v >= low)
+            if np.isfinite(high):
+                model.add_linear_constraint(v <= high)
+    else:
+        pieces = feasible._pieces(len(y))
+        flags = [model.add_binary_variable() for _ in pieces]
+        model.add_linear_constraint(sum(flags) == 1)
+        unit = np.eye(len(y))
+        for piece, flag in zip(pieces, flags, strict=True):
+            rows = np.vstack([piece.rows, piece.equal, -piece.equal, unit, -unit])
+            rhs = np.concatenate([piece.rhs, piece.equal_rhs, -piece.equal_rhs, piece.upper,
+                                  -piece.lower])
+            for row, right in zip(rows[rhs < np.inf], rhs[rhs < np.inf], strict=True):
+                model.add_indicator_constraint(
+                    indicator=flag, implied_constraint=total(row, y) <= right)
+
+
+def nonzero(model, y, count, lower, upper):
+    """At most so many targets are not zero, and those are within finite bounds."""
+    flags = [model.add_binary_variable() for _ in y]
+    model.add_linear_constraint(sum(flags) <= count)
+    for v, z, low, high in zip(y, flags, *(np.broadcast_to(b, len(y)) for b in (lower, upper)),
+                               strict=True):
+        model.add_linear_constraint(v <= high * z)
+        model.add_linear_constraint(v >= low * z)
+
+
+def total(row, variables):
+    """A linear expression."""
+    return sum(a * v for a, v in zip(row, variables, strict=True) if a != 0)
 
 
 def squared_cost(feasible_set, Y, sample_weight=None, weights=None):

@@ -1,4 +1,4 @@
-"""Forests, boosting, projected regressors and the classifier by combinations."""
+"""Forests, projected regressors and the classifier by combinations."""
 
 import numpy as np
 import pytest
@@ -7,7 +7,6 @@ from sklearn.linear_model import LinearRegression
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from odtlib.constrained import (
-    ConstrainedBoostingRegressor,
     ConstrainedForestRegressor,
     ConstrainedTreeClassifier,
     ConstrainedTreeRegressor,
@@ -30,7 +29,6 @@ def test_every_prediction_is_feasible(feasible):
                                    on_infeasible_targets="keep"),
         ConstrainedForestRegressor(feasible, n_estimators=10, split="exact", max_features=0.5,
                                    random_state=0, on_infeasible_targets="project"),
-        ConstrainedBoostingRegressor(feasible, n_estimators=20),
         ProjectedRegressor(LinearRegression(), feasible),
         ProjectedRegressor(constraints=feasible),
     ]
@@ -76,13 +74,6 @@ def test_forest_is_as_good_as_the_one_people_use():
     assert a < 1.15 * b and b < 1.15 * a
 
 
-def test_boosting_learns_and_projects_last():
-    model = ConstrainedBoostingRegressor(NONCONVEX[0], n_estimators=60, learning_rate=0.2).fit(X, Y)
-    raw = ConstrainedBoostingRegressor(n_estimators=60, learning_rate=0.2).fit(X, Y)
-    np.testing.assert_allclose(model.predict(X), NONCONVEX[0].project(raw.predict(X)))
-    assert ((raw.predict(X) - Y) ** 2).mean() < 0.1 * Y.var()
-
-
 def test_classifier_predicts_feasible_combinations_only():
     rows = RNG.normal(size=(200, 3))
     flags = (rows + RNG.normal(0, 0.3, rows.shape) > 0).astype(int)
@@ -110,8 +101,8 @@ RESAMPLED = dict.fromkeys(
 
 
 @parametrize_with_checks(
-    [ConstrainedForestRegressor(n_estimators=3), ConstrainedBoostingRegressor(n_estimators=5),
-     ProjectedRegressor(), ConstrainedTreeClassifier()],
+    [ConstrainedForestRegressor(n_estimators=3), ProjectedRegressor(),
+     ConstrainedTreeClassifier()],
     expected_failed_checks=lambda e: RESAMPLED if hasattr(e, "bootstrap") else {})
 def test_scikit_learn_checks(estimator, check):
     check(estimator)
@@ -119,7 +110,6 @@ def test_scikit_learn_checks(estimator, check):
 
 @pytest.mark.parametrize("make", [
     lambda: ConstrainedForestRegressor(n_estimators=3, random_state=0),
-    lambda: ConstrainedBoostingRegressor(n_estimators=3),
     lambda: ProjectedRegressor(),
 ])
 def test_a_row_of_weight_zero_is_a_row_that_is_not_there(make):

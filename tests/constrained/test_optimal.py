@@ -54,6 +54,36 @@ def test_matches_brute_force(name, depth):
         assert SETS[name].contains(model.predict(RNG.normal(size=(30, 2)))).all()
 
 
+def brute_force_in_budget(feasible, X, Y, w, depth, min_leaf, budget, penalty):
+    best = reference.squared_cost(feasible, Y, w)
+    if depth and budget:
+        for _, _, left in reference.splits(X, min_leaf):
+            for k in range(budget):
+                best = min(best, penalty + sum(
+                    brute_force_in_budget(feasible, X[side], Y[side], w[side], depth - 1, min_leaf,
+                                          share, penalty)
+                    for side, share in ((left, k), (~left, budget - 1 - k))))
+    return best
+
+
+@pytest.mark.parametrize("name", ["one", "polyhedron"])
+@pytest.mark.parametrize("depth, budget", [(1, 0), (1, 1), (2, 2), (2, 3), (3, 2), (3, 3)])
+@pytest.mark.parametrize("penalty", [0.0, 700.0])
+def test_budget_and_penalty_match_brute_force(name, depth, budget, penalty):
+    for n, min_leaf in ((7, 1), (9, 2)):
+        X, Y = table(n)
+        w = RNG.integers(1, 4, n).astype(float)
+        options = {"max_nodes": budget} if n == 7 else {"max_leaf_nodes": budget + 1}
+        model = OptimalConstrainedTreeRegressor(
+            SETS[name], max_depth=depth, min_samples_leaf=min_leaf, split_penalty=penalty,
+            on_infeasible_targets="keep", **options).fit(X, Y, w)
+        best = brute_force_in_budget(SETS[name], X, Y, w, depth, min_leaf, budget, penalty)
+        assert model.report_.objective == pytest.approx(best, rel=1e-9)
+        assert model.report_.lower_bound == pytest.approx(best, rel=1e-9)
+        assert model.verify(X, Y, w) == model.report_.objective
+        assert model.tree_.n_splits <= budget
+
+
 @pytest.mark.parametrize("depth", [2, 3])
 @pytest.mark.parametrize("seed", [304, 316, 376, 511, 610, 693, 1050, 1085, 1148, 1150])
 def test_a_smallest_leaf_does_not_mislead_the_bounds(seed, depth):

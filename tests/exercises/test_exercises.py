@@ -1,12 +1,13 @@
 """Every exercise that can be checked accepts a right answer and refuses wrong ones with a hint."""
 
+import re
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from odtbook import check
-from odtbook.exercises import exercises
+from odtbook.exercises import exercises, overview
 from odtlib.constrained import sets
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -36,6 +37,15 @@ RIGHT = {
     "ch1-count": 232,
     "ch1-pruning": [1 / 6, 1 / 6],
     "ch1-weights": 6,
+    "lp-corner": (0, 3, 15),
+    "lp-prices": (0, 2.5),
+    "lp-column": (0.25, -0.5),
+    "lp-forms": (1, 1, 1.5),
+    "lp-search": 3,
+    "dp-table": (3, 2, 1),
+    "dp-count": (156_849, 400),
+    "dp-bound": 1,
+    "dp-similar": (7, 12),
     "ch2-relaxation": (3, 3, 1),
     "ch2-bits": ([0, 1, 1], 10),
     "ch2-sizes": (129, 8024, 5309),
@@ -66,6 +76,19 @@ WRONG = {
     "ch1-count": [(2744, "trees"), (233, "frozenset")],
     "ch1-pruning": [([1 / 9, 1 / 6], "both feature nodes"), ([2 / 9], "share")],
     "ch1-weights": [(1, "not err on"), (9, "1 to 8")],
+    "lp-corner": [((3, 1.5, 13.5), "old savings"), ((4, 0, 8), "four corners"),
+                  ((0, 3, 12), "corner is right")],
+    "lp-prices": [((0.75, 0.5), "old savings"), ((1, 0), "left over"), ((0, 2), "15")],
+    "lp-column": [((-0.25, 0.5), "negative"), ((5, 6), "first"), ((0.25, 6), "second")],
+    "lp-forms": [((2, 1, 1), "open the leaf"), ((1, 1.5, 1.5), "row by row"),
+                 ((1, 1, 1), "half a leaf")],
+    "lp-search": [(5, "without a start"), (1, "root is 21"), (4, "two parts")],
+    "dp-table": [((3, 2), "three numbers"), ((5, 2, 1), "one interval"), ((3, 1, 1), "after row 3"),
+                 ((3, 2, 0), "row 1")],
+    "dp-count": [((99**3, 400), "order"), ((100, 400), "gaps"), ((156_849, 300), "one entry")],
+    "dp-bound": [(2, "not fewer"), (5, "together")],
+    "dp-similar": [((5, 12), "missing"), ((8, 12), "3 more"), ((7, 15), "new"),
+                   ((7, 10), "2 more")],
     "ch2-relaxation": [((2, 3, 1), "row 6"), ((3, 1, 1), "naive"), ((3, 3, 3), "each way")],
     "ch2-bits": [(([1, 0, 0], 10), "lower half"), (([0, 0, 1], 10), "walk down"),
                  (([0, 1, 1], 9), "logarithm")],
@@ -123,11 +146,22 @@ def test_a_wrong_answer_gets_its_hint(label, answer, says):
 
 @pytest.mark.parametrize("label", sorted(RIGHT))
 def test_the_exercise_is_in_its_chapter(label):
-    chapter, name = label.split("-", 1)
-    (notebook,) = (ROOT / "chapters").glob(f"{int(chapter[2:]):02d}_*.ipynb")
-    text = notebook.read_text(encoding="utf-8")
-    assert f":label: ex-{chapter}-{name}" in text
+    page = overview().set_index("label").page[label]
+    text = (ROOT / "chapters" / f"{page}.ipynb").read_text(encoding="utf-8")
+    assert f":label: ex-{label}" in text
     assert f'check(\\"{label}\\"' in text
+
+
+def test_the_overview_names_every_exercise_on_its_page():
+    table = overview()
+    assert table["label"].is_unique
+    assert set(exercises()) == set(table["label"][table["checked"]])
+    assert set(table["kind"]) == {"by hand", "code", "proof", "open"}
+    assert (table["points"] > 0).all()
+    for notebook in (ROOT / "chapters").glob("*.ipynb"):
+        text = notebook.read_text(encoding="utf-8")
+        found = set(re.findall(r":label: ex-([a-z0-9-]+)", text))
+        assert found == set(table["label"][table["page"] == notebook.stem]), notebook.name
 
 
 def test_an_unknown_exercise_is_named():

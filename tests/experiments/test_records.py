@@ -19,7 +19,7 @@ from odtbook.experiments.records import (
     write_csv,
 )
 from odtbook.experiments.templates import Template
-from odtbook.verdicts.counterparts import Records
+from odtbook.verdicts.evidence import Records
 
 
 def valid(**values):

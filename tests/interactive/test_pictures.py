@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from browser import chromium
 
-from odtbook.interactive import drag_point, explore_tree, step_through
+from odtbook.interactive import drag_point, draw_search_tree, explore_tree, step_through
 from odtlib import CARTClassifier
 from odtlib.constrained import sets
 from odtlib.tree import DecisionTree
@@ -160,12 +160,50 @@ def test_steps_come_and_go(page):
             "[data-from]", "all => all.map(e => e.style.display !== 'none')")
         seen.append((page.inner_text("output"), shown))
         if len(seen) < 3:
-            page.click("text=On")
+            page.click("text=Next")
     assert seen == [("a", [True, False, False]), ("b", [True, True, False]),
                     ("c", [True, False, True])]
-    assert page.is_disabled("text=On")
+    assert page.is_disabled("text=Next")
     page.click("text=Back")
     assert page.inner_text("output") == "b"
+
+
+def test_the_steps_play_by_themselves_until_the_reader_takes_over(page):
+    show(page, step_through([(0, None, SQUARE)], ["a", *"b" * 238, "c"], size=(9, 9), alt="square"))
+    page.click("text=Play")
+    page.wait_for_function("document.querySelector('input').value >= 2", timeout=10_000)
+    page.click("text=Pause")
+    at = page.input_value("input")
+    page.evaluate("new Promise(done => setTimeout(done, 600))")
+    assert page.input_value("input") == at
+    set_range(page, "input", 238)
+    page.click("text=Play")
+    page.wait_for_function("document.querySelector('output').textContent === 'c'", timeout=10_000)
+    assert page.is_visible("text=Play")
+
+
+def test_a_search_tree_grows_and_closes(page):
+    parts = draw_search_tree([
+        {"at": 100, "lines": ["(3, 1.5)", "21"], "opened": 0},
+        {"parent": 0, "branch": "x ≤ 1", "at": 50, "lines": ["20"], "opened": 1, "closed": 2,
+         "mark": "closed"}])
+    show(page, step_through(parts, ["a", "b", "c"], size=(200, 200), alt="a search tree"))
+    seen = []
+    for step in range(3):
+        set_range(page, "input", step)
+        seen.append(page.eval_on_selector_all(
+            "svg text", "all => all.filter(e => e.getClientRects().length).map(e => e.innerHTML)"))
+    assert seen == [["(3, 1.5)", "21"], ["(3, 1.5)", "21", "x ≤ 1", "20"],
+                    ["(3, 1.5)", "21", "x ≤ 1", "20", "closed"]]
+
+
+def test_the_threshold_that_is_chosen_first_can_move(page):
+    tree = DecisionTree.from_nested((0, 0.5, 0, (1, 2.5, 0, 1)), n_classes=2)
+    show(page, explore_tree(tree, [[0, 1], [1, 2], [1, 3], [1, 4]], [0, 0, 1, 1]))
+    assert page.input_value("[data-test]") == "2"
+    assert page.is_enabled("[data-cut]")
+    page.select_option("[data-test]", "0")
+    assert page.is_disabled("[data-cut]")
 
 
 @pytest.mark.parametrize("feasible", [

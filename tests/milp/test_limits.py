@@ -55,7 +55,7 @@ def test_a_depth_that_no_row_reaches_is_not_built(model):
 @pytest.mark.parametrize("model", [RestrictedTreeClassifier, ColumnGenerationClassifier])
 def test_too_many_splits_leave_cart(model, settings, monkeypatch):
     X, y = noise()
-    monkeypatch.setattr(paths, "MOST_FLAGS", 100)
+    monkeypatch.setattr(paths, "MAX_FLAGS", 100)
     report = model(2, **settings).fit(X, y).report_
     assert report.status == "memory_limit" and report.start == "cart"
     assert report.lower_bound == 0 < report.objective
@@ -97,7 +97,7 @@ def test_a_sweep_in_small_steps_finds_the_same_paths(monkeypatch):
     master.add_tree(np.zeros(3, np.int64))
     found = [Sweep()(master, master.solve(), np.ones(9, bool))]
     monkeypatch.setattr("odtlib.column_generation.pricing.STEPS", 1)
-    monkeypatch.setattr("odtlib.column_generation.pricing.WAYS", 2)
+    monkeypatch.setattr("odtlib.column_generation.pricing.MAX_PREFIXES", 2)
     found.append(Sweep()(master, master.solve(), np.ones(9, bool)))
     for whole, steps in zip(*found, strict=True):
         assert np.array_equal(whole, steps)
@@ -114,7 +114,7 @@ def test_kernels_are_compiled_before_the_clock_starts(model, monkeypatch):
     X, y = noise()
     names = [name for name in vars(kernels) if hasattr(vars(kernels)[name], "signatures")]
     settings = {} if model is RestrictedTreeClassifier else {"pricing": "sweep"}
-    estimator = model(2, n_trees=5, **settings)
+    estimator = model(2, **settings)
     assert estimator._compile_kernels(X, y) > 0
     before = {name: len(vars(kernels)[name].signatures) for name in names}
     estimator.fit(X, y)

@@ -1,0 +1,191 @@
+"""Sets with alternatives: unions, indicators, implications, constraints with binaries."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+
+from odtlib.constrained.sets.base import (
+    MAX_PIECES,
+    FeasibleSet,
+    Piece,
+    checked_members,
+    common_targets,
+)
+from odtlib.constrained.sets.shapes import Box, Polyhedron, bounds, system
+
+
+class UnionOf(FeasibleSet):
+    """Allow a vector that satisfies any one of several sets.
+
+    Parameters
+    ----------
+    members : sequence of FeasibleSet
+        The alternatives.
+    """
+
+    is_convex = False
+
+    def __init__(self, members):
+        self.members = checked_members(members)
+        self.n_targets = common_targets(self.members)
+
+    def _shown(self):
+        return {"members": list(self.members)}
+
+    def _violation(self, Y):
+        return np.min([m._violation(Y) for m in self.members], axis=0)
+
+    def _pieces(self, n_targets):
+        parts = [m._pieces(n_targets) for m in self.members]
+        if any(p is None for p in parts) or sum(map(len, parts)) > MAX_PIECES:
+            return None
+        return [piece for part in parts for piece in part]
+
+    def _project_slowly(self, Y, weights):
+        options = np.array([m.project(Y, weights) for m in self.members])
+        nearest = np.argmin((weights * (options - Y) ** 2).sum(axis=2), axis=0)
+        return options[nearest, np.arange(len(Y))]
+
+    def _explain(self, y):
+        nearest = min(self.members, key=lambda m: m.violation(y))
+        return f"none of {len(self.members)} alternatives holds; in the nearest, " \
+               f"{nearest.explain(y)}"
+
+
+class Indicator(UnionOf):
+    """Tie an amount to a 0/1 flag: either both are zero, or the flag is one and the amount bounded.
+
+    Parameters
+    ----------
+    flag, amount : int
+        Which targets they are.
+    lower, upper : float, default=0 and inf
+        Bounds of the amount where the flag is one.
+    n_targets : int, default=2
+        Number of targets; the others are free.
+    """
+
+    def __init__(self, flag, amount, lower=0.0, upper=np.inf, n_targets=2):
+        if not (0 <= flag < n_targets and 0 <= amount < n_targets and flag != amount):
+            raise ValueError(f"flag and amount must be two different targets among "
+                             f"0..{n_targets - 1}, got {flag!r} and {amount!r}.")
+        self.flag, self.amount, self.lower, self.upper = flag, amount, float(lower), float(upper)
+        off_low, off_high = np.full(n_targets, -np.inf), np.full(n_targets, np.inf)
+        on_low, on_high = off_low.copy(), off_high.copy()
+        off_low[[flag, amount]] = off_high[[flag, amount]] = 0.0
+        on_low[[flag, amount]], on_high[[flag, amount]] = (1.0, lower), (1.0, upper)
+        super().__init__([Box(off_low, off_high), Box(on_low, on_high)])
+
+    def _shown(self):
+        return {"flag": self.flag, "amount": self.amount, "lower": self.lower,
+                "upper": self.upper, "n_targets": self.n_targets}
+
+    def _explain(self, y):
+        return (f"flag {y[self.flag]:.6g} (target {self.flag}) does not go with amount "
+                f"{y[self.amount]:.6g} (target {self.amount})")
+
+
+class Implication(UnionOf):
+    """If a weighted sum of targets is below a threshold, other targets must be zero.
+
+    Parameters
+    ----------
+    below : tuple (dict, float)
+        Coefficients by target, and the threshold: ``({1: 1.0, 2: 1.0}, 110)`` reads "if
+        y_1 + y_2 < 110".  The set is closed: at the threshold nothing is asked.
+    then_zero : sequence of int
+        Targets that must then be zero.
+    n_targets : int
+        Number of targets.
+    """
+
+    def __init__(self, below, then_zero, n_targets):
+        coefficients, self.threshold = dict(below[0]), float(below[1])
+        self.coefficients, self.then_zero = coefficients, sorted(then_zero)
+        named = [*coefficients, *self.then_zero]
+        if not coefficients or not self.then_zero or not all(0 <= j < n_targets for j in named):
+            raise ValueError(f"below and then_zero must name targets among 0..{n_targets - 1}.")
+        row = np.zeros(n_targets)
+        for j, a in coefficients.items():
+            row[j] = a
+        zero = np.isin(np.arange(n_targets), self.then_zero)
+        super().__init__([Polyhedron(-row, -self.threshold),
+                          Box(np.where(zero, 0.0, -np.inf), np.where(zero, 0.0, np.inf))])
+
+    def _shown(self):
+        return {"below": (self.coefficients, self.threshold), "then_zero": self.then_zero,
+                "n_targets": self.n_targets}
+
+    def _explain(self, y):
+        left = sum(a * y[j] for j, a in self.coefficients.items())
+        nonzero = [j for j in self.then_zero if y[j] != 0]
+        return (f"the sum over targets {sorted(self.coefficients)} is {left:.6g}, below "
+                f"{self.threshold:g}, but target {nonzero[0]} is {y[nonzero[0]]:.6g}, not 0")
+
+
+class MixedBinary(FeasibleSet):
+    """Linear constraints over targets and binaries: some z in {0, 1} with ``A y + B z <= b``.
+
+    Every pattern of the binaries leaves a polyhedron.  All are enumerated, empty and contained ones
+    dropped, and each projection is exact.  For more than 12 binaries, see :class:`Custom`.
+
+    Parameters
+    ----------
+    A : array, shape (n_rows, n_targets)
+        Coefficients of the targets.
+    B : array, shape (n_rows, n_binaries)
+        Coefficients of the binaries.
+    b : float or array, shape (n_rows,)
+        Right sides.
+    A_eq, B_eq, b_eq : array, optional
+        Equations in the same form.
+    lower, upper : float or array, shape (n_targets,), default=-inf and inf
+        Bounds of the targets.
+    """
+
+    is_convex = False
+
+    def __init__(self, A, B, b, A_eq=None, B_eq=None, b_eq=None, lower=-np.inf, upper=np.inf):
+        self.A, self.b = system(A, b)
+        self.B = np.array(B, dtype=np.float64, ndmin=2)
+        self.n_targets = self.A.shape[1]
+        if len(self.B) != len(self.A) or self.B.shape[1] == 0:
+            raise ValueError(f"B must have one row for each of the {len(self.A)} rows of A and one "
+                             f"column per binary, got shape {self.B.shape}.")
+        if A_eq is None:
+            self.A_eq, self.b_eq = np.zeros((0, self.n_targets)), np.zeros(0)
+            self.B_eq = np.zeros((0, self.B.shape[1]))
+        else:
+            self.A_eq, self.b_eq = system(A_eq, b_eq)
+            self.B_eq = np.array(B_eq, dtype=np.float64, ndmin=2)
+        if self.B_eq.shape != (len(self.A_eq), self.B.shape[1]):
+            raise ValueError("A_eq, B_eq and b_eq must have one row per equation, and B_eq one "
+                             "column per binary.")
+        if 2 ** self.n_binaries > MAX_PIECES:
+            raise ValueError(f"{self.n_binaries} binaries have more than {MAX_PIECES} patterns; "
+                             "state the set with at most 12, or give the projection yourself: "
+                             "sets.Custom.")
+        self.lower, self.upper, _ = bounds(lower, upper, self.n_targets)
+        self.pieces(self.n_targets)   # refuses an empty set
+
+    @property
+    def n_binaries(self):
+        """Number of binaries."""
+        return self.B.shape[1]
+
+    def _pieces(self, n_targets):
+        patterns = np.array(list(itertools.product((0.0, 1.0), repeat=self.n_binaries)))
+        rhs, equal_rhs = self.b - patterns @ self.B.T, self.b_eq - patterns @ self.B_eq.T
+        both = np.unique(np.hstack([equal_rhs, rhs]), axis=0)
+        n_equal = len(self.b_eq)
+        keep = np.ones(len(both), bool)
+        if len(both) <= 1024:   # a pattern whose right sides are all smaller is contained
+            for i, one in enumerate(both):
+                larger = np.all(both >= one, axis=1) & keep
+                larger &= np.all(both[:, :n_equal] == one[:n_equal], axis=1)
+                larger[i] = False
+                keep[i] = not larger.any()
+        return [Piece.make(n_targets, self.A, row[n_equal:], self.A_eq, row[:n_equal], self.lower,
+                           self.upper) for row in both[keep]]
