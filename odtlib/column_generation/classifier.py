@@ -25,7 +25,8 @@ from odtlib.mip.units import TooLarge
 from odtlib.report import Clock
 from odtlib.requirements import needs
 
-SWITCHES = ("leaf_priority", "reset", "first_only", "distinct", "needed_only", "warm_start")
+SWITCHES = ("leaf_priority", "reset", "first_only", "distinct", "needed_only", "separate_duals",
+            "warm_start")
 
 
 class ColumnGenerationClassifier(CandidateTreeClassifier):
@@ -77,7 +78,7 @@ class ColumnGenerationClassifier(CandidateTreeClassifier):
     n_jobs : int or None, default=None
         Number of threads; None means 1 and -1 all processors.  Only the sampling uses several.
     random_state : int, RandomState or None, default=0
-        Seed of the random choices: of the sampling and of heuristic pricing.
+        Seed of the random choices.  They are those of the sampling and of heuristic pricing.
     verbose : int, default=0
         Verbosity: 0 is silent, 1 shows progress.
 

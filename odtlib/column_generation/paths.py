@@ -30,8 +30,9 @@ def check_size(n_nodes, n_splits, n_rows, max_bytes=np.inf):
 class RestrictedProblem:
     """Hold the depth-k tree construction problem with a set of candidate splits at each node.
 
-    This is the k-CTCP of Firat et al. (2020): choose one split from each node's set and a class
-    for each leaf so that the weight of correctly predicted rows is largest.
+    Choose one split from each node's set and a class for each leaf so that the weight of correctly
+    predicted rows is largest.  The k-CTCP of Firat et al. (2020), Definition 2, also demands that
+    the splits on a path are distinct, see :attr:`identity`.
 
     Parameters
     ----------
@@ -156,6 +157,13 @@ class RestrictedProblem:
     def n_splits(self):
         """Number of candidate splits of all nodes."""
         return len(self.feature)
+
+    @cached_property
+    def identity(self):
+        """A number of each split: equal where feature and threshold are, -1 for no split."""
+        pairs = np.column_stack([self.feature, self.threshold])
+        identity = np.unique(pairs, axis=0, return_inverse=True)[1].reshape(-1)
+        return np.where(self.limited & np.isposinf(self.threshold), -1, identity)
 
     @property
     def splits(self):
@@ -385,6 +393,13 @@ class RestrictedProblem:
 
         add(0, 0, np.ones(self.n_rows, bool))
         return moved
+
+    def has_distinct_splits(self, choices):
+        """Return whether a choice at each node uses no split twice on a path."""
+        identity = self.identity[self.start[:-1] + choices]
+        paths = [identity[self.path_nodes(leaf)[0]] for leaf in range(self.n_leaves)]
+        return all(np.unique(path[path >= 0], return_counts=True)[1].max(initial=1) == 1
+                   for path in paths)
 
     def cost(self, choices):
         """Return the cost of a choice at each node: weight of errors, and penalty of splits.
