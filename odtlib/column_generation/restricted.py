@@ -203,7 +203,8 @@ class CandidateTreeClassifier(TreeClassifier):
             self.problem_ = RestrictedProblem(
                 X, y, run.n_classes, splits, sample_weight,
                 min_samples_leaf=int(self.min_samples_leaf), split_penalty=self.split_penalty,
-                max_leaves=max_leaves, max_bytes=max_bytes, clock=clock)
+                max_leaves=max_leaves, max_bytes=max_bytes, clock=clock,
+                **self._feature_limits(X.shape[1]))
             counters = {"splits": self.problem_.n_splits, **counters}
             start = self.problem_.choose([None] * self.problem_.n_nodes if cart is None else cart)
             choices, bound, status, found, trace = self._search(self.problem_, start, clock)
@@ -212,6 +213,8 @@ class CandidateTreeClassifier(TreeClassifier):
             tree = starting_tree("cart", X, y, run.n_classes, sample_weight, depth,
                                  int(self.min_samples_leaf), 0)
             tree = cut_back(tree, max_nodes, self.split_penalty)
+            if self._feature_limits(X.shape[1]):    # which CART does not know
+                tree = run.leaf()
             return run.outcome(min(tree, run.leaf(), key=run.objective), status, start="cart")
         tree = self.problem_.tree(choices)
         objective = run.objective(tree)
@@ -220,11 +223,17 @@ class CandidateTreeClassifier(TreeClassifier):
         trace.append((clock.elapsed, objective, bound, status))
         limit = "" if self.problem_.max_leaves is None else (
             f" with at most {self.problem_.max_leaves} leaves")
+        if self.problem_.max_feature_cost is not None:
+            limit += f" with features that cost at most {self.problem_.max_feature_cost}"
         return run.outcome(
             tree, status, bound, start=None if cart is None else "cart",
             counters={**counters, **found}, trace=trace,
             proof=f"optimal for {these(self.problem_.n_splits, 'candidate split')} at depth "
                   f"{depth}{limit}")
+
+    def _feature_limits(self, n_features):
+        """Return the arguments of the problem that limit its features."""
+        return {}
 
     def _candidates(self, run):
         """Return the candidate splits of each node, the splits of CART, and counters."""
