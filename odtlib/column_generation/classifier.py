@@ -160,8 +160,8 @@ class ColumnGenerationClassifier(CandidateTreeClassifier):
         costs = np.asarray(costs)
         if costs.shape != (n_features,) or costs.dtype.kind not in "iuf" or not np.all(
                 (costs >= 0) & (costs == np.rint(costs)) & (costs <= MAX_FEATURE_COST)):
-            raise ValueError(f"feature_costs needs {n_features} whole numbers, one per feature, from "
-                             f"0 to {MAX_FEATURE_COST}; multiply fractions by a power of ten.")
+            raise ValueError(f"feature_costs needs {n_features} whole numbers, one per feature, "
+                             f"from 0 to {MAX_FEATURE_COST}; multiply fractions by a power of ten.")
         return {"feature_costs": costs.astype(np.int64),
                 "max_feature_cost": int(self.max_feature_cost)}
 
