@@ -322,8 +322,18 @@ def _similarity_bound(rows, node, kept_rows, kept_bound, n_kept, word_weight, en
 
 
 @njit(cache=True, nogil=True)
-def search(max_work, depth, start, left, word_class, word_weight, word_count, n_classes, limits,
-           minority, tolerance, max_leaves, state, frame, best, left_best, rows, order,
+def _used_above(split, level, start, identity, frame, order):
+    """Return whether a split is the current one of a node above, of those with an ``identity``."""
+    for above in range(level if identity[split] >= 0 else 0):
+        other = start[frame[above, NODE]] + order[above, frame[above, POSITION]]
+        if identity[other] == identity[split]:
+            return True
+    return False
+
+
+@njit(cache=True, nogil=True)
+def search(max_work, depth, start, left, identity, word_class, word_weight, word_count, n_classes,
+           limits, minority, tolerance, max_leaves, state, frame, best, left_best, rows, order,
            tree, left_tree, kept_rows, kept_bound, n_kept, active, weight, errors, n_leaves):
     """Find splits that cost less than ``best[0]``, in slices of about ``max_work`` words.
 
@@ -332,9 +342,10 @@ def search(max_work, depth, start, left, word_class, word_weight, word_count, n_
     ``h`` for ``rows[h]``: entry ``b`` of ``best[h]`` for at most ``b`` leaves with rows, where
     ``max_leaves[h]`` is the largest ``b``.  Without a budget that is 0, and the only entry counts
     any number of leaves.  A parent sets ``best`` of its child to costs that must be undercut;
-    ``tree[h, b, 0]`` is -1 where none was.  ``minority`` are rows that no candidate separates from
-    a heavier class.  When ``state[PHASE]`` is DONE, the last entry of ``tree[0]`` and ``best[0]``
-    hold the best splits in level order and their cost.
+    ``tree[h, b, 0]`` is -1 where none was.  No path has two splits of one ``identity``, unless it
+    is negative.  ``minority`` are rows that no candidate separates from a heavier class.  When
+    ``state[PHASE]`` is DONE, the last entry of ``tree[0]`` and ``best[0]`` hold the best splits in
+    level order and their cost.
     """
     n_words = rows.shape[1]
     budgeted = max_leaves[0] > 0
@@ -362,6 +373,9 @@ def search(max_work, depth, start, left, word_class, word_weight, word_count, n_
                 _one_split_errors(rows[h], first, last, left, word_class, word_weight, word_count,
                                   n_classes, limits, budgeted, active, weight, errors, n_leaves)
                 work += n_words * (last - first)
+                for i in range(last - first):
+                    if _used_above(first + i, h, start, identity, frame, order):
+                        errors[i] = np.inf
                 if h == depth - 1:
                     state[BOTTOMS] += last - first
                     for b in range(largest + 1):
@@ -384,7 +398,8 @@ def search(max_work, depth, start, left, word_class, word_weight, word_count, n_
             frame[h, POSITION] += 1
             if frame[h, POSITION] == last - first:
                 leave = True
-            else:
+            elif not _used_above(first + order[h, frame[h, POSITION]], h, start, identity, frame,
+                                 order):
                 split = first + order[h, frame[h, POSITION]]
                 child = 2 * node + 1
                 on_right = 0.0

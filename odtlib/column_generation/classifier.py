@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from inspect import signature
-from numbers import Real
+from numbers import Integral, Real
 
 import numpy as np
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import StrOptions
+from sklearn.utils._param_validation import Interval, StrOptions
 
 from odtlib._numba.warm import warm_up
 from odtlib._tolerance import PROOF
@@ -25,7 +25,9 @@ from odtlib.mip.units import TooLarge
 from odtlib.report import Clock
 from odtlib.requirements import needs
 
-SWITCHES = ("leaf_priority", "reset", "first_only", "distinct", "needed_only", "warm_start")
+MAX_FEATURE_COST = 1_000_000
+SWITCHES = ("leaf_priority", "reset", "first_only", "distinct", "needed_only", "separate_duals",
+            "warm_start")
 
 
 class ColumnGenerationClassifier(CandidateTreeClassifier):
@@ -59,6 +61,13 @@ class ColumnGenerationClassifier(CandidateTreeClassifier):
         data (Patel et al.).  Without them the relaxation of the node form is weak.
     search : ColumnGenerationSearch or None, default=None
         All other steps; None takes the defaults of :class:`ColumnGenerationSearch`.
+    max_feature_cost : int or None, default=None
+        Maximum sum of the costs of the features that the tree tests, each paid once; None for no
+        limit.  With the default costs it is the maximum number of distinct features.  A constraint
+        over the whole tree, which a dynamic program cannot keep; ``integer="branch-and-price"``
+        proves its optimum.  Not with ``link="prefix"``.
+    feature_costs : array of int, shape (n_features,), or None, default=None
+        Cost of each feature, a whole number; None makes each cost 1.
     max_nodes : int or None, default=None
         Maximum number of feature nodes; None for no limit.
     max_leaf_nodes : int or None, default=None
@@ -77,7 +86,7 @@ class ColumnGenerationClassifier(CandidateTreeClassifier):
     n_jobs : int or None, default=None
         Number of threads; None means 1 and -1 all processors.  Only the sampling uses several.
     random_state : int, RandomState or None, default=0
-        Seed of the random choices: of the sampling and of heuristic pricing.
+        Seed of the random choices.  They are those of the sampling and of heuristic pricing.
     verbose : int, default=0
         Verbosity: 0 is silent, 1 shows progress.
 
@@ -111,18 +120,23 @@ class ColumnGenerationClassifier(CandidateTreeClassifier):
         "row_cuts": [StrOptions({"none", "lower", "upper", "equal", "all", "extra"})],
         "pricing": [StrOptions({"enumeration", "sweep", "cp-sat", "milp"}), None],
         "search": [ColumnGenerationSearch, None],
+        "max_feature_cost": [Interval(Integral, 0, None, closed="left"), None],
+        "feature_costs": ["array-like", None],
     }
 
     def __init__(self, max_depth=4, *, splits=None, sample_share=0.9, pricing="enumeration",
-                 row_cuts="upper", search=None, max_nodes=None, max_leaf_nodes=None,
-                 min_samples_leaf=1, split_penalty=0.0, class_weight=None, time_limit=None,
-                 memory_limit=None, n_jobs=None, random_state=0, verbose=0):
+                 row_cuts="upper", search=None, max_feature_cost=None, feature_costs=None,
+                 max_nodes=None, max_leaf_nodes=None, min_samples_leaf=1, split_penalty=0.0,
+                 class_weight=None, time_limit=None, memory_limit=None, n_jobs=None,
+                 random_state=0, verbose=0):
         self.max_depth = max_depth
         self.splits = splits
         self.sample_share = sample_share
         self.pricing = pricing
         self.row_cuts = row_cuts
         self.search = search
+        self.max_feature_cost = max_feature_cost
+        self.feature_costs = feature_costs
         self.max_nodes = max_nodes
         self.max_leaf_nodes = max_leaf_nodes
         self.min_samples_leaf = min_samples_leaf
@@ -136,6 +150,20 @@ class ColumnGenerationClassifier(CandidateTreeClassifier):
 
     def _sampling_options(self):
         return self.search or ColumnGenerationSearch()
+
+    def _feature_limits(self, n_features):
+        if self.max_feature_cost is None:
+            if self.feature_costs is not None:
+                raise ValueError("feature_costs has no effect without max_feature_cost; give both.")
+            return {}
+        costs = np.ones(n_features) if self.feature_costs is None else self.feature_costs
+        costs = np.asarray(costs)
+        if costs.shape != (n_features,) or costs.dtype.kind not in "iuf" or not np.all(
+                (costs >= 0) & (costs == np.rint(costs)) & (costs <= MAX_FEATURE_COST)):
+            raise ValueError(f"feature_costs needs {n_features} whole numbers, one per feature, "
+                             f"from 0 to {MAX_FEATURE_COST}; multiply fractions by a power of ten.")
+        return {"feature_costs": costs.astype(np.int64),
+                "max_feature_cost": int(self.max_feature_cost)}
 
     def _pricing(self, random):
         """Return the pricing methods in the order in which they are tried."""
@@ -269,7 +297,7 @@ class ColumnGenerationClassifier(CandidateTreeClassifier):
         master, problem = generation.master, generation.master.problem
         if method == "diving":
             found = dive(generation, best)
-        elif method == "master":
+        elif method == "master" and problem.max_feature_cost is None:
             found, counters["integer_proved"] = master.best_tree(), True
         else:
             found, counters["integer_proved"] = master.solve_integer(

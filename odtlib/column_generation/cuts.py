@@ -68,7 +68,7 @@ def violated_point(master, x, solver="cp-sat", seconds=np.inf):
             if np.isfinite(problem.threshold[s]):
                 test = int(problem.feature[s]), float(problem.threshold[s])
                 path.append((tests.setdefault(test, len(tests)), not left))
-            elif not left:   # where a node does not split, nothing goes right
+            elif left != (problem.threshold[s] > 0):   # without a split all go one way
                 break
         else:
             paths.append(path)

@@ -57,8 +57,11 @@ class Master:
 
     Maximise the weight of correct rows over paths ``x`` and splits ``rho``, with one path per leaf,
     paths linked by the splits that they share, and row constraints added on demand.  A budget of
-    leaves is one more row: the paths with rows are at most ``max_leaves``.  A leaf above the
-    budget costs more than any tree within it, so that any tree makes the master feasible.
+    leaves is one more row: the paths with rows are at most ``max_leaves``.  A budget of features
+    has a variable per feature that is at least the use of its splits at each node, and a row over
+    these variables.  It has no dual in the reduced costs, because all splits ``rho`` are in the
+    master.  What exceeds a budget costs more than any tree within it, so that any tree makes the
+    master feasible.
 
     Parameters
     ----------
@@ -114,13 +117,17 @@ class Master:
         if n_rows > MAX_LINKS or problem.goes_left.size + LINK_BYTES * n_rows > problem.max_bytes:
             raise TooLarge(f"the candidate splits make {n_rows} linking rows; give fewer splits or "
                            "lower max_depth.")
-        # behind the linking rows that of the budget, behind rho the leaves above the budget
+        # behind the linking rows those of the budgets, behind rho what exceeds them
         self.budgeted = problem.max_leaves is not None
         self.budget_row = n_rows
-        self.first_cut = n_rows + self.budgeted
-        self.first_path = self.n_rho + self.budgeted
         self.lp = self._empty()
         self._build(n_rows, clock)
+        if problem.max_feature_cost is not None:
+            if self.pairs:
+                raise ValueError("max_feature_cost needs the master with a variable for each split "
+                                 "of each node; use link='node'.")
+            self._add_features()
+        self.first_cut, self.first_path = self.lp.getNumRow(), self.lp.getNumCol()
         self.leaf = np.zeros(0, np.int64)   # of each column
         self.path = np.zeros(0, np.int64)
         self.known = [set() for _ in range(problem.n_leaves)]
@@ -156,6 +163,25 @@ class Master:
             lp.addRow(-np.inf, float(problem.max_leaves), 0, nothing, np.zeros(0))
             lp.addCol(-problem.limits[2], 0.0, np.inf, 1,
                       np.array([self.budget_row], np.int32), np.array([-1.0]))
+
+    def _add_features(self):
+        """Add a variable per feature and what exceeds their budget, and the rows of both."""
+        lp, problem = self.lp, self.problem
+        first, nothing = lp.getNumCol(), np.zeros(0, np.int32)
+        n = len(problem.feature_costs)
+        value = np.append(np.zeros(n), -problem.limits[2])
+        lp.addCols(n + 1, value, np.zeros(n + 1), np.full(n + 1, np.inf), 0, nothing, nothing,
+                   np.zeros(0))
+        for node in range(problem.n_nodes):
+            span = slice(problem.start[node], problem.start[node + 1])
+            feature = np.where(np.isinf(problem.threshold[span]), -1, problem.feature[span])
+            for f in np.unique(feature[feature >= 0]):
+                mine = np.append(self.rho_start[node] + np.flatnonzero(feature == f), first + f)
+                lp.addRow(-np.inf, 0.0, len(mine), mine.astype(np.int32),
+                          np.append(np.ones(len(mine) - 1), -1.0))
+        lp.addRow(-np.inf, float(problem.max_feature_cost), n + 1,
+                  np.arange(first, first + n + 1, dtype=np.int32),
+                  np.append(problem.feature_costs.astype(float), -1.0))
 
     def _pack_cuts(self):
         self.cut_left = pack(self.branches)
@@ -315,8 +341,8 @@ class Master:
             mine = np.flatnonzero(self.leaf == leaf)
             splits = problem.start[self.nodes[leaf]] + problem.choices(leaf, self.path[mine])
             usable[mine] = allowed[splits].all(axis=1)
-        above_budget = np.ones(int(self.budgeted), bool)
-        high = np.where(np.concatenate([*upper, above_budget, usable]), np.inf, 0.0)
+        others = np.ones(self.first_path - self.n_rho, bool)
+        high = np.where(np.concatenate([*upper, others, usable]), np.inf, 0.0)
         n = len(high)
         self.lp.changeColsBounds(n, np.arange(n, dtype=np.int32), np.zeros(n), high)
         self._simplex("dual")
@@ -457,7 +483,7 @@ class Master:
         mip.setOptionValue("mip_abs_gap", 0.99 if problem.unit == 1.0 else PROOF * problem.total)
         if np.isfinite(seconds):
             mip.setOptionValue("time_limit", max(0.0, seconds))
-        if choices is not None and not self.pairs:
+        if choices is not None and not self.pairs and problem.max_feature_cost is None:
             start = np.zeros(self.first_path + self.n_columns)
             start[self.rho_start[:-1] + choices] = 1.0
             number = [problem.path_number(leaf, choices) for leaf in range(problem.n_leaves)]

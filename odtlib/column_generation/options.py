@@ -63,7 +63,7 @@ class ColumnGenerationSearch:
         :class:`~odtlib.column_generation.pricing.Enumeration` and
         :class:`~odtlib.column_generation.pricing.Sweep` (``per_leaf``),
         :class:`~odtlib.column_generation.subproblems.Subproblems` (``first_only``, ``distinct``,
-        ``needed_only``, ``scale``, ``warm_start``).
+        ``needed_only``, ``separate_duals``, ``scale``, ``warm_start``).
     merge_rows : bool, default=True
         Treat rows that branch alike on all candidates as one, in row constraints and integer
         programs (Patel et al., step 5).  The answer is the same.

@@ -18,6 +18,7 @@ MAX_FLAGS = 2**31       # splits times rows, a byte each
 MAX_NODES = 2**12       # each a list of splits
 FLAGS_PER_LOOK = 2**24  # flags computed between two looks at the clock
 NO_SPLIT = (0, np.inf)  # all rows go left
+ALL_RIGHT = (0, -np.inf)
 
 
 def check_size(n_nodes, n_splits, n_rows, max_bytes=np.inf):
@@ -30,8 +31,9 @@ def check_size(n_nodes, n_splits, n_rows, max_bytes=np.inf):
 class RestrictedProblem:
     """Hold the depth-k tree construction problem with a set of candidate splits at each node.
 
-    This is the k-CTCP of Firat et al. (2020): choose one split from each node's set and a class
-    for each leaf so that the weight of correctly predicted rows is largest.
+    Choose one split from each node's set and a class for each leaf so that the weight of correctly
+    predicted rows is largest.  The k-CTCP of Firat et al. (2020), Definition 2, also demands that
+    the splits on a path are distinct, see :attr:`identity`.
 
     Parameters
     ----------
@@ -52,6 +54,10 @@ class RestrictedProblem:
         Cost of one split that divides rows.
     max_leaves : int, optional
         Maximum number of active leaves, which are those with rows (default: no limit).
+    feature_costs : array of int, shape (n_features,), optional
+        Cost of each feature, paid once however many splits test it.
+    max_feature_cost : int, optional
+        Maximum sum of the costs of the features that the tree tests (default: no limit).
     max_bytes : float, optional
         Memory in bytes; TooLarge is raised where more is needed.
     clock : Clock, optional
@@ -69,7 +75,8 @@ class RestrictedProblem:
         Which rows each split sends left.
     limited : bool
         Whether a penalty, a budget or a minimum number of rows holds.  Then each node has one more
-        candidate, (0, infinity), which sends all rows left: it does without a split.
+        candidate, (0, infinity), which sends all rows left: it does without a split.  With a budget
+        of features it can also send all rows right, so that no useless split tests a feature.
     signature : array of int, shape (n_rows,)
         Group of each row.  Two rows are in one group when they branch alike on all candidates of
         the nodes that they can reach (Patel et al. 2023, Section 4.2), so that no tree separates
@@ -82,7 +89,8 @@ class RestrictedProblem:
     """
 
     def __init__(self, X, y, n_classes, splits, sample_weight=None, *, min_samples_leaf=1,
-                 split_penalty=0.0, max_leaves=None, max_bytes=np.inf, clock=None):
+                 split_penalty=0.0, max_leaves=None, feature_costs=None, max_feature_cost=None,
+                 max_bytes=np.inf, clock=None):
         weights = np.ones(len(y)) if sample_weight is None else sample_weight
         used = weights > 0
         self.X, self.y, self.weights = X[used], y[used], weights[used]
@@ -95,12 +103,18 @@ class RestrictedProblem:
                              f"2**k - 1 feature nodes; it has {self.n_nodes} lists.")
         binding = max_leaves is not None and max_leaves < self.n_leaves
         self.max_leaves = int(max_leaves) if binding else None
-        self.limited = min_samples_leaf > 1 or split_penalty > 0 or binding
+        self.max_feature_cost, self.feature_costs = max_feature_cost, None
+        if max_feature_cost is not None:
+            self.feature_costs = np.ones(X.shape[1], np.int64) if feature_costs is None \
+                else np.asarray(feature_costs)
+        self.limited = (min_samples_leaf > 1 or split_penalty > 0 or binding
+                        or max_feature_cost is not None)
         if min_samples_leaf > len(self.y):
             raise ValueError(f"min_samples_leaf is {min_samples_leaf}, but only {len(self.y)} rows "
                              "have weight; choose at most that many.")
         if self.limited:
-            splits = [[*(s for s in node if s != NO_SPLIT), NO_SPLIT] for node in splits]
+            fill = [NO_SPLIT] if max_feature_cost is None else [ALL_RIGHT, NO_SPLIT]
+            splits = [[*(s for s in node if s not in fill), *fill] for node in splits]
         self.start = np.concatenate([[0], np.cumsum([len(s) for s in splits])]).astype(np.int64)
         check_size(self.n_nodes, self.start[-1], self.n_rows, max_bytes)
         pairs = {}      # of each list: nodes may share one
@@ -156,6 +170,13 @@ class RestrictedProblem:
     def n_splits(self):
         """Number of candidate splits of all nodes."""
         return len(self.feature)
+
+    @cached_property
+    def identity(self):
+        """A number of each split: equal where feature and threshold are, -1 for no split."""
+        pairs = np.column_stack([self.feature, self.threshold])
+        identity = np.unique(pairs, axis=0, return_inverse=True)[1].reshape(-1)
+        return np.where(self.limited & np.isinf(self.threshold), -1, identity)
 
     @property
     def splits(self):
@@ -386,21 +407,39 @@ class RestrictedProblem:
         add(0, 0, np.ones(self.n_rows, bool))
         return moved
 
+    def excess(self, features):
+        """Return by how much the costs of some features, each paid once, exceed the budget."""
+        if self.max_feature_cost is None:
+            return 0
+        cost = int(self.feature_costs[np.unique(np.array(features, np.int64))].sum())
+        return max(0, cost - self.max_feature_cost)
+
+    def has_distinct_splits(self, choices):
+        """Return whether a choice at each node uses no split twice on a path."""
+        identity = self.identity[self.start[:-1] + choices]
+        paths = [identity[self.path_nodes(leaf)[0]] for leaf in range(self.n_leaves)]
+        return all(np.unique(path[path >= 0], return_counts=True)[1].max(initial=1) == 1
+                   for path in paths)
+
     def cost(self, choices):
         """Return the cost of a choice at each node: weight of errors, and penalty of splits.
 
         What breaks a limit costs more than any tree that breaks none.
         """
-        leaf = np.zeros(self.n_rows, np.int64)
+        leaf, features = np.zeros(self.n_rows, np.int64), []
         for _ in range(self.depth):
             split = self.start[leaf] + choices[leaf]
-            leaf = 2 * leaf + np.where(self.goes_left[split, np.arange(self.n_rows)], 1, 2)
+            left = self.goes_left[split, np.arange(self.n_rows)]
+            divided = np.intersect1d(split[left], split[~left])
+            features += self.feature[divided].tolist()
+            leaf = 2 * leaf + np.where(left, 1, 2)
         leaf -= self.n_nodes
         weight = np.zeros((self.n_leaves, self.n_classes))
         np.add.at(weight, (leaf, self.y), self.weights)
         errors = float(weight.sum() - weight.max(axis=1).sum())
         n_rows = np.bincount(leaf, minlength=self.n_leaves)
         cost = errors + float(self._leaf_cost(n_rows).sum()) - self.penalty
+        cost += self.limits[2] * self.excess(features)
         if self.max_leaves is not None:
             cost += self.limits[2] * max(0, np.count_nonzero(n_rows) - self.max_leaves)
         return cost
@@ -433,18 +472,25 @@ class RestrictedProblem:
         if not self.limited:
             return choices
         choices, closed = choices.copy(), set(closed)
-        rows, n_leaves = {0: np.ones(self.n_rows, bool)}, 1
+        rows, n_leaves, features = {0: np.ones(self.n_rows, bool)}, 1, []
         for node in range(self.n_nodes):
-            left = rows[node] & self.goes_left[self.start[node] + choices[node]]
+            split = self.start[node] + choices[node]
+            left = rows[node] & self.goes_left[split]
             counts = np.array([left.sum(), rows[node].sum() - left.sum()])
             few = np.any((counts > 0) & (counts < self.limits[0]))
             divides = bool(np.all(counts > 0))
             if (few or node in closed or (node - 1) // 2 in closed
-                    or (divides and n_leaves == self.max_leaves)):
+                    or (divides and (n_leaves == self.max_leaves
+                                     or self.excess([*features, self.feature[split]])))):
                 closed.add(node)
                 choices[node] = self.start[node + 1] - self.start[node] - 1
                 left = rows[node]
             elif divides:
                 n_leaves += 1
+                features.append(self.feature[split])
+            elif self.max_feature_cost is not None:
+                to_right = rows[node].any() and not left.any()
+                choices[node] = self.start[node + 1] - self.start[node] - (2 if to_right else 1)
+                left = rows[node] & (not to_right)
             rows[2 * node + 1], rows[2 * node + 2] = left, rows[node] & ~left
         return choices

@@ -45,10 +45,17 @@ class DynamicProgram:
         Rows and candidate splits.
     choices : array of int, shape (n_nodes,), optional
         A known choice; only better ones are looked for.
+    distinct_splits : bool, default=False
+        Use no split twice on a path.
     """
 
-    def __init__(self, problem, choices=None):
+    def __init__(self, problem, choices=None, distinct_splits=False):
         self.problem = problem
+        self.identity = np.full(problem.n_splits, -1)
+        if distinct_splits:
+            self.identity = problem.identity
+            if choices is not None and not problem.has_distinct_splits(choices):
+                choices = None
         self.known = choices
         depth, n_nodes = problem.depth, problem.n_nodes
         n_words = len(problem.packed["all_rows"])
@@ -60,8 +67,8 @@ class DynamicProgram:
         if 2 * depth * n_budgets * n_nodes * 8 > min(problem.max_bytes, MAX_TREE_BYTES):
             raise TooLarge(f"the best trees of {n_budgets} budgets at depth {depth} take too much "
                            "memory; lower max_depth or max_leaf_nodes.")
-        # similarity bounds hold for errors alone: none with penalties or limits
-        kept = 0 if problem.limited else min(widest, MAX_KEPT)
+        # similarity bounds hold for errors alone, and for the same candidates
+        kept = 0 if problem.limited or distinct_splits else min(widest, MAX_KEPT)
         if kept and np.isfinite(problem.max_bytes):
             left_over = problem.max_bytes - problem.goes_left.size
             kept = int(max(0, min(kept, left_over // (8 * n_nodes * n_words))))
@@ -87,12 +94,16 @@ class DynamicProgram:
     def advance(self, max_work=SLICE):
         """Search for one slice: until about ``max_work`` words of bit sets have been read."""
         problem, packed = self.problem, self.problem.packed
-        k.search(max_work, problem.depth, problem.start, packed["left"], packed["word_class"],
-                 packed["word_weight"], packed["word_count"], problem.n_classes,
-                 problem.unit_limits, packed["minority"], 0.5, self.max_leaves, self.state,
-                 self.frame, self.best, self.left_best, self.rows, self.order, self.tree,
-                 self.left_tree, self.kept_rows, self.kept_bound, self.n_kept, self.active,
-                 self.weight, self.errors, self.n_leaves)
+        k.search(max_work, problem.depth, problem.start, packed["left"], self.identity,
+                 packed["word_class"], packed["word_weight"], packed["word_count"],
+                 problem.n_classes, problem.unit_limits, packed["minority"], 0.5, self.max_leaves,
+                 self.state, self.frame, self.best, self.left_best, self.rows, self.order,
+                 self.tree, self.left_tree, self.kept_rows, self.kept_bound, self.n_kept,
+                 self.active, self.weight, self.errors, self.n_leaves)
+        if self.done and self.choices is None:
+            raise ValueError("no tree over these candidate splits has distinct splits on each "
+                             "path; give more splits, lower max_depth, or set "
+                             "distinct_splits=False.")
 
     @property
     def done(self):
@@ -192,7 +203,8 @@ class CandidateTreeClassifier(TreeClassifier):
             self.problem_ = RestrictedProblem(
                 X, y, run.n_classes, splits, sample_weight,
                 min_samples_leaf=int(self.min_samples_leaf), split_penalty=self.split_penalty,
-                max_leaves=max_leaves, max_bytes=max_bytes, clock=clock)
+                max_leaves=max_leaves, max_bytes=max_bytes, clock=clock,
+                **self._feature_limits(X.shape[1]))
             counters = {"splits": self.problem_.n_splits, **counters}
             start = self.problem_.choose([None] * self.problem_.n_nodes if cart is None else cart)
             choices, bound, status, found, trace = self._search(self.problem_, start, clock)
@@ -201,6 +213,8 @@ class CandidateTreeClassifier(TreeClassifier):
             tree = starting_tree("cart", X, y, run.n_classes, sample_weight, depth,
                                  int(self.min_samples_leaf), 0)
             tree = cut_back(tree, max_nodes, self.split_penalty)
+            if self._feature_limits(X.shape[1]):    # which CART does not know
+                tree = run.leaf()
             return run.outcome(min(tree, run.leaf(), key=run.objective), status, start="cart")
         tree = self.problem_.tree(choices)
         objective = run.objective(tree)
@@ -209,11 +223,17 @@ class CandidateTreeClassifier(TreeClassifier):
         trace.append((clock.elapsed, objective, bound, status))
         limit = "" if self.problem_.max_leaves is None else (
             f" with at most {self.problem_.max_leaves} leaves")
+        if self.problem_.max_feature_cost is not None:
+            limit += f" with features that cost at most {self.problem_.max_feature_cost}"
         return run.outcome(
             tree, status, bound, start=None if cart is None else "cart",
             counters={**counters, **found}, trace=trace,
             proof=f"optimal for {these(self.problem_.n_splits, 'candidate split')} at depth "
                   f"{depth}{limit}")
+
+    def _feature_limits(self, n_features):
+        """Return the arguments of the problem that limit its features."""
+        return {}
 
     def _candidates(self, run):
         """Return the candidate splits of each node, the splits of CART, and counters."""
@@ -302,6 +322,9 @@ class RestrictedTreeClassifier(CandidateTreeClassifier):
         Candidate splits (feature, threshold) of each feature node in level order; or every
         threshold between neighbouring values at each node, for small depths and data.  None
         samples them by CART, see :func:`odtlib.heuristics.sample_splits`.
+    distinct_splits : bool, default=False
+        Use no split twice on a path, as in the k-CTCP of Firat et al. (2020, Definition 2).  A
+        split that is repeated sends all rows one way, and a smaller tree can do better so.
     n_trees : int, default=300
         Number of trees to sample splits from.
     sample_share : float, default=0.9
@@ -362,15 +385,17 @@ class RestrictedTreeClassifier(CandidateTreeClassifier):
     _parameter_constraints = {
         **CandidateTreeClassifier._parameter_constraints,
         **SAMPLING_CONSTRAINTS,
+        "distinct_splits": ["boolean"],
     }
 
-    def __init__(self, max_depth=4, *, splits=None, n_trees=300, sample_share=0.9,
-                 stopping="fixed", root_candidates=None, node_candidates=None,
+    def __init__(self, max_depth=4, *, splits=None, distinct_splits=False, n_trees=300,
+                 sample_share=0.9, stopping="fixed", root_candidates=None, node_candidates=None,
                  sampling="compiled", max_nodes=None, max_leaf_nodes=None, min_samples_leaf=1,
                  split_penalty=0.0, class_weight=None, time_limit=None, memory_limit=None,
                  n_jobs=None, random_state=0, verbose=0):
         self.max_depth = max_depth
         self.splits = splits
+        self.distinct_splits = distinct_splits
         self.n_trees = n_trees
         self.sample_share = sample_share
         self.stopping = stopping
@@ -392,8 +417,9 @@ class RestrictedTreeClassifier(CandidateTreeClassifier):
         return self
 
     def _search(self, problem, start, clock):
-        program = DynamicProgram(problem, start)
-        trace = [(clock.elapsed, problem.cost(start), 0.0, "start")]
+        program = DynamicProgram(problem, start, self.distinct_splits)
+        known = program.cost
+        trace = [] if program.choices is None else [(clock.elapsed, known, 0.0, "start")]
         status = "optimal"
         try:
             while not program.done:
@@ -401,29 +427,34 @@ class RestrictedTreeClassifier(CandidateTreeClassifier):
                     status = "time_limit"
                     break
                 program.advance()
-                if program.cost < trace[-1][1]:
-                    trace.append((clock.elapsed, program.cost, program.lower_bound, "better tree"))
+                if program.cost < known:
+                    known = program.cost
+                    trace.append((clock.elapsed, known, program.lower_bound, "better tree"))
                     if self.verbose:
-                        print(f"{clock.elapsed:8.2f} s  objective {program.cost:g}", flush=True)
+                        print(f"{clock.elapsed:8.2f} s  objective {known:g}", flush=True)
         except KeyboardInterrupt:
             status = "interrupted"
+        if program.choices is None:     # no tree with distinct splits was known or found
+            raise TimeUp
         return program.choices, program.lower_bound, status, program.counters, trace
 
 
-def optimum(problem):
+def optimum(problem, distinct_splits=False):
     """Solve a restricted problem.
 
     Parameters
     ----------
     problem : RestrictedProblem
         Rows and candidate splits.
+    distinct_splits : bool, default=False
+        Use no split twice on a path, as in the k-CTCP of Firat et al. (2020).
 
     Returns
     -------
     float
         The least weight of misclassified rows, plus the penalty of each split.
     """
-    program = DynamicProgram(problem)
+    program = DynamicProgram(problem, distinct_splits=distinct_splits)
     while not program.done:
         program.advance()
     return program.lower_bound

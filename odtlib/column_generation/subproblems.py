@@ -39,7 +39,7 @@ class Model:
 
 
 def build(master, relaxation, leaf, allowed, *, target=None, distinct=False, needed_only=True,
-          merge_rows=True):
+          merge_rows=True, separate_duals=False):
     """Build the subproblem of a leaf.
 
     Parameters
@@ -56,13 +56,16 @@ def build(master, relaxation, leaf, allowed, *, target=None, distinct=False, nee
         The class at the leaf: model (9) to (16) of Firat et al. (2020).  By default the model
         chooses the class, which is the merged model (3) of Patel et al. (2023).
     distinct : bool, default=False
-        Forbid a split twice on a path (14); it changes no optimum of the master, and makes a leaf
-        infeasible whose nodes offer too few splits.
+        Forbid a split twice on a path (14).  From depth three on the best tree can be worse so, and
+        a leaf whose nodes have too few splits has no path.
     needed_only : bool, default=True
         Force a row into the leaf that its branches lead to (13), (3e), only where not counting
         it would pay: where its dual is positive.
     merge_rows : bool, default=True
         Have one variable for all rows that branch alike and have the same class.
+    separate_duals : bool, default=False
+        Have two variables for a row of a constraint, one that is counted and one that pays the
+        dual, whose relaxation is weaker; else one, as both papers print the models.
 
     Returns
     -------
@@ -114,9 +117,18 @@ def build(master, relaxation, leaf, allowed, *, target=None, distinct=False, nee
     labels = problem.y[rows]
     if target is not None:
         rows, weights = rows[labels == target], weights[labels == target]
-    everywhere = np.full(len(rows), not needed_only)
+    beta = relaxation.beta
+    paying = np.flatnonzero(np.abs(beta) > 1e-12)
+    dual = np.zeros(len(rows))
+    if not separate_duals:      # the variable of a row with the same branches pays the dual
+        here = np.isin(problem.node_of, nodes)
+        position = {row.tobytes(): i for i, row in enumerate(problem.goes_left[here][:, rows].T)}
+        owner = np.array([position.get(row.tobytes(), -1)
+                          for row in master.branches[here][:, paying].T], np.int64)
+        np.add.at(dual, owner[owner >= 0], beta[paying[owner >= 0]])
+        paying = paying[owner < 0]
     gain = weights if target is not None else np.zeros(len(rows))
-    reach = follow(problem.goes_left[:, rows], gain, everywhere)
+    reach = follow(problem.goes_left[:, rows], gain - dual, (dual > 0) | (not needed_only))
     if target is None:
         chosen = model.variables(np.zeros(problem.n_classes))
         model.row(chosen, np.ones(len(chosen)), 1.0, 1.0)                          # (3h)
@@ -134,9 +146,7 @@ def build(master, relaxation, leaf, allowed, *, target=None, distinct=False, nee
             model.row([y, *active], [1.0, -1.0], -np.inf, 0.0)
         model.row([*active, *reach], [problem.limits[0], *(-held[problem.signature[every]])],
                   -np.inf, 0.0)
-    # rows of the master's constraints, whose duals the path pays
-    beta = relaxation.beta
-    paying = np.flatnonzero(np.abs(beta) > 1e-12)
+    # other rows of the master's constraints, whose duals the path pays
     follow(master.branches[:, paying], -beta[paying], (beta[paying] > 0) | (not needed_only))
     return model, splits
 
@@ -154,7 +164,7 @@ class Subproblems:
     first_only : bool, default=True
         Stop at the first leaf that yields a path, as the published program does; else solve all
         leaves, which also gives a bound each time.
-    distinct, needed_only, merge_rows : bool
+    distinct, needed_only, merge_rows, separate_duals : bool
         See :func:`build`.
     scale : float, default=1e5
         CP-SAT takes whole coefficients: they are multiplied by this and rounded.  The bound
@@ -167,9 +177,11 @@ class Subproblems:
     exact = True
 
     def __init__(self, solver="cp-sat", merged=True, *, first_only=True, distinct=False,
-                 needed_only=True, merge_rows=True, scale=1e5, warm_start=True):
+                 needed_only=True, merge_rows=True, separate_duals=False, scale=1e5,
+                 warm_start=True):
         self.solver, self.merged, self.first_only = solver, merged, first_only
-        self.options = dict(distinct=distinct, needed_only=needed_only, merge_rows=merge_rows)
+        self.options = dict(distinct=distinct, needed_only=needed_only, merge_rows=merge_rows,
+                            separate_duals=separate_duals)
         self.scale, self.warm_start = scale, warm_start
         self.last = {}
         self.n_solved = 0

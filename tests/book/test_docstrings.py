@@ -106,3 +106,52 @@ def test_docstring_agrees_with_signature(home, name):
 def test_first_word_is_a_verb(home, name):
     word = inspect.cleandoc(getattr(importlib.import_module(home), name).__doc__).split()[0]
     assert not re.search(r"^(A|An|The|This)$|[^s]s$", word), f"begins with {word!r}"
+
+
+WORDING = {
+    "max_depth": "Maximum depth of the tree.",
+    "max_nodes": "Maximum number of feature nodes; None for no limit.",
+    "max_leaf_nodes": "Maximum number of leaves; None for no limit.",
+    "min_samples_leaf": "Minimum number of samples per leaf.",
+    "split_penalty": "Cost of one split, in the unit of ``report_.objective``.",
+    "ccp_alpha": "Complexity parameter of minimal cost-complexity pruning, as in scikit-learn.",
+    "class_weight": "Weights of the classes, as in scikit-learn.",
+    "start": "Warm start: None, a word, a :class:`DecisionTree` or a fitted tree estimator.",
+    "constraint_form": "Form of the constraints.",
+    "time_limit": "Time limit in seconds; None for no limit.",
+    "memory_limit": "Memory limit in megabytes; None for no limit.",
+    "n_jobs": "Number of threads; None means 1 and -1 all processors.",
+    "random_state": "Seed of the random choices.",
+    "verbose": "Verbosity: 0 is silent, 1 shows progress.",
+}
+RETIRED = {"sparsity", "complexity", "leaf_penalty", "class_costs", "rows", "threads"}
+ESTIMATORS = [(home, name) for home, name in PUBLIC
+              if name in odtlib._HOME and name.endswith(("Classifier", "Regressor"))]
+
+
+def parameter_texts(docstring):
+    """The text of each parameter in a docstring in numpydoc form, as one line without quotes."""
+    texts, names, inside = {}, [], False
+    lines = inspect.cleandoc(docstring).splitlines()
+    for line, following in zip(lines, [*lines[1:], ""], strict=True):
+        if following and set(following) == {"-"}:
+            inside = line == "Parameters"
+        elif inside and line and not line.startswith((" ", "-")):
+            names = [name.strip().lstrip("*") for name in line.split(" : ")[0].split(",")]
+            texts.update(dict.fromkeys(names, ""))
+        elif inside and line.startswith(" "):
+            texts.update({name: f"{texts[name]} {line.strip()}" for name in names})
+    return {name: text.strip().replace("``", "") for name, text in texts.items()}
+
+
+@pytest.mark.parametrize(("home", "name"), ESTIMATORS)
+def test_shared_parameters_have_one_name_and_one_wording(home, name):
+    item = getattr(importlib.import_module(home), name)
+    texts = parameter_texts(item.__doc__)
+    retired = RETIRED & set(signature_parameters(item))
+    assert not retired, f"{name} has {sorted(retired)}"
+    for parameter in WORDING.keys() & texts.keys():
+        wording = WORDING[parameter].replace("``", "")
+        if not texts[parameter].startswith(wording):
+            raise AssertionError(f"{name}, {parameter}: the text begins with "
+                                 f"{texts[parameter][:len(wording)]!r}, not {wording!r}")

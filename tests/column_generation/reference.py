@@ -75,22 +75,28 @@ def errors(problem, choices):
                for end in range(problem.n_leaves)) - problem.limits[1]
 
 
-def least_cost(problem):
-    """Least cost of a tree, by trying each split of each node."""
-    costs = _least_costs(problem, 0, np.arange(problem.n_rows))
-    return min(cost for n_leaves, cost in costs.items()
-               if problem.max_leaves is None or n_leaves <= problem.max_leaves) - problem.limits[1]
+def least_cost(problem, distinct=False):
+    """Least cost of a tree, by trying each split of each node; infinity if there is none."""
+    costs = _least_costs(problem, 0, np.arange(problem.n_rows), () if distinct else None)
+    return min((cost for n_leaves, cost in costs.items()
+               if problem.max_leaves is None or n_leaves <= problem.max_leaves),
+               default=np.inf) - problem.limits[1]
 
 
-def _least_costs(problem, node, rows):
-    """Least cost below a node, for each number of leaves with rows."""
+def _least_costs(problem, node, rows, above):
+    """Least cost below a node, for each number of leaves with rows; splits above are forbidden."""
     if node >= problem.n_nodes:
         return {int(len(rows) > 0): leaf_cost(problem, rows)}
     best = {}
     for split in range(problem.start[node], problem.start[node + 1]):
+        pair, below = (problem.feature[split], problem.threshold[split]), above
+        if above is not None:
+            if pair in above:
+                continue
+            below = above if problem.limited and pair[1] == np.inf else (*above, pair)
         left = problem.goes_left[split, rows]
-        on_left = _least_costs(problem, 2 * node + 1, rows[left])
-        on_right = _least_costs(problem, 2 * node + 2, rows[~left])
+        on_left = _least_costs(problem, 2 * node + 1, rows[left], below)
+        on_right = _least_costs(problem, 2 * node + 2, rows[~left], below)
         for a, cost in on_left.items():
             for b, other in on_right.items():
                 best[a + b] = min(best.get(a + b, np.inf), cost + other)

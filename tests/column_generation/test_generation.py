@@ -20,7 +20,7 @@ from odtlib.column_generation.pricing import (
     some_reduced_costs,
 )
 from odtlib.column_generation.restricted import optimum
-from odtlib.column_generation.subproblems import Subproblems
+from odtlib.column_generation.subproblems import Subproblems, build
 from odtlib.report import Clock
 
 
@@ -250,19 +250,21 @@ def test_relaxations_do_not_depend_on_the_pricing(seed, name):
 
 
 @pytest.mark.parametrize("solver", ["cp-sat", "milp"])
+@pytest.mark.parametrize("separate", [False, True])
 @pytest.mark.parametrize("merged", [True, False])
 @pytest.mark.parametrize("seed", range(5))
-def test_subproblems_find_the_best_path_of_every_leaf(seed, merged, solver):
+def test_subproblems_find_the_best_path_of_every_leaf(seed, merged, separate, solver):
     random = np.random.RandomState(70 + seed)
     problem = draw_problem(random, depth=2, most_rows=14, limits=seed == 4)
     master = Master(problem)
     master.add_tree(first_tree(problem))
     master.add_cuts(problem.branches(random.randint(-1, 7, (6, 3)).astype(float)), "equal")
+    master.add_cuts(problem.goes_left[:, problem.representatives], "equal")
     duals = random_duals(master, random)
     duals.alpha[:] -= 30.0   # every leaf has improving paths
     allowed = np.ones(problem.n_splits, bool)
     _, _, expected = Enumeration()(master, duals, allowed)
-    price = Subproblems(solver, merged, first_only=False)
+    price = Subproblems(solver, merged, first_only=False, separate_duals=separate)
     leaf, path, best = price(master, duals, allowed)
     assert best == pytest.approx(expected, abs=1e-2 if solver == "cp-sat" else 1e-5)
     assert np.all(best >= expected - 1e-6)
@@ -271,6 +273,20 @@ def test_subproblems_find_the_best_path_of_every_leaf(seed, merged, solver):
         assert cost[leaf == at].max() == pytest.approx(expected[at], abs=1e-3)
     again = price(master, duals, allowed)   # from the paths found before
     assert again[2] == pytest.approx(best, abs=1e-2 if solver == "cp-sat" else 1e-5)
+
+
+def test_a_row_has_one_variable_as_printed():
+    """Model (3) of Patel et al.: y and z of each row, u of each split, w of each class."""
+    random = np.random.RandomState(3)
+    problem = draw_problem(random, depth=2, most_rows=14)
+    master = Master(problem)
+    master.add_tree(first_tree(problem))
+    master.add_cuts(problem.goes_left, "equal")
+    duals, allowed = random_duals(master, random), np.ones(problem.n_splits, bool)
+    n_splits = int(np.diff(problem.start)[master.nodes[0]].sum())
+    sizes = [len(build(master, duals, 0, allowed, merge_rows=False, separate_duals=separate)[0]
+                 .objective) - n_splits - problem.n_classes for separate in (False, True)]
+    assert sizes == [2 * problem.n_rows, 3 * problem.n_rows]
 
 
 def test_distinct_splits_can_make_a_leaf_infeasible():

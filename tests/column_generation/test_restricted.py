@@ -16,6 +16,10 @@ from odtlib import RestrictedTreeClassifier
 from odtlib.column_generation.paths import RestrictedProblem
 from odtlib.column_generation.restricted import DynamicProgram, optimum
 
+FOUR_ROWS = np.array([[1, 1, 0, 0], [0, 0, 1, 1], [1, 0, 1, 1], [0, 1, 0, 0]], float)
+FOUR_LABELS = [0, 1, 1, 1]
+REPEATED = [[(f, 0.5) for f in node] for node in ([1, 2], [1], [1], [3], [3], [3], [0])]
+
 
 @pytest.mark.parametrize("seed", range(60))
 def test_optimum_equals_enumeration(seed):
@@ -37,6 +41,48 @@ def test_deep_trees_equal_enumeration(seed):
     random = np.random.RandomState(100 + seed)
     problem = draw_problem(random, depth=4 + seed % 2, candidates=2, most_rows=60)
     assert optimum(problem) == least_cost(problem)
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_distinct_splits_on_a_path_equal_enumeration(seed):
+    random = np.random.RandomState(200 + seed)
+    problem = draw_problem(random, weights=(None, "integers", "floats")[seed % 3],
+                           limits=seed % 2 == 1)
+    expected = least_cost(problem, distinct=True)
+    if np.isinf(expected):
+        with pytest.raises(ValueError, match="no tree .* distinct splits"):
+            optimum(problem, distinct_splits=True)
+        return
+    assert optimum(problem, distinct_splits=True) == pytest.approx(expected, abs=1e-9)
+    known = np.array([random.randint(n) for n in np.diff(problem.start)])
+    program = DynamicProgram(problem, known, distinct_splits=True)
+    while not program.done:
+        program.advance(1)
+    assert problem.has_distinct_splits(program.choices)
+    assert errors(problem, program.choices) == pytest.approx(expected, abs=1e-9)
+
+
+def test_distinct_splits_cost_a_row_at_depth_three():
+    """Chapter 3: the rule can make the best tree worse from depth three on."""
+    fit = {rule: RestrictedTreeClassifier(3, splits=REPEATED, distinct_splits=rule).fit(
+        FOUR_ROWS, FOUR_LABELS) for rule in (False, True)}
+    assert fit[False].report_.objective == 0
+    assert fit[True].report_.objective == 1
+    assert fit[True].report_.status == "optimal"
+
+
+def test_distinct_splits_equal_any_at_depth_two():
+    """Above the leaves a repeated split can be replaced by any other of the node."""
+    for seed in range(40):
+        problem = draw_problem(np.random.RandomState(seed), depth=2)
+        if np.isfinite(least_cost(problem, distinct=True)):
+            assert optimum(problem, distinct_splits=True) == optimum(problem)
+
+
+def test_no_tree_with_distinct_splits_is_said():
+    model = RestrictedTreeClassifier(2, splits=[[(0, 0.5)]] * 3, distinct_splits=True)
+    with pytest.raises(ValueError, match="give more splits, lower max_depth, or set"):
+        model.fit(FOUR_ROWS, FOUR_LABELS)
 
 
 def test_many_words_and_many_candidates():
