@@ -92,6 +92,15 @@ def test_sampled_candidates_of_a_data_set():
     assert objective[0] == 100 and np.all(np.diff(objective) <= 0)
 
 
+def test_german_credit_at_depth_three_is_proved():
+    data = load("murtree/german-credit")
+    model = column_generation(3, max_feature_cost=3, integer="branch-and-price")
+    model.fit(data.X, data.y)
+    assert model.report_.status == "optimal"
+    assert "features that cost at most 3" in model.report_.proof
+    assert len(np.unique(model.tree_.feature[model.tree_.feature >= 0])) <= 3
+
+
 @pytest.mark.parametrize("options, message", [
     ({"feature_costs": [1, 1]}, "no effect without max_feature_cost"),
     ({"feature_costs": [1], "max_feature_cost": 1}, "2 whole numbers"),
