@@ -310,7 +310,7 @@ class ColumnGenerationClassifier(CandidateTreeClassifier):
         """Add the paths of 100 CARTs on 80 % of the rows, where their splits are candidates."""
         sampler = TreeSampler(problem.X, problem.y, problem.n_classes, problem.weights,
                               problem.depth, sampling)
-        offers = [set(node) for node in problem.splits]
+        candidates = [set(node) for node in problem.splits]
         leaves, paths = [], []
         for seed in range(100):
             if clock.expired:
@@ -318,7 +318,7 @@ class ColumnGenerationClassifier(CandidateTreeClassifier):
             tree = sampler.grow(sampler.part(0.8, seed))
             choices = problem.choose(tree)
             for leaf in range(problem.n_leaves):
-                if all(tree[node] in offers[node] for node in master.nodes[leaf]):
+                if all(tree[node] in candidates[node] for node in master.nodes[leaf]):
                     leaves.append(leaf)
                     paths.append(problem.path_number(leaf, choices))
         master.add_columns(leaves, paths)

@@ -42,7 +42,7 @@ class ColumnGeneration:
     master : Master
         With the paths of at least one tree.
     pricing : list of callable
-        Asked one after the other until one returns paths, the cheapest first; see
+        Called one after the other until one returns paths, the cheapest first; see
         :class:`odtlib.column_generation.pricing.Enumeration`.
     clock : Clock
         Its limit ends the work.
@@ -172,7 +172,7 @@ class ColumnGeneration:
             leaf, path, best = self._timed("pricing", price, self.master, relaxation, allowed,
                                            self.clock.remaining)
             self.exact_calls += price.exact
-            # a heuristic may find again what the master has: then the next one is asked
+            # a heuristic may find again what the master has: then the next one is called
             new = self.master.add_columns(leaf, path)
             if new:
                 if price.exact:

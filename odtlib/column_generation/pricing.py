@@ -240,7 +240,7 @@ class RandomPaths:
         return leaf[good], path[good], None
 
     def restart(self, leaves):
-        """Take note that exact pricing found columns for some leaves: nothing to do here."""
+        """Do nothing: random pricing keeps no state between iterations."""
 
 
 class PathPool(RandomPaths):
