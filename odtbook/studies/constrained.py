@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import time
+from functools import partial
 
 import numpy as np
+from scipy.spatial.distance import cdist
 from sklearn.model_selection import KFold
 from sklearn.tree import DecisionTreeRegressor
 
@@ -16,11 +18,11 @@ SPLITS = {"A": "mean", "O": "exact", "M": "medoid", "R": "penalty"}
 LEAVES = {"A": "mean", "O": "project", "M": "medoid", "R": "penalty"}
 VARIANTS = ("S(A):L(A)", "S(A):L(M)", "S(A):L(O)", "S(M):L(M)", "S(M):L(O)", "S(O):L(M)",
             "S(O):L(O)", "S(R):L(M)", "S(R):L(O)", "S(R):L(R)")
-RELEASED = {"released S(A):L(A)": (False, False), "released S(A):L(O)": (False, True),
-            "released S(O):L(O)": (True, True)}
+RELEASED = ("released S(A):L(A)", "released S(A):L(O)", "released S(O):L(O)")
 CLASS_SETS = tuple(f"class_{n}_{k}" for n in (500, 1000, 2000) for k in (3, 5, 7))
 DEPTHS = (3, 6, 9, 12, 15)
-STRENGTH = {"class": 1500.0, "scores": 500.0, "cars": 0.0}   # lambda of the released code
+# lambda of the released code; on cars 2e7, where no residual depends on a target
+STRENGTH = {"class": 1500.0, "scores": 500.0, "cars": 0.0}
 
 
 def model_for(dataset, max_courses=2):
@@ -70,20 +72,24 @@ def infeasible_rows(dataset, Y):
     return int(np.sum(~model_for(dataset).contains(Y)))
 
 
-def make_variant(variant, feasible, max_depth, strength):
+def make_variant(variant, feasible, max_depth, strength, builder="correct", medoid="criterion"):
     """Return the estimator of a variant such as "S(O):L(M)", with the paper's stopping rules.
 
     Parameters
     ----------
     variant : str
-        One of ``VARIANTS``; "S(A):L(A)" is scikit-learn's tree, as in the paper.  Or one of
-        ``RELEASED``, with the builder of the first released code.
+        One of ``VARIANTS``; with the correct builder "S(A):L(A)" is scikit-learn's tree, as in the
+        paper.  Or one of ``RELEASED``, with the builder of the first released code.
     feasible : FeasibleSet
         The constraints.
     max_depth : int
-        Largest depth; the paper also asks for 10 rows to split and 5 in a leaf.
+        Maximum depth; the paper also asks for 10 rows to split and 5 in a leaf.
     strength : float
         Lambda of the signed relaxation.
+    builder : {"correct", "released"}, default="correct"
+        Ours, or that of the first released code.
+    medoid : {"criterion", "euclidean"}, default="criterion"
+        As in :class:`~odtlib.ConstrainedTreeRegressor`; the released code takes "euclidean".
 
     Returns
     -------
@@ -91,12 +97,21 @@ def make_variant(variant, feasible, max_depth, strength):
     """
     stopping = dict(max_depth=max_depth, min_samples_split=10, min_samples_leaf=5)
     if variant in RELEASED:
-        return ReleasedTree(feasible, *RELEASED[variant], max_depth)
+        builder, variant = "released", variant.removeprefix("released ")
+    if builder == "released":
+        return ReleasedTree(feasible, variant, medoid, max_depth, strength)
     if variant == "S(A):L(A)":
         return DecisionTreeRegressor(random_state=20, **stopping)
     return ConstrainedTreeRegressor(
-        feasible, split=SPLITS[variant[2]], leaf=LEAVES[variant[7]], penalty="signed",
-        penalty_strength=strength, on_infeasible_targets="keep", **stopping)
+        feasible, split=SPLITS[variant[2]], leaf=LEAVES[variant[7]], medoid=medoid,
+        penalty="released", penalty_strength=strength, on_infeasible_targets="keep", **stopping)
+
+
+def medoid_of(Y, medoid):
+    """Return the row that is nearest to all: the least squared error, or mean distance."""
+    loss = make_loss("squared_error", np.ones(Y.shape[1]))
+    choose = loss.euclidean_medoid if medoid == "euclidean" else loss.medoid
+    return choose(Y, np.ones(len(Y)), Y)
 
 
 def any_medoids(model, X, Y):
@@ -114,11 +129,9 @@ def any_medoids(model, X, Y):
     callable
         A ``predict``.
     """
-    loss, leaf = make_loss("squared_error", np.ones(Y.shape[1])), model.apply(X)
-    value = model.tree_.value.copy()
+    leaf, value = model.apply(X), model.tree_.value.copy()
     for node in np.unique(leaf):
-        rows = Y[leaf == node]
-        value[node] = loss.medoid(rows, np.ones(len(rows)), rows)
+        value[node] = medoid_of(Y[leaf == node], model.medoid)
     return lambda rows: value[model.apply(rows)]
 
 
@@ -169,7 +182,8 @@ def _table(rows):
     return {name: [row[name] for row in rows] for name in columns}
 
 
-def compare_variants(dataset, max_depth=15, max_courses=2, variants=(*VARIANTS, *RELEASED)):
+def compare_variants(dataset, max_depth=15, max_courses=2, variants=None, builder="correct",
+                     medoid="criterion"):
     """Run variants on the five folds of the paper.
 
     Parameters
@@ -177,12 +191,15 @@ def compare_variants(dataset, max_depth=15, max_courses=2, variants=(*VARIANTS, 
     dataset : str
         "scores", "cars" or a class set.
     max_depth : int, default=15
-        Largest depth.
+        Maximum depth.
     max_courses : int, default=2
         For class: 1 is the paper's appendix.  Medoids are then taken among all rows, as in the
         released code, although two thirds of them violate the model.
-    variants : sequence of str
-        Which of ``VARIANTS`` and ``RELEASED``.
+    variants : sequence of str, optional
+        Which of ``VARIANTS`` and ``RELEASED`` (default: all, and ``RELEASED`` only beside the
+        correct builder with the medoid of equation 6).
+    builder, medoid : str
+        As for :func:`make_variant`.
 
     Returns
     -------
@@ -193,12 +210,15 @@ def compare_variants(dataset, max_depth=15, max_courses=2, variants=(*VARIANTS, 
     X, Y, folds = _folds(dataset)
     feasible = model_for(dataset, max_courses)
     strength = STRENGTH[dataset.partition("_")[0]]
+    if variants is None:
+        plain = (builder, medoid) == ("correct", "criterion")
+        variants = (*VARIANTS, *RELEASED) if plain else VARIANTS
     found = {}
     for variant in variants:
-        model = make_variant(variant, feasible, max_depth, strength)
+        model = make_variant(variant, feasible, max_depth, strength, builder, medoid)
+        any_row = variant.endswith("L(M)") and max_courses == 1 and builder == "correct"
         found[variant] = _table([
-            _measure(model, dataset, feasible, X, Y, train, test,
-                     medoids=variant.endswith("L(M)") and max_courses == 1)
+            _measure(model, dataset, feasible, X, Y, train, test, medoids=any_row)
             for train, test in folds])
     return found
 
@@ -249,7 +269,7 @@ def compare_seeds(dataset, max_depth=15, seeds=10):
     dataset : str
         As for :func:`compare_variants`.
     max_depth : int, default=15
-        Largest depth.
+        Maximum depth.
     seeds : int, default=10
         Seeds 0, 1, ...
 
@@ -268,7 +288,7 @@ def compare_seeds(dataset, max_depth=15, seeds=10):
     return found
 
 
-def released_tree(X, Y, feasible, max_depth, min_leaf=5, min_split=10):
+def released_tree(X, Y, side_cost, max_depth, min_leaf=5, min_split=10):
     """Grow a tree as the first released code of the paper does, its slip included.
 
     A candidate is evaluated with the rows before position i on the left, but its threshold is the
@@ -279,38 +299,33 @@ def released_tree(X, Y, feasible, max_depth, min_leaf=5, min_split=10):
     ----------
     X, Y : arrays
         Training rows.
-    feasible : FeasibleSet
-        Constraints of the split evaluation; ``sets.Box()`` for S(A).
+    side_cost : callable
+        ``side_cost(rows, sizes)`` returns the loss of the first ``sizes`` of some rows, each with
+        one prediction, as a child; see :func:`child_cost`.
     max_depth : int
-        Largest depth.
+        Maximum depth.
     min_leaf, min_split : int, default=5 and 10
         The paper's stopping rules.
 
     Returns
     -------
-    DecisionTree
-        With the mean targets as values.
+    (DecisionTree, list of array)
+        The tree, with the mean targets as values, and the rows of every node.
     """
     from odtlib.tree import DecisionTree
-    feature, threshold, left, right, mean = [], [], [], [], []
-
-    def cost(n, s, q):
-        m = s / n[:, None]
-        return q - (s * m).sum(axis=1) + n * ((m - feasible.project(m)) ** 2).sum(axis=1)
+    feature, threshold, left, right, members = [], [], [], [], []
 
     def best(member):
         found = (np.inf, None, None)
-        y, n = Y[member], len(member)
+        n = len(member)
         for f in range(X.shape[1]):
             order = np.argsort(X[member, f], kind="stable")
-            x = X[member, f][order]
+            x, y = X[member, f][order], Y[member][order]
             i = np.arange(min_leaf, n - min_leaf - 1)
             i = i[x[i] != x[i + 1]]
             if not len(i):
                 continue
-            sums, squares = np.cumsum(y[order], axis=0), np.cumsum((y[order] ** 2).sum(axis=1))
-            total = cost(i.astype(float), sums[i - 1], squares[i - 1]) + cost(
-                (n - i).astype(float), sums[-1] - sums[i - 1], squares[-1] - squares[i - 1])
+            total = side_cost(y, i) + side_cost(y[::-1], n - i)
             if total.min() < found[0]:
                 found = (total.min(), f, x[i[np.argmin(total)]])
         return found
@@ -318,7 +333,7 @@ def released_tree(X, Y, feasible, max_depth, min_leaf=5, min_split=10):
     def grow(member, depth):
         node = len(feature)
         for part, value in ((feature, -1), (threshold, np.nan), (left, -1), (right, -1),
-                            (mean, Y[member].mean(axis=0))):
+                            (members, member)):
             part.append(value)
         if depth < max_depth and len(member) >= min_split:
             _, f, cut = best(member)
@@ -330,33 +345,82 @@ def released_tree(X, Y, feasible, max_depth, min_leaf=5, min_split=10):
         return node
 
     grow(np.arange(len(X)), 0)
-    return DecisionTree(feature, threshold, left, right, np.array(mean), n_features=X.shape[1],
-                        kind="regression")
+    means = np.array([Y[rows].mean(axis=0) for rows in members])
+    return DecisionTree(feature, threshold, left, right, means, n_features=X.shape[1],
+                        kind="regression"), members
+
+
+def child_cost(split, predict, medoid):
+    """Return the ``side_cost`` of :func:`released_tree` for one way to evaluate splits.
+
+    Parameters
+    ----------
+    split : {"A", "O", "M", "R"}
+        As in the names of the variants.
+    predict : callable
+        Maps the means of children to their predictions; not used for medoids.
+    medoid : {"criterion", "euclidean"}
+        Which medoid.
+
+    Returns
+    -------
+    callable
+    """
+    def cost(y, sizes):
+        n = sizes.astype(float)
+        sums = np.cumsum(y, axis=0)[sizes - 1]
+        squares = np.cumsum((y**2).sum(axis=1))[sizes - 1]
+        means = sums / n[:, None]
+        if split != "M":
+            chosen = predict(means)
+        elif medoid == "euclidean":
+            totals = np.cumsum(cdist(y, y), axis=0)[sizes - 1]
+            chosen = y[np.argmin(np.where(np.arange(len(y)) < sizes[:, None], totals, np.inf), 1)]
+        else:
+            off = cdist(means, y)
+            chosen = y[np.argmin(np.where(np.arange(len(y)) < sizes[:, None], off, np.inf), 1)]
+        return squares - (sums * means).sum(axis=1) + n * ((means - chosen) ** 2).sum(axis=1)
+
+    return cost
 
 
 class ReleasedTree:
-    """S(A):L(A), S(A):L(O) or S(O):L(O) with the builder of the first released code.
+    """A variant with the builder of the first released code.
 
     Parameters
     ----------
     feasible : FeasibleSet
         Constraints.
-    exact : bool
-        Whether splits are evaluated under them.
-    project : bool
-        Whether leaves are.
+    variant : str
+        One of ``VARIANTS``.
+    medoid : {"criterion", "euclidean"}
+        Which medoid; the released code takes "euclidean".
     max_depth : int
-        Largest depth.
+        Maximum depth.
+    strength : float
+        Lambda of the signed relaxation.
     """
 
-    def __init__(self, feasible, exact, project, max_depth):
-        self.feasible, self.exact, self.project = feasible, exact, project
-        self.max_depth = max_depth
+    def __init__(self, feasible, variant, medoid, max_depth, strength):
+        self.feasible, self.variant, self.medoid = feasible, variant, medoid
+        self.max_depth, self.strength = max_depth, strength
+
+    def _predict(self, letter, means):
+        if letter == "O":
+            return self.feasible.project(means)
+        if letter == "R":
+            coefficients, lower, upper = self.feasible.linear_penalty
+            return np.clip(means - 0.5 * self.strength * np.asarray(coefficients), lower, upper)
+        return means
 
     def fit(self, X, Y):
         """Grow the tree."""
-        tree = released_tree(X, Y, self.feasible if self.exact else sets.Box(), self.max_depth)
-        self.tree_ = tree.replace(value=self.feasible.project(tree.value)) if self.project else tree
+        split, leaf = self.variant[2], self.variant[7]
+        side_cost = child_cost(split, partial(self._predict, split), self.medoid)
+        tree, members = released_tree(X, Y, side_cost, self.max_depth)
+        value = np.array([medoid_of(Y[rows], self.medoid) for rows in members]) if leaf == "M" \
+            else self._predict(leaf, tree.value)
+        self.tree_ = tree.replace(value=value)
         return self
 
     def predict(self, X):

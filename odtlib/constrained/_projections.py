@@ -14,12 +14,12 @@ SPARSE_SIMPLEX      largest number of nonzeros, integer (0/1)       total
 LINEAR              number of rows r                                rows C (r, k), right sides (r)
 BOXES               number of boxes R                               lower (R, k), upper (R, k)
 POLYHEDRA           R, then row offsets (R + 1), equalities (R)     bounds (R, k) twice, rows, rhs
-SHIFTED                                                             shift (k), lower (k), upper (k)
+SHIFTED             shift divided by the rows (0/1)                 shift (k), lower (k), upper (k)
 ==================  ==============================================  ==============================
 
 The rows of LINEAR are orthonormal in the metric ``C W^-1 C' = I``; those of POLYHEDRA are written
-in the scaled targets ``sqrt(w_j) y_j`` and have length one.  SHIFTED is no projection: it returns
-``clip(point - shift, lower, upper)``, the signed relaxation of Birbil et al.
+in the scaled targets ``sqrt(w_j) y_j`` and have length one.  SHIFTED is no projection but the
+minimiser of a linear penalty, ``clip(point - shift, lower, upper)``.
 """
 
 from __future__ import annotations

@@ -33,6 +33,7 @@ keep = dict(on_infeasible_targets="keep", max_depth=2)
        tree(sets.Simplex(1.0), split="exact", target_weights="standardize", **keep)""",
     """tree(pieces, split="exact", **keep), tree(pieces, split="penalty", leaf="penalty", **keep),
        tree(split="medoid", leaf="medoid", **keep),
+       tree(split="medoid", leaf="medoid", medoid="euclidean", **keep),
        tree(pieces, split="exact", criterion="absolute_error", **keep),
        tree(closed, split="exact", criterion="absolute_error", **keep)""",
     "optimal(closed, **keep), optimal(closed, min_samples_leaf=np.int8(2), **keep)",

@@ -139,14 +139,14 @@ class FeasibleSet:
     ----------
     n_targets : int or None
         Number of targets, None where the set fits any number.
-    signed_relaxation : tuple of three arrays, or None
-        Coefficients, lower and upper bounds of the released code's penalty; only the models of
-        the paper have it.
+    linear_penalty : tuple of three arrays, or None
+        Coefficients of the targets in the signed residuals of equation 5, and the lower and upper
+        bounds of the released code; only the models of the paper have it.
     """
 
     n_targets = None
     is_convex = True
-    signed_relaxation = None
+    linear_penalty = None
 
     def __getstate__(self):
         return {name: value for name, value in self.__dict__.items() if name != "_cache"}
@@ -158,7 +158,7 @@ class FeasibleSet:
     def _shown(self):
         return {name: value.tolist() if isinstance(value, np.ndarray) else value
                 for name, value in self.__dict__.items() if not name.startswith("_")
-                and name != "signed_relaxation"}
+                and name != "linear_penalty"}
 
     def __and__(self, other):
         if not isinstance(other, FeasibleSet):
