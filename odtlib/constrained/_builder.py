@@ -115,10 +115,13 @@ def compile_growth(loss, split, feasible, linear):
         return warm_up("constrained trees", _growth.grow,
                        lambda: _grow_small("squared_error", Box(0.0, 1.0)))
 
+    if split == EUCLIDEAN:
+        return warm_up("constrained trees by lazy search", _lazy.euclidean_medoids,
+                       lambda: _grow_small("squared_error", Box(), EUCLIDEAN), split)
+
     def run():
         for name in ("squared_error", "absolute_error"):
             _grow_small(name, Polyhedron([[1.0, 1.0]], [1.0]))
-        _grow_small("squared_error", Box(), EUCLIDEAN)
 
     return warm_up("constrained trees by lazy search", _lazy.search, run)
 
