@@ -21,17 +21,19 @@ VARIANTS = ("S(A):L(A)", "S(A):L(M)", "S(A):L(O)", "S(M):L(M)", "S(M):L(O)", "S(
 RELEASED = ("released S(A):L(A)", "released S(A):L(O)", "released S(O):L(O)")
 CLASS_SETS = tuple(f"class_{n}_{k}" for n in (500, 1000, 2000) for k in (3, 5, 7))
 DEPTHS = (3, 6, 9, 12, 15)
-# lambda of the released code; on cars 2e7, where no residual depends on a target
-STRENGTH = {"class": 1500.0, "scores": 500.0, "cars": 0.0}
+# lambda of the released code; on cars 2e7, where no residual depends on a target.  The bumps are
+# not the paper's: there the penalty is the distance.
+STRENGTH = {"class": 1500.0, "scores": 500.0, "cars": 0.0, "seismic": 1.0}
+BUMPS = ("bumps", "small", "medium", "large", "log energy", "log largest")
 
 
 def model_for(dataset, max_courses=2):
-    """Return the feasible set of a data set of the paper.
+    """Return the feasible set of a data set.
 
     Parameters
     ----------
     dataset : str
-        A name of :func:`odtlib.datasets.available` of kind "constrained".
+        A name of :func:`odtlib.datasets.available` of kind "constrained", or "seismic_bumps".
     max_courses : int, default=2
         For class: 1 is the paper's appendix, 2 its introduction and its data.
 
@@ -44,6 +46,11 @@ def model_for(dataset, max_courses=2):
         return sets.paper_model("class", max_courses=max_courses)
     if kind == "hts":
         return sets.SparseSimplex(4, 15, integer=True)
+    if kind == "seismic":
+        # no bump and no energy; or one bump at least, sizes that add up, a largest below the sum
+        some = sets.Polyhedron([[0, 0, 0, 0, -1, 1]], 0, [[-1, 1, 1, 1, 0, 0]], 0,
+                               lower=[1, 0, 0, 0, 2, 2])
+        return sets.UnionOf([sets.Box(0, 0, 6), some])
     return sets.paper_model(kind)
 
 
@@ -104,7 +111,7 @@ def make_variant(variant, feasible, max_depth, strength, builder="correct", medo
         return DecisionTreeRegressor(random_state=20, **stopping)
     return ConstrainedTreeRegressor(
         feasible, split=SPLITS[variant[2]], leaf=LEAVES[variant[7]], medoid=medoid,
-        penalty="released", penalty_strength=strength, on_infeasible_targets="keep", **stopping)
+        penalty="distance" if feasible.linear_penalty is None else "released", penalty_strength=strength, on_infeasible_targets="keep", **stopping)
 
 
 def medoid_of(Y, medoid):
@@ -157,7 +164,10 @@ def table(dataset):
     ----------
     dataset : str
         A name of :func:`odtlib.datasets.available`.  Class sets are generated, bit for bit those
-        of the paper, so that they need no file.
+        of the paper, so that they need no file.  Of "seismic_bumps" the targets are what the
+        geophones of a coal mine registered in a shift: the number of bumps, in all and by size
+        (below 10^3, 10^4 and above), and the logarithms of their energy in joules and of the
+        largest (0 for none); the features are the other eight.
 
     Returns
     -------
@@ -169,6 +179,13 @@ def table(dataset):
         return data.X, data.y
     from odtlib.datasets import load
     data = load(dataset)
+    if dataset == "seismic_bumps":
+        column = dict(zip(data.feature_names, data.X.T, strict=True))
+        energy, largest = (np.log10(np.maximum(column[name], 1.0))
+                           for name in ("energy", "maxenergy"))
+        return data.X[:, :8], np.column_stack([
+            column["nbumps"], column["nbumps2"], column["nbumps3"],
+            column["nbumps4"] + column["nbumps5"], energy, largest])
     return np.asarray(data.one_hot(drop_first=True).X, dtype=np.float64), data.y
 
 
@@ -189,7 +206,7 @@ def compare_variants(dataset, max_depth=15, max_courses=2, variants=None, builde
     Parameters
     ----------
     dataset : str
-        "scores", "cars" or a class set.
+        "scores", "cars", a class set or "seismic_bumps".
     max_depth : int, default=15
         Maximum depth.
     max_courses : int, default=2
