@@ -349,9 +349,8 @@ class _LazyBuilder:
         offsets = np.concatenate([[0], np.cumsum([len(v) for v in values])])
         values = np.concatenate(values)
         done = self._by_feature(count, lambda same: _lazy.absolute_bounds(
-            self.state.order, self.state.columns, ranks, values, offsets, scaled,
-            self.state.sample_weight, start, end, self.feature[same], self.position[same], ints,
-            floats, self.low[same]))
+            self.state.order, ranks, values, offsets, scaled, self.state.sample_weight, start, end,
+            self.feature[same], self.position[same], ints, floats, self.low[same]))
         return self.split == "mean" or separable, done
 
     def _by_feature(self, count, fill):
