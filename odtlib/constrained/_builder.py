@@ -240,8 +240,8 @@ class _LazyBuilder:
         if self.penalty_rate < np.inf:
             mean = w @ Y / w.sum()
             distance = self.feasible.distance(mean, self.loss.weights)
-            penalty = distance**2 if distance <= 0.5 * self.penalty_rate else \
-                self.penalty_rate * (distance - 0.25 * self.penalty_rate)
+            moved = min(distance, 0.5 * self.penalty_rate)      # towards the set
+            penalty = moved**2 + self.penalty_rate * (distance - moved)
             return self.loss.cost(Y, w, mean) + w.sum() * penalty
         return self.loss.cost(Y, w, self.loss.best(Y, w, self.feasible))
 

@@ -38,12 +38,12 @@ def linear_points(means, n, code):
     return np.clip(means - (shift / n[:, None] if ints[0] else shift), lower, upper)
 
 
-def huber_point(mean, feasible, strength, weights):
-    """Return the minimiser of squared error plus ``strength`` times the distance, per row."""
-    nearest = feasible.project(mean, weights)
-    distance = np.sqrt((weights * (mean - nearest) ** 2).sum())
-    share = 1.0 if distance <= 0.5 * strength else 0.5 * strength / distance
-    return nearest if share == 1.0 else mean + share * (nearest - mean)
+def huber_points(means, feasible, strength, weights):
+    """Return the minimisers of squared error plus ``strength`` times the distance, per row."""
+    nearest, distance = feasible.project(means, weights), feasible.distance(means, weights)
+    near = distance <= 0.5 * strength
+    share = 0.5 * strength / np.where(near, 1.0, distance)
+    return np.where(near[:, None], nearest, means + share[:, None] * (nearest - means))
 
 
 class SquaredError:

@@ -281,22 +281,15 @@ class OptimalConstrainedTreeRegressor(TreeRegressor):
 
     def _warm_up(self, X, Y, sample_weight):
         _, loss, code, _ = self._problem(Y, sample_weight)
-        seconds = ConstrainedTreeRegressor(
-            self.constraints, split="exact", target_weights=loss.weights,
-        )._warm_up(X, Y, sample_weight)
         closed = is_closed(code, loss.weights)
-
-        def run():
-            _stumps.midpoint(0.0, 1.0)
-            order, values = np.arange(4, dtype=np.int32)[None], np.arange(4.0)[None]
-            small = sets.Box(0.0, 1.0) if closed else sets.Polyhedron([[1.0, 1.0]], [1.0])
-            one = np.ones(2)
-            search = _Search(np.tile(np.eye(2), (2, 1)), None, make_loss("squared_error", one), 1,
-                             small.encode(2, one), 0.0, 0.0, Clock())
-            search.stump(*_stumps.children(order, values, 0, 2)[:2], True)
-
-        kernel = _stumps.best_stump if closed else _stumps.best_stump_any
-        return seconds + warm_up("optimal constrained trees", kernel, run, closed)
+        small = OptimalConstrainedTreeRegressor(
+            sets.Box(0.0, 1.0) if closed else sets.Polyhedron([[1.0, 1.0]], [1.0]),
+            on_infeasible_targets="keep")
+        return warm_up("optimal constrained trees",
+                       _stumps.best_stump if closed else _stumps.best_stump_any,
+                       lambda: small._solve(np.arange(16.0).reshape(8, 2),
+                                            np.tile([[1.0, 0.0], [0.0, 3.0]], (4, 1)), None),
+                       closed)
 
     def _problem(self, Y, sample_weight):
         """Return the set, the loss, the set as kernels take it, and the weights of the rows."""

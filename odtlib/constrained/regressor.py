@@ -12,7 +12,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from odtlib.constrained import sets
 from odtlib.constrained._builder import EUCLIDEAN, Rules, compile_growth, grow_tree, make_loss
-from odtlib.constrained._losses import huber_point, linear_code, linear_points
+from odtlib.constrained._losses import huber_points, linear_code, linear_points
 from odtlib.estimator import TreeRegressor
 from odtlib.report import Clock, SolveReport
 from odtlib.trees import cut_back
@@ -302,9 +302,8 @@ class ConstrainedTreeRegressor(TreeRegressor):
         if only_squares and self.leaf == "project":
             value = feasible.project(value, loss.weights)
         elif self.leaf == "penalty":
-            value = np.array([huber_point(y, feasible, self.penalty_strength, loss.weights)
-                              for y in value]) if linear is None else \
-                linear_points(value, growth.weight, linear)
+            value = linear_points(value, growth.weight, linear) if linear is not None else \
+                huber_points(value, feasible, self.penalty_strength, loss.weights)
         elif not (only_squares and self.leaf == "mean"):
             for node, rows in enumerate(node_rows(tree, X)):
                 if self.leaf == "medoid":
