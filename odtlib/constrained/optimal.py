@@ -163,8 +163,8 @@ class OptimalConstrainedTreeRegressor(TreeRegressor):
     Parameters
     ----------
     constraints : FeasibleSet, optional
-        A set of :mod:`odtlib.constrained.sets` with a compiled projection (all but ``Custom`` and
-        those that need SCIP); None allows every vector.
+        A set of :mod:`odtlib.constrained.sets` with a compiled projection (all but ``Custom``);
+        None allows every vector.
     max_depth : int, default=2
         Maximum depth of the tree.  Depth 2 takes seconds for thousands of rows, depth 3 for
         hundreds.
