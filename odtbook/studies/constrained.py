@@ -111,7 +111,8 @@ def make_variant(variant, feasible, max_depth, strength, builder="correct", medo
         return DecisionTreeRegressor(random_state=20, **stopping)
     return ConstrainedTreeRegressor(
         feasible, split=SPLITS[variant[2]], leaf=LEAVES[variant[7]], medoid=medoid,
-        penalty="distance" if feasible.linear_penalty is None else "released", penalty_strength=strength, on_infeasible_targets="keep", **stopping)
+        penalty="distance" if feasible.linear_penalty is None else "released",
+        penalty_strength=strength, on_infeasible_targets="keep", **stopping)
 
 
 def medoid_of(Y, medoid):

@@ -78,7 +78,8 @@ class SquaredError:
     def euclidean_medoid(self, Y, w, candidates):
         """Return the candidate of least total Euclidean distance, as the released code does."""
         root = np.sqrt(self.weights)
-        return candidates[np.argmin(cdist(candidates * root, Y * root) @ w)]
+        blocks = np.array_split(candidates * root, 1 + len(candidates) * len(Y) // 10**7)
+        return candidates[np.argmin(np.concatenate([cdist(b, Y * root) @ w for b in blocks]))]
 
     def check(self, Y, feasible):
         """Refuse what this loss cannot do."""

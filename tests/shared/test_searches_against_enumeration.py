@@ -1,6 +1,8 @@
 """Local search, BinOCT-LNS and optimal constrained trees against enumeration of all trees.
 
-The tests take a few seeds.  All 500 of each, at depth two: see FOUND.
+The tests take a few seeds.  Of 500 problems each (seeds 0 to 499) none ended below the optimum;
+equal to it were 500 for local search, 500 for BinOCT-LNS from local search, 355 for BinOCT-LNS from
+CART and 500 for optimal constrained trees.
 """
 
 import numpy as np
