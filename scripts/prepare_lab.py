@@ -47,8 +47,8 @@ def _link(page: dict) -> str:
 
 def _file(page: str) -> str:
     """Return the path of a page with its suffix."""
-    return next((page + suffix for suffix in (".ipynb", ".md") if (ROOT / (page + suffix)).exists()),
-                page)
+    paths = (page + suffix for suffix in (".ipynb", ".md"))
+    return next((path for path in paths if (ROOT / path).exists()), page)
 
 
 def _title(path: Path) -> str:

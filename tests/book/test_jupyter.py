@@ -18,7 +18,8 @@ import pytest
 import yaml
 
 ROOT = Path(__file__).resolve().parents[2]
-NOTEBOOKS = sorted(path.relative_to(ROOT).as_posix() for path in (ROOT / "chapters").rglob("*.ipynb")
+NOTEBOOKS = sorted(path.relative_to(ROOT).as_posix()
+                   for path in (ROOT / "chapters").rglob("*.ipynb")
                    if ".ipynb_checkpoints" not in path.parts)
 TOKEN = uuid.uuid4().hex
 CELL_SECONDS = 600
@@ -106,7 +107,8 @@ def test_an_error_is_found_unless_its_cell_is_to_raise(server, tags, error):
              nbformat.v4.new_code_cell("1 / a", metadata={"tags": tags})]
     kernel = ask(server, "api/kernels", "POST", {"name": "python3"})
     try:
-        found = asyncio.run(first_error(server, kernel["id"], nbformat.v4.new_notebook(cells=cells)))
+        notebook = nbformat.v4.new_notebook(cells=cells)
+        found = asyncio.run(first_error(server, kernel["id"], notebook))
     finally:
         ask(server, f"api/kernels/{kernel['id']}", "DELETE")
     assert found == error
