@@ -69,13 +69,7 @@ def find_file(entry: catalogue.Entry) -> tuple[str, Path, Callable[[Path], Table
 
 
 def find_table(entry: catalogue.Entry) -> Table | None:
-    """Make or read a data set without the network, checked; None if it is nowhere.
-
-    Raises
-    ------
-    DataError
-        If a file is there but is not the data set.
-    """
+    """Make or read a data set without the network, checked; None if it is nowhere."""
     if entry.make is not None:
         table = entry.make()
         manifest.verify(entry.name, table, "what this version generates")
@@ -113,13 +107,6 @@ def fetch_table(entry: catalogue.Entry) -> Table:
 
     A shipped set comes from the project's own repository if its address is known, else, like every
     other, from its original source.
-
-    Raises
-    ------
-    FileNotFoundError
-        If it has no source on the network, or none answers.
-    DataError
-        If what came is not the data set; nothing is kept.
     """
     if not sources(entry):
         raise FileNotFoundError(
