@@ -12,7 +12,7 @@ export OMP_NUM_THREADS ?= 1
 export PYTHONUTF8 := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help book test test-notebooks check-book archive lab experiments lint links lock clean pdf
+.PHONY: help book test test-all test-notebooks check-book archive lab experiments lint links lock clean pdf
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -39,6 +39,11 @@ test: $(KERNELS) ## run the tests, then every chapter and template, and compare 
 	$(BIN)/python -m pytest -n $(WORKERS) --dist loadscope --max-worker-restart 0 -q tests
 	$(BIN)/python scripts/build_book.py --check --jobs $(WORKERS)
 
+test-all: $(KERNELS) ## run the slow tests, too: every notebook through Jupyter's server
+	$(BIN)/python -m pytest -n $(WORKERS) --dist loadscope --max-worker-restart 0 -q \
+		-m "slow or not slow" tests
+	$(BIN)/python scripts/build_book.py --check --jobs $(WORKERS)
+
 test-notebooks: $(KERNELS) ## run the notebooks cell by cell with nbval
 	$(BIN)/python -m pytest -n $(WORKERS) --dist loadscope --max-worker-restart 0 --nbval-lax -q chapters
 
@@ -51,9 +56,9 @@ archive: book ## pack the built book for reading offline (dist/)
 pdf: book ## print the built book with a headless browser (dist/optimal-decision-trees.pdf)
 	$(BIN)/python scripts/print_book.py
 
-lab: $(INSTALLED) ## open the chapters in JupyterLab
-	$(BIN)/python scripts/lab_settings.py
-	$(BIN)/python -m jupyterlab chapters
+lab: $(INSTALLED) ## open JupyterLab on the landing page, with the chapters in reading order
+	$(BIN)/python scripts/prepare_lab.py
+	$(BIN)/python -m jupyterlab --LabApp.default_url=/lab/tree/lab.md
 
 experiments: $(INSTALLED) ## rerun the quick grid of every experiment
 	$(BIN)/odt run --all --quick --jobs $(WORKERS)
@@ -71,5 +76,5 @@ lock: ## resolve all versions afresh and write constraints.txt
 	mv constraints.new constraints.txt
 
 clean: ## remove what was built, keep the environment
-	rm -rf _build dist .pytest_cache .ruff_cache
+	rm -rf _build dist lab.md .pytest_cache .ruff_cache
 	find odtlib odtbook tests -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -48,7 +48,7 @@ def _parser():
     run.add_argument("--all", action="store_true", help="run every experiment of the book")
     run.add_argument("--quick", action="store_true", help="run the small grid")
     run.add_argument("--jobs", type=int, default=1, metavar="N",
-                     help="runs at a time, -1 for one a core (default: 1)")
+                     help="runs at a time, -1 for one per core (default: 1)")
     run.add_argument("--dask", metavar="ADDRESS",
                      help="send the runs to the workers of this Dask scheduler")
     run.add_argument("--resume", action="store_true", help="do what an earlier run left open")
@@ -56,6 +56,9 @@ def _parser():
                      help="as --resume, and do failed runs again")
     run.add_argument("--only", action="append", default=[], metavar="KEY=VALUE",
                      help="restrict the grid; may be given several times")
+    run.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", dest="changes",
+                     help="give a parameter another value than the grid does; may be given "
+                          "several times, and the records go to a file of their own")
 
     report = commands.add_parser("report", help="judge the papers' tables, figures and statements "
                                                 "by the records; list the experiments")
@@ -86,14 +89,18 @@ def _run(options):
     from odtbook.experiments.book import names
     if options.all == bool(options.experiment):
         raise ValueError("say which experiment to run, or --all; `odt report` lists them.")
+    if options.all and options.changes:
+        raise ValueError("--set changes the parameters of one experiment; name it instead of "
+                         "--all.")
     if options.jobs == 0 or options.jobs < -1:
         raise ValueError(f"--jobs {options.jobs} is not a number of runs at a time; use 1 or "
-                         "more, or -1 for one a core.")
+                         "more, or -1 for one per core.")
     failed = 0
     for experiment in names() if options.all else [options.experiment]:
         records = run_experiment(experiment, quick=options.quick, jobs=options.jobs,
                                  dask=options.dask, resume=options.resume,
-                                 retry_failed=options.retry_failed, only=options.only)
+                                 retry_failed=options.retry_failed, only=options.only,
+                                 changes=options.changes)
         failed += sum(record["status"] == "failed" for record in records)
     return 1 if failed else 0
 

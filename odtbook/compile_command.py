@@ -108,7 +108,8 @@ def compile_command(options) -> int:
     if unknown := set(options.names) - {name for name, _ in jobs}:
         raise ValueError(f"there is no estimator {unknown.pop()!r}; the names are "
                          f"{', '.join(dict(estimators()))}.")
-    print("Compiling the kernels of all estimators takes about one CPU minute.", flush=True)
+    print("Compiling the kernels of all estimators takes one to one and a half CPU minutes.",
+          flush=True)
     forget_stale_kernels(Path(odtlib.__file__).parent)
     status = 0
     workers = multiprocessing.get_context("spawn")

@@ -43,7 +43,7 @@ def _place(entry: catalogue.Entry) -> str:
 
 
 def list_command(arguments) -> int:
-    """Print one line a data set: shape, classes or targets, and where it is."""
+    """Print one line per data set: shape, classes or targets, and where it is."""
     print(f"{'name':44}{'rows':>7}{'features':>9}{'classes':>8}{'targets':>8}  from")
     for name in loading.available(arguments.kind, arguments.task):
         facts = manifest.facts()[name]
@@ -51,7 +51,24 @@ def list_command(arguments) -> int:
             f"{name:44}{facts['rows']:7}{facts['features']:9}{facts.get('classes', ''):>8}"
             f"{facts.get('targets', ''):>8}  {_place(catalogue.entries()[name])}"
         )
+    listed = _entries(loading.available(arguments.kind, arguments.task))
+    _advise(entry for entry in listed if entry.make is None and not loading.find_file(entry))
     return 0
+
+
+def _advise(entries) -> None:
+    """Say on standard error what to do for the data sets that are not at hand."""
+    groups = {True: [], False: []}
+    for entry in entries:
+        groups[bool(loading.sources(entry))].append(entry)
+    if groups[True]:
+        print(f"odt: {len(groups[True])} data sets are not at hand and can be fetched: run "
+              "`odt data fetch NAME`.", file=sys.stderr)
+    if groups[False]:
+        print(f"odt: {len(groups[False])} data sets are not at hand and have no source on the "
+              "network: set the environment variable ODTLIB_DATA to a folder that holds "
+              f"{', '.join(dict.fromkeys(entry.file for entry in groups[False]))}.",
+              file=sys.stderr)
 
 
 def _entries(names) -> list[catalogue.Entry]:
@@ -69,11 +86,16 @@ def check_command(arguments) -> int:
             status = 1
             continue
         if found is None:
-            missing.append(entry.name)
+            missing.append(entry)
         else:
             print(f"right    {entry.name} ({_place(entry)})")
-    for name in missing:
-        print(f"missing  {name} ({_place(catalogue.find(name))})")
+    for entry in missing:
+        print(f"missing  {entry.name} ({_place(entry)})")
+    if arguments.names:
+        for entry in missing:
+            print(f"odt: {entry.name}: {loading.advice(entry)}", file=sys.stderr)
+    else:
+        _advise(missing)
     return 1 if arguments.names and missing else status
 
 

@@ -178,6 +178,7 @@ class _TreeEstimator(BaseEstimator):
         if y is None:
             raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is "
                              "None.")
+        X = _pandas_frame(X)
         if not self._keeps_frame(X):
             _refuse_text(X)
             return validate_data(self, X, y, dtype=np.float64, order="C", **self._target_options)
@@ -190,6 +191,7 @@ class _TreeEstimator(BaseEstimator):
         return X, y
 
     def _check_rows(self, X):
+        X = _pandas_frame(X)
         if self._keeps_frame(X):
             return validate_data(self, X, reset=False, skip_check_array=True)
         _refuse_text(X)
@@ -365,6 +367,15 @@ def _weighted_rows(X, y, weight):
         X = X.iloc[used] if hasattr(X, "iloc") else X[used]
         y, weight = y[used], weight[used]
     return X, y, None if np.all(weight == 1.0) else weight, used
+
+
+def _pandas_frame(X):
+    """Return a polars frame as one of pandas, so that text and categories are treated alike."""
+    if hasattr(X, "iloc") or not hasattr(X, "get_columns"):
+        return X
+    import pandas as pd
+    return pd.DataFrame({name: column.to_numpy() for name, column
+                         in zip(X.columns, X.get_columns())})
 
 
 def _refuse_text(X):

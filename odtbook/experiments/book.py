@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import hashlib
+import re
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from pathlib import Path
 
@@ -68,6 +70,33 @@ def locate(experiment):
         return Place(grid, published, published, book_root() / ".runs" / grid.stem)
     own = Path("odt-results").resolve()
     return Place(grid, own / f"{grid.stem}.csv", published, own / ".runs" / grid.stem)
+
+
+def changed_place(place, changes):
+    """Return where the files of an experiment with changed parameters live.
+
+    Parameters
+    ----------
+    place : Place
+        Of the experiment as it is declared; none of its records is touched.
+    changes : iterable of str
+        ``"max_depth=3"``.
+
+    Returns
+    -------
+    Place
+        Records go to ``odt-results`` in the working folder, or beside a grid file that is not the
+        book's; the names of the files hold the changes.
+    """
+    wanted = "-".join(sorted(set(changes)))
+    words = re.sub(r"[^A-Za-z0-9._=-]+", "-", wanted)[:60]
+    if words != wanted:
+        words += "-" + hashlib.sha1(wanted.encode()).hexdigest()[:8]
+    own = place.grid.parent != folder()
+    results = (place.grid.parent if own else Path("odt-results").resolve()) / (
+        f"{place.name}-{words}.csv")
+    return replace(place, results=results, published=results,
+                   runs=results.parent / ".runs" / results.stem)
 
 
 def _is_file(path):

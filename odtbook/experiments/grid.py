@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import ast
 import itertools
 import tomllib
 
-from .book import locate
+from .book import changed_place, locate
 from .records import key, read_csv, renamed
 from .templates import Template
 
@@ -34,6 +35,10 @@ class Experiment:
     ----------
     name : str or pathlib.Path
         As in :func:`~odtbook.experiments.book.locate`.
+    changes : iterable of str, default=()
+        ``"max_depth=3"``: the parameter has this value in every run, whatever the grid says;
+        several values for one parameter are a run each.  Changed experiments have records of
+        their own (:func:`~odtbook.experiments.book.changed_place`).
 
     Raises
     ------
@@ -41,7 +46,7 @@ class Experiment:
         If the file or any parameter in it is wrong; nothing has run by then.
     """
 
-    def __init__(self, name):
+    def __init__(self, name, changes=()):
         self.place = locate(name)
         self.name = self.place.name
         try:
@@ -68,6 +73,9 @@ class Experiment:
                     raise ValueError(f"{self.place.grid.name}: {name} holds {table!r}; write a "
                                      f"table [{name}] with a line for each parameter.")
         self._tables = [{**fixed, **table} for table in grids]
+        self._changes = parse_changes(changes, self.template)
+        if self._changes:
+            self.place = changed_place(self.place, changes)
         self.points()
         self.points(quick=True)
 
@@ -75,7 +83,8 @@ class Experiment:
         """Return the parameters of every run, in the order of the file, without doubles."""
         shrunk = self._quick if quick else {}
         points = {key(point): point for table in self._tables
-                  for point in expand({**table, **shrunk}, self.template)}
+                  for point in expand({**table, **shrunk, **self._changes},
+                                       self.template)}
         return list(points.values())
 
     def records(self, further=()):
@@ -118,6 +127,48 @@ def expand(table, template):
     return [template.complete(dict(point)) for point in itertools.product(*axes)]
 
 
+def parse_changes(changes, template):
+    """Return the new values of the parameters that ``"max_depth=3"``, as in ``--set``, change.
+
+    Parameters
+    ----------
+    changes : iterable of str
+        Values are Python literals or plain text; several for one parameter become a list.
+    template : Template
+        Knows the parameters.
+
+    Returns
+    -------
+    dict
+        A table for :func:`expand`, which checks it.
+
+    Raises
+    ------
+    ValueError
+        If a change is not ``key=value``.
+    """
+    values = {}
+    for change in changes:
+        name, equals, text = change.partition("=")
+        if not equals:
+            raise ValueError(f"--set {change} is not key=value; the keys are "
+                             f"{', '.join(template.defaults)}.")
+        value = _literal(text)
+        if isinstance(template.defaults.get(name), str) and not isinstance(value, str | list) \
+                and value not in template.choices.get(name, ()):
+            value = text
+        values.setdefault(name, []).append(value)
+    return {name: found if len(found) > 1 else found[0] for name, found in values.items()}
+
+
+def _literal(text):
+    """Return the Python value that a text spells, or the text itself."""
+    try:
+        return ast.literal_eval({"true": "True", "false": "False"}.get(text, text))
+    except (ValueError, SyntaxError):
+        return text
+
+
 def select(points, conditions, defaults):
     """Keep the points that meet every ``key=value`` condition."""
     wanted = {}
@@ -130,7 +181,8 @@ def select(points, conditions, defaults):
     kept = [point for point in points
             if all(_text(point[name]) & values for name, values in wanted.items())]
     if wanted and not kept:
-        raise ValueError(f"no run of the grid has {' and '.join(conditions)}.")
+        raise ValueError(f"no run of the grid has {' and '.join(conditions)}; --set changes a "
+                         "parameter to a value that the grid does not have.")
     return kept
 
 

@@ -22,6 +22,7 @@ from .book import PACKAGE
 from .measure import MIME
 
 RUNS_PER_KERNEL = 200
+COMPILING = "odtlib: compiling"    # how the notice of odtlib._numba.warm begins
 # a reset also ends the display of figures, so it is switched on again
 EMPTY_NAMESPACE = "%reset -f\n%matplotlib inline"
 _local = threading.local()
@@ -121,8 +122,19 @@ class _Kernel:
 def _register_engine():
     from papermill.clientwrap import PapermillNotebookClient
     from papermill.engines import Engine, papermill_engines
+    from tqdm import tqdm
     if "odtlib" in papermill_engines._engines:
         return
+
+    class Client(PapermillNotebookClient):
+        """papermill's client, which shows on the terminal that a kernel is compiling."""
+
+        def process_message(self, message, cell, cell_index):
+            if message["msg_type"] == "stream":
+                for line in message["content"]["text"].splitlines():
+                    if line.startswith(COMPILING):
+                        tqdm.write(line, file=sys.stderr)
+            return super().process_message(message, cell, cell_index)
 
     class WarmEngine(Engine):
         """papermill's own engine, but with a kernel that outlives the notebook."""
@@ -131,7 +143,7 @@ def _register_engine():
         def execute_managed_notebook(cls, manager, kernel_name, *, warm, executed,
                                      execution_timeout=None, start_timeout=60, **_):
             executed["notebook"] = manager.nb
-            client = PapermillNotebookClient(manager, km=warm.manager, kernel_name=kernel_name,
+            client = Client(manager, km=warm.manager, kernel_name=kernel_name,
                                              startup_timeout=start_timeout)
             started = time.perf_counter()
             if warm.manager is None:

@@ -67,7 +67,8 @@ def execute(template, **parameters):
 
 
 def run_experiment(experiment, *, quick=False, jobs=1, dask=None, resume=False,
-                   retry_failed=False, only=(), executor=execute_notebook, say=print):
+                   retry_failed=False, only=(), changes=(), executor=execute_notebook,
+                   say=print):
     """Run the grid of an experiment and write its records.
 
     Parameters
@@ -87,6 +88,9 @@ def run_experiment(experiment, *, quick=False, jobs=1, dask=None, resume=False,
         As ``resume``, and do the failed runs again.
     only : iterable of str
         ``"max_depth=3"``: restrict the grid.
+    changes : iterable of str
+        ``"max_depth=3"``: give the parameter this value in every run.  The records go to a file
+        of their own, beside which those of the experiment stay as they are.
     executor : callable, optional
         Replaces :func:`~odtbook.experiments.notebooks.execute_notebook`, for tests.
     say : callable, optional
@@ -108,7 +112,7 @@ def run_experiment(experiment, *, quick=False, jobs=1, dask=None, resume=False,
     """
     from joblib import delayed
     from tqdm import tqdm
-    experiment = Experiment(experiment)
+    experiment = Experiment(experiment, changes)
     declared = experiment.declared()
     points = {key(point): point for point in
               select(experiment.points(quick), only, experiment.template.defaults)}
@@ -151,6 +155,7 @@ def run_experiment(experiment, *, quick=False, jobs=1, dask=None, resume=False,
     asked = [records[name] for name in points]
     failed = [record for record in asked if record["status"] == "failed"]
     say(f"{experiment.name}: records in {os.path.relpath(place.results)}"
+        + _executed(place, todo)
         + (f"; {len(failed)} of {len(asked)} runs FAILED, the first says: {failed[0]['error']}"
            if failed else "")
         + ("; the code has uncommitted changes, so that reports leave these runs out"
@@ -285,6 +290,16 @@ def notebook_name(name):
     """Return the file name of the executed notebook of a run, from the run's key."""
     words = re.sub(r"[^A-Za-z0-9.]+", "-", re.sub(r'"\w+": ', "", name)).strip("-")
     return f"{words[:60]}-{hashlib.sha1(name.encode()).hexdigest()[:8]}.ipynb"
+
+
+def _executed(place, names):
+    """Say where the executed notebooks of these runs are."""
+    folder = place.runs / "notebooks"
+    if not names:
+        return ""
+    if len(names) > 1:
+        return f", executed notebooks in {os.path.relpath(folder)}"
+    return f", the executed notebook is {os.path.relpath(folder / notebook_name(names[0]))}"
 
 
 class _Lock:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import time
+from functools import partial
 
 import numpy as np
+from scipy.spatial.distance import cdist
 from sklearn.model_selection import KFold
 from sklearn.tree import DecisionTreeRegressor
 
@@ -16,20 +18,27 @@ SPLITS = {"A": "mean", "O": "exact", "M": "medoid", "R": "penalty"}
 LEAVES = {"A": "mean", "O": "project", "M": "medoid", "R": "penalty"}
 VARIANTS = ("S(A):L(A)", "S(A):L(M)", "S(A):L(O)", "S(M):L(M)", "S(M):L(O)", "S(O):L(M)",
             "S(O):L(O)", "S(R):L(M)", "S(R):L(O)", "S(R):L(R)")
-RELEASED = {"released S(A):L(A)": (False, False), "released S(A):L(O)": (False, True),
-            "released S(O):L(O)": (True, True)}
+RELEASED = ("released S(A):L(A)", "released S(A):L(O)", "released S(O):L(O)")
 CLASS_SETS = tuple(f"class_{n}_{k}" for n in (500, 1000, 2000) for k in (3, 5, 7))
 DEPTHS = (3, 6, 9, 12, 15)
-STRENGTH = {"class": 1500.0, "scores": 500.0, "cars": 0.0}   # lambda of the released code
+# lambda of the released code; on cars 2e7, where no residual depends on a target.  The bumps are
+# not the paper's: there the penalty is the distance.
+STRENGTH = {"class": 1500.0, "scores": 500.0, "cars": 0.0, "seismic": 1.0}
+BUMPS = ("bumps", "small", "medium", "large", "log energy", "log largest")
 
 
 def model_for(dataset, max_courses=2):
-    """Return the feasible set of a data set of the paper."""
+    """Return the feasible set of a data set of the paper, or of "seismic_bumps"."""
     kind = dataset.partition("_")[0]
     if kind == "class":
         return sets.paper_model("class", max_courses=max_courses)
     if kind == "hts":
         return sets.SparseSimplex(4, 15, integer=True)
+    if kind == "seismic":
+        # no bump and no energy; or one bump at least, sizes that add up, a largest below the sum
+        some = sets.Polyhedron([[0, 0, 0, 0, -1, 1]], 0, [[-1, 1, 1, 1, 0, 0]], 0,
+                               lower=[1, 0, 0, 0, 2, 2])
+        return sets.UnionOf([sets.Box(0, 0, 6), some])
     return sets.paper_model(kind)
 
 
@@ -46,25 +55,37 @@ def infeasible_rows(dataset, Y):
     return int(np.sum(~model_for(dataset).contains(Y)))
 
 
-def make_variant(variant, feasible, max_depth, strength):
-    """Return the estimator of a variant such as "S(O):L(M)", with the paper's stopping rules."""
+def make_variant(variant, feasible, max_depth, strength, builder="correct", medoid="criterion"):
+    """Return the estimator of a variant such as "S(O):L(M)", with the paper's stopping rules.
+
+    ``builder`` is "correct" (ours) or "released" (that of the first released code), ``medoid`` as
+    in :class:`~odtlib.ConstrainedTreeRegressor`; the released code takes "euclidean".
+    """
     stopping = dict(max_depth=max_depth, min_samples_split=10, min_samples_leaf=5)
     if variant in RELEASED:
-        return ReleasedTree(feasible, *RELEASED[variant], max_depth)
+        builder, variant = "released", variant.removeprefix("released ")
+    if builder == "released":
+        return ReleasedTree(feasible, variant, medoid, max_depth, strength)
     if variant == "S(A):L(A)":
         return DecisionTreeRegressor(random_state=20, **stopping)
     return ConstrainedTreeRegressor(
-        feasible, split=SPLITS[variant[2]], leaf=LEAVES[variant[7]], penalty="signed",
+        feasible, split=SPLITS[variant[2]], leaf=LEAVES[variant[7]], medoid=medoid,
+        penalty="distance" if feasible.linear_penalty is None else "released",
         penalty_strength=strength, on_infeasible_targets="keep", **stopping)
+
+
+def medoid_of(Y, medoid):
+    """Return the row that is nearest to all: the least squared error, or mean distance."""
+    loss = make_loss("squared_error", np.ones(Y.shape[1]))
+    choose = loss.euclidean_medoid if medoid == "euclidean" else loss.medoid
+    return choose(Y, np.ones(len(Y)), Y)
 
 
 def any_medoids(model, X, Y):
     """Replace medoid leaves by the medoids among all rows, feasible or not, as the paper does."""
-    loss, leaf = make_loss("squared_error", np.ones(Y.shape[1])), model.apply(X)
-    value = model.tree_.value.copy()
+    leaf, value = model.apply(X), model.tree_.value.copy()
     for node in np.unique(leaf):
-        rows = Y[leaf == node]
-        value[node] = loss.medoid(rows, np.ones(len(rows)), rows)
+        value[node] = medoid_of(Y[leaf == node], model.medoid)
     return lambda rows: value[model.apply(rows)]
 
 
@@ -84,13 +105,25 @@ def _measure(model, dataset, feasible, X, Y, train, test, medoids=False):
 
 
 def table(dataset):
-    """Return the features and targets of a data set, nominal features as 0/1 columns."""
+    """Return the features and targets of a data set, nominal features as 0/1 columns.
+
+    Of "seismic_bumps" the targets are what the geophones of a coal mine registered in a shift: the
+    number of bumps, in all and by size (below 10^3, 10^4 and above), and the logarithms of their
+    energy in joules and of the largest (0 for none); the features are the other eight.
+    """
     if dataset in CLASS_SETS:
         from odtlib.datasets.constrained_generators import grades
         data = grades(*map(int, dataset.split("_")[1:]))
         return data.X, data.y
     from odtlib.datasets import load
     data = load(dataset)
+    if dataset == "seismic_bumps":
+        column = dict(zip(data.feature_names, data.X.T, strict=True))
+        energy, largest = (np.log10(np.maximum(column[name], 1.0))
+                           for name in ("energy", "maxenergy"))
+        return data.X[:, :8], np.column_stack([
+            column["nbumps"], column["nbumps2"], column["nbumps3"],
+            column["nbumps4"] + column["nbumps5"], energy, largest])
     return np.asarray(data.one_hot(drop_first=True).X, dtype=np.float64), data.y
 
 
@@ -104,17 +137,21 @@ def _table(rows):
     return {name: [row[name] for row in rows] for name in columns}
 
 
-def compare_variants(dataset, max_depth=15, max_courses=2, variants=(*VARIANTS, *RELEASED)):
-    """Run variants on the five folds of the paper."""
+def compare_variants(dataset, max_depth=15, max_courses=2, variants=None, builder="correct",
+                     medoid="criterion"):
+    """Run variants on the five folds of the paper; None for all that builder and medoid have."""
     X, Y, folds = _folds(dataset)
     feasible = model_for(dataset, max_courses)
     strength = STRENGTH[dataset.partition("_")[0]]
+    if variants is None:
+        plain = (builder, medoid) == ("correct", "criterion")
+        variants = (*VARIANTS, *RELEASED) if plain else VARIANTS
     found = {}
     for variant in variants:
-        model = make_variant(variant, feasible, max_depth, strength)
+        model = make_variant(variant, feasible, max_depth, strength, builder, medoid)
+        any_row = variant.endswith("L(M)") and max_courses == 1 and builder == "correct"
         found[variant] = _table([
-            _measure(model, dataset, feasible, X, Y, train, test,
-                     medoids=variant.endswith("L(M)") and max_courses == 1)
+            _measure(model, dataset, feasible, X, Y, train, test, medoids=any_row)
             for train, test in folds])
     return found
 
@@ -154,7 +191,7 @@ def compare_seeds(dataset, max_depth=15, seeds=10):
     return found
 
 
-def released_tree(X, Y, feasible, max_depth, min_leaf=5, min_split=10):
+def released_tree(X, Y, side_cost, max_depth, min_leaf=5, min_split=10):
     """Grow a tree as the first released code of the paper does, its slip included.
 
     A candidate is evaluated with the rows before position i on the left, but its threshold is the
@@ -162,25 +199,19 @@ def released_tree(X, Y, feasible, max_depth, min_leaf=5, min_split=10):
     one row.  Every node is split while a candidate is left, without a test of improvement.
     """
     from odtlib.tree import DecisionTree
-    feature, threshold, left, right, mean = [], [], [], [], []
-
-    def cost(n, s, q):
-        m = s / n[:, None]
-        return q - (s * m).sum(axis=1) + n * ((m - feasible.project(m)) ** 2).sum(axis=1)
+    feature, threshold, left, right, members = [], [], [], [], []
 
     def best(member):
         found = (np.inf, None, None)
-        y, n = Y[member], len(member)
+        n = len(member)
         for f in range(X.shape[1]):
             order = np.argsort(X[member, f], kind="stable")
-            x = X[member, f][order]
+            x, y = X[member, f][order], Y[member][order]
             i = np.arange(min_leaf, n - min_leaf - 1)
             i = i[x[i] != x[i + 1]]
             if not len(i):
                 continue
-            sums, squares = np.cumsum(y[order], axis=0), np.cumsum((y[order] ** 2).sum(axis=1))
-            total = cost(i.astype(float), sums[i - 1], squares[i - 1]) + cost(
-                (n - i).astype(float), sums[-1] - sums[i - 1], squares[-1] - squares[i - 1])
+            total = side_cost(y, i) + side_cost(y[::-1], n - i)
             if total.min() < found[0]:
                 found = (total.min(), f, x[i[np.argmin(total)]])
         return found
@@ -188,7 +219,7 @@ def released_tree(X, Y, feasible, max_depth, min_leaf=5, min_split=10):
     def grow(member, depth):
         node = len(feature)
         for part, value in ((feature, -1), (threshold, np.nan), (left, -1), (right, -1),
-                            (mean, Y[member].mean(axis=0))):
+                            (members, member)):
             part.append(value)
         if depth < max_depth and len(member) >= min_split:
             _, f, cut = best(member)
@@ -200,21 +231,68 @@ def released_tree(X, Y, feasible, max_depth, min_leaf=5, min_split=10):
         return node
 
     grow(np.arange(len(X)), 0)
-    return DecisionTree(feature, threshold, left, right, np.array(mean), n_features=X.shape[1],
-                        kind="regression")
+    means = np.array([Y[rows].mean(axis=0) for rows in members])
+    return DecisionTree(feature, threshold, left, right, means, n_features=X.shape[1],
+                        kind="regression"), members
+
+
+def child_cost(split, predict, medoid):
+    """Return the ``side_cost`` of :func:`released_tree` for one way to evaluate splits.
+
+    Parameters
+    ----------
+    split : {"A", "O", "M", "R"}
+        As in the names of the variants.
+    predict : callable
+        Maps the means of children to their predictions; not used for medoids.
+    medoid : {"criterion", "euclidean"}
+        Which medoid.
+
+    Returns
+    -------
+    callable
+    """
+    def cost(y, sizes):
+        n = sizes.astype(float)
+        sums = np.cumsum(y, axis=0)[sizes - 1]
+        squares = np.cumsum((y**2).sum(axis=1))[sizes - 1]
+        means = sums / n[:, None]
+        if split != "M":
+            chosen = predict(means)
+        elif medoid == "euclidean":
+            totals = np.cumsum(cdist(y, y), axis=0)[sizes - 1]
+            chosen = y[np.argmin(np.where(np.arange(len(y)) < sizes[:, None], totals, np.inf), 1)]
+        else:
+            off = cdist(means, y)
+            chosen = y[np.argmin(np.where(np.arange(len(y)) < sizes[:, None], off, np.inf), 1)]
+        return squares - (sums * means).sum(axis=1) + n * ((means - chosen) ** 2).sum(axis=1)
+
+    return cost
 
 
 class ReleasedTree:
     """S(A):L(A), S(A):L(O) or S(O):L(O) with the builder of the first released code."""
 
-    def __init__(self, feasible, exact, project, max_depth):
-        self.feasible, self.exact, self.project = feasible, exact, project
-        self.max_depth = max_depth
+    def __init__(self, feasible, variant, medoid, max_depth, strength):
+        self.feasible, self.variant, self.medoid = feasible, variant, medoid
+        self.max_depth, self.strength = max_depth, strength
+
+    def _predict(self, letter, means):
+        if letter == "O":
+            return self.feasible.project(means)
+        if letter == "R":
+            coefficients, lower, upper = self.feasible.linear_penalty
+            return np.clip(means - 0.5 * self.strength * np.asarray(coefficients), lower, upper)
+        return means
 
     def fit(self, X, Y):
         """Grow the tree."""
-        tree = released_tree(X, Y, self.feasible if self.exact else sets.Box(), self.max_depth)
-        self.tree_ = tree.replace(value=self.feasible.project(tree.value)) if self.project else tree
+        split, leaf = self.variant[2], self.variant[7]
+        side_cost = child_cost(split, partial(self._predict, split), self.medoid)
+        tree, members = released_tree(X, Y, side_cost, self.max_depth)
+        value = np.array([medoid_of(Y[rows], self.medoid) for rows in members]) if leaf == "M" \
+            else self._predict(leaf, tree.value)
+        self.tree_ = tree.replace(value=value)
         return self
 
     def predict(self, X):

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -18,6 +19,7 @@ SLICE = 20_000_000   # additions, or so, between two looks at the clock
 LAZY_SLICE = 200_000  # the same for 20 per projection, of whatever set, or per row of a medoid
 PROJECTION = 10      # additions for each target of a point that is projected
 FREE = Box()
+EUCLIDEAN = "Euclidean medoid"   # a split by the medoids of the released code
 
 
 @dataclass
@@ -32,17 +34,13 @@ class Rules:
     seed: int
 
 
-@dataclass
-class Growth:
-    """A grown tree, and how it came about; arrays have one entry per node, in preorder."""
+class Growth(NamedTuple):
+    """A tree that predicts means, the weight of each of its nodes, and how it came about."""
 
-    feature: np.ndarray
-    threshold: np.ndarray
-    left: np.ndarray
-    right: np.ndarray
-    mean: np.ndarray
+    tree: DecisionTree
+    weight: np.ndarray
     status: str
-    counters: dict = field(default_factory=dict)
+    counters: dict
 
 
 class _State:
@@ -60,7 +58,7 @@ class _State:
         self.stack = np.zeros((max(n, 2) + 2, 5), np.int64)
         self.stack[0] = 0, n, 0, -1, 0
         self.progress = np.array([0, 1, 0, -1, 0, -1, 0], np.int64)
-        self.feature, self.left, self.right, self.rows = np.full((4, size), -1, np.int64)
+        self.feature, self.left, self.right = np.full((3, size), -1, np.int64)
         self.threshold, self.weight = np.full((2, size), np.nan)
         self.sums = np.zeros((size, Y.shape[1]))
 
@@ -68,22 +66,23 @@ class _State:
         """Cut the arrays to size."""
         count = self.progress[0]
         mean = self.sums[:count] / self.weight[:count, None] + origin
-        return Growth(self.feature[:count], self.threshold[:count], self.left[:count],
-                      self.right[:count], mean, status,
-                      {"nodes": int(count), **counters})
+        tree = DecisionTree(self.feature[:count], self.threshold[:count], self.left[:count],
+                            self.right[:count], mean, n_features=len(self.columns),
+                            kind="regression")
+        return Growth(tree, self.weight[:count], status, {"nodes": int(count), **counters})
 
 
-def grow_tree(X, Y, w, loss, split, feasible, penalty_rate, relaxation, rules, clock):
+def grow_tree(X, Y, w, loss, split, feasible, penalty_rate, linear, rules, clock):
     """Return the Growth of a tree on rows ``X`` and targets ``Y``, shape (n_rows, n_targets).
 
-    ``penalty_rate`` is the penalty per unit of distance, for ``split="penalty"``; ``relaxation``
-    holds shift, lower and upper bounds of the linear penalty, or is None.
+    For ``split="penalty"``, ``penalty_rate`` is the penalty per unit of distance and ``linear`` the
+    encoded linear penalty, or None.
     """
     if split == "mean":
         feasible = FREE
     if split in ("mean", "exact"):
         penalty_rate = np.inf
-    code, closed = _encode(loss, split, feasible, relaxation)
+    code, closed = _encode(loss, split, feasible, linear)
     origin = np.zeros(Y.shape[1])
     if loss.name == "squared_error":   # rounding errors are then relative to the root's cost
         origin = np.average(Y, axis=0, weights=w)
@@ -93,13 +92,11 @@ def grow_tree(X, Y, w, loss, split, feasible, penalty_rate, relaxation, rules, c
                         clock).run()
 
 
-def _encode(loss, split, feasible, relaxation):
+def _encode(loss, split, feasible, linear):
     """Return the set as kernels take it, or None, and whether its splits have closed forms."""
     k = len(loss.weights)
-    if relaxation is not None:
-        return (_projections.SHIFTED, np.zeros(1, np.int64),
-                np.concatenate([np.broadcast_to(np.asarray(a, float), k) for a in relaxation])), \
-            True
+    if linear is not None:
+        return linear, True
     code = FREE.encode(k, loss.weights) if split == "mean" else None
     if split in ("exact", "penalty"):
         code = feasible.encode(k, loss.weights)
@@ -112,11 +109,15 @@ def _encode(loss, split, feasible, relaxation):
     return code, code[0] in (_projections.SEPARABLE, _projections.SIMPLEX)
 
 
-def compile_growth(loss, split, feasible, relaxation):
+def compile_growth(loss, split, feasible, linear):
     """Compile what :func:`grow_tree` calls for such splits; return the seconds that it took."""
-    if _encode(loss, split, feasible, relaxation)[1]:
+    if _encode(loss, split, feasible, linear)[1]:
         return warm_up("constrained trees", _growth.grow,
                        lambda: _grow_small("squared_error", Box(0.0, 1.0)))
+
+    if split == EUCLIDEAN:
+        return warm_up("constrained trees by lazy search", _lazy.euclidean_medoids,
+                       lambda: _grow_small("squared_error", Box(), EUCLIDEAN), split)
 
     def run():
         for name in ("squared_error", "absolute_error"):
@@ -125,13 +126,13 @@ def compile_growth(loss, split, feasible, relaxation):
     return warm_up("constrained trees by lazy search", _lazy.search, run)
 
 
-def _grow_small(criterion, feasible):
+def _grow_small(criterion, feasible, split="exact"):
     X, Y, loss = np.arange(8.0).reshape(-1, 1), np.tile(np.eye(2), (4, 1)), \
         make_loss(criterion, np.ones(2))
-    growth = grow_tree(X, Y, None, loss, "exact", feasible, np.inf, None,
-                       Rules(1, 2, 1, 0.0, 1, 0), Clock())
-    DecisionTree(growth.feature, growth.threshold, growth.left, growth.right,
-                 feasible.project(growth.mean), n_features=1, kind="regression").apply(X)
+    tree = grow_tree(X, Y, None, loss, split, feasible, np.inf, None,
+                     Rules(1, 2, 1, 0.0, 1, 0), Clock()).tree
+    feasible.project(tree.value)
+    tree.apply(X)
 
 
 def _grow_closed(X, Y, w, origin, loss, code, penalty_rate, rules, clock):
@@ -145,7 +146,7 @@ def _grow_closed(X, Y, w, origin, loss, code, penalty_rate, rules, clock):
                  Y.shape[1] * (1 if code[0] == _projections.SEPARABLE else PROJECTION))
     node = np.empty(1), np.arange(X.shape[1]), np.arange(X.shape[1])
     tree = (state.stack, state.feature, state.threshold, state.left, state.right, state.weight,
-            state.sums, state.rows)
+            state.sums)
     while state.progress[1] > 0:
         try:
             _growth.grow(*arguments, budget, state.progress, *node, random, *tree)
@@ -179,7 +180,7 @@ class _LazyBuilder:
                       np.concatenate([lower - origin, upper - origin]))
         self.absolute = loss.name == "absolute_error"
         self.refine = _lazy.PLAIN
-        if split != "medoid":
+        if split not in ("medoid", EUCLIDEAN):
             squared = loss.name == "squared_error"
             self.refine = _lazy.PARTS if not squared else (
                 _lazy.DISTANCE if penalty_rate == np.inf else _lazy.SQUARES)
@@ -187,7 +188,7 @@ class _LazyBuilder:
         self.candidates = self.children = 0
 
     def _outer_bounds(self, k):
-        pieces = None if self.split in ("medoid", "penalty") else self.feasible.pieces(k)
+        pieces = self.feasible.pieces(k) if self.split == "exact" else None
         if pieces is None:
             return np.full(k, -np.inf), np.full(k, np.inf)
         return (np.min([p.lower for p in pieces], axis=0),
@@ -205,7 +206,6 @@ class _LazyBuilder:
             state.progress[0] += 1
             if parent >= 0:
                 (state.left if is_left else state.right)[parent] = node
-            state.rows[node] = end - start
             rows = state.order[0, start:end]
             targets = state.targets[rows]
             state.weight[node], state.sums[node] = self.w[rows].sum(), self.w[rows] @ targets
@@ -234,13 +234,14 @@ class _LazyBuilder:
 
     def _node_cost(self, rows):
         Y, w = self.Y[rows], self.w[rows]
-        if self.split == "medoid":
-            return self.loss.cost(Y, w, self.loss.medoid(Y, w, Y))
+        if self.split in ("medoid", EUCLIDEAN):
+            medoid = self.loss.medoid if self.split == "medoid" else self.loss.euclidean_medoid
+            return self.loss.cost(Y, w, medoid(Y, w, Y))
         if self.penalty_rate < np.inf:
             mean = w @ Y / w.sum()
             distance = self.feasible.distance(mean, self.loss.weights)
-            penalty = distance**2 if distance <= 0.5 * self.penalty_rate else \
-                self.penalty_rate * (distance - 0.25 * self.penalty_rate)
+            moved = min(distance, 0.5 * self.penalty_rate)      # towards the set
+            penalty = moved**2 + self.penalty_rate * (distance - moved)
             return self.loss.cost(Y, w, mean) + w.sum() * penalty
         return self.loss.cost(Y, w, self.loss.best(Y, w, self.feasible))
 
@@ -257,9 +258,7 @@ class _LazyBuilder:
         w, Y = self.w[rows], state.targets[rows]
         n, sums, q = w.sum(), w @ Y, float(w @ self.row_constant[rows])
         criterion = _growth.POISSON if loss.name == "poisson" else _growth.SQUARED
-        unconstrained_first = self.split == "medoid" or self.absolute
-        outer_floats = np.concatenate([np.full(len(sums), -np.inf), np.full(len(sums), np.inf)]) \
-            if unconstrained_first else self.outer[1]
+        outer_floats = np.repeat([-np.inf, np.inf], len(sums)) if self.absolute else self.outer[1]
         count = _lazy.list_candidates(
             state.order, state.columns, state.targets, state.sample_weight, self.row_constant,
             start, end, self._features(start, end), self.rules.min_samples_leaf, criterion,
@@ -271,6 +270,11 @@ class _LazyBuilder:
         exact = False
         if self.absolute:
             exact, count = self._absolute_bounds(start, end, rows, count)
+        elif self.split == EUCLIDEAN:
+            exact, count = True, self._by_feature(count, lambda same: _lazy.euclidean_medoids(
+                state.order, state.targets, state.sample_weight, start, end, self.feature[same],
+                self.position[same], self.n_side[same], self.sums_left[same], sums,
+                self.plain[same], loss.weights, self.low[same]))
         low, cost = self.low[:count], self.cost[:count]
         cost[:] = np.nan
         first_bound = low.sum(axis=1)
@@ -331,7 +335,7 @@ class _LazyBuilder:
         code = self.feasible.encode(k, np.ones(k)) if self.split == "exact" else None
         separable = code is not None and code[0] == _projections.SEPARABLE
         if self.split == "mean":
-            ints, floats = self.outer[0], np.concatenate([np.full(k, -np.inf), np.full(k, np.inf)])
+            ints, floats = self.outer[0], np.repeat([-np.inf, np.inf], k)
         elif separable:
             ints, floats = code[1], code[2]
         else:
@@ -344,15 +348,19 @@ class _LazyBuilder:
             values.append(distinct)
         offsets = np.concatenate([[0], np.cumsum([len(v) for v in values])])
         values = np.concatenate(values)
+        done = self._by_feature(count, lambda same: _lazy.absolute_bounds(
+            self.state.order, ranks, values, offsets, scaled, self.state.sample_weight, start, end,
+            self.feature[same], self.position[same], ints, floats, self.low[same]))
+        return self.split == "mean" or separable, done
+
+    def _by_feature(self, count, fill):
+        """Fill the costs of the candidates of one feature after the other; return how many."""
         done = 0
         while done < count and not (self.clock.expired and done > 0):
             same = slice(done, np.searchsorted(self.feature[:count], self.feature[done], "right"))
-            _lazy.absolute_bounds(self.state.order, self.state.columns, ranks, values, offsets,
-                                  scaled, self.state.sample_weight, start, end,
-                                  self.feature[same], self.position[same], ints, floats,
-                                  self.low[same])
+            fill(same)
             done = same.stop
-        return self.split == "mean" or separable, done
+        return done
 
 
 def make_loss(criterion, weights):

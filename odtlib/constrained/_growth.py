@@ -17,7 +17,7 @@ import numpy as np
 from numba import njit
 
 from odtlib._tolerance import ROUNDING
-from odtlib.constrained._projections import SEPARABLE, SIMPLEX, project_closed
+from odtlib.constrained._projections import SEPARABLE, SHIFTED, SIMPLEX, project_closed
 
 SQUARED, POISSON = 0, 1
 
@@ -73,6 +73,10 @@ def gain(criterion, kind, ints, floats, penalty_rate, n, s, weights, origin, mea
         mean[j] = s[j] / n
         total += weights[j] * s[j] * mean[j]
         mean[j] += origin[j]
+    if kind == SHIFTED and ints[0] == 1:   # the shift is that of one row, shared by all rows
+        for j in range(s.size):
+            total -= weights[j] * floats[j] ** 2 / n
+        return total
     distance = project_closed(kind, ints, floats, mean, weights, point)
     return total - n * (huber(distance, penalty_rate) if penalty_rate < np.inf else distance)
 
@@ -245,7 +249,7 @@ def _draw_features(state, permutation, values, start, end, count, chosen):
 def grow(order, values, targets, sample_weight, criterion, kind, ints, floats, penalty_rate,
          weights, origin, max_depth, min_split, min_leaf, min_decrease, max_features, visit, budget,
          progress, best, chosen, permutation, random, stack, feature, threshold, left, right,
-         node_weight, node_sums, node_rows):
+         node_weight, node_sums):
     """Grow nodes in preorder until the stack is empty or the budget is spent.
 
     ``order`` (int32) and ``values``, shape (n_features, n_rows), hold the rows sorted by every
@@ -289,7 +293,6 @@ def grow(order, values, targets, sample_weight, criterion, kind, ints, floats, p
                     sums[j] += w * targets[row, j]
                     pure = pure and targets[row, j] == targets[first, j]
             node_weight[node] = n
-            node_rows[node] = end - start
             feature[node] = left[node] = right[node] = -1
             threshold[node] = np.nan
             if (draining or pure or depth >= max_depth or end - start < min_split

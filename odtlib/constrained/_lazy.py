@@ -237,110 +237,110 @@ def search(order, targets, start, end, medoid, budget, rank, first_bound, state,
 
 
 @njit(cache=True, nogil=True)
-def absolute_bounds(order, columns, ranks, sorted_values, start_of_target, targets, sample_weight,
-                    start, end, feature, position, ints, floats, low):
+def euclidean_medoids(order, targets, sample_weight, start, end, feature, position, n_side,
+                      sums_left, sums, plain, weights, low):
+    """Fill the squared error of every child about its row of least total Euclidean distance.
+
+    The totals are kept while a row moves from right to left: linear time per row and feature.
+    """
+    k = sums.size
+    total, to_left = np.zeros(targets.shape[0]), np.empty(targets.shape[0])
+    for i in range(start, end):
+        _add_distances(order[0], start, end, order[0, i], targets, sample_weight, weights, total)
+    c = 0
+    while c < feature.size:
+        segment, f, i = order[feature[c]], feature[c], start
+        to_left[:] = 0.0
+        while c < feature.size and feature[c] == f:
+            while i <= position[c]:
+                _add_distances(segment, start, end, segment[i], targets, sample_weight, weights,
+                               to_left)
+                i += 1
+            for side in range(2):
+                medoid, least = -1, np.inf
+                for r in segment[start:i] if side == 0 else segment[i:end]:
+                    distance = to_left[r] if side == 0 else total[r] - to_left[r]
+                    if distance < least:
+                        medoid, least = r, distance
+                off = 0.0
+                for j in range(k):
+                    s = sums_left[c, j] if side == 0 else sums[j] - sums_left[c, j]
+                    off += weights[j] * (targets[medoid, j] - s / n_side[c, side]) ** 2
+                low[c, side] = plain[c, side] + n_side[c, side] * off
+            c += 1
+
+
+@njit(cache=True, nogil=True)
+def _add_distances(segment, start, end, row, targets, sample_weight, weights, total):
+    """Add the weighted distances to one row."""
+    w = sample_weight[row] if sample_weight.size > 0 else 1.0
+    for other in segment[start:end]:
+        distance = 0.0
+        for j in range(weights.size):
+            distance += weights[j] * (targets[row, j] - targets[other, j]) ** 2
+        total[other] += w * np.sqrt(distance)
+
+
+@njit(cache=True, nogil=True)
+def absolute_bounds(order, ranks, sorted_values, start_of_target, targets, sample_weight, start,
+                    end, feature, position, ints, floats, low):
     """Fill the exact cost of every child under absolute error and a separable set.
 
-    Two Fenwick trees per target and side, over the ranks of its values in the node, hold weights
-    and weighted sums; the median and the loss of any value are found in logarithmic time.
     ``sorted_values`` holds the distinct values of all targets, one target after the other.
     """
-    k = targets.shape[1]
-    size = sorted_values.size + k
-    weight_tree, sum_tree = np.zeros((2, size)), np.zeros((2, size))
-    total_weight, total_sum = np.zeros((2, k)), np.zeros((2, k))
-    full_weight, full_sum = np.zeros(size), np.zeros(size)
-    node_weight, node_sum = 0.0, np.zeros(k)
-    gains = np.empty(k)
-    weighted = sample_weight.size > 0
-    for i in range(start, end):
-        row = order[0, i]
-        w = sample_weight[row] if weighted else 1.0
-        node_weight += w
-        for j in range(k):
-            node_sum[j] += w * targets[row, j]
-            _add(full_weight, full_sum, start_of_target[j] + j,
-                 start_of_target[j + 1] - start_of_target[j], ranks[row, j], w,
-                 w * targets[row, j])
+    k, n = targets.shape[1], end - start
+    best, zero = np.empty((2, k, n)), np.empty((2, k, n))
+    rows, gains = np.empty(n, order.dtype), np.empty(k)
     c = 0
     while c < feature.size:
         f = feature[c]
-        weight_tree[0], sum_tree[0] = 0.0, 0.0
-        weight_tree[1], sum_tree[1] = full_weight, full_sum
-        total_weight[0], total_sum[0] = 0.0, 0.0
-        total_weight[1], total_sum[1] = node_weight, node_sum
-        i = start
+        for side in range(2):
+            for i in range(n):
+                rows[i] = order[f, start + i if side == 0 else end - 1 - i]
+            for j in range(k):
+                _prefix_losses(rows, targets[:, j], ranks[:, j],
+                               sorted_values[start_of_target[j]:start_of_target[j + 1]],
+                               sample_weight, floats[j], floats[k + j], best[side, j],
+                               zero[side, j])
         while c < feature.size and feature[c] == f:
-            while i <= position[c]:
-                row = order[f, i]
-                w = sample_weight[row] if weighted else 1.0
-                for j in range(k):
-                    offset, length = start_of_target[j] + j, \
-                        start_of_target[j + 1] - start_of_target[j]
-                    for side in range(2):
-                        sign = w if side == 0 else -w
-                        _add(weight_tree[side], sum_tree[side], offset, length, ranks[row, j],
-                             sign, sign * targets[row, j])
-                        total_weight[side, j] += sign
-                        total_sum[side, j] += sign * targets[row, j]
-                i += 1
             for side in range(2):
+                last = position[c] - start if side == 0 else end - position[c] - 2
                 cost = 0.0
                 for j in range(k):
-                    offset, length = start_of_target[j] + j, \
-                        start_of_target[j + 1] - start_of_target[j]
-                    values = sorted_values[start_of_target[j]:start_of_target[j + 1]]
-                    median = values[_find(weight_tree[side], offset, length,
-                                          0.5 * total_weight[side, j])]
-                    value = min(max(median, floats[j]), floats[k + j])
-                    at_value = _loss(weight_tree[side], sum_tree[side], offset, values, value,
-                                     total_weight[side, j], total_sum[side, j])
                     gains[j] = 0.0
+                    cost += best[side, j, last]
                     if ints[1] == 1:
-                        at_zero = _loss(weight_tree[side], sum_tree[side], offset, values, 0.0,
-                                        total_weight[side, j], total_sum[side, j])
-                        gains[j] = max(0.0, at_zero - at_value)
-                        at_value = at_zero
-                    cost += at_value
-                if ints[1] == 1:
-                    gains.sort()
-                    for j in range(min(ints[0], k)):
-                        cost -= gains[k - 1 - j]
+                        gains[j] = max(0.0, zero[side, j, last] - best[side, j, last])
+                        cost += zero[side, j, last] - best[side, j, last]
+                gains.sort()
+                for j in range(min(ints[0], k)):
+                    cost -= gains[k - 1 - j]
                 low[c, side] = max(0.0, cost)
             c += 1
 
 
 @njit(cache=True, nogil=True)
-def _add(weight_tree, sum_tree, offset, length, rank, weight, value):
-    i = rank + 1
-    while i <= length:
-        weight_tree[offset + i - 1] += weight
-        sum_tree[offset + i - 1] += value
-        i += i & -i
-
-
-@njit(cache=True, nogil=True)
-def _find(tree, offset, length, target):
-    """Rank of the first value whose cumulated weight reaches the target."""
-    position, step = 0, 1
-    while 2 * step <= length:
-        step *= 2
-    tolerance = 1e-12 * target
-    while step > 0:
-        if position + step <= length and tree[offset + position + step - 1] < target - tolerance:
-            position += step
-            target -= tree[offset + position - 1]
-        step //= 2
-    return min(position, length - 1)
-
-
-@njit(cache=True, nogil=True)
-def _loss(weight_tree, sum_tree, offset, values, value, total_weight, total_sum):
-    """Sum of w |y - value| over the rows in the tree."""
-    i = np.searchsorted(values, value, side="right")
-    below, below_sum = 0.0, 0.0
-    while i > 0:
-        below += weight_tree[offset + i - 1]
-        below_sum += sum_tree[offset + i - 1]
-        i -= i & -i
-    return value * (2.0 * below - total_weight) + total_sum - 2.0 * below_sum
+def _prefix_losses(rows, values, ranks, distinct, sample_weight, lower, upper, best, zero):
+    """Fill the absolute error of the best value within bounds, and of zero, for every prefix."""
+    at = np.zeros(distinct.size)                 # weight of the rows with each value
+    median, below, below_sum = 0, 0.0, 0.0       # position of the median, totals before it
+    weight = total = at_lower = at_upper = at_zero = 0.0
+    for i in range(rows.size):
+        y, rank = values[rows[i]], ranks[rows[i]]
+        w = sample_weight[rows[i]] if sample_weight.size > 0 else 1.0
+        at[rank] += w
+        weight, total, at_zero = weight + w, total + w * y, at_zero + w * abs(y)
+        at_lower, at_upper = at_lower + w * abs(y - lower), at_upper + w * abs(y - upper)
+        if rank < median:
+            below, below_sum = below + w, below_sum + w * y
+        while median < distinct.size - 1 and below + at[median] < 0.5 * weight:
+            below, below_sum = below + at[median], below_sum + at[median] * distinct[median]
+            median += 1
+        while median > 0 and below >= 0.5 * weight:
+            median -= 1
+            below, below_sum = below - at[median], below_sum - at[median] * distinct[median]
+        value = distinct[median]
+        best[i] = value * (2.0 * below - weight) + total - 2.0 * below_sum
+        if value < lower or value > upper:
+            best[i] = at_lower if value < lower else at_upper
+        zero[i] = at_zero

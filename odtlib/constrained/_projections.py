@@ -14,12 +14,12 @@ SPARSE_SIMPLEX      largest number of nonzeros, integer (0/1)       total
 LINEAR              number of rows r                                rows C (r, k), right sides (r)
 BOXES               number of boxes R                               lower (R, k), upper (R, k)
 POLYHEDRA           R, then row offsets (R + 1), equalities (R)     bounds (R, k) twice, rows, rhs
-SHIFTED                                                             shift (k), lower (k), upper (k)
+SHIFTED             shift divided by the rows (0/1)                 shift (k), lower (k), upper (k)
 ==================  ==============================================  ==============================
 
 The rows of LINEAR are orthonormal in the metric ``C W^-1 C' = I``; those of POLYHEDRA are written
-in the scaled targets ``sqrt(w_j) y_j`` and have length one.  SHIFTED is no projection: it returns
-``clip(point - shift, lower, upper)``, the signed relaxation of Birbil et al.
+in the scaled targets ``sqrt(w_j) y_j`` and have length one.  SHIFTED is no projection but the
+minimiser of a linear penalty, ``clip(point - shift, lower, upper)``.
 """
 
 from __future__ import annotations
@@ -72,11 +72,8 @@ def _separable(ints, floats, point, weights, out):
 
 @njit(cache=True, nogil=True)
 def _simplex(total, point, weights, allowed, out):
-    """Project on {y >= 0, sum y = total} within the allowed targets; the others become zero.
-
-    The solution is ``max(0, point_j - tau / w_j)``; targets enter in descending ``w_j point_j``
-    until the next one would be negative.
-    """
+    """Project on {y >= 0, sum y = total} within the allowed targets; the others become zero."""
+    # the solution is max(0, point_j - tau / w_j): targets enter in descending w_j point_j
     k = point.size
     key = np.empty(k)
     for j in range(k):
@@ -115,20 +112,14 @@ def _largest(point, count, allowed):
 
 @njit(cache=True, nogil=True)
 def _integer_simplex(total, point, allowed, out):
-    """Nearest nonnegative integers of given sum (equal weights): simplex, floor, best remainders.
-
-    For a separable convex objective the integer optimum lies within one unit of the continuous
-    one in each target, so handing out the missing units by largest remainder is exact.
-    """
+    """Write the nearest nonnegative integers of given sum: the simplex, floors, best remainders."""
+    # the optimum lies within one unit of the continuous one in each target: the cost is separable
     k = point.size
     _simplex(total, point, np.ones(k), allowed, out)
     missing = total
-    rest = np.empty(k)
     for j in range(k):
-        whole = np.floor(out[j] + 1e-9)
-        rest[j] = out[j] - whole if allowed[j] else -1.0
-        out[j] = whole
-        missing -= whole
+        out[j] = np.floor(out[j] + 1e-9)
+        missing -= out[j]
     while missing > 0.5:
         best = -1
         for j in range(k):
@@ -178,10 +169,7 @@ def _integer_simplex_weighted(total, count, point, weights, out):
 
 @njit(cache=True, nogil=True)
 def _sparse_simplex(ints, total, point, weight, out):
-    """Project on nonnegative vectors of given sum with at most ``ints[0]`` nonzeros.
-
-    With equal weights the largest targets form the support (Kyrillidis et al. 2013).
-    """
+    """Keep the largest targets, project on the simplex of these (Kyrillidis et al. 2013)."""
     allowed = np.ones(point.size, np.bool_)
     _largest(point, min(ints[0], point.size), allowed)
     if ints[1]:
@@ -227,18 +215,14 @@ def _boxes(n_boxes, floats, point, weights, out):
 
 @njit(cache=True, nogil=True)
 def _orthogonalise(normal, basis, size, coefficients):
-    """Split a normal into its part in the basis (coefficients) and the rest, returned squared.
-
-    Two passes of Gram-Schmidt keep the rest orthogonal to working accuracy; the rest is left in
-    row ``size`` of the basis.
-    """
+    """Split a normal into coefficients in the basis and a rest, row ``size``, returned squared."""
     k = normal.size
     rest = basis[size]
     for j in range(k):
         rest[j] = normal[j]
     for i in range(size):
         coefficients[i] = 0.0
-    for _ in range(2):
+    for _ in range(2):       # the second pass makes it orthogonal to working accuracy
         for i in range(size):
             dot = 0.0
             for j in range(k):
@@ -256,15 +240,8 @@ def _orthogonalise(normal, basis, size, coefficients):
 def polyhedron(rows, rhs, n_equal, point, cutoff, out):
     """Project on {rows y <= rhs, the first ``n_equal`` with equality}; rows have length one.
 
-    The dual active-set method of Goldfarb and Idnani (1983) for the identity matrix: start at the
-    unconstrained optimum, add a violated row at a time, drop rows whose multiplier would change
-    sign.  The distance grows from step to step and bounds the final one from below, so the search
-    ends once it reaches ``cutoff``.
-
-    Returns
-    -------
-    float
-        The squared distance, or any value >= cutoff; ``inf`` if empty; -1 if it did not end.
+    The dual active-set method of Goldfarb and Idnani (1983): the distance grows with every row
+    added, so the search ends at ``cutoff``.  Returns it squared; inf if empty; -1 for no end.
     """
     k, n_rows = point.size, rhs.size
     scale = 1.0
@@ -430,10 +407,7 @@ def is_closed(code, weights):
 
 @njit(cache=True, nogil=True)
 def project_closed(kind, ints, floats, point, weights, out):
-    """Write the nearest point of a set with a closed form and return the squared distance.
-
-    Apart from :func:`project` so that the builder need not compile what it never calls.
-    """
+    """Write the nearest point of a set with a closed form and return the squared distance."""
     if kind == SEPARABLE:
         return _separable(ints, floats, point, weights, out)
     if kind == SIMPLEX:

@@ -9,12 +9,9 @@ from odtlib._tolerance import ROUNDING
 from odtlib.constrained._growth import (
     SQUARED,
     _best_split,
-    box_gain,
     gain,
     midpoint,
-    weights_after,
 )
-from odtlib.constrained._projections import project
 
 
 @njit(cache=True, nogil=True)
@@ -52,53 +49,6 @@ def best_stump(order, values, targets, sample_weight, row_constant, min_leaf, sp
     if f < 0 or two - penalty <= best + ROUNDING * q:
         return max(0.0, q - best), -1, np.nan
     return max(0.0, q - two) + penalty, f, midpoint(values[f, i], values[f, i + 1])
-
-
-@njit(cache=True, nogil=True)
-def best_stump_any(order, values, targets, sample_weight, row_constant, min_leaf, split_too,
-                   penalty, kind, ints, floats, weights, origin):
-    """The same for sets that are projected on piece by piece; apart, as it compiles longer."""
-    k, rows = targets.shape[1], order[0]
-    sums, left, side_sums = np.empty(k), np.empty(k), np.empty(k)
-    mean, point = np.empty(k), np.empty(k)
-    free = np.empty(2 * k)
-    free[:k], free[k:] = -np.inf, np.inf
-    n, q = totals(rows, targets, sample_weight, row_constant, sums)
-    mean[:] = sums / n + origin
-    least = max(0.0, q - box_gain(free, n, sums, weights)
-                + n * project(kind, ints, floats, mean, weights, point))
-    best_feature, best_cut = -1, np.nan
-    if not split_too:
-        return least, best_feature, best_cut
-    weighted = sample_weight.size > 0
-    rest = np.empty(rows.size if weighted else 0)
-    for f in range(order.shape[0]):
-        left[:] = 0.0
-        n_left = 0.0
-        if weighted:
-            weights_after(order[f], 0, rows.size, sample_weight, rest)
-        for i in range(rows.size - min_leaf):
-            row = order[f, i]
-            w = sample_weight[row] if weighted else 1.0
-            n_left += w
-            for j in range(k):
-                left[j] += w * targets[row, j]
-            if values[f, i] == values[f, i + 1] or i + 1 < min_leaf:
-                continue
-            n_right = rest[i] if weighted else n - n_left
-            for j in range(k):
-                side_sums[j] = sums[j] - left[j]
-            cost = penalty + q - box_gain(free, n_left, left, weights) \
-                - box_gain(free, n_right, side_sums, weights)
-            for side in range(2):   # constraints only add to the cost
-                if cost < least:
-                    m = n_left if side == 0 else n_right
-                    mean[:] = (left if side == 0 else side_sums) / m + origin
-                    cost += m * project(kind, ints, floats, mean, weights, point)
-            if cost < least - ROUNDING * q:
-                least, best_feature = max(penalty, cost), f
-                best_cut = midpoint(values[f, i], values[f, i + 1])
-    return least, best_feature, best_cut
 
 
 @njit(cache=True, nogil=True)

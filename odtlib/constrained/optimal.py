@@ -11,8 +11,9 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from odtlib._numba.warm import warm_up
 from odtlib._tolerance import PROOF, ROUNDING
-from odtlib.constrained import _stumps, sets
+from odtlib.constrained import _lazy, _projections, _stumps, sets
 from odtlib.constrained._builder import make_loss
+from odtlib.constrained._growth import SQUARED
 from odtlib.constrained._projections import is_closed
 from odtlib.constrained.regressor import (
     CONSTRAINTS,
@@ -49,18 +50,18 @@ class _Search:
     too small a leaf on fewer.  Then the bounds are those of ``unlimited``, a search without it.
     """
 
-    def __init__(self, Y, w, loss, min_leaf, code, penalty, slack, clock):
+    def __init__(self, X, Y, w, loss, min_leaf, code, penalty, slack, clock):
         weights, origin = loss.weights, np.average(Y, axis=0, weights=w)
         centred = Y - origin   # rounding errors are then relative to the cost of the root
         self.arguments = (centred, np.empty(0) if w is None else np.array(w),
                           loss.row_constant(centred), min_leaf)
         self.code, self.min_leaf, self.penalty = (*code, weights, origin), min_leaf, penalty
         self.slack, self.clock = slack, clock
-        self.kernel = _stumps.best_stump if is_closed(code, weights) else _stumps.best_stump_any
+        self.columns, self.closed = np.ascontiguousarray(X.T), is_closed(code, weights)
         self.evaluated = self.nodes = 0
         self.root_bound, self.events, self.interrupted = 0.0, [], False
-        self.unlimited = None if min_leaf == 1 else _Search(Y, w, loss, 1, code, penalty, slack,
-                                                            clock)
+        self.unlimited = None if min_leaf == 1 else _Search(X, Y, w, loss, 1, code, penalty,
+                                                            slack, clock)
 
     def stump(self, order, values, split_too):
         """Return the cost of the best tree of depth one, or of the leaf, and the tree."""
@@ -70,11 +71,42 @@ class _Search:
             if first > 0 and self.clock.expired:
                 raise _Stopped
             part = slice(first, first + step)
-            cost, f, cut = self.kernel(order[part], values[part], *self.arguments, split_too,
-                                       self.penalty, *self.code)
+            cost, f, cut = _stumps.best_stump(
+                order[part], values[part], *self.arguments, split_too, self.penalty, *self.code
+            ) if self.closed else self.lazy_stump(order[part], self.columns[part], split_too)
             if cost < best - self.slack:
                 best, tree = cost, (None if f < 0 else (first + f, cut, None, None))
         return best, tree
+
+    def lazy_stump(self, order, columns, split_too):
+        """Do the same for a set without a closed form, by the lazy search."""
+        targets, w, row_constant, min_leaf = self.arguments
+        *code, weights, origin = self.code
+        (p, n_rows), k = order.shape, targets.shape[1]
+        point, sums = np.empty(k), np.empty(k)
+        n, q = _stumps.totals(order[0], targets, w, row_constant, sums)
+        distance = _projections.project(*code, sums / n + origin, weights, point)
+        leaf = max(0.0, q - (weights * sums**2).sum() / n + n * distance)
+        if not split_too or n_rows < 2 * min_leaf:
+            return leaf, -1, np.nan
+        feature, position = np.empty((2, order.size), np.int64)
+        cut, q_left = np.empty((2, order.size))
+        n_side, plain, low, cost = np.empty((4, order.size, 2))
+        sums_left = np.empty((order.size, k))
+        count = _lazy.list_candidates(
+            order, columns, targets, w, row_constant, 0, n_rows, np.arange(p), min_leaf, SQUARED,
+            np.repeat([-np.inf, np.inf], k), weights, n, sums, q, feature, position, cut, n_side,
+            q_left, sums_left, plain, low)
+        first, state, cost[:] = low[:count].sum(axis=1), np.array([0, -1, 0], np.int64), np.nan
+        rank = np.argsort(first, kind="stable")
+        two, _ = _lazy.search(
+            order, targets, 0, n_rows, False, np.iinfo(np.int64).max, rank, first, state,
+            leaf - self.penalty, _lazy.DISTANCE, ROUNDING * q, *code, np.inf, position,
+            feature, n_side, q_left, sums_left, plain, low, cost, n, sums, weights, origin,
+            np.sqrt(distance))
+        if state[1] < 0:
+            return leaf, -1, np.nan
+        return max(0.0, two) + self.penalty, int(feature[state[1]]), float(cut[state[1]])
 
     def shares(self, n_rows, depth, budget):
         """List the budgets of both children between which a split can choose."""
@@ -163,8 +195,8 @@ class OptimalConstrainedTreeRegressor(TreeRegressor):
     Parameters
     ----------
     constraints : FeasibleSet, optional
-        A set of :mod:`odtlib.constrained.sets` with a compiled projection (all but ``Custom`` and
-        those that need SCIP); None allows every vector.
+        A set of :mod:`odtlib.constrained.sets` with a compiled projection (all but ``Custom``);
+        None allows every vector.
     max_depth : int, default=2
         Maximum depth of the tree.  Depth 2 takes seconds for thousands of rows, depth 3 for
         hundreds.
@@ -245,7 +277,7 @@ class OptimalConstrainedTreeRegressor(TreeRegressor):
         order = np.argsort(X.T, axis=1)
         values = np.take_along_axis(np.ascontiguousarray(X.T), order, axis=1)
         scale = loss.cost(Y, w, loss.best(Y, w, feasible))   # of a single leaf
-        search = _Search(Y, sample_weight, loss, int(self.min_samples_leaf), code,
+        search = _Search(X, Y, sample_weight, loss, int(self.min_samples_leaf), code,
                          penalty, ROUNDING * scale, clock)
         search.events.append((clock.elapsed, start, 0.0, "greedy tree"))
         # Only trees better by more than rounding replace the greedy one.
@@ -281,22 +313,14 @@ class OptimalConstrainedTreeRegressor(TreeRegressor):
 
     def _warm_up(self, X, Y, sample_weight):
         _, loss, code, _ = self._problem(Y, sample_weight)
-        seconds = ConstrainedTreeRegressor(
-            self.constraints, split="exact", target_weights=loss.weights,
-        )._warm_up(X, Y, sample_weight)
         closed = is_closed(code, loss.weights)
-
-        def run():
-            _stumps.midpoint(0.0, 1.0)
-            order, values = np.arange(4, dtype=np.int32)[None], np.arange(4.0)[None]
-            small = sets.Box(0.0, 1.0) if closed else sets.Polyhedron([[1.0, 1.0]], [1.0])
-            one = np.ones(2)
-            search = _Search(np.tile(np.eye(2), (2, 1)), None, make_loss("squared_error", one), 1,
-                             small.encode(2, one), 0.0, 0.0, Clock())
-            search.stump(*_stumps.children(order, values, 0, 2)[:2], True)
-
-        kernel = _stumps.best_stump if closed else _stumps.best_stump_any
-        return seconds + warm_up("optimal constrained trees", kernel, run, closed)
+        small = OptimalConstrainedTreeRegressor(
+            sets.Box(0.0, 1.0) if closed else sets.Polyhedron([[1.0, 1.0]], [1.0]),
+            on_infeasible_targets="keep")
+        return warm_up("optimal constrained trees", _stumps.best_stump if closed else _lazy.search,
+                       lambda: small._solve(np.arange(16.0).reshape(8, 2),
+                                            np.tile([[1.0, 0.0], [0.0, 3.0]], (4, 1)), None),
+                       closed)
 
     def _problem(self, Y, sample_weight):
         """Return the set, the loss, the set as kernels take it, and the weights of the rows."""

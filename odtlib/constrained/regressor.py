@@ -11,11 +11,10 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from odtlib.constrained import sets
-from odtlib.constrained._builder import Rules, compile_growth, grow_tree, make_loss
-from odtlib.constrained._losses import huber_point, signed_point
+from odtlib.constrained._builder import EUCLIDEAN, Rules, compile_growth, grow_tree, make_loss
+from odtlib.constrained._losses import huber_points, linear_code, linear_points
 from odtlib.estimator import TreeRegressor
 from odtlib.report import Clock, SolveReport
-from odtlib.tree import DecisionTree
 from odtlib.trees import cut_back
 
 CONSTRAINTS = [sets.FeasibleSet, None]
@@ -102,10 +101,15 @@ class ConstrainedTreeRegressor(TreeRegressor):
         "penalty" promise nothing, see ``leaf_feasible_``.
     criterion : {"squared_error", "absolute_error", "poisson"}, default="squared_error"
         Loss.  Poisson deviance is refused where the set forces zeros.
-    penalty : {"distance", "signed"}, default="distance"
-        For "penalty": ``n * penalty_strength * distance(y, set)``, zero exactly on the set, or the
-        released code's linear penalty, which rewards slack (equation 5; for reproduction, only for
-        the sets of :func:`odtlib.constrained.sets.paper_model`).
+    medoid : {"criterion", "euclidean"}, default="criterion"
+        For "medoid": the row of least loss (equation 6), or the row of least mean Euclidean
+        distance, as in the released code; the latter needs ``criterion="squared_error"``.
+    penalty : {"distance", "linear", "released"}, default="distance"
+        For "penalty", in a node of n rows: "distance" adds ``n * penalty_strength * distance(y,
+        set)`` to the loss, zero exactly on the set.  The others reward slack and are for
+        reproduction, on sets of :func:`odtlib.constrained.sets.paper_model`: "linear" adds
+        ``penalty_strength`` times the signed residuals (equation 5 as printed), "released" adds n
+        times as much and keeps the targets within the released code's bounds.
     penalty_strength : float, default=1.0
         Lambda.  With "distance", 0 is the mean and anything beyond twice the distance of the mean
         is the exact projection; in units of the targets.
@@ -169,7 +173,8 @@ class ConstrainedTreeRegressor(TreeRegressor):
         "split": [StrOptions({"mean", "exact", "medoid", "penalty"})],
         "leaf": [StrOptions({"project", "medoid", "mean", "penalty"})],
         "criterion": [StrOptions({"squared_error", "absolute_error", "poisson"})],
-        "penalty": [StrOptions({"distance", "signed"})],
+        "medoid": [StrOptions({"criterion", "euclidean"})],
+        "penalty": [StrOptions({"distance", "linear", "released"})],
         "penalty_strength": [Interval(Real, 0, None, closed="left")],
         "target_weights": [StrOptions({"standardize"}), "array-like", None],
         "max_depth": [Interval(Integral, 0, None, closed="left"), None],
@@ -183,15 +188,16 @@ class ConstrainedTreeRegressor(TreeRegressor):
     }
 
     def __init__(self, constraints=None, *, split="mean", leaf="project",
-                 criterion="squared_error", penalty="distance", penalty_strength=1.0,
-                 target_weights=None, max_depth=None, min_samples_split=2, min_samples_leaf=1,
-                 min_impurity_decrease=0.0, ccp_alpha=0.0, max_features=None,
+                 criterion="squared_error", medoid="criterion", penalty="distance",
+                 penalty_strength=1.0, target_weights=None, max_depth=None, min_samples_split=2,
+                 min_samples_leaf=1, min_impurity_decrease=0.0, ccp_alpha=0.0, max_features=None,
                  on_infeasible_targets="raise", tol=1e-6, time_limit=None, random_state=None,
                  verbose=0):
         self.constraints = constraints
         self.split = split
         self.leaf = leaf
         self.criterion = criterion
+        self.medoid = medoid
         self.penalty = penalty
         self.penalty_strength = penalty_strength
         self.target_weights = target_weights
@@ -210,7 +216,7 @@ class ConstrainedTreeRegressor(TreeRegressor):
     def _solve(self, X, Y, sample_weight):
         clock = Clock(self.time_limit)
         original = Y
-        feasible, loss, relaxation, w = self._problem(Y, sample_weight)
+        feasible, loss, linear, w = self._problem(Y, sample_weight)
         weights = loss.weights
         Y, inside = prepare_targets(Y, feasible, self.on_infeasible_targets, self.tol, weights)
         self._check_combination(Y, feasible, loss)
@@ -222,9 +228,9 @@ class ConstrainedTreeRegressor(TreeRegressor):
             max_features=self._n_features_drawn(X.shape[1]),
             seed=int(check_random_state(self.random_state).randint(2**31)))
         penalty_rate = float(self.penalty_strength) if self.split == "penalty" else np.inf
-        growth = grow_tree(X, Y, sample_weight, loss, self.split, feasible, penalty_rate,
-                           relaxation if self.split == "penalty" else None, rules, clock)
-        tree = self._predictions(growth, Y, w, inside, feasible, loss, relaxation, X)
+        growth = grow_tree(X, Y, sample_weight, loss, self._split(), feasible, penalty_rate,
+                           linear if self.split == "penalty" else None, rules, clock)
+        tree = self._predictions(growth, Y, w, inside, feasible, loss, linear, X)
         if self.ccp_alpha > 0:
             # scikit-learn's impurity is the mean over the targets, per unit of weight
             tree = cut_back(tree, tree.n_splits, self.ccp_alpha * w.sum() * Y.shape[1],
@@ -246,25 +252,27 @@ class ConstrainedTreeRegressor(TreeRegressor):
         return tree, report
 
     def _warm_up(self, X, Y, sample_weight):
-        feasible, loss, relaxation, _ = self._problem(Y, sample_weight)
-        return compile_growth(loss, self.split, feasible,
-                              relaxation if self.split == "penalty" else None)
+        feasible, loss, linear, _ = self._problem(Y, sample_weight)
+        return compile_growth(loss, self._split(), feasible,
+                              linear if self.split == "penalty" else None)
+
+    def _split(self):
+        """Return ``split``, or the name of a split by Euclidean medoids."""
+        return EUCLIDEAN if (self.split, self.medoid) == ("medoid", "euclidean") else self.split
 
     def _problem(self, Y, sample_weight):
-        """Return the set, the loss, the signed relaxation or None, and the weights of the rows."""
+        """Return the set, the loss, the linear penalty or None, and the weights of the rows."""
         feasible = prepare_constraints(self.constraints, Y.shape[1])
         w = np.ones(len(Y)) if sample_weight is None else sample_weight
         loss = make_loss(self.criterion, target_metric(self.target_weights, Y, w))
-        relaxation = None
-        if "penalty" in (self.split, self.leaf) and self.penalty == "signed":
-            if feasible.signed_relaxation is None:
-                raise ValueError(
-                    "penalty='signed' reproduces the released code of Birbil et al. and needs a "
-                    "set made by sets.paper_model; use penalty='distance'.")
-            coefficients, lower, upper = feasible.signed_relaxation
-            relaxation = (0.5 * self.penalty_strength * np.asarray(coefficients, float), lower,
-                          upper)
-        return feasible, loss, relaxation, w
+        linear = None
+        if "penalty" in (self.split, self.leaf) and self.penalty != "distance":
+            if feasible.linear_penalty is None:
+                raise ValueError(f"penalty={self.penalty!r} reproduces Birbil et al. and needs a "
+                                 "set made by sets.paper_model; use penalty='distance'.")
+            linear = linear_code(feasible.linear_penalty, float(self.penalty_strength),
+                                 self.penalty == "released", loss.weights)
+        return feasible, loss, linear, w
 
     def _check_combination(self, Y, feasible, loss):
         """Refuse what cannot be done."""
@@ -272,6 +280,9 @@ class ConstrainedTreeRegressor(TreeRegressor):
         if uses_penalty and self.criterion != "squared_error":
             raise ValueError(f"the penalty needs criterion='squared_error', got "
                              f"{self.criterion!r}; use split='exact' and leaf='project'.")
+        if self.medoid == "euclidean" and self.criterion != "squared_error":
+            raise ValueError(f"medoid='euclidean' needs criterion='squared_error', got "
+                             f"{self.criterion!r}.")
         if self.criterion == "poisson" and self.target_weights is not None:
             raise ValueError("Poisson deviance takes no target_weights; leave them out.")
         if self.split == "exact" or self.leaf == "project" or self.criterion == "poisson":
@@ -284,33 +295,30 @@ class ConstrainedTreeRegressor(TreeRegressor):
             return min(int(self.max_features), p)
         return max(1, int(self.max_features * p))
 
-    def _predictions(self, growth, Y, w, inside, feasible, loss, relaxation, X):
+    def _predictions(self, growth, Y, w, inside, feasible, loss, linear, X):
         """Give every node the prediction that it would have as a leaf."""
-        shape = (growth.feature, growth.threshold, growth.left, growth.right)
-        tree = DecisionTree(*shape, growth.mean, n_features=X.shape[1], kind="regression")
-        value = growth.mean
+        tree, value = growth.tree, growth.tree.value.copy()
         only_squares = loss.name == "squared_error"
         if only_squares and self.leaf == "project":
             value = feasible.project(value, loss.weights)
         elif self.leaf == "penalty":
-            value = np.array([
-                signed_point(y, feasible.signed_relaxation, self.penalty_strength)
-                if relaxation is not None else
-                huber_point(y, feasible, self.penalty_strength, loss.weights) for y in value])
+            value = linear_points(value, growth.weight, linear) if linear is not None else \
+                huber_points(value, feasible, self.penalty_strength, loss.weights)
         elif not (only_squares and self.leaf == "mean"):
             for node, rows in enumerate(node_rows(tree, X)):
                 if self.leaf == "medoid":
                     value[node] = self._medoid(rows, Y, w, inside, feasible, loss)
-                elif self.leaf == "mean" or (growth.feature[node] >= 0 and self.ccp_alpha == 0):
+                elif self.leaf == "mean" or (tree.feature[node] >= 0 and self.ccp_alpha == 0):
                     value[node] = loss.center(Y[rows], w[rows])
                 else:
                     value[node] = loss.best(Y[rows], w[rows], feasible)
         return tree.replace(value=value)
 
     def _medoid(self, rows, Y, w, inside, feasible, loss):
+        medoid = loss.euclidean_medoid if self.medoid == "euclidean" else loss.medoid
         candidates = Y[rows[inside[rows]]]
         if len(candidates):
-            return loss.medoid(Y[rows], w[rows], np.unique(candidates, axis=0))
+            return medoid(Y[rows], w[rows], np.unique(candidates, axis=0))
         # No row of the node is feasible (on_infeasible_targets="keep" or "warn").
-        nearest = loss.medoid(Y[rows], w[rows], Y[rows])
+        nearest = medoid(Y[rows], w[rows], Y[rows])
         return feasible.project(nearest, loss.weights)

@@ -85,25 +85,9 @@ def _levels(stream, n_rows, n_features=6, steps=10):
 
 
 def allocation(n_rows=500, n_targets=13, total=15, max_nonzero=4, seed=0):
-    """Generate whole-number allocations: a fixed total over few of many targets.
+    """Generate rows of whole numbers with a fixed sum over at most ``max_nonzero`` targets.
 
-    Parameters
-    ----------
-    n_rows : int, default=500
-        Number of rows.
-    n_targets : int, default=13
-        Number of targets.
-    total : int, default=15
-        What each row of targets sums to.
-    max_nonzero : int, default=4
-        Largest number of targets that are not zero.
-    seed : int, default=0
-        Seed.
-
-    Returns
-    -------
-    Dataset
-        Six features on ten steps; feasible for ``sets.SparseSimplex(max_nonzero, total, True)``.
+    Six features on ten steps; feasible for ``sets.SparseSimplex(max_nonzero, total, True)``.
     """
     stream = np.random.RandomState(seed)
     X = _levels(stream, n_rows)
@@ -124,42 +108,16 @@ def allocation(n_rows=500, n_targets=13, total=15, max_nonzero=4, seed=0):
 
 
 def aggregation_matrix(groups=4, per_group=3):
-    """Return the aggregation matrix of a two-level hierarchy: total, groups, bottom series.
-
-    Parameters
-    ----------
-    groups : int, default=4
-        Number of groups.
-    per_group : int, default=3
-        Bottom series in each group.
-
-    Returns
-    -------
-    array, shape (1 + groups + groups * per_group, groups * per_group)
-    """
+    """Return the matrix for ``sets.Hierarchy``: total, groups and bottom series."""
     bottom = groups * per_group
     return np.vstack([np.ones(bottom), np.kron(np.eye(groups), np.ones(per_group)),
                       np.eye(bottom)])
 
 
 def hierarchy(n_rows=500, groups=4, per_group=3, noise=0.5, seed=0):
-    """Generate coherent totals: bottom series, group sums and the grand total.
+    """Generate series with their group sums and grand total; ``noise`` is the series' deviation.
 
-    Parameters
-    ----------
-    n_rows : int, default=500
-        Number of rows.
-    groups, per_group : int, default=4 and 3
-        Shape of the hierarchy.
-    noise : float, default=0.5
-        Deviation of the bottom series.
-    seed : int, default=0
-        Seed.
-
-    Returns
-    -------
-    Dataset
-        Feasible for ``sets.Hierarchy(aggregation_matrix(groups, per_group))``.
+    Feasible for ``sets.Hierarchy(aggregation_matrix(groups, per_group))``.
     """
     stream = np.random.RandomState(seed)
     X = _levels(stream, n_rows)
@@ -171,18 +129,9 @@ def hierarchy(n_rows=500, groups=4, per_group=3, noise=0.5, seed=0):
 
 
 def manifold_equations(n_targets):
-    """Return the equations of the manifold data: a sum, and fixed differences.
+    """Return ``A`` and ``b`` of the manifold data, for ``sets.Affine``.
 
-    Parameters
-    ----------
-    n_targets : int
-        Number of targets, >= 3.
-
-    Returns
-    -------
-    (array, array)
-        ``A`` and ``b`` for ``sets.Affine``: the first half of the targets sums to one, and
-        neighbours in the second half differ by 0.1, 0.2, ...
+    The first half of the targets sums to one; neighbours in the second differ by 0.1, 0.2, ...
     """
     half = n_targets // 2
     A = [np.r_[np.ones(half), np.zeros(n_targets - half)]]
@@ -196,24 +145,10 @@ def manifold_equations(n_targets):
 
 
 def manifold(n_rows=500, n_targets=5, noise=0.1, seed=0):
-    """Generate targets near a plane, on which the clean targets lie.
+    """Generate targets whose deviation from a plane is ``noise``.
 
-    Parameters
-    ----------
-    n_rows : int, default=500
-        Number of rows.
-    n_targets : int, default=5
-        Number of targets, >= 3.
-    noise : float, default=0.1
-        Deviation of the targets from the plane; 0 gives feasible targets.
-    seed : int, default=0
-        Seed; the clean targets do not depend on ``noise``.
-
-    Returns
-    -------
-    Dataset
-        With any noise, every target vector violates the equations: train with
-        ``on_infeasible_targets="project"`` or ``"keep"``.
+    The clean targets do not depend on ``noise``.  With any noise, every target vector violates the
+    equations: train with ``on_infeasible_targets="project"`` or ``"keep"``.
     """
     stream = np.random.RandomState(seed)
     X = _levels(stream, n_rows)

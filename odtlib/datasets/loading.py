@@ -69,13 +69,7 @@ def find_file(entry: catalogue.Entry) -> tuple[str, Path, Callable[[Path], Table
 
 
 def find_table(entry: catalogue.Entry) -> Table | None:
-    """Make or read a data set without the network, checked; None if it is nowhere.
-
-    Raises
-    ------
-    DataError
-        If a file is there but is not the data set.
-    """
+    """Make or read a data set without the network, checked; None if it is nowhere."""
     if entry.make is not None:
         table = entry.make()
         manifest.verify(entry.name, table, "what this version generates")
@@ -113,17 +107,10 @@ def fetch_table(entry: catalogue.Entry) -> Table:
 
     A shipped set comes from the project's own repository if its address is known, else, like every
     other, from its original source.
-
-    Raises
-    ------
-    FileNotFoundError
-        If it has no source on the network, or none answers.
-    DataError
-        If what came is not the data set; nothing is kept.
     """
     if not sources(entry):
         raise FileNotFoundError(
-            f"the data set {entry.name!r} has no source on the network; {_folder_advice(entry)}"
+            f"the data set {entry.name!r} has no source on the network; {advice(entry)}"
         )
     failures, wrong = [], False
     for source in sources(entry):
@@ -140,7 +127,7 @@ def fetch_table(entry: catalogue.Entry) -> Table:
     kind = DataError if wrong else FileNotFoundError
     raise kind(
         f"the data set {entry.name!r} could not be fetched ({'; '.join(failures)}); "
-        f"{_folder_advice(entry)}"
+        f"{advice(entry)}"
     )
 
 
@@ -236,21 +223,20 @@ def load(
     )
 
 
+def advice(entry: catalogue.Entry) -> str:
+    """What to do where a data set is not at hand."""
+    example = " (data/sets in the project's repository does)" if "shipped" in entry.kinds else ""
+    folder = ("set the environment variable ODTLIB_DATA to a folder that holds "
+              f"{entry.file}{example}")
+    return f"run `odt data fetch {entry.name}`, or {folder}" if sources(entry) else folder
+
+
 def _missing(entry: catalogue.Entry) -> str:
     here = "is not set" if data_folder() is None else f"has no {entry.file}"
     return (
         f"the data set {entry.name!r} is not at hand: it is not among the files of this "
         f"installation, ODTLIB_DATA {here} and the cache "
-        f"{cache_folder()} does not have it; run `odt data fetch {entry.name}`, or "
-        f"{_folder_advice(entry)}"
-    )
-
-
-def _folder_advice(entry: catalogue.Entry) -> str:
-    example = " (data/sets in the project's repository does)" if "shipped" in entry.kinds else ""
-    return (
-        "set the environment variable ODTLIB_DATA to a folder that holds "
-        f"{entry.file or 'it'}{example}"
+        f"{cache_folder()} does not have it; {advice(entry)}"
     )
 
 

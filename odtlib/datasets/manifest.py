@@ -52,13 +52,7 @@ def measure(table: Table) -> dict:
 
 
 def verify(name: str, table: Table, where: str) -> None:
-    """Compare a table with the manifest.
-
-    Raises
-    ------
-    DataError
-        In one sentence: which property differs, and what to do.
-    """
+    """Raise DataError, which says what differs, unless a table is what the manifest measures."""
     expected = facts()[name]
     for key, value in measure(table).items():
         if expected[key] is not None and expected[key] != value:

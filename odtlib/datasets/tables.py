@@ -121,18 +121,6 @@ def digest(X: np.ndarray, y: np.ndarray) -> str:
     for numbers the byte ``f`` and the values as little-endian IEEE 754 doubles, with -0.0 written
     as 0.0 and every missing value as the same quiet NaN; for text the byte ``s`` and each cell as
     its UTF-8 length in decimal, a colon and its bytes. Names are not part of it.
-
-    Parameters
-    ----------
-    X : array of shape (n, p)
-        Features, numbers or text.
-    y : array of shape (n,) or (n, k)
-        Class labels or targets, numbers.
-
-    Returns
-    -------
-    str
-        64 hexadecimal digits.
     """
     targets = y[:, None] if y.ndim == 1 else y
     state = hashlib.sha256(f"odtlib-table 1 {len(X)} {X.shape[1]} {targets.shape[1]}\n".encode())

@@ -1,5 +1,6 @@
 """Everything that a fit calls is compiled before its clock starts."""
 
+import os
 import subprocess
 import sys
 
@@ -35,6 +36,8 @@ keep = dict(on_infeasible_targets="keep", max_depth=2)
        tree(split="medoid", leaf="medoid", **keep),
        tree(pieces, split="exact", criterion="absolute_error", **keep),
        tree(closed, split="exact", criterion="absolute_error", **keep)""",
+    """tree(split="medoid", medoid="euclidean", **keep),
+       tree(split="medoid", leaf="medoid", medoid="euclidean", max_features=1, **keep)""",
     "optimal(closed, **keep), optimal(closed, min_samples_leaf=np.int8(2), **keep)",
     "optimal(pieces, **keep), optimal(pieces, min_samples_leaf=np.int8(2), **keep)",
 ])
@@ -59,3 +62,16 @@ print(seconds[0] > 0.0, set(seconds[1:]))
                            check=True).stdout.split("\n")
     assert found[-2] == "True {0.0}"
     assert set(found[:-2]) == {"[]"}
+
+
+def test_a_first_fit_with_an_empty_cache_has_its_whole_time_limit(tmp_path):
+    """It compiles for longer than the limit, and still grows the tree of the second fit."""
+    script = SCRIPT + """
+fitted = [tree(pieces, split="exact", time_limit=4, **keep).fit(X, Y) for _ in range(2)]
+print([model.report_.status for model in fitted], fitted[0].tree_ == fitted[1].tree_,
+      [model.report_.compile_seconds > 0 for model in fitted])
+"""
+    found = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True,
+                           check=True, env={**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)})
+    assert found.stdout == "['heuristic', 'heuristic'] True [True, False]\n"
+    assert "compiling constrained trees by lazy search" in found.stderr

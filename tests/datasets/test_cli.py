@@ -43,6 +43,29 @@ def test_check_of_what_is_at_hand(nothing_at_hand, capsys):
     assert run("check", "iris") == 0
 
 
+def test_what_is_not_at_hand_comes_with_what_to_do(nothing_at_hand, capsys):
+    fetchable = "run `odt data fetch monk1`, or set the environment variable ODTLIB_DATA"
+    folder = "set the environment variable ODTLIB_DATA"
+    run("check", "monk1", "hand_posture")
+    errors = capsys.readouterr().err.splitlines()
+    assert errors[0].startswith(f"odt: monk1: {fetchable}")
+    assert errors[1].startswith(f"odt: hand_posture: {folder}")
+    for command in ("check", "list"):
+        run(command)
+        errors = capsys.readouterr().err.splitlines()
+        assert len(errors) == 2 and "run `odt data fetch NAME`." in errors[0]
+        assert "cg_splits/hand_posture.csv.gz" in errors[1] and "monk1" not in errors[1]
+    run("list", "--kind", "generated")
+    assert capsys.readouterr().err == ""
+
+
+def test_no_fetch_is_advised_where_there_is_no_source(nothing_at_hand):
+    for name, entry in catalogue.entries().items():
+        if entry.make is None:
+            assert entry.file
+            assert ("odt data fetch" in loading.advice(entry)) == bool(loading.sources(entry)), name
+
+
 def test_list_of_what_is_shipped(only_shipped, capsys):
     assert run("list", "--kind", "shipped") == 0
     places = [line.split()[-1] for line in capsys.readouterr().out.splitlines()[1:]]

@@ -1,5 +1,6 @@
 """The runner runs the grid, and nothing that happens to it loses or doubles a record."""
 
+import inspect
 import json
 import multiprocessing
 import os
@@ -357,9 +358,70 @@ def test_execute_works_inside_a_running_notebook(toy):
     assert answer["record"]["measures"] == {"sum": 41.5}
 
 
+def test_set_changes_a_parameter_and_leaves_the_records_alone(toy, monkeypatch, tmp_path):
+    monkeypatch.setenv("RUNS_LOG", str(tmp_path / "log"))
+    grid = toy()
+    experiments.run_experiment(grid, executor=counting)
+    before = grid.with_suffix(".csv").read_text()
+    said = []
+    records = experiments.run_experiment(grid, changes=["a=7"], executor=counting,
+                                         say=said.append)
+    assert [(r["parameters"]["a"], r["parameters"]["b"]) for r in records] == [(7, 0.5), (7, 1.0)]
+    changed = grid.parent / "toy-a=7.csv"
+    assert read_csv(changed) == records
+    assert grid.with_suffix(".csv").read_text() == before
+    # a change counts before [quick], and one that has two values is a run of each
+    records = experiments.run_experiment(grid, quick=True, changes=["a=8", "a=9", "b=1"],
+                                         executor=counting, say=said.append)
+    assert [record["parameters"]["a"] for record in records] == [8, 9]
+    # one run: its notebook is named; several: their folder
+    folder = os.path.relpath(grid.parent / ".runs" / "toy-a=7" / "notebooks")
+    assert f"executed notebooks in {folder}" in said[1]
+    records = experiments.run_experiment(grid, changes=["a=7"], only=["b=1"], executor=counting,
+                                         say=said.append)
+    path = said[-1].rpartition("the executed notebook is ")[2].partition(";")[0]
+    assert os.path.exists(path) and path.endswith(notebook_name(key(records[0]["parameters"])))
+
+
+@pytest.mark.parametrize(("change", "value"), [
+    ("a=3", 3), ("b=2", 2.0), ("note=true", True), ("note=True", True), ("note=word", "word"),
+    ("note='5'", "5"), ("note=None", None), ("mode=bad", "bad"), ("note=a=b", "a=b"),
+])
+def test_set_reads_values_as_a_template_writes_them(toy, change, value):
+    points = Experiment(toy(), [change]).points()
+    assert {point[change.partition("=")[0]] for point in points} == {value}
+
+
+def test_set_takes_numbers_for_text_where_the_default_is_text(toy):
+    grid = toy(parameters=PARAMETERS + '\nlabel = "x"')
+    assert {point["label"] for point in Experiment(grid, ["label=5"]).points()} == {"5"}
+
+
+def test_files_of_changed_experiments_differ_where_their_names_are_cut(toy, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    places = [Experiment("murtree", [f"dataset={name}"]).place
+              for name in ("murtree/vote", "murtree/yeast")]
+    assert len({place.results for place in places}) == 2
+    assert {place.results.parent for place in places} == {tmp_path / "odt-results"}
+    assert all(place.results.name.isascii() and "/" not in place.results.name for place in places)
+
+
+def test_compiling_in_a_kernel_is_said_on_the_terminal(toy, capsys):
+    from odtlib._numba import warm
+    notice = f"{notebooks.COMPILING} toys once, for about 1 s; later runs start at once."
+    grid = toy(run="import sys\nprint('other', file=sys.stderr)\n"
+                   f"print({notice!r}, file=sys.stderr)\n" + RUN)
+    experiments.run_experiment(grid, only=["a=1", "b=1"])
+    said = capsys.readouterr().err
+    assert notice in said.splitlines()
+    assert "other" not in said
+    assert f'print(f"{notebooks.COMPILING} ' in inspect.getsource(warm.announce)
+
+
 @pytest.mark.parametrize("arguments", [
     ["nothing-like-this"], [], ["{grid}", "--all"], ["{grid}", "--jobs", "0"],
-    ["{grid}", "--only", "c=1"]])
+    ["{grid}", "--only", "c=1"], ["{grid}", "--set", "c=1"], ["{grid}", "--set", "a"],
+    ["{grid}", "--set", "a=x"], ["--all", "--set", "a=1"]])
 def test_the_command_refuses_before_it_starts(toy, capsys, arguments):
     grid = toy()
     assert main(["run", *(a.format(grid=grid) for a in arguments)]) == 2

@@ -38,7 +38,8 @@ def test_any_medoid_is_the_best_row_of_the_leaf():
 def test_the_released_builder_evaluates_one_row_off():
     rng = np.random.default_rng(0)
     X, Y = np.sort(rng.normal(size=(20, 1)), axis=0), rng.normal(size=(20, 2))
-    tree = study.released_tree(X, Y, sets.Box(), 1, min_leaf=2, min_split=4)
+    side_cost = study.child_cost("A", sets.Box().project, "criterion")
+    tree, _ = study.released_tree(X, Y, side_cost, 1, min_leaf=2, min_split=4)
 
     def cost(i):   # rows before i on the left
         return reference.squared_cost(sets.Box(), Y[:i]) + reference.squared_cost(sets.Box(), Y[i:])

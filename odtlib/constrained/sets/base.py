@@ -36,13 +36,10 @@ class Piece:
     def make(cls, n_targets, rows=None, rhs=None, equal=None, equal_rhs=None, lower=-np.inf,
              upper=np.inf):
         """Fill in what is not given: no rows, no bounds."""
-        def matrix(a):
-            return np.zeros((0, n_targets)) if a is None else np.array(a, float, ndmin=2)
-
-        def vector(a):
-            return np.zeros(0) if a is None else np.array(a, float, ndmin=1)
-
-        return cls(matrix(equal), vector(equal_rhs), matrix(rows), vector(rhs),
+        none = np.zeros((0, n_targets))
+        equal, rows = (none if a is None else np.array(a, float, ndmin=2) for a in (equal, rows))
+        equal_rhs, rhs = ([] if b is None else b for b in (equal_rhs, rhs))
+        return cls(equal, np.array(equal_rhs, float, ndmin=1), rows, np.array(rhs, float, ndmin=1),
                    np.broadcast_to(np.array(lower, float), n_targets).copy(),
                    np.broadcast_to(np.array(upper, float), n_targets).copy())
 
@@ -139,14 +136,14 @@ class FeasibleSet:
     ----------
     n_targets : int or None
         Number of targets, None where the set fits any number.
-    signed_relaxation : tuple of three arrays, or None
-        Coefficients, lower and upper bounds of the released code's penalty; only the models of
-        the paper have it.
+    linear_penalty : tuple of three arrays, or None
+        Coefficients of the targets in the signed residuals of equation 5, and the lower and upper
+        bounds of the released code; only the models of the paper have it.
     """
 
     n_targets = None
     is_convex = True
-    signed_relaxation = None
+    linear_penalty = None
 
     def __getstate__(self):
         return {name: value for name, value in self.__dict__.items() if name != "_cache"}
@@ -158,7 +155,7 @@ class FeasibleSet:
     def _shown(self):
         return {name: value.tolist() if isinstance(value, np.ndarray) else value
                 for name, value in self.__dict__.items() if not name.startswith("_")
-                and name != "signed_relaxation"}
+                and name != "linear_penalty"}
 
     def __and__(self, other):
         if not isinstance(other, FeasibleSet):
@@ -404,17 +401,14 @@ def linear_code(equal, rhs, weights):
 
 
 def checked_members(members):
+    """Return sets as a list, and the number of targets that they have in common."""
     members = list(members)
     if not members or not all(isinstance(m, FeasibleSet) for m in members):
         raise ValueError("members must be a non-empty list of sets from odtlib.constrained.sets.")
-    return members
-
-
-def common_targets(members):
-    known = {m.n_targets for m in members} - {None}
-    if len(known) > 1:
-        raise ValueError(f"the sets are for different numbers of targets: {sorted(known)}.")
-    return known.pop() if known else None
+    sizes = {m.n_targets for m in members} - {None}
+    if len(sizes) > 1:
+        raise ValueError(f"the sets are for different numbers of targets: {sorted(sizes)}.")
+    return members, sizes.pop() if sizes else None
 
 
 class Intersection(FeasibleSet):
@@ -433,8 +427,7 @@ class Intersection(FeasibleSet):
         flat = []
         for member in members:
             flat += member.members if isinstance(member, Intersection) else [member]
-        self.members = checked_members(flat)
-        self.n_targets = common_targets(self.members)
+        self.members, self.n_targets = checked_members(flat)
         self.is_convex = all(m.is_convex for m in self.members)
         if self.n_targets is not None:
             self.pieces(self.n_targets)   # refuses an empty set

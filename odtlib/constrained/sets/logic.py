@@ -6,13 +6,7 @@ import itertools
 
 import numpy as np
 
-from odtlib.constrained.sets.base import (
-    MAX_PIECES,
-    FeasibleSet,
-    Piece,
-    checked_members,
-    common_targets,
-)
+from odtlib.constrained.sets.base import MAX_PIECES, FeasibleSet, Piece, checked_members
 from odtlib.constrained.sets.shapes import Box, Polyhedron, bounds, system
 
 
@@ -28,8 +22,7 @@ class UnionOf(FeasibleSet):
     is_convex = False
 
     def __init__(self, members):
-        self.members = checked_members(members)
-        self.n_targets = common_targets(self.members)
+        self.members, self.n_targets = checked_members(members)
 
     def _shown(self):
         return {"members": list(self.members)}
@@ -154,12 +147,8 @@ class MixedBinary(FeasibleSet):
         if len(self.B) != len(self.A) or self.B.shape[1] == 0:
             raise ValueError(f"B must have one row for each of the {len(self.A)} rows of A and one "
                              f"column per binary, got shape {self.B.shape}.")
-        if A_eq is None:
-            self.A_eq, self.b_eq = np.zeros((0, self.n_targets)), np.zeros(0)
-            self.B_eq = np.zeros((0, self.B.shape[1]))
-        else:
-            self.A_eq, self.b_eq = system(A_eq, b_eq)
-            self.B_eq = np.array(B_eq, dtype=np.float64, ndmin=2)
+        self.A_eq, self.b_eq = system(A_eq, b_eq, self.n_targets)
+        self.B_eq, _ = system(B_eq, 0.0, self.B.shape[1])
         if self.B_eq.shape != (len(self.A_eq), self.B.shape[1]):
             raise ValueError("A_eq, B_eq and b_eq must have one row per equation, and B_eq one "
                              "column per binary.")

@@ -26,8 +26,7 @@ def paper_model(name, version="corrected", max_courses=None, n_targets=None):
     Returns
     -------
     FeasibleSet
-        With ``signed_relaxation`` set, the penalty that the released code minimises (equation 5
-        with signed residuals).
+        With ``linear_penalty`` set, the signed residuals of equation 5.
     """
     if version not in ("corrected", "printed"):
         raise ValueError(f"version must be 'corrected' or 'printed', got {version!r}.")
@@ -35,22 +34,22 @@ def paper_model(name, version="corrected", max_courses=None, n_targets=None):
     if name == "class":
         model = AtMostKNonzero(max_courses or (1 if printed else 2), 0.0,
                                110.0 if printed else 100.0, n_targets)
-        model.signed_relaxation = (1.0, 0.0, 100.0)
+        model.linear_penalty = (1.0, 0.0, 100.0)
     elif name == "scores" and printed:
         # y_j <= 110 b_j, y_2 >= 50 b_3, y_1 + y_2 >= 110 b_1 (the paper counts from one)
         A = [[1, 0, 0], [0, 1, 0], [0, 0, 1], [0, -1, 0], [-1, -1, 0]]
         B = [[-110, 0, 0], [0, -110, 0], [0, 0, -110], [0, 0, 50], [110, 0, 0]]
         model = MixedBinary(A, B, np.zeros(5), lower=0.0, upper=110.0)
-        model.signed_relaxation = ([1.0, -1.0, 0.0], 0.0, 100.0)
+        model.linear_penalty = ([1.0, -1.0, 0.0], 0.0, 100.0)
     elif name == "scores":
         model = (Box(0.0, 100.0, 3) & Implication(({1: 1.0}, 50.0), [2], 3)
                  & Implication(({1: 1.0, 2: 1.0}, 110.0), [0], 3))
-        model.signed_relaxation = ([1.0, -1.0, 0.0], 0.0, 100.0)
+        model.linear_penalty = ([1.0, -1.0, 0.0], 0.0, 100.0)
     elif name == "cars" and printed:
         model = AtMostKNonzero(1, 1.0, 100_000.0, n_targets=1)
     elif name == "cars":
         model = Indicator(0, 1, 1.0, 110_000.0)
-        model.signed_relaxation = (0.0, 0.0, [0.0, np.inf])
+        model.linear_penalty = (0.0, 0.0, [0.0, np.inf])
     else:
         raise ValueError(f"name must be 'class', 'scores' or 'cars', got {name!r}.")
     return model

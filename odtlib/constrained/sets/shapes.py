@@ -31,8 +31,9 @@ def bounds(lower, upper, n_targets):
     return lower, upper, n_targets
 
 
-def system(A, b):
-    A = np.array(A, dtype=np.float64, ndmin=2)
+def system(A, b, n_columns=0):
+    """Return a matrix and its right sides as arrays; without ``A``, with no row."""
+    A, b = (np.zeros((0, n_columns)), 0.0) if A is None else (np.array(A, float, ndmin=2), b)
     b = np.broadcast_to(np.asarray(b, dtype=np.float64), len(A)).copy() if np.ndim(b) < 2 else b
     if A.ndim != 2 or np.shape(b) != (len(A),) or not np.isfinite(A).all() or np.isnan(b).any():
         raise ValueError(f"A must be a finite matrix with one column per target and b one number "
@@ -199,9 +200,6 @@ class SparseSimplex(FeasibleSet):
             worst = np.maximum(worst, np.abs(Y - np.round(Y)).max(axis=1))
         return worst
 
-    def _supports(self, n_targets):
-        return comb(n_targets, min(self.max_nonzero, n_targets))
-
     def _encode(self, n_targets, weights):
         if not self.integer and np.ptp(weights) > 0:
             return super()._encode(n_targets, weights)
@@ -209,11 +207,9 @@ class SparseSimplex(FeasibleSet):
                 [self.total])
 
     def _pieces(self, n_targets):
-        if self.integer or self._supports(n_targets) > MAX_PIECES:
-            return None
+        at_most = None if self.integer else AtMostKNonzero(self.max_nonzero)._pieces(n_targets)
         simplex = Simplex(self.total)._pieces(n_targets)[0]
-        at_most = AtMostKNonzero(self.max_nonzero)._pieces(n_targets)
-        return [simplex & piece for piece in at_most]
+        return None if at_most is None else [simplex & piece for piece in at_most]
 
     def _explain(self, y):
         count = int(np.sum(np.abs(y) > 1e-6))
@@ -277,10 +273,8 @@ class Polyhedron(FeasibleSet):
             raise ValueError("a Polyhedron needs A and b, or A_eq and b_eq; for bounds alone use "
                              "Box.")
         self.n_targets = np.array(A_eq if A is None else A, ndmin=2).shape[1]
-        self.A, self.b = system(np.zeros((0, self.n_targets)) if A is None else A,
-                                 0.0 if A is None else b)
-        self.A_eq, self.b_eq = system(np.zeros((0, self.n_targets)) if A_eq is None else A_eq,
-                                       0.0 if A_eq is None else b_eq)
+        self.A, self.b = system(A, b, self.n_targets)
+        self.A_eq, self.b_eq = system(A_eq, b_eq, self.n_targets)
         if self.A.shape[1] != self.A_eq.shape[1]:
             raise ValueError("A and A_eq must have the same number of columns, one per target.")
         self.lower, self.upper, _ = bounds(lower, upper, self.n_targets)
