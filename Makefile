@@ -2,7 +2,7 @@
 PYTHON ?= $(firstword $(foreach p,python3.11 python3 python3.12 python3.13 python,$(shell \
 	$(p) -c 'import sys; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1 && echo $(p))))
 BIN := .venv/bin
-EXTRAS := milp,dask,book,lab,test
+EXTRAS := solvers,dask,book,lab,test
 INSTALLED := .venv/installed
 KERNELS := .venv/kernels
 WORKERS ?= 2
@@ -63,7 +63,8 @@ links: $(INSTALLED) ## check the links that leave the book (needs a network)
 
 lock: ## resolve all versions afresh and write constraints.txt
 	rm -rf .venv && $(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet --editable ".[$(EXTRAS)]"
+	# From 4.25 on, jsonschema builds a grammar at import: two seconds for each kernel's client.
+	$(BIN)/python -m pip install --quiet --editable ".[$(EXTRAS)]" "jsonschema<4.25"
 	{ sed -n '/^#/p' constraints.txt; $(BIN)/python -m pip freeze --exclude-editable; } > constraints.new
 	mv constraints.new constraints.txt
 

@@ -226,9 +226,9 @@ class ColumnGenerationClassifier(CandidateTreeClassifier):
         return methods
 
     def _warm_up(self, X, y, sample_weight):
-        needs("highspy", "milp", type(self).__name__)
+        needs("highspy", "solvers", type(self).__name__)
         if self.pricing == "cp-sat" or (self.row_cuts == "extra" and self.separation == "cp-sat"):
-            needs("ortools.sat.python.cp_model", "milp", type(self).__name__)
+            needs("ortools.sat.python.cp_model", "solvers", type(self).__name__)
 
         def run():
             X, y = np.array([[0.0], [1.0], [2.0]]), np.array([0, 1, 0])

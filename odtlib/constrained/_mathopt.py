@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from odtlib.requirements import needs
+
 
 def project(feasible_set, point, weights):
     """Return the nearest point of a set that can write itself as a mixed-integer program.
@@ -36,11 +38,8 @@ def project(feasible_set, point, weights):
     RuntimeError
         If SCIP proves neither.
     """
-    try:
-        from ortools.math_opt.python import mathopt
-    except ImportError:
-        raise ImportError("this set has too many pieces to enumerate and needs SCIP; install "
-                          "OR-Tools (pip install ortools).") from None
+    mathopt = needs("ortools.math_opt.python.mathopt", "solvers",
+                    "a set with too many pieces to enumerate")
     model = mathopt.Model()
     y = [model.add_variable() for _ in point]
     binaries = feasible_set._formulate(model, y) or []
