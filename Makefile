@@ -12,10 +12,10 @@ export OMP_NUM_THREADS ?= 1
 export PYTHONUTF8 := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help book test test-notebooks check-book archive lab experiments lint links lock clean
+.PHONY: help book test test-notebooks test-wheel test-oldest test-interoperation check-book archive lab experiments lint links lock clean
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-20s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 $(BIN)/python:
 	@test -n "$(PYTHON)" || { echo "Python 3.11 or later is needed; name it with make PYTHON=..."; exit 1; }
@@ -41,6 +41,16 @@ test: $(KERNELS) ## run the tests, then every chapter and template, and compare 
 
 test-notebooks: $(KERNELS) ## run the notebooks cell by cell with nbval
 	$(BIN)/python -m pytest -n $(WORKERS) --dist loadscope --max-worker-restart 0 --nbval-lax -q chapters
+
+test-wheel: $(INSTALLED) ## build the wheel and try it outside the checkout, core and each extra
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check build
+	$(BIN)/python scripts/test_wheel.py
+
+test-oldest: ## run the solvers' tests with the lower bounds of all dependencies
+	$(PYTHON) scripts/test_environments.py --oldest $(PYTHON)
+
+test-interoperation: ## run the tests with SHAP, ONNX, PMML and others (PMML needs Java)
+	$(PYTHON) scripts/test_environments.py --interoperation $(PYTHON)
 
 check-book: $(INSTALLED) ## open every built page in a browser, desktop, phone, light, dark
 	$(BIN)/python -m pytest -n $(WORKERS) --dist load --max-worker-restart 0 tests/book/test_pages.py -q

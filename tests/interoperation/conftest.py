@@ -8,11 +8,7 @@ import os
 import numpy as np
 import pytest
 
-from odtlib import (
-    ContinuousTreeRegressor,
-    MurTreeClassifier,
-    MurTreeRegressor,
-)
+from odtlib import ContinuousTreeRegressor, MurTreeClassifier, MurTreeRegressor
 
 # Halves and quarters are the same numbers in float32, in which most of the tools compare.
 N_ROWS, N_FEATURES = 120, 4

@@ -10,6 +10,7 @@ that has gone has to leave the list.
 from __future__ import annotations
 
 import inspect
+import os
 import re
 import tomllib
 from pathlib import Path
@@ -45,7 +46,7 @@ REPLACED = {
 }
 
 
-def tests_of_scikit_learn():
+def made_with_ours():
     """Return the test functions of scikit-learn's file, made with our estimators."""
     ours = {name: in_the_place_of(name, model, time_limit=2, **settings)
             for name, (model, settings) in REPLACED.items()}
@@ -56,8 +57,9 @@ def tests_of_scikit_learn():
     return {name: value for name, value in scope.items() if name.startswith("test_")}
 
 
-if SUITE.exists():
-    globals().update(tests_of_scikit_learn())
+# More than a minute: in the job of its own, `make test-interoperation`.
+if SUITE.exists() and os.environ.get("ODT_INTEROPERATION"):
+    globals().update(made_with_ours())
 
 
 @pytest.fixture

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import io
 import os
 import shutil
-import sys
-import types
 
 import numpy as np
 import pytest
@@ -27,11 +24,9 @@ def test_shap_values_add_up_to_the_prediction(tool, regressor, rows):
     np.testing.assert_allclose(explainer.expected_value, regressor.predict(rows).mean())
 
 
-def test_dtreeviz_draws_a_classifier(tool, classifier, rows):
-    dtreeviz = tool("dtreeviz")
-    y = classifier.predict(rows)
-    codes = np.searchsorted(classifier.classes_, y)
-    model = dtreeviz.model(classifier.to_sklearn(), rows, codes,
+def test_dtreeviz_draws_a_classifier(tool, three_classes, rows):
+    dtreeviz, classifier = tool("dtreeviz"), three_classes   # it wants labels that are numbers
+    model = dtreeviz.model(classifier.to_sklearn(), rows, classifier.predict(rows),
                            feature_names=[f"x{j}" for j in range(rows.shape[1])],
                            target_name="class", class_names=list(map(str, classifier.classes_)))
     nodes = [node for node in model.shadow_tree.leaves if node.isleaf()]
