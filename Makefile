@@ -10,9 +10,11 @@ WORKERS ?= 2
 # Solvers, tests and notebooks run side by side: none of them may take all the cores for itself.
 export OMP_NUM_THREADS ?= 1
 export PYTHONUTF8 := 1
+# Multiplies the seeds of the tests that have them, and brings every instance (see tests/scale.py).
+export ODT_TEST_SCALE ?= 1
 
 .DEFAULT_GOAL := help
-.PHONY: help book test test-notebooks test-wheel test-oldest test-interoperation check-book archive lab experiments lint links lock clean
+.PHONY: help book test test-all test-notebooks test-wheel test-oldest test-interoperation check-book archive lab experiments lint links lock clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-20s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -23,21 +25,32 @@ $(BIN)/python:
 		echo "$(PYTHON) cannot make an environment (Debian: apt install python3-venv)"; exit 1; }
 
 $(INSTALLED): pyproject.toml constraints.txt | $(BIN)/python
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check \
+	@echo "set-up: installing the pinned versions into .venv (one to three minutes, once)"
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check \
 		--constraint constraints.txt --editable ".[$(EXTRAS)]"
 	@touch $@
 
 # Compiled once, beside the sources; what has changed since, and what calls it, is compiled again.
 $(KERNELS): $(INSTALLED) $(wildcard odtlib/*.py odtlib/*/*.py)
-	$(BIN)/odt compile --jobs $(WORKERS)
+	@echo "set-up: compiling the kernels (two to four minutes, once)"
+	@$(BIN)/odt compile --jobs $(WORKERS)
 	@touch $@
 
 book: $(KERNELS) ## run the chapters and build the book (_build/html/index.html)
-	$(BIN)/python scripts/build_book.py --jobs $(WORKERS)
+	@echo "book: executing the notebooks that the cache does not hold, and building the pages" \
+		"(six to nine minutes; two after make test)"
+	@$(BIN)/python scripts/build_book.py --jobs $(WORKERS)
 
 test: $(KERNELS) ## run the tests, then every chapter and template, and compare what they claim
-	$(BIN)/python -m pytest -n $(WORKERS) --dist loadscope --max-worker-restart 0 -q tests
-	$(BIN)/python scripts/build_book.py --check --jobs $(WORKERS)
+	@echo "test: the tests of the packages (about five minutes)"
+	@$(BIN)/python -m pytest -n $(WORKERS) --dist loadscope --max-worker-restart 0 -q tests
+	@echo "test: executing the notebooks and comparing what they claim (four to six minutes;" \
+		"make book uses this execution again)"
+	@$(BIN)/python scripts/build_book.py --check --jobs $(WORKERS)
+
+test-all: ## everything, with ten times the seeds: for the night (about an hour)
+	$(MAKE) test ODT_TEST_SCALE=10
+
 
 test-notebooks: $(KERNELS) ## run the notebooks cell by cell with nbval
 	$(BIN)/python -m pytest -n $(WORKERS) --dist loadscope --max-worker-restart 0 --nbval-lax -q chapters

@@ -1,8 +1,8 @@
 """The optima that the test suite of pydl8.5 asserts, on the same data sets.
 
 ``tests/test_DL85Classifier.py`` of pydl8.5 lists the errors of the best trees of depths two and
-three for its data sets in the order of their names. The suite tests a part of them at depth three; here
-all are tested but letter and zoo-1, which the catalogue does not have in that form.
+three for its data sets in the order of their names. The suite tests a part of them at depth three;
+here all are tested but letter and zoo-1, which the catalogue does not have in that form.
 """
 
 from __future__ import annotations
