@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 import tomllib
 from pathlib import Path
@@ -48,3 +49,10 @@ def test_the_citation_has_the_version_and_the_address():
 @pytest.mark.parametrize("package", ["odtlib", "odtbook"])
 def test_the_packages_are_marked_as_typed(package):
     assert (ROOT / package / "py.typed").exists()
+
+
+def test_type_checkers_see_every_public_name_where_it_is_defined():
+    text = (ROOT / "odtlib" / "__init__.pyi").read_text(encoding="utf-8")
+    seen = {node.names[i].asname: node.module for node in ast.walk(ast.parse(text))
+            if isinstance(node, ast.ImportFrom) for i in range(len(node.names))}
+    assert seen == odtlib._HOME
