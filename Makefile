@@ -2,7 +2,7 @@
 PYTHON ?= $(firstword $(foreach p,python3.11 python3 python3.12 python3.13 python,$(shell \
 	$(p) -c 'import sys; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1 && echo $(p))))
 BIN := .venv/bin
-EXTRAS := milp,dask,book,lab,test
+EXTRAS := solvers,dask,book,lab,test
 INSTALLED := .venv/installed
 KERNELS := .venv/kernels
 WORKERS ?= 2
@@ -10,12 +10,14 @@ WORKERS ?= 2
 # Solvers, tests and notebooks run side by side: none of them may take all the cores for itself.
 export OMP_NUM_THREADS ?= 1
 export PYTHONUTF8 := 1
+# Multiplies the seeds of the tests that have them, and brings every instance (see tests/scale.py).
+export ODT_TEST_SCALE ?= 1
 
 .DEFAULT_GOAL := help
-.PHONY: help book test test-all test-notebooks check-book archive lab experiments lint links lock clean pdf
+.PHONY: help book test test-all test-notebooks test-wheel test-oldest test-interoperation check-book archive lab experiments lint links lock clean pdf
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-20s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 $(BIN)/python:
 	@test -n "$(PYTHON)" || { echo "Python 3.11 or later is needed; name it with make PYTHON=..."; exit 1; }
@@ -23,29 +25,46 @@ $(BIN)/python:
 		echo "$(PYTHON) cannot make an environment (Debian: apt install python3-venv)"; exit 1; }
 
 $(INSTALLED): pyproject.toml constraints.txt | $(BIN)/python
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check \
+	@echo "set-up: installing the pinned versions into .venv (one to three minutes, once)"
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check \
 		--constraint constraints.txt --editable ".[$(EXTRAS)]"
 	@touch $@
 
 # Compiled once, beside the sources; what has changed since, and what calls it, is compiled again.
 $(KERNELS): $(INSTALLED) $(wildcard odtlib/*.py odtlib/*/*.py)
-	$(BIN)/odt compile --jobs $(WORKERS)
+	@echo "set-up: compiling the kernels (two to four minutes, once)"
+	@$(BIN)/odt compile --jobs $(WORKERS)
 	@touch $@
 
 book: $(KERNELS) ## run the chapters and build the book (_build/html/index.html)
-	$(BIN)/python scripts/build_book.py --jobs $(WORKERS)
+	@echo "book: executing the notebooks that the cache does not hold, and building the pages" \
+		"(six to nine minutes; two after make test)"
+	@$(BIN)/python scripts/build_book.py --jobs $(WORKERS)
 
 test: $(KERNELS) ## run the tests, then every chapter and template, and compare what they claim
-	$(BIN)/python -m pytest -n $(WORKERS) --dist loadscope --max-worker-restart 0 -q tests
-	$(BIN)/python scripts/build_book.py --check --jobs $(WORKERS)
+	@echo "test: the tests of the packages (about five minutes)"
+	@$(BIN)/python -m pytest -n $(WORKERS) --dist loadscope --max-worker-restart 0 -q tests
+	@echo "test: executing the notebooks and comparing what they claim (four to six minutes;" \
+		"make book uses this execution again)"
+	@$(BIN)/python scripts/build_book.py --check --jobs $(WORKERS)
 
-test-all: $(KERNELS) ## run the slow tests, too: every notebook through Jupyter's server
-	$(BIN)/python -m pytest -n $(WORKERS) --dist loadscope --max-worker-restart 0 -q \
-		-m "slow or not slow" tests
+test-all: $(KERNELS) ## also the slow tests, and ten times the seeds: for the night (about an hour)
+	ODT_TEST_SCALE=10 $(BIN)/python -m pytest -n $(WORKERS) --dist loadscope \
+		--max-worker-restart 0 -q -m "slow or not slow" tests
 	$(BIN)/python scripts/build_book.py --check --jobs $(WORKERS)
 
 test-notebooks: $(KERNELS) ## run the notebooks cell by cell with nbval
 	$(BIN)/python -m pytest -n $(WORKERS) --dist loadscope --max-worker-restart 0 --nbval-lax -q chapters
+
+test-wheel: $(INSTALLED) ## build the wheel and try it outside the checkout, core and each extra
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check build
+	$(BIN)/python scripts/test_wheel.py
+
+test-oldest: ## run the solvers' tests with the lower bounds of all dependencies
+	$(PYTHON) scripts/test_environments.py --oldest $(PYTHON)
+
+test-interoperation: ## run the tests with SHAP, ONNX, PMML and others (PMML needs Java)
+	$(PYTHON) scripts/test_environments.py --interoperation $(PYTHON)
 
 check-book: $(INSTALLED) ## open every built page in a browser, desktop, phone, light, dark
 	$(BIN)/python -m pytest -n $(WORKERS) --dist load --max-worker-restart 0 tests/book/test_pages.py -q
@@ -71,7 +90,8 @@ links: $(INSTALLED) ## check the links that leave the book (needs a network)
 
 lock: ## resolve all versions afresh and write constraints.txt
 	rm -rf .venv && $(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet --editable ".[$(EXTRAS)]"
+	# From 4.25 on, jsonschema builds a grammar at import: two seconds for each kernel's client.
+	$(BIN)/python -m pip install --quiet --editable ".[$(EXTRAS)]" "jsonschema<4.25"
 	{ sed -n '/^#/p' constraints.txt; $(BIN)/python -m pip freeze --exclude-editable; } > constraints.new
 	mv constraints.new constraints.txt
 

@@ -4,11 +4,16 @@ The data sets, the runner and ``odt new`` look there when there is no checkout. 
 has the checkout, and gets no second copy that would go stale. Of the data sets a wheel has the
 files up to ``LARGEST`` bytes: two thirds of their bytes are in the eight files above it, which
 ``odt data fetch`` gets.
+
+The package's addresses come from ``repository: url`` in _config.yml; while it is empty the package
+names none.
 """
 
+import re
 from pathlib import Path
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
+from hatchling.metadata.plugin.interface import MetadataHookInterface
 
 LARGEST = 350_000
 
@@ -25,3 +30,15 @@ class BookHook(BuildHookInterface):
             if path.is_file() and path.stat().st_size <= LARGEST:
                 name = path.relative_to(data).as_posix()
                 included[f"data/{name}"] = f"odtlib/_data/{name}"
+
+
+class AddressHook(MetadataHookInterface):
+    def update(self, metadata):
+        config = Path(self.root, "_config.yml").read_text(encoding="utf-8")
+        address = re.search(r'^repository:\n +url: "?([^"\n]*)"?$', config, re.MULTILINE)[1]
+        metadata["urls"] = {} if not address else {
+            "Homepage": address,
+            "Repository": address,
+            "Issues": f"{address}/issues",
+            "Changelog": f"{address}/blob/main/CHANGELOG.md",
+        }

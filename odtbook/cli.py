@@ -7,6 +7,7 @@ import sys
 
 from odtbook import compile_command, data_command
 from odtlib import __version__
+from odtlib.requirements import needs
 
 
 def main(arguments=None):
@@ -106,6 +107,7 @@ def _run(options):
 
 
 def _report(options):
+    needs("pandas", "experiments", "odt report")
     from odtbook.experiments.overview import overview, refusals
     for sentence in refusals():
         print(f"odt: {sentence}", file=sys.stderr)

@@ -13,8 +13,12 @@ from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import lru_cache
 
-import matplotlib as mpl
 import numpy as np
+
+from odtlib.requirements import needs
+
+mpl = needs("matplotlib", "plot", "Drawing")
+
 from matplotlib import pyplot as plt
 from matplotlib.colors import to_hex, to_rgb
 from matplotlib.font_manager import FontProperties

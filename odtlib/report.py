@@ -7,6 +7,7 @@ import time
 import numpy as np
 
 from odtlib._tolerance import PROOF
+from odtlib.requirements import needs
 
 STATUSES = ("optimal", "time_limit", "node_limit", "memory_limit", "interrupted", "heuristic")
 
@@ -128,7 +129,7 @@ class SolveReport:
     @property
     def trace(self):
         """The run as a table of seconds, incumbent, bound and event."""
-        import pandas as pd
+        pd = needs("pandas", "plot", "report_.trace")
         return pd.DataFrame(self.events, columns=["seconds", "incumbent", "bound", "event"])
 
     def primal_integral(self, best=None, horizon=None):

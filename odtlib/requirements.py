@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 
-DISTRIBUTION = "odtlib"   # the name that pip knows
+DISTRIBUTION = "optimal-decision-trees"   # the name that pip knows
 
 
 def needs(module, extra, what):

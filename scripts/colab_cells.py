@@ -1,8 +1,8 @@
 """Write the same set-up cell for Colab into every chapter.
 
-The cell installs the library from the repository that ``_config.yml`` names, never from the name
-of a distribution that may be somebody else's. While no repository is named, it says what to do.
-Anywhere but on Colab it does nothing, and the built page does not show it.
+The cell installs the library from the repository that ``_config.yml`` names; while none is named
+there is no cell, as there is no button that leads to Colab. Anywhere but on Colab the cell does
+nothing, and the built page does not show it.
 """
 
 from __future__ import annotations
@@ -19,18 +19,17 @@ ROOT = Path(__file__).resolve().parents[1]
 CELL_ID = "colab"
 
 
-def source() -> str:
-    """Return the source of the cell."""
+def source() -> str | None:
+    """Return the source of the cell, or None while the project has no address."""
     config = yaml.safe_load((ROOT / "_config.yml").read_text(encoding="utf-8"))
     url, branch = config["repository"]["url"], config["repository"]["branch"]
-    package = f"{DISTRIBUTION}[milp,experiments] @ git+{url}@{branch}"
-    install = f'%pip install -q "{package}"' if url else (
-        'print("Clone the repository and install it with"\n'
-        '          " %pip install .[milp,experiments]")')
+    if not url:
+        return None
+    package = f"{DISTRIBUTION}[solvers,experiments] @ git+{url}@{branch}"
     return ("# Colab installs the library; other places have it.\n"
             "import sys\n\n"
             'if "google.colab" in sys.modules:\n'
-            f"    {install}")
+            f'    %pip install -q "{package}"')
 
 
 def chapters() -> list[Path]:
@@ -43,8 +42,10 @@ def main() -> None:
     for path in chapters():
         notebook = nbformat.read(path, as_version=4)
         cells = [cell for cell in notebook.cells if cell.id != CELL_ID]
-        cell = nbformat.v4.new_code_cell(source(), id=CELL_ID, metadata={"tags": ["remove-cell"]})
-        notebook.cells = [cells[0], cell, *cells[1:]]
+        if source() is not None:
+            cells.insert(1, nbformat.v4.new_code_cell(source(), id=CELL_ID,
+                                                      metadata={"tags": ["remove-cell"]}))
+        notebook.cells = cells
         nbformat.write(notebook, path)
 
 

@@ -207,9 +207,9 @@ class ColumnGenerationClassifier(CandidateTreeClassifier):
 
     def _warm_up(self, X, y, sample_weight):
         search = self.search or ColumnGenerationSearch()
-        needs("highspy", "milp", type(self).__name__)
+        needs("highspy", "solvers", type(self).__name__)
         if self.pricing == "cp-sat" or (self.row_cuts == "extra" and search.separation == "cp-sat"):
-            needs("ortools.sat.python.cp_model", "milp", type(self).__name__)
+            needs("ortools.sat.python.cp_model", "solvers", type(self).__name__)
 
         def run():
             X, y = np.array([[0.0], [1.0], [2.0]]), np.array([0, 1, 0])

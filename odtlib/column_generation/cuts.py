@@ -88,7 +88,7 @@ def violated_point(master, x, solver="cp-sat", seconds=np.inf):
 
 
 def _by_cp_sat(n_tests, paths, value, chain, seconds):
-    cp_model = needs("ortools.sat.python.cp_model", "milp", "separation='cp-sat'")
+    cp_model = needs("ortools.sat.python.cp_model", "solvers", "separation='cp-sat'")
 
     class Collector(cp_model.CpSolverSolutionCallback):
         def __init__(self, variables):
@@ -115,7 +115,7 @@ def _by_cp_sat(n_tests, paths, value, chain, seconds):
 
 
 def _by_milp(n_tests, paths, value, chain, seconds):
-    highspy = needs("highspy", "milp", "separation='milp'")
+    highspy = needs("highspy", "solvers", "separation='milp'")
     lp = highspy.Highs()
     lp.silent()
     if np.isfinite(seconds):

@@ -90,7 +90,7 @@ class Master:
     """
 
     def __init__(self, problem, link="node", clock=None):
-        self.highspy = needs("highspy", "milp", "column generation")
+        self.highspy = needs("highspy", "solvers", "column generation")
         self.problem, self.link = problem, link
         sizes = np.diff(problem.start)
         self.pairs = link == "prefix"

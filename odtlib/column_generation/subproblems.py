@@ -238,7 +238,7 @@ class Subproblems:
                 best if complete else None)
 
     def _cp_sat(self, model, splits, seconds, hint):
-        cp_model = needs("ortools.sat.python.cp_model", "milp", "pricing='cp-sat'")
+        cp_model = needs("ortools.sat.python.cp_model", "solvers", "pricing='cp-sat'")
 
         class Collector(cp_model.CpSolverSolutionCallback):
             def __init__(self, levels):
@@ -277,7 +277,7 @@ class Subproblems:
         return collector.found, bound
 
     def _highs(self, model, splits, seconds, hint):
-        highspy = needs("highspy", "milp", "pricing='milp'")
+        highspy = needs("highspy", "solvers", "pricing='milp'")
         lp = highspy.Highs()
         lp.silent()
         n = len(model.objective)

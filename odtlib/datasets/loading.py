@@ -14,6 +14,7 @@ import numpy as np
 
 from odtlib.datasets import catalogue, fetch, manifest
 from odtlib.datasets.tables import DataError, Dataset, Table
+from odtlib.requirements import needs
 
 DECIMALS = 3  # of the split files of the 14 small sets
 
@@ -241,15 +242,13 @@ def _missing(entry: catalogue.Entry) -> str:
 
 
 def _frame(values, names):
-    import pandas as pd
-
+    pd = needs("pandas", "plot", "A data set as a data frame")
     dtype = None if values.dtype.kind == "f" else object
     return pd.DataFrame(values, columns=list(names), dtype=dtype)
 
 
 def _series(values):
-    import pandas as pd
-
+    pd = needs("pandas", "plot", "A data set as a data frame")
     return pd.Series(values, name="target")
 
 
@@ -289,8 +288,7 @@ def available(kind: str | None = None, task: str | None = None, *, as_frame: boo
     }
     if not as_frame:
         return list(chosen)
-    import pandas as pd
-
+    pd = needs("pandas", "plot", "The table of the data sets")
     facts = manifest.facts()
     rows = [
         {

@@ -18,7 +18,7 @@ from odtlib.requirements import needs
 def library(solver):
     """Import the library of a solver, or say how to install it."""
     module = "ortools.sat.python.cp_model" if solver in ("cp-sat", "lns") else "highspy"
-    return needs(module, "milp", f"solver={solver!r}")
+    return needs(module, "solvers", f"solver={solver!r}")
 
 
 def load(arrays, relaxed=False):

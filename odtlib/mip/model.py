@@ -11,6 +11,7 @@ from odtlib.mip import engines
 from odtlib.mip.run import run
 from odtlib.mip.units import common_denominator
 from odtlib.report import Clock
+from odtlib.requirements import needs
 
 KINDS = ("continuous", "integer", "implied")
 MAX_IN_PROCESS = 20_000     # nonzeros up to which a model is solved in this process
@@ -231,7 +232,7 @@ class Model:
 
     def table(self):
         """Return a data frame with one line per block: name, content, shape, count, nonzeros."""
-        import pandas as pd
+        pd = needs("pandas", "plot", "Model.table")
         a, lines = self.arrays(), []
         for block in self.variables.values():
             kind = "-" if not block.size else KINDS[a["kind"][block.first]]

@@ -91,7 +91,7 @@ ALLOWED = {
     "_text": set(), "_tolerance": set(), "_tree_kernels": set(), "_numba": set(),
     "requirements": set(),
     "tree": {"_tree_kernels", "plotting"},
-    "report": {"_tolerance", "plotting", "tree"},
+    "report": {"_tolerance", "plotting", "requirements", "tree"},
     "binarize": {"_text", "report", "tree", "requirements"},
     "plotting": {"_text", "requirements"},
     "estimator": {"_tolerance", "binarize", "report", "tree", "plotting"},

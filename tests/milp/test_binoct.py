@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from interrupt import ctrl_c
 from milp.reference import boundary, fair_optimum, instance, midpoints, optimum
+from scale import instances
 from sklearn.base import clone
 from sklearn.utils.estimator_checks import check_estimator
 
@@ -82,7 +83,7 @@ def best_labels(model, splits):
 @pytest.mark.parametrize("thresholds", ["all", "boundary"])
 def test_equals_enumeration(solver, form, thresholds):
     random = np.random.default_rng(FORMS.index(form))
-    for _ in range(45):
+    for _ in range(instances(45)):
         depth, X, y = draw(random)
         own = midpoints(X) if thresholds == "all" else boundary(X, y)
         if not any(map(len, own)):

@@ -4,6 +4,7 @@ import pickle
 
 import numpy as np
 import pytest
+from scale import instances
 from sklearn.utils.estimator_checks import check_estimator
 
 from odtlib import MurTreeClassifier
@@ -50,7 +51,7 @@ def check(model, X, y, weight=None):
 @pytest.mark.parametrize("seed", range(6))
 def test_optimum_of_brute_force(depth, share, seed):
     random = np.random.RandomState(seed)
-    for number in range(15):
+    for number in range(instances(15)):
         X, y, weight = instance(random, weighted=number % 2)
         price = share * (weight.sum() - np.bincount(y, weight).max())
         model = FlowOCTClassifier(depth, split_penalty=price,

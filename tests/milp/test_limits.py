@@ -131,7 +131,7 @@ def test_kernels_are_compiled_before_the_clock_starts(model, monkeypatch):
 def test_a_missing_solver_is_named_before_anything_is_compiled(model, module, monkeypatch):
     monkeypatch.setitem(sys.modules, module, None)
     monkeypatch.setattr(_warm, "_warm", set())
-    with pytest.raises(ImportError, match=r'pip install "odtlib\[milp\]"'):
+    with pytest.raises(ImportError, match=r'pip install "optimal-decision-trees\[solvers\]"'):
         model.fit(*noise())
     assert not _warm._warm
 

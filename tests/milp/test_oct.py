@@ -4,6 +4,7 @@ import pickle
 
 import numpy as np
 import pytest
+from scale import instances
 from sklearn.base import clone
 from sklearn.utils.estimator_checks import check_estimator
 
@@ -60,7 +61,7 @@ def report_baseline(y, weight, kept):
 @pytest.mark.parametrize("form", ["per_node", "per_leaf"])
 def test_optimum_of_brute_force(depth, min_leaf, form):
     random = np.random.RandomState(depth * 10 + min_leaf)
-    for number in range(50):
+    for number in range(instances(50)):
         X, y, weight = instance(random, weighted=number % 2)
         model = OCTClassifier(depth, min_samples_leaf=min_leaf, constraint_form=form,
                               start=None if number % 3 else "cart")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import runpy
 import sys
 from pathlib import Path
@@ -15,15 +16,22 @@ ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture
-def included(monkeypatch):
+def hooks(monkeypatch):
+    """What hatch_build.py defines, without the package that builds wheels."""
+    for kind, base in (("hatchling.builders.hooks.plugin.interface", "BuildHookInterface"),
+                       ("hatchling.metadata.plugin.interface", "MetadataHookInterface")):
+        parts = kind.split(".")
+        for i in range(len(parts)):
+            name = ".".join(parts[:i + 1])
+            monkeypatch.setitem(sys.modules, name, ModuleType(name))
+        setattr(sys.modules[kind], base, object)
+    return runpy.run_path(str(ROOT / "hatch_build.py"))
+
+
+@pytest.fixture
+def included(hooks):
     """A function of the version: the files that the hook adds, each with its place."""
-    interface = ModuleType("hatchling.builders.hooks.plugin.interface")
-    interface.BuildHookInterface = object
-    monkeypatch.setitem(sys.modules, interface.__name__, interface)
-    for name in ("hatchling", "builders", "hooks", "plugin"):
-        path = interface.__name__[: interface.__name__.index(name) + len(name)]
-        monkeypatch.setitem(sys.modules, path, ModuleType(path))
-    hook = runpy.run_path(str(ROOT / "hatch_build.py"))["BookHook"]()
+    hook = hooks["BookHook"]()
     hook.root = str(ROOT)
 
     def files(version):
@@ -53,3 +61,17 @@ def test_a_wheel_has_the_small_tables_and_the_credits(included):
 
 def test_an_editable_install_has_no_second_copy(included):
     assert included("editable") == {}
+
+
+def test_the_addresses_come_from_the_one_setting(hooks, tmp_path):
+    hook = hooks["AddressHook"]()
+    hook.root = str(tmp_path)
+    config = (ROOT / "_config.yml").read_text(encoding="utf-8")
+    for url in ("", "https://example.org/owner/name"):
+        (tmp_path / "_config.yml").write_text(
+            re.sub(r'(?m)^  url: ".*"$', f'  url: "{url}"', config), encoding="utf-8")
+        metadata = {}
+        hook.update(metadata)
+        assert set(metadata["urls"].values()) <= {
+            url, f"{url}/issues", f"{url}/blob/main/CHANGELOG.md"}
+        assert bool(metadata["urls"]) == bool(url)

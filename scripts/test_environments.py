@@ -1,0 +1,66 @@
+"""Run the tests with several interpreters, each in an environment of its own.
+
+``python scripts/test_environments.py python3.11 python3.12 python3.13`` installs the newest
+dependencies for each interpreter; ``--oldest`` the lower bounds of .ci/oldest.txt (Python 3.11 has
+wheels of all of them); ``--interoperation`` the tools of tests/interoperation. The notebooks and
+the book are left to ``make test`` and ``make book``, with the versions of constraints.txt.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+TESTS = [f"tests/{name}" for name in (
+    "shared", "heuristics", "murtree", "continuous", "column_generation", "constrained", "milp",
+    "mip", "datasets")]
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("interpreters", nargs="+", metavar="PYTHON")
+    parser.add_argument("--oldest", action="store_true", help="the lower bounds, not the newest")
+    parser.add_argument("--interoperation", action="store_true",
+                        help="tests/interoperation with its tools, none of them skipped")
+    parser.add_argument("--tests", nargs="+", default=TESTS, help="other files or folders")
+    options = parser.parse_args()
+    failed = [name for name in options.interpreters if not passes(name, options)]
+    print(f"failed: {', '.join(failed)}" if failed else "all environments pass", flush=True)
+    return 1 if failed else 0
+
+
+def passes(interpreter: str, options) -> bool:
+    """Make an environment, install, and run the tests."""
+    with tempfile.TemporaryDirectory() as folder:
+        home = Path(folder) / "environment"
+        print(f"{interpreter}: installing (one to three minutes)", flush=True)
+        if subprocess.run([interpreter, "-m", "venv", home]).returncode:
+            return False
+        python = home / ("Scripts" if os.name == "nt" else "bin") / "python"
+        command = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+        if options.oldest:
+            command += ["--constraint", ROOT / ".ci" / "oldest.txt"]
+        extras = "interoperation" if options.interoperation else "plot,solvers"
+        command += [f"{ROOT}[{extras}]", "pytest>=9.0", "pytest-xdist>=3.6"]
+        if subprocess.run(command).returncode:
+            return False
+        tests = ["tests/interoperation"] if options.interoperation else options.tests
+        print(f"{interpreter}: testing (five to ten minutes on two cores)", flush=True)
+        variables = {**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1",
+                     "NUMBA_CACHE_DIR": str(Path(folder) / "kernels")}
+        if options.interoperation:
+            variables["ODT_INTEROPERATION"] = "1"
+        # The options of pyproject.toml are nbval's, which is not needed here.
+        return subprocess.run(
+            [python, "-m", "pytest", "-o", "addopts=--import-mode=importlib --strict-markers",
+             "-p", "no:cacheprovider", "-q", "-ra", "-n", "2", "--dist", "loadscope", *tests],
+            cwd=ROOT, env=variables).returncode == 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

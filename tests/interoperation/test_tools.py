@@ -1,0 +1,155 @@
+"""Tools made for scikit-learn's trees read the tree of `to_sklearn` and predict the same."""
+
+from __future__ import annotations
+
+import os
+import shutil
+
+import numpy as np
+import pytest
+
+
+def test_shap_values_add_up_to_the_probabilities(tool, classifier, rows):
+    explainer = tool("shap").TreeExplainer(classifier.to_sklearn())
+    values = np.asarray(explainer.shap_values(rows))
+    total = explainer.expected_value + values.sum(axis=1)
+    np.testing.assert_allclose(total, classifier.predict_proba(rows), atol=1e-6)
+
+
+def test_shap_values_add_up_to_the_prediction(tool, regressor, rows):
+    explainer = tool("shap").TreeExplainer(regressor.to_sklearn())
+    total = explainer.expected_value + explainer.shap_values(rows).sum(axis=1)
+    np.testing.assert_allclose(total, regressor.predict(rows), rtol=1e-6)
+    # what is expected of a row at random is the mean of the rows of the fit
+    np.testing.assert_allclose(explainer.expected_value, regressor.predict(rows).mean())
+
+
+def test_dtreeviz_draws_a_classifier(tool, three_classes, rows):
+    dtreeviz, classifier = tool("dtreeviz"), three_classes   # it wants labels that are numbers
+    model = dtreeviz.model(classifier.to_sklearn(), rows, classifier.predict(rows),
+                           feature_names=[f"x{j}" for j in range(rows.shape[1])],
+                           target_name="class", class_names=list(map(str, classifier.classes_)))
+    nodes = [node for node in model.shadow_tree.leaves if node.isleaf()]
+    assert len(nodes) == classifier.get_n_leaves()
+    found = model.shadow_tree.get_leaf_sample_counts()[1]
+    assert found.sum() == len(rows)
+    model.ctree_leaf_distributions()
+
+
+def test_dtreeviz_reads_a_regressor(tool, regressor, rows):
+    dtreeviz = tool("dtreeviz")
+    model = dtreeviz.model(regressor.to_sklearn(), rows, regressor.predict(rows),
+                           feature_names=[f"x{j}" for j in range(rows.shape[1])],
+                           target_name="target")
+    means = [leaf.prediction() for leaf in model.shadow_tree.leaves]
+    assert sorted(means) == pytest.approx(sorted(set(regressor.predict(rows))))
+    model.rtree_leaf_distributions()
+
+
+@pytest.mark.parametrize("whole", [True, False], ids=["estimator", "to_sklearn"])
+def test_skops_keeps_a_classifier(tool, classifier, rows, whole):
+    skops = tool("skops.io")
+    model = classifier if whole else classifier.to_sklearn()
+    text = skops.dumps(model)
+    loaded = skops.loads(text, trusted=skops.get_untrusted_types(data=text))
+    np.testing.assert_array_equal(loaded.predict(rows), classifier.predict(rows))
+    np.testing.assert_array_equal(loaded.predict_proba(rows), classifier.predict_proba(rows))
+
+
+@pytest.mark.parametrize("whole", [True, False], ids=["estimator", "to_sklearn"])
+def test_skops_keeps_a_regressor(tool, regressor, rows, whole):
+    skops = tool("skops.io")
+    model = regressor if whole else regressor.to_sklearn()
+    text = skops.dumps(model)
+    loaded = skops.loads(text, trusted=skops.get_untrusted_types(data=text))
+    np.testing.assert_array_equal(loaded.predict(rows), regressor.predict(rows))
+
+
+def onnx_session(tool, model, rows):
+    """Convert to ONNX and return what runs it."""
+    skl2onnx, runtime = tool("skl2onnx"), tool("onnxruntime")
+    options = {id(model): {"zipmap": False}} if hasattr(model, "classes_") else None
+    converted = skl2onnx.to_onnx(model, rows[:1].astype(np.float32), options=options)
+    return runtime.InferenceSession(converted.SerializeToString(),
+                                    providers=["CPUExecutionProvider"])
+
+
+def test_onnx_classifies_the_same(tool, classifier, rows):
+    session = onnx_session(tool, classifier.to_sklearn(), rows)
+    labels, shares = session.run(None, {"X": rows.astype(np.float32)})
+    np.testing.assert_array_equal(labels, classifier.predict(rows))
+    np.testing.assert_allclose(shares, classifier.predict_proba(rows), atol=1e-6)
+
+
+def test_onnx_predicts_the_same(tool, regressor, rows):
+    session = onnx_session(tool, regressor.to_sklearn(), rows)
+    (values,) = session.run(None, {"X": rows.astype(np.float32)})
+    np.testing.assert_allclose(values.ravel(), regressor.predict(rows), rtol=1e-6)
+
+
+def python_code(tool, model):
+    """Let m2cgen write the tree as Python, and return its function ``score``."""
+    scope = {}
+    exec(tool("m2cgen").export_to_python(model), scope)
+    return scope["score"]
+
+
+def test_m2cgen_writes_the_same_classifier(tool, classifier, rows):
+    score = python_code(tool, classifier.to_sklearn())
+    np.testing.assert_allclose([score(row) for row in rows], classifier.predict_proba(rows))
+
+
+def test_m2cgen_writes_the_same_regressor(tool, regressor, rows):
+    score = python_code(tool, regressor.to_sklearn())
+    np.testing.assert_allclose([score(row) for row in rows], regressor.predict(rows))
+
+
+def scored_by_pmml(path, rows):
+    """Walk through the TreeModel of a PMML file, by its predicates alone."""
+    from xml.etree import ElementTree
+
+    root = ElementTree.parse(path).getroot()
+    space = {"p": root.tag[1:].split("}")[0]}
+    node = root.find(".//p:TreeModel/p:Node", space)
+    names = [f"x{j + 1}" for j in range(rows.shape[1])]
+
+    def holds(node, row):
+        test = node.find("p:SimplePredicate", space)
+        if test is None:
+            return node.find("p:True", space) is not None
+        name = test.get("field")
+        value = row[names.index(name.removeprefix("double(").removesuffix(")"))]
+        limit = float(test.get("value"))
+        return value > limit if test.get("operator") == "greaterThan" else value <= limit
+
+    def score(row):
+        place = node
+        while (inner := [child for child in place.findall("p:Node", space)
+                         if holds(child, row)]):
+            place = inner[0]
+        return place.get("score")
+
+    return [score(row) for row in rows]
+
+
+@pytest.mark.parametrize("kind", ["two_classes", "three_classes", "regression"])
+def test_pmml_scores_the_same(tool, kind, request, rows, tmp_path):
+    if not shutil.which("java") and not os.environ.get("ODT_INTEROPERATION"):
+        pytest.skip("sklearn2pmml needs Java")
+    sklearn2pmml = tool("sklearn2pmml")
+    from sklearn.pipeline import Pipeline
+
+    if kind == "regression":
+        from odtlib import MurTreeRegressor
+        y = np.round(rows[:, 0] + 2 * (rows[:, 2] > 0), 1)
+        model = MurTreeRegressor(max_depth=2).fit(rows, y)
+    else:
+        model = request.getfixturevalue(kind)
+    path = tmp_path / "tree.pmml"
+    pipeline = sklearn2pmml.make_pmml_pipeline(Pipeline([("tree", model.to_sklearn())]))
+    sklearn2pmml.sklearn2pmml(pipeline, str(path))
+    scores = scored_by_pmml(path, rows)
+    if kind == "regression":
+        np.testing.assert_allclose(np.array(scores, float), model.predict(rows))
+    else:
+        assert scores == [str(label) for label in model.predict(rows)]

@@ -1,0 +1,58 @@
+"""What the package says of itself, in one way everywhere."""
+
+from __future__ import annotations
+
+import ast
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+import yaml
+
+import odtlib
+
+ROOT = Path(__file__).parents[2]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+
+
+def test_oldest_versions_are_the_lower_bounds():
+    wanted = [*PROJECT["dependencies"], *PROJECT["optional-dependencies"]["plot"],
+              *PROJECT["optional-dependencies"]["solvers"]]
+    bounds = {re.split("[<>=]", line)[0]: re.search(r">=([\d.]+)", line)[1] for line in wanted}
+    text = (ROOT / ".ci" / "oldest.txt").read_text(encoding="utf-8")
+    oldest = dict(line.split("==") for line in text.splitlines() if not line.startswith("#"))
+    assert oldest.keys() == bounds.keys()
+    for name, bound in bounds.items():
+        assert f"{oldest[name]}.".startswith(f"{bound}."), name
+
+
+def test_the_distribution_is_called_by_its_name_everywhere():
+    from odtlib.requirements import DISTRIBUTION
+
+    assert PROJECT["name"] == DISTRIBUTION
+    pattern = re.compile(r"pip install\W*(--?\w+ )*\W*odtlib")
+    for folder in ("odtlib", "odtbook", "chapters", "scripts", "."):
+        files = [path for path in (ROOT / folder).rglob("*")
+                 if path.suffix in (".py", ".md", ".ipynb")] if folder != "." else ROOT.glob("*.md")
+        for path in files:
+            assert not pattern.search(path.read_text(encoding="utf-8")), path
+
+
+def test_the_citation_has_the_version_and_the_address():
+    citation = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
+    config = yaml.safe_load((ROOT / "_config.yml").read_text(encoding="utf-8"))
+    assert citation["version"] == odtlib.__version__
+    assert citation.get("repository-code", "") == config["repository"]["url"]
+
+
+@pytest.mark.parametrize("package", ["odtlib", "odtbook"])
+def test_the_packages_are_marked_as_typed(package):
+    assert (ROOT / package / "py.typed").exists()
+
+
+def test_type_checkers_see_every_public_name_where_it_is_defined():
+    text = (ROOT / "odtlib" / "__init__.pyi").read_text(encoding="utf-8")
+    seen = {node.names[i].asname: node.module for node in ast.walk(ast.parse(text))
+            if isinstance(node, ast.ImportFrom) for i in range(len(node.names))}
+    assert seen == odtlib._HOME
