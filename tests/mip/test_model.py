@@ -243,5 +243,5 @@ def test_errors_say_what_to_do():
     ("highs", "highspy"), ("cp-sat", "ortools.sat.python.cp_model")])
 def test_a_missing_library_is_named(monkeypatch, solver, module):
     monkeypatch.setitem(sys.modules, module, None)
-    with pytest.raises(ImportError, match=rf"solver='{solver}' needs .*\[milp\]"):
+    with pytest.raises(ImportError, match=rf"solver='{solver}' needs .*\[solvers\]"):
         knapsack(np.random.default_rng(0))[0].solve(solver)
