@@ -4,6 +4,9 @@ from odtlib.column_generation import (
     ColumnGenerationClassifier as ColumnGenerationClassifier,
 )
 from odtlib.column_generation import (
+    ColumnGenerationSearch as ColumnGenerationSearch,
+)
+from odtlib.column_generation import (
     RestrictedTreeClassifier as RestrictedTreeClassifier,
 )
 from odtlib.constrained import (
