@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_array, check_consistent_length
 from odtlib.plotting import COLORS, alt_text, leaf_positions
 from odtlib.tree import DecisionTree, midpoint
 
-MOST_ROWS = 2000
+MAX_ROWS = 2000
 BOX_WIDTH, BOX_HEIGHT, LINE, INSET = (80, 124), 58, 66, 7
 GAP, LETTER = 36, 6.5  # between columns; room for one letter
 
@@ -111,9 +111,9 @@ def explore_tree(tree, X, y, *, feature_names=None, class_names=None):
         raise ValueError("the tree is a single leaf, it has no tests to explore.")
     X = check_array(X, dtype=np.float64)
     check_consistent_length(X, y)
-    if len(X) > MOST_ROWS:
+    if len(X) > MAX_ROWS:
         raise ValueError(f"explore_tree carries every row into the page and takes at most "
-                         f"{MOST_ROWS} of them, not {len(X)}; hand over a sample.")
+                         f"{MAX_ROWS} of them, not {len(X)}; hand over a sample.")
     if X.shape[1] != tree.n_features:
         raise ValueError(f"X has {X.shape[1]} features, the tree was made for "
                          f"{tree.n_features}.")
