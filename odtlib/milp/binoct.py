@@ -49,8 +49,8 @@ class BinOCTClassifier(ProgramClassifier):
     solver : {"highs", "cp-sat", "lns"}, default="highs"
         "highs": branch and cut.  "cp-sat": constraint programming on the same program; finds more
         within the same time, and needs whole or simple fractional weights.  "lns": BinOCT-LNS, a
-        large-neighbourhood search; CP-SAT solves the program for two nodes at a time while all
-        others stay.  It needs a start and proves nothing.
+        large-neighbourhood search; CP-SAT solves the program for two or three nodes at a time
+        while all others stay.  It needs a start and proves nothing.
     thresholds : {"all", "boundary", "forest"}, default="all"
         Candidates.  "all" midpoints; "boundary": without those between two values that only have
         rows of one class (published; smaller, but from depth 2 on the best tree may be lost);

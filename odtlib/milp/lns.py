@@ -1,4 +1,4 @@
-"""BinOCT-LNS: CP-SAT solves BinOCT's model for two nodes at a time while all others stay."""
+"""BinOCT-LNS: CP-SAT solves BinOCT's model for two or three nodes while all others stay."""
 
 from __future__ import annotations
 
@@ -13,15 +13,16 @@ from odtlib.milp.thresholds import ancestors, to_full_tree
 NONZEROS = 60_000       # of a neighbourhood's model, about; a second to build and solve
 FORM = "ordered"
 SECONDS = 4.0           # that CP-SAT may spend on one
-VAIN_ROUNDS = 5         # after which a search without a time limit ends
+VAIN_ROUNDS = 10        # after which a search without a time limit ends
 
 
 class NeighbourhoodSearch:
-    """Improve a tree by freeing one node and another above it.
+    """Improve a tree by freeing a node and another above it, or a node and both children.
 
     Two nodes that are not above each other divide different rows and are best chosen one by one, so
     these are all pairs that matter; with a single node left free the local search of
-    :mod:`odtlib.heuristics` would do the same faster.
+    :mod:`odtlib.heuristics` would do the same faster.  A node and its children are larger programs
+    and are freed when no pair brings anything.
 
     Parameters
     ----------
@@ -52,7 +53,7 @@ class NeighbourhoodSearch:
 
     def run(self, start, clock, found, *, floor=0.0, unit=None, n_jobs=1, random_state=None,
             settings=None):
-        """Search until time is over, or no pair of nodes brings anything; return the status.
+        """Search until time is over, or no neighbourhood brings anything; return the status.
 
         ``found(splits, label, event)`` is called with each better tree; the search ends at an
         objective of ``floor``, which no tree is below.
@@ -60,33 +61,41 @@ class NeighbourhoodSearch:
         random = check_random_state(random_state)
         splits, label = to_full_tree(start, self.rows, self.cuts, self.depth)
         self.splits, self.label = splits, label
-        best, vain = self.objective(splits, label), 0
+        best = self.objective(splits, label)
         rounding = ROUNDING * (self.rows.weights.sum()
                                + self.limits.get("disparity_penalty", 0.0)
                                + self.limits.get("split_penalty", 0.0))
         pairs = [(above, node) for node in range(1, self.n_nodes) for above in ancestors(node)]
-        pairs = pairs or [(0,)]
-        while best > floor + rounding:
-            before, settled = best, True
-            for i in random.permutation(len(pairs)):
+        families = [(node, 2 * node + 1, 2 * node + 2) for node in range(self.n_nodes // 2)]
+        kinds = [pairs, families] if pairs else [[(0,)]]
+        kind = vain = 0
+        closed = []         # sets of nodes that cannot improve the tree, the others being fixed
+
+        def is_closed(nodes):
+            return any(known.issuperset(nodes) for known in closed)
+
+        while best > floor + rounding and not all(map(is_closed, sum(kinds, []))):
+            before = best
+            for i in random.permutation(len(kinds[kind])):
+                nodes = kinds[kind][i]
+                if is_closed(nodes):
+                    continue
                 if clock.expired:
                     return "time_limit"
-                solved = self._solve(splits, label, pairs[i], clock, unit, n_jobs, random,
-                                     settings)
-                settled &= solved is not None and solved[2]
-                if solved is None:
-                    continue
-                value = self.objective(*solved[:2])
-                if value > best + rounding:
-                    continue
-                splits, label = solved[:2]  # equals are taken too: they lead elsewhere
-                self.splits, self.label = splits, label
+                *solved, proved = self._solve(splits, label, nodes, clock, unit, n_jobs, random,
+                                              settings)
+                value = self.objective(*solved)
+                if value <= best + rounding:    # equals are taken too: they lead elsewhere
+                    self.splits, self.label = splits, label = solved
                 if value < best - rounding:
                     best = value
+                    closed.clear()
                     self.counters["improved"] += 1
-                    found(splits, label, f"nodes {', '.join(map(str, pairs[i]))}")
-            vain = 0 if best < before else vain + 1
-            if vain and (settled or (clock.time_limit is None and vain == VAIN_ROUNDS)):
+                    found(splits, label, f"nodes {', '.join(map(str, nodes))}")
+                if proved:
+                    closed.append(set(nodes))
+            kind, vain = (0, 0) if best < before else ((kind + 1) % len(kinds), vain + 1)
+            if clock.time_limit is None and vain == VAIN_ROUNDS:
                 break
         return "heuristic"
 
@@ -100,8 +109,8 @@ class NeighbourhoodSearch:
         """Return splits, classes, and whether nothing else for these nodes is better."""
         possible = self._possible(splits, nodes)
         several = possible.sum(axis=1) > 1
-        if not several.any():
-            return None
+        if not several.any():       # no row gets to these nodes
+            return splits, label, True
         limits = dict(self.limits)
         if limits.get("max_splits") is not None:
             fixed = np.delete(splits[:, 0], nodes)

@@ -193,7 +193,7 @@ def test_limits_equal_brute_force(solver, form):
         assert nodes is None or model.tree_.n_splits <= nodes
 
 
-def test_the_search_over_pairs_keeps_the_limits():
+def test_the_neighbourhood_search_keeps_the_limits():
     random = np.random.default_rng(46)
     X, y = random.normal(size=(60, 4)).round(1), random.integers(0, 2, 60)
     model = BinOCTClassifier(3, solver="lns", max_nodes=4, min_samples_leaf=5, split_penalty=0.5,
@@ -511,7 +511,7 @@ def test_no_pair_of_nodes_is_left_that_improves():
 
 
 @pytest.mark.parametrize("group", [None, 0])
-def test_search_over_pairs(group):
+def test_neighbourhood_search(group):
     random = np.random.default_rng(81)
     X = np.column_stack([np.arange(40) % 2, random.normal(size=(40, 3)).round(1)])
     y = random.integers(0, 2, 40)

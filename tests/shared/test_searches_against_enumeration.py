@@ -1,8 +1,9 @@
 """Local search, BinOCT-LNS and optimal constrained trees against enumeration of all trees.
 
 The tests take a few seeds.  Of 500 problems each (seeds 0 to 499) none ended below the optimum;
-equal to it were 500 for local search, 500 for BinOCT-LNS from local search, 355 for BinOCT-LNS from
-CART and 500 for optimal constrained trees.
+equal to it were 500 each for local search, BinOCT-LNS from local search, BinOCT-LNS from CART (in
+1,229 calls of the solver; 355 in 1,068 while only pairs of nodes were freed) and optimal constrained
+trees.
 """
 
 import numpy as np
@@ -78,8 +79,7 @@ def excess(method, seed):
 def test_a_search_is_never_below_the_optimum_and_reaches_it_at_depth_two(method):
     found = np.array([excess(method, seed) for seed in range(20)])
     assert np.all(found >= 0)
-    if method != "lns from CART":       # pairs of nodes leave it in local optima
-        assert np.mean(found == 0) >= 0.95
+    assert np.mean(found == 0) >= 0.95
 
 
 @pytest.mark.parametrize("seed", range(12))
