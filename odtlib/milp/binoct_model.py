@@ -101,8 +101,8 @@ class BinOCTModel:
                  min_samples_leaf=1, groups=None, max_disparity=None, disparity_penalty=0.0,
                  free=None, possible=None, features=None, clock=None):
         self.rows, self.cuts, self.depth, self.form = rows, cuts, depth, form
-        self.split_penalty, self.groups = split_penalty, groups
-        self.disparity_penalty = disparity_penalty
+        self.split_penalty, self.disparity_penalty = split_penalty, disparity_penalty
+        self.groups = groups
         self.optional = split_penalty > 0 or max_splits is not None or min_samples_leaf > 1
         self.n_nodes, self.n_leaves = 2**depth - 1, 2**depth
         self.free = np.arange(self.n_nodes) if free is None else np.asarray(free)
@@ -238,21 +238,13 @@ class BinOCTModel:
                 parts.append(((c.number[np.nonzero(there)[0]] + k * n).astype(np.int32),
                               columns[there], np.ones(int(there.sum()))))
                 big = np.bincount(c.number[there.any(axis=1)], minlength=n).astype(float)
-                parts += self._switches(c, k, big)
-                upper[k] = self._side(c, big)
+                number, bit = np.nonzero(c.bits)
+                parts += [(np.arange(n) + k * n, self.f[k, c.feature], big),
+                          (number + k * n, self.t[k, bit],
+                           big[number] * (-1 if c.name == "upper" else 1))]
+                upper[k] = big * (1 + (c.bits.sum(axis=1) if c.name == "lower" else 0))
             self._add_block(c.name, upper.shape, parts, upper)
         return True
-
-    def _switches(self, c, k, big):
-        """Return the entries of f and t at a node, the conditions having the big Ms ``big``."""
-        base = k * len(c.feature)
-        number, bit = np.nonzero(c.bits)
-        return [(np.arange(len(big)) + base, self.f[k, c.feature], big),
-                (number + base, self.t[k, bit], big[number] * (-1 if c.name == "upper" else 1))]
-
-    @staticmethod
-    def _side(c, big):
-        return big * (1 + (c.bits.sum(axis=1) if c.name == "lower" else 0))
 
     def _add_block(self, name, shape, parts, upper, lower=-np.inf):
         row, column, value = map(np.concatenate, zip(*parts, strict=True))
@@ -356,11 +348,6 @@ class BinOCTModel:
         """Read a tree over the features, with midpoints as thresholds, from a solution."""
         return from_full_tree(*self.decode(values), self.rows, self.cuts)
 
-    def objective(self, splits, label):
-        """Return the objective of a full tree."""
-        return cost_of(self.rows, splits, label, self.positions, self.split_penalty, self.groups,
-                       self.disparity_penalty)
-
     def encode(self, splits, label):
         """Write a full tree as a solution.
 
@@ -416,13 +403,7 @@ class BinOCTModel:
         return splits, values[self.p].argmax(axis=1)
 
     def priorities(self):
-        """Return the branching priorities of the scripts.
-
-        Returns
-        -------
-        array of int, shape (n_columns,)
-            Features before threshold bits of a node, upper nodes first, then the classes.
-        """
+        """Return a priority per column: features before bits, upper nodes first, then classes."""
         found = np.zeros(self.model.n_columns, int)
         level = np.log2(self.free + 1).astype(int)[:, None]
         found[self.f], found[self.p] = 101 - 2 * level, 10
@@ -433,11 +414,8 @@ class BinOCTModel:
 def threshold_tree_nodes(low, high):
     """Return the inner nodes of the search tree over thresholds ``low`` to ``high``.
 
-    Returns
-    -------
-    list of (tuple of int, (int, int), (int, int))
-        Path from the root (0: lower half), first and last threshold of the lower half, and of the
-        upper half; one entry fewer than there are thresholds.
+    Each is the path from the root (0: lower half), and the first and last threshold of the lower
+    and of the upper half; there is one fewer than there are thresholds.
     """
     found, stack = [], [((), low, high)]
     while stack:

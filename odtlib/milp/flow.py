@@ -260,12 +260,9 @@ class FlowOCTClassifier(OverBinaryColumns, ProgramClassifier):
         return self._in_features(tree)
 
     def _formulate(self, problem, trees, clock):
-        limits = problem.limits()
-
         def build():
             return FlowModel(problem.X, problem.y, problem.n_classes, problem.units,
-                             problem.depth, **{name: limits[name] for name in (
-                                 "split_penalty", "max_splits", "min_samples_leaf")})
+                             problem.depth, **problem.size_limits())
 
         size = FlowModel.n_nonzeros(*problem.X.shape, problem.depth, problem.min_samples_leaf)
         return Formulation(build, size, self._space(problem), {})

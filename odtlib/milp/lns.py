@@ -24,24 +24,9 @@ class NeighbourhoodSearch:
     :mod:`odtlib.heuristics` would do the same faster.  A node and its children are larger programs
     and are freed when no pair brings anything.
 
-    Parameters
-    ----------
-    rows : RankedRows
-        Training rows; their weights are costs.
-    cuts : list of array of int
-        Candidate cuts of each feature.
-    depth : int
-        Depth of the full tree.
-    **limits
-        ``split_penalty``, ``max_splits``, ``min_samples_leaf``, ``groups``, ``max_disparity`` and
-        ``disparity_penalty`` of :class:`BinOCTModel`.
-
-    Attributes
-    ----------
-    splits, label : array
-        The best splits and classes of leaves.
-    counters : dict
-        ``neighbourhoods`` solved, ``proved`` to optimality, and those that ``improved`` the tree.
+    Rows, cuts, depth and limits are those of :class:`BinOCTModel`; weights are costs.  ``splits``
+    and ``label`` are the best tree, ``counters`` the numbers of neighbourhoods solved, ``proved``
+    to optimality, and those that ``improved`` the tree.
     """
 
     def __init__(self, rows, cuts, depth, **limits):

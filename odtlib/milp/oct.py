@@ -11,6 +11,7 @@ from sklearn.utils._param_validation import StrOptions
 from odtlib.milp.program import Formulation, ProgramClassifier, add_terms
 from odtlib.mip.model import Model
 from odtlib.tree import DecisionTree, midpoint
+from odtlib.trees import lower_hull
 
 BudgetEntry = namedtuple("BudgetEntry", "max_nodes objective status tree")
 
@@ -280,13 +281,9 @@ class OCTClassifier(ProgramClassifier):
         return f"all thresholds of {problem.X.shape[1]} features"
 
     def _formulate(self, problem, trees, clock):
-        limits = problem.limits()
-
         def build():
             return OCTModel(problem.X, problem.y, problem.n_classes, problem.units, problem.depth,
-                            constraint_form=self.constraint_form,
-                            **{name: limits[name] for name in (
-                                "split_penalty", "max_splits", "min_samples_leaf")})
+                            constraint_form=self.constraint_form, **problem.size_limits())
 
         size = OCTModel.n_nonzeros(*problem.X.shape, problem.n_classes, problem.depth,
                                    self.constraint_form)
@@ -354,7 +351,7 @@ class OCTClassifier(ProgramClassifier):
         """
         reports = self._budgets(X, y, sample_weight)
         points = [(report.tree.n_splits, report.objective) for report in reports]
-        hull = _lower_hull(points)
+        hull = lower_hull(points)
         wrong = [float(np.sum(reports[k].tree.predict(self._check_rows(X_validation))
                               != np.asarray(y_validation))) for k in hull]
         chosen = int(np.argmin(wrong))       # the hull goes from small trees to large ones
@@ -378,18 +375,3 @@ class OCTClassifier(ProgramClassifier):
             report.tree = tree.replace(classes=self.tree_.classes,
                                        feature_names=self.tree_.feature_names)
         return [outcome.report for outcome in outcomes]
-
-
-def _lower_hull(points):
-    """Return the positions of the points (splits, errors) that are best at some cost of a split."""
-    hull = []
-    for k, (splits, errors) in enumerate(points):
-        if hull and (errors >= points[hull[-1]][1] or splits <= points[hull[-1]][0]):
-            continue
-        while len(hull) > 1:
-            (s0, e0), (s1, e1) = points[hull[-2]], points[hull[-1]]
-            if (e0 - e1) * (splits - s0) > (e0 - errors) * (s1 - s0):
-                break
-            hull.pop()
-        hull.append(k)
-    return hull

@@ -18,6 +18,7 @@ from odtlib.mip.engines import library
 from odtlib.mip.units import MAX_WHOLE_SUM, SECONDS_PER_NONZERO, in_units
 from odtlib.report import Clock, SolveReport, default_objective
 from odtlib.tree import DecisionTree
+from odtlib.trees import cut_back
 
 MAX_SUM_IN_CP_SAT = 2**40   # of whole weights
 MAX_NONZEROS = 60_000_000   # some 100 bytes each while a model is built and passed on
@@ -113,13 +114,16 @@ class Problem:
         """Whether the objective is a sum of whole units."""
         return self.whole and not self.split_penalty and not self.disparity_penalty
 
-    def limits(self):
-        """Return the options that BinOCTModel and NeighbourhoodSearch have in common."""
+    def size_limits(self):
+        """Return the options that all models have in common, in the solver's unit."""
         full = 2 ** self.depth - 1
         return {"split_penalty": self.split_penalty * self.factor,
                 "max_splits": None if self.max_splits >= full else self.max_splits,
-                "min_samples_leaf": self.min_samples_leaf, "groups": self.groups,
-                "max_disparity": self.max_disparity,
+                "min_samples_leaf": self.min_samples_leaf}
+
+    def limits(self):
+        """Return the options that BinOCTModel and NeighbourhoodSearch have in common."""
+        return {**self.size_limits(), "groups": self.groups, "max_disparity": self.max_disparity,
                 "disparity_penalty": self.disparity_penalty * self.factor}
 
     def cost(self, tree):
@@ -160,7 +164,7 @@ class Run:
     def __init__(self, problem, clock, tree, given, bound, verbose):
         self.problem, self.clock, self.verbose = problem, clock, verbose
         self.tree, self.objective, self.bound = tree, problem.cost(tree), bound
-        self.given, self.status, self.program = given, "time_limit", None
+        self.given, self.status = given, "time_limit"
         self.counters, self.trace = {}, []
         # a tree that only stands in for one that the solver does not find is not shown yet
         self.shown = self.objective if given else np.inf
@@ -365,7 +369,7 @@ class ProgramClassifier(TreeClassifier):
         candidates = [problem.leaf()]
         for tree in (*grown, *([] if smaller is None else [smaller])):
             tree = problem.start(tree, None, None)
-            tree = cut_back(tree, problem.split_penalty, problem.max_splits)
+            tree = cut_back(tree, problem.max_splits, problem.split_penalty)
             candidates.append(tree.with_counts(problem.X, problem.y, problem.n_classes,
                                                problem.sample_weight))
         return grown, min(candidates, key=problem.cost)
@@ -408,46 +412,6 @@ class ProgramClassifier(TreeClassifier):
         if self.max_disparity is not None:
             limits += f", disparity {self.max_disparity:g}"
         return limits
-
-
-def cut_back(tree, penalty, max_splits):
-    """Return the subtree with the same root of least errors plus ``penalty`` for each split.
-
-    ``tree.value`` holds the class weights of the rows; of several best subtrees it is one with
-    the fewest splits.
-    """
-    if max_splits >= tree.n_splits:
-        nested, cost = [None] * len(tree.feature), np.zeros(len(tree.feature))
-        for node in range(len(tree.feature) - 1, -1, -1):       # children come after parents
-            value, split = tree.value[node], int(tree.feature[node])
-            cost[node], nested[node] = value.sum() - value.max(), int(np.argmax(value))
-            if split >= 0:
-                left, right = tree.left[node], tree.right[node]
-                below = cost[left] + cost[right] + penalty
-                if below < cost[node]:
-                    cost[node] = below
-                    nested[node] = (split, float(tree.threshold[node]), nested[left],
-                                    nested[right])
-        return DecisionTree.from_nested(nested[0], tree.value.shape[1],
-                                        n_features=tree.n_features)
-
-    def best(node):
-        """Return, for each number of splits from 0, the cost and the nested tree."""
-        value = tree.value[node]
-        table = [(float(value.sum() - value.max()), int(np.argmax(value)))]
-        if tree.feature[node] >= 0 and max_splits > 0:
-            left, right = best(tree.left[node]), best(tree.right[node])
-            for n in range(1, min(max_splits, len(left) + len(right) - 1) + 1):
-                table.append(min(
-                    ((left[k][0] + right[n - 1 - k][0] + penalty,
-                      (int(tree.feature[node]), float(tree.threshold[node]), left[k][1],
-                       right[n - 1 - k][1]))
-                     for k in range(max(0, n - len(right)), min(n, len(left)))),
-                    key=lambda entry: entry[0]))
-        return table
-
-    _, nested = min(best(0), key=lambda entry: entry[0])
-    return DecisionTree.from_nested(nested, tree.value.shape[1], n_features=tree.n_features)
 
 
 def add_terms(model, name, shape, *terms, **sides):

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from odtlib.tree import LEAF, DecisionTree, midpoint
+from odtlib.tree import DecisionTree
+from odtlib.trees import build, class_weights, separating_threshold
 
 
 def candidate_cuts(rows, which, *, max_depth, forest_size=20, random_state=None, trees=()):
@@ -61,17 +62,8 @@ def _forest(rows, max_depth, size, random_state):
 def to_full_tree(tree, rows, cuts, depth):
     """Write a tree as a full one over candidate cuts; ones it lacks give way to the nearest.
 
-    Returns
-    -------
-    splits : array of int, shape (2**depth - 1, 2)
-        Feature and position in its list of cuts; -1 twice for a node without a split.
-    label : array of int, shape (2**depth,)
-        Class of each leaf.
-
-    Raises
-    ------
-    ValueError
-        If the tree tests a feature without candidates.
+    Return feature and position in its list of cuts for each node, -1 twice without a split, and
+    the class of each leaf; ValueError if the tree tests a feature without candidates.
     """
     n_nodes = 2**depth - 1
     splits = np.full((n_nodes, 2), -1)
@@ -102,33 +94,28 @@ def from_full_tree(splits, label, rows, cuts):
     Splits that send no row to one side, or change no prediction, are dropped; a threshold is the
     midpoint of the two values among the node's own rows that it separates.
     """
-    table, value, labels = [], [], []
+    labels = []
 
-    def add(at, members):
+    def split(at, members):
         while at < len(splits):
             feature, position = splits[at]
+            left, right = 2 * at + 1, 2 * at + 2
             if feature < 0:             # a node without a split sends its rows left
-                at = 2 * at + 1
+                at = left
                 continue
             ranks = rows.ranks[feature, members]
             low = ranks <= cuts[feature][position]
-            if 0 < low.sum() < len(members):
-                break
-            at = 2 * at + (1 if low.all() else 2)
-        index = len(table)
-        table.append([LEAF, np.nan, LEAF, LEAF])
-        value.append(np.bincount(rows.labels[members], rows.weights[members], rows.n_classes))
-        labels.append(label[at - len(splits)] if at >= len(splits) else np.argmax(value[-1]))
-        if at < len(splits):
-            values = rows.values[feature]
-            threshold = midpoint(values[ranks[low].max()], values[ranks[~low].min()])
-            left, right = add(2 * at + 1, members[low]), add(2 * at + 2, members[~low])
-            table[index] = [feature, threshold, left, right]
-        return index
+            if low.any() and not low.all():
+                labels.append(0)
+                threshold = separating_threshold(rows.values[feature][ranks], low)
+                return feature, threshold, low, left, right
+            at = left if low.all() else right
+        labels.append(label[at - len(splits)])
+        return None
 
-    add(0, np.arange(rows.n_rows))
-    return DecisionTree(*np.array(table).T, np.array(value), label=labels,
-                        n_features=len(rows.values)).pruned()
+    *nodes, members = build(0, rows.n_rows, split)
+    value = class_weights(members, rows.labels, rows.n_classes, rows.weights)
+    return DecisionTree(*nodes, value, label=labels, n_features=len(rows.values)).pruned()
 
 
 def ancestors(node):

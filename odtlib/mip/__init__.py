@@ -9,8 +9,8 @@ import importlib
 
 _MODULES = {
     "Model": "odtlib.mip.model",
-    "run_cp_sat": "odtlib.mip.interruptible",
-    "run_highs": "odtlib.mip.interruptible",
+    "run_cp_sat": "odtlib.mip.run",
+    "run_highs": "odtlib.mip.run",
 }
 
 __all__ = list(_MODULES)

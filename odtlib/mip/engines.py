@@ -1,7 +1,7 @@
 """HiGHS and CP-SAT behind one form: arrays in, messages out.
 
 An engine is a function ``engine(arrays, options, send, stop)``.  It works in a thread of this
-process or in a process of its own (``child.py``), sends every incumbent and bound at once, and
+process or in a process of its own, sends every incumbent and bound at once, and
 ends when ``stop`` is set.  Messages are ``("incumbent", objective, values)``, ``("bound", bound)``
 and, last, ``("done", status, objective, bound, values, counters)``.
 """
@@ -9,6 +9,7 @@ and, last, ``("done", status, objective, bound, values, counters)``.
 from __future__ import annotations
 
 import time
+from functools import partial
 
 import numpy as np
 
@@ -39,81 +40,57 @@ def load(arrays, relaxed=False):
     return highs
 
 
-def _limit(highs, options):
-    highs.setOptionValue("threads", options["n_jobs"])
-    if np.isfinite(options["seconds"]):
-        highs.setOptionValue("time_limit", max(0.0, options["seconds"]))
-    for name, value in options["settings"].items():
-        if str(highs.setOptionValue(name, value)) != "HighsStatus.kOk":
-            raise ValueError(f"HiGHS has no option {name!r} with a value {value!r}.")
-
-
-def highs(arrays, options, send, stop):
-    """Solve a mixed-integer program with HiGHS."""
+def highs(arrays, options, send, stop, relaxed=False):
+    """Solve a mixed-integer program, or its linear relaxation, with HiGHS."""
     highspy = library("highs")
-    solver = load(arrays)
-    _limit(solver, options)
-    solver.setOptionValue("mip_rel_gap", 0.0)
+    solver, best = load(arrays, relaxed), [-np.inf]
     # an incumbent that is less than one unit above the bound is optimal
     unit = options["unit"]
-    solver.setOptionValue("mip_abs_gap", 0.999 * unit if unit else 1e-9)
-    best = [-np.inf]
+    settings = {"threads": options["n_jobs"], "random_seed": options["seed"], "mip_rel_gap": 0.0,
+                "mip_abs_gap": 0.999 * unit if unit else 1e-9, **options["settings"]}
+    if np.isfinite(options["seconds"]):
+        settings = {"time_limit": max(0.0, options["seconds"]), **settings}
+    for name, value in settings.items():
+        if str(solver.setOptionValue(name, value)) != "HighsStatus.kOk":
+            raise ValueError(f"HiGHS has no option {name!r} with a value {value!r}.")
 
     def improved(event):
         send(("incumbent", event.data_out.objective_function_value,
               np.array(event.data_out.mip_solution)))
 
     def look(event):
-        if event.data_out.mip_dual_bound > best[0]:
+        if not relaxed and event.data_out.mip_dual_bound > best[0]:
             best[0] = event.data_out.mip_dual_bound
             send(("bound", best[0]))
         if stop.is_set():
             event.interrupt()
 
-    solver.cbMipImprovingSolution.subscribe(improved)
-    solver.cbMipInterrupt.subscribe(look)
+    if relaxed:
+        solver.cbSimplexInterrupt.subscribe(look)
+    else:
+        solver.cbMipImprovingSolution.subscribe(improved)
+        solver.cbMipInterrupt.subscribe(look)
     start = options["start"]
     if start is not None:
         known = np.flatnonzero(~np.isnan(start)).astype(np.int32)
         solver.setSolution(len(known), known, start[known])
     solver.run()
     status, info = solver.getModelStatus(), solver.getInfo()
-    found = info.primal_solution_status == highspy.kSolutionStatusFeasible
     words = {highspy.HighsModelStatus.kOptimal: "optimal",
              highspy.HighsModelStatus.kInfeasible: "infeasible",
              highspy.HighsModelStatus.kTimeLimit: "time_limit",
              highspy.HighsModelStatus.kSolutionLimit: "node_limit",
              highspy.HighsModelStatus.kInterrupt: "interrupted"}
-    send(("done", words.get(status, solver.modelStatusToString(status)),
-          info.objective_function_value if found else np.inf, info.mip_dual_bound,
-          np.array(solver.getSolution().col_value) if found else None,
-          {"nodes": max(0, int(info.mip_node_count)),
-           "simplex_iterations": max(0, int(info.simplex_iteration_count))}))
-
-
-def relaxation(arrays, options, send, stop):
-    """Solve the linear relaxation with HiGHS."""
-    highspy = library("highs")
-    solver = load(arrays, relaxed=True)
-    _limit(solver, options)
-
-    def look(event):
-        if stop.is_set():
-            event.interrupt()
-
-    solver.cbSimplexInterrupt.subscribe(look)
-    solver.run()
-    status, info = solver.getModelStatus(), solver.getInfo()
-    done = status == highspy.HighsModelStatus.kOptimal
-    word = {highspy.HighsModelStatus.kOptimal: "optimal",
-            highspy.HighsModelStatus.kInfeasible: "infeasible",
-            highspy.HighsModelStatus.kTimeLimit: "time_limit",
-            highspy.HighsModelStatus.kInterrupt: "interrupted"}.get(
-                status, solver.modelStatusToString(status))
-    value = info.objective_function_value if done else np.inf
-    send(("done", word, value, value if done else -np.inf,
-          np.array(solver.getSolution().col_value) if done else None,
-          {"simplex_iterations": max(0, int(info.simplex_iteration_count))}))
+    word = words.get(status, solver.modelStatusToString(status))
+    found = info.primal_solution_status == highspy.kSolutionStatusFeasible
+    counters = {"simplex_iterations": max(0, int(info.simplex_iteration_count))}
+    if relaxed:         # only an optimum of the relaxation bounds anything
+        found = word == "optimal"
+        bound = info.objective_function_value if found else -np.inf
+    else:
+        bound, counters["nodes"] = info.mip_dual_bound, max(0, int(info.mip_node_count))
+    send(("done", word, info.objective_function_value if found else np.inf, bound,
+          np.array(solver.getSolution().col_value) if found else None, counters))
 
 
 def cp_sat(arrays, options, send, stop):
@@ -192,4 +169,4 @@ def cp_sat(arrays, options, send, stop):
           {"branches": int(solver.num_branches), "conflicts": int(solver.num_conflicts)}))
 
 
-ENGINES = {"highs": highs, "relaxation": relaxation, "cp-sat": cp_sat}
+ENGINES = {"highs": highs, "relaxation": partial(highs, relaxed=True), "cp-sat": cp_sat}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 from scipy import sparse
@@ -18,8 +19,7 @@ MAX_IN_PROCESS = 20_000     # nonzeros up to which a model is solved in this pro
 MAX_EXACT_INTEGER = 2**53   # beyond it float64 skips integers
 
 
-@dataclass
-class Block:
+class Block(NamedTuple):
     """Hold what a name stands for: the columns or rows from number ``first``, in a shape."""
 
     name: str
@@ -62,13 +62,6 @@ class Solution:
     seconds: float = 0.0
     events: list = field(default_factory=list)
     counters: dict = field(default_factory=dict)
-
-    def values_of(self, columns):
-        """Return the values of some columns; ValueError if no solution was found."""
-        if self.values is None:
-            raise ValueError(f"there are no values: the solver ended with {self.status!r} and "
-                             "without a solution.")
-        return self.values[columns]
 
 
 class Model:
@@ -242,14 +235,6 @@ class Model:
             lines.append((block.name, "rows", block.shape, block.size, nonzeros))
         return pd.DataFrame(lines, columns=["name", "what", "shape", "count", "nonzeros"])
 
-    def column_name(self, column):
-        """Return the name of a column by its number: ``f(0,3)``."""
-        return _name(self.variables, column)
-
-    def row_name(self, row):
-        """Return the name of a row by its number."""
-        return _name(self.constraints, row)
-
     def row(self, name, *index):
         """Write a row, given by its number or by its block and its place in it, as an equation."""
         number = name
@@ -266,16 +251,10 @@ class Model:
             number = block.first + int(np.ravel_multi_index(index, block.shape))
         a = self.arrays()
         entries = slice(a["start"][number], a["start"][number + 1])
-        return f"{self.row_name(number)}: " + _equation(
-            [(value, self.column_name(column)) for value, column
+        return f"{_name(self.constraints, number)}: " + _equation(
+            [(value, _name(self.variables, column)) for value, column
              in zip(a["value"][entries], a["index"][entries], strict=True)],
             a["row_lower"][number], a["row_upper"][number])
-
-    def objective(self):
-        """Write the objective as text."""
-        cost = self.arrays()["cost"]
-        terms = _terms([(cost[j], self.column_name(j)) for j in np.flatnonzero(cost)])
-        return "minimise " + (terms or "0") + (f" + {self.offset:g}" if self.offset else "")
 
     def write(self, path):
         """Write the model, with names, as an LP or MPS file, by the ending of the path."""
@@ -283,9 +262,9 @@ class Model:
             raise ValueError(f"{path} ends neither in .lp nor in .mps; rename it.")
         solver = engines.load(self.arrays())
         for number in range(self.n_columns):
-            solver.passColName(number, self.column_name(number))
+            solver.passColName(number, _name(self.variables, number))
         for number in range(self.n_rows):
-            solver.passRowName(number, self.row_name(number))
+            solver.passRowName(number, _name(self.constraints, number))
         solver.writeModel(str(path))
 
     def evaluate(self, values):
@@ -299,23 +278,19 @@ class Model:
                    | ((a["kind"] == 1) & (np.abs(values - np.rint(values)) > tolerance)))
         if outside.any():
             column = int(np.flatnonzero(outside)[0])
-            return f"{self.column_name(column)} = {values[column]:g}"
+            return f"{_name(self.variables, column)} = {values[column]:g}"
         left = self.matrix @ values
         wrong = np.flatnonzero((left < a["row_lower"] - tolerance)
                                | (left > a["row_upper"] + tolerance))
         return f"{self.row(int(wrong[0]))}, left side {left[wrong[0]]:g}" if len(wrong) else None
 
-    def relax(self, time_limit=None, *, n_jobs=1, settings=None):
+    def relax(self, time_limit=None):
         """Solve the linear relaxation with HiGHS: integrality is forgotten.
 
         Parameters
         ----------
         time_limit : float, default=None
             Seconds; without a solution in time ``status`` is ``time_limit`` and the bound -inf.
-        n_jobs : int, default=1
-            Threads of HiGHS.
-        settings : dict, optional
-            Further options of HiGHS, by name.
 
         Returns
         -------
@@ -323,7 +298,7 @@ class Model:
             Objective and bound are the value of the relaxation.
         """
         return self._run("relaxation", Clock(time_limit), {
-            "n_jobs": n_jobs, "settings": settings or {}}, Solution())
+            "n_jobs": 1, "settings": {}, "unit": None, "start": None, "seed": 0}, Solution())
 
     def solve(self, solver="highs", *, start=None, priorities=None, time_limit=None, n_jobs=1,
               unit=None, random_state=0, settings=None, in_subprocess=None):
@@ -370,11 +345,9 @@ class Model:
             raise ValueError("HiGHS offers no branching priorities; leave them out or use "
                              "solver='cp-sat'.")
         options = {"start": None if start is None else np.asarray(start, float), "unit": unit,
-                   "settings": {**(settings or {})}, "seed": random_state,
+                   "settings": settings or {}, "seed": int(random_state),
                    "priorities": None if priorities is None else np.asarray(priorities),
                    "n_jobs": n_jobs}
-        if solver == "highs":
-            options["settings"].setdefault("random_seed", int(random_state))
         solution = Solution()
         if start is not None and not np.isnan(options["start"]).any():
             wrong = self.violated(options["start"])
@@ -386,7 +359,7 @@ class Model:
         return self._run(solver, clock, options, solution, in_subprocess)
 
     def _run(self, engine, clock, options, solution, in_subprocess=None):
-        unit = options.get("unit")
+        unit = options["unit"]
 
         def rounded(bound):
             return bound if not unit or not np.isfinite(bound) else (
@@ -441,12 +414,13 @@ class Model:
         """
         a = self.arrays()
         for j in np.flatnonzero(a["kind"] == 0)[:1]:
-            raise ValueError(f"CP-SAT has no continuous variables, and {self.column_name(j)} is "
-                             "one; use solver='highs'.")
+            raise ValueError("CP-SAT has no continuous variables, and "
+                             f"{_name(self.variables, j)} is one; use solver='highs'.")
         for side in ("lower", "upper"):
             for j in np.flatnonzero((a[side] != np.rint(a[side])) | ~np.isfinite(a[side]))[:1]:
-                raise ValueError(f"CP-SAT needs finite whole bounds, and {self.column_name(j)} "
-                                 f"has {a[side][j]:g}; use solver='highs'.")
+                raise ValueError("CP-SAT needs finite whole bounds, and "
+                                 f"{_name(self.variables, j)} has {a[side][j]:g}; use "
+                                 "solver='highs'.")
         finite_lower = np.where(np.isfinite(a["row_lower"]), a["row_lower"], 0.0)
         finite_upper = np.where(np.isfinite(a["row_upper"]), a["row_upper"], 0.0)
         rows = np.repeat(np.arange(self.n_rows), np.diff(a["start"]))
@@ -457,7 +431,7 @@ class Model:
         for row in np.flatnonzero(broken):
             entries = a["value"][a["start"][row]:a["start"][row + 1]]
             factor[row] = common_denominator([*entries, finite_lower[row], finite_upper[row]],
-                                       lambda row=row: self.row_name(row))
+                                       lambda row=row: _name(self.constraints, row))
         scale = 1
         if np.any(a["cost"] != np.rint(a["cost"])):
             scale = common_denominator(a["cost"], lambda: "the objective")

@@ -1,7 +1,8 @@
-"""Run an engine in a thread or in a child process; time limit and Ctrl-C hold in both."""
+"""Run an engine, or a model that the caller has built; time limit and Ctrl-C hold."""
 
 from __future__ import annotations
 
+import atexit
 import os
 import pickle
 import queue
@@ -10,55 +11,62 @@ import sys
 import threading
 import time
 
-from odtlib.mip.engines import ENGINES
+import numpy as np
+
+from odtlib.mip.engines import ENGINES, library
 
 GRACE = 0.1             # seconds after the limit until a solver is ended by force
-CHILD = "from odtlib.mip.child import main; main()"
+CHILD = "from odtlib.mip.run import work_in_child; work_in_child()"
 
 
-class Stop:
+class Stop(threading.Event):
     """A flag that tells an engine in this process to end."""
 
-    def __init__(self):
-        self.event, self.act = threading.Event(), None
-
-    def is_set(self):
-        """Return whether the engine should end."""
-        return self.event.is_set()
+    act = None
 
     def on_set(self, act):
         """Call ``act`` when the flag is set, or now if it is."""
         self.act = act
-        if self.event.is_set():
+        if self.is_set():
             act()
 
     def set(self):
         """Raise the flag."""
-        self.event.set()
+        super().set()
         if self.act is not None:
             self.act()
+
+
+class SolverThread(threading.Thread):
+    """A thread that a solver works in; it ends before Python, which HiGHS would else abort."""
+
+    def __init__(self, work, stop):
+        super().__init__(target=work, daemon=True)
+        self.stop = stop
+        atexit.register(self.end)       # for a Ctrl-C that comes between start and end
+        self.start()
+
+    def end(self):
+        """Tell the solver to stop until it has: it forgets what it is told before its start."""
+        while self.is_alive():
+            self.stop()
+            self.join(0.05)
+        atexit.unregister(self.end)
 
 
 class InThread:
     """An engine in a thread of this process: for small models, which start at once."""
 
     def __init__(self, engine, arrays, options):
-        self.messages, self.stop = queue.Queue(), Stop()
+        self.messages, stop = queue.Queue(), Stop()
 
         def work():
             try:
-                ENGINES[engine](arrays, options, self.messages.put, self.stop)
+                ENGINES[engine](arrays, options, self.messages.put, stop)
             except Exception as error:
                 self.messages.put(("error", error))
 
-        self.thread = threading.Thread(target=work, daemon=True)
-        self.thread.start()
-
-    def end(self):
-        """Tell the engine to end until it has; CP-SAT forgets what it is told before its start."""
-        while self.thread.is_alive():
-            self.stop.set()
-            self.thread.join(0.05)
+        self.end = SolverThread(work, stop.set).end
 
 
 class InChild:
@@ -75,8 +83,7 @@ class InChild:
         def talk():
             try:
                 pickle.dump((engine, arrays, {**options, "sent": time.time()}),
-                            self.process.stdin,
-                            pickle.HIGHEST_PROTOCOL)
+                            self.process.stdin, pickle.HIGHEST_PROTOCOL)
                 self.process.stdin.flush()
                 while True:
                     self.messages.put(pickle.load(self.process.stdout))
@@ -96,6 +103,34 @@ class InChild:
             self.process.stdin.close()
         except OSError:                 # the rest of a model that it no longer reads
             pass
+
+
+def work_in_child():
+    """Solve, in the child process, a model read from the standard input; write messages."""
+    output = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)                       # what a solver prints must not mix with the messages
+    engine, arrays, options = pickle.load(sys.stdin.buffer)
+
+    def watch_parent():
+        sys.stdin.buffer.read()         # ends when the parent dies or lets go
+        os._exit(1)
+
+    threading.Thread(target=watch_parent, daemon=True).start()
+    lock = threading.Lock()
+
+    def send(message):
+        with lock:
+            pickle.dump(message, output, pickle.HIGHEST_PROTOCOL)
+            output.flush()
+
+    options["seconds"] -= time.time() - options["sent"]     # starting and reading took time
+    # solvers need a moment to stop, and then have something to say
+    options["seconds"] -= min(0.5, 0.05 * max(0.0, options["seconds"]))
+    try:
+        ENGINES[engine](arrays, options, send, Stop())
+    except Exception as error:          # the parent raises it
+        send(("error", error))
+    os._exit(0)                         # no time for tidying up a big model
 
 
 def run(engine, arrays, options, clock, in_subprocess, receive):
@@ -126,3 +161,51 @@ def run(engine, arrays, options, clock, in_subprocess, receive):
     finally:
         if worker is not None:
             worker.end()
+
+
+def run_highs(highs):
+    """Solve the model that a ``highspy.Highs`` object holds; Ctrl-C raises KeyboardInterrupt."""
+    stop = threading.Event()
+
+    def interrupt(event):
+        if stop.is_set():
+            event.interrupt()
+
+    highs.cbMipInterrupt.subscribe(interrupt)
+    highs.cbSimplexInterrupt.subscribe(interrupt)
+    _in_thread(highs.run, stop.set)
+
+
+def run_cp_sat(model, watch, seconds=np.inf, n_jobs=1):
+    """Solve a ``CpModel``; return the ``CpSolver`` and its status.  Ctrl-C is passed on.
+
+    ``watch`` is a ``CpSolverSolutionCallback`` or None.
+    """
+    solver = library("cp-sat").CpSolver()
+    solver.parameters.num_workers = n_jobs
+    # CP-SAT's own handler of Ctrl-C would not give Python's back: the next one ends the process
+    solver.parameters.catch_sigint_signal = False
+    if np.isfinite(seconds):
+        solver.parameters.max_time_in_seconds = max(0.01, seconds)
+    return solver, _in_thread(lambda: solver.solve(model, watch), solver.stop_search)
+
+
+def _in_thread(work, stop):
+    """Return the result of ``work``, done in a thread; on Ctrl-C call ``stop`` until it ends."""
+    outcome, errors = [], []
+
+    def call():
+        try:
+            outcome.append(work())
+        except Exception as error:
+            errors.append(error)
+
+    thread = SolverThread(call, stop)
+    try:
+        while thread.is_alive():
+            thread.join(0.5)        # some systems deliver Ctrl-C only between short waits
+    finally:
+        thread.end()
+    if errors:
+        raise errors[0]
+    return outcome[0]

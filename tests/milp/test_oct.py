@@ -8,12 +8,11 @@ from scale import instances
 from sklearn.base import clone
 from sklearn.utils.estimator_checks import check_estimator
 
-from odtlib import ContinuousTreeClassifier, DecisionTree
+from odtlib import ContinuousTreeClassifier
 from odtlib.binarize import ThresholdBinarizer
 from odtlib.datasets import load
 from odtlib.milp import OCTClassifier
-from odtlib.milp.oct import OCTModel, _lower_hull, leaves_below
-from odtlib.milp.program import cut_back
+from odtlib.milp.oct import OCTModel, leaves_below
 from tests.naive import best_tree_cost, tree_cost
 
 
@@ -242,28 +241,6 @@ def test_an_interruption_leaves_the_start(monkeypatch):
     assert report.objective == report.counters["start_objective"]
 
 
-def test_cut_back_is_the_best_subtree():
-    random = np.random.RandomState(9)
-    X, y = random.rand(60, 3), random.randint(0, 3, 60)
-    tree = ContinuousTreeClassifier(3).fit(X, y).tree_
-
-    def all_cuts(node):
-        yield int(tree.label[node])
-        if tree.feature[node] >= 0:
-            for left in all_cuts(tree.left[node]):
-                for right in all_cuts(tree.right[node]):
-                    yield int(tree.feature[node]), float(tree.threshold[node]), left, right
-
-    cuts = [DecisionTree.from_nested(nested, 3, n_features=3) for nested in all_cuts(0)]
-    for price in (0.0, 1.5, 4.0):
-        for most in range(8):
-            cost = min(tree_cost(cut, X, y, np.ones(60), price) for cut in cuts
-                       if cut.n_splits <= most)
-            found = cut_back(tree, price, most)
-            assert found.n_splits <= most
-            assert tree_cost(found, X, y, np.ones(60), price) == pytest.approx(cost)
-
-
 def test_path_and_tuning():
     random = np.random.RandomState(1)
     X = random.randint(0, 5, (14, 2)).astype(float)
@@ -287,12 +264,6 @@ def test_path_and_tuning():
         priced.objective, abs=1e-5)
     with pytest.raises(ValueError, match="set split_penalty=0"):
         OCTClassifier(2, split_penalty=0.1).path(X, y)
-
-
-def test_lower_hull():
-    assert _lower_hull([(0, 10), (1, 9), (2, 4), (3, 3), (3, 3)]) == [0, 2, 3]
-    assert _lower_hull([(0, 10), (0, 10)]) == [0]
-    assert _lower_hull([(0, 6), (1, 4), (2, 2), (3, 0)]) == [0, 3]
 
 
 def test_refuses_what_it_cannot_use():

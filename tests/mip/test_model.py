@@ -149,7 +149,6 @@ def test_views():
     assert model.row("pair", 1) == "pair(1): 2 x(1,0) - x(1,1) - 0.5 z <= 0"
     assert model.row("all") == "all: 1 <= x(0,0) + x(0,1) + x(1,0) + x(1,1) + z <= 12"
     assert model.row(2) == model.row("all")
-    assert model.objective() == "minimise x(0,0) - 2 x(1,1) + 3"
     assert model.sizes() == {"integer": 4, "continuous": 1, "rows": 3, "nonzeros": 10}
     assert list(model.table()["count"]) == [4, 1, 2, 1]
     assert list(model.table()["nonzeros"]) == [0, 0, 5, 5]
@@ -188,8 +187,7 @@ def test_infeasible_and_empty_models():
     for solver in ("highs", "cp-sat"):
         solution = model.solve(solver)
         assert solution.status == "infeasible"
-        with pytest.raises(ValueError, match="there are no values: the solver ended with 'infe"):
-            solution.values_of(x)
+        assert solution.values is None
 
 
 def test_a_model_can_grow_after_it_was_solved():

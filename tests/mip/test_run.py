@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from pathlib import Path
 
 import highspy
 import numpy as np
@@ -47,8 +48,30 @@ def test_errors_of_the_solver_are_raised():
 
 
 def test_the_child_process_loads_nothing_heavy():
-    code = ("import sys, odtlib.mip.child, odtlib.mip.engines; "
+    code = ("import sys, odtlib.mip.run; "
             "print([name for name in ('sklearn', 'scipy', 'numba', 'pandas') "
             "if name in sys.modules])")
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+ABANDONED = """
+import sys, time
+sys.path[:0] = {path!r}
+from test_model import hard
+from odtlib.mip import run
+model = hard()[0]
+arrays = model.arrays() if {solver!r} == "highs" else model.to_integer()
+run.InThread({solver!r}, arrays, dict(n_jobs=1, settings={{}}, unit=1.0, start=None, seed=0,
+                                      priorities=None, seconds=60.0))
+time.sleep(1.0)
+"""
+
+
+@pytest.mark.parametrize("solver", ["highs", "cp-sat"])
+def test_python_ends_while_a_solver_works(solver):
+    """As after a Ctrl-C that comes before anybody waits; HiGHS used to abort the process."""
+    path = [str(Path(__file__).parent), str(Path(__file__).parents[1]), *sys.path]
+    done = subprocess.run([sys.executable, "-c", ABANDONED.format(path=path, solver=solver)],
+                          capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
