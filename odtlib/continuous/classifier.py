@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from numbers import Integral, Real
+from functools import partial
+from numbers import Real
 
 import numpy as np
 from joblib import effective_n_jobs
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import Interval
 
 from odtlib._numba.warm import warm_up
 from odtlib._tolerance import PROOF, ROUNDING
 from odtlib.continuous import _kernels as k
-from odtlib.continuous.costs import Costs, Objective, node_limit
+from odtlib.continuous.costs import Costs, node_limit
 from odtlib.continuous.progress import Progress
 from odtlib.continuous.solver import (
     CACHE_BYTES,
@@ -24,8 +25,10 @@ from odtlib.continuous.solver import (
 )
 from odtlib.estimator import TreeClassifier
 from odtlib.heuristics import starting_tree, warm_up_start
+from odtlib.heuristics.cart import single_leaf
 from odtlib.report import Clock, SolveReport, TimeUp
 from odtlib.tree import DecisionTree
+from odtlib.trees import cut_back, penalised_errors
 
 CART_FACTOR = 8         # growing CART takes at most about as many times as long as sorting
 
@@ -118,16 +121,8 @@ class ContinuousTreeClassifier(TreeClassifier):
 
     _parameter_constraints = {
         **TreeClassifier._parameter_constraints,
-        "max_nodes": [Interval(Integral, 0, None, closed="left"), None],
-        "max_leaf_nodes": [Interval(Integral, 1, None, closed="left"), None],
-        "min_samples_leaf": [Interval(Integral, 1, None, closed="left")],
-        "split_penalty": [Interval(Real, 0, None, closed="left")],
-        "class_weight": [dict, StrOptions({"balanced"}), None],
         "max_gap": [Interval(Real, 0, 1, closed="both")],
-        "n_jobs": [Interval(Integral, None, -1, closed="right"),
-                   Interval(Integral, 1, None, closed="left"), None],
         "cache": ["boolean"],
-        "memory_limit": [Interval(Real, 0, None, closed="neither"), None],
     }
 
     def __init__(self, max_depth=3, *, max_nodes=None, max_leaf_nodes=None, min_samples_leaf=1,
@@ -177,7 +172,7 @@ class ContinuousTreeClassifier(TreeClassifier):
         if found > best:
             raise RuntimeError(f"the tree costs {found}, the search counted {best}: please report "
                                "this data set as a bug of odtlib.")
-        evaluate = Objective(cost.split_penalty)
+        evaluate = partial(penalised_errors, split_penalty=cost.split_penalty)
         objective = evaluate(tree, X, y, sample_weight)
         scale = cost.total / cost.scale
         bound = cost.bound(bound)
@@ -273,10 +268,8 @@ class _Fallback:
     @property
     def leaf(self):
         """The tree without a split."""
-        value = np.bincount(self.y, self.sample_weight, self.cost.n_classes)
-        return DecisionTree([-1], [np.nan], [-1], [-1], value[None].astype(float),
-                            label=[int(np.argmax(self.cost.of_classes))],
-                            n_features=self.X.shape[1])
+        tree = single_leaf(self.X, self.y, self.cost.n_classes, self.sample_weight)
+        return tree.replace(label=[int(np.argmax(self.cost.of_classes))])
 
     def __call__(self):
         if not self.asked:
@@ -291,21 +284,9 @@ class _Fallback:
                     raise ValueError(f"start has {tree.n_splits} splits and the limit is "
                                      f"{self.max_nodes}; give a smaller tree or raise max_nodes "
                                      "or max_leaf_nodes.")
-                tree = _cut_back(tree, self.max_nodes)
+                tree = cut_back(tree, self.max_nodes, cost.split_penalty)
             its_cost = cost.of(tree.predict_codes(self.X) != self.y, tree)
             if its_cost < self.leaf_cost:
                 self.found = tree, its_cost
         return self.found
 
-
-def _cut_back(tree, max_nodes):
-    """Return the tree with its least useful last splits taken back until few enough are left."""
-    while tree.n_splits > max_nodes:
-        largest = tree.value.max(axis=1)
-        last = [node for node in np.flatnonzero(tree.feature >= 0)
-                if tree.feature[tree.left[node]] < 0 and tree.feature[tree.right[node]] < 0]
-        node = min(last, key=lambda m: largest[tree.left[m]] + largest[tree.right[m]] - largest[m])
-        label = tree.label.copy()
-        label[[tree.left[node], tree.right[node]]] = label[node]
-        tree = tree.replace(label=label).pruned()
-    return tree

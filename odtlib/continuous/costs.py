@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from odtlib.report import default_objective
-
 BITS = 57       # of the cost of all rows where costs are no whole numbers; the search adds up four
 
 
@@ -64,13 +62,3 @@ def node_limit(max_nodes, max_leaf_nodes):
     """Return the maximum number of feature nodes that both limits allow, None for no limit."""
     limits = [max_nodes, max_leaf_nodes and max_leaf_nodes - 1]
     return min((int(limit) for limit in limits if limit is not None), default=None)
-
-
-class Objective:
-    """Recompute an objective from a tree alone; a class, so that reports can be pickled."""
-
-    def __init__(self, split_penalty):
-        self.split_penalty = split_penalty
-
-    def __call__(self, tree, X, y, sample_weight=None):
-        return default_objective(tree, X, y, sample_weight) + self.split_penalty * tree.n_splits

@@ -4,18 +4,9 @@ from __future__ import annotations
 
 
 class Progress:
-    """A progress bar with incumbent and bound, or nothing.
+    """A bar of what is closed, out of ``total``, with incumbent and bound; silent if not verbose.
 
-    Parameters
-    ----------
-    verbose : int
-        0 shows nothing.
-    total : int
-        What there is to close.
-    unit : str
-        What is closed.
-    scale : float
-        One unit of the search in units of the objective.
+    ``scale``: one unit of the search in units of the objective.
     """
 
     def __init__(self, verbose, total, unit, scale):
@@ -33,15 +24,7 @@ class Progress:
             self.bar.close()
 
     def show(self, objective, bound, done):
-        """Show how far the search is.
-
-        Parameters
-        ----------
-        objective, bound : float
-            In units of the search.
-        done : int
-            How much is closed.
-        """
+        """Show how far the search is; objective and bound in units of the search."""
         if self.bar is not None:
             self.bar.set_postfix_str(f"objective {objective * self.scale:g}, "
                                      f"bound {bound * self.scale:g}", refresh=False)

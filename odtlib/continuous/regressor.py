@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from numbers import Integral, Real
 
 import numpy as np
@@ -10,13 +11,14 @@ from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from odtlib._numba.warm import warm_up
 from odtlib._tolerance import PROOF, ROUNDING
 from odtlib.continuous._regression import LANE_ARRAY, LANES, sweep_squares
-from odtlib.continuous.costs import Objective, node_limit
+from odtlib.continuous.costs import node_limit
 from odtlib.continuous.progress import Progress
 from odtlib.estimator import SingleTargetRegressor
 from odtlib.heuristics import warm_up_start
 from odtlib.heuristics.cart import patient_clock
 from odtlib.report import Clock, SolveReport, TimeUp
 from odtlib.tree import DecisionTree, midpoint
+from odtlib.trees import penalised_errors
 
 
 class ContinuousTreeRegressor(SingleTargetRegressor):
@@ -115,7 +117,7 @@ class ContinuousTreeRegressor(SingleTargetRegressor):
         search = _Search(rows, nodes, self.split_penalty / rows.unit, clock, self.verbose)
         status = search(min(depth, nodes), start)
         tree = rows.tree(search.nested)
-        evaluate = Objective(float(self.split_penalty))
+        evaluate = partial(penalised_errors, split_penalty=float(self.split_penalty))
         objective = evaluate(tree, X, y, sample_weight)
         scale = rows.whole * rows.unit
         # a leaf's mean is rounded like the targets, which matters where they hardly differ

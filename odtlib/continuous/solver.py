@@ -11,7 +11,8 @@ import numpy as np
 
 from odtlib.continuous import _kernels as k
 from odtlib.continuous._sweep import LANES_MANY, LANES_TWO, bucket_table, two_class_table
-from odtlib.tree import LEAF, DecisionTree, midpoint
+from odtlib.tree import DecisionTree
+from odtlib.trees import build, class_weights, separating_threshold
 
 NARROW_ROWS = 32_767      # 16-bit counters and ranks hold this many rows
 SLICE = 20_000_000        # row visits between two looks at the clock: some 30 ms
@@ -59,29 +60,22 @@ class SortedColumns:
         """Return the tree of some nodes, without splits that change no prediction.
 
         ``nodes`` holds one line per node in preorder: the feature, or -1 for a leaf, and the id of
-        the largest value that goes left.  A threshold lies midway between the two neighbouring
-        values among the rows of its node.
+        the largest value that goes left.
         """
-        table, value, label = [], [], []
-        stack = [(np.arange(len(y)), None)]
-        while stack:
-            rows, parent = stack.pop()
-            node = len(table)
-            if parent is not None:
-                table[parent[0]][parent[1]] = node
-            feature, last = nodes[node].tolist()
-            table.append([LEAF, np.nan, LEAF, LEAF])
-            value.append(np.bincount(y[rows], None if sample_weight is None
-                                     else sample_weight[rows], cost.n_classes))
-            label.append(np.argmax(cost.by_class(y, rows)))
+        lines = iter(nodes.tolist())
+
+        def split(_, rows):
+            feature, last = next(lines)
             if feature < 0:
-                continue
+                return None
             goes_left = self.keys[feature][rows] < (last + 1) << 16
-            left, right = rows[goes_left], rows[~goes_left]
-            table[node][:2] = feature, midpoint(X[left, feature].max(), X[right, feature].min())
-            stack += [(right, (node, 3)), (left, (node, 2))]
-        return DecisionTree(*np.array(table).T, value, label=label,
-                            n_features=X.shape[1]).pruned()
+            threshold = separating_threshold(X[rows, feature], goes_left)
+            return feature, threshold, goes_left, None, None
+
+        *table, members = build(None, len(y), split)
+        label = [np.argmax(cost.by_class(y, rows)) for rows in members]
+        value = class_weights(members, y, cost.n_classes, sample_weight)
+        return DecisionTree(*table, value, label=label, n_features=X.shape[1]).pruned()
 
 
 def _problem(cost, max_depth, allowed_gap):

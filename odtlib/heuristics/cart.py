@@ -141,7 +141,6 @@ class CARTClassifier(TreeClassifier):
                               Interval(Real, 0.0, 1.0, closed="right")],
         "min_samples_leaf": [Interval(Integral, 1, None, closed="left"),
                              Interval(Real, 0.0, 1.0, closed="neither")],
-        "class_weight": [dict, StrOptions({"balanced"}), None],
         "min_weight_fraction_leaf": [Interval(Real, 0.0, 0.5, closed="both")],
         "ccp_alpha": [Interval(Real, 0.0, None, closed="left")],
     }

@@ -29,7 +29,7 @@ from __future__ import annotations
 import numpy as np
 from llvmlite import ir
 from numba import njit, types
-from numba.extending import intrinsic
+from numba.extending import intrinsic, models, register_model
 
 from odtlib._numba.compiler import ADDRESSED, INNER
 from odtlib._numba.vector import _address, _spread
@@ -52,7 +52,7 @@ N_SUMS, ABSOLUTE = 6, 7                      # further entries of ``shape``
 WEIGHT, PRODUCT, NUMBER, SQUARE = range(4)   # what is summed up; of pairs, the first two or three
 N_LINES = 4
 # Vectors of ``sides`` that take the place of extremes: remaining weights and lower halves.
-REMAINING_1, REMAINING_0, LOW_1, LOW_0, LINE, N_VECTORS = 0, 2, 4, 6, 8, 12
+REMAINING_1, REMAINING_0, LOW_1, LOW_0 = 0, 2, 4, 6
 NOTHING = 1e-13                              # costs below this share of the root's are rounding
 LANES = 8
 NUMBERS = ir.VectorType(ir.DoubleType(), LANES)
@@ -64,27 +64,47 @@ def _place(context, builder, signature, args, k, kind=NUMBERS):
     return builder.bitcast(address, kind.as_pointer())
 
 
-@intrinsic
-def add_lanes(typing, target, at, source, start):
-    """Add eight numbers of ``source`` from ``start`` on to those of ``target`` from ``at`` on."""
-    def generate(context, builder, signature, args):
-        place = _place(context, builder, signature, args, 0)
-        more = builder.load(_place(context, builder, signature, args, 2), align=8)
-        builder.store(builder.fadd(builder.load(place, align=8), more), place, align=8)
-        return context.get_dummy_value()
-    return types.void(target, types.intp, source, types.intp), generate
+class Numbers(types.Type):
+    """The type of ``LANES`` numbers in a register."""
+
+    def __init__(self):
+        super().__init__(name=f"numbers<{LANES}>")
+
+
+@register_model(Numbers)
+class _NumbersModel(models.PrimitiveModel):
+    def __init__(self, manager, fe_type):
+        super().__init__(manager, fe_type, NUMBERS)
 
 
 @intrinsic
-def scale_bits(typing, target, at, bits, start, factor):
-    """Write eight bytes of ``bits``, times a factor, to ``target`` from ``at`` on."""
+def no_numbers(typing):
+    """Return zeros."""
     def generate(context, builder, signature, args):
-        source = _place(context, builder, signature, args, 2, ir.VectorType(ir.IntType(8), LANES))
-        mask = builder.uitofp(builder.load(source, align=1), NUMBERS)
-        scaled = builder.fmul(mask, _spread(builder, args[4], NUMBERS))
-        builder.store(scaled, _place(context, builder, signature, args, 0), align=8)
+        return ir.Constant(NUMBERS, [0.0] * LANES)
+    return Numbers()(), generate
+
+
+@intrinsic
+def add_where(typing, numbers, bits, at, amount):
+    """Add an amount to the numbers whose byte of ``bits``, from ``at`` on, is 1."""
+    def generate(context, builder, signature, args):
+        bytes_ = ir.VectorType(ir.IntType(8), LANES)
+        place = _place(context, builder, signature, args, 1, bytes_)
+        mask = builder.icmp_unsigned("!=", builder.load(place, align=1),
+                                     ir.Constant(bytes_, [0] * LANES))
+        more = builder.fadd(args[0], _spread(builder, args[3], NUMBERS))
+        return builder.select(mask, more, args[0])
+    return numbers(numbers, bits, types.intp, types.float64), generate
+
+
+@intrinsic
+def put(typing, target, at, numbers):
+    """Write numbers to ``target`` from ``at`` on."""
+    def generate(context, builder, signature, args):
+        builder.store(args[2], _place(context, builder, signature, args, 0), align=8)
         return context.get_dummy_value()
-    return types.void(target, types.intp, bits, types.intp, types.float64), generate
+    return types.void(target, types.intp, numbers), generate
 
 
 @intrinsic
@@ -149,51 +169,89 @@ def open_sums(rows, starts, candidates, n_candidates, shared_arrays, count_array
 
 
 @njit(**INNER)
-def add_rows(bits, values, n_rows, n_active, width, n_sums, feature, side, pairs, singles, line,
-             present, members):
+def add_columns(bits, values, rows, n_rows, start, width, kind, sums, first_at, second_at):
+    """Sum up two amounts of some rows in registers, for the 32 columns from ``start`` on.
+
+    ``kind`` WEIGHT: weight and product, NUMBER: number and square.  The second sum is dropped if
+    ``second_at`` is negative.
+    """
+    a = no_numbers()
+    b, c, d, e, f, g, h = a, a, a, a, a, a, a
+    for k in range(n_rows):
+        r = np.int64(rows[k])
+        weight, target = values[3 * r], values[3 * r + 1]
+        first, second = weight, weight * target
+        if kind == NUMBER:
+            first, second = values[3 * r + 2], second * target
+        at = r * width + start
+        a, e = add_where(a, bits, at, first), add_where(e, bits, at, second)
+        at += LANES
+        b, f = add_where(b, bits, at, first), add_where(f, bits, at, second)
+        at += LANES
+        c, g = add_where(c, bits, at, first), add_where(g, bits, at, second)
+        at += LANES
+        d, h = add_where(d, bits, at, first), add_where(h, bits, at, second)
+    put(sums, first_at, a)
+    put(sums, first_at + LANES, b)
+    put(sums, first_at + 2 * LANES, c)
+    put(sums, first_at + 3 * LANES, d)
+    if second_at >= 0:
+        put(sums, second_at, e)
+        put(sums, second_at + LANES, f)
+        put(sums, second_at + 2 * LANES, g)
+        put(sums, second_at + 3 * LANES, h)
+
+
+@njit(**INNER)
+def add_rows(bits, values, n_rows, n_active, width, n_sums, feature, side, pairs, singles, chosen,
+             members):
     """Sum up the rows on one side of ``feature`` (-1: all rows); return how many there are.
 
-    ``members`` gets their positions, ``line`` is scratch.
+    ``members`` gets their positions, ``chosen`` is scratch.  Of ``pairs`` the part ``j >= i`` of
+    every row ``i`` is written.
     """
     square, last = n_active * width, N_LINES * width
-    for p in range(n_sums * square):
-        pairs[p] = 0.0
-    for p in range(last + N_LINES):
-        singles[p] = 0.0
+    for c in range(N_LINES):
+        singles[last + c] = 0.0
     n_members = 0
     for r in range(n_rows):
-        row = bits[r * width:(r + 1) * width]
-        if feature >= 0 and row[feature] != side:
+        if feature >= 0 and bits[r * width + feature] != side:
             continue
         members[n_members] = r
         n_members += 1
-        weight, target, number = values[3 * r], values[3 * r + 1], values[3 * r + 2]
-        n_present = 0
-        for k in range(n_active):
-            present[n_present] = k
-            n_present += np.int64(row[k])
-        for c in range(N_LINES):
-            amount = weight
-            if c == PRODUCT:
-                amount = weight * target
-            elif c == NUMBER:
-                amount = number
-            elif c == SQUARE:
-                amount = weight * target * target
-            singles[last + c] += amount
-            for k in range(0, n_active, LANES):
-                scale_bits(line, c * width + k, bits, r * width + k, amount)
-                add_lanes(singles, c * width + k, line, c * width + k)
-        for a in range(n_present):
-            i = present[a]
-            for c in range(n_sums):          # from about i on; the rest follows by symmetry
-                for k in range(i // LANES * LANES, n_active, LANES):
-                    add_lanes(pairs, c * square + i * width + k, line, c * width + k)
+        weight, target = values[3 * r], values[3 * r + 1]
+        singles[last + WEIGHT] += weight
+        singles[last + PRODUCT] += weight * target
+        singles[last + NUMBER] += values[3 * r + 2]
+        singles[last + SQUARE] += weight * target * target
+    for k in range(0, width, 32):
+        for kind in (WEIGHT, NUMBER):
+            add_columns(bits, values, members, n_members, k, width, kind, singles,
+                        kind * width + k, (kind + 1) * width + k)
+    for i in range(n_active):
+        n_chosen = 0
+        for m in range(n_members):
+            r = np.int64(members[m])
+            chosen[n_chosen] = r
+            n_chosen += np.int64(bits[r * width + i])
+        for k in range(i // 32 * 32, n_active, 32):
+            at = i * width + k
+            add_columns(bits, values, chosen, n_chosen, k, width, WEIGHT, pairs, at,
+                        square + at if n_sums > 1 else -1)
+            if n_sums > 2:
+                add_columns(bits, values, chosen, n_chosen, k, width, NUMBER, pairs,
+                            2 * square + at, -1)
+    return n_members
+
+
+@njit(**INNER)
+def mirror(pairs, n_sums, n_active, width):
+    """Fill in the part ``j < i`` of sums that are symmetric."""
     for c in range(n_sums):
         for i in range(n_active):
             for j in range(i):
-                pairs[c * square + i * width + j] = pairs[c * square + j * width + i]
-    return n_members
+                at = c * n_active * width
+                pairs[at + i * width + j] = pairs[at + j * width + i]
 
 
 @njit(**INNER)
@@ -372,7 +430,7 @@ def cost_of_leaf(bits, values, n_rows, width, feature, side, absolute):
 @njit(**ADDRESSED)
 def prepare_sums(starts, shared_arrays, count_arrays, totals, side_cost, best_by_size, found):
     """Sum up an open node; the form of ``_kernels.prepare_classes`` for regression."""
-    shape, present, members = shared_arrays[0], shared_arrays[4], shared_arrays[7]
+    shape, chosen, members = shared_arrays[0], shared_arrays[6].view(np.int32), shared_arrays[7]
     words, values, pairs, singles, sides, worst, _, _ = count_arrays
     bits = words.view(np.uint8)
     kept, width, n_rows = found[0], found[1], starts[1]
@@ -383,21 +441,23 @@ def prepare_sums(starts, shared_arrays, count_arrays, totals, side_cost, best_by
             side_cost[LEAF_0, j] = cost_of_leaf(bits, values, n_rows, width, j, 0, shape[ABSOLUTE])
             side_cost[IMPURITY, j] = side_cost[LEAF_0, j] + side_cost[LEAF_1, j]
         return
-    line = sides[(5 + LINE) * width:]
     # What a row can cost at the most, in the place of weights, for the similarity bound.
     least, greatest = values[1], values[3 * (n_rows - 1) + 1]
     for r in range(n_rows):
         distance = max(values[3 * r + 1] - least, greatest - values[3 * r + 1])
         loss = distance if shape[ABSOLUTE] else distance * distance
         worst[3 * r], worst[3 * r + 1], worst[3 * r + 2] = values[3 * r] * loss, 0.0, 0.0
-    add_rows(bits, worst, n_rows, kept, width, 1, -1, 1, pairs, singles, line, present, members)
+    add_rows(bits, worst, n_rows, kept, width, 1, -1, 1, pairs, singles, chosen, members)
+    mirror(pairs, 1, kept, width)
     for p in range(square):
         totals[p] = pairs[p]
     for j in range(kept):
         totals[square + j] = singles[j]
     totals[square + width] = singles[N_LINES * width]
     n_members = add_rows(bits, values, n_rows, kept, width, shape[N_SUMS], -1, 1, pairs, singles,
-                         line, present, members)
+                         chosen, members)
+    if shape[ABSOLUTE]:
+        mirror(pairs, shape[N_SUMS], kept, width)
     leaf = cost_of_sides(shape, bits, values, members, n_members, pairs, singles, kept, width,
                          sides)
     for kind in (LEAF_0, LEAF_1, SPLIT_0, SPLIT_1):
@@ -412,16 +472,17 @@ def prepare_sums(starts, shared_arrays, count_arrays, totals, side_cost, best_by
 def children_sums(feature, side, starts, n_active, width, shared_arrays, count_arrays,
 best_by_size):
     """Solve both children of ``feature`` to depth two; see ``_kernels.children_classes``."""
-    shape, present, members = shared_arrays[0], shared_arrays[4], shared_arrays[7]
+    shape, chosen, members = shared_arrays[0], shared_arrays[6].view(np.int32), shared_arrays[7]
     words, values, pairs, singles, sides, _, child_pairs, child_singles = count_arrays
     bits = words.view(np.uint8)
     n_rows, n_sums = starts[1], shape[N_SUMS]
-    line = sides[(5 + LINE) * width:]
     if side < 0:
         small = 2 * singles[NUMBER * width + feature] <= singles[N_LINES * width + NUMBER]
         side = 1 if small else 0
     n_members = add_rows(bits, values, n_rows, n_active, width, n_sums, feature, side, child_pairs,
-                         child_singles, line, present, members)
+                         child_singles, chosen, members)
+    if shape[ABSOLUTE]:
+        mirror(child_pairs, n_sums, n_active, width)
     place = 0 if side == 1 else 4
     for turn in range(2):
         leaf = cost_of_sides(shape, bits, values, members, n_members, child_pairs, child_singles,
