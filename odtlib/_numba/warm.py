@@ -11,6 +11,7 @@ import time
 SECONDS = {
     "trees": 1,
     "MurTree": 5,
+    "the search of the MurTree paper": 6,
     "fronts of trees": 2,
     "the local search": 14,
     "threshold sampling": 2,

@@ -679,13 +679,13 @@ def bound_by_similarity(feature, totals, n_active, width, value_1, value_0, boun
 
 
 @njit(**ADDRESSED)
-def bound_by_cousin(cousin, side, parent, parent_active, parent_width, feature, totals,
-                      n_active, width, parent_index, known_1, known_0, bound_1, bound_0):
+def bound_by_earlier_node(other, side, parent, parent_active, parent_width, feature, totals,
+                          n_active, width, parent_index, known_1, known_0, bound_1, bound_0):
     """Bound the children of a node by those of the node that another split of its parent made.
 
     Parameters
     ----------
-    cousin, side : int
+    other, side : int
         The other node: a side of this split of the parent, which is split ``feature`` here.
     parent_index : array, (n_active,)
         Number of each split of this node in the parent.
@@ -695,12 +695,12 @@ def bound_by_cousin(cousin, side, parent, parent_active, parent_width, feature, 
         Lower bounds for the children here: as good but for the rows that only the other one has.
     """
     last, parent_last = n_active * width, parent_active * parent_width
-    cut = np.float64(parent[parent_last + cousin]) - np.float64(totals[last + feature])
+    cut = np.float64(parent[parent_last + other]) - np.float64(totals[last + feature])
     if side == 0:
         cut = (np.float64(parent[parent_last + parent_width]) - np.float64(totals[last + width])
                - cut)
     pairs, ones = totals[feature * width:(feature + 1) * width], totals[last:last + width]
-    above = parent[cousin * parent_width:(cousin + 1) * parent_width]
+    above = parent[other * parent_width:(other + 1) * parent_width]
     ones_above = parent[parent_last:parent_last + parent_width]
     for j in range(n_active):
         i = parent_index[j]

@@ -41,12 +41,12 @@ def _signatures(count_arrays, totals, unsigned):
     preparing = (_I64, DATA, count_arrays, totals, types.float64[:, ::1], _F64, _I64)
     children = (i64, i64, _I64, i64, i64, DATA, count_arrays, _F64)
     similarity = (i64, totals, i64, i64, f64, f64, _F64, _F64)
-    cousin = (i64, i64, totals, i64, i64, i64, totals, i64, i64, _I64, _F64, _F64, _F64, _F64)
-    return opening, preparing, children, similarity, cousin
+    earlier = (i64, i64, totals, i64, i64, i64, totals, i64, i64, _I64, _F64, _F64, _F64, _F64)
+    return opening, preparing, children, similarity, earlier
 
 
 _TWO_CLASSES = (_kernels.open_node, _kernels.prepare_two_classes, _kernels.children_two_classes,
-                _kernels.bound_by_similarity, _kernels.bound_by_cousin)
+                _kernels.bound_by_similarity, _kernels.bound_by_earlier_node)
 _CLASSES = (_kernels.open_node, _kernels.prepare_classes, _kernels.children_classes,
             *_TWO_CLASSES[3:])
 _WEIGHTS = (_weights.open_node, _weights.prepare, _weights.children, *_TWO_CLASSES[3:])

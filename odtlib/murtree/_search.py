@@ -29,7 +29,7 @@ from ._kernels import (
 # Columns of ``state``: integers that a level remembers.  A level answers for all node budgets from
 # LOW to HIGH at once; those of its children go from CHILD_LOW to CHILD_HIGH.
 (DEPTH, LOW, HIGH, CHILD_LOW, CHILD_HIGH, N_CANDIDATES, N_ACTIVE, WIDTH, POSITION, STEP, FIRST_SIDE,
- CHILD_SIDE, N_COUSINS, N_STATE) = range(14)
+ CHILD_SIDE, N_EARLIER, N_STATE) = range(14)
 # Rows of ``cost``, per level and node budget.  TARGET is the cost to beat: BEST, or minus infinity
 # where nothing better is wanted.
 UPPER, LOWER, BEST, TARGET, REFINED, VALUE, BEST_VALUE_1, BEST_VALUE_0, N_COST = range(9)
@@ -38,9 +38,9 @@ UPPER, LOWER, BEST, TARGET, REFINED, VALUE, BEST_VALUE_1, BEST_VALUE_0, N_COST =
 FEATURE, BUDGET_1, BUDGET_0, EXACT, N_CHOICE = range(5)
 # Entries of ``control``.
 LEVEL, MODE, SIMILARITY, CACHE, FEATURE_ORDER, CHILD_ORDER, SHARE_SIZES, REFINE, BUDGET_BOUNDS, \
-    ADDRESS_OPEN, ADDRESS_PREPARE, ADDRESS_CHILDREN, ADDRESS_SIMILARITY, ADDRESS_COUSIN, \
+    ADDRESS_OPEN, ADDRESS_PREPARE, ADDRESS_CHILDREN, ADDRESS_SIMILARITY, ADDRESS_EARLIER, \
     ADDRESS_CLOSURE, FILLED, SPECIALISED, INCREMENTAL, N_EXACT_CHILDREN, PROPAGATE_OPTIMA, \
-    THREAD, N_THREADS, COUSINS, ROOM, N_CONTROL = range(25)
+    THREAD, N_THREADS, EARLIER_NODES, ROOM, N_CONTROL = range(25)
 ENTER, ADVANCE, RECEIVE, FINISH, DONE = range(5)
 BY_DEPTH_TWO, IN_ORDER, BY_GINI, AT_RANDOM = range(4)
 DYNAMIC, POST_ORDER, BY_GAP = range(3)
@@ -48,11 +48,11 @@ DATASET, BRANCH, CLOSURE = 1, 2, 3
 # Entries of ``counters``.
 (NODES, DEPTH_TWO_PAIRS, CACHE_HITS, PRUNED_BY_BOUND, PRUNED_BY_CACHE, SIMILARITY_UPDATES,
  COLUMNS_DROPPED, CACHE_ENTRIES, BOUNDS_INFERRED, BOUNDS_REFINED, DATA_SETS_COUNTED,
- CHILDREN_PROBED, SMALLER_STORED, COUSIN_BOUNDS, N_COUNTERS) = range(15)
+ CHILDREN_PROBED, SMALLER_STORED, EARLIER_BOUNDS, N_COUNTERS) = range(15)
 COUNTER_NAMES = ("nodes", "depth_two_pairs", "cache_hits", "pruned_by_bound", "pruned_by_cache",
                  "similarity_updates", "columns_dropped", "cache_entries", "bounds_inferred",
                  "bounds_refined", "data_sets_counted", "children_probed", "smaller_stored",
-                 "relatives_used")
+                 "earlier_nodes_used")
 
 UNKNOWN, NO_SPLIT = -2, -1
 MAX_FULL_DEPTH = 12        # a full tree of this depth has as many nodes as any search may use
@@ -224,8 +224,8 @@ def remember(table, values, low, high, depth, budget, value, exact, feature, bud
 
 
 @njit(**INNER)
-def store_cousin(name, side, bound_1, bound_0, first, last, n_active, parent_index, parent, known,
-                 cousin_ids):
+def store_node(name, side, bound_1, bound_0, first, last, n_active, parent_index, parent, known,
+                 earlier_ids):
     """Keep what a finished node knows of its children for those that its parent opens later.
 
     Parameters
@@ -235,22 +235,22 @@ def store_cousin(name, side, bound_1, bound_0, first, last, n_active, parent_ind
     parent_index : array
         Number of each split of the node in the parent.
     parent : array
-        The parent's row of ``state``; it counts its cousins.
-    known : array, (n_budgets, most cousins, 2, width)
+        The parent's row of ``state``; it counts its kept children.
+    known : array, (n_budgets, most kept, 2, width)
         Bounds on child 0 and child 1 of every split.
-    cousin_ids : array, (most cousins, 2 + n_budgets)
+    earlier_ids : array, (most kept, 2 + n_budgets)
         Name and side of each, and whether it knows bounds for a budget.
     """
-    at = parent[N_COUSINS] % len(cousin_ids)
-    for p in range(min(parent[N_COUSINS], len(cousin_ids))):
-        if cousin_ids[p, 0] == name and cousin_ids[p, 1] == side:
+    at = parent[N_EARLIER] % len(earlier_ids)
+    for p in range(min(parent[N_EARLIER], len(earlier_ids))):
+        if earlier_ids[p, 0] == name and earlier_ids[p, 1] == side:
             at = p                               # studied before, for other budgets
-    if cousin_ids[at, 0] != name or cousin_ids[at, 1] != side or parent[N_COUSINS] <= at:
-        parent[N_COUSINS] += 1
-        cousin_ids[at] = 0
-        cousin_ids[at, 0], cousin_ids[at, 1] = name, side
+    if earlier_ids[at, 0] != name or earlier_ids[at, 1] != side or parent[N_EARLIER] <= at:
+        parent[N_EARLIER] += 1
+        earlier_ids[at] = 0
+        earlier_ids[at, 0], earlier_ids[at, 1] = name, side
     for n in range(first, last + 1):
-        cousin_ids[at, 2 + n] = 1
+        earlier_ids[at, 2 + n] = 1
         for i in range(parent[N_ACTIVE]):
             known[n, at, 0, i] = known[n, at, 1, i] = 0.0
         for k in range(n_active):
@@ -259,14 +259,15 @@ def store_cousin(name, side, bound_1, bound_0, first, last, n_active, parent_ind
 
 
 @njit(**INNER)
-def bound_by_cousins(name, side, first, last, above, n_above, n_active, active, parent_index,
-                     local_index, known, cousin_ids, n_names, similarity, cousin, totals, width,
-                     parent, bound_1, bound_0, counters):
-    """Bound the children of a node by its cousins: the children of other splits of its parent.
+def bound_by_earlier_nodes(name, side, first, last, above, n_above, n_active, active, parent_index,
+                           local_index, known, earlier_ids, n_names, similarity, earlier, totals,
+                           width, parent, bound_1, bound_0, counters):
+    """Bound the children of a node by what other splits of its parent led to before.
 
     A child is split ``name`` of the parent and split ``k`` here.  What was found for split ``k``
-    of the cousin ``d`` holds for it but for the rows that ``name`` cuts off; and if split ``d``
-    of the cousin ``k`` led to the same rows, for child ``d`` as it is, and by similarity for all.
+    of the other node ``d`` holds for it but for the rows that ``name`` cuts off; and if split
+    ``d`` of the other node ``k`` led to the same rows, for child ``d`` as it is, and by similarity
+    for all.
     """
     for i in range(n_above):
         local_index[i] = -1
@@ -277,27 +278,27 @@ def bound_by_cousins(name, side, first, last, above, n_above, n_active, active, 
         parent_index[k] = i
         local_index[i] = k
     for p in range(n_names):
-        other, other_side = cousin_ids[p, 0], cousin_ids[p, 1]
+        other, other_side = earlier_ids[p, 0], earlier_ids[p, 1]
         k = local_index[other]
         for n in range(first, last + 1):
-            if cousin_ids[p, 2 + n] == 0:
+            if earlier_ids[p, 2 + n] == 0:
                 continue
             if other == name and other_side == side:
-                counters[COUSIN_BOUNDS] += 1
+                counters[EARLIER_BOUNDS] += 1
                 for j in range(n_active):
                     bound_1[n, j] = max(bound_1[n, j], known[n, p, 1, parent_index[j]])
                     bound_0[n, j] = max(bound_0[n, j], known[n, p, 0, parent_index[j]])
             elif other != name and k >= 0:
-                counters[COUSIN_BOUNDS] += 1
+                counters[EARLIER_BOUNDS] += 1
                 value = known[n, p, side, name]
                 if value > (bound_1[n, k] if other_side == 1 else bound_0[n, k]):
                     call_at(similarity, (k, totals, n_active, width,
                                          value if other_side == 1 else 0.0,
                                          0.0 if other_side == 1 else value, bound_1[n],
                                          bound_0[n]))
-                call_at(cousin, (other, other_side, *parent, k, totals, n_active, width,
-                                 parent_index,
-                                   known[n, p, 1], known[n, p, 0], bound_1[n], bound_0[n]))
+                call_at(earlier, (other, other_side, *parent, k, totals, n_active, width,
+                                  parent_index, known[n, p, 1], known[n, p, 0], bound_1[n],
+                                  bound_0[n]))
 
 
 @njit(**INNER)
@@ -340,7 +341,7 @@ def import_incumbents(shared, me, n_threads, position, low, high, cost):
 def search(work, control, penalty, state, cost, choice, leaf, exact, keys, rows, class_start,
            active, order, key, bound_1, bound_0, leaf_cost, side_cost, best_by_size, found,
            shared_arrays, count_arrays, totals, column_keys, table, values, counters, shuffle,
-           literals, child_key, shared, cousins):
+           literals, child_key, shared, earlier):
     """Work on the stack until it is empty (``control[MODE] == DONE``) or ``work`` is used up.
 
     Also stops when the cache has ``control[ROOM]`` entries, for a larger one.
@@ -368,7 +369,7 @@ def search(work, control, penalty, state, cost, choice, leaf, exact, keys, rows,
         What threads share that divide the splits of the root among them: the next split, the
         finished ones of each thread and the bounds that they gave, the best trees; and how many
         finished splits of each thread this one has seen.
-    cousins : tuple of arrays
+    earlier : tuple of arrays
         Bounds that finished children left for the others, and whose they are (first axis: level
         less one); what number each split has one level above, and the reverse.
     """
@@ -377,7 +378,7 @@ def search(work, control, penalty, state, cost, choice, leaf, exact, keys, rows,
     row_bytes = n_columns // 8
     use_cache, similar = control[CACHE] > 0, control[SIMILARITY] > 0
     budget_bounds, share = control[BUDGET_BOUNDS] > 0, control[SHARE_SIZES] > 0
-    cousin_bounds, cousin_ids, parent_index, local_index = cousins
+    earlier_bounds, earlier_ids, parent_index, local_index = earlier
     me, n_threads = control[THREAD], control[N_THREADS]
     # Trees of this depth are solved without splitting the rows.
     terminal = 2 if control[SPECIALISED] else 1
@@ -393,7 +394,7 @@ def search(work, control, penalty, state, cost, choice, leaf, exact, keys, rows,
 
         if mode == ENTER:
             counters[NODES] += 1
-            st[N_ACTIVE], st[POSITION], st[STEP], st[N_COUSINS] = 0, 0, 0, 0
+            st[N_ACTIVE], st[POSITION], st[STEP], st[N_EARLIER] = 0, 0, 0, 0
             for n in range(low, high + 1):
                 co[BEST, n], co[REFINED, n] = co[UPPER, n], np.inf
                 ch[FEATURE, n], ch[EXACT, n] = UNKNOWN, 0
@@ -458,16 +459,15 @@ def search(work, control, penalty, state, cost, choice, leaf, exact, keys, rows,
                                                side_cost[SPLIT_1, k] + penalty)
                         bound_0[t, b, k] = min(side_cost[LEAF_0, k],
                                                side_cost[SPLIT_0, k] + penalty)
-            if (0 < t <= cousin_bounds.shape[0] and control[COUSINS]
-                    and st[CHILD_HIGH] < cousin_bounds.shape[1]):
-                bound_by_cousins(
+            if (0 < t <= earlier_bounds.shape[0] and control[EARLIER_NODES]
+                    and st[CHILD_HIGH] < earlier_bounds.shape[1]):
+                bound_by_earlier_nodes(
                     order[t - 1, state[t - 1, POSITION]], state[t - 1, CHILD_SIDE],
                     max(st[CHILD_LOW], terminal), st[CHILD_HIGH], active[t],
                     state[t - 1, N_ACTIVE], n_active, active[t + 1], parent_index[t],
-                    local_index, cousin_bounds[t - 1], cousin_ids[t - 1], min(state[t - 1,
-                                                                                    N_COUSINS],
-                                                                                    cousin_ids.shape[1]),
-                    control[ADDRESS_SIMILARITY], control[ADDRESS_COUSIN], totals[t], width,
+                    local_index, earlier_bounds[t - 1], earlier_ids[t - 1],
+                    min(state[t - 1, N_EARLIER], earlier_ids.shape[1]),
+                    control[ADDRESS_SIMILARITY], control[ADDRESS_EARLIER], totals[t], width,
                     (totals[t - 1], state[t - 1, N_ACTIVE], state[t - 1, WIDTH]), bound_1[t],
                     bound_0[t], counters)
             mode = ADVANCE
@@ -664,12 +664,13 @@ def search(work, control, penalty, state, cost, choice, leaf, exact, keys, rows,
             if t == 0:
                 mode = DONE
             else:
-                if control[COUSINS] and st[N_ACTIVE] > 0 and st[POSITION] + st[STEP] > 0 \
-                        and t <= cousin_bounds.shape[0] and st[CHILD_HIGH] < cousin_bounds.shape[1]:
-                    store_cousin(
+                if (control[EARLIER_NODES] and st[N_ACTIVE] > 0 and st[POSITION] + st[STEP] > 0
+                        and t <= earlier_bounds.shape[0]
+                        and st[CHILD_HIGH] < earlier_bounds.shape[1]):
+                    store_node(
                         order[t - 1, state[t - 1, POSITION]], state[t - 1, CHILD_SIDE], bound_1[t],
                         bound_0[t], max(st[CHILD_LOW], terminal), st[CHILD_HIGH], st[N_ACTIVE],
-                        parent_index[t], state[t - 1], cousin_bounds[t - 1], cousin_ids[t - 1])
+                        parent_index[t], state[t - 1], earlier_bounds[t - 1], earlier_ids[t - 1])
                 t -= 1
                 mode = RECEIVE
     control[LEVEL], control[MODE] = t, mode

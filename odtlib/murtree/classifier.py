@@ -5,34 +5,32 @@ from __future__ import annotations
 from functools import partial
 from itertools import islice
 from math import lcm
-from numbers import Integral, Real
+from numbers import Real
 
 import numpy as np
 from joblib import effective_n_jobs
-from sklearn.utils._param_validation import HasMethods, Interval, Options, StrOptions
+from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 
 from odtlib._tolerance import PROOF, ROUNDING
 from odtlib.estimator import BINARIZERS, Outcome, OverBinaryColumns, TreeClassifier
 from odtlib.heuristics import starting_tree, warm_up_start
-from odtlib.report import Clock, SolveReport, default_objective, these
+from odtlib.report import Clock, SolveReport, these
 from odtlib.tree import LEAF, DecisionTree
+from odtlib.trees import penalised_errors
 
 from . import _search as S
 from .columns import BudgetPathMixin
 from .extensions.all_trees import OptimalTrees
 from .extensions.fronts import FrontEntry, warm_up_fronts
-from .extensions.tasks import extension_run, lower_hull
+from .extensions.paper import warm_up_paper
+from .extensions.tasks import extension_run, regularised_trees
 from .options import MurTreeSearch
 from .preparation import possible_kernels, prepare
 from .solver import Solver, warm_up_search
 
 
-def _penalised_errors(tree, X, y, sample_weight=None, *, penalty):
-    return default_objective(tree, X, y, sample_weight) + penalty * tree.n_splits
-
-
 class MurTreeClassifier(BudgetPathMixin, OverBinaryColumns, TreeClassifier):
-    """Classification tree with the fewest training errors within limits on depth and size.
+    """Find the classification tree with the fewest training errors, its depth and size limited.
 
     The search of Demirović et al. (2022): dynamic programming over depth and node budget (Eq. 1),
     a specialised algorithm for depth two on pairwise frequency counts (Section 4.3), a lower bound
@@ -119,18 +117,12 @@ class MurTreeClassifier(BudgetPathMixin, OverBinaryColumns, TreeClassifier):
 
     _parameter_constraints = {
         **TreeClassifier._parameter_constraints,
-        "max_nodes": [Interval(Integral, 0, None, closed="left"), None],
-        "max_leaf_nodes": [Interval(Integral, 1, None, closed="left"), None],
-        "min_samples_leaf": [Interval(Integral, 1, None, closed="left")],
         "split_penalty": [Interval(Real, 0, None, closed="left"), "array-like"],
         "objective": [StrOptions({"errors", "balanced-accuracy", "f1"})],
-        "class_weight": [dict, StrOptions({"balanced"}), None],
         "max_disparity": [Interval(Real, 0, 1, closed="both"), None],
         "disparity_penalty": [Interval(Real, 0, None, closed="left")],
         "binarizer": [StrOptions(set(BINARIZERS)), HasMethods(["fit", "transform"]), None],
         "search": [MurTreeSearch, None],
-        "memory_limit": [Interval(Real, 0, None, closed="neither"), None],
-        "n_jobs": [Interval(Integral, 1, None, closed="left"), Options(Integral, {-1}), None],
     }
 
     def __init__(self, max_depth=4, max_nodes=None, *, max_leaf_nodes=None, min_samples_leaf=1,
@@ -195,6 +187,8 @@ class MurTreeClassifier(BudgetPathMixin, OverBinaryColumns, TreeClassifier):
         seconds = warm_up_start(self.start)
         if protected is not None or self.objective == "f1" or task == "pareto_front":
             return seconds + warm_up_fronts()
+        if getattr(self.search, "as_published", False):
+            return seconds + warm_up_paper()
         weighted = sample_weight is not None or self.objective == "balanced-accuracy"
         whole = sample_weight is None or not (sample_weight % 1).any()
         closure = self.search is not None and self.search.cache == "closure"
@@ -224,7 +218,7 @@ class MurTreeClassifier(BudgetPathMixin, OverBinaryColumns, TreeClassifier):
         """Find the trees that are best for some trade-off between the errors of two classes.
 
         No tree within the limits has fewer errors of one class and not more of the other than one
-        of these (Section 4.8.6).  The estimator is fitted too: ``tree_`` is the tree of fewest
+        of these (Section 4.8.6).  The estimator is fitted too: ``tree_`` is the tree with the least
         errors, or of best F1 with ``objective="f1"``.
 
         Parameters
@@ -239,7 +233,7 @@ class MurTreeClassifier(BudgetPathMixin, OverBinaryColumns, TreeClassifier):
         Returns
         -------
         list of FrontEntry
-            ``(errors, optimal, tree)`` with ``errors = (of class 0, of class 1)``, the fewest
+            ``(errors, optimal, tree)`` with ``errors = (of class 0, of class 1)``, those with few
             errors of class 0 first.  With ``optimal=False`` a limit ended the search: the front is
             that of a smaller depth.
         """
@@ -271,7 +265,7 @@ class MurTreeClassifier(BudgetPathMixin, OverBinaryColumns, TreeClassifier):
         if self._has_level_penalties() or self.split_penalty != 0:
             raise ValueError("regularisation_path goes through all penalties; leave split_penalty "
                              "at 0.")
-        return lower_hull(self.path(X, y, sample_weight))
+        return regularised_trees(self.path(X, y, sample_weight))
 
     def optimal_trees(self, X, y, sample_weight=None, *, limit=1000):
         """Count and list all trees with the fewest errors.
@@ -543,7 +537,7 @@ class _Run:
 
     def evaluate(self):
         """Return the function that recomputes the objective from a tree."""
-        return partial(_penalised_errors, penalty=self.model.split_penalty)
+        return partial(penalised_errors, split_penalty=self.model.split_penalty)
 
     def path(self, tree, report):
         """Return ``(nodes, cost, tree)`` for every node budget."""

@@ -13,6 +13,15 @@ CHOICES = {
     "feature_order": ("depth-two", "in-order", "gini", "random"),
     "child_order": ("dynamic", "post-order", "gap"),
 }
+# What the search as published does not have, and what to give instead.
+NOT_PUBLISHED = {
+    "cache": (("closure", None), "'dataset' or 'branch'"),
+    "similarity_bound": (("siblings",), "True or False"),
+    "specialised_depth_two": ((False,), "True"),
+    "feature_order": (("depth-two",), "'in-order', 'gini' or 'random'"),
+    "merge_columns": ((True,), "False"),
+    "discrepancy_search": ((True,), "False"),
+}
 
 
 @dataclass(frozen=True)
@@ -24,6 +33,10 @@ class MurTreeSearch:
 
     Parameters
     ----------
+    as_published : bool, default=False
+        Whether Algorithms 1 to 4 run as the paper prints them, in a plain search of their own that
+        is many times slower.  It counts rows only: it refuses weights that are not small whole
+        numbers, ``min_samples_leaf`` above 1, and options of other techniques.
     cache : {"dataset", "branch", "closure"} or None, default="dataset"
         What identifies a solved subproblem (Section 4.5): its rows, the tests on the path to it, or
         all tests that its rows share.  "branch" recognises fewer equal subproblems; "closure" costs
@@ -32,9 +45,11 @@ class MurTreeSearch:
         a cache equal subproblems are solved again.
     similarity_bound : bool or "siblings", default=True
         Whether subproblems are bounded by similar ones (Proposition 9).  "siblings" compares with
-        the children of other splits of the same node only, as in the paper.  True also bounds node
-        ``(i, j)`` by ``(j, i)`` exactly and by ``(k, j)`` minus the rows that only ``(k, j)``
-        contains.  Not used where ``min_samples_leaf`` is above 1, as the bound does not hold there.
+        the children of other splits of the same node only.  True also bounds node ``(i, j)`` by
+        ``(j, i)`` exactly and by ``(k, j)`` minus the rows that only ``(k, j)`` contains.  As
+        published, each data set is compared with two stored ones of its depth, and takes over all
+        that is known where one of them equals it (Section 4.4).  Not used where
+        ``min_samples_leaf`` is above 1, as the bound does not hold there.
     n_exact_children : int, default=2
         For this many first splits of a node the larger child is solved to its optimum, where a
         bound just above the incumbent would do: its similarity bound then closes more of the other
@@ -48,8 +63,12 @@ class MurTreeSearch:
         Whether an optimum with fewer feature nodes than allowed is stored for the budgets in
         between too (Proposition 10); of use with node budgets only.
     incremental_counts : bool, default=True
-        Whether the larger child of a split is counted by subtraction, in the spirit of Section
-        4.3.3.  With False both children are counted from scratch.
+        Whether the larger child of a split is counted by subtraction; with False both children are
+        counted from scratch.  As published, two counters are stored, and the nearer one is updated
+        by the rows in which the new data set differs (Section 4.3.3).
+    lookup_buffer : bool, default=True
+        Whether the last two subtrees found are looked at before the hash table, for each size of
+        data set or length of branch (Section 4.5.2).  Only for the search as published.
     specialised_depth_two : bool, default=True
         Whether trees of depth two are solved on pairwise counts (Section 4.3).  With False the
         general search goes down to depth one: many times slower.
@@ -64,8 +83,9 @@ class MurTreeSearch:
     merge_columns : bool, default=True
         Whether, at every node, only one of several columns with the same split of its rows is used.
     deepening : bool, default=False
-        Whether the best trees of depth 3, 4 ... are found first (Section 4.8.5): good trees earlier
-        when a deep search is cut short, for some more time in all.
+        Whether the best trees of smaller depth are found first (Section 4.8.5), with the same cache
+        (Section 4.5.5): good trees earlier when a deep search is cut short, for some more time in
+        all.
     discrepancy_search : bool, default=False
         Whether a limited discrepancy search comes first: trees that depart from the most promising
         split 0, 1, 2 ... times above depth three.  It needs the full node budget and takes at most
@@ -88,6 +108,7 @@ class MurTreeSearch:
     >>> model = MurTreeClassifier(max_depth=3, search=MurTreeSearch.paper())
     """
 
+    as_published: bool = False
     cache: str | None = "dataset"
     similarity_bound: bool | str = True
     n_exact_children: int = 2
@@ -95,6 +116,7 @@ class MurTreeSearch:
     budget_bounds: bool = False
     propagate_optima: bool = False
     incremental_counts: bool = True
+    lookup_buffer: bool = True
     specialised_depth_two: bool = True
     feature_order: str = "depth-two"
     child_order: str = "dynamic"
@@ -118,13 +140,18 @@ class MurTreeSearch:
         if not isinstance(self.n_exact_children, Integral) or self.n_exact_children < 0:
             raise ValueError(f"MurTreeSearch has n_exact_children={self.n_exact_children!r}; give "
                              "a whole number of at least 0.")
+        for name, (missing, instead) in NOT_PUBLISHED.items() if self.as_published else ():
+            if getattr(self, name) in missing:
+                raise ValueError(f"MurTreeSearch has as_published=True and {name}="
+                                 f"{getattr(self, name)!r}; give {instead}.")
 
     @classmethod
     def paper(cls, **changes):
-        """Return the algorithm of the paper, as far as its techniques are options here.
+        """Return the algorithm of the paper, with all its techniques.
 
-        The data set cache, similarity to the children of one node, all bounds between node budgets,
-        and columns in their given order, the child with more errors first.
+        Pair counts from two stored counters, similarity to two stored data sets per depth, the data
+        set cache with its buffer, the refined bound and all bounds between node budgets, columns in
+        their given order, the child with more errors first.
 
         Parameters
         ----------
@@ -135,8 +162,9 @@ class MurTreeSearch:
         -------
         MurTreeSearch
         """
-        options = cls(similarity_bound="siblings", n_exact_children=0, budget_bounds=True,
-                      propagate_optima=True, feature_order="in-order", merge_columns=False)
+        options = cls(as_published=True, n_exact_children=0, budget_bounds=True,
+                      propagate_optima=True, feature_order="in-order", merge_rows=False,
+                      merge_columns=False)
         return replace(options, **changes)
 
     @classmethod

@@ -20,7 +20,7 @@ from ._kernels import (
 from ._objectives import ELEMENT, choose_kernel
 
 MAX_COPIES = 4      # integer weights are written as copies while the rows grow at most this much
-MAX_COUSINS = 32     # more of them cost more memory and save hardly a depth-two problem
+MAX_EARLIER_NODES = 32     # more of them cost more memory and save hardly a depth-two problem
 
 
 @dataclass
@@ -170,7 +170,7 @@ class Workspace:
     """All arrays of a search over one problem, for trees up to a given depth."""
 
     def __init__(self, problem, max_depth, max_nodes, *, min_samples_leaf, merge_columns,
-                 keys_from_rows, cache_entries, count_pairs, cousin_levels):
+                 keys_from_rows, cache_entries, count_pairs, earlier_levels):
         n_rows, n_columns = problem.rows.shape
         n_classes = len(problem.class_sizes)
         width = max(32, (n_columns + 31) // 32 * 32)
@@ -219,9 +219,9 @@ class Workspace:
         self.bound_0 = np.zeros((levels, budgets, width))
         # Not for nodes of many budgets: they are few, and memory grows with the budgets.
         kept = max(1, min(max_nodes, 2 ** max(max_depth - 2, 0), 8))
-        most = max(1, min(MAX_COUSINS, 2 * n_columns))
-        self.cousins = (np.zeros((cousin_levels, kept, most, 2, width)),
-                          np.zeros((cousin_levels, most, 2 + kept), np.int64),
+        most = max(1, min(MAX_EARLIER_NODES, 2 * n_columns))
+        self.earlier = (np.zeros((earlier_levels, kept, most, 2, width)),
+                          np.zeros((earlier_levels, most, 2 + kept), np.int64),
                           np.zeros((levels, width), np.int64), np.zeros(width, np.int64))
         self.leaf_cost = np.zeros((levels, 2, width))
         self.side_cost = np.zeros((5, width))

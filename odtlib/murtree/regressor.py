@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
-from numbers import Integral, Real
 
 import numpy as np
 from sklearn.tree import DecisionTreeRegressor
-from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
+from sklearn.utils._param_validation import HasMethods, StrOptions
 
 from odtlib._tolerance import PROOF, ROUNDING
 from odtlib.estimator import BINARIZERS, OverBinaryColumns, SingleTargetRegressor
@@ -206,8 +205,8 @@ class MurTreeRegressor(BudgetPathMixin, OverBinaryColumns, SingleTargetRegressor
         The tree is optimal for the columns that it makes.
     search : MurTreeSearch, optional
         Options of the search; None means ``MurTreeSearch()``.  Not available for regression, and
-        refused, are the closure cache, ``merge_rows=False``, ``deepening`` and
-        ``discrepancy_search``.
+        refused, are the search as published, the closure cache, ``merge_rows=False``, ``deepening``
+        and ``discrepancy_search``.
     start : {None, "cart"}, DecisionTree or fitted estimator, default=None
         Warm start: None, a word, a :class:`DecisionTree` or a fitted tree estimator.  A
         DecisionTree is one over the 0/1 columns; the thresholds of an estimator are moved to the
@@ -247,16 +246,11 @@ class MurTreeRegressor(BudgetPathMixin, OverBinaryColumns, SingleTargetRegressor
 
     _parameter_constraints = {
         **SingleTargetRegressor._parameter_constraints,
-        "max_nodes": [Interval(Integral, 0, None, closed="left"), None],
-        "max_leaf_nodes": [Interval(Integral, 1, None, closed="left"), None],
         "loss": [StrOptions({"squared_error", "absolute_error"})],
-        "min_samples_leaf": [Interval(Integral, 1, None, closed="left")],
-        "split_penalty": [Interval(Real, 0, None, closed="left")],
         "binarizer": [StrOptions(set(BINARIZERS) - {"mdlp"}), HasMethods(["fit", "transform"]),
                       None],
         "search": [MurTreeSearch, None],
         "start": [StrOptions({"cart"}), HasMethods("predict"), None],
-        "memory_limit": [Interval(Real, 0, None, closed="neither"), None],
     }
 
     def __init__(self, max_depth=3, max_nodes=None, *, max_leaf_nodes=None, loss="squared_error",
@@ -281,8 +275,8 @@ class MurTreeRegressor(BudgetPathMixin, OverBinaryColumns, SingleTargetRegressor
     def _solve(self, X, y, sample_weight, task=None):
         clock = Clock(self.time_limit)
         search = MurTreeSearch() if self.search is None else self.search
-        for name, value in (("cache", "closure"), ("merge_rows", False), ("deepening", True),
-                            ("discrepancy_search", True)):
+        for name, value in (("as_published", True), ("cache", "closure"), ("merge_rows", False),
+                            ("deepening", True), ("discrepancy_search", True)):
             if getattr(search, name) == value:
                 raise ValueError(f"search has {name}={value!r}, which MurTreeRegressor does not "
                                  "have; choose another value.")

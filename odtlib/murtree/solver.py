@@ -86,20 +86,20 @@ class Solver:
         max_depth = max(1, min(max_depth, max_nodes))
         # With a minimum leaf size a tree of one data set may be no tree of a similar one.
         similar = bool(search.similarity_bound) and min_samples_leaf == 1
-        use_cousins = similar and search.similarity_bound != "siblings"
+        use_earlier = similar and search.similarity_bound != "siblings"
         self._sizes = dict(
             max_depth=max_depth, max_nodes=max_nodes,
             min_samples_leaf=min_samples_leaf, merge_columns=merge_columns,
             keys_from_rows=cache == "dataset" or merge_columns, cache_entries=entries,
             count_pairs=specialised or bool(search.similarity_bound) or cache == "closure",
-            # Cousins are kept between the root and the trees that are solved without a search.
-            cousin_levels=max(0, max_depth - (3 if specialised else 2)) if use_cousins else 0)
+            # They are kept between the root and the trees that are solved without a search.
+            earlier_levels=max(0, max_depth - (3 if specialised else 2)) if use_earlier else 0)
         self._allocate()
         self.row_keys = self.space.shared_arrays[2].reshape(-1, 2)
         self.control = np.zeros(S.N_CONTROL, np.int64)
         self.control[S.N_THREADS] = 1
         self.n_jobs, self._main, self._workers, self._lock = n_jobs, self, [], Lock()
-        self.control[S.SIMILARITY], self.control[S.COUSINS] = similar, use_cousins
+        self.control[S.SIMILARITY], self.control[S.EARLIER_NODES] = similar, use_earlier
         self.control[S.CACHE] = CACHES[cache]
         self.control[S.FEATURE_ORDER] = FEATURE_ORDERS[search.feature_order]
         self.control[S.CHILD_ORDER] = CHILD_ORDERS[search.child_order]
@@ -116,7 +116,7 @@ class Solver:
         self.memory_full = False
         self._grow()
         self._work = FIRST_SLICE
-        self.control[S.ADDRESS_OPEN:S.ADDRESS_COUSIN + 1] = kernel_addresses(problem.kernel)
+        self.control[S.ADDRESS_OPEN:S.ADDRESS_EARLIER + 1] = kernel_addresses(problem.kernel)
         if cache == "closure":
             self.control[S.ADDRESS_CLOSURE] = closure_address(problem.kernel)
 
@@ -200,7 +200,7 @@ class Solver:
                  space.best_by_size, space.found, space.shared_arrays, space.count_arrays,
                  space.totals, space.column_keys, space.table, space.table.view(np.float64),
                  self.counters,
-                 space.shuffle, space.literals, space.child_key, self.shared, space.cousins)
+                 space.shuffle, space.literals, space.child_key, self.shared, space.earlier)
 
     def _slice(self, clock):
         """Do one slice of work; adapt the next one to the time that it took."""

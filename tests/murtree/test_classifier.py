@@ -305,7 +305,7 @@ EVERY_SWITCH = [
     ({"cache": "branch"}, "cache_entries"),
     ({"cache": "closure"}, "cache_entries"),
     ({"similarity_bound": False}, "similarity_updates"),
-    ({"similarity_bound": "siblings"}, "relatives_used"),
+    ({"similarity_bound": "siblings"}, "earlier_nodes_used"),
     ({"n_exact_children": 0}, "children_probed"),
     ({"refined_bound": False}, "bounds_refined"),
     ({"budget_bounds": True}, "bounds_inferred"),

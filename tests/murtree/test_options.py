@@ -23,8 +23,8 @@ def test_an_estimator_has_at_most_sixteen_parameters(estimator):
 @pytest.mark.parametrize("estimator", [MurTreeClassifier, MurTreeRegressor])
 def test_presets_give_the_same_optimum_and_survive_clone_and_pickle(estimator, search):
     X, y = blobs(n_rows=80, n_columns=6)
-    if estimator is MurTreeRegressor and search is not None:
-        search = replace(search, merge_rows=True)
+    if estimator is MurTreeRegressor and search is not None:         # it has no published search
+        search = replace(search, merge_rows=True, as_published=False)
     best = estimator(3).fit(X, y)
     model = clone(estimator(3, search=search)).fit(X, y)
     assert model.search == search
@@ -41,8 +41,8 @@ def test_a_grid_search_goes_over_options():
 
 
 @pytest.mark.parametrize("wrong", [
-    {"cache": "none"}, {"similarity_bound": "cousins"}, {"feature_order": "best"},
-    {"child_order": None}, {"deepening": "yes"}, {"n_exact_children": -1},
+    {"cache": "none"}, {"similarity_bound": "earlier"}, {"feature_order": "best"},
+    {"child_order": None}, {"deepening": "yes"}, {"lookup_buffer": 1}, {"n_exact_children": -1},
     {"n_exact_children": 1.5}])
 def test_values_that_do_not_exist_are_refused(wrong):
     with pytest.raises(ValueError, match=f"MurTreeSearch has {next(iter(wrong))}="):
@@ -89,3 +89,18 @@ def test_a_path_refuses_a_start():
     X, y = blobs(n_rows=30, n_columns=5)
     with pytest.raises(ValueError, match="leave start at None"):
         MurTreeClassifier(2, start="cart").path(X, y)
+
+
+@pytest.mark.parametrize("option", ["deepening", "discrepancy_search"])
+def test_a_path_refuses_a_search_in_several_rounds(option):
+    X, y = blobs(n_rows=30, n_columns=5)
+    with pytest.raises(ValueError, match=f"search has {option}=True, which path does not have"):
+        MurTreeClassifier(2, search=MurTreeSearch(**{option: True})).path(X, y)
+
+
+def test_trees_of_a_path_have_no_more_nodes_than_their_errors_need():
+    X, y = blobs(n_rows=80, n_columns=6)
+    entries = MurTreeClassifier(3).path(X, y)
+    for entry in entries:
+        least = min(e.max_nodes for e in entries if e.objective == entry.objective)
+        assert entry.tree.n_splits == least

@@ -8,8 +8,8 @@ from numba import njit
 
 from odtlib.murtree import _search as S
 from odtlib.murtree._cache import find, pack_details, store_entry
-from odtlib.murtree._kernels import bound_by_cousin, bound_by_similarity
-from odtlib.murtree.preparation import MAX_COUSINS, prepare
+from odtlib.murtree._kernels import bound_by_earlier_node, bound_by_similarity
+from odtlib.murtree.preparation import MAX_EARLIER_NODES, prepare
 from odtlib.murtree.solver import Solver
 from odtlib.report import Clock
 from tests.murtree.building import build
@@ -152,7 +152,7 @@ def test_the_similarity_bound_cuts_no_optimum(depth):
 
 @pytest.mark.parametrize("depth, kind", [(4, "counts"), (5, "counts"), (4, "weights"),
                                          (4, "penalty"), (4, "classes")])
-def test_the_bounds_of_cousins_cut_no_optimum(depth, kind):
+def test_the_bounds_of_earlier_nodes_cut_no_optimum(depth, kind):
     """More of them than are kept, and nodes that are studied again for other budgets."""
     used = most = 0
     for seed in range(12):
@@ -169,14 +169,14 @@ def test_the_bounds_of_cousins_cut_no_optimum(depth, kind):
         assert without.solve(depth, largest, smallest=0)
         for nodes in range(largest + 1):
             assert with_them.value(nodes) == pytest.approx(without.value(nodes), rel=1e-12)
-        used += with_them.counters[S.COUSIN_BOUNDS]
-        most = max(most, with_them.state[0, S.N_COUSINS])
-    assert used > 1000 and most > MAX_COUSINS
+        used += with_them.counters[S.EARLIER_BOUNDS]
+        most = max(most, with_them.state[0, S.N_EARLIER])
+    assert used > 1000 and most > MAX_EARLIER_NODES
 
 
 @njit
-def by_relative(*arguments):
-    bound_by_cousin(*arguments)
+def by_earlier_node(*arguments):
+    bound_by_earlier_node(*arguments)
 
 
 @njit
@@ -212,7 +212,7 @@ def test_bounds_from_other_data_sets_equal_those_from_lists_of_rows():
         own = np.flatnonzero((rng.random(n_columns) < 0.7) | (np.arange(n_columns) == feature))
         known, found = rng.integers(0, 20, (2, n_columns)).astype(float), start[:, own]
         inside = X[:, name] == side
-        by_relative(feature, other_side, counts_of(X, 32), n_columns, 32,
+        by_earlier_node(feature, other_side, counts_of(X, 32), n_columns, 32,
                     int(np.flatnonzero(own == feature)[0]), counts_of(X[inside][:, own], 32),
                     len(own), 32, own, known[1], known[0], found[1], found[0])
         for (j, column), child in product(enumerate(own), (0, 1)):
@@ -223,7 +223,7 @@ def test_bounds_from_other_data_sets_equal_those_from_lists_of_rows():
 
 SWITCHES = [
     ({"similarity_bound": False}, "pruned_by_bound"),
-    ({"similarity_bound": "siblings"}, "relatives_used"),
+    ({"similarity_bound": "siblings"}, "earlier_nodes_used"),
     ({"similarity_bound": "siblings"}, "depth_two_pairs"),
     ({"cache": None}, "cache_hits"),
     ({"cache": "branch"}, "cache_entries"),
