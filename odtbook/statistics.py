@@ -11,13 +11,14 @@ from odtlib.requirements import needs
 def critical_difference(scores, alpha=0.05, ax=None, *, higher_is_better=True):
     """Compare methods over many data sets by ranks: Friedman and Nemenyi tests, and a diagram.
 
-    The diagram of Demšar (2006): methods on a line by average rank (1 is best), a bar across
-    those whose ranks do not differ significantly.
+    The diagram shows what that of Demšar (2006) does, with one line per method: a dot at its
+    average rank (1 is best), and on the right a bar beside methods whose ranks do not differ
+    significantly.
 
     Parameters
     ----------
     scores : DataFrame of shape (n_data_sets, n_methods)
-        One row a data set (or split), one column a method; at least three methods and two rows.
+        One row per data set (or split), one column per method; at least three methods and two rows.
     alpha : float, default=0.05
         Level of both tests. When the Friedman test does not reject at this level, the Nemenyi
         test is not consulted: all methods are joined by one bar.
@@ -63,16 +64,25 @@ def critical_difference(scores, alpha=0.05, ax=None, *, higher_is_better=True):
                                                                   / (6 * n_rows)))}
     judged = nemenyi if friedman < alpha else nemenyi * 0 + 1.0
 
-    ax = new_axes((6.5, 0.9 + 0.28 * n_methods)) if ax is None else ax
-    ink = ink_of(ax)
-    scikit_posthocs.critical_difference_diagram(
-        ranks, judged, alpha=alpha, ax=ax,
-        label_fmt_left="{label} ({rank:.2f})", label_fmt_right="({rank:.2f}) {label}",
-        marker_props={"color": COLORS[0], "zorder": 3},
-        elbow_props={"color": ink, "linestyle": "-", "linewidth": 1.2},
-        crossbar_props={"color": COLORS[1], "linestyle": "-", "linewidth": 3})
-    ax.spines["top"].set_visible(True)
-    ax.tick_params(axis="x", colors=ink)
+    ax = new_axes((6.2, 0.9 + 0.28 * n_methods)) if ax is None else ax
+    ink, place = ink_of(ax), np.arange(n_methods)
+    ax.plot(ranks, place, "o", color=COLORS[0], ms=7, zorder=3)
+    for y, rank in zip(place, ranks):
+        ax.annotate(f"{rank:.2f}", (rank, y), (8, 0), textcoords="offset points", va="center",
+                    fontsize=9)
+    right = ranks.max() + 0.12 * (n_methods - 1)
+    for k, (first, last) in enumerate(_groups(judged.loc[ranks.index, ranks.index], alpha)):
+        ax.plot(2 * [right + 0.03 * (n_methods - 1) * k], [first - 0.2, last + 0.2],
+                color=COLORS[1], lw=4, solid_capstyle="butt")
+    distance = table.attrs["critical_difference"]
+    low = max(ranks.min() - 0.05 * (n_methods - 1), 1)
+    ax.plot([low, low + distance], 2 * [-1], "|-", color=ink, lw=1.2)
+    ax.annotate(f"critical difference {distance:.2f}", (low + distance, -1), (8, 0),
+                textcoords="offset points", va="center", fontsize=9)
+    ax.set_yticks(place, ranks.index)
+    ax.tick_params(axis="y", length=0)
+    ax.set(ylim=(n_methods - 0.5, -1.6), xlabel="average rank (1 is best)")
+    ax.grid(axis="y", lw=0.5)
     order = ", ".join(f"{name} {rank:.2f}" for name, rank in ranks.items())
     pairs = [(a, b) for i, a in enumerate(ranks.index) for b in ranks.index[i + 1:]
              if judged.loc[a, b] < alpha]
@@ -82,3 +92,13 @@ def critical_difference(scores, alpha=0.05, ax=None, *, higher_is_better=True):
                  f"{listing(f'{a} and {b}' for a, b in pairs)}." if pairs else
                  f"No two methods differ significantly at level {alpha:g}."))
     return ax, table
+
+
+def _groups(p_values, alpha):
+    """Return first and last position of the largest groups without a significant difference."""
+    n, groups = len(p_values), []
+    for first in range(n):
+        last = max(k for k in range(first, n) if p_values.iloc[first, k] >= alpha or k == first)
+        if last > first and (not groups or last > groups[-1][1]):
+            groups.append((first, last))
+    return groups

@@ -8,5 +8,7 @@ keyboard and by touch.
 """
 
 from .pictures import Picture, drag_point, draw_search_tree, explore_tree, step_through
+from .steps import step_columns, step_curves, step_intervals, step_partitions, step_search
 
-__all__ = ["Picture", "drag_point", "draw_search_tree", "explore_tree", "step_through"]
+__all__ = ["Picture", "drag_point", "draw_search_tree", "explore_tree", "step_columns",
+           "step_curves", "step_intervals", "step_partitions", "step_search", "step_through"]

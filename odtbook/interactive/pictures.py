@@ -252,7 +252,7 @@ def draw_search_tree(nodes, *, box=(104, 50), row=104, top=0):
     return parts
 
 
-def step_through(parts, captions, *, size, alt):
+def step_through(parts, captions, *, size, alt, legend=()):
     """Show a drawing whose parts come and go, step by step.
 
     Parameters
@@ -266,6 +266,9 @@ def step_through(parts, captions, *, size, alt):
         Size of the drawing in pixels, at most: on a narrower page it shrinks, but not its text.
     alt : str
         What the whole drawing shows.
+    legend : sequence of (svg, str), default=()
+        Marks of at most 16 by 16 pixels, with their upper left corner at (0, 0), and what each
+        means.
 
     Returns
     -------
@@ -290,6 +293,10 @@ def step_through(parts, captions, *, size, alt):
                 "<button type=button>Play</button>"
                 f"<label>Step <input type=range min=0 max={end} value={end}></label></div>"
                 f'<output aria-live="polite">{escape(captions[-1])}</output>')
+    if legend:
+        controls = '<ul class="odt-legend">' + "".join(
+            f'<li><svg width="16" height="16" aria-hidden="true">{mark}</svg> {escape(words)}</li>'
+            for mark, words in legend) + "</ul>" + controls
     return _picture("steps.js", _svg(*size, alt, drawn), controls, list(captions), alt,
                     "odt-fit")
 

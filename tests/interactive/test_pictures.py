@@ -4,7 +4,17 @@ import numpy as np
 import pytest
 from browser import chromium
 
-from odtbook.interactive import drag_point, draw_search_tree, explore_tree, step_through
+from odtbook.interactive import (
+    drag_point,
+    draw_search_tree,
+    explore_tree,
+    step_columns,
+    step_curves,
+    step_intervals,
+    step_partitions,
+    step_search,
+    step_through,
+)
 from odtlib import CARTClassifier
 from odtlib.constrained import sets
 from odtlib.tree import DecisionTree
@@ -292,3 +302,100 @@ def test_the_same_picture_is_the_same_text(example):
 def test_bad_input_gets_a_sentence(call, says):
     with pytest.raises(ValueError, match=says):
         call()
+
+
+def seen(page, selector):
+    """Elements of a picture that the present step shows."""
+    return page.evaluate(
+        "s => [...document.querySelectorAll(s)].filter("
+        "e => e.closest('[data-from]')?.style.display !== 'none').length", selector)
+
+
+def captions(page):
+    """The caption of every step, one after the other by the button Next."""
+    read = [page.text_content("output")]
+    while page.is_enabled("text=Next"):
+        page.click("text=Next")
+        read.append(page.text_content("output"))
+    return read
+
+
+def test_a_legend_stands_below_the_drawing(page):
+    show(page, step_through([(0, None, SQUARE)], ["a", "b"], size=(20, 20), alt="A square.",
+                            legend=[(SQUARE, "a <small> square")]))
+    assert page.text_content(".odt-legend li").strip() == "a <small> square"
+
+
+def test_partitions_ring_the_errors_of_each_tree(page):
+    X = np.array([[1, 2], [3, 1], [2, 7], [4, 8], [5, 3], [7, 4], [6, 5], [8, 6]], float)
+    y = np.array([0, 0, 1, 1, 1, 1, 0, 0])
+    trees = [DecisionTree.from_nested(nested, n_classes=2, n_features=2) for nested in (
+        0, (1, 2.5, 0, 1), (0, 4.5, (1, 4.5, 0, 1), (1, 4.5, 1, 0)))]
+    show(page, step_partitions(trees, list("abc"), X, y))
+    for tree in trees:
+        wrong = (tree.with_counts(X, y).predict(X) != y).sum()
+        assert seen(page, ".odt-fit circle[r='10']") == wrong
+        assert seen(page, ".odt-fit rect") == tree.n_leaves
+        if tree is not trees[-1]:
+            page.click("text=Next")
+    with pytest.raises(ValueError, match="one caption per tree"):
+        step_partitions(trees, ["a"], X, y)
+    with pytest.raises(ValueError, match="over two features"):
+        step_partitions([DecisionTree.from_nested((2, 0.5, 0, 1), n_features=3)], ["a"], X, y)
+
+
+def test_a_search_tree_is_laid_out_without_overlaps(page):
+    nodes = [dict(lines=["root"], opened=0)]
+    for k in range(1, 9):
+        nodes.append(dict(parent=(k - 1) // 2, branch=f"b{k}", lines=[str(k)], opened=k))
+    show(page, step_search(nodes, [f"step {k}" for k in range(9)], alt="A tree."))
+    assert captions(page)[-1] == "step 8"
+    boxes = page.evaluate("[...document.querySelectorAll('rect.odt-box')].map("
+                          "e => [e.x.baseVal.value, e.y.baseVal.value])")
+    assert len(boxes) == 9
+    for i, (x, y) in enumerate(boxes):
+        assert all(abs(x - u) >= 104 + 16 - 1e-6 for u, v in boxes[:i] if v == y)
+
+
+def test_a_column_enters_with_its_reduced_cost(page):
+    show(page, step_columns(
+        ["leaf", "row 1"], [("p1", [1, 0]), ("p2", [1, 1])],
+        [dict(known=1, duals=[2, 0.5], values=[1], reduced=1.5),
+         dict(known=2, duals=[2, 1], values=[0, 1], reduced=None)], ["enters", "optimal"]))
+    assert seen(page, ".odt-fit rect[stroke]") == 1
+    assert "+1.5" in page.text_content("svg")
+    page.click("text=Next")
+    assert seen(page, ".odt-fit rect[stroke]") == 0
+    assert seen(page, ".odt-fit rect[fill-opacity='0.8']") == 2
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_intervals_find_the_best_threshold_and_bound_the_rest(page, seed):
+    rng = np.random.default_rng(seed)
+    sizes = rng.integers(0, 4, rng.integers(1, 40))
+    steps = np.round(rng.uniform(-1, 1, len(sizes)) * sizes)
+    scores = np.cumsum([0, *steps])
+    scores -= scores.min() - rng.integers(0, 3)
+    picture = step_intervals(scores, sizes)
+    show(page, picture)
+    read = captions(page)
+    assert f"the best threshold has {scores.min():g} errors" in read[-1]
+    assert f"by {len(read) - 1} of {len(scores)} scores" in read[-1]
+    for caption in read[:-1]:
+        name, score = caption.split(" errors")[0].removeprefix("Threshold ").split(": ")
+        assert scores[int(name) - 1] == float(score)
+
+
+def test_intervals_refuse_scores_that_jump(page):
+    with pytest.raises(ValueError, match="at least as large"):
+        step_intervals([5, 1], [2])
+
+
+def test_curves_change_with_the_step(page):
+    show(page, step_curves([1, 2], [[[50, 60], [60, 70]], [[55, 65], [65, 75]]], ["a", "b"],
+                           names=["one*", "two"], xlabel="rows", ylabel="%", limits=(50, 100),
+                           alt="Two curves."))
+    first = page.get_attribute("[data-from='0'][data-to='0'] polyline", "points")
+    assert seen(page, "polyline") == 2 and "stroke-dasharray" in page.content()
+    assert captions(page) == ["a", "b"]
+    assert page.get_attribute("[data-from='1'] polyline", "points") != first

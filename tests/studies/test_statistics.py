@@ -13,6 +13,7 @@ import pytest
 from scipy.stats import friedmanchisquare
 
 from odtbook import statistics
+from odtlib.plotting import COLORS
 
 
 @pytest.fixture(autouse=True)
@@ -49,8 +50,25 @@ def test_critical_difference_without_a_difference():
         ax, table = statistics.critical_difference(scores)
         assert table.attrs["friedman_p"] > 0.05
         assert ax.alt.endswith("No two methods differ significantly at level 0.05.")
-        assert sum(len(line.get_xdata()) == 3 and len(set(line.get_ydata())) == 1
-                   for line in ax.lines) == 1  # one bar joins all
+        assert bars(ax) == [(0, 2)]  # one bar joins all
+
+
+def bars(ax):
+    """First and last method beside each bar."""
+    return [(round(line.get_ydata()[0] + 0.2), round(line.get_ydata()[1] - 0.2))
+            for line in ax.lines if line.get_color() == COLORS[1]]
+
+
+def test_bars_stand_beside_the_methods_that_do_not_differ():
+    rng = np.random.default_rng(3)
+    scores = pd.DataFrame(rng.normal(size=(25, 6)) + 0.45 * np.arange(6), columns=list("abcdef"))
+    ax, table = statistics.critical_difference(scores)
+    p = table.attrs["nemenyi_p"].loc[table.index, table.index].to_numpy()
+    pairs = {(i, j) for i in range(6) for j in range(i + 1, 6) if p[i, j] >= 0.05}
+    covered = {(i, j) for a, b in bars(ax) for i in range(a, b + 1) for j in range(i + 1, b + 1)}
+    assert len(bars(ax)) > 1
+    assert covered == pairs
+    assert [label.get_text() for label in ax.get_yticklabels()] == list(table.index)
 
 
 @pytest.mark.parametrize("scores, message", [
