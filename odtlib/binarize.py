@@ -9,9 +9,12 @@ one-sided, so a tree over the columns can be written again as a tree over the fe
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from numbers import Integral
+from typing import Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, TransformerMixin, _fit_context
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.multiclass import check_classification_targets
@@ -26,7 +29,7 @@ from sklearn.utils.validation import (
 
 from odtlib._text import threshold_text
 from odtlib.report import Clock
-from odtlib.tree import midpoint
+from odtlib.tree import DecisionTree, midpoint
 
 __all__ = ["MDLPBinarizer", "QuantileBinarizer", "ThresholdBinarizer"]
 
@@ -63,7 +66,7 @@ class _Binarizer(TransformerMixin, BaseEstimator):
         raise NotImplementedError
 
     @_fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X, y=None):
+    def fit(self, X: ArrayLike, y: ArrayLike | None = None) -> Self:
         """Find the thresholds and categories of every feature.
 
         Parameters
@@ -80,7 +83,7 @@ class _Binarizer(TransformerMixin, BaseEstimator):
         """
         return self.fit_until(Clock(), X, y)
 
-    def fit_until(self, clock, X, y=None):
+    def fit_until(self, clock: Clock, X: ArrayLike, y: ArrayLike | None = None) -> Self:
         """Fit, but leave the features uncut that remain when the clock has expired.
 
         Parameters
@@ -120,7 +123,7 @@ class _Binarizer(TransformerMixin, BaseEstimator):
         self.column_names_ = self.get_feature_names_out()
         return self
 
-    def transform(self, X):
+    def transform(self, X: ArrayLike) -> np.ndarray:
         """Return the 0/1 columns of ``X``.
 
         Parameters
@@ -142,7 +145,7 @@ class _Binarizer(TransformerMixin, BaseEstimator):
             out[start : start + step] = (self.lower_ < values) & (values <= self.upper_)
         return out
 
-    def get_feature_names_out(self, input_features=None):
+    def get_feature_names_out(self, input_features: Sequence[str] | None = None) -> np.ndarray:
         """Return a readable name for every column, such as ``2.45 < petal length <= 4.75``.
 
         Parameters
@@ -163,7 +166,8 @@ class _Binarizer(TransformerMixin, BaseEstimator):
         pairs = zip(self._name_patterns, self.feature_, strict=True)
         return np.array([pattern.format(names[j]) for pattern, j in pairs], dtype=object)
 
-    def to_original(self, tree, feature_names=None):
+    def to_original(self, tree: DecisionTree,
+                    feature_names: Sequence[str] | None = None) -> DecisionTree:
         """Write a tree over the columns as a tree over the original features.
 
         A column that is 1 when ``x <= t`` sends the rows with ``x > t`` to the left (its value 0
@@ -203,7 +207,7 @@ class _Binarizer(TransformerMixin, BaseEstimator):
         return tree.remap(self.feature_, self.threshold_, np.isinf(self.lower_),
                           self.n_features_in_, feature_names)
 
-    def to_columns(self, tree):
+    def to_columns(self, tree: DecisionTree) -> DecisionTree:
         """Rewrite a tree over the original features as a tree over the columns.
 
         It is the inverse of :meth:`to_original`.  A threshold that is not among the columns is
@@ -422,7 +426,8 @@ class MDLPBinarizer(_Binarizer):
     _parameter_constraints = {**_Binarizer._parameter_constraints, "keep_binary": ["boolean"]}
     _needs_classes = True
 
-    def __init__(self, encoding="thresholds", *, keep_binary=True, handle_unknown="error"):
+    def __init__(self, encoding: str = "thresholds", *, keep_binary: bool = True,
+                 handle_unknown: str = "error") -> None:
         self.encoding = encoding
         self.keep_binary = keep_binary
         self.handle_unknown = handle_unknown
@@ -501,7 +506,8 @@ class QuantileBinarizer(_Binarizer):
         "n_bins": [Interval(Integral, 2, None, closed="left")],
     }
 
-    def __init__(self, n_bins=8, *, encoding="thresholds", handle_unknown="error"):
+    def __init__(self, n_bins: int = 8, *, encoding: str = "thresholds",
+                 handle_unknown: str = "error") -> None:
         self.n_bins = n_bins
         self.encoding = encoding
         self.handle_unknown = handle_unknown
@@ -552,8 +558,8 @@ class ThresholdBinarizer(_Binarizer):
         "max_thresholds_per_feature": [Interval(Integral, 1, None, closed="left"), None],
     }
 
-    def __init__(self, thresholds="all", *, max_thresholds_per_feature=None,
-                 encoding="thresholds", handle_unknown="error"):
+    def __init__(self, thresholds: str = "all", *, max_thresholds_per_feature: int | None = None,
+                 encoding: str = "thresholds", handle_unknown: str = "error") -> None:
         self.thresholds = thresholds
         self.max_thresholds_per_feature = max_thresholds_per_feature
         self.encoding = encoding

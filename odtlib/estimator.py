@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from functools import partial
 from numbers import Integral, Real
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, _fit_context, clone
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.class_weight import compute_sample_weight
@@ -22,6 +23,11 @@ from sklearn.utils.validation import (
 from odtlib.binarize import MDLPBinarizer, QuantileBinarizer, ThresholdBinarizer
 from odtlib.report import SolveReport
 from odtlib.tree import DecisionTree
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from scipy.sparse import csr_matrix
+    from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 SMALLEST, LARGEST = 1e-100, 1e100   # of weights and targets: their squares are still numbers
 BINARIZERS = {"mdlp": MDLPBinarizer, "quantile": QuantileBinarizer, "all": ThresholdBinarizer}
@@ -46,6 +52,9 @@ class _TreeEstimator(BaseEstimator):
     ``_tree_over_columns``.
     """
 
+    tree_: DecisionTree
+    report_: SolveReport
+
     _parameter_constraints = {
         "max_depth": [Interval(Integral, 0, None, closed="left")],
         "max_nodes": [Interval(Integral, 0, None, closed="left"), None],
@@ -64,7 +73,7 @@ class _TreeEstimator(BaseEstimator):
     _tree_over_columns = False
     _accepts_categories = False   # True: data frames with categories reach _solve unchanged
 
-    def fit(self, X, y, sample_weight=None):
+    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Fit the tree.
 
         Parameters
@@ -204,7 +213,7 @@ class _TreeEstimator(BaseEstimator):
         check_is_fitted(self, "tree_")
         return self._to_tree_columns(self._check_rows(X))
 
-    def predict(self, X):
+    def predict(self, X: ArrayLike) -> np.ndarray:
         """Predict the label, or the target values, of each row.
 
         Parameters
@@ -219,7 +228,7 @@ class _TreeEstimator(BaseEstimator):
         rows = self._tree_rows(X)
         return self.tree_.predict(rows)
 
-    def apply(self, X):
+    def apply(self, X: ArrayLike) -> np.ndarray:
         """Return the index of the leaf that each row reaches.
 
         Parameters
@@ -234,7 +243,7 @@ class _TreeEstimator(BaseEstimator):
         rows = self._tree_rows(X)
         return self.tree_.apply(rows)
 
-    def decision_path(self, X):
+    def decision_path(self, X: ArrayLike) -> csr_matrix:
         """Return which nodes of the tree each row passes.
 
         Parameters
@@ -249,7 +258,7 @@ class _TreeEstimator(BaseEstimator):
         rows = self._tree_rows(X)
         return self.tree_.decision_path(rows)
 
-    def get_depth(self):
+    def get_depth(self) -> int:
         """Return the depth of the fitted tree: the number of splits on its longest path.
 
         Returns
@@ -259,7 +268,7 @@ class _TreeEstimator(BaseEstimator):
         check_is_fitted(self, "tree_")
         return self.tree_.depth
 
-    def get_n_leaves(self):
+    def get_n_leaves(self) -> int:
         """Return the number of leaves of the fitted tree.
 
         Returns
@@ -270,7 +279,7 @@ class _TreeEstimator(BaseEstimator):
         return self.tree_.n_leaves
 
     @property
-    def feature_importances_(self):
+    def feature_importances_(self) -> np.ndarray:
         """Share of the impurity that the splits of each feature remove, as in scikit-learn.
 
         One number per feature; where the binariser does not know which feature a column comes
@@ -282,7 +291,8 @@ class _TreeEstimator(BaseEstimator):
             return importances
         return np.bincount(self.binarizer_.feature_, importances, minlength=self.n_features_in_)
 
-    def to_sklearn(self, X=None):
+    def to_sklearn(self,
+                   X: ArrayLike | None = None) -> DecisionTreeClassifier | DecisionTreeRegressor:
         """Return the fitted tree as a scikit-learn estimator, for tools that are made for those.
 
         Parameters
@@ -305,7 +315,7 @@ class _TreeEstimator(BaseEstimator):
                              "tree_.to_sklearn() on the rows binarizer_.transform(X).")
         return self.tree_.to_sklearn(X)
 
-    def plot(self, ax=None, **options):
+    def plot(self, ax: Axes | None = None, **options: Any) -> Axes:
         """Draw the fitted tree with matplotlib.
 
         Parameters
@@ -322,7 +332,7 @@ class _TreeEstimator(BaseEstimator):
         check_is_fitted(self, "tree_")
         return self.tree_.plot(ax, **options)
 
-    def verify(self, X, y, sample_weight=None):
+    def verify(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
         """Recompute the objective of the fit from the tree alone.
 
         Parameters
@@ -401,6 +411,7 @@ def _refuse_text(X):
 class TreeClassifier(ClassifierMixin, _TreeEstimator):
     """Base class of the classifiers; a subclass defines ``_solve``."""
 
+    classes_: np.ndarray
     _target_options = {}
 
     def _check_targets(self, y):
@@ -424,12 +435,12 @@ class TreeClassifier(ClassifierMixin, _TreeEstimator):
         return weight
 
     @property
-    def n_classes_(self):
+    def n_classes_(self) -> int:
         """Number of classes."""
         check_is_fitted(self, "classes_")
         return len(self.classes_)
 
-    def predict_log_proba(self, X):
+    def predict_log_proba(self, X: ArrayLike) -> np.ndarray:
         """Return the logarithm of :meth:`predict_proba`; minus infinity for a share of zero.
 
         Parameters
@@ -444,7 +455,7 @@ class TreeClassifier(ClassifierMixin, _TreeEstimator):
         with np.errstate(divide="ignore"):
             return np.log(self.predict_proba(X))
 
-    def predict_proba(self, X):
+    def predict_proba(self, X: ArrayLike) -> np.ndarray:
         """Return the share of each class in the training weight of the leaf reached.
 
         Parameters

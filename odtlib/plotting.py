@@ -9,11 +9,14 @@ does the same for any other plot. Importing this module changes no matplotlib se
 from __future__ import annotations
 
 import re
-from contextlib import nullcontext
+from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from odtlib.requirements import needs
 
@@ -27,6 +30,12 @@ from matplotlib.patches import FancyBboxPatch, Patch, Rectangle
 from matplotlib.textpath import text_to_path
 
 from odtlib._text import threshold_text
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from odtlib.report import SolveReport
+    from odtlib.tree import DecisionTree
 
 __all__ = ["COLORS", "alt_text", "anytime", "draw_tree", "partition",
            "rc", "style"]
@@ -50,7 +59,7 @@ THEMES = {"both": ("none", INK), "light": ("#FFFFFF", BOX_INK), "dark": ("#12121
 # ------------------------------------------------------------------ style
 
 
-def rc(theme="both"):
+def rc(theme: str = "both") -> dict[str, Any]:
     """Return the matplotlib settings that make plots readable on the book's pages.
 
     Parameters
@@ -79,7 +88,7 @@ def rc(theme="both"):
     }
 
 
-def style(theme="both"):
+def style(theme: str = "both") -> AbstractContextManager:
     """Draw everything inside the ``with`` block readable on light and dark pages.
 
     Parameters
@@ -121,7 +130,7 @@ def _tint(color, share):
     return to_hex(share * np.array(to_rgb(color)) + (1 - share))
 
 
-def alt_text(drawn):
+def alt_text(drawn: Axes | DecisionTree) -> str:
     """Return a description of a picture, or of a tree, for readers who cannot see it.
 
     Parameters
@@ -283,8 +292,10 @@ LINE, PAD, BAR = 1.25, 0.05, 0.06  # line height (of the font size), padding and
 GAP = 0.36  # between the levels of a tree that grows to the right (inches)
 
 
-def draw_tree(tree, ax=None, *, X=None, y=None, orientation="auto", font_size=None, legend=True,
-              feature_names=None, class_names=None):
+def draw_tree(tree: DecisionTree, ax: Axes | None = None, *, X: ArrayLike | None = None,
+              y: ArrayLike | None = None, orientation: str = "auto", font_size: float | None = None,
+              legend: bool = True, feature_names: Sequence[str] | None = None,
+              class_names: Sequence[str] | None = None) -> Axes:
     """Draw a tree: tests in grey boxes, leaves in the colour of their class.
 
     Rows that pass the test of a box follow its branch "yes". A leaf shows its prediction, how
@@ -516,8 +527,10 @@ def _draw_box(ax, tree, node, box, centre, size):
 # ------------------------------------------------------------------ partitions
 
 
-def partition(tree, X=None, y=None, features=(0, 1), ax=None, *, limits=None, feature_names=None,
-              class_names=None):
+def partition(tree: DecisionTree, X: ArrayLike | None = None, y: ArrayLike | None = None,
+              features: tuple[int, int] = (0, 1), ax: Axes | None = None, *,
+              limits: Sequence[float] | None = None, feature_names: Sequence[str] | None = None,
+              class_names: Sequence[str] | None = None) -> Axes:
     """Draw how a tree cuts the plane of two features: one exact rectangle per leaf.
 
     Parameters
@@ -634,7 +647,9 @@ def _leaf_color(tree, leaf):
 # ------------------------------------------------------------------ anytime curves
 
 
-def anytime(reports, ax=None, *, labels=None, log_time=None):
+def anytime(reports: SolveReport | Sequence[SolveReport] | dict[str, SolveReport],
+            ax: Axes | None = None, *, labels: Sequence[str] | None = None,
+            log_time: bool | None = None) -> Axes:
     """Draw incumbent (full line) and lower bound (broken line) over time, as steps.
 
     Parameters

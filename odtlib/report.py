@@ -3,11 +3,20 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from odtlib._tolerance import PROOF
 from odtlib.requirements import needs
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from pandas import DataFrame
+
+    from odtlib.tree import DecisionTree
 
 STATUSES = ("optimal", "time_limit", "node_limit", "memory_limit", "interrupted", "heuristic")
 
@@ -25,27 +34,27 @@ class Clock:
         Seconds until ``expired`` becomes true; None for never.
     """
 
-    def __init__(self, time_limit=None):
+    def __init__(self, time_limit: float | None = None) -> None:
         self.start = time.perf_counter()
         self.time_limit = time_limit
 
     @property
-    def elapsed(self):
+    def elapsed(self) -> float:
         """Seconds since the clock was made."""
         return time.perf_counter() - self.start
 
-    def check(self):
+    def check(self) -> None:
         """Raise :class:`TimeUp` if the limit has passed."""
         if self.expired:
             raise TimeUp
 
     @property
-    def remaining(self):
+    def remaining(self) -> float:
         """Seconds left, never negative; infinite without a limit."""
         return np.inf if self.time_limit is None else max(0.0, self.time_limit - self.elapsed)
 
     @property
-    def expired(self):
+    def expired(self) -> bool:
         """Whether the limit has passed."""
         return self.remaining <= 0.0
 
@@ -89,8 +98,11 @@ class SolveReport:
         If the status is unknown, or claims a proof that the bound does not carry.
     """
 
-    def __init__(self, status, objective, lower_bound, seconds, *, start=None, counters=None,
-                 trace=None, proof="", compile_seconds=0.0, evaluate=None, scale=None):
+    def __init__(self, status: str, objective: float, lower_bound: float, seconds: float, *,
+                 start: str | None = None, counters: dict[str, Any] | None = None,
+                 trace: Iterable[tuple[float, float, float, str]] | None = None, proof: str = "",
+                 compile_seconds: float = 0.0, evaluate: Callable[..., float] | None = None,
+                 scale: float | None = None) -> None:
         self.status = status
         self.objective = float(objective)
         self.lower_bound = float(lower_bound)
@@ -115,24 +127,24 @@ class SolveReport:
             self.events = [(self.seconds, self.objective, self.lower_bound, self.status)]
 
     @property
-    def gap(self):
+    def gap(self) -> float:
         """Objective minus lower bound; zero means proved optimal."""
         return max(0.0, self.objective - self.lower_bound)
 
     @property
-    def relative_gap(self):
+    def relative_gap(self) -> float:
         """The gap as a share of the objective (0 where both are zero)."""
         if self.gap == 0:
             return 0.0
         return self.gap / abs(self.objective) if self.objective else np.inf
 
     @property
-    def trace(self):
+    def trace(self) -> DataFrame:
         """The run as a table of seconds, incumbent, bound and event."""
         pd = needs("pandas", "plot", "report_.trace")
         return pd.DataFrame(self.events, columns=["seconds", "incumbent", "bound", "event"])
 
-    def primal_integral(self, best=None, horizon=None):
+    def primal_integral(self, best: float | None = None, horizon: float | None = None) -> float:
         """Integrate the primal gap over time: the smaller, the sooner good trees were found.
 
         Parameters
@@ -160,7 +172,7 @@ class SolveReport:
                 gap = min(1.0, abs(incumbent - best) / scale) if scale else 0.0
         return total + gap * max(0.0, horizon - moment)
 
-    def verify(self, X, y, sample_weight=None):
+    def verify(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
         """Recompute the objective from the tree alone and compare.
 
         Parameters
@@ -196,7 +208,7 @@ class SolveReport:
                              f"{self.objective:g}; verify with the rows and weights of the fit.")
         return found
 
-    def plot(self, ax=None, **options):
+    def plot(self, ax: Axes | None = None, **options: Any) -> Axes:
         """Draw the anytime curve: incumbent and bound over time.
 
         Parameters
@@ -227,7 +239,8 @@ def these(number, what):
     return f"this {what}" if number == 1 else f"these {number} {what}s"
 
 
-def default_objective(tree, X, y, sample_weight=None):
+def default_objective(tree: DecisionTree, X: ArrayLike, y: ArrayLike,
+                      sample_weight: ArrayLike | None = None) -> float:
     """Return the weighted misclassification score, or the squared error, of a tree.
 
     Parameters

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import importlib
+from types import ModuleType
 
 DISTRIBUTION = "optimal-decision-trees"   # the name that pip knows
 
 
-def needs(module, extra, what):
+def needs(module: str, extra: str, what: str) -> ModuleType:
     """Import a package that not every installation has.
 
     Parameters
@@ -38,6 +39,6 @@ def needs(module, extra, what):
                                   f"{install(extra)} brings it.", name=package) from None
 
 
-def install(extra):
+def install(extra: str) -> str:
     """Return the command that installs an extra."""
     return f'pip install "{DISTRIBUTION}[{extra}]"'

@@ -4,8 +4,16 @@ from __future__ import annotations
 
 import json
 import warnings
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import ArrayLike
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from scipy.sparse import csr_matrix
+    from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 LEAF = -1
 
@@ -49,9 +57,24 @@ class DecisionTree:
         If the arrays do not describe one tree.
     """
 
-    def __init__(self, feature, threshold, left, right, value, *, label=None, classes=None,
-                 feature_names=None, n_features=None, kind="classification", weight=None,
-                 impurity=None):
+    feature: np.ndarray
+    threshold: np.ndarray
+    left: np.ndarray
+    right: np.ndarray
+    value: np.ndarray
+    label: np.ndarray | None
+    classes: np.ndarray | None
+    feature_names: tuple[str, ...] | None
+    n_features: int
+    kind: str
+    weight: np.ndarray | None
+    impurity: np.ndarray | None
+
+    def __init__(self, feature: ArrayLike, threshold: ArrayLike, left: ArrayLike, right: ArrayLike,
+                 value: ArrayLike, *, label: ArrayLike | None = None,
+                 classes: ArrayLike | None = None, feature_names: Sequence[str] | None = None,
+                 n_features: int | None = None, kind: str = "classification",
+                 weight: ArrayLike | None = None, impurity: ArrayLike | None = None) -> None:
         if kind not in ("classification", "regression"):
             raise ValueError(f"kind is {kind!r}; use 'classification' or 'regression'.")
         feature = np.array(feature, dtype=np.int64, ndmin=1)
@@ -121,7 +144,7 @@ class DecisionTree:
                  "feature_names", "n_features", "kind", "weight", "impurity")
         return {**{name: getattr(self, name) for name in names}, **changes}
 
-    def replace(self, **changes):
+    def replace(self, **changes: Any) -> DecisionTree:
         """Return a copy with some constructor arguments changed.
 
         Parameters
@@ -138,7 +161,8 @@ class DecisionTree:
     # ------------------------------------------------------------------ building
 
     @classmethod
-    def from_nested(cls, nested, n_classes=None, **options):
+    def from_nested(cls, nested: int | ArrayLike | tuple, n_classes: int | None = None,
+                    **options: Any) -> DecisionTree:
         """Build a tree from nested tuples.
 
         Parameters
@@ -184,7 +208,7 @@ class DecisionTree:
         return cls(*map(list, zip(*nodes, strict=True)), **options)
 
     @classmethod
-    def from_sklearn(cls, model):
+    def from_sklearn(cls, model: DecisionTreeClassifier | DecisionTreeRegressor) -> DecisionTree:
         """Return the tree of a fitted scikit-learn estimator.
 
         It predicts the same for every value that float32 represents (scikit-learn compares
@@ -228,7 +252,7 @@ class DecisionTree:
                    n_features=model.n_features_in_,
                    feature_names=getattr(model, "feature_names_in_", None), **options)
 
-    def to_nested(self, node=0):
+    def to_nested(self, node: int = 0) -> int | np.ndarray | tuple:
         """Return the subtree at ``node`` as nested tuples, the inverse of ``from_nested``.
 
         Parameters
@@ -251,7 +275,8 @@ class DecisionTree:
                 nested[k] = self.value[k] if self.label is None else int(self.label[k])
         return nested[node]
 
-    def with_counts(self, X, y, n_classes=None, sample_weight=None, relabel=True):
+    def with_counts(self, X: ArrayLike, y: ArrayLike, n_classes: int | None = None,
+                    sample_weight: ArrayLike | None = None, relabel: bool = True) -> DecisionTree:
         """Fill a classification tree with the class weights of the rows that reach each node.
 
         Parameters
@@ -290,7 +315,8 @@ class DecisionTree:
         classes = self.classes if len(self.classes) == n_classes else None
         return self.replace(value=value, label=label, classes=classes)
 
-    def with_weights(self, X, y, sample_weight=None):
+    def with_weights(self, X: ArrayLike, y: ArrayLike,
+                     sample_weight: ArrayLike | None = None) -> DecisionTree:
         """Fill a regression tree with the weight and the variance of the rows at each node.
 
         Parameters
@@ -321,7 +347,7 @@ class DecisionTree:
         variance = np.maximum(second - first**2, 0.0).mean(axis=1) * size**2
         return self.replace(weight=sums[:, 0], impurity=variance)
 
-    def pruned(self):
+    def pruned(self) -> DecisionTree:
         """Drop every split that changes no prediction.
 
         A feature node goes when both its branches predict the same leaf, or when an earlier test
@@ -377,7 +403,8 @@ class DecisionTree:
                             label=None if self.label is None else self.label[predicts],
                             **self._at("weight", "impurity", nodes=node))
 
-    def remap(self, feature, threshold, swap, n_features, feature_names=None):
+    def remap(self, feature: ArrayLike, threshold: ArrayLike, swap: ArrayLike, n_features: int,
+              feature_names: Sequence[str] | None = None) -> DecisionTree:
         """Rewrite a tree over 0/1 columns as a tree over the features behind them.
 
         Parameters
@@ -427,22 +454,22 @@ class DecisionTree:
     # ------------------------------------------------------------------ measures
 
     @property
-    def n_nodes(self):
+    def n_nodes(self) -> int:
         """Number of nodes, leaves included."""
         return len(self.feature)
 
     @property
-    def n_splits(self):
+    def n_splits(self) -> int:
         """Number of feature nodes."""
         return int(np.count_nonzero(self.feature >= 0))
 
     @property
-    def n_leaves(self):
+    def n_leaves(self) -> int:
         """Number of leaves."""
         return self.n_nodes - self.n_splits
 
     @property
-    def node_depth(self):
+    def node_depth(self) -> np.ndarray:
         """Depth of every node, shape (n_nodes,); the root has depth 0."""
         depth = np.zeros(self.n_nodes, np.int64)
         for node in np.flatnonzero(self.feature >= 0):
@@ -450,13 +477,13 @@ class DecisionTree:
         return depth
 
     @property
-    def depth(self):
+    def depth(self) -> int:
         """Number of splits on the longest path from the root to a leaf."""
         return int(self.node_depth.max())
 
     # ---------------------------------------------------------------- prediction
 
-    def feature_importances(self):
+    def feature_importances(self) -> np.ndarray:
         """Return how much of the impurity of the training rows the splits of each feature remove.
 
         The impurity is Gini's index, or the variance in a regression tree, as in scikit-learn.
@@ -496,7 +523,7 @@ class DecisionTree:
             raise ValueError("X contains NaN; fill in or drop missing values first.")
         return X
 
-    def apply(self, X):
+    def apply(self, X: ArrayLike) -> np.ndarray:
         """Return the leaf that each row reaches.
 
         Parameters
@@ -514,7 +541,7 @@ class DecisionTree:
         _tree_kernels.apply(X, self.feature, self.threshold, self.left, self.right, leaf)
         return leaf
 
-    def predict_codes(self, X):
+    def predict_codes(self, X: ArrayLike) -> np.ndarray:
         """Return the class index predicted for each row.
 
         Parameters
@@ -529,7 +556,7 @@ class DecisionTree:
         self._only_for("classification", "predict_codes")
         return self.label[self.apply(X)]
 
-    def predict(self, X):
+    def predict(self, X: ArrayLike) -> np.ndarray:
         """Predict a label, or the target values of a regression tree, for each row.
 
         Parameters
@@ -547,7 +574,7 @@ class DecisionTree:
         value = self.value[self.apply(X)]
         return value[:, 0] if value.shape[1] == 1 else value
 
-    def predict_proba(self, X):
+    def predict_proba(self, X: ArrayLike) -> np.ndarray:
         """Return the share of each class among the training weight of the leaf reached.
 
         Parameters
@@ -566,7 +593,7 @@ class DecisionTree:
         share[total == 0, self.label[total == 0]] = 1.0
         return (share / np.where(total == 0, 1.0, total)[:, None])[self.apply(X)]
 
-    def decision_path(self, X):
+    def decision_path(self, X: ArrayLike) -> csr_matrix:
         """Return which nodes each row passes.
 
         Parameters
@@ -597,7 +624,7 @@ class DecisionTree:
 
     # ------------------------------------------------------------------ exports
 
-    def feature_name(self, feature):
+    def feature_name(self, feature: int) -> str:
         """Return the name of a feature.
 
         Parameters
@@ -611,7 +638,7 @@ class DecisionTree:
         """
         return f"x{feature}" if self.feature_names is None else self.feature_names[feature]
 
-    def split_text(self, node, branch="left"):
+    def split_text(self, node: int, branch: str = "left") -> str:
         """Return the test of a feature node as text.
 
         Parameters
@@ -634,7 +661,7 @@ class DecisionTree:
         sign = "<=" if branch == "left" else ">"
         return f"{name} {sign} {_short(threshold)}"
 
-    def is_condition(self, node):
+    def is_condition(self, node: int) -> bool:
         """Return whether a feature node asks for a 0/1 column that is named by a condition.
 
         Parameters
@@ -656,7 +683,7 @@ class DecisionTree:
             return f"{self.split_text(node, 'right')}?", ("no", "yes")
         return self.split_text(node), ("yes", "no")
 
-    def leaf_text(self, node):
+    def leaf_text(self, node: int) -> str:
         """Return what a node predicts, with its training weights, as text.
 
         Parameters
@@ -673,7 +700,7 @@ class DecisionTree:
         counts = " ".join(_short(v, 6) for v in self.value[node])
         return f"{self.classes[self.label[node]]}  [{counts}]"
 
-    def to_text(self):
+    def to_text(self) -> str:
         """Return the tree as lines of text.
 
         Returns
@@ -699,7 +726,7 @@ class DecisionTree:
         return (f"<DecisionTree for {self.kind}: depth {self.depth}, {self.n_splits} feature "
                 f"nodes, {self.n_leaves} leaves>")
 
-    def rules(self):
+    def rules(self) -> list[str]:
         """Return one rule per leaf, from left to right.
 
         Returns
@@ -719,7 +746,7 @@ class DecisionTree:
                               (*conditions, self.split_text(node, branch))))
         return found
 
-    def to_dot(self):
+    def to_dot(self) -> str:
         """Return the tree in the language of Graphviz.
 
         Returns
@@ -735,7 +762,7 @@ class DecisionTree:
                 lines.append(f'  {node} -> {child} [label="{answer}"];')
         return "\n".join([*lines, "}"])
 
-    def to_json(self):
+    def to_json(self) -> str:
         """Return the tree as JSON, exact to the last bit.
 
         Returns
@@ -773,7 +800,7 @@ class DecisionTree:
                              ) from None
 
     @classmethod
-    def from_json(cls, text):
+    def from_json(cls, text: str) -> DecisionTree:
         """Build a tree from what ``to_json`` wrote.
 
         Parameters
@@ -808,7 +835,8 @@ class DecisionTree:
     def __hash__(self):
         return hash((self.feature.tobytes(), self.left.tobytes(), self.n_features, self.kind))
 
-    def to_sklearn(self, X=None):
+    def to_sklearn(self,
+                   X: ArrayLike | None = None) -> DecisionTreeClassifier | DecisionTreeRegressor:
         """Return a fitted scikit-learn tree that predicts the same.
 
         scikit-learn compares ``float32(x) <= threshold``: the predictions are the same for every
@@ -887,7 +915,7 @@ class DecisionTree:
                               "features or predict with the DecisionTree itself.", stacklevel=2)
         return model
 
-    def plot(self, ax=None, **options):
+    def plot(self, ax: Axes | None = None, **options: Any) -> Axes:
         """Draw the tree with matplotlib.
 
         Parameters
@@ -946,7 +974,7 @@ def _short(number, digits=None):
     return repr(float(number))
 
 
-def midpoint(low, high):
+def midpoint(low: ArrayLike, high: ArrayLike) -> Any:
     """Return a threshold that separates two values: ``low <= t < high``, exactly.
 
     Parameters

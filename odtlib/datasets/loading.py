@@ -9,12 +9,16 @@ import tempfile
 import warnings
 from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING, Literal, overload
 
 import numpy as np
 
 from odtlib.datasets import catalogue, fetch, manifest
 from odtlib.datasets.tables import DataError, Dataset, Table
 from odtlib.requirements import needs
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
 DECIMALS = 3  # of the split files of the 14 small sets
 
@@ -252,7 +256,14 @@ def _series(values):
     return pd.Series(values, name="target")
 
 
-def available(kind: str | None = None, task: str | None = None, *, as_frame: bool = False):
+@overload
+def available(kind: str | None = None, task: str | None = None, *,
+              as_frame: Literal[False] = False) -> list[str]: ...
+@overload
+def available(kind: str | None = None, task: str | None = None, *,
+              as_frame: Literal[True]) -> DataFrame: ...
+def available(kind: str | None = None, task: str | None = None, *,
+              as_frame: bool = False) -> list[str] | DataFrame:
     """List the names of the data sets.
 
     Parameters

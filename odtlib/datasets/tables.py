@@ -7,7 +7,7 @@ import gzip
 import hashlib
 from collections import Counter
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -60,8 +60,8 @@ class Dataset:
     """
 
     name: str
-    X: object
-    y: object
+    X: Any
+    y: Any
     feature_names: tuple[str, ...]
     target_names: tuple[str, ...]
     description: str

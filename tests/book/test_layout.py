@@ -26,9 +26,18 @@ def tracked_files():
     return [ROOT / name for name in listing.split("\0") if name and (ROOT / name).is_file()]
 
 
+def run_time_nodes(path):
+    """The nodes of a source file, without the imports that only type checkers read."""
+    waiting = [ast.parse(path.read_text(encoding="utf-8"))]
+    for node in waiting:
+        if not (isinstance(node, ast.If) and getattr(node.test, "id", "") == "TYPE_CHECKING"):
+            waiting.extend(ast.iter_child_nodes(node))
+            yield node
+
+
 def imported_modules(path):
     """The dotted names of all modules that a source file imports, wherever in the file."""
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in run_time_nodes(path):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and node.level == 0 and node.module:
@@ -48,7 +57,7 @@ def all_imports(path):
     """The modules of odtlib that a source file imports, when it is loaded or later."""
     # relative imports name the package of the file
     package = path.relative_to(ROOT).with_suffix("").parts[:-1]
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in run_time_nodes(path):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):

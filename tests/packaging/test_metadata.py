@@ -7,7 +7,6 @@ import re
 import tomllib
 from pathlib import Path
 
-import pytest
 import yaml
 
 import odtlib
@@ -46,9 +45,9 @@ def test_the_citation_has_the_version_and_the_address():
     assert citation.get("repository-code", "") == config["repository"]["url"]
 
 
-@pytest.mark.parametrize("package", ["odtlib", "odtbook"])
-def test_the_packages_are_marked_as_typed(package):
-    assert (ROOT / package / "py.typed").exists()
+def test_the_library_is_marked_as_typed():
+    assert (ROOT / "odtlib" / "py.typed").exists()
+    assert "Typing :: Typed" in PROJECT["classifiers"]
 
 
 def test_type_checkers_see_every_public_name_where_it_is_defined():
@@ -56,3 +55,13 @@ def test_type_checkers_see_every_public_name_where_it_is_defined():
     seen = {node.names[i].asname: node.module for node in ast.walk(ast.parse(text))
             if isinstance(node, ast.ImportFrom) for i in range(len(node.names))}
     assert seen == odtlib._HOME
+
+
+def test_workflows_name_each_action_by_its_commit_and_in_one_version():
+    workflows = ROOT / ".github" / "workflows"
+    uses = [line.partition("uses:")[2].strip() for path in workflows.iterdir()
+            for line in path.read_text(encoding="utf-8").splitlines() if "uses:" in line]
+    assert uses
+    for line in uses:
+        assert re.fullmatch(r"[\w/-]+@[0-9a-f]{40}  # v\d+\.\d+\.\d+", line), line
+    assert len(set(uses)) == len({line.partition("@")[0] for line in uses})
