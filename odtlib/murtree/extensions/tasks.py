@@ -13,14 +13,15 @@ from .levels import LevelRun
 RegularisedTree = namedtuple("RegularisedTree", "low high errors n_splits optimal tree")
 
 
-def extension_run(model, columns, y, sample_weight, clock, task, protected):
+def extension_run(model, columns, y, sample_weight, clock, task, protected, costs):
     """Return the run of the extension that a fit needs; None for the search of MurTree alone."""
     data = (model, columns, y, sample_weight, clock)
     per_level = "split_penalty per level"
     fair = "max_disparity" if model.max_disparity is not None else "disparity_penalty"
     kinds = {"objective='f1'": model.objective == "f1", "pareto_front": task == "pareto_front",
              fair: protected is not None, per_level: model._has_level_penalties(),
-             "optimal_trees": task == "optimal_trees", "path": task == "path",
+             "costs": costs is not None, "optimal_trees": task == "optimal_trees",
+             "path": task == "path",
              "objective='balanced-accuracy'": model.objective == "balanced-accuracy"}
     asked = [name for name, wanted in kinds.items() if wanted]
     allowed = (["path", "objective='balanced-accuracy'"], ["objective='f1'", "pareto_front"])
