@@ -192,7 +192,7 @@ class Workspace:
         elif element == 8:                                # weighted sums
             square = (n_classes + 1) * width * width * 8
             line = ((n_classes + 1) * width + n_classes + 32) * 8
-            sizes = (64, 16 * n_rows + 64, square, line, 64, 64, square, line)
+            sizes = (8 * n_rows + 64, 16 * n_rows + 64, square, line, 32 * width, 64, square, line)
         else:
             square = (n_classes * width * width + 2048) * element
             line = (n_classes + 2) * width * element
