@@ -54,7 +54,7 @@ _SUMS = (_regression_kernels.open_sums, _regression_kernels.prepare_sums,
          _regression_kernels.children_sums, *_TWO_CLASSES[3:])
 # The rows of regression are bytes, which its kernels slice: the length must be that of the array.
 _NUMBERS = types.Tuple((_U16, *7 * [_F64]))
-_WEIGHED = types.Tuple((_I64, *7 * [_F64]))
+_WEIGHED = types.Tuple((_I64, *4 * [_F64], _I64, _F64, _F64))
 _OBJECTIVES = {
     "two classes, 16 bits": (_TWO_CLASSES, _signatures(_types_of(_U16, _I16), _U16,
                              _types_of(_U16))),

@@ -17,7 +17,9 @@ from odtlib._numba.vector import (
     add_where,
     keep_where_enough,
     load32,
+    lowest_bit,
     maximum,
+    popcount,
     read,
     spread_like,
     store,
@@ -36,78 +38,89 @@ from ._kernels import (
     SPLIT_0,
     SPLIT_1,
     choose_columns,
+    pack_rows,
     sum_keys,
+    transpose,
 )
 
 
 @njit(**INNER)
-def rows_on_side(local_bits, class_start, width, n_classes, feature, side, child_rows, child_start):
-    """List the rows on one side of ``feature`` (-1: all rows), grouped by class."""
-    row_bytes, found = width // 8, 0
-    child_start[0] = 0
+def list_side(blocks, width, class_start, n_classes, feature, side, rows, starts):
+    """List the rows of a node on one side of a feature, class by class."""
+    found, word = 0, 0
+    starts[0] = 0
     for c in range(n_classes):
-        for r in range(class_start[c], class_start[c + 1]):
-            child_rows[found] = r
-            inside = 1
-            if feature >= 0:
-                bit = np.int64(local_bits[r * row_bytes + (feature >> 3)]) >> (feature & 7) & 1
-                inside = np.int64(bit == side)
-            found += inside
-        child_start[c + 1] = found
+        for row in range(class_start[c], class_start[c + 1], 64):
+            bits = read(blocks, word * width + feature)
+            if side == 0:
+                size = class_start[c + 1] - row
+                bits = ~bits & ((np.int64(1) << size) - 1 if size < 64 else np.int64(-1))
+            while bits != 0:
+                rows[found] = row + lowest_bit(bits)
+                found += 1
+                bits &= bits - 1
+            word += 1
+        starts[c + 1] = found
 
 
 @njit(**INNER)
-def add_rows(local_bits, local_weights, rows, start, stop, part, n_active, width, pairs, base,
-             singles, offset, holders):
+def add_pairs(local_bits, local_weights, part, rows, start, stop, blocks, word, n_active, width,
+              pairs, base, more):
     """Sum up the weights (part 0) or numbers (part 1) of some rows for all pairs of features.
 
-    Return the sum over all rows.  Feature after feature, the rows that have it are listed in
-    ``holders``, so that the sums of its pairs stay in registers (Proposition 4).
+    ``more`` adds to the sums that are there.  Those of 32 pairs stay in registers while the rows
+    pass that have the first feature.
     """
     row_bytes, zero = np.int64(width // 8), zeros_like(load32(pairs, base))
-    everything = 0.0
-    for k in range(start, stop):
-        everything += local_weights[2 * rows[k] + part]
     for i in range(n_active):
-        n_holders, sum_i = 0, 0.0
-        for k in range(start, stop):
-            row = read(rows, k)
-            bit = (read(local_bits, row * row_bytes + (i >> 3)) >> (i & 7)) & 1
-            holders[n_holders] = row
-            n_holders += bit
-            sum_i += bit * read(local_weights, 2 * row + part)
-        singles[offset + i] = sum_i
-        for first in range(0, width, 32):
-            total = zero
-            for k in range(n_holders):
-                row = read(holders, k)
-                total = add_where(total, local_bits, row * row_bytes + first // 8,
-                                  spread_like(zero, read(local_weights, 2 * row + part)))
-            store(pairs, base + i * width + first, total)
-    for i in range(n_active, width):
-        singles[offset + i] = 0.0
-    return everything
+        for first in range(i // 32 * 32, width, 32):
+            place = base + i * width + first
+            total = load32(pairs, place) if more else zero
+            for position in range(start, stop, 64):
+                bits = read(blocks, (word + ((position - start) >> 6)) * width + i)
+                while bits != 0:
+                    row = read(rows, position + lowest_bit(bits))
+                    bits &= bits - 1
+                    total = add_where(total, local_bits, row * row_bytes + first // 8,
+                                      spread_like(zero, read(local_weights, 2 * row + part)))
+            store(pairs, place, total)
 
 
 @njit(**INNER)
-def sum_up(local_bits, local_weights, rows, class_start, n_active, width, n_classes, min_leaf,
-           pairs, singles, holders):
-    """Sum up the listed rows: weights by class, and numbers of rows where they are asked for."""
-    square, last = n_active * width, (n_classes + 1) * width
+def sum_up(local_bits, local_weights, rows, starts, n_active, width, n_classes, min_leaf, blocks,
+           pairs, singles):
+    """Sum up rows: their weights by class, and their numbers where ``min_leaf`` asks for them."""
+    square, last = width * width, (n_classes + 1) * width
+    number = n_classes if min_leaf > 1 else -1
+    word = np.int64(0)
+    singles[last + n_classes] = 0.0
     for c in range(n_classes):
-        singles[last + c] = add_rows(
-            local_bits, local_weights, rows, class_start[c], class_start[c + 1], 0, n_active,
-            width, pairs, c * square, singles, c * width, holders)
-    if min_leaf > 1:
-        singles[last + n_classes] = add_rows(
-            local_bits, local_weights, rows, 0, class_start[n_classes], 1, n_active, width, pairs,
-            n_classes * square, singles, n_classes * width, holders)
+        start, stop = starts[c], starts[c + 1]
+        next_word = pack_rows(local_bits, width // 8, rows, start, stop, blocks, width, word)
+        add_pairs(local_bits, local_weights, 0, rows, start, stop, blocks, word, n_active, width,
+                  pairs, c * square, False)
+        if number >= 0:
+            add_pairs(local_bits, local_weights, 1, rows, start, stop, blocks, word, n_active,
+                      width, pairs, number * square, c > 0)
+        word = next_word
+        singles[last + c] = 0.0
+        for k in range(start, stop):
+            singles[last + c] += local_weights[2 * rows[k]]
+            singles[last + n_classes] += local_weights[2 * rows[k] + 1]
+    scratch = (n_classes + 1) * width * width
+    for c in range(max(n_classes, number + 1)):
+        for row in range(0, width, 32):
+            for first in range(row + 32, width, 32):
+                transpose(pairs, c * square + row * width + first, c * square + first * width + row,
+                          width, scratch)
+        for i in range(n_active):
+            singles[c * width + i] = pairs[c * square + i * width + i]
 
 
 @njit(**INNER)
 def best_sides(pairs, singles, n_active, width, n_classes, min_leaf, sides):
     """Write the best correct weight of both sides of every root, as leaves and split once."""
-    square, last = n_active * width, (n_classes + 1) * width
+    square, last = width * width, (n_classes + 1) * width
     numbers = n_classes * width
     zero = zeros_like(load32(pairs, 0))
     bound = spread_like(zero, np.float64(min_leaf))
@@ -211,13 +224,14 @@ def open_node(rows, class_start, candidates, n_candidates, shared_arrays, count_
 @njit(**ADDRESSED)
 def prepare(class_start, shared_arrays, count_arrays, totals, side_cost, best_by_size, found):
     """Sum up an open node; the weighted form of ``_kernels.prepare_classes``."""
-    shape, _, _, _, _, _, local_bits, child_rows, child_start, _ = shared_arrays
-    holders, local_weights, pairs, singles, sides, _, _, _ = count_arrays
+    shape, _, _, _, _, _, local_bits, rows, _, _ = shared_arrays
+    blocks, local_weights, pairs, singles, sides, _, _, _ = count_arrays
     n_classes, min_leaf = shape[N_CLASSES], shape[MIN_LEAF]
     kept, width = found[0], found[1]
-    rows_on_side(local_bits, class_start, width, n_classes, -1, 1, child_rows, child_start)
-    sum_up(local_bits, local_weights, child_rows, child_start, kept, width, n_classes, min_leaf,
-           pairs, singles, holders)
+    for r in range(class_start[n_classes]):
+        rows[r] = r
+    sum_up(local_bits, local_weights, rows, class_start, kept, width, n_classes, min_leaf, blocks,
+           pairs, singles)
     best_sizes(pairs, singles, kept, width, n_classes, min_leaf, sides, best_by_size, 0)
     square, last = kept * width, (n_classes + 1) * width
     weight = 0.0
@@ -226,7 +240,7 @@ def prepare(class_start, shared_arrays, count_arrays, totals, side_cost, best_by
     for p in range(square):
         total = 0.0
         for c in range(n_classes):
-            total += pairs[c * square + p]
+            total += pairs[c * width * width + p]
         totals[p] = total
     for j in range(kept):
         total, square_1, square_0 = 0.0, 0.0, 0.0
@@ -249,24 +263,26 @@ def prepare(class_start, shared_arrays, count_arrays, totals, side_cost, best_by
 def children(feature, side, class_start, n_active, width, shared_arrays, count_arrays,
              best_by_size):
     """Solve both children of ``feature`` to depth two; see ``children_classes``."""
-    shape, _, _, _, _, _, local_bits, child_rows, child_start, _ = shared_arrays
-    holders, local_weights, pairs, singles, sides, _, child_pairs, child_singles = count_arrays
+    shape, _, _, _, _, _, local_bits, rows, starts, _ = shared_arrays
+    (blocks, local_weights, pairs, singles, sides, child_blocks, child_pairs,
+     child_singles) = count_arrays
     n_classes, min_leaf = shape[N_CLASSES], shape[MIN_LEAF]
-    counted = 1 if side < 0 else side
-    rows_on_side(local_bits, class_start, width, n_classes, feature, counted, child_rows,
-                 child_start)
-    if side < 0 and 2 * child_start[n_classes] > class_start[n_classes]:
-        counted = 0
-        rows_on_side(local_bits, class_start, width, n_classes, feature, counted, child_rows,
-                     child_start)
-    place = 0 if counted == 1 else 4
-    sum_up(local_bits, local_weights, child_rows, child_start, n_active, width, n_classes, min_leaf,
-           child_pairs, child_singles, holders)
+    if side < 0:
+        ones, words = 0, 0
+        for c in range(n_classes):
+            words += (class_start[c + 1] - class_start[c] + 63) // 64
+        for w in range(words):
+            ones += popcount(np.uint64(blocks[w * width + feature]))
+        side = 1 if 2 * ones <= class_start[n_classes] else 0
+    list_side(blocks, width, class_start, n_classes, feature, side, rows, starts)
+    place = 0 if side == 1 else 4
+    sum_up(local_bits, local_weights, rows, starts, n_active, width, n_classes, min_leaf,
+           child_blocks, child_pairs, child_singles)
     best_sizes(child_pairs, child_singles, n_active, width, n_classes, min_leaf, sides,
                best_by_size, place)
     n_sums = n_classes + (1 if min_leaf > 1 else 0)
-    for p in range(n_sums * n_active * width):
-        child_pairs[p] = pairs[p] - child_pairs[p]
+    for p in range(0, n_sums * width * width, 32):
+        store(child_pairs, p, subtract(load32(pairs, p), load32(child_pairs, p)))
     for p in range((n_classes + 1) * width + n_sums):
         child_singles[p] = singles[p] - child_singles[p]
     best_sizes(child_pairs, child_singles, n_active, width, n_classes, min_leaf, sides,

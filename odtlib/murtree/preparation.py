@@ -190,9 +190,10 @@ class Workspace:
             sizes = (n_rows * width, 24 * n_rows, square, line, 8 * 17 * width, 24 * n_rows,
                      square, line)
         elif element == 8:                                # weighted sums
-            square = (n_classes + 1) * width * width * 8
+            square = ((n_classes + 1) * width * width + 2048) * 8
             line = ((n_classes + 1) * width + n_classes + 32) * 8
-            sizes = (8 * n_rows + 64, 16 * n_rows + 64, square, line, 32 * width, 64, square, line)
+            blocks = words * width * element
+            sizes = (blocks, 16 * n_rows + 64, square, line, 32 * width, blocks, square, line)
         else:
             square = (n_classes * width * width + 2048) * element
             line = (n_classes + 2) * width * element
