@@ -14,6 +14,7 @@ from sklearn.utils.class_weight import compute_sample_weight
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import (
     _check_sample_weight,
+    check_array,
     check_consistent_length,
     check_is_fitted,
     column_or_1d,
@@ -100,17 +101,20 @@ class _TreeEstimator(BaseEstimator):
         return self
 
     @_fit_context(prefer_skip_nested_validation=True)
-    def _fit(self, X, y, sample_weight, protected=None, **task):
+    def _fit(self, X, y, sample_weight, protected=None, costs=None, **task):
         """Fit, set the fitted attributes, and return the answer to the task.
 
-        ``protected`` holds the group of each row, where an estimator has a limit on disparity.
+        ``protected`` holds the group of each row, where an estimator has a limit on disparity, and
+        ``costs`` the cost of each label for each row, where one minimises costs.
         """
+        by_row = {}
         if protected is not None:
-            protected = column_or_1d(protected)
-            check_consistent_length(X, y, protected)
+            by_row["protected"] = column_or_1d(protected)
+        if costs is not None:
+            by_row["costs"] = check_array(costs, dtype=np.float64, input_name="costs")
+        check_consistent_length(X, y, *by_row.values())
         X, targets, weight, used = self._training_arrays(X, y, sample_weight)
-        if protected is not None:
-            task["protected"] = protected[used]
+        task |= {name: values[used] for name, values in by_row.items()}
         compile_seconds = self._warm_up(X, targets, weight, **task)
         tree, report, answer = Outcome(*self._solve(X, targets, weight, **task))
         report.compile_seconds += compile_seconds

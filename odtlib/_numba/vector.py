@@ -1,8 +1,9 @@
-"""Vectors of integers as values of compiled code: the few operations that the kernels need.
+"""Vectors of numbers as values of compiled code: the few operations that the kernels need.
 
 Numba widens small integers to 64 bits, which costs four to eight times the throughput in counting
-kernels.  Here a vector of ``lanes`` integers of ``bits`` bits is a type of its own; every function
-below becomes one LLVM instruction, and LLVM splits it where the processor's registers are smaller.
+kernels.  Here a vector of ``lanes`` integers of ``bits`` bits, or of floats, is a type of its own;
+every function below becomes one LLVM instruction, or two, and LLVM splits it where the processor's
+registers are smaller.
 Indices are not checked: callers are kernels.
 """
 
@@ -18,15 +19,15 @@ LANES = 32      # counters of 16 bits in a 512-bit register
 
 
 class VectorType(types.Type):
-    """The type of a vector of ``lanes`` signed integers of ``bits`` bits."""
+    """The type of a vector of ``lanes`` signed integers of ``bits`` bits, or of doubles."""
 
-    def __init__(self, lanes, bits):
-        self.lanes, self.bits = lanes, bits
-        super().__init__(name=f"vector<{lanes} x i{bits}>")
+    def __init__(self, lanes, bits, real=False):
+        self.lanes, self.bits, self.real = lanes, bits, real
+        super().__init__(name=f"vector<{lanes} x {'f' if real else 'i'}{bits}>")
 
     @property
     def llvm(self):
-        return ir.VectorType(ir.IntType(self.bits), self.lanes)
+        return ir.VectorType(ir.DoubleType() if self.real else ir.IntType(self.bits), self.lanes)
 
 
 @register_model(VectorType)
@@ -49,7 +50,7 @@ def _spread(builder, scalar, llvm_type):
 def _loader(lanes):
     @intrinsic
     def load(typing, array, index):
-        vector = VectorType(lanes, array.dtype.bitwidth)
+        vector = VectorType(lanes, array.dtype.bitwidth, isinstance(array.dtype, types.Float))
 
         def generate(context, builder, signature, args):
             address = _address(context, builder, signature.args[0], args[0], args[1])
@@ -76,14 +77,15 @@ def store(typing, array, index, vector):
 
 @intrinsic
 def read(typing, array, index):
-    """Read one element as int64, without the check for negative indices."""
+    """Read one element as int64 or float64, without the check for negative indices."""
     def generate(context, builder, signature, args):
         value = builder.load(_address(context, builder, signature.args[0], args[0], args[1]))
         if array.dtype.bitwidth == 64:
             return value
         widen = builder.sext if array.dtype.signed else builder.zext
         return widen(value, ir.IntType(64))
-    return types.int64(array, types.intp), generate
+    number = types.float64 if isinstance(array.dtype, types.Float) else types.int64
+    return number(array, types.intp), generate
 
 
 @intrinsic
@@ -102,7 +104,7 @@ def spread_like(typing, vector, number):
         if vector.bits < 64:
             scalar = builder.trunc(scalar, ir.IntType(vector.bits))
         return _spread(builder, scalar, vector.llvm)
-    return vector(vector, types.int64), generate
+    return vector(vector, types.float64 if vector.real else types.int64), generate
 
 
 @intrinsic
@@ -117,7 +119,8 @@ def _binary(operation):
     @intrinsic
     def apply(typing, first, second):
         def generate(context, builder, signature, args):
-            return getattr(builder, operation)(args[0], args[1])
+            name = "f" + operation if first.real else operation
+            return getattr(builder, name)(args[0], args[1])
         return first(first, second), generate
     return apply
 
@@ -137,6 +140,9 @@ def _named(name):
     @intrinsic
     def apply(typing, first, second):
         def generate(context, builder, signature, args):
+            if first.real:                       # numbers only, as in all kernels
+                below = builder.fcmp_ordered("<", *args)
+                return builder.select(below, *(args if name.endswith("min") else args[::-1]))
             return _call(builder, f"{name}.v{first.lanes}i{first.bits}", first.llvm, args)
         return first(first, second), generate
     return apply
@@ -227,7 +233,8 @@ def add_where(typing, vector, bits, byte, term):
         word = builder.load(builder.bitcast(address, ir.IntType(32).as_pointer()), align=1)
         mask = builder.bitcast(word, ir.VectorType(ir.IntType(1), vector.lanes))
         zeros = ir.Constant(vector.llvm, [0] * vector.lanes)
-        return builder.add(args[0], builder.select(mask, args[3], zeros))
+        plus = builder.fadd if vector.real else builder.add
+        return plus(args[0], builder.select(mask, args[3], zeros))
     return vector(vector, bits, types.intp, term), generate
 
 
@@ -248,10 +255,10 @@ def store_lane_bits(typing, bits, byte, vector, position):
 
 @intrinsic
 def keep_where_enough(typing, value, first, second, bound):
-    """Return ``value`` in the lanes where both unsigned counts reach ``bound``, else zero."""
+    """Return ``value`` in the lanes where both numbers, unsigned, reach ``bound``, else zero."""
     def generate(context, builder, signature, args):
-        enough = builder.and_(builder.icmp_unsigned(">=", args[1], args[3]),
-                              builder.icmp_unsigned(">=", args[2], args[3]))
+        reaches = builder.fcmp_ordered if value.real else builder.icmp_unsigned
+        enough = builder.and_(reaches(">=", args[1], args[3]), reaches(">=", args[2], args[3]))
         return builder.select(enough, args[0], ir.Constant(value.llvm, [0] * value.lanes))
     return value(value, first, second, bound), generate
 

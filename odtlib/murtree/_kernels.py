@@ -261,6 +261,17 @@ def interleave_rows(counts, source, source_width, target, target_width):
 
 
 @njit(**INNER)
+def transpose(counts, source, target, width, scratch):
+    """Write the transposed copy of a 32 x 32 block of a matrix to another place of it."""
+    other = scratch + 1024
+    interleave_rows(counts, source, width, scratch, 32)
+    interleave_rows(counts, scratch, 32, other, 32)
+    interleave_rows(counts, other, 32, scratch, 32)
+    interleave_rows(counts, scratch, 32, other, 32)
+    interleave_rows(counts, other, 32, target, width)
+
+
+@njit(**INNER)
 def count_pairs(blocks, width, n_active, start, middle, stop, counts, base, scratch):
     """Count ``FQ(i, j)`` over the words ``start:middle``, minus those of ``middle:stop``.
 
@@ -287,12 +298,8 @@ def count_pairs(blocks, width, n_active, start, middle, stop, counts, base, scra
                     count = subtract(add(total, sum_of_bytes(some)), count)
                 store(counts, base + i * width + first, count)
             if copies and first > row:
-                other = scratch + 1024
-                interleave_rows(counts, base + row * width + first, width, scratch, 32)
-                interleave_rows(counts, scratch, 32, other, 32)
-                interleave_rows(counts, other, 32, scratch, 32)
-                interleave_rows(counts, scratch, 32, other, 32)
-                interleave_rows(counts, other, 32, base + first * width + row, width)
+                transpose(counts, base + row * width + first, base + first * width + row, width,
+                          scratch)
 
 
 # Phase two for two classes: differences of counts, and their extremes --------------------------

@@ -54,6 +54,7 @@ _SUMS = (_regression_kernels.open_sums, _regression_kernels.prepare_sums,
          _regression_kernels.children_sums, *_TWO_CLASSES[3:])
 # The rows of regression are bytes, which its kernels slice: the length must be that of the array.
 _NUMBERS = types.Tuple((_U16, *7 * [_F64]))
+_WEIGHED = types.Tuple((_I64, *4 * [_F64], _I64, _F64, _F64))
 _OBJECTIVES = {
     "two classes, 16 bits": (_TWO_CLASSES, _signatures(_types_of(_U16, _I16), _U16,
                              _types_of(_U16))),
@@ -61,7 +62,7 @@ _OBJECTIVES = {
                              _types_of(_U32))),
     "classes, 16 bits": (_CLASSES, _signatures(_types_of(_U16), _U16, _types_of(_U16))),
     "classes, 32 bits": (_CLASSES, _signatures(_types_of(_U32), _U32, _types_of(_U32))),
-    "weights": (_WEIGHTS, _signatures(_types_of(_F64), _F64, _types_of(_F64))),
+    "weights": (_WEIGHTS, _signatures(_WEIGHED, _F64, _WEIGHED)),
     "sums": (_SUMS, _signatures(_NUMBERS, _F64, _NUMBERS)),
 }
 # Bytes of an element of the kernel's arrays, and rows in a word of a block.

@@ -1,9 +1,9 @@
 """The specialised depth-two algorithm on sums of weights.
 
 Frequency counts become sums: ``pairs[c, i, j]`` is the weight of the rows of class ``c`` that have
-features ``i`` and ``j``; a last channel counts rows, for the minimum leaf size.  The sums are
-collected row by row over the features that the row has (Proposition 4), and again only for the
-smaller child.  Integer weights give exact sums as long as they stay below 2^53.
+features ``i`` and ``j``; with a minimum leaf size a last channel counts rows.  The sums of a node
+are collected once, and again only for the smaller child of each split.  Integer weights give exact
+sums as long as they stay below 2^53.
 """
 
 from __future__ import annotations
@@ -12,6 +12,20 @@ import numpy as np
 from numba import njit
 
 from odtlib._numba.compiler import ADDRESSED, INNER
+from odtlib._numba.vector import (
+    add,
+    add_where,
+    keep_where_enough,
+    load32,
+    lowest_bit,
+    maximum,
+    popcount,
+    read,
+    spread_like,
+    store,
+    subtract,
+    zeros_like,
+)
 
 from ._kernels import (
     IMPURITY,
@@ -24,85 +38,142 @@ from ._kernels import (
     SPLIT_0,
     SPLIT_1,
     choose_columns,
+    pack_rows,
     sum_keys,
+    transpose,
 )
 
 
 @njit(**INNER)
-def add_rows(local_bits, local_weights, class_start, n_active, width, n_classes, feature, side,
-             pairs, singles, present):
-    """Sum weights and row counts over the rows on one side of ``feature`` (-1: over all rows)."""
-    row_bytes = width // 8
-    square = n_active * width
-    for p in range((n_classes + 1) * square):
-        pairs[p] = 0.0
-    for p in range((n_classes + 1) * width + n_classes + 1):
-        singles[p] = 0.0
-    last = (n_classes + 1) * width               # singles[last + c]: all weight of class c
+def list_side(blocks, width, class_start, n_classes, feature, side, rows, starts):
+    """List the rows of a node on one side of a feature, class by class."""
+    found, word = 0, 0
+    starts[0] = 0
     for c in range(n_classes):
-        for r in range(class_start[c], class_start[c + 1]):
-            if feature >= 0:
-                bit = np.int64(local_bits[r * row_bytes + (feature >> 3)]) >> (feature & 7) & 1
-                if bit != side:
-                    continue
-            weight, count = local_weights[2 * r], local_weights[2 * r + 1]
-            n_present = 0
-            for k in range(n_active):
-                present[n_present] = k
-                n_present += np.int64(local_bits[r * row_bytes + (k >> 3)]) >> (k & 7) & 1
-            singles[last + c] += weight
-            singles[last + n_classes] += count
-            for a in range(n_present):
-                i = present[a]
-                singles[c * width + i] += weight
-                singles[n_classes * width + i] += count
-                for b in range(n_present):
-                    pairs[c * square + i * width + present[b]] += weight
-                    pairs[n_classes * square + i * width + present[b]] += count
+        for row in range(class_start[c], class_start[c + 1], 64):
+            bits = read(blocks, word * width + feature)
+            if side == 0:
+                size = class_start[c + 1] - row
+                bits = ~bits & ((np.int64(1) << size) - 1 if size < 64 else np.int64(-1))
+            while bits != 0:
+                rows[found] = row + lowest_bit(bits)
+                found += 1
+                bits &= bits - 1
+            word += 1
+        starts[c + 1] = found
 
 
 @njit(**INNER)
-def best_sides(j, pairs, singles, n_active, width, n_classes, min_leaf):
-    """Return the best correct weight of both sides of root ``j``, as leaves and split once."""
-    square, last = n_active * width, (n_classes + 1) * width
-    leaf_1, leaf_0 = 0.0, 0.0
-    for c in range(n_classes):
-        x = singles[c * width + j]
-        leaf_1, leaf_0 = max(leaf_1, x), max(leaf_0, singles[last + c] - x)
-    split_1, split_0 = leaf_1, leaf_0
-    rows, rows_j = singles[last + n_classes], singles[n_classes * width + j]
+def add_pairs(local_bits, local_weights, part, rows, start, stop, blocks, word, n_active, width,
+              pairs, base, more):
+    """Sum up the weights (part 0) or numbers (part 1) of some rows for all pairs of features.
+
+    ``more`` adds to the sums that are there.  Those of 32 pairs stay in registers while the rows
+    pass that have the first feature.
+    """
+    row_bytes, zero = np.int64(width // 8), zeros_like(load32(pairs, base))
     for i in range(n_active):
-        rows_i = singles[n_classes * width + i]
-        both = pairs[n_classes * square + i * width + j]
-        m11, m10, m01, m00 = 0.0, 0.0, 0.0, 0.0
-        for c in range(n_classes):
-            x, y = singles[c * width + j], singles[c * width + i]
-            count = pairs[c * square + i * width + j]
-            m11, m10 = max(m11, count), max(m10, x - count)
-            m01, m00 = max(m01, y - count), max(m00, singles[last + c] - x - y + count)
-        if both >= min_leaf and rows_j - both >= min_leaf:
-            split_1 = max(split_1, m11 + m10)
-        if rows_i - both >= min_leaf and rows - rows_i - rows_j + both >= min_leaf:
-            split_0 = max(split_0, m01 + m00)
-    return leaf_1, leaf_0, split_1, split_0
+        for first in range(i // 32 * 32, width, 32):
+            place = base + i * width + first
+            total = load32(pairs, place) if more else zero
+            for position in range(start, stop, 64):
+                bits = read(blocks, (word + ((position - start) >> 6)) * width + i)
+                while bits != 0:
+                    row = read(rows, position + lowest_bit(bits))
+                    bits &= bits - 1
+                    total = add_where(total, local_bits, row * row_bytes + first // 8,
+                                      spread_like(zero, read(local_weights, 2 * row + part)))
+            store(pairs, place, total)
 
 
 @njit(**INNER)
-def best_sizes(pairs, singles, n_active, width, n_classes, min_leaf, best_by_size, place):
+def sum_up(local_bits, local_weights, rows, starts, n_active, width, n_classes, min_leaf, blocks,
+           pairs, singles):
+    """Sum up rows: their weights by class, and their numbers where ``min_leaf`` asks for them."""
+    square, last = width * width, (n_classes + 1) * width
+    number = n_classes if min_leaf > 1 else -1
+    word = np.int64(0)
+    singles[last + n_classes] = 0.0
+    for c in range(n_classes):
+        start, stop = starts[c], starts[c + 1]
+        next_word = pack_rows(local_bits, width // 8, rows, start, stop, blocks, width, word)
+        add_pairs(local_bits, local_weights, 0, rows, start, stop, blocks, word, n_active, width,
+                  pairs, c * square, False)
+        if number >= 0:
+            add_pairs(local_bits, local_weights, 1, rows, start, stop, blocks, word, n_active,
+                      width, pairs, number * square, c > 0)
+        word = next_word
+        singles[last + c] = 0.0
+        for k in range(start, stop):
+            singles[last + c] += local_weights[2 * rows[k]]
+            singles[last + n_classes] += local_weights[2 * rows[k] + 1]
+    scratch = (n_classes + 1) * width * width
+    for c in range(max(n_classes, number + 1)):
+        for row in range(0, width, 32):
+            for first in range(row + 32, width, 32):
+                transpose(pairs, c * square + row * width + first, c * square + first * width + row,
+                          width, scratch)
+        for i in range(n_active):
+            singles[c * width + i] = pairs[c * square + i * width + i]
+
+
+@njit(**INNER)
+def best_sides(pairs, singles, n_active, width, n_classes, min_leaf, sides):
+    """Write the best correct weight of both sides of every root, as leaves and split once."""
+    square, last = width * width, (n_classes + 1) * width
+    numbers = n_classes * width
+    zero = zeros_like(load32(pairs, 0))
+    bound = spread_like(zero, np.float64(min_leaf))
+    for first in range(0, width, 32):
+        leaf_1, leaf_0 = zero, zero
+        for c in range(n_classes):
+            x = load32(singles, c * width + first)
+            leaf_1 = maximum(leaf_1, x)
+            leaf_0 = maximum(leaf_0, subtract(spread_like(zero, read(singles, last + c)), x))
+        split_1, split_0 = leaf_1, leaf_0
+        for i in range(n_active):
+            m11, m10, m01, m00 = zero, zero, zero, zero
+            for c in range(n_classes):
+                both = load32(pairs, c * square + i * width + first)
+                only_j = subtract(load32(singles, c * width + first), both)
+                not_j = read(singles, c * width + i)
+                rest = spread_like(zero, read(singles, last + c) - not_j)
+                m11, m10 = maximum(m11, both), maximum(m10, only_j)
+                m01 = maximum(m01, subtract(spread_like(zero, not_j), both))
+                m00 = maximum(m00, subtract(rest, only_j))
+            inner_1, inner_0 = add(m11, m10), add(m01, m00)
+            if min_leaf > 1:
+                both = load32(pairs, n_classes * square + i * width + first)
+                only_j = subtract(load32(singles, numbers + first), both)
+                not_j = read(singles, numbers + i)
+                rest = spread_like(zero, read(singles, last + n_classes) - not_j)
+                inner_1 = keep_where_enough(inner_1, both, only_j, bound)
+                inner_0 = keep_where_enough(inner_0, subtract(spread_like(zero, not_j), both),
+                                            subtract(rest, only_j), bound)
+            split_1, split_0 = maximum(split_1, inner_1), maximum(split_0, inner_0)
+        store(sides, LEAF_1 * width + first, leaf_1)
+        store(sides, LEAF_0 * width + first, leaf_0)
+        store(sides, SPLIT_1 * width + first, split_1)
+        store(sides, SPLIT_0 * width + first, split_0)
+
+
+@njit(**INNER)
+def best_sizes(pairs, singles, n_active, width, n_classes, min_leaf, sides, best_by_size, place):
     """Write the best scores with 0, 1, 2 and 3 feature nodes."""
+    best_sides(pairs, singles, n_active, width, n_classes, min_leaf, sides)
     last = (n_classes + 1) * width
     total, most = 0.0, 0.0
     for c in range(n_classes):
         total += singles[last + c]
         most = max(most, singles[last + c])
     one, two, three = most, most, most
-    rows = singles[last + n_classes]
     for j in range(n_active):
-        rows_j = singles[n_classes * width + j]
-        if rows_j < min_leaf or rows - rows_j < min_leaf:
-            continue
-        leaf_1, leaf_0, split_1, split_0 = best_sides(j, pairs, singles, n_active, width,
-                                                      n_classes, min_leaf)
+        if min_leaf > 1:
+            number = singles[n_classes * width + j]
+            if number < min_leaf or singles[last + n_classes] - number < min_leaf:
+                continue
+        leaf_1, leaf_0 = sides[LEAF_1 * width + j], sides[LEAF_0 * width + j]
+        split_1, split_0 = sides[SPLIT_1 * width + j], sides[SPLIT_0 * width + j]
         one = max(one, leaf_1 + leaf_0)
         two = max(two, max(split_1 + leaf_0, leaf_1 + split_0))
         three = max(three, split_1 + split_0)
@@ -153,12 +224,15 @@ def open_node(rows, class_start, candidates, n_candidates, shared_arrays, count_
 @njit(**ADDRESSED)
 def prepare(class_start, shared_arrays, count_arrays, totals, side_cost, best_by_size, found):
     """Sum up an open node; the weighted form of ``_kernels.prepare_classes``."""
-    shape, _, _, _, counts, _, local_bits, _, _, _ = shared_arrays
-    _, local_weights, pairs, singles, _, _, _, _ = count_arrays
+    shape, _, _, _, _, _, local_bits, rows, _, _ = shared_arrays
+    blocks, local_weights, pairs, singles, sides, _, _, _ = count_arrays
     n_classes, min_leaf = shape[N_CLASSES], shape[MIN_LEAF]
     kept, width = found[0], found[1]
-    add_rows(local_bits, local_weights, class_start, kept, width, n_classes, -1, 1, pairs,
-             singles, counts)
+    for r in range(class_start[n_classes]):
+        rows[r] = r
+    sum_up(local_bits, local_weights, rows, class_start, kept, width, n_classes, min_leaf, blocks,
+           pairs, singles)
+    best_sizes(pairs, singles, kept, width, n_classes, min_leaf, sides, best_by_size, 0)
     square, last = kept * width, (n_classes + 1) * width
     weight = 0.0
     for c in range(n_classes):
@@ -166,7 +240,7 @@ def prepare(class_start, shared_arrays, count_arrays, totals, side_cost, best_by
     for p in range(square):
         total = 0.0
         for c in range(n_classes):
-            total += pairs[c * square + p]
+            total += pairs[c * width * width + p]
         totals[p] = total
     for j in range(kept):
         total, square_1, square_0 = 0.0, 0.0, 0.0
@@ -176,34 +250,40 @@ def prepare(class_start, shared_arrays, count_arrays, totals, side_cost, best_by
             square_1 += x * x
             square_0 += (singles[last + c] - x) ** 2
         totals[square + j] = total
-        leaf_1, leaf_0, split_1, split_0 = best_sides(j, pairs, singles, kept, width, n_classes,
-                                                      min_leaf)
-        side_cost[LEAF_1, j], side_cost[LEAF_0, j] = total - leaf_1, weight - total - leaf_0
-        side_cost[SPLIT_1, j], side_cost[SPLIT_0, j] = total - split_1, weight - total - split_0
+        for side in (LEAF_1, SPLIT_1):
+            side_cost[side, j] = total - sides[side * width + j]
+        for side in (LEAF_0, SPLIT_0):
+            side_cost[side, j] = weight - total - sides[side * width + j]
         side_cost[IMPURITY, j] = (weight - square_1 / max(total, 1e-300)
                                   - square_0 / max(weight - total, 1e-300))
     totals[square + width] = weight
-    best_sizes(pairs, singles, kept, width, n_classes, min_leaf, best_by_size, 0)
 
 
 @njit(**ADDRESSED)
 def children(feature, side, class_start, n_active, width, shared_arrays, count_arrays,
-best_by_size):
+             best_by_size):
     """Solve both children of ``feature`` to depth two; see ``children_classes``."""
-    shape, _, _, _, counts, _, local_bits, _, _, _ = shared_arrays
-    _, local_weights, pairs, singles, _, _, child_pairs, child_singles = count_arrays
+    shape, _, _, _, _, _, local_bits, rows, starts, _ = shared_arrays
+    (blocks, local_weights, pairs, singles, sides, child_blocks, child_pairs,
+     child_singles) = count_arrays
     n_classes, min_leaf = shape[N_CLASSES], shape[MIN_LEAF]
-    last = (n_classes + 1) * width
     if side < 0:
-        side = 1 if 2 * singles[n_classes * width + feature] <= singles[last + n_classes] else 0
-    add_rows(local_bits, local_weights, class_start, n_active, width, n_classes, feature, side,
-             child_pairs, child_singles, counts)
+        ones, words = 0, 0
+        for c in range(n_classes):
+            words += (class_start[c + 1] - class_start[c] + 63) // 64
+        for w in range(words):
+            ones += popcount(np.uint64(blocks[w * width + feature]))
+        side = 1 if 2 * ones <= class_start[n_classes] else 0
+    list_side(blocks, width, class_start, n_classes, feature, side, rows, starts)
     place = 0 if side == 1 else 4
-    best_sizes(child_pairs, child_singles, n_active, width, n_classes, min_leaf, best_by_size,
-               place)
-    for p in range((n_classes + 1) * n_active * width):
-        child_pairs[p] = pairs[p] - child_pairs[p]
-    for p in range(last + n_classes + 1):
+    sum_up(local_bits, local_weights, rows, starts, n_active, width, n_classes, min_leaf,
+           child_blocks, child_pairs, child_singles)
+    best_sizes(child_pairs, child_singles, n_active, width, n_classes, min_leaf, sides,
+               best_by_size, place)
+    n_sums = n_classes + (1 if min_leaf > 1 else 0)
+    for p in range(0, n_sums * width * width, 32):
+        store(child_pairs, p, subtract(load32(pairs, p), load32(child_pairs, p)))
+    for p in range((n_classes + 1) * width + n_sums):
         child_singles[p] = singles[p] - child_singles[p]
-    best_sizes(child_pairs, child_singles, n_active, width, n_classes, min_leaf, best_by_size,
-               4 - place)
+    best_sizes(child_pairs, child_singles, n_active, width, n_classes, min_leaf, sides,
+               best_by_size, 4 - place)

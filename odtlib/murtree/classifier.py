@@ -12,7 +12,7 @@ from joblib import effective_n_jobs
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 
 from odtlib._tolerance import PROOF, ROUNDING
-from odtlib.estimator import BINARIZERS, Outcome, OverBinaryColumns, TreeClassifier
+from odtlib.estimator import BINARIZERS, LARGEST, Outcome, OverBinaryColumns, TreeClassifier
 from odtlib.heuristics import starting_tree, warm_up_start
 from odtlib.report import Clock, SolveReport, these
 from odtlib.tree import LEAF, DecisionTree
@@ -146,7 +146,7 @@ class MurTreeClassifier(BudgetPathMixin, OverBinaryColumns, TreeClassifier):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    def fit(self, X, y, sample_weight=None, protected=None):
+    def fit(self, X, y, sample_weight=None, protected=None, costs=None):
         """Fit the tree.
 
         Parameters
@@ -160,6 +160,11 @@ class MurTreeClassifier(BudgetPathMixin, OverBinaryColumns, TreeClassifier):
         protected : array, shape (n_rows,), optional
             Two distinct values that tell two groups apart; needed with ``max_disparity``, and of no
             use without.  The tree does not see it unless it is a feature too.
+        costs : array, shape (n_rows, n_classes), optional
+            Cost of predicting each of the labels, in their sorted order, for each row (default: 1
+            for a wrong label).  Costs may be negative; the sum of those of the predicted labels,
+            times the weights of the rows, is minimised.  ``y`` then only names the labels and
+            guides the binariser.
 
         Returns
         -------
@@ -176,20 +181,21 @@ class MurTreeClassifier(BudgetPathMixin, OverBinaryColumns, TreeClassifier):
             raise ValueError("protected belongs together with max_disparity or disparity_penalty: "
                              "give MurTreeClassifier(max_disparity=...) and "
                              "fit(..., protected=...).")
-        self._fit(X, y, sample_weight, protected)
+        self._fit(X, y, sample_weight, protected, costs)
         return self
 
     def _has_level_penalties(self):
         """Tell whether ``split_penalty`` is a sequence."""
         return getattr(self.split_penalty, "__len__", None) is not None
 
-    def _warm_up(self, X, y, sample_weight, task=None, protected=None):
+    def _warm_up(self, X, y, sample_weight, task=None, protected=None, costs=None):
         seconds = warm_up_start(self.start)
         if protected is not None or self.objective == "f1" or task == "pareto_front":
             return seconds + warm_up_fronts()
         if getattr(self.search, "as_published", False):
             return seconds + warm_up_paper()
-        weighted = sample_weight is not None or self.objective == "balanced-accuracy"
+        weighted = (sample_weight is not None or costs is not None
+                    or self.objective == "balanced-accuracy")
         whole = sample_weight is None or not (sample_weight % 1).any()
         closure = self.search is not None and self.search.cache == "closure"
         for kernel in possible_kernels(y, len(self.classes_), self.min_samples_leaf, weighted,
@@ -197,22 +203,24 @@ class MurTreeClassifier(BudgetPathMixin, OverBinaryColumns, TreeClassifier):
             seconds += warm_up_search(kernel, closure and kernel != "weights")
         return seconds
 
-    def _solve(self, X, y, sample_weight, task=None, protected=None):
+    def _solve(self, X, y, sample_weight, task=None, protected=None, costs=None):
         clock = Clock(self.time_limit)
         if self.max_disparity is not None and protected is None:
             raise ValueError(f"{task} cannot be combined with max_disparity; leave it at None.")
         if self.disparity_penalty and protected is None:
             raise ValueError(f"{task} cannot be combined with disparity_penalty; leave it at 0.")
         columns = self._columns(X, y, sample_weight, clock)
-        run = extension_run(self, columns, y, sample_weight, clock, task, protected)
+        run = extension_run(self, columns, y, sample_weight, clock, task, protected, costs)
         if run is not None:
             tree, report = run.run()
             answer = None if task is None else run.answer()
             return Outcome(self._in_features(tree), report, answer)
-        kind = _BalancedRun if self.objective == "balanced-accuracy" else _Run
         search = MurTreeSearch() if self.search is None else self.search
-        return self._outcome(kind(self, columns, y, sample_weight, clock, search,
-                                  path=task == "path"))
+        data = (self, columns, y, sample_weight, clock, search)
+        if costs is not None:
+            return self._outcome(_CostRun(*data, costs))
+        kind = _BalancedRun if self.objective == "balanced-accuracy" else _Run
+        return self._outcome(kind(*data, path=task == "path"))
 
     def pareto_front(self, X, y, sample_weight=None):
         """Find the trees that are best for some trade-off between the errors of two classes.
@@ -307,14 +315,15 @@ FINISHING = 0.4         # seconds for the tree of a search that was cut short
 class _Run:
     """One fit: the data, the start, the search, and the tree with its report."""
 
-    unit = 1.0      # what a cost of one stands for in the report
+    unit, shift = 1.0, 0.0      # the report says unit * cost + shift
 
-    def __init__(self, model, columns, y, sample_weight, clock, search, *, path):
+    def __init__(self, model, columns, y, sample_weight, clock, search, *, path=False,
+                 counts=None):
         self.model, self.options, self.columns, self.y = model, search, columns, y
         self.n_classes, self.sample_weight, self.clock = len(model.classes_), sample_weight, clock
         self.depth, self.nodes = model._depth_within(len(y)), model._nodes(len(y))
         self.wants_path, self.smallest = path, 0 if path else self.nodes
-        self.problem = prepare(columns, y, self.n_classes, sample_weight,
+        self.problem = prepare(columns, y, self.n_classes, sample_weight, counts=counts,
                                min_samples_leaf=model.min_samples_leaf,
                                merge_rows=search.merge_rows, merge_columns=search.merge_columns,
                                clock=clock)
@@ -336,13 +345,17 @@ class _Run:
         if isinstance(start, str) and self.columns.shape[1] == 0:
             return                                   # every tree is one leaf
         depth = self.safe_depth if isinstance(start, str) else self.depth
-        tree = starting_tree(start, self.columns.astype(np.float64), self.y, self.n_classes,
-                             self.sample_weight, depth, self.model.min_samples_leaf,
-                             self.options.random_state, self.clock.remaining)
+        tree = self.started(start, depth)
         if tree.n_splits > self.nodes:
             raise ValueError(f"start has {tree.n_splits} feature nodes and max_nodes is "
                              f"{self.nodes}; give a smaller tree or raise max_nodes.")
         self.set_incumbent(tree)
+
+    def started(self, start, depth):
+        """Return the tree to begin with, of a depth at most."""
+        return starting_tree(start, self.columns.astype(np.float64), self.y, self.n_classes,
+                             self.sample_weight, depth, self.model.min_samples_leaf,
+                             self.options.random_state, self.clock.remaining)
 
     def set_incumbent(self, tree):
         """Make a tree the one to beat."""
@@ -355,6 +368,10 @@ class _Run:
         return float((tree.value[leaves].sum(axis=1) - right).sum()
                      + self.model.split_penalty * tree.n_splits)
 
+    def shown(self, cost):
+        """Return a cost as the report says it."""
+        return self.unit * cost + self.shift
+
     def record(self, event):
         """Note incumbent and bound, if one of them is new."""
         incumbent = min(self.solver.incumbent(), self.upper) + self.problem.offset
@@ -363,7 +380,7 @@ class _Run:
             self.trace.append((self.clock.elapsed, incumbent,
                                bound, event))
             if self.model.verbose:
-                incumbent, bound = self.unit * incumbent, self.unit * bound
+                incumbent, bound = self.shown(incumbent), self.shown(bound)
                 print(f"MurTree {self.clock.elapsed:8.1f} s  incumbent {incumbent:g}  "
                       f"bound {bound:g}  gap {incumbent - bound:g}"
                       f"{'' if event == 'search' else '  ' + event}", flush=True)
@@ -514,8 +531,9 @@ class _Run:
         if self.status == "optimal" and self.options.minimise_nodes and self.smallest == self.nodes:
             tree = self.smaller(tree)
             fewest = ", with the fewest feature nodes"
-        objective, scale = self.unit * self.cost(tree), self.unit * self.problem.scale
-        bound = min(self.unit * self.bound, objective)
+        objective = self.shown(self.cost(tree))
+        scale = self.unit * self.problem.scale + abs(self.shift)
+        bound = min(self.shown(self.bound), objective)
         if self.status == "optimal" and objective - bound <= ROUNDING * scale:
             bound = objective                    # they are sums of the same numbers
         limits = f"depth {model.max_depth}"
@@ -528,7 +546,7 @@ class _Run:
         report = SolveReport(
             self.status, objective, bound, self.clock.elapsed, start=model._start_word(),
             counters=self.counters, scale=scale,
-            trace=[(seconds, self.unit * incumbent, self.unit * bound, event)
+            trace=[(seconds, self.shown(incumbent), self.shown(bound), event)
                    for seconds, incumbent, bound, event in self.trace],
             proof=f"optimal for {these(self.columns.shape[1], 'predicate')} at {limits}{fewest}"
             if self.status == "optimal" else "",
@@ -546,7 +564,7 @@ class _Run:
         for nodes in range(self.nodes + 1):
             if nodes in trees and (cost := self.cost(trees[nodes])) < least - self.solver.slack:
                 best, least = trees[nodes], cost
-            entries.append((nodes, self.unit * least, best))
+            entries.append((nodes, self.shown(least), best))
         return entries
 
 
@@ -597,3 +615,70 @@ class _BalancedRun(_Run):
     def evaluate(self):
         """Return the function that recomputes the objective from a tree."""
         return balanced_loss
+
+
+def total_cost(tree, X, y, sample_weight=None, *, costs, penalty):
+    """Return the costs of the predicted labels, times the weights, and the penalties of splits.
+
+    ``costs`` are those of the rows with a weight above zero.
+    """
+    weight = np.ones(len(X)) if sample_weight is None else np.asarray(sample_weight, float)
+    used = weight > 0
+    if used.sum() != len(costs):
+        raise ValueError(f"the tree was fitted to costs of {len(costs)} rows and these are "
+                         f"{used.sum()}; verify with the rows and weights of the fit.")
+    label = tree.label[tree.apply(X)][used]
+    return float((weight[used] * costs[np.arange(len(label)), label]).sum()
+                 + penalty * tree.n_splits)
+
+
+class _CostRun(_Run):
+    """One fit to costs, as errors of weighted rows.
+
+    A row with costs c stands for a row of each label k, of weight max(c) - c[k].  To predict k is
+    then wrong by the weights of the other labels: c[k] plus a number that no tree changes.
+    """
+
+    def __init__(self, model, columns, y, sample_weight, clock, search, costs):
+        if costs.shape[1] != len(model.classes_):
+            raise ValueError(f"costs has {costs.shape[1]} columns and y has "
+                             f"{len(model.classes_)} labels; give one column per label.")
+        if model.objective != "errors":
+            raise ValueError(f"objective={model.objective!r} cannot be combined with costs; leave "
+                             "it at 'errors'.")
+        self.given, self.costs = (columns, y, sample_weight), costs
+        if sample_weight is not None:
+            costs = costs * sample_weight[:, None]
+        most = costs.max(axis=1)
+        saved = most[:, None] - costs
+        equal = ~saved.any(axis=1)
+        saved[equal] = saved.max() or 1.0            # each row is a sample of its leaf
+        if saved.max() > LARGEST:
+            raise ValueError(f"costs, times weights, differ by up to {saved.max():g} in a row; "
+                             f"divide them by a number so that none exceeds {LARGEST:g}.")
+        self.saved = saved
+        self.shift = float((most - saved.sum(axis=1)).sum() + saved[equal, 0].sum())
+        row, label = np.nonzero(saved)
+        super().__init__(model, columns[row], label, saved[row, label], clock, search,
+                         counts=np.diff(row, prepend=-1) > 0)
+
+    def started(self, start, depth):
+        """Return the tree to begin with: grown for the label that saves most, or as given."""
+        columns, _, _ = self.given
+        tree = starting_tree(start, columns.astype(np.float64), self.saved.argmax(axis=1),
+                             self.n_classes, self.saved.max(axis=1), depth,
+                             self.model.min_samples_leaf, self.options.random_state,
+                             self.clock.remaining)
+        return tree.with_counts(self.columns, self.y, self.n_classes, self.sample_weight)
+
+    def finish(self):
+        """Return tree and report; the tree with the weights of the given labels."""
+        tree, report = super().finish()
+        if report.proof:
+            report.proof += ", costs of rows"
+        columns, y, weight = self.given
+        return tree.with_counts(columns, y, self.n_classes, weight, relabel=False), report
+
+    def evaluate(self):
+        """Return the function that recomputes the objective from a tree."""
+        return partial(total_cost, costs=self.costs, penalty=self.model.split_penalty)

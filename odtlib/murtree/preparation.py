@@ -88,9 +88,12 @@ def _distinct_columns(columns):
     return first[bits[first].any(axis=1)]
 
 
-def prepare(X, y, n_classes, sample_weight=None, *, min_samples_leaf=1, merge_rows=True,
-            merge_columns=True, clock=None):
-    """Reduce a data set to what the search must see."""
+def prepare(X, y, n_classes, sample_weight=None, *, counts=None, min_samples_leaf=1,
+            merge_rows=True, merge_columns=True, clock=None):
+    """Reduce a data set to what the search must see.
+
+    ``counts`` tells how many samples each weighted row is for ``min_samples_leaf`` (default: one).
+    """
     clock = Clock() if clock is None else clock
     X = np.ascontiguousarray(X, dtype=np.uint8)
     merge_rows = merge_rows and not clock.expired
@@ -112,7 +115,7 @@ def prepare(X, y, n_classes, sample_weight=None, *, min_samples_leaf=1, merge_ro
         else:
             common = np.zeros(n_groups)
         if weight is not None:
-            rows_of_cell = np.bincount(cells, minlength=n_groups * n_classes)
+            rows_of_cell = np.bincount(cells, weights=counts, minlength=n_groups * n_classes)
             used = np.flatnonzero(table.ravel() > 0)
             first = np.full(n_groups, len(X))
             np.minimum.at(first, groups, np.arange(len(X)))
@@ -187,9 +190,10 @@ class Workspace:
             sizes = (n_rows * width, 24 * n_rows, square, line, 8 * 17 * width, 24 * n_rows,
                      square, line)
         elif element == 8:                                # weighted sums
-            square = (n_classes + 1) * width * width * 8
+            square = ((n_classes + 1) * width * width + 2048) * 8
             line = ((n_classes + 1) * width + n_classes + 32) * 8
-            sizes = (64, 16 * n_rows + 64, square, line, 64, 64, square, line)
+            blocks = words * width * element
+            sizes = (blocks, 16 * n_rows + 64, square, line, 32 * width, blocks, square, line)
         else:
             square = (n_classes * width * width + 2048) * element
             line = (n_classes + 2) * width * element

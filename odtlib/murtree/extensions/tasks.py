@@ -15,14 +15,15 @@ from .paper import PaperRun
 RegularisedTree = namedtuple("RegularisedTree", "low high errors n_splits optimal tree")
 
 
-def extension_run(model, columns, y, sample_weight, clock, task, protected):
+def extension_run(model, columns, y, sample_weight, clock, task, protected, costs):
     """Return the run of the extension that a fit needs; None for the search of MurTree alone."""
     data = (model, columns, y, sample_weight, clock)
     per_level, published = "split_penalty per level", "search.as_published"
     fair = "max_disparity" if model.max_disparity is not None else "disparity_penalty"
     kinds = {"objective='f1'": model.objective == "f1", "pareto_front": task == "pareto_front",
              fair: protected is not None, per_level: model._has_level_penalties(),
-             "optimal_trees": task == "optimal_trees", "path": task == "path",
+             "costs": costs is not None, "optimal_trees": task == "optimal_trees",
+             "path": task == "path",
              published: getattr(model.search, "as_published", False),
              "objective='balanced-accuracy'": model.objective == "balanced-accuracy"}
     asked = [name for name, wanted in kinds.items() if wanted]

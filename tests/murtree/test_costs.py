@@ -1,0 +1,123 @@
+"""Costs of labels for each row: against brute force, and where they are errors."""
+
+import numpy as np
+import pytest
+
+from odtlib import CARTClassifier, MurTreeClassifier
+from tests.scale import instances
+
+
+def least_cost(X, costs, depth, nodes, min_leaf, penalty):
+    """Return the least cost of a tree, by trying all of them."""
+    best = costs.sum(axis=0).min()
+    if depth == 0 or nodes == 0:
+        return best
+    for column in X.T:
+        one = column == 1
+        if min(one.sum(), (~one).sum()) < min_leaf:
+            continue
+        for left in range(nodes):
+            best = min(best, penalty
+                       + least_cost(X[~one], costs[~one], depth - 1, left, min_leaf, penalty)
+                       + least_cost(X[one], costs[one], depth - 1, nodes - 1 - left, min_leaf,
+                                    penalty))
+    return best
+
+
+def nasty_costs(rng, n_rows, n_classes):
+    """Return costs with ties, rows of equal costs, rewards, and very large or small numbers."""
+    costs = [rng.integers(0, 4, (n_rows, n_classes)).astype(float),
+             rng.normal(size=(n_rows, n_classes)),
+             np.repeat(rng.normal(size=(n_rows, 1)), n_classes, axis=1),
+             1e9 + rng.integers(0, 3, (n_rows, n_classes)),
+             rng.normal(size=(n_rows, n_classes)) * 10.0 ** rng.integers(-12, 13, (n_rows, 1)),
+             ][rng.integers(5)]
+    return np.where(rng.random((n_rows, 1)) < 0.2, costs[:1], costs)
+
+
+@pytest.mark.parametrize("seed", range(instances(4)))
+def test_costs_equal_brute_force(seed):
+    rng = np.random.default_rng(seed)
+    for _ in range(60):
+        n_rows, n_classes = int(rng.integers(2, 14)), int(rng.integers(2, 5))
+        X = (rng.random((n_rows, int(rng.integers(1, 4)))) < 0.5).astype(float)
+        y = np.append(np.arange(2), rng.integers(0, n_classes, n_rows - 2))
+        n_classes = len(np.unique(y))
+        costs = nasty_costs(rng, n_rows, n_classes)
+        weight = rng.choice([0.0, 1.0, 0.3, 1e-6, 1e6], n_rows) if rng.random() < 0.3 else None
+        if weight is not None:
+            weight[0] = 1.0
+        given = np.ones(n_rows) if weight is None else weight
+        used = given > 0
+        depth, nodes = int(rng.integers(0, 4)), int(rng.integers(0, 5))
+        min_leaf = int(rng.choice([1, 1, 2, 3]))
+        penalty = float(rng.choice([0.0, 0.0, 0.5]))
+        scale = float(np.abs(costs * given[:, None]).sum())
+        expected = least_cost(X[used], (costs * given[:, None])[used], depth, nodes, min_leaf,
+                              penalty)
+        model = MurTreeClassifier(depth, nodes, min_samples_leaf=min_leaf, split_penalty=penalty,
+                                  start=rng.choice([None, "cart", "local-search"]))
+        model.fit(X, y, weight, costs=costs)
+        report = model.report_
+        assert report.status == "optimal"
+        assert abs(report.objective - expected) <= 1e-9 * scale
+        assert report.lower_bound <= report.objective
+        report.verify(X, y, weight)
+        codes = np.searchsorted(model.classes_, model.predict(X))
+        paid = (given * costs[np.arange(n_rows), codes]).sum() + penalty * model.tree_.n_splits
+        assert abs(paid - report.objective) <= 1e-9 * scale
+        assert np.bincount(model.apply(X)[used]).max() == used.sum() or \
+            np.unique(model.apply(X)[used], return_counts=True)[1].min() >= min_leaf
+        if weight is None:
+            np.testing.assert_allclose(model.tree_.value[0], np.bincount(
+                np.searchsorted(model.classes_, y), minlength=n_classes))
+
+
+def test_costs_of_one_are_errors():
+    rng = np.random.default_rng(3)
+    X, y = rng.integers(0, 2, (300, 8)), rng.integers(0, 3, 300)
+    plain = MurTreeClassifier(3).fit(X, y)
+    costs = MurTreeClassifier(3).fit(X, y, costs=1.0 - np.eye(3)[y])
+    assert costs.report_.objective == plain.report_.objective
+
+
+def test_a_start_is_the_tree_to_beat():
+    rng = np.random.default_rng(4)
+    X, y = rng.integers(0, 2, (200, 12)), rng.integers(0, 2, 200)
+    costs = rng.normal(size=(200, 2))
+    cart = CARTClassifier(max_depth=3).fit(X, y)
+    model = MurTreeClassifier(3, start=cart).fit(X, y, costs=costs)
+    assert model.report_.objective == pytest.approx(
+        MurTreeClassifier(3).fit(X, y, costs=costs).report_.objective)
+    assert np.isfinite(model.report_.events[0][1])
+
+
+def test_a_limit_leaves_a_bound_below_the_objective():
+    rng = np.random.default_rng(5)
+    X, y = rng.integers(0, 2, (2000, 150)), rng.integers(0, 2, 2000)
+    costs = rng.normal(size=(2000, 2))
+    report = MurTreeClassifier(5, time_limit=0.2).fit(X, y, costs=costs).report_
+    assert report.status == "time_limit" and report.lower_bound < report.objective
+    assert report.objective < costs.sum(axis=0).min()
+
+
+@pytest.mark.parametrize(("options", "costs", "message"), [
+    ({}, np.zeros((4, 3)), "one column per label"),
+    ({}, np.zeros((3, 2)), "inconsistent numbers of samples"),
+    ({}, np.full((4, 2), np.nan), "NaN"),
+    ({}, np.array([[0, 1e200]] * 4), "divide them by a number"),
+    ({"objective": "f1"}, np.zeros((4, 2)), "cannot be combined"),
+    ({"objective": "balanced-accuracy"}, np.zeros((4, 2)), "cannot be combined"),
+    ({"split_penalty": [1.0, 1.0]}, np.zeros((4, 2)), "cannot be combined"),
+])
+def test_wrong_costs_are_refused(options, costs, message):
+    X, y = [[0], [1], [0], [1]], [0, 1, 1, 0]
+    with pytest.raises(ValueError, match=message):
+        MurTreeClassifier(2, **options).fit(X, y, costs=costs)
+
+
+def test_other_rows_do_not_verify():
+    X, y = [[0], [1], [0], [1]], [0, 1, 1, 0]
+    model = MurTreeClassifier(1).fit(X, y, costs=np.eye(4, 2))
+    with pytest.raises(ValueError, match="costs of 4 rows"):
+        model.report_.verify(X[:3], y[:3])
