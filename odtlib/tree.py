@@ -338,8 +338,9 @@ class DecisionTree:
         y = y - np.average(y, axis=0, weights=w)       # far from zero their squares would cancel
         size = np.abs(y).max(initial=0.0) or 1.0       # and squares of tiny ones vanish
         y /= size
-        sums = np.zeros((self.n_nodes, 1 + 2 * y.shape[1]))     # of w, w * y and w * y * y
-        np.add.at(sums, self.apply(X), w[:, None] * np.column_stack([np.ones(len(y)), y, y * y]))
+        leaf = self.apply(X)
+        sums = np.column_stack([np.bincount(leaf, column, self.n_nodes)
+                                for column in (w, *(w * y.T), *(w * (y * y).T))])
         for node in np.flatnonzero(self.feature >= 0)[::-1]:
             sums[node] = sums[self.left[node]] + sums[self.right[node]]
         first, second = np.split(sums[:, 1:] / np.where(sums[:, :1] > 0, sums[:, :1], 1.0), 2,

@@ -19,6 +19,7 @@ LEAVES = {"A": "mean", "O": "project", "M": "medoid", "R": "penalty"}
 VARIANTS = ("S(A):L(A)", "S(A):L(M)", "S(A):L(O)", "S(M):L(M)", "S(M):L(O)", "S(O):L(M)",
             "S(O):L(O)", "S(R):L(M)", "S(R):L(O)", "S(R):L(R)")
 RELEASED = ("released S(A):L(A)", "released S(A):L(O)", "released S(O):L(O)")
+NESTED = ("S(A):L(A)", "S(A):L(O)", "S(O):L(O)")       # of which the depth is chosen
 CLASS_SETS = tuple(f"class_{n}_{k}" for n in (500, 1000, 2000) for k in (3, 5, 7))
 DEPTHS = (3, 6, 9, 12, 15)
 # lambda of the released code; on cars 2e7, where no residual depends on a target.  The bumps are
@@ -154,6 +155,135 @@ def compare_variants(dataset, max_depth=15, max_courses=2, variants=None, builde
             _measure(model, dataset, feasible, X, Y, train, test, medoids=any_row)
             for train, test in folds])
     return found
+
+
+def check_splits(model, X, Y):
+    """Compare every split of a grown tree with every other split of the same rows.
+
+    An independent check of ``split="exact"`` with squared error: it knows nothing of the builder
+    and projects the means of the children of all candidates.
+
+    Parameters
+    ----------
+    model : ConstrainedTreeRegressor
+        Fitted to ``X`` and ``Y``.
+    X, Y : arrays, shape (n_rows, n_features) and (n_rows, n_targets)
+
+    Returns
+    -------
+    splits, candidates : int
+        How many were compared.
+    excess : float
+        Largest share by which a split of the tree costs more than the best one.
+    """
+    tree, least = model.tree_, model.min_samples_leaf
+    path = model.decision_path(X).tocsc()
+    candidates, excess = 0, 0.0
+    splits = np.flatnonzero(tree.feature >= 0)
+    for node in splits:
+        rows = path.indices[path.indptr[node]:path.indptr[node + 1]]
+        best = np.inf
+        for f in range(X.shape[1]):
+            order = rows[np.argsort(X[rows, f], kind="stable")]
+            last = np.flatnonzero(np.diff(X[order, f])) + 1         # rows on the left
+            last = last[(last >= least) & (len(rows) - last >= least)]
+            if len(last):
+                best = min(best, sum(_child_costs(Y[one], sizes, model.constraints)
+                                     for one, sizes in ((order, last),
+                                                        (order[::-1], len(rows) - last))).min())
+                candidates += len(last)
+        left = X[rows, tree.feature[node]] <= tree.threshold[node]
+        own = sum(float(_child_costs(Y[rows[side]], [side.sum()], model.constraints)[0])
+                  for side in (left, ~left))
+        excess = max(excess, own / best - 1 if best > 0 else own)
+    return len(splits), candidates, excess
+
+
+def _child_costs(Y, sizes, feasible):
+    """Return the squared error of the first rows, for each of some numbers of rows."""
+    sums = np.cumsum(Y, axis=0)[np.asarray(sizes) - 1]
+    squares = np.cumsum((Y**2).sum(axis=1))[np.asarray(sizes) - 1]
+    n = np.asarray(sizes, float)[:, None]
+    chosen = feasible.project(sums / n)
+    return squares + (chosen * (n * chosen - 2 * sums)).sum(axis=1)
+
+
+def predict_by_depth(model, X):
+    """Return what a grown tree predicts when it is cut at every depth from 0 to its own.
+
+    Growth is greedy, so that cutting a deep tree gives the tree of a smaller ``max_depth``.
+
+    Parameters
+    ----------
+    model : ConstrainedTreeRegressor
+        Fitted.
+    X : array, shape (n_rows, n_features)
+
+    Returns
+    -------
+    array, shape (depth + 1, n_rows, n_targets)
+    """
+    tree, node = model.tree_, model.apply(X)
+    parent = np.zeros(tree.n_nodes, int)
+    for children in (tree.left, tree.right):
+        parent[children[tree.feature >= 0]] = np.flatnonzero(tree.feature >= 0)
+    found = []
+    for depth in range(tree.depth, -1, -1):
+        node = np.where(tree.node_depth[node] > depth, parent[node], node)
+        found.append(tree.value[node])
+    return np.array(found[::-1])
+
+
+def choose_depth(dataset, max_depth=12, repeats=1, variants=NESTED, max_courses=2):
+    """Choose each variant's depth on inner folds and measure it on rows that no choice has seen.
+
+    Parameters
+    ----------
+    dataset : str
+        As in :func:`table`.
+    max_depth : int, default=12
+        Largest depth to choose.
+    repeats : int, default=1
+        How often the rows are divided into five outer folds; the training rows of each are divided
+        into five inner ones.
+    variants : sequence of str
+        All grown by our builder, S(A):L(A) as well.
+    max_courses : int, default=2
+        As in :func:`model_for`.
+
+    Returns
+    -------
+    dict
+        For each variant the lists ``mse``, ``outside`` (predictions not in the set) and ``depth``,
+        one entry per repeat and outer fold.
+    """
+    X, Y = table(dataset)
+    feasible = model_for(dataset, max_courses)
+    found = {variant: [] for variant in variants}
+    for repeat in range(repeats):
+        folds = KFold(5, shuffle=True, random_state=repeat)
+        for variant in variants:
+            model = ConstrainedTreeRegressor(
+                feasible, split=SPLITS[variant[2]], leaf=LEAVES[variant[7]], max_depth=max_depth,
+                min_samples_split=10, min_samples_leaf=5, on_infeasible_targets="keep")
+            for train, test in folds.split(X):
+                errors = np.mean([
+                    _errors(model, X, Y, train[a], train[b], max_depth)
+                    for a, b in folds.split(train)], axis=0)
+                depth = int(errors.argmin())
+                predicted = predict_by_depth(model.fit(X[train], Y[train]), X[test])
+                predicted = predicted[min(depth, len(predicted) - 1)]
+                found[variant].append({
+                    "mse": float(np.mean((predicted - Y[test]) ** 2)),
+                    "outside": int(np.sum(~feasible.contains(predicted))), "depth": depth})
+    return {variant: _table(rows) for variant, rows in found.items()}
+
+
+def _errors(model, X, Y, train, test, max_depth):
+    """Return the mean squared error of every depth from 0 to ``max_depth``."""
+    found = predict_by_depth(model.fit(X[train], Y[train]), X[test])
+    errors = np.mean((found - Y[test]) ** 2, axis=(1, 2))
+    return np.append(errors, np.repeat(errors[-1], max_depth + 1 - len(errors)))
 
 
 def compare_ensembles(dataset, n_estimators=100, max_courses=2):

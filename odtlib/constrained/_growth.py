@@ -16,13 +16,14 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
+from odtlib._numba.compiler import INNER, OPTIONS
 from odtlib._tolerance import ROUNDING
 from odtlib.constrained._projections import SEPARABLE, SHIFTED, SIMPLEX, project_closed
 
 SQUARED, POISSON = 0, 1
 
 
-@njit(cache=True, nogil=True)
+@njit(**INNER)
 def poisson_gain(kind, floats, n, s):
     """Minus the least sum_j n y_j - s_j log y_j over a box or the simplex."""
     k = s.size
@@ -41,7 +42,7 @@ def poisson_gain(kind, floats, n, s):
     return total
 
 
-@njit(cache=True, nogil=True)
+@njit(**INNER)
 def box_gain(floats, n, s, weights):
     """What the best prediction in a box explains of the squares."""
     k = s.size
@@ -52,14 +53,14 @@ def box_gain(floats, n, s, weights):
     return total
 
 
-@njit(cache=True, nogil=True)
+@njit(**INNER)
 def huber(distance, penalty_rate):
     """Huber function of a distance, given squared: the least penalised cost of a unit of weight."""
     root = np.sqrt(distance)
     return distance if root <= 0.5 * penalty_rate else penalty_rate * (root - 0.25 * penalty_rate)
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, error_model="numpy")
 def gain(criterion, kind, ints, floats, penalty_rate, n, s, weights, origin, mean, point):
     """Return what the best prediction explains of rows of weight ``n`` whose targets sum to ``s``.
 
@@ -102,7 +103,7 @@ def partition(order, values, start, end, feature, middle, goes_left, index_buffe
             segment[left + i], column[left + i] = index_buffer[i], value_buffer[i]
 
 
-@njit(cache=True, nogil=True)
+@njit(**INNER)
 def weights_after(segment, start, end, sample_weight, rest):
     """Fill the weight of the rows after each; the total less those before may round to zero."""
     total = 0.0
@@ -111,56 +112,58 @@ def weights_after(segment, start, end, sample_weight, rest):
         total += sample_weight[segment[i]]
 
 
-@njit(cache=True, nogil=True)
+@njit(**OPTIONS)
 def midpoint(low, high):
     """A value x with low <= x < high, halfway."""
     value = low + 0.5 * (high - low)
     return low if value >= high or value < low else value
 
 
-@njit(cache=True, nogil=True)
+@njit(**INNER)
+def _target_gain(s, n, inverse, origin, low, high):
+    """What the best value within bounds explains of one target, and what zero would lose of it."""
+    mean = s * inverse
+    explained, mean = s * mean, mean + origin
+    value = min(max(mean, low), high)
+    return explained - n * (value - mean) ** 2, n * value * (2.0 * mean - value)
+
+
+@njit(**INNER)
 def _two_gains(left, sums, n_left, n_right, free, allow_zero, kept, floats, weights, origin, top):
     """Gains of both children for squared error and a separable set, in one pass."""
     k = sums.size
     inverse_left, inverse_right = 1.0 / n_left, 1.0 / n_right
-    total = 0.0
+    gain_left = gain_right = 0.0     # apart: an addition waits for the one before
     if free:
         for j in range(k):
             a = left[j]
             b = sums[j] - a
-            total += weights[j] * (a * a * inverse_left + b * b * inverse_right)
-        return total
+            gain_left += weights[j] * (a * a)
+            gain_right += weights[j] * (b * b)
+        return gain_left * inverse_left + gain_right * inverse_right
     select = allow_zero and kept < k
     if select:
-        for t in range(2 * kept):
-            top[t] = 0.0
+        top[:] = 0.0
     for j in range(k):
-        for side in range(2):
-            s = left[j] if side == 0 else sums[j] - left[j]
-            n = n_left if side == 0 else n_right
-            mean = s * (inverse_left if side == 0 else inverse_right)
-            total += weights[j] * s * mean
-            mean += origin[j]
-            value = min(max(mean, floats[j]), floats[k + j])
-            total -= weights[j] * n * (value - mean) * (value - mean)
-            if not allow_zero:
-                continue
-            lost = weights[j] * n * value * (2.0 * mean - value)   # if zero is predicted instead
-            if not select:
-                total -= min(lost, 0.0)
-                continue
-            last = kept - 1 if side == 0 else 2 * kept - 1
-            if lost > top[last]:   # the largest so far, descending; the last one makes room
-                lost, top[last] = top[last], lost
-                t = last
-                while t > last - kept + 1 and top[t - 1] < top[t]:
-                    top[t - 1], top[t] = top[t], top[t - 1]
-                    t -= 1
-            total -= lost
-    return total
+        w, low, high = weights[j], floats[j], floats[k + j]
+        a, lost_left = _target_gain(left[j], n_left, inverse_left, origin[j], low, high)
+        b, lost_right = _target_gain(sums[j] - left[j], n_right, inverse_right, origin[j], low,
+                                     high)
+        lost_left, lost_right = w * lost_left, w * lost_right
+        if select:   # the largest so far stay, the least of them falls out
+            for t in range(0, 2 * kept, 2):
+                lost_left, top[t] = min(lost_left, top[t]), max(lost_left, top[t])
+                lost_right, top[t + 1] = min(lost_right, top[t + 1]), max(lost_right, top[t + 1])
+        elif allow_zero:
+            lost_left, lost_right = min(lost_left, 0.0), min(lost_right, 0.0)
+        else:
+            lost_left = lost_right = 0.0
+        gain_left += w * a - lost_left
+        gain_right += w * b - lost_right
+    return gain_left + gain_right
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, error_model="numpy")
 def _best_split(order, values, targets, sample_weight, start, end, features, min_leaf, criterion,
                 kind, ints, floats, penalty_rate, weights, origin, n, sums, scratch, best,
                 best_feature, best_position):
@@ -245,7 +248,7 @@ def _draw_features(state, permutation, values, start, end, count, chosen):
     return state, found
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, error_model="numpy")
 def grow(order, values, targets, sample_weight, criterion, kind, ints, floats, penalty_rate,
          weights, origin, max_depth, min_split, min_leaf, min_decrease, max_features, visit, budget,
          progress, best, chosen, permutation, random, stack, feature, threshold, left, right,

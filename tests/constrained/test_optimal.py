@@ -54,6 +54,34 @@ def test_matches_brute_force(name, depth):
         assert SETS[name].contains(model.predict(RNG.normal(size=(30, 2)))).all()
 
 
+FIVE_HUNDRED = {
+    **SETS,
+    "hierarchy": sets.Hierarchy([[1, 1], [1, 0], [0, 1]]),
+    "whole numbers": sets.SparseSimplex(2, 9, integer=True),
+    "either box": sets.UnionOf([sets.Box(0, 20), sets.Box(50, 90)]),
+    "two courses": sets.paper_model("class", max_courses=2) & sets.Box(0, [80, 60, 40]),
+    "flag": sets.Indicator(0, 2, 5, 60, n_targets=3),
+}
+
+
+@pytest.mark.parametrize("name", FIVE_HUNDRED)
+def test_five_hundred_trees_of_depth_two_match_enumeration(name):
+    random, feasible = np.random.default_rng(500), FIVE_HUNDRED[name]
+    for number in range(500 // len(FIVE_HUNDRED)):
+        n, min_leaf = int(random.integers(1, 11)), int(random.integers(1, 4))
+        X = random.integers(0, 5, (n, 2)).astype(float)
+        Y = random.integers(0, 4, (n, 3)) * 25.0 if number % 2 else random.uniform(-20, 100, (n, 3))
+        w = 10.0 ** random.integers(-6, 7, n) if number % 3 == 0 else np.ones(n)
+        model = OptimalConstrainedTreeRegressor(
+            feasible, max_depth=2, min_samples_leaf=min_leaf,
+            on_infeasible_targets="keep").fit(X, Y, w)
+        best = brute_force(feasible, X, Y, w, 2, min_leaf)
+        assert model.report_.status == "optimal"
+        assert model.report_.objective == pytest.approx(
+            best, rel=1e-9, abs=1e-12 * w.sum() * (Y**2).max(initial=1.0))
+        assert feasible.contains(model.predict(X)).all()
+
+
 def brute_force_in_budget(feasible, X, Y, w, depth, min_leaf, budget, penalty):
     best = reference.squared_cost(feasible, Y, w)
     if depth and budget:

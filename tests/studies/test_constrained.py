@@ -79,3 +79,41 @@ def test_records_agree_with_the_published_scikit_learn_rows():
 def test_records_hold_every_exact_leaf_feasible():
     runs = study.tidy(experiments.load_records("constrained"))
     assert not runs.loc[runs["variant"].str.endswith("L(O)"), "outside"].any()
+
+
+@pytest.mark.parametrize("split, leaf", [("mean", "mean"), ("exact", "project")])
+def test_a_tree_that_is_cut_is_the_tree_of_a_smaller_depth(split, leaf):
+    rng = np.random.default_rng(3)
+    X, Y = rng.normal(size=(150, 3)).round(1), rng.uniform(0, 9, (150, 3))
+    for feasible in (sets.AtMostKNonzero(2, 0, 9), sets.Polyhedron([[1, 1, 1]], [9], lower=0)):
+        options = dict(split=split, leaf=leaf, min_samples_leaf=3, on_infeasible_targets="keep")
+        deep = ConstrainedTreeRegressor(feasible, max_depth=6, **options).fit(X, Y)
+        found = study.predict_by_depth(deep, X)
+        assert len(found) == deep.tree_.depth + 1
+        for depth, predicted in enumerate(found):
+            small = ConstrainedTreeRegressor(feasible, max_depth=depth, **options).fit(X, Y)
+            assert np.array_equal(predicted, small.predict(X))
+
+
+def test_a_depth_is_chosen_on_the_training_rows_alone(monkeypatch):
+    """The choice of an outer fold does not change with the targets of its test rows."""
+    X, Y = study.table("class_500_3")
+    before = study.choose_depth("class_500_3", 5, variants=["S(A):L(O)"])["S(A):L(O)"]
+    test = next(study.KFold(5, shuffle=True, random_state=0).split(X))[1]
+    other = Y.copy()
+    other[test] = 0
+    monkeypatch.setattr(study, "table", lambda dataset: (X, other))
+    after = study.choose_depth("class_500_3", 5, variants=["S(A):L(O)"])["S(A):L(O)"]
+    assert after["depth"][0] == before["depth"][0] and after["mse"][0] != before["mse"][0]
+    assert before["outside"] == [0] * 5 and len(before["depth"]) == 5
+    # by scikit-learn's own search over the same folds
+    from sklearn.model_selection import GridSearchCV
+    folds = study.KFold(5, shuffle=True, random_state=0)
+    model = ConstrainedTreeRegressor(study.model_for("class_500_3"), min_samples_split=10,
+                                     min_samples_leaf=5)
+    for (train, test), depth, mse in zip(folds.split(X), before["depth"], before["mse"],
+                                         strict=True):
+        search = GridSearchCV(model, {"max_depth": range(6)}, cv=folds,
+                              scoring="neg_mean_squared_error").fit(X[train], Y[train])
+        assert search.best_params_["max_depth"] == depth
+        assert np.mean((search.predict(X[test]) - Y[test]) ** 2) == pytest.approx(mse)

@@ -10,7 +10,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
-from scipy.stats import friedmanchisquare
+from scipy.stats import friedmanchisquare, sem, t
 
 from odtbook import statistics
 from odtlib.plotting import COLORS
@@ -87,3 +87,18 @@ def test_a_missing_package_for_ranks_is_named_with_its_extra(monkeypatch):
     with pytest.raises(ModuleNotFoundError, match=r"critical_difference needs scikit_posthocs, "
                                                   r"which is not installed; pip .*\[experiments\]"):
         statistics.critical_difference(np.ones((3, 3)))
+
+
+def test_the_corrected_interval_is_wider_by_the_share_of_the_test_rows():
+    rng = np.random.default_rng(0)
+    differences = rng.normal(1, 2, 10)
+    plain = t.interval(0.95, 9, differences.mean(), sem(differences))
+    low, high = statistics.corrected_interval(differences, 0.2)
+    assert (low + high) / 2 == pytest.approx(differences.mean())
+    # 1/10 + 1/4 in place of 1/10
+    assert high - low == pytest.approx((plain[1] - plain[0]) * np.sqrt(3.5))
+    assert statistics.corrected_interval(differences, 0.2, 0.5)[0] > low
+    with pytest.raises(ValueError, match="at least two"):
+        statistics.corrected_interval([1.0], 0.2)
+    with pytest.raises(ValueError, match="between 0 and 1"):
+        statistics.corrected_interval(differences, 20)
