@@ -692,11 +692,13 @@ def murtree_regressor(random):
 
 
 def continuous_regressor(random):
-    depth = int(pick(random, 0, 1, 2, 2, 2))
-    budget = size_limits(random, depth)
-    start = pick(random, "cart", None)
-    model = odtlib.ContinuousTreeRegressor(depth, max_nodes=budget, start=start)
-    return regressor_case(model, depth, measured(random), budget=budget)
+    depth = int(pick(random, 0, 1, 2, 2, 3, 3))
+    data = measured(random, most_rows=10 if depth == 3 else 12)
+    budget, min_leaf = size_limits(random, depth), int(pick(random, 1, 1, 1, 2, 3))
+    model = odtlib.ContinuousTreeRegressor(
+        depth, max_nodes=budget, min_samples_leaf=min_leaf, start=pick(random, "cart", None))
+    return regressor_case(model, depth, data, budget=budget, min_leaf=min_leaf,
+                          share=float(pick(random, 0, 0, 0.01, 0.1)))
 
 
 def constrained_data(random, most_rows, binary=False):

@@ -1,16 +1,31 @@
-"""The estimator: optimal regression trees of depth two over all thresholds of numeric features."""
+"""The estimator: optimal regression trees over all thresholds of numeric features."""
 
 from __future__ import annotations
 
 from functools import partial
-from numbers import Integral, Real
+from heapq import heappop, heappush
+from itertools import count
+from numbers import Integral
+from typing import NamedTuple
 
 import numpy as np
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 
 from odtlib._numba.warm import warm_up
 from odtlib._tolerance import PROOF, ROUNDING
-from odtlib.continuous._regression import LANE_ARRAY, LANES, sweep_squares
+from odtlib.continuous._regression import (
+    BATCHES,
+    FEATURE,
+    LANE_ARRAY,
+    LANES,
+    LEFT,
+    N_PROGRESS,
+    RIGHT,
+    SWEPT,
+    index_rows,
+    inherit,
+    solve_pair,
+)
 from odtlib.continuous.costs import node_limit
 from odtlib.continuous.progress import Progress
 from odtlib.estimator import SingleTargetRegressor
@@ -18,11 +33,14 @@ from odtlib.heuristics import warm_up_start
 from odtlib.heuristics.cart import patient_clock
 from odtlib.report import Clock, SolveReport, TimeUp
 from odtlib.tree import DecisionTree, midpoint
-from odtlib.trees import penalised_errors
+from odtlib.trees import build, cut_back, penalised_errors
+
+NO_LIMIT = Clock()
+SLICE = 3_000_000       # row visits between two looks at the clock: some 50 ms
 
 
 class ContinuousTreeRegressor(SingleTargetRegressor):
-    """Find the regression tree of depth two with the least squared error over all thresholds.
+    """Find the regression tree with the least squared error over all thresholds.
 
     No binarisation: every midpoint between neighbouring values of every feature is a candidate,
     compared exactly in float64.
@@ -30,19 +48,24 @@ class ContinuousTreeRegressor(SingleTargetRegressor):
     Parameters
     ----------
     max_depth : int, default=2
-        Maximum depth of the tree.  It is 0, 1 or 2.  Depth 2 takes a few seconds on ten thousand
-        rows; the time grows with the square of rows times features.
+        Maximum depth of the tree.  It is at most 5.  Depth 2 takes a fraction of a second and
+        depth 3 seconds on thousands of rows, where the features explain the targets; deeper trees
+        and targets that are noise take far longer.
     max_nodes : int, optional
         Maximum number of feature nodes; None for no limit.
     max_leaf_nodes : int, optional
         Maximum number of leaves; None for no limit.  The same limit as
         ``max_nodes = max_leaf_nodes - 1``.
+    min_samples_leaf : int, default=1
+        Minimum number of samples per leaf.  Above 1 the search takes longer: the best tree of a
+        subset of the rows is then no lower bound for the set, and the bounds are those of the
+        problem without this minimum.
     split_penalty : float, default=0.0
         Cost of one split, in the unit of ``report_.objective``.  The objective is the weighted
         squared error plus ``split_penalty`` per split: a split stays only if it saves more.
     start : "cart", None, DecisionTree or fitted estimator, default="cart"
         Warm start: None, a word, a :class:`DecisionTree` or a fitted tree estimator.  The search
-        begins with the root split of that tree, completed optimally.
+        begins with that tree, its leaves grown further where the limits allow it.
     time_limit : float, optional
         Time limit in seconds; None for no limit.  The best tree found so far is then returned with
         status ``time_limit``.
@@ -54,17 +77,16 @@ class ContinuousTreeRegressor(SingleTargetRegressor):
     tree_ : DecisionTree
         The best tree found.
     report_ : SolveReport
-        Status, bounds and counters: ``batches`` of thresholds swept, ``thresholds`` evaluated and
-        ``candidates`` that there are at the root.
+        Status, bounds and counters: ``depth_two`` problems solved, ``batches`` of thresholds swept,
+        ``thresholds`` evaluated in them, and ``candidates`` that there are at the root.
 
     Notes
     -----
-    The problem is that of Quant-BnB (Mazumder, Meng, Wang, ICML 2022) at depth two.  The search
-    begins with the greedy tree.  With ``L`` and ``R`` the least costs on the left and the right of
-    a threshold, thresholds between a and b cost at least ``L_a + R_b``; those that may still win
-    are swept, sixteen at a time, as chapter 8 of the book explains.  A minimum number of samples
-    per leaf is not offered: the best tree of a subset of the rows would no longer be a lower bound
-    for the set, and no threshold could be closed.
+    The problem is that of Quant-BnB (Mazumder, Meng, Wang, ICML 2022) and RS-ORT.  With ``L`` and
+    ``R`` the least costs on the left and the right of a threshold, thresholds between a and b cost
+    at least ``L_a + R_b``.  On the last two levels those that may still win are swept, sixteen at a
+    time, as chapter 8 of the book explains; above, the interval with the least bound is halved, and
+    both children are solved as far as it takes to close it.
 
     Sums are floating point.  Targets are centred and scaled first; trees whose squared errors
     differ by less than 1e-12 of the error of a single leaf count as equal, and "optimal" is said
@@ -81,18 +103,16 @@ class ContinuousTreeRegressor(SingleTargetRegressor):
 
     _parameter_constraints = {
         **SingleTargetRegressor._parameter_constraints,
-        "max_depth": [Interval(Integral, 0, 2, closed="both")],
-        "max_nodes": [Interval(Integral, 0, None, closed="left"), None],
-        "max_leaf_nodes": [Interval(Integral, 1, None, closed="left"), None],
-        "split_penalty": [Interval(Real, 0, None, closed="left")],
+        "max_depth": [Interval(Integral, 0, 5, closed="both")],
         "start": [StrOptions({"cart"}), HasMethods("predict"), None],
     }
 
-    def __init__(self, max_depth=2, *, max_nodes=None, max_leaf_nodes=None, split_penalty=0.0,
-                 start="cart", time_limit=None, verbose=0):
+    def __init__(self, max_depth=2, *, max_nodes=None, max_leaf_nodes=None, min_samples_leaf=1,
+                 split_penalty=0.0, start="cart", time_limit=None, verbose=0):
         self.max_depth = max_depth
         self.max_nodes = max_nodes
         self.max_leaf_nodes = max_leaf_nodes
+        self.min_samples_leaf = min_samples_leaf
         self.split_penalty = split_penalty
         self.start = start
         self.time_limit = time_limit
@@ -101,22 +121,35 @@ class ContinuousTreeRegressor(SingleTargetRegressor):
     def _warm_up(self, X, y, sample_weight):
         def run():
             rows = _Rows(np.arange(6.0)[:, None], np.array([0.0, 1, 0, 1, 0, 2]), np.ones(6))
-            _Search(rows, 3, 0.0, Clock(), 0)(2, "cart")
+            rows.sort(NO_LIMIT)
+            _Search(rows, 3, 7, 0.0, 1, NO_LIMIT).run(Progress(0, 0, "", 1.0))
 
-        return warm_up_start(None) + warm_up("the regression sweep", sweep_squares, run)
+        return warm_up_start(None) + warm_up("the regression sweep", solve_pair, run)
 
     def _solve(self, X, y, sample_weight):
-        clock = Clock(self.time_limit)
+        clock, preparation = Clock(self.time_limit), patient_clock(self.time_limit)
         rows = _Rows(X, y, np.ones(len(y)) if sample_weight is None else sample_weight)
-        depth = self._depth_within(len(y))
-        limit = node_limit(self.max_nodes, self.max_leaf_nodes)
-        nodes = 2**depth - 1 if limit is None else min(limit, 2**depth - 1)
+        nodes, limit = self._node_budget(len(y)), node_limit(self.max_nodes, self.max_leaf_nodes)
         start = self._given_start()
         if isinstance(start, DecisionTree):
             _check_start(start, X, self.max_depth, limit)
-        search = _Search(rows, nodes, self.split_penalty / rows.unit, clock, self.verbose)
-        status = search(min(depth, nodes), start)
-        tree = rows.tree(search.nested)
+        search = _Search(rows, min(self._depth_within(len(y)), nodes), nodes,
+                         self.split_penalty / rows.unit, int(self.min_samples_leaf), clock)
+        status = "optimal"
+        try:
+            if nodes > 0 and search.best > search.penalty + search.tolerance:
+                rows.sort(preparation)
+                if start is not None:
+                    search.take(_plan(start) if start != "cart" else None, preparation)
+                preparation.check()
+                with Progress(self.verbose, rows.n_thresholds, "threshold",
+                              rows.unit) as progress:
+                    search.run(progress)
+        except TimeUp:
+            status = "time_limit"
+        except KeyboardInterrupt:
+            status = "interrupted"
+        tree = search.tree
         evaluate = partial(penalised_errors, split_penalty=float(self.split_penalty))
         objective = evaluate(tree, X, y, sample_weight)
         scale = rows.whole * rows.unit
@@ -138,6 +171,14 @@ class ContinuousTreeRegressor(SingleTargetRegressor):
         return tree, report
 
 
+def _plan(tree, node=0):
+    """Return the splits below a node as (feature, threshold, left plan, right plan)."""
+    if tree.feature[node] < 0:
+        return None
+    return (int(tree.feature[node]), tree.threshold[node], _plan(tree, tree.left[node]),
+            _plan(tree, tree.right[node]))
+
+
 def _check_start(tree, X, max_depth, max_nodes):
     """Refuse a tree that cannot be what the search begins with."""
     if tree.kind != "regression":
@@ -154,7 +195,10 @@ def _check_start(tree, X, max_depth, max_nodes):
 
 
 class _Rows:
-    """Rows, scaled targets, and the columns in sorted order."""
+    """Rows with centred and scaled targets; ``order`` holds the columns sorted, ``ids`` the ranks.
+
+    ``unit``: one scaled unit of cost in units of the objective; ``whole``: the cost of one leaf.
+    """
 
     def __init__(self, X, y, weight):
         self.X, self.y, self.weight = X, y, weight
@@ -165,241 +209,302 @@ class _Rows:
         heaviest = 2.0 ** np.frexp(weight.max())[1]
         self.mass = weight / heaviest
         self.target = target / scale
+        self.product = self.mass * self.target
         self.unit = scale * scale * heaviest
-        self.whole = float((self.mass * self.target ** 2).sum())
+        self.whole = self.leaf_cost(slice(None))
+        # One sweep will do where the weight of every set of rows is exact, or exact enough.
+        exact = np.all(weight % 1 == 0) and weight.sum() < 2 ** 53
+        rounding = 4 * len(y) * np.finfo(float).eps * self.mass.sum()
+        even = exact or rounding <= PROOF * self.whole
+        self.n_sweeps, self.share = (1, 1.0) if even else (2, 0.75)
 
     def sort(self, clock):
-        """Sort every column and find its thresholds; raises TimeUp."""
-        n, p = self.X.shape
-        self.columns = np.empty((p, n))
-        self.order = np.empty((p, n), np.int32)
-        self.tie_state = np.empty((p, n), np.uint8)
-        self.cuts = []      # numbers of rows on the left
-        for f in range(p):
+        """Sort every column; raises TimeUp."""
+        self.order, self.ids = np.empty((2, *self.X.shape[::-1]), np.int32)
+        for f in range(self.X.shape[1]):
             clock.check()
-            self.columns[f] = self.X[:, f]
-            self.order[f] = np.argsort(self.columns[f])
-            column = self.columns[f, self.order[f]]
-            ends = np.append(column[1:] != column[:-1], True)
-            self.tie_state[f] = _places_in_ties(np.insert(ends[:-1], 0, True), ends)
-            self.cuts.append(np.flatnonzero(ends[:-1]) + 1)
+            column = np.ascontiguousarray(self.X[:, f])
+            self.order[f] = np.argsort(column)
+            column = column[self.order[f]]
+            self.ids[f, self.order[f]] = np.cumsum(np.append(False, column[1:] != column[:-1]))
+        self.n_thresholds = int(self.ids.max(axis=1).sum())
 
-    def sweeps(self):
-        """Return the (order, places in ties) of each sweep and the share of weight that it covers.
-
-        One sweep will do where the weight of every set of rows is exact, or exact enough.
-        """
-        n, total = len(self.mass), self.mass.sum()
-        whole = np.all(self.weight % 1 == 0) and self.weight.sum() < 2 ** 53
-        if whole or 4 * n * np.finfo(float).eps * total <= PROOF * self.whole:
-            return [(self.order, self.tie_state)], 1.0
-        last = self.tie_state > 0
-        first = np.insert(last[:, :-1], 0, True, axis=1)
-        backwards = np.ascontiguousarray(self.order[:, ::-1])
-        return [(self.order, self.tie_state),
-                (backwards, _places_in_ties(last[:, ::-1], first[:, ::-1]))], 0.75
-
-    def error(self, rows):
-        """Squared error of a leaf."""
-        target, mass = self.target[rows], self.mass[rows]
+    def leaf_cost(self, rows):
+        """Return the squared error of a leaf."""
+        mass, target = self.mass[rows], self.target[rows]
         return float((mass * (target - np.average(target, weights=mass)) ** 2).sum())
 
-    def best_split(self, inside, clock):
-        """Return saving, feature and number of rows on the left of the best split of some rows.
+    def best_split(self, rows, least=1, clock=NO_LIMIT):
+        """Return what the best split of some rows saves, its feature and threshold (None: none).
 
         When time is up, it is the best of those seen.
         """
-        best, feature, cut = 0.0, None, 0
+        best, feature, threshold = 0.0, None, None
+        inside = np.zeros(len(self.y), bool)
+        inside[rows] = True
         for f, order in enumerate(self.order):
             if clock.expired:
                 break
             by_value = order[inside[order]]
-            column = self.columns[f, by_value]
-            ends = np.flatnonzero(column[1:] != column[:-1])
+            ids = self.ids[f, by_value]
+            ends = np.flatnonzero(ids[1:] != ids[:-1])
+            ends = ends[(ends + 1 >= least) & (len(ids) - ends - 1 >= least)]
             if len(ends):
-                mass = self.mass[by_value]
-                target = mass * self.target[by_value]
+                mass, target = self.mass[by_value], self.product[by_value]
                 # sums from both ends: a difference would lose light rows beside heavy ones
                 w, s = np.cumsum(mass)[ends], np.cumsum(target)[ends]
                 v, t = (np.cumsum(part[::-1])[-2 - ends] for part in (mass, target))
                 saved = (s * v - w * t) ** 2 / (w * v * (w + v))
                 if saved.max() > best:
-                    best, feature, cut = saved.max(), f, ends[np.argmax(saved)] + 1
-        return best, feature, cut
+                    at = ends[np.argmax(saved)]
+                    best, feature = saved.max(), f
+                    threshold = midpoint(*self.X[by_value[at:at + 2], f])
+        return best, feature, threshold
 
-    def grow(self, inside, levels, nodes, penalty, clock, root=None):
-        """Return a nested tree of at most ``nodes`` splits, and its cost.
+    def tree(self, plan, depth, max_nodes, penalty=0.0, least=1, clock=NO_LIMIT):
+        """Return a tree of at most ``max_nodes`` splits, and its cost.
 
-        It is grown from the best split, or from ``root``: a feature and the rows on its left.
+        ``plan`` is None or (feature, threshold, left plan, right plan); what it leaves open is
+        grown greedily.  Then the best subtree is taken.
         """
-        leaf = [np.average(self.y[inside], weights=self.weight[inside])], self.error(inside)
-        feature = None
-        if root is not None:
-            feature, cut = root
-        elif min(levels, nodes) > 0:
-            _, feature, cut = self.best_split(inside, clock)
-        if feature is None:
-            return leaf
-        order, column = self.order[feature], self.columns[feature]
-        by_value = order[inside[order]]
-        low, high = column[by_value[cut - 1]], column[by_value[cut]]
-        left, right = inside & (column <= low), inside & (column >= high)
-        full = 2 ** (levels - 1) - 1        # a child has at most so many splits
-        divisions = {(share, min(full, nodes - 1 - share))
-                     for share in range(max(0, nodes - 1 - full), min(full, nodes - 1) + 1)}
-        best = leaf
-        for shares in sorted(divisions, reverse=True):
-            (first, error), (second, other) = (
-                self.grow(part, levels - 1, share, penalty, clock)
-                for part, share in zip((left, right), shares, strict=True))
-            if error + other + penalty < best[1]:
-                best = (feature, midpoint(low, high), first, second), error + other + penalty
-        return best
+        def split(node, rows):
+            plan, levels = node
+            if plan is None:
+                if levels == 0:
+                    return None
+                _, feature, threshold = self.best_split(rows, least, clock)
+                plan = feature, threshold, None, None
+            feature, threshold, left, right = plan
+            if feature is None:
+                return None
+            goes_left = self.X[rows, feature] <= threshold
+            if goes_left.all() or not goes_left.any():
+                return split((left if goes_left.all() else right, levels - 1), rows)
+            return feature, threshold, goes_left, (left, levels - 1), (right, levels - 1)
 
-    def tree(self, nested):
-        """Return the tree with the mean target in every node."""
-        tree = DecisionTree.from_nested(nested, kind="regression", n_features=self.X.shape[1])
-        path = tree.decision_path(self.X)
-        value = (path.T @ (self.weight * self.y)) / (path.T @ self.weight)
-        return tree.replace(value=value[:, None])
+        *table, members = build((plan, depth), len(self.y), split)
+        value = [[np.average(self.y[rows], weights=self.weight[rows])] for rows in members]
+        cost = np.array([self.leaf_cost(rows) for rows in members])
+        fewest = min(map(len, members))
+        if fewest < least and len(members) > 1:
+            raise ValueError(f"a leaf of start holds {fewest} rows and min_samples_leaf is "
+                             f"{least}; give a tree with larger leaves.")
+        tree = DecisionTree(*table, value, kind="regression", n_features=self.X.shape[1])
+        tree = cut_back(tree, max_nodes, penalty, cost)
+        leaf = tree.apply(self.X)
+        cost = sum(self.leaf_cost(leaf == number) for number in np.flatnonzero(tree.feature < 0))
+        return tree, cost + penalty * tree.n_splits
 
 
-def _places_in_ties(first, last):
-    """Return 1 for a value of its own, 2 for the last place of a tie, 0 for the others."""
-    return np.where(last, np.where(first, 1, 2), 0).astype(np.uint8)
+class _Node:
+    """The rows of a subproblem: sorted columns, thresholds, and what is known of the latter."""
+
+    def __init__(self, rows, parent, inside, n):
+        p = len(parent)
+        self.orders = np.empty((rows.n_sweeps, p, n), np.int32)
+        tie_states = np.empty((rows.n_sweeps, p, n), np.uint8)
+        self.cuts, self.last_ids = np.empty((2, p, n), np.int32)
+        self.n_cuts = np.empty(p, np.int64)
+        leaves, self.lower = np.empty((2, p, n)), np.zeros((2, p, n))
+        self.swept = np.zeros((p, n), bool)
+        index_rows(parent, inside, rows.ids, rows.product, rows.mass, self.orders, tie_states,
+                   self.cuts, self.last_ids, self.n_cuts, leaves)
+        self.hints, self.promise = np.zeros(p, np.int64), np.full(p, -1.0)
+        self.bounds = np.where(self.n_cuts > 0, 0.0, np.inf)
+        self.n_open, self.progress = self.n_cuts.copy(), np.zeros(N_PROGRESS, np.int64)
+        self.data = (self.orders, tie_states, self.cuts, self.n_cuts, leaves, self.lower,
+                     self.swept, rows.product, rows.mass, rows.share)
+        self.leaf = rows.leaf_cost(self.orders[0, 0])
+
+    @property
+    def n_rows(self):
+        """Number of rows."""
+        return self.orders.shape[2]
+
+    def threshold(self, X, f, k):
+        """Return threshold ``k`` of a feature as a number."""
+        cut = self.cuts[f, k]
+        return midpoint(*X[self.orders[0, f, cut - 1:cut + 1], f])
+
+    @property
+    def known(self):
+        """Which thresholds were swept (feature, id), and the relaxed costs of both sides."""
+        features, places = np.nonzero(self.swept)
+        return (features, self.last_ids[features, places],
+                self.lower[LEFT, features, places], self.lower[RIGHT, features, places])
+
+
+class _Solution(NamedTuple):
+    """The answer to a subproblem.
+
+    ``cost`` is the optimum if it is below the cap that was asked for, else a lower bound of at
+    least the cap; ``relaxed`` bounds the cost without a minimum of rows per leaf.
+    """
+
+    cost: float
+    relaxed: float
+    plan: tuple | None = None
+    known: tuple | None = None
 
 
 class _Search:
-    """Sweep root thresholds in batches until none can win; errors are in scaled units."""
+    """Find the best tree; ``tree`` is the best known, ``best`` its cost, ``bound`` a lower bound.
 
-    def __init__(self, rows, max_nodes, penalty, clock, verbose):
-        self.rows, self.max_nodes, self.penalty = rows, max_nodes, penalty
-        self.clock, self.verbose = clock, verbose
-        self.nested, self.best = [np.average(rows.y, weights=rows.weight)], rows.whole
-        self.every = np.ones(len(rows.y), bool)
-        self.bound, self.trace, self.counters = 0.0, [], {}
+    Costs are in scaled units.
+    """
 
-    def __call__(self, depth, start):
-        """Search; return the status."""
+    def __init__(self, rows, depth, max_nodes, penalty, least, clock):
+        self.rows, self.depth, self.max_nodes = rows, depth, max_nodes
+        self.penalty, self.least, self.clock = penalty, least, clock
+        self.tolerance = ROUNDING * rows.whole
+        self.tree, self.best = rows.tree(None, 0, 0)
+        self.bound, self.trace = 0.0, []
+        self.counters = {"depth_two": 0, "batches": 0, "thresholds": 0, "candidates": 0}
+        n = len(rows.y)
+        self.scratch = (np.empty(n, np.uint8), np.empty(LANE_ARRAY), np.empty((4, LANES)),
+                        np.empty(LANES, np.int64), np.empty(LANES, np.int64))
+
+    def take(self, plan, clock=NO_LIMIT):
+        """Keep the tree of a plan if it is the best so far."""
+        tree, cost = self.rows.tree(plan, self.depth, self.max_nodes, self.penalty, self.least,
+                                    clock)
+        if cost < self.best:
+            self.tree, self.best = tree, cost
+
+    def run(self, progress):
+        """Search to the end; raises TimeUp."""
         rows = self.rows
-        if depth == 0 or rows.whole == 0:
-            return "optimal"
-        try:
-            preparation = patient_clock(self.clock.time_limit)
-            rows.sort(preparation)
-            root = None
-            if isinstance(start, DecisionTree) and start.n_splits and depth > 1:
-                feature, threshold = int(start.feature[0]), start.threshold[0]
-                root = feature, np.count_nonzero(rows.X[:, feature] <= threshold)
-                if not 0 < root[1] < len(rows.y):
-                    root = None
-            if start is not None or depth == 1:
-                self.nested, self.best = rows.grow(self.every, depth, self.max_nodes, self.penalty,
-                                                   preparation, root)
-            preparation.check()
-            if depth == 1 or self.best <= self.penalty + ROUNDING * rows.whole:
-                return "optimal"
-            self._sweep()
-            return "optimal"
-        except TimeUp:
-            return "time_limit"
-        except KeyboardInterrupt:
-            return "interrupted"
+        inside = np.ones(len(rows.y), bool)
+        root = _Node(rows, rows.order, inside, len(inside))
+        self.counters["candidates"] = int(root.n_cuts.sum())
 
-    def _sweep(self):
-        """Close every threshold; raises TimeUp."""
-        rows = self.rows
-        p, n = rows.order.shape
-        candidates = sum(map(len, rows.cuts))
-        self.counters = {"batches": 0, "thresholds": 0, "candidates": candidates}
-        state = []
-        for f in range(p):
-            self.clock.check()
-            if len(rows.cuts[f]):
-                state.append(_Feature(rows, f, self.max_nodes, self.penalty))
-        work = np.empty(n, np.uint8), np.empty(LANE_ARRAY)
-        weighted = rows.mass * rows.target
-        chosen, saved = np.empty(LANES, np.int64), np.empty((2, LANES))
-        sweeps, share = rows.sweeps()
-        with Progress(self.verbose, candidates, "threshold", rows.unit) as progress:
-            while True:
-                limit = self.best - ROUNDING * rows.whole
-                state = [feature for feature in state if feature.shrink(limit)]
-                self.bound = min([self.best, *(feature.bound for feature in state)])
-                self.trace.append((self.clock.elapsed, self.best * rows.unit,
-                                   self.bound * rows.unit, "swept"))
-                progress.show(self.best, self.bound,
-                              candidates - sum(len(feature.open) for feature in state))
-                if not state:
-                    return
+        def watch(plan, cost, bound, closed):
+            if cost < self.best - self.tolerance:
+                self.take(plan)
+            self.bound = max(self.bound, min(self.best, bound))
+            self.trace.append((self.clock.elapsed, self.best * rows.unit,
+                               self.bound * rows.unit, "searched"))
+            progress.show(self.best, self.bound, closed)
+
+        solution = self.solve(root, self.depth, self.max_nodes, self.best, watch)
+        watch(solution.plan, solution.cost, np.inf, self.counters["candidates"])
+
+    def solve(self, node, depth, max_nodes, cap, watch=None):
+        """Return the solution of a node with at most so many levels and splits."""
+        leaf = node.leaf if watch or node.n_rows >= self.least else np.inf
+        size = min(depth, max_nodes)
+        if size == 0 or node.leaf <= self.penalty:
+            return _Solution(leaf, node.leaf)
+        if size == 1:
+            return self.solve_stump(node, leaf)
+        pair = self.solve_pair(node, min(max_nodes, 3), leaf, cap, size == 2 and watch)
+        if size == 2 or pair.cost <= self.penalty:
+            return pair
+        return self.split(node, depth, max_nodes, pair, cap, watch)
+
+    def solve_stump(self, node, leaf):
+        """Return the solution of a node with one split left."""
+        rows = node.orders[0, 0]
+        saved, *split = self.rows.best_split(rows)
+        relaxed = node.leaf - max(0.0, saved - self.penalty)
+        if self.least > 1:
+            saved, *split = self.rows.best_split(rows, self.least)
+        if saved <= self.penalty:
+            return _Solution(leaf, relaxed)
+        return _Solution(node.leaf - saved + self.penalty, relaxed, (*split, None, None))
+
+    def solve_pair(self, node, max_nodes, leaf, cap, watch):
+        """Return the solution of a node with two levels or two splits left."""
+        best = np.array([leaf])
+        node.progress[FEATURE] = -1
+        finished = False
+        while not finished:
+            finished = solve_pair(
+                *node.data, max_nodes, self.penalty, self.least, cap, self.tolerance, SLICE,
+                *self.scratch, node.hints, node.promise, node.bounds, node.n_open, best,
+                node.progress)
+            f, k = node.progress[:2].tolist()
+            plan = (f, node.threshold(self.rows.X, f, k), None, None) if f >= 0 else None
+            for name, at in (("batches", BATCHES), ("thresholds", SWEPT)):
+                self.counters[name] += int(node.progress[at])
+                node.progress[at] = 0
+            if watch:
+                watch(plan, best[0], node.bounds.min(), int((node.n_cuts - node.n_open).sum()))
+            if not finished:
                 self.clock.check()
-                # every feature once, then the most promising first
-                feature = min(state, key=lambda feature: feature.least)
-                places = feature.spread(LANES)
-                chosen[:] = n
-                chosen[:len(places)] = feature.cuts[places]
-                saved[:] = 0.0
-                for order, tie_state in sweeps:
-                    sweep_squares(order, tie_state, weighted, rows.mass, rows.order[feature.number],
-                                  chosen, share, *work, saved)
-                self.counters["batches"] += 1
-                self.counters["thresholds"] += len(places)
-                error, place = feature.note(places, saved[:, :len(places)])
-                if error < limit:
-                    found = rows.grow(self.every, 2, self.max_nodes, self.penalty, self.clock,
-                                      (feature.number, feature.cuts[place]))
-                    if found[1] < self.best:
-                        self.nested, self.best = found
+        self.counters["depth_two"] += 1
+        relaxed = min(node.leaf, float(node.bounds.min()))
+        cost = float(best[0])
+        return _Solution(cost if cost < cap else max(cap, relaxed), relaxed, plan, node.known)
+
+    def split(self, node, depth, max_nodes, pair, cap, watch):
+        """Return the solution of a node by splitting it at the thresholds that may be best.
+
+        Thresholds between a and b cost at least ``L_a + R_b``; the interval of the least bound
+        comes first, and is halved.
+        """
+        rows, penalty = self.rows, self.penalty
+        best, plan = min(pair.cost, cap), pair.plan
+        relaxed, proved = node.leaf, np.inf         # bounds, the second of what is closed
+        number = count()
+        queue = [(penalty, next(number), int(f), shares, -1, int(node.n_cuts[f]), 0.0, 0.0, None,
+                  None) for f in np.argsort(node.promise) if node.n_cuts[f] > 0
+                 for shares in _divisions(depth, max_nodes)]
+        n_open = n_thresholds = sum(interval[5] for interval in queue)
+        while queue:
+            self.clock.check()
+            bound, _, f, shares, a, b, *known = heappop(queue)
+            limit = best - self.tolerance
+            if bound >= limit:
+                relaxed, proved = min(relaxed, bound), min(proved, bound)
+                break
+            cuts = node.cuts[f]
+            if a < 0 and b == node.n_cuts[f]:
+                t = int(node.hints[f])
+            else:
+                middle = (cuts[a + 1] + cuts[b - 1]) // 2
+                t = a + 1 + int(np.searchsorted(cuts[a + 1:b - 1], middle))
+            inside = np.zeros(len(rows.y), bool)
+            inside[node.orders[0, f, :cuts[t]]] = True
+            sizes = int(cuts[t]), node.n_rows - int(cuts[t])
+            children, lowest = [None, None], known[:2]
+            for side in (0, 1) if sizes[0] >= sizes[1] else (1, 0):      # the larger one first
+                if sum(lowest) + penalty >= limit:
+                    break
+                child = _Node(rows, node.orders[0], inside if side == 0 else ~inside, sizes[side])
+                if known[2 + side] is not None:
+                    inherit(*known[2 + side], child.last_ids, child.n_cuts, child.lower)
+                # a little more than would close the threshold helps to close its neighbours
+                other = (known[1 - side] + lowest[1 - side]) / 2
+                children[side] = self.solve(child, depth - 1, shares[side],
+                                            limit - penalty - other)
+                lowest[side] = max(lowest[side], children[side].relaxed)
+            cost = penalty + sum(low if child is None else max(low, child.cost)
+                                 for child, low in zip(children, lowest, strict=True))
+            relaxed, proved = min(relaxed, sum(lowest) + penalty), min(proved, cost)
+            if cost < limit:
+                threshold = node.threshold(rows.X, f, t)
+                best, plan = cost, (f, threshold, *(child.plan for child in children))
+            n_open -= b - a - 1
+            below, above = (None if child is None else child.known for child in children)
+            for interval in ((a, t, known[0], lowest[1], known[2], above),
+                             (t, b, lowest[0], known[1], below, known[3])):
+                if interval[1] - interval[0] > 1:
+                    n_open += interval[1] - interval[0] - 1
+                    heappush(queue, (interval[2] + interval[3] + penalty, next(number), f, shares,
+                                     *interval))
+            if watch:
+                least = min((proved, *(interval[0] for interval in queue[:1])))
+                watch(plan, best, least, n_thresholds - n_open)
+        cost = best if best < cap else max(cap, min(proved, relaxed))
+        return _Solution(cost, relaxed, plan, pair.known)
 
 
-class _Feature:
-    """The thresholds of one root feature: what is known of them, and which are open."""
-
-    def __init__(self, rows, number, max_nodes, penalty):
-        self.number, self.cuts = number, rows.cuts[number]
-        self.max_nodes, self.penalty = max_nodes, penalty
-        order = rows.order[number]
-        mass, target = rows.mass[order], rows.target[order]
-        leaves = []
-        for part in (slice(None), slice(None, None, -1)):      # leaves on the left, on the right
-            m, s, q = (np.cumsum(a[part]) for a in (mass, mass * target, mass * target ** 2))
-            leaves.append(np.maximum(q - s * s / m, 0.0))
-        self.leaves = leaves[0][self.cuts - 1], leaves[1][::-1][self.cuts]
-        self.left = np.zeros(len(self.cuts))       # lower bounds of both children
-        self.right = np.zeros(len(self.cuts))
-        self.open = np.arange(len(self.cuts))
-        self.least = -1.0
-
-    def shrink(self, limit):
-        """Close thresholds that cannot get below a limit; say whether any are left."""
-        self.left = np.maximum.accumulate(self.left)
-        self.right = np.maximum.accumulate(self.right[::-1])[::-1]
-        lower = self.cost(self.left[self.open], self.right[self.open], self.open)
-        self.open = self.open[lower < limit]
-        self.bound = lower.min() if len(self.open) else np.inf
-        return len(self.open) > 0
-
-    def spread(self, count):
-        """Return thresholds spread evenly over the open ones."""
-        if len(self.open) <= count:
-            return self.open
-        return self.open[(np.arange(count) * 2 + 1) * len(self.open) // (2 * count)]
-
-    def cost(self, left, right, places):
-        """Return the cost of trees split at some thresholds from the costs of their children."""
-        if self.max_nodes > 2:
-            return left + right + self.penalty
-        return np.minimum(left + self.leaves[1][places],
-                          self.leaves[0][places] + right) + self.penalty
-
-    def note(self, places, saved):
-        """Keep the costs of the children; return the least cost of a tree and its threshold."""
-        left, right = (leaves[places] - np.maximum(0.0, part - self.penalty)
-                       for leaves, part in zip(self.leaves, saved, strict=True))
-        self.left[places] = np.maximum(self.left[places], left)
-        self.right[places] = np.maximum(self.right[places], right)
-        self.open = np.setdiff1d(self.open, places, assume_unique=True)
-        cost = self.cost(left, right, places)
-        best = int(np.argmin(cost))
-        self.least = max(0.0, cost[best]) if self.least < 0 else min(self.least, cost[best])
-        return cost[best], places[best]
+def _divisions(depth, max_nodes):
+    """Return the ways to divide the splits below the root between the two children."""
+    full = 2 ** (depth - 1) - 1        # a child has at most so many splits
+    spare = max_nodes - 1
+    if spare >= 2 * full:
+        return [(full, full)]
+    return [(share, spare - share) for share in
+            range(max(0, spare - full), min(full, spare) + 1)]

@@ -5,8 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 
-def optimum(X, y, depth, weight=None, min_samples_leaf=1, penalty=0, max_nodes=1000):
-    """Return the smallest misclassified weight plus ``penalty`` per split, by enumeration."""
+def optimum(X, y, depth, weight=None, min_samples_leaf=1, penalty=0, max_nodes=1000, leaf=None):
+    """Return the smallest misclassified weight plus ``penalty`` per split, by enumeration.
+
+    ``leaf`` computes another cost of a set of rows, a bit mask.
+    """
     n, p = X.shape
     weight = [1] * n if weight is None else list(weight)
     splits = set()
@@ -25,11 +28,14 @@ def optimum(X, y, depth, weight=None, min_samples_leaf=1, penalty=0, max_nodes=1
             rows ^= lowest
         return total
 
+    def errors(rows):
+        return mass(rows) - max(mass(rows & members) for members in classes)
+
     def solve(rows, levels, nodes):
         nodes = min(nodes, 2 ** levels - 1)
         key = rows, levels, nodes
         if key not in known:
-            best = mass(rows) - max(mass(rows & members) for members in classes)
+            best = errors(rows) if leaf is None else leaf(rows)
             if nodes > 0 and best > 0:
                 for split in splits:
                     left, right = rows & split, rows & ~split

@@ -8,13 +8,21 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from continuous.reference import instance
+from continuous.reference import optimum as enumerated
 from interrupt import ctrl_c
 from sklearn.tree import DecisionTreeRegressor
 from sklearn.utils.estimator_checks import check_estimator
 
 from odtlib import ContinuousTreeRegressor
 from odtlib.continuous import regressor as door
-from odtlib.continuous._regression import LANE_ARRAY, LANES, sweep_squares
+from odtlib.continuous._regression import (
+    LANE_ARRAY,
+    LANES,
+    index_rows,
+    inherit,
+    solve_pair,
+    sweep_squares,
+)
 from odtlib.datasets import load
 
 
@@ -22,19 +30,13 @@ def leaf(y, weight):
     return float((weight * (y - np.average(y, weights=weight)) ** 2).sum())
 
 
-def optimum(X, y, weight, depth, nodes=3, penalty=0.0):
-    """Return the least squared error of a tree plus ``penalty`` per split, split by split."""
-    best = leaf(y, weight)
-    if depth > 0 and nodes > 0:
-        for f in range(X.shape[1]):
-            for value in np.unique(X[:, f])[:-1]:
-                left = X[:, f] <= value
-                for share in range(nodes):
-                    sides = ((left, share), (~left, nodes - 1 - share))
-                    best = min(best, penalty + sum(
-                        optimum(X[side], y[side], weight[side], depth - 1, its, penalty)
-                        for side, its in sides))
-    return best
+def optimum(X, y, weight, depth, nodes=1000, penalty=0.0, least=1):
+    """Return the least squared error of a tree plus ``penalty`` per split, by enumeration."""
+    def cost(rows):
+        inside = [rows >> i & 1 == 1 for i in range(len(y))]
+        return leaf(y[inside], weight[inside])
+
+    return enumerated(X, y, depth, None, least, penalty, nodes, cost)
 
 
 def targets(random, n_rows):
@@ -43,45 +45,50 @@ def targets(random, n_rows):
     return y * random.choice([1.0, 1e-9, 1e9]) + random.choice([0.0, 1000.0])
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(8))
 def test_equals_enumeration(seed):
     random = np.random.default_rng(seed)
-    for _ in range(30):
-        depth = int(random.choice([0, 1, 2, 2, 2, 2]))
-        n_rows = int(random.integers(2, 18))
+    for _ in range(40):
+        depth = int(random.choice([0, 1, 2, 2, 2, 3, 3, 3, 4]))
+        n_rows = int(random.integers(2, {3: 13, 4: 10}.get(depth, 18)))
         X, _ = instance(random, n_rows, int(random.integers(1, 4)), 2)
         y = targets(random, n_rows)
         weight = random.integers(1, 4, n_rows) * 0.7 if random.random() < 0.5 else None
         ones = np.ones(n_rows) if weight is None else weight
-        nodes = int(random.choice([0, 1, 2, 2, 3]))
+        nodes = int(random.integers(0, 2 ** depth))
         limit = [{}, {"max_nodes": nodes}, {"max_leaf_nodes": nodes + 1}][random.integers(3)]
-        nodes = nodes if limit else 3
+        nodes = nodes if limit else 2 ** depth - 1
+        least = int(random.choice([1, 1, 2, 3]))
         penalty = float(random.choice([0, 0, 0.001, 0.03, 0.2, 2.0]) * leaf(y, ones))
-        start = [None, "cart", DecisionTreeRegressor(max_depth=min(depth, nodes) or 1)][
-            random.integers(3)]
+        start = [None, "cart", DecisionTreeRegressor(
+            max_depth=min(depth, nodes) or 1, min_samples_leaf=least)][random.integers(3)]
         if isinstance(start, DecisionTreeRegressor):
             start = "cart" if min(depth, nodes) == 0 else start.fit(X.clip(-1e30, 1e30), y)
             if start != "cart" and start.get_n_leaves() > nodes + 1:
                 start = "cart"
-        model = ContinuousTreeRegressor(depth, **limit, split_penalty=penalty, start=start)
+        model = ContinuousTreeRegressor(depth, **limit, min_samples_leaf=least,
+                                        split_penalty=penalty, start=start)
         report = model.fit(X, y, weight).report_
         mean_rounding = 1e-15 * np.abs(y).max()
         allowed = 1e-9 * leaf(y, ones) + ones.sum() * mean_rounding ** 2
         assert report.status == "optimal" and report.lower_bound == report.objective
-        assert abs(report.objective - optimum(X, y, ones, depth, nodes, penalty)) <= allowed
+        best = optimum(X, y, ones, depth, nodes, penalty, least)
+        assert abs(report.objective - best) <= allowed, (seed, depth, nodes, least, penalty)
         assert model.tree_.n_splits <= nodes
         assert model.verify(X, y, weight) == pytest.approx(report.objective)
         assert model.tree_.depth <= depth
         leaves = model.apply(X)
         for number in np.unique(leaves):      # a leaf predicts its mean
             rows = leaves == number
+            assert model.tree_.n_splits == 0 or np.count_nonzero(rows) >= least
             assert model.predict(X[rows])[0] == pytest.approx(
                 np.average(y[rows], weights=ones[rows]))
 
 
+@pytest.mark.parametrize("least", [1, 12])
 @pytest.mark.parametrize("uneven", [False, True])
 @pytest.mark.parametrize("seed", range(4))
-def test_sweep_equals_one_split_at_a_time(seed, uneven):
+def test_sweep_equals_one_split_at_a_time(seed, uneven, least):
     random = np.random.default_rng(50 + seed)
     n_rows, p = int(random.integers(40, 300)), 3
     X = random.integers(0, random.choice([4, 1000]), (n_rows, p)).astype(float)
@@ -89,20 +96,51 @@ def test_sweep_equals_one_split_at_a_time(seed, uneven):
     weight[random.integers(n_rows)] *= 1e10 if uneven else 1.0
     rows = door._Rows(X, targets(random, n_rows), weight)
     rows.sort(door.Clock())
-    cuts = np.full(LANES, n_rows)
-    chosen = np.sort(random.permutation(rows.cuts[0])[:LANES - 1])
-    cuts[:len(chosen)] = chosen
-    saved = np.zeros((2, LANES))
-    sweeps, share = rows.sweeps()
-    assert (len(sweeps), share) == ((2, 0.75) if uneven else (1, 1.0))
-    for order, places in sweeps:
-        sweep_squares(order, places, rows.mass * rows.target, rows.mass, rows.order[0], cuts,
-                      share, np.empty(n_rows, np.uint8), np.empty(LANE_ARRAY), saved)
-    for lane, cut in enumerate(cuts):
-        for side, part in enumerate((rows.order[0, :cut], rows.order[0, cut:])):
-            inside = np.isin(np.arange(n_rows), part)
-            expected = rows.best_split(inside, door.Clock())[0] if len(part) else 0.0
-            assert saved[side, lane] == pytest.approx(expected, rel=1e-9, abs=1e-12)
+    assert (rows.n_sweeps, rows.share) == ((2, 0.75) if uneven else (1, 1.0))
+    inside = random.random(n_rows) < 0.8
+    chosen = np.flatnonzero(inside)
+    node = door._Node(rows, rows.order, inside, len(chosen))
+    orders, tie_states, cuts, n_cuts, leaves = node.data[:5]
+    places = np.full(LANES, len(chosen))
+    some = np.sort(random.permutation(n_cuts[0])[:LANES - 1])
+    places[:len(some)] = cuts[0, some]
+    saved = np.zeros((4, LANES))
+    for order, states in zip(orders, tie_states, strict=True):
+        sweep_squares(order, states, rows.product, rows.mass, orders[0, 0], places, rows.share,
+                      least, np.empty(n_rows, np.uint8), np.empty(LANE_ARRAY), saved)
+    for lane, cut in enumerate(places):
+        for side, part in enumerate((orders[0, 0, :cut], orders[0, 0, cut:])):
+            for line, limit in ((side, 1), (2 + side, least)):
+                expected = rows.best_split(part, limit)[0] if len(part) else 0.0
+                assert line > 1 and least == 1 or saved[line, lane] == pytest.approx(
+                    expected, rel=1e-9, abs=1e-12)
+    for k, cut in enumerate(cuts[0, :n_cuts[0]]):
+        for side, part in enumerate((orders[0, 0, :cut], orders[0, 0, cut:])):
+            assert leaves[side, 0, k] == pytest.approx(rows.leaf_cost(part), rel=1e-9, abs=1e-12)
+
+
+def swept(rows, inside):
+    """Return the node of some rows after every threshold was swept."""
+    node = door._Node(rows, rows.order, inside, np.count_nonzero(inside))
+    search = door._Search(rows, 2, 3, 0.0, 1, door.Clock())
+    search.tolerance = -np.inf                 # nothing is closed unseen
+    search.solve_pair(node, 3, node.leaf, np.inf, None)
+    return node
+
+
+def test_costs_of_a_subset_are_bounds_for_the_set():
+    random = np.random.default_rng(58)
+    for _ in range(30):
+        n_rows = int(random.integers(6, 60))
+        X = random.integers(0, random.choice([3, 50]), (n_rows, 2)).astype(float)
+        rows = door._Rows(X, random.normal(size=n_rows), np.ones(n_rows))
+        rows.sort(door.Clock())
+        every, inside = np.ones(n_rows, bool), random.random(n_rows) < 0.7
+        inside[:2] = True
+        exact, heir = swept(rows, every), door._Node(rows, rows.order, every, n_rows)
+        inherit(*swept(rows, inside).known, heir.last_ids, heir.n_cuts, heir.lower)
+        for g, n in enumerate(exact.n_cuts):
+            assert (heir.lower[:, g, :n] <= exact.lower[:, g, :n] + 1e-9).all()
 
 
 def exact_optimum(X, y, weight, depth):
@@ -121,32 +159,58 @@ def exact_optimum(X, y, weight, depth):
 def test_uneven_weights_lose_no_digits(seed):
     random = np.random.default_rng(65 + seed)
     for _ in range(12):
-        n_rows = int(random.integers(4, 11))
+        depth = int(random.choice([2, 2, 3]))
+        n_rows = int(random.integers(4, 11 if depth == 2 else 8))
         X = random.integers(0, 8, (n_rows, 2)).astype(float)
         y = random.integers(0, 4, n_rows) * random.choice([1.0, 0.01])
         weight = 10.0 ** random.uniform(-12, 13, n_rows)
         as_fractions = [np.array([Fraction(v) for v in values]) for values in (y, weight)]
-        expected = float(exact_optimum(X, *as_fractions, 2))
+        expected = float(exact_optimum(X, *as_fractions, depth))
         scale = float(exact_optimum(X, *as_fractions, 0))
-        report = ContinuousTreeRegressor().fit(X, y, weight).report_
+        report = ContinuousTreeRegressor(depth).fit(X, y, weight).report_
         assert report.status == "optimal"
         assert abs(report.objective - expected) <= 1e-9 * scale
 
 
-def test_closing_thresholds_loses_nothing(monkeypatch):
+def test_closing_thresholds_loses_nothing():
     random = np.random.default_rng(60)
-    for _ in range(10):
+    for _ in range(6):
         X = random.normal(size=(150, 3)).round(1)
         y = X[:, 0] * (X[:, 1] > 0) + random.normal(size=150) * random.choice([0.1, 1])
-        pruned = ContinuousTreeRegressor().fit(X, y)
-        counters = pruned.report_.counters
-        assert counters["thresholds"] <= counters["candidates"]
-        monkeypatch.setattr(door._Feature, "shrink", lambda self, limit: len(self.open) > 0)
-        monkeypatch.setattr(door._Feature, "bound", 0.0, raising=False)
-        every = ContinuousTreeRegressor().fit(X, y)
-        monkeypatch.undo()
-        assert every.report_.counters["thresholds"] == counters["candidates"]
-        assert pruned.report_.objective == pytest.approx(every.report_.objective, rel=1e-9)
+        report = ContinuousTreeRegressor().fit(X, y).report_
+        assert report.counters["thresholds"] < report.counters["candidates"]
+        rows = door._Rows(X, y, np.ones(150))
+        rows.sort(door.Clock())
+        every = min(sum(rows.leaf_cost(side) - rows.best_split(np.flatnonzero(side))[0]
+                        for side in (X[:, f] <= value, X[:, f] > value))
+                    for f in range(3) for value in np.unique(X[:, f])[:-1])
+        assert report.objective == pytest.approx(every * rows.unit, rel=1e-9)
+
+
+@pytest.mark.parametrize("options", [
+    {}, {"min_samples_leaf": 4}, {"split_penalty": 0.5}, {"max_nodes": 5},
+    {"start": None}])
+def test_bound_holds_wherever_depth_three_is_cut_short(options, monkeypatch):
+    random = np.random.default_rng(61)
+    X, y = random.normal(size=(50, 3)), random.normal(size=50)
+    best = ContinuousTreeRegressor(3, **options).fit(X, y).report_
+    assert best.status == "optimal"
+    bounds = []
+    for looks in (8, 12, 20, 30, 60):
+        left = [looks]
+
+        def remaining(self, left=left):
+            left[0] -= 1
+            return float(left[0] >= 0)
+
+        with monkeypatch.context() as patch:
+            patch.setattr(door.Clock, "remaining", property(remaining))
+            report = ContinuousTreeRegressor(3, time_limit=1.0, **options).fit(X, y).report_
+        assert report.status == "time_limit"
+        assert report.lower_bound <= best.objective * (1 + 1e-9)
+        assert report.objective >= best.objective * (1 - 1e-9)
+        bounds.append(report.lower_bound)
+    assert bounds == sorted(bounds) and (options or bounds[-1] > 0)
 
 
 def test_never_worse_than_cart():
@@ -183,7 +247,7 @@ def test_time_limit_returns_the_best_tree_so_far():
 
 
 @pytest.mark.parametrize(("looks", "splits"), [(0, False), (3, False), (9, False), (12, True),
-                                               (25, True), (45, True)])
+                                               (25, True), (33, True)])
 def test_time_may_end_between_any_two_features(monkeypatch, looks, splits):
     X, y = hard()            # ten features, sorted and then searched one after the other
     X, y = X[:200], y[:200]
@@ -212,11 +276,13 @@ def test_light_rows_beside_heavy_ones_count():
 
 def test_kernel_is_compiled_before_the_clock_starts():
     X, y = hard()
-    model = ContinuousTreeRegressor(np.int8(2), time_limit=60)
+    model = ContinuousTreeRegressor(np.int8(3), time_limit=60)
     model._compile_kernels(X[:50], y[:50])
-    compiled = list(sweep_squares.signatures)
+    kernels = (solve_pair, inherit, index_rows)
+    compiled = [list(kernel.signatures) for kernel in kernels]
     model.fit(X[:50], y[:50])
-    assert sweep_squares.signatures == compiled and model.report_.status == "optimal"
+    assert all(compiled) and [kernel.signatures for kernel in kernels] == compiled
+    assert model.report_.status == "optimal"
 
 
 def test_interrupt_returns_the_best_tree_so_far():
@@ -242,6 +308,7 @@ def test_pickle():
 @pytest.mark.parametrize(("start", "limits", "message"), [
     (DecisionTreeRegressor(max_depth=2), {"max_depth": 1}, "depth 2 and max_depth is 1"),
     (DecisionTreeRegressor(max_depth=2), {"max_nodes": 2}, "3 splits and the limit is 2"),
+    (DecisionTreeRegressor(max_depth=2), {"min_samples_leaf": 40}, "min_samples_leaf is 40"),
     ("local-search", {}, "start")])
 def test_starts_that_do_not_fit_are_refused(start, limits, message):
     X, y = hard()
@@ -252,7 +319,7 @@ def test_starts_that_do_not_fit_are_refused(start, limits, message):
         ContinuousTreeRegressor(start=start, **limits).fit(X, y)
 
 
-@pytest.mark.parametrize("depth", [-1, 3])
+@pytest.mark.parametrize("depth", [-1, 6])
 def test_other_depths_are_refused(depth):
     with pytest.raises(ValueError, match="max_depth"):
         ContinuousTreeRegressor(depth).fit([[0.0], [1.0]], [0.0, 1.0])
