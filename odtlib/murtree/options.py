@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields, replace
 from numbers import Integral
+from typing import Any
 
 import numpy as np
 
@@ -120,7 +121,7 @@ class MurTreeSearch:
                              "a whole number of at least 0.")
 
     @classmethod
-    def paper(cls, **changes):
+    def paper(cls, **changes: Any) -> MurTreeSearch:
         """Return the algorithm of the paper, as far as its techniques are options here.
 
         The data set cache, similarity to the children of one node, all bounds between node budgets,
@@ -140,7 +141,7 @@ class MurTreeSearch:
         return replace(options, **changes)
 
     @classmethod
-    def dl85(cls, **changes):
+    def dl85(cls, **changes: Any) -> MurTreeSearch:
         """Return the search of DL8.5 (Aglin et al., 2020), a baseline of the paper.
 
         Subproblems are branches, children are solved in a fixed order, columns are tried in their
