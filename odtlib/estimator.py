@@ -299,6 +299,9 @@ class _TreeEstimator(BaseEstimator):
                    X: ArrayLike | None = None) -> DecisionTreeClassifier | DecisionTreeRegressor:
         """Return the fitted tree as a scikit-learn estimator, for tools that are made for those.
 
+        One that takes only numbers as labels, such as dtreeviz, reads
+        ``tree_.replace(classes=None).to_sklearn()``, whose labels are positions in ``classes_``.
+
         Parameters
         ----------
         X : array, shape (n_rows, n_features), optional

@@ -297,6 +297,7 @@ class DecisionTree:
         -------
         DecisionTree
         """
+        self._only_for("classification", "with_counts")
         n_classes = self.value.shape[1] if n_classes is None else n_classes
         if self.feature_names is None and np.shape(X)[1] > self.n_features:
             self = self.replace(n_features=np.shape(X)[1])
@@ -676,7 +677,8 @@ class DecisionTree:
             Rows that meet the condition, such as ``colour = red``, are 1 and go right.
         """
         name = self.feature_name(self.feature[node])
-        return 0 <= self.threshold[node] < 1 and any(s in name for s in (" <= ", " > ", " = "))
+        return bool(0 <= self.threshold[node] < 1) and any(
+            sign in name for sign in (" <= ", " > ", " = "))
 
     def _test(self, node):
         """Return the test of a feature node, and what the left and the right branch answer."""

@@ -6,6 +6,7 @@ from inspect import signature
 from numbers import Integral, Real
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 
@@ -124,11 +125,15 @@ class ColumnGenerationClassifier(CandidateTreeClassifier):
         "feature_costs": ["array-like", None],
     }
 
-    def __init__(self, max_depth=4, *, splits=None, sample_share=0.9, pricing="enumeration",
-                 row_cuts="upper", search=None, max_feature_cost=None, feature_costs=None,
-                 max_nodes=None, max_leaf_nodes=None, min_samples_leaf=1, split_penalty=0.0,
-                 class_weight=None, time_limit=None, memory_limit=None, n_jobs=None,
-                 random_state=0, verbose=0):
+    def __init__(self, max_depth: int = 4, *, splits: list | str | None = None,
+                 sample_share: float = 0.9, pricing: str | None = "enumeration",
+                 row_cuts: str = "upper", search: ColumnGenerationSearch | None = None,
+                 max_feature_cost: int | None = None, feature_costs: ArrayLike | None = None,
+                 max_nodes: int | None = None, max_leaf_nodes: int | None = None,
+                 min_samples_leaf: int = 1, split_penalty: float = 0.0,
+                 class_weight: dict | str | None = None, time_limit: float | None = None,
+                 memory_limit: float | None = None, n_jobs: int | None = None,
+                 random_state: int | np.random.RandomState | None = 0, verbose: int = 0) -> None:
         self.max_depth = max_depth
         self.splits = splits
         self.sample_share = sample_share

@@ -388,11 +388,15 @@ class RestrictedTreeClassifier(CandidateTreeClassifier):
         "distinct_splits": ["boolean"],
     }
 
-    def __init__(self, max_depth=4, *, splits=None, distinct_splits=False, n_trees=300,
-                 sample_share=0.9, stopping="fixed", root_candidates=None, node_candidates=None,
-                 sampling="compiled", max_nodes=None, max_leaf_nodes=None, min_samples_leaf=1,
-                 split_penalty=0.0, class_weight=None, time_limit=None, memory_limit=None,
-                 n_jobs=None, random_state=0, verbose=0):
+    def __init__(self, max_depth: int = 4, *, splits: list | str | None = None,
+                 distinct_splits: bool = False, n_trees: int = 300, sample_share: float = 0.9,
+                 stopping: str = "fixed", root_candidates: int | str | None = None,
+                 node_candidates: int | str | None = None, sampling: str = "compiled",
+                 max_nodes: int | None = None, max_leaf_nodes: int | None = None,
+                 min_samples_leaf: int = 1, split_penalty: float = 0.0,
+                 class_weight: dict | str | None = None, time_limit: float | None = None,
+                 memory_limit: float | None = None, n_jobs: int | None = None,
+                 random_state: int | np.random.RandomState | None = 0, verbose: int = 0) -> None:
         self.max_depth = max_depth
         self.splits = splits
         self.distinct_splits = distinct_splits

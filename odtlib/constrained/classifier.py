@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Self
+
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, _fit_context, clone
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils._param_validation import HasMethods, StrOptions
@@ -46,7 +50,9 @@ class ConstrainedTreeClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimat
         "on_infeasible_targets": [StrOptions({"raise", "drop"})],
     }
 
-    def __init__(self, constraints=None, *, estimator=None, on_infeasible_targets="raise"):
+    def __init__(self, constraints: FeasibleSet | Callable | None = None, *,
+                 estimator: BaseEstimator | None = None,
+                 on_infeasible_targets: str = "raise") -> None:
         self.constraints = constraints
         self.estimator = estimator
         self.on_infeasible_targets = on_infeasible_targets
@@ -64,7 +70,7 @@ class ConstrainedTreeClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimat
         return np.array([bool(self.constraints(c)) for c in combinations])
 
     @_fit_context(prefer_skip_nested_validation=False)
-    def fit(self, X, y, sample_weight=None):
+    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Label the feasible combinations and fit the classifier.
 
         Parameters
@@ -120,7 +126,7 @@ class ConstrainedTreeClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimat
         self.estimator_ = estimator.fit(X[rows], labels, **options)
         return self
 
-    def predict(self, X):
+    def predict(self, X: ArrayLike) -> np.ndarray:
         """Predict one feasible combination for each row.
 
         Parameters
@@ -137,7 +143,7 @@ class ConstrainedTreeClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimat
         Y = self.combinations_[self.estimator_.predict(X)]
         return Y[:, 0] if self._single else Y
 
-    def score(self, X, y, sample_weight=None):
+    def score(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
         """Return the share of rows whose whole combination is right.
 
         Parameters

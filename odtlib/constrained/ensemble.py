@@ -8,8 +8,10 @@ is feasible for convex sets only.
 from __future__ import annotations
 
 from numbers import Integral, Real
+from typing import Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, RegressorMixin, _fit_context, clone
 from sklearn.tree import DecisionTreeRegressor
 from sklearn.utils import check_random_state
@@ -24,6 +26,7 @@ from odtlib.constrained.regressor import (
     prepare_targets,
     target_metric,
 )
+from odtlib.constrained.sets.base import FeasibleSet
 from odtlib.estimator import TreeRegressor, _check_size, _checked_weight, _weighted_rows
 
 
@@ -35,7 +38,7 @@ class _ProjectedPredictions(RegressorMixin, BaseEstimator):
     """
 
     @_fit_context(prefer_skip_nested_validation=False)
-    def fit(self, X, y, sample_weight=None):
+    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Fit without the constraints; predictions are projected.
 
         Parameters
@@ -67,7 +70,7 @@ class _ProjectedPredictions(RegressorMixin, BaseEstimator):
         self._learn(X, Y, sample_weight)
         return self
 
-    def predict(self, X):
+    def predict(self, X: ArrayLike) -> np.ndarray:
         """Predict, and project on the feasible set.
 
         Parameters
@@ -153,10 +156,13 @@ class ConstrainedForestRegressor(_ProjectedPredictions):
            for name in ("min_samples_leaf", "n_jobs", "random_state", "verbose")},
     }
 
-    def __init__(self, constraints=None, *, n_estimators=100, aggregate="project", split="mean",
-                 bootstrap=True, max_depth=None, min_samples_split=2, min_samples_leaf=1,
-                 max_features=1.0, target_weights=None, on_infeasible_targets="raise", tol=1e-6,
-                 n_jobs=None, random_state=None, verbose=0):
+    def __init__(self, constraints: FeasibleSet | None = None, *, n_estimators: int = 100,
+                 aggregate: str = "project", split: str = "mean", bootstrap: bool = True,
+                 max_depth: int | None = None, min_samples_split: int = 2,
+                 min_samples_leaf: int = 1, max_features: float = 1.0,
+                 target_weights: str | ArrayLike | None = None,
+                 on_infeasible_targets: str = "raise", tol: float = 1e-6, n_jobs: int | None = None,
+                 random_state: int | np.random.RandomState | None = None, verbose: int = 0) -> None:
         self.constraints = constraints
         self.n_estimators = n_estimators
         self.aggregate = aggregate
@@ -228,7 +234,9 @@ class ProjectedRegressor(MetaEstimatorMixin, _ProjectedPredictions):
         "target_weights": [StrOptions({"standardize"}), "array-like", None],
     }
 
-    def __init__(self, estimator=None, constraints=None, *, target_weights=None):
+    def __init__(self, estimator: BaseEstimator | None = None,
+                 constraints: FeasibleSet | None = None, *,
+                 target_weights: str | ArrayLike | None = None) -> None:
         self.estimator = estimator
         self.constraints = constraints
         self.target_weights = target_weights

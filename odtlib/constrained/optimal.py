@@ -7,6 +7,7 @@ from functools import partial
 from numbers import Real
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from odtlib._numba.warm import warm_up
@@ -239,10 +240,13 @@ class OptimalConstrainedTreeRegressor(TreeRegressor):
         "tol": [Interval(Real, 0, None, closed="left")],
     }
 
-    def __init__(self, constraints=None, *, max_depth=2, max_nodes=None, max_leaf_nodes=None,
-                 min_samples_leaf=1, split_penalty=0.0, target_weights=None,
-                 on_infeasible_targets="raise", tol=1e-6, time_limit=None, random_state=None,
-                 verbose=0):
+    def __init__(self, constraints: sets.FeasibleSet | None = None, *, max_depth: int = 2,
+                 max_nodes: int | None = None, max_leaf_nodes: int | None = None,
+                 min_samples_leaf: int = 1, split_penalty: float = 0.0,
+                 target_weights: str | ArrayLike | None = None,
+                 on_infeasible_targets: str = "raise", tol: float = 1e-6,
+                 time_limit: float | None = None,
+                 random_state: int | np.random.RandomState | None = None, verbose: int = 0) -> None:
         self.constraints = constraints
         self.max_depth = max_depth
         self.max_nodes = max_nodes

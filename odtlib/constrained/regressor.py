@@ -7,6 +7,7 @@ from functools import partial
 from numbers import Integral, Real
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 
@@ -187,12 +188,15 @@ class ConstrainedTreeRegressor(TreeRegressor):
         "tol": [Interval(Real, 0, None, closed="left")],
     }
 
-    def __init__(self, constraints=None, *, split="mean", leaf="project",
-                 criterion="squared_error", medoid="criterion", penalty="distance",
-                 penalty_strength=1.0, target_weights=None, max_depth=None, min_samples_split=2,
-                 min_samples_leaf=1, min_impurity_decrease=0.0, ccp_alpha=0.0, max_features=None,
-                 on_infeasible_targets="raise", tol=1e-6, time_limit=None, random_state=None,
-                 verbose=0):
+    def __init__(self, constraints: sets.FeasibleSet | None = None, *, split: str = "mean",
+                 leaf: str = "project", criterion: str = "squared_error", medoid: str = "criterion",
+                 penalty: str = "distance", penalty_strength: float = 1.0,
+                 target_weights: str | ArrayLike | None = None, max_depth: int | None = None,
+                 min_samples_split: int = 2, min_samples_leaf: int = 1,
+                 min_impurity_decrease: float = 0.0, ccp_alpha: float = 0.0,
+                 max_features: float | None = None, on_infeasible_targets: str = "raise",
+                 tol: float = 1e-6, time_limit: float | None = None,
+                 random_state: int | np.random.RandomState | None = None, verbose: int = 0) -> None:
         self.constraints = constraints
         self.split = split
         self.leaf = leaf

@@ -7,6 +7,7 @@ from numbers import Real
 
 import numpy as np
 from joblib import effective_n_jobs
+from sklearn.base import BaseEstimator
 from sklearn.utils._param_validation import Interval
 
 from odtlib._numba.warm import warm_up
@@ -125,9 +126,13 @@ class ContinuousTreeClassifier(TreeClassifier):
         "cache": ["boolean"],
     }
 
-    def __init__(self, max_depth=3, *, max_nodes=None, max_leaf_nodes=None, min_samples_leaf=1,
-                 split_penalty=0.0, class_weight=None, max_gap=0.0, start="cart", n_jobs=None,
-                 time_limit=None, cache=True, memory_limit=None, random_state=None, verbose=0):
+    def __init__(self, max_depth: int = 3, *, max_nodes: int | None = None,
+                 max_leaf_nodes: int | None = None, min_samples_leaf: int = 1,
+                 split_penalty: float = 0.0, class_weight: dict | str | None = None,
+                 max_gap: float = 0.0, start: str | DecisionTree | BaseEstimator | None = "cart",
+                 n_jobs: int | None = None, time_limit: float | None = None, cache: bool = True,
+                 memory_limit: float | None = None,
+                 random_state: int | np.random.RandomState | None = None, verbose: int = 0) -> None:
         self.max_depth = max_depth
         self.max_nodes = max_nodes
         self.max_leaf_nodes = max_leaf_nodes

@@ -9,6 +9,7 @@ from numbers import Integral
 from typing import NamedTuple
 
 import numpy as np
+from sklearn.base import BaseEstimator
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 
 from odtlib._numba.warm import warm_up
@@ -107,8 +108,11 @@ class ContinuousTreeRegressor(SingleTargetRegressor):
         "start": [StrOptions({"cart"}), HasMethods("predict"), None],
     }
 
-    def __init__(self, max_depth=2, *, max_nodes=None, max_leaf_nodes=None, min_samples_leaf=1,
-                 split_penalty=0.0, start="cart", time_limit=None, verbose=0):
+    def __init__(self, max_depth: int = 2, *, max_nodes: int | None = None,
+                 max_leaf_nodes: int | None = None, min_samples_leaf: int = 1,
+                 split_penalty: float = 0.0,
+                 start: str | DecisionTree | BaseEstimator | None = "cart",
+                 time_limit: float | None = None, verbose: int = 0) -> None:
         self.max_depth = max_depth
         self.max_nodes = max_nodes
         self.max_leaf_nodes = max_leaf_nodes

@@ -6,6 +6,7 @@ from concurrent.futures import Future, TimeoutError
 from math import ceil
 from numbers import Integral, Real
 from threading import TIMEOUT_MAX, Thread
+from typing import Any
 
 import numpy as np
 from sklearn.model_selection import ParameterGrid, check_cv
@@ -145,9 +146,11 @@ class CARTClassifier(TreeClassifier):
         "ccp_alpha": [Interval(Real, 0.0, None, closed="left")],
     }
 
-    def __init__(self, max_depth=3, *, criterion="gini", min_samples_split=2, min_samples_leaf=1,
-                 class_weight=None, min_weight_fraction_leaf=0.0, ccp_alpha=0.0,
-                 random_state=None):
+    def __init__(self, max_depth: int | None = 3, *, criterion: str = "gini",
+                 min_samples_split: float = 2, min_samples_leaf: float = 1,
+                 class_weight: dict | str | None = None, min_weight_fraction_leaf: float = 0.0,
+                 ccp_alpha: float = 0.0,
+                 random_state: int | np.random.RandomState | None = None) -> None:
         self.max_depth = max_depth
         self.criterion = criterion
         self.min_samples_split = min_samples_split
@@ -217,7 +220,8 @@ class TunedCARTClassifier(TreeClassifier):
         "cv": ["cv_object"],
     }
 
-    def __init__(self, max_depth=3, *, cv=10, time_limit=None, random_state=None):
+    def __init__(self, max_depth: int | None = 3, *, cv: Any = 10, time_limit: float | None = None,
+                 random_state: int | np.random.RandomState | None = None) -> None:
         self.max_depth = max_depth
         self.cv = cv
         self.time_limit = time_limit

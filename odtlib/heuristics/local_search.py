@@ -85,8 +85,10 @@ class LocalSearchTreeClassifier(TreeClassifier):
         "depth_two": ["boolean"],
     }
 
-    def __init__(self, max_depth=3, *, min_samples_leaf=1, class_weight=None, max_restarts=10,
-                 patience=20, depth_two=True, time_limit=None, random_state=None, verbose=0):
+    def __init__(self, max_depth: int = 3, *, min_samples_leaf: int = 1,
+                 class_weight: dict | str | None = None, max_restarts: int | None = 10,
+                 patience: int = 20, depth_two: bool = True, time_limit: float | None = None,
+                 random_state: int | np.random.RandomState | None = None, verbose: int = 0) -> None:
         self.max_depth = max_depth
         self.min_samples_leaf = min_samples_leaf
         self.class_weight = class_weight

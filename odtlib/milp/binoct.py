@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from numbers import Real
+from typing import Self
 
 import numpy as np
 from joblib import effective_n_jobs
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from odtlib.heuristics._ranks import RankedRows
@@ -14,6 +17,7 @@ from odtlib.milp.lns import NeighbourhoodSearch
 from odtlib.milp.program import Formulation, ProgramClassifier
 from odtlib.milp.thresholds import candidate_cuts, from_full_tree
 from odtlib.report import Clock
+from odtlib.tree import DecisionTree
 
 
 class BinOCTClassifier(ProgramClassifier):
@@ -125,11 +129,17 @@ class BinOCTClassifier(ProgramClassifier):
         "settings": [dict, None],
     }
 
-    def __init__(self, max_depth=2, *, max_nodes=None, max_leaf_nodes=None, min_samples_leaf=1,
-                 split_penalty=0.0, class_weight=None, max_disparity=None, disparity_penalty=0.0,
-                 solver="highs", thresholds="all", add_thresholds=True, constraint_form="summed",
-                 start="cart", priorities=None, relaxation=False, settings=None, n_jobs=None,
-                 time_limit=None, random_state=None, verbose=0):
+    def __init__(self, max_depth: int = 2, *, max_nodes: int | None = None,
+                 max_leaf_nodes: int | None = None, min_samples_leaf: int = 1,
+                 split_penalty: float = 0.0, class_weight: dict | str | None = None,
+                 max_disparity: float | None = None, disparity_penalty: float = 0.0,
+                 solver: str = "highs", thresholds: str = "all", add_thresholds: bool = True,
+                 constraint_form: str = "summed",
+                 start: str | DecisionTree | BaseEstimator | None = "cart",
+                 priorities: bool | None = None, relaxation: bool = False,
+                 settings: dict | None = None, n_jobs: int | None = None,
+                 time_limit: float | None = None,
+                 random_state: int | np.random.RandomState | None = None, verbose: int = 0) -> None:
         self.max_depth = max_depth
         self.max_nodes = max_nodes
         self.max_leaf_nodes = max_leaf_nodes
@@ -151,7 +161,8 @@ class BinOCTClassifier(ProgramClassifier):
         self.random_state = random_state
         self.verbose = verbose
 
-    def fit(self, X, y, sample_weight=None, protected=None):
+    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None,
+            protected: ArrayLike | None = None) -> Self:
         """Fit the tree.
 
         Parameters
@@ -180,7 +191,8 @@ class BinOCTClassifier(ProgramClassifier):
         self._fit(X, y, sample_weight, protected)
         return self
 
-    def formulate(self, X, y, sample_weight=None, protected=None):
+    def formulate(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None,
+                  protected: ArrayLike | None = None) -> BinOCTModel:
         """Build the program without solving it.
 
         Parameters

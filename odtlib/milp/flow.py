@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 import numpy as np
+from sklearn.base import BaseEstimator
 from sklearn.utils._param_validation import HasMethods, StrOptions
 
 from odtlib.estimator import BINARIZERS, OverBinaryColumns
@@ -233,9 +234,13 @@ class FlowOCTClassifier(OverBinaryColumns, ProgramClassifier):
         "binarizer": [StrOptions(set(BINARIZERS)), HasMethods(["fit", "transform"]), None],
     }
 
-    def __init__(self, max_depth=2, *, max_nodes=None, max_leaf_nodes=None, min_samples_leaf=1,
-                 split_penalty=0.0, class_weight=None, binarizer="mdlp", solver="highs",
-                 start="cart", n_jobs=None, time_limit=None, random_state=None, verbose=0):
+    def __init__(self, max_depth: int = 2, *, max_nodes: int | None = None,
+                 max_leaf_nodes: int | None = None, min_samples_leaf: int = 1,
+                 split_penalty: float = 0.0, class_weight: dict | str | None = None,
+                 binarizer: str | BaseEstimator | None = "mdlp", solver: str = "highs",
+                 start: str | DecisionTree | BaseEstimator | None = "cart",
+                 n_jobs: int | None = None, time_limit: float | None = None,
+                 random_state: int | np.random.RandomState | None = None, verbose: int = 0) -> None:
         self.max_depth = max_depth
         self.max_nodes = max_nodes
         self.max_leaf_nodes = max_leaf_nodes

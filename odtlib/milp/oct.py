@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from collections import namedtuple
 from functools import partial
+from typing import Self
 
 import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator
 from sklearn.utils._param_validation import StrOptions
 
 from odtlib.milp.program import Formulation, ProgramClassifier, add_terms
@@ -260,9 +263,13 @@ class OCTClassifier(ProgramClassifier):
         "constraint_form": [StrOptions({"per_node", "per_leaf"})],
     }
 
-    def __init__(self, max_depth=2, *, max_nodes=None, max_leaf_nodes=None, min_samples_leaf=1,
-                 split_penalty=0.0, class_weight=None, constraint_form="per_node", solver="highs",
-                 start="cart", n_jobs=None, time_limit=None, random_state=None, verbose=0):
+    def __init__(self, max_depth: int = 2, *, max_nodes: int | None = None,
+                 max_leaf_nodes: int | None = None, min_samples_leaf: int = 1,
+                 split_penalty: float = 0.0, class_weight: dict | str | None = None,
+                 constraint_form: str = "per_node", solver: str = "highs",
+                 start: str | DecisionTree | BaseEstimator | None = "cart",
+                 n_jobs: int | None = None, time_limit: float | None = None,
+                 random_state: int | np.random.RandomState | None = None, verbose: int = 0) -> None:
         self.max_depth = max_depth
         self.max_nodes = max_nodes
         self.max_leaf_nodes = max_leaf_nodes
@@ -289,7 +296,8 @@ class OCTClassifier(ProgramClassifier):
                                    self.constraint_form)
         return Formulation(build, size, self._space(problem), {})
 
-    def path(self, X, y, sample_weight=None):
+    def path(self, X: ArrayLike, y: ArrayLike,
+             sample_weight: ArrayLike | None = None) -> list[BudgetEntry]:
         """Find a tree for every budget of splits, each search started from the tree before.
 
         With a budget in place of a penalty no tree is missed that is best at some penalty: their
@@ -318,7 +326,8 @@ class OCTClassifier(ProgramClassifier):
         return [BudgetEntry(nodes, report.objective, report.status, report.tree)
                 for nodes, report in enumerate(self._budgets(X, y, sample_weight))]
 
-    def tune(self, X, y, X_validation, y_validation, sample_weight=None):
+    def tune(self, X: ArrayLike, y: ArrayLike, X_validation: ArrayLike, y_validation: ArrayLike,
+             sample_weight: ArrayLike | None = None) -> Self:
         """Choose the cost of a split on rows that were held back.
 
         Of the trees of :meth:`path` only those count that are best at some cost of a split: the

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 from itertools import islice
 from math import lcm
 from numbers import Real
+from typing import Self
 
 import numpy as np
 from joblib import effective_n_jobs
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 
 from odtlib._tolerance import PROOF, ROUNDING
@@ -23,7 +27,7 @@ from .columns import BudgetPathMixin
 from .extensions.all_trees import OptimalTrees
 from .extensions.fronts import FrontEntry, warm_up_fronts
 from .extensions.paper import warm_up_paper
-from .extensions.tasks import extension_run, regularised_trees
+from .extensions.tasks import RegularisedTree, extension_run, regularised_trees
 from .options import MurTreeSearch
 from .preparation import possible_kernels, prepare
 from .solver import Solver, warm_up_search
@@ -125,10 +129,15 @@ class MurTreeClassifier(BudgetPathMixin, OverBinaryColumns, TreeClassifier):
         "search": [MurTreeSearch, None],
     }
 
-    def __init__(self, max_depth=4, max_nodes=None, *, max_leaf_nodes=None, min_samples_leaf=1,
-                 split_penalty=0.0, objective="errors", class_weight=None, max_disparity=None,
-                 disparity_penalty=0.0, binarizer="mdlp", search=None, start=None,
-                 time_limit=None, memory_limit=None, n_jobs=None, verbose=0):
+    def __init__(self, max_depth: int = 4, max_nodes: int | None = None, *,
+                 max_leaf_nodes: int | None = None, min_samples_leaf: int = 1,
+                 split_penalty: float | Sequence[float] = 0.0, objective: str = "errors",
+                 class_weight: dict | str | None = None, max_disparity: float | None = None,
+                 disparity_penalty: float = 0.0, binarizer: str | BaseEstimator | None = "mdlp",
+                 search: MurTreeSearch | None = None,
+                 start: str | DecisionTree | BaseEstimator | None = None,
+                 time_limit: float | None = None, memory_limit: float | None = None,
+                 n_jobs: int | None = None, verbose: int = 0) -> None:
         self.max_depth = max_depth
         self.max_nodes = max_nodes
         self.max_leaf_nodes = max_leaf_nodes
@@ -146,7 +155,8 @@ class MurTreeClassifier(BudgetPathMixin, OverBinaryColumns, TreeClassifier):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    def fit(self, X, y, sample_weight=None, protected=None, costs=None):
+    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None,
+            protected: ArrayLike | None = None, costs: ArrayLike | None = None) -> Self:
         """Fit the tree.
 
         Parameters
@@ -222,7 +232,8 @@ class MurTreeClassifier(BudgetPathMixin, OverBinaryColumns, TreeClassifier):
         kind = _BalancedRun if self.objective == "balanced-accuracy" else _Run
         return self._outcome(kind(*data, path=task == "path"))
 
-    def pareto_front(self, X, y, sample_weight=None):
+    def pareto_front(self, X: ArrayLike, y: ArrayLike,
+                     sample_weight: ArrayLike | None = None) -> list[FrontEntry]:
         """Find the trees that are best for some trade-off between the errors of two classes.
 
         No tree within the limits has fewer errors of one class and not more of the other than one
@@ -248,7 +259,8 @@ class MurTreeClassifier(BudgetPathMixin, OverBinaryColumns, TreeClassifier):
         return [FrontEntry(errors, optimal, self._finished(tree)) for errors, optimal, tree
                 in self._fit(X, y, sample_weight, task="pareto_front")]
 
-    def regularisation_path(self, X, y, sample_weight=None):
+    def regularisation_path(self, X: ArrayLike, y: ArrayLike,
+                            sample_weight: ArrayLike | None = None) -> list[RegularisedTree]:
         """Find the optimal tree for every ``split_penalty``, in one search.
 
         The trees are the lower convex hull of errors against feature nodes, from :meth:`path`
@@ -275,7 +287,8 @@ class MurTreeClassifier(BudgetPathMixin, OverBinaryColumns, TreeClassifier):
                              "at 0.")
         return regularised_trees(self.path(X, y, sample_weight))
 
-    def optimal_trees(self, X, y, sample_weight=None, *, limit=1000):
+    def optimal_trees(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None, *,
+                      limit: int = 1000) -> OptimalTrees:
         """Count and list all trees with the fewest errors.
 
         Two trees differ if they are written differently: another column, another order, another

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections import namedtuple
 
+from numpy.typing import ArrayLike
+
 from odtlib.estimator import Outcome
 
 from ._search import MAX_FULL_DEPTH
@@ -44,7 +46,8 @@ class BudgetPathMixin:
                              "max_depth of 12 or less.")
         return nodes
 
-    def path(self, X, y, sample_weight=None):
+    def path(self, X: ArrayLike, y: ArrayLike,
+             sample_weight: ArrayLike | None = None) -> list[PathEntry]:
         """Find the optimal tree for every node budget from 0 to the limit, in one search.
 
         All budgets share one pass over the splits and one cache (Section 4.5.5).  The estimator is

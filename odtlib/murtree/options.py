@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields, replace
 from numbers import Integral
+from typing import Any
 
 import numpy as np
 
@@ -146,7 +147,7 @@ class MurTreeSearch:
                                  f"{getattr(self, name)!r}; give {instead}.")
 
     @classmethod
-    def paper(cls, **changes):
+    def paper(cls, **changes: Any) -> MurTreeSearch:
         """Return the algorithm of the paper, with all its techniques.
 
         Pair counts from two stored counters, similarity to two stored data sets per depth, the data
@@ -168,7 +169,7 @@ class MurTreeSearch:
         return replace(options, **changes)
 
     @classmethod
-    def dl85(cls, **changes):
+    def dl85(cls, **changes: Any) -> MurTreeSearch:
         """Return the search of DL8.5 (Aglin et al., 2020), a baseline of the paper.
 
         Subproblems are branches, children are solved in a fixed order, columns are tried in their

@@ -6,6 +6,7 @@ from dataclasses import replace
 from functools import partial
 
 import numpy as np
+from sklearn.base import BaseEstimator
 from sklearn.tree import DecisionTreeRegressor
 from sklearn.utils._param_validation import HasMethods, StrOptions
 
@@ -253,9 +254,14 @@ class MurTreeRegressor(BudgetPathMixin, OverBinaryColumns, SingleTargetRegressor
         "start": [StrOptions({"cart"}), HasMethods("predict"), None],
     }
 
-    def __init__(self, max_depth=3, max_nodes=None, *, max_leaf_nodes=None, loss="squared_error",
-                 min_samples_leaf=1, split_penalty=0.0, binarizer="quantile", search=None,
-                 start=None, time_limit=None, memory_limit=None, verbose=0):
+    def __init__(self, max_depth: int = 3, max_nodes: int | None = None, *,
+                 max_leaf_nodes: int | None = None, loss: str = "squared_error",
+                 min_samples_leaf: int = 1, split_penalty: float = 0.0,
+                 binarizer: str | BaseEstimator | None = "quantile",
+                 search: MurTreeSearch | None = None,
+                 start: str | DecisionTree | BaseEstimator | None = None,
+                 time_limit: float | None = None, memory_limit: float | None = None,
+                 verbose: int = 0) -> None:
         self.max_depth = max_depth
         self.max_nodes = max_nodes
         self.max_leaf_nodes = max_leaf_nodes

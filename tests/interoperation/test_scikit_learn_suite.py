@@ -2,9 +2,9 @@
 
 The file ``sklearn/tree/tests/test_tree.py`` of the installed scikit-learn is run with
 ``DecisionTreeClassifier`` and ``ExtraTreeClassifier`` replaced by MurTree, and the regressors by
-MurTree's regressor. Parameters that ours do not have are dropped. What fails on purpose stands in
-``scikit_learn_differences.toml`` with the reason; everything else has to pass, and a difference
-that has gone has to leave the list.
+MurTree's regressor, whose ``loss`` is their ``criterion``. Parameters that ours do not have are
+dropped. What fails on purpose stands in ``scikit_learn_differences.toml`` with the reason;
+everything else has to pass, and a difference that has gone has to leave the list.
 """
 
 from __future__ import annotations
@@ -28,9 +28,11 @@ DIFFERENCES = Path(__file__).with_name("scikit_learn_differences.toml")
 
 def in_the_place_of(name, model, **settings):
     """Return a function that is called like one of scikit-learn's classes and makes ours."""
-    known = set(inspect.signature(model).parameters) - {"random_state"}
+    known = set(inspect.signature(model).parameters)
 
-    def make(**given):
+    def make(criterion=None, **given):
+        if criterion in ("squared_error", "absolute_error"):
+            given["loss"] = criterion
         used = {key: value for key, value in given.items() if key in known and value is not None}
         return model(**{**settings, **used})
 
@@ -40,7 +42,7 @@ def in_the_place_of(name, model, **settings):
 
 REPLACED = {
     "DecisionTreeClassifier": (MurTreeClassifier, {"max_depth": 3, "binarizer": "all"}),
-    "ExtraTreeClassifier": (MurTreeClassifier, {"max_depth": 3}),
+    "ExtraTreeClassifier": (MurTreeClassifier, {"max_depth": 3, "binarizer": "quantile"}),
     "DecisionTreeRegressor": (MurTreeRegressor, {"max_depth": 3}),
     "ExtraTreeRegressor": (MurTreeRegressor, {"max_depth": 3}),
 }

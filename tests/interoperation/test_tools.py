@@ -24,9 +24,11 @@ def test_shap_values_add_up_to_the_prediction(tool, regressor, rows):
     np.testing.assert_allclose(explainer.expected_value, regressor.predict(rows).mean())
 
 
-def test_dtreeviz_draws_a_classifier(tool, three_classes, rows):
-    dtreeviz, classifier = tool("dtreeviz"), three_classes   # it wants labels that are numbers
-    model = dtreeviz.model(classifier.to_sklearn(), rows, classifier.predict(rows),
+def test_dtreeviz_draws_a_classifier(tool, classifier, rows):
+    dtreeviz = tool("dtreeviz")     # it takes labels that are whole numbers, text it refuses
+    codes = np.searchsorted(classifier.classes_, classifier.predict(rows))
+    over_codes = classifier.tree_.replace(classes=None)
+    model = dtreeviz.model(over_codes.to_sklearn(), rows, codes,
                            feature_names=[f"x{j}" for j in range(rows.shape[1])],
                            target_name="class", class_names=list(map(str, classifier.classes_)))
     nodes = [node for node in model.shadow_tree.leaves if node.isleaf()]

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from odtlib.constrained import _projections
 
@@ -33,8 +35,9 @@ class Piece:
     upper: np.ndarray
 
     @classmethod
-    def make(cls, n_targets, rows=None, rhs=None, equal=None, equal_rhs=None, lower=-np.inf,
-             upper=np.inf):
+    def make(cls, n_targets: int, rows: ArrayLike | None = None, rhs: ArrayLike | None = None,
+             equal: ArrayLike | None = None, equal_rhs: ArrayLike | None = None,
+             lower: float | ArrayLike = -np.inf, upper: float | ArrayLike = np.inf) -> Piece:
         """Fill in what is not given: no rows, no bounds."""
         none = np.zeros((0, n_targets))
         equal, rows = (none if a is None else np.array(a, float, ndmin=2) for a in (equal, rows))
@@ -49,12 +52,12 @@ class Piece:
                      np.vstack([self.rows, other.rows]), np.concatenate([self.rhs, other.rhs]),
                      np.maximum(self.lower, other.lower), np.minimum(self.upper, other.upper))
 
-    def scaled(self, factors):
+    def scaled(self, factors: np.ndarray) -> Piece:
         """Return the same polyhedron in targets multiplied by ``factors``."""
         return Piece(self.equal / factors, self.equal_rhs, self.rows / factors, self.rhs,
                      self.lower * factors, self.upper * factors)
 
-    def violation(self, Y):
+    def violation(self, Y: np.ndarray) -> np.ndarray:
         """Return the largest violation of a constraint in each row of ``Y``."""
         worst = np.maximum(self.lower - Y, Y - self.upper).max(axis=1, initial=0.0)
         if len(self.rhs):
@@ -63,7 +66,7 @@ class Piece:
             worst = np.maximum(worst, np.abs(Y @ self.equal.T - self.equal_rhs).max(axis=1))
         return np.maximum(worst, 0.0)
 
-    def tightened(self):
+    def tightened(self) -> Piece | None:
         """Turn rows of one target into bounds and propagate bounds; None if the piece is empty."""
         lower, upper = self.lower.copy(), self.upper.copy()
         both = np.vstack([self.rows, self.equal, -self.equal])
@@ -97,11 +100,11 @@ class Piece:
         return Piece(self.equal[~single_equal], self.equal_rhs[~single_equal], self.rows[~single],
                      self.rhs[~single], lower, upper)
 
-    def is_box(self):
+    def is_box(self) -> bool:
         """Return whether only bounds are left."""
         return len(self.rhs) == 0 and len(self.equal_rhs) == 0
 
-    def kernel_rows(self, weights):
+    def kernel_rows(self, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray, int]:
         """Return rows of length one over the scaled targets, equalities first, bounds as rows."""
         root = np.sqrt(weights)
         unit = np.eye(len(weights))
@@ -118,7 +121,7 @@ class Piece:
         length[length == 0] = 1.0
         return (np.ascontiguousarray(rows / length[:, None]), rhs / length, len(equal_rhs))
 
-    def is_empty(self):
+    def is_empty(self) -> bool:
         """Return whether no point satisfies all rows, decided by a projection."""
         start = np.clip(np.zeros(len(self.lower)), self.lower, self.upper)
         rows, rhs, n_equal = self.kernel_rows(np.ones(len(start)))
@@ -167,7 +170,7 @@ class FeasibleSet:
 
     __rmul__ = __mul__
 
-    def bind(self, n_targets):
+    def bind(self, n_targets: int) -> None:
         """Raise ValueError unless the set fits ``n_targets`` targets."""
         if self.n_targets not in (None, n_targets):
             raise ValueError(f"{self} is a set for {self.n_targets} targets, but there are "
@@ -193,7 +196,7 @@ class FeasibleSet:
                              f"{weights!r}.")
         return weights
 
-    def project(self, y, weights=None):
+    def project(self, y: ArrayLike, weights: ArrayLike | None = None) -> np.ndarray:
         """Return the nearest feasible vector of each row.
 
         Parameters
@@ -228,7 +231,7 @@ class FeasibleSet:
                                    "constraints so that their coefficients are of similar size.")
         return out[0] if single else out
 
-    def contains(self, y, tol=1e-6):
+    def contains(self, y: ArrayLike, tol: float = 1e-6) -> bool | np.ndarray:
         """Return whether each row is feasible.
 
         Parameters
@@ -246,7 +249,7 @@ class FeasibleSet:
         inside = self._violation(Y) <= tol * np.maximum(1.0, np.abs(Y).max(axis=1))
         return bool(inside[0]) if single else inside
 
-    def violation(self, y):
+    def violation(self, y: ArrayLike) -> float | np.ndarray:
         """Return by how much each row violates the constraints, zero exactly for feasible rows.
 
         Parameters
@@ -264,7 +267,7 @@ class FeasibleSet:
         violation = self._violation(Y)
         return float(violation[0]) if single else violation
 
-    def explain(self, y):
+    def explain(self, y: ArrayLike) -> str:
         """Say in one clause which constraint a vector violates.
 
         Parameters
@@ -282,7 +285,7 @@ class FeasibleSet:
     def _explain(self, y):
         return f"{self} is violated by {self.violation(y):.4g}"
 
-    def distance(self, y, weights=None):
+    def distance(self, y: ArrayLike, weights: ArrayLike | None = None) -> float | np.ndarray:
         """Return the (weighted) Euclidean distance of each row to the set.
 
         Parameters
@@ -303,7 +306,8 @@ class FeasibleSet:
 
     # -------------------------------------------------------- what kernels and solvers see
 
-    def encode(self, n_targets, weights):
+    def encode(self, n_targets: int,
+               weights: np.ndarray) -> tuple[int, np.ndarray, np.ndarray] | None:
         """Return ``(kind, ints, floats)`` as the kernels of ``_projections`` take it, or None."""
         cache = self.__dict__.setdefault("_cache", {})
         key = (n_targets, weights.tobytes())
@@ -316,7 +320,7 @@ class FeasibleSet:
             cache[key] = code
         return cache[key]
 
-    def pieces(self, n_targets):
+    def pieces(self, n_targets: int) -> list[Piece] | None:
         """Return the set as a union of polyhedra, empty ones left out.
 
         Parameters
@@ -423,7 +427,7 @@ class Intersection(FeasibleSet):
         The sets.
     """
 
-    def __init__(self, members):
+    def __init__(self, members: Sequence[FeasibleSet]) -> None:
         flat = []
         for member in members:
             flat += member.members if isinstance(member, Intersection) else [member]
@@ -466,7 +470,7 @@ class Scaled(FeasibleSet):
         Positive factors.
     """
 
-    def __init__(self, inner, factors):
+    def __init__(self, inner: FeasibleSet, factors: float | ArrayLike) -> None:
         factors = vector(factors, "factors", inner.n_targets)
         if not np.all((factors > 0) & np.isfinite(factors)):
             raise ValueError("factors must be positive numbers.")

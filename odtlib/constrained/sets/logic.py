@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Sequence
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from odtlib.constrained.sets.base import MAX_PIECES, FeasibleSet, Piece, checked_members
 from odtlib.constrained.sets.shapes import Box, Polyhedron, bounds, system
@@ -21,7 +23,7 @@ class UnionOf(FeasibleSet):
 
     is_convex = False
 
-    def __init__(self, members):
+    def __init__(self, members: Sequence[FeasibleSet]) -> None:
         self.members, self.n_targets = checked_members(members)
 
     def _shown(self):
@@ -60,7 +62,8 @@ class Indicator(UnionOf):
         Number of targets; the others are free.
     """
 
-    def __init__(self, flag, amount, lower=0.0, upper=np.inf, n_targets=2):
+    def __init__(self, flag: int, amount: int, lower: float = 0.0, upper: float = np.inf,
+                 n_targets: int = 2) -> None:
         if not (0 <= flag < n_targets and 0 <= amount < n_targets and flag != amount):
             raise ValueError(f"flag and amount must be two different targets among "
                              f"0..{n_targets - 1}, got {flag!r} and {amount!r}.")
@@ -94,7 +97,8 @@ class Implication(UnionOf):
         Number of targets.
     """
 
-    def __init__(self, below, then_zero, n_targets):
+    def __init__(self, below: tuple[dict[int, float], float], then_zero: Sequence[int],
+                 n_targets: int) -> None:
         coefficients, self.threshold = dict(below[0]), float(below[1])
         self.coefficients, self.then_zero = coefficients, sorted(then_zero)
         named = [*coefficients, *self.then_zero]
@@ -140,7 +144,10 @@ class MixedBinary(FeasibleSet):
 
     is_convex = False
 
-    def __init__(self, A, B, b, A_eq=None, B_eq=None, b_eq=None, lower=-np.inf, upper=np.inf):
+    def __init__(self, A: ArrayLike, B: ArrayLike, b: float | ArrayLike,
+                 A_eq: ArrayLike | None = None, B_eq: ArrayLike | None = None,
+                 b_eq: float | ArrayLike | None = None, lower: float | ArrayLike = -np.inf,
+                 upper: float | ArrayLike = np.inf) -> None:
         self.A, self.b = system(A, b)
         self.B = np.array(B, dtype=np.float64, ndmin=2)
         self.n_targets = self.A.shape[1]
@@ -160,7 +167,7 @@ class MixedBinary(FeasibleSet):
         self.pieces(self.n_targets)   # refuses an empty set
 
     @property
-    def n_binaries(self):
+    def n_binaries(self) -> int:
         """Number of binaries."""
         return self.B.shape[1]
 

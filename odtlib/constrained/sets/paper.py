@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
+from odtlib.constrained.sets.base import FeasibleSet
 from odtlib.constrained.sets.logic import Implication, Indicator, MixedBinary
 from odtlib.constrained.sets.shapes import AtMostKNonzero, Box
 
 
-def paper_model(name, version="corrected", max_courses=None, n_targets=None):
+def paper_model(name: str, version: str = "corrected", max_courses: int | None = None,
+                n_targets: int | None = None) -> FeasibleSet:
     """Return one of the three models of Birbil et al. (2024), as printed or as corrected.
 
     Parameters

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Callable
 from math import comb
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from odtlib.constrained import _projections
 from odtlib.constrained.sets.base import (
@@ -52,7 +54,8 @@ class Box(FeasibleSet):
         Number of targets where both bounds are numbers (default: any).
     """
 
-    def __init__(self, lower=-np.inf, upper=np.inf, n_targets=None):
+    def __init__(self, lower: float | ArrayLike = -np.inf, upper: float | ArrayLike = np.inf,
+                 n_targets: int | None = None) -> None:
         self.lower, self.upper, self.n_targets = bounds(lower, upper, n_targets)
 
     def __and__(self, other):
@@ -88,7 +91,8 @@ class AtMostKNonzero(FeasibleSet):
 
     is_convex = False
 
-    def __init__(self, max_nonzero, lower=0.0, upper=np.inf, n_targets=None):
+    def __init__(self, max_nonzero: int, lower: float | ArrayLike = 0.0,
+                 upper: float | ArrayLike = np.inf, n_targets: int | None = None) -> None:
         if not isinstance(max_nonzero, (int, np.integer)) or max_nonzero < 0:
             raise ValueError(f"max_nonzero must be a whole number >= 0, got {max_nonzero!r}.")
         self.max_nonzero = int(max_nonzero)
@@ -147,7 +151,7 @@ class Simplex(FeasibleSet):
         Number of targets (default: any).
     """
 
-    def __init__(self, total=1.0, n_targets=None):
+    def __init__(self, total: float = 1.0, n_targets: int | None = None) -> None:
         if not (np.isfinite(total) and total >= 0):
             raise ValueError(f"total must be a number >= 0, got {total!r}; nonnegative targets "
                              "have no other sum.")
@@ -182,7 +186,8 @@ class SparseSimplex(FeasibleSet):
 
     is_convex = False
 
-    def __init__(self, max_nonzero, total=1.0, integer=False, n_targets=None):
+    def __init__(self, max_nonzero: int, total: float = 1.0, integer: bool = False,
+                 n_targets: int | None = None) -> None:
         if not isinstance(max_nonzero, (int, np.integer)) or max_nonzero < 1:
             raise ValueError(f"max_nonzero must be a whole number >= 1, got {max_nonzero!r}.")
         if not (np.isfinite(total) and total >= 0):
@@ -231,7 +236,7 @@ class Affine(FeasibleSet):
         Right sides.
     """
 
-    def __init__(self, A, b):
+    def __init__(self, A: ArrayLike, b: float | ArrayLike) -> None:
         self.A, self.b = system(A, b)
         self.n_targets = self.A.shape[1]
         linear_code(self.A, self.b, np.ones(self.n_targets))   # refuses contradictions
@@ -268,7 +273,9 @@ class Polyhedron(FeasibleSet):
         If no vector satisfies all of them.
     """
 
-    def __init__(self, A=None, b=None, A_eq=None, b_eq=None, lower=-np.inf, upper=np.inf):
+    def __init__(self, A: ArrayLike | None = None, b: float | ArrayLike | None = None,
+                 A_eq: ArrayLike | None = None, b_eq: float | ArrayLike | None = None,
+                 lower: float | ArrayLike = -np.inf, upper: float | ArrayLike = np.inf) -> None:
         if A is None and A_eq is None:
             raise ValueError("a Polyhedron needs A and b, or A_eq and b_eq; for bounds alone use "
                              "Box.")
@@ -306,7 +313,7 @@ class Hierarchy(Polyhedron):
         Whether no target may be negative; the set is then a polyhedron, no longer a plane.
     """
 
-    def __init__(self, S, nonnegative=False):
+    def __init__(self, S: ArrayLike, nonnegative: bool = False) -> None:
         self.S = np.array(S, dtype=np.float64, ndmin=2)
         if self.S.ndim != 2 or not np.isfinite(self.S).all():
             raise ValueError("S must be a finite matrix, one row per target and one column per "
@@ -342,7 +349,9 @@ class Custom(FeasibleSet):
         For messages.
     """
 
-    def __init__(self, project, contains=None, n_targets=None, is_convex=False, name="custom set"):
+    def __init__(self, project: Callable[[np.ndarray, np.ndarray], ArrayLike],
+                 contains: Callable[[np.ndarray], bool] | None = None, n_targets: int | None = None,
+                 is_convex: bool = False, name: str = "custom set") -> None:
         if not callable(project) or not (contains is None or callable(contains)):
             raise ValueError("project and contains must be callables.")
         self._project_one, self._contains_one = project, contains
