@@ -71,7 +71,7 @@ def test_after_it_no_first_fit_compiles_anything(tmp_path):
 
     lines = run("-m", "odtbook", "compile", "MurTreeClassifier").stdout.splitlines()[1:]
     assert [re.sub(r": \d+\.\d CPU s$", "", line) for line in lines] == [
-        "MurTreeClassifier", "MurTreeClassifier objective=f1"]
+        "MurTreeClassifier", "MurTreeClassifier objective=f1", "MurTreeClassifier search=paper"]
     compiled = {path.name for path in tmp_path.rglob("*.nbc")}
     assert compiled
     fits = ("import numpy as np; from odtlib import MurTreeClassifier as M\n"
