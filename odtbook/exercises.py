@@ -321,6 +321,16 @@ def _(counts):
             "each, and one more for the rows outside.")
 
 
+@_exercise("ch2-branch")
+def _(count):
+    """one number: the linear programs solved."""
+    count = int(count)
+    _expect(count != 7, "that is the search without a start; which bounds mean two errors or more?")
+    _expect(count != 3, "the part with the bound 0 may hold a better tree, so it is split as well.")
+    _expect(count == 5, "count the root, its two parts, and those of the part with the bound 0.")
+    return "a start saves programs, and raises no bound."
+
+
 # ------------------------------------------------------------------ chapter 3
 
 @_exercise("ch3-count")

@@ -493,7 +493,7 @@ def test_interrupt_returns_the_best_so_far(solver, monkeypatch):
     model.verify(X, y)
 
 
-def test_no_pair_of_nodes_is_left_that_improves():
+def test_no_choice_for_a_node_and_its_children_improves():
     random = np.random.default_rng(80)
     for _ in range(8):
         X, y = instance(random, 20, 3, 2, 6)
@@ -508,11 +508,9 @@ def test_no_pair_of_nodes_is_left_that_improves():
         assert value <= start.report_.objective
         assert (len(found) > 0) == (value < start.report_.objective)
         splits = [(f, s) for f, own in enumerate(cuts) for s in range(len(own))]
-        for below in (1, 2):
-            for one, other in product(splits, repeat=2):
-                splits = search.splits.copy()
-                splits[0], splits[below] = one, other
-                assert objective(model, splits, best_labels(model, splits)) >= value
+        for nodes in product(splits, repeat=3):
+            tree = np.array(nodes)
+            assert objective(model, tree, best_labels(model, tree)) >= value
 
 
 @pytest.mark.parametrize("group", [None, 0])
