@@ -24,12 +24,11 @@ def _leaf_cost(n_rows, limits):
 
 @njit(cache=True, nogil=True)
 def path_values(nodes, to_left, start, left, all_rows, word_class, word_weight, word_count,
-                n_classes, limits, value, target):
-    """Write the value and the best class of each path to one leaf.
+                n_classes, limits, value, active):
+    """Write the value of each path to one leaf that takes the best class, and if it has rows.
 
     ``nodes`` are the feature nodes on the way to the leaf and ``to_left`` the sides taken.  Paths
-    are numbered like the digits of a number, the root's split first.  The first of equally heavy
-    classes is the target, and -1 where a path has no rows.
+    are numbered like the digits of a number, the root's split first.
     """
     depth, n_words = len(nodes), len(all_rows)
     rows = np.empty((depth + 1, n_words), np.uint64)
@@ -57,19 +56,15 @@ def path_values(nodes, to_left, start, left, all_rows, word_class, word_weight, 
                 held = popcount(rows[depth, w])
                 weight[word_class[w]] += held * word_weight[w]
                 n_rows += held * word_count[w]
-        best = 0
-        for c in range(1, n_classes):
-            if weight[c] > weight[best]:
-                best = c
-        value[path] = weight[best] - _leaf_cost(n_rows, limits)
-        target[path] = best if n_rows > 0 else -1
+        value[path] = weight.max() - _leaf_cost(n_rows, limits)
+        active[path] = n_rows > 0
         path += 1
 
 
 @njit(cache=True, nogil=True)
 def reduced_costs(nodes, to_left, start, allowed, left, all_rows, beta, gamma, level_start, paired,
-                  alpha, value, cost):
-    """Write the reduced cost of every path to one leaf (Firat et al. 2020, Eq. 7).
+                  alpha, cost):
+    """Write the reduced cost of every path to one leaf, less its value (Firat et al., Eq. 7).
 
     ``left`` and ``all_rows`` are sets of constrained rows here, with duals ``beta`` in the order
     of their bits.  ``gamma[level_start[h] + i]`` is the dual of the linking row at level ``h``,
@@ -109,7 +104,7 @@ def reduced_costs(nodes, to_left, start, allowed, left, all_rows, beta, gamma, l
         if level + 1 < depth:
             level += 1
             continue
-        total = value[path] + so_far[depth]
+        total = so_far[depth]
         for w in range(n_words):
             word = rows[depth, w]
             while word:

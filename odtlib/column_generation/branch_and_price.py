@@ -15,13 +15,13 @@ class BranchAndPrice:
     A node of the search allows some of the splits at each node of the tree; its bound is the
     relaxation with paths generated for these.  Branching takes the first node of the tree whose
     split is fractional and divides its allowed splits in two: the one that the relaxation uses
-    most, and the others.
+    most, and the others.  With side constraints the classes of the leaves are choices, too.
 
     Parameters
     ----------
     generation : ColumnGeneration
         Solves relaxations; its pricing must end with an exact one.
-    choices : array of int, shape (n_nodes,)
+    choices : array of int, shape (n_choices,)
         A known tree, whose paths are in the master.
     watch : callable, optional
         Called with (least cost, lower bound, event) when either improves.
@@ -31,7 +31,7 @@ class BranchAndPrice:
     best : float
         Value of the best tree: weight of correct rows, less penalties.
     choices : array of int
-        Its splits.
+        Its splits, with side constraints also the classes of its leaves.
     bound : float
         No tree has a larger value.
     n_solved : int
@@ -52,16 +52,18 @@ class BranchAndPrice:
         # whole weights: a better tree is better by one
         whole = self.problem.unit == 1.0
         self.step = 1.0 - 1e-6 if whole else PROOF * self.problem.total
+        # every tree within the limits is worth more
+        self.least = -self.problem.penalty * self.problem.n_leaves - PROOF * self.problem.total
 
     def run(self):
         """Search to the end, or until the clock of the generation is over."""
         problem = self.problem
-        everything = np.ones(problem.n_splits, bool)
+        everything = np.ones(problem.start[-1], bool)
         queue = [(-np.inf, 0, everything)]
         pushed = 1
         while queue:
             self._improve_bound(-queue[0][0])
-            if -queue[0][0] < self.best + self.step:
+            if -queue[0][0] < max(self.best + self.step, self.least):
                 break
             above, _, allowed = heapq.heappop(queue)
             self._make_feasible(allowed)
@@ -75,7 +77,7 @@ class BranchAndPrice:
                 heapq.heappush(queue, (-bound, 0, allowed))
                 self._improve_bound(-queue[0][0])
                 return
-            if bound < self.best + self.step:
+            if bound < max(self.best + self.step, self.least):
                 continue
             for part in self._branch(outcome.relaxation, allowed):
                 heapq.heappush(queue, (-bound, pushed, part))
@@ -93,8 +95,8 @@ class BranchAndPrice:
     def _make_feasible(self, allowed):
         """Give the master a tree that uses allowed splits only."""
         choices = self.choices.copy()
-        for node in range(self.problem.n_nodes):
-            mine = allowed[self.problem.start[node]:self.problem.start[node + 1]]
+        for node in range(self.problem.n_choices):
+            mine = allowed[self.problem.span(node)]
             if not mine[choices[node]]:
                 choices[node] = int(mine.argmax())
         self.master.add_tree(choices)
@@ -112,20 +114,24 @@ class BranchAndPrice:
 
     def _branch(self, relaxation, allowed):
         problem = self.problem
-        for node, use in enumerate(self.master.split_values(relaxation)):
-            first = problem.start[node]
-            span = slice(first, problem.start[node + 1])
-            if use.max() < 1.0 - 1e-6 and allowed[span].sum() > 1:
-                break
-        else:
-            # integral splits make the relaxation a tree, which has been counted: what is left of
-            # the bound is rounding
+        values = self.master.split_values(relaxation)
+        free = [node for node in range(problem.n_choices) if allowed[problem.span(node)].sum() > 1]
+        fractional = [node for node in free if values[node].max() < 1.0 - 1e-6]
+        if not fractional:
+            # integral choices make the relaxation a tree, which has been counted: what is left of
+            # the bound is rounding, unless the tree breaks a limit by a solver's tolerance
+            chosen = np.array([use.argmax() for use in values])
+            if problem.cost(chosen) < problem.limits[2]:
+                return
+            fractional = free
+        if not fractional:
             return
-        split = int(use.argmax())
+        node = fractional[0]
+        span, split = problem.span(node), problem.start[node] + int(values[node].argmax())
         only, others = allowed.copy(), allowed.copy()
         only[span] = False
-        only[first + split] = True
-        others[first + split] = False
+        only[split] = True
+        others[split] = False
         yield only
         yield others
 
@@ -137,12 +143,12 @@ def dive(generation, choices):
     ----------
     generation : ColumnGeneration
         Solves relaxations.
-    choices : array of int, shape (n_nodes,)
+    choices : array of int, shape (n_choices,)
         A known tree, whose paths are in the master.
 
     Returns
     -------
-    array of int, shape (n_nodes,)
+    array of int, shape (n_choices,)
         The tree found; nodes that time did not reach keep the split used most when it ended.
 
     Notes
@@ -151,9 +157,9 @@ def dive(generation, choices):
     constraints.
     """
     master, problem = generation.master, generation.master.problem
-    allowed = np.ones(problem.n_splits, bool)
+    allowed = np.ones(problem.start[-1], bool)
     found = np.array(choices)
-    for node in range(problem.n_nodes):
+    for node in range(problem.n_choices):
         outcome = generation.solve(allowed)
         if outcome.relaxation is None:
             break
@@ -161,12 +167,12 @@ def dive(generation, choices):
         found[node:] = [values.argmax() for values in use[node:]]
         if all(values.max() > 1.0 - 1e-6 for values in use):
             break
-        allowed[problem.start[node]:problem.start[node + 1]] = False
+        allowed[problem.span(node)] = False
         allowed[problem.start[node] + found[node]] = True
-        tree = np.where(np.arange(problem.n_nodes) <= node, found, choices)
+        tree = np.where(np.arange(problem.n_choices) <= node, found, choices)
         master.add_tree(tree)
         master.restrict(allowed)
         if generation.clock.expired:
             break
-    master.restrict(np.ones(problem.n_splits, bool))
+    master.restrict(np.ones(problem.start[-1], bool))
     return found

@@ -20,6 +20,7 @@ from odtlib.column_generation.options import ColumnGenerationSearch
 from odtlib.column_generation.paths import RestrictedProblem
 from odtlib.column_generation.pricing import Enumeration, PathPool, RandomPaths, Sweep
 from odtlib.column_generation.restricted import CandidateTreeClassifier
+from odtlib.column_generation.side_constraints import side_constraints
 from odtlib.column_generation.subproblems import Subproblems
 from odtlib.heuristics.threshold_sampling import TreeSampler
 from odtlib.mip.units import TooLarge
@@ -66,9 +67,23 @@ class ColumnGenerationClassifier(CandidateTreeClassifier):
         Maximum sum of the costs of the features that the tree tests, each paid once; None for no
         limit.  With the default costs it is the maximum number of distinct features.  A constraint
         over the whole tree, which a dynamic program cannot keep; ``integer="branch-and-price"``
-        proves its optimum.  Not with ``link="prefix"``.
+        proves its optimum.  Like the four limits below not with ``link="prefix"``.
     feature_costs : array of int, shape (n_features,), or None, default=None
         Cost of each feature, a whole number; None makes each cost 1.
+    min_recall : dict or None, default=None
+        Minimum share of the rows of a class that are predicted as this class, for labels of ``y``:
+        ``{"bad": 0.8}``.  This limit and the next two are side constraints: one row, and one dual
+        value, of the master each.  A leaf then takes the class that keeps them, not always the best
+        for its rows.  Rows count with their weight, ``class_weight`` included.  They need
+        ``pricing="enumeration"`` or a pricing heuristic; ``integer="branch-and-price"`` proves the
+        optimum.
+    min_precision : dict or None, default=None
+        Minimum share of rows of a class among those predicted as this class; none need be.
+    max_disparity : float or None, default=None
+        Maximum difference in the shares of rows predicted as ``classes_[1]`` between any two of
+        the groups given to ``fit`` as ``protected``; None for no limit.
+    disparity : {"demographic-parity", "equal-opportunity"}, default="demographic-parity"
+        Shares of all rows of a group, or of those of class ``classes_[1]`` only.
     max_nodes : int or None, default=None
         Maximum number of feature nodes; None for no limit.
     max_leaf_nodes : int or None, default=None
@@ -98,7 +113,8 @@ class ColumnGenerationClassifier(CandidateTreeClassifier):
     report_ : SolveReport
         ``counters``: ``relaxation`` (value of the last master, weight of correct rows), whether it
         ``converged`` and is ``integral``, ``iterations``, ``columns``, ``cuts``, ``relaxations``
-        solved by branch-and-price, and seconds in each phase.
+        solved by branch-and-price, and seconds in each phase; the ``disparity`` of the tree where
+        it is limited.
     cart_ : DecisionTree or None
         The CART of all rows, which the tree is never worse than; None where splits were given.
     iterations_ : list of dict
@@ -123,12 +139,18 @@ class ColumnGenerationClassifier(CandidateTreeClassifier):
         "search": [ColumnGenerationSearch, None],
         "max_feature_cost": [Interval(Integral, 0, None, closed="left"), None],
         "feature_costs": ["array-like", None],
+        "min_recall": [dict, None],
+        "min_precision": [dict, None],
+        "max_disparity": [Interval(Real, 0, 1, closed="both"), None],
+        "disparity": [StrOptions({"demographic-parity", "equal-opportunity"})],
     }
 
     def __init__(self, max_depth: int = 4, *, splits: list | str | None = None,
                  sample_share: float = 0.9, pricing: str | None = "enumeration",
                  row_cuts: str = "upper", search: ColumnGenerationSearch | None = None,
                  max_feature_cost: int | None = None, feature_costs: ArrayLike | None = None,
+                 min_recall: dict | None = None, min_precision: dict | None = None,
+                 max_disparity: float | None = None, disparity: str = "demographic-parity",
                  max_nodes: int | None = None, max_leaf_nodes: int | None = None,
                  min_samples_leaf: int = 1, split_penalty: float = 0.0,
                  class_weight: dict | str | None = None, time_limit: float | None = None,
@@ -142,6 +164,10 @@ class ColumnGenerationClassifier(CandidateTreeClassifier):
         self.search = search
         self.max_feature_cost = max_feature_cost
         self.feature_costs = feature_costs
+        self.min_recall = min_recall
+        self.min_precision = min_precision
+        self.max_disparity = max_disparity
+        self.disparity = disparity
         self.max_nodes = max_nodes
         self.max_leaf_nodes = max_leaf_nodes
         self.min_samples_leaf = min_samples_leaf
@@ -152,6 +178,50 @@ class ColumnGenerationClassifier(CandidateTreeClassifier):
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
+
+    def fit(self, X, y, sample_weight=None, protected=None):
+        """Fit the tree.
+
+        Parameters
+        ----------
+        X : array or data frame, shape (n_rows, n_features)
+            Training rows, without missing values.
+        y : array, shape (n_rows,)
+            Labels of any type.
+        sample_weight : array, shape (n_rows,), optional
+            Weight of every row (default: 1), from 1e-100 to 1e100.  A row of weight zero is left
+            out; its label is still one of ``classes_``.
+        protected : array, shape (n_rows,), optional
+            Group of each row; needed with ``max_disparity``, and of no other use.  The features
+            may hold this column or not.
+
+        Returns
+        -------
+        self
+            With ``tree_`` and ``report_``.
+
+        Raises
+        ------
+        ValueError
+            If the data or a parameter cannot be used, or no tree is found within the limits; the
+            message says what to do instead.
+        """
+        if (protected is None) != (self.max_disparity is None):
+            raise ValueError("max_disparity and protected belong together: give "
+                             f"{type(self).__name__}(max_disparity=...) and "
+                             "fit(..., protected=...).")
+        self._fit(X, y, sample_weight, protected)
+        return self
+
+    def _side_constraints(self, y, sample_weight, protected):
+        side = side_constraints(
+            y, np.ones(len(y)) if sample_weight is None else sample_weight, self.classes_,
+            min_recall=self.min_recall, min_precision=self.min_precision,
+            max_disparity=self.max_disparity, disparity=self.disparity, protected=protected)
+        if side is not None and self.pricing not in ("enumeration", None):
+            raise ValueError("limits on recall, precision and disparity are priced by "
+                             "enumeration; set pricing='enumeration'.")
+        return side
 
     def _sampling_options(self):
         return self.search or ColumnGenerationSearch()
@@ -210,7 +280,7 @@ class ColumnGenerationClassifier(CandidateTreeClassifier):
                              "or pricing='enumeration'.")
         return methods
 
-    def _warm_up(self, X, y, sample_weight):
+    def _warm_up(self, X, y, sample_weight, protected=None):
         search = self.search or ColumnGenerationSearch()
         needs("highspy", "solvers", type(self).__name__)
         if self.pricing == "cp-sat" or (self.row_cuts == "extra" and search.separation == "cp-sat"):
@@ -232,6 +302,8 @@ class ColumnGenerationClassifier(CandidateTreeClassifier):
         search = self.search or ColumnGenerationSearch()
         problem, factor = problem.for_solver(clock)     # values below are in its unit
         pricing = self._pricing(check_random_state(self.random_state))
+        if problem.side is not None:
+            problem.enumerate_paths(clock)
         best = start
         trace = [(clock.elapsed, problem.cost(best) / factor, 0.0, "start")]
         master = Master(problem, search.link, clock)
@@ -302,7 +374,7 @@ class ColumnGenerationClassifier(CandidateTreeClassifier):
         master, problem = generation.master, generation.master.problem
         if method == "diving":
             found = dive(generation, best)
-        elif method == "master" and problem.max_feature_cost is None:
+        elif method == "master" and problem.splittable:
             found, counters["integer_proved"] = master.best_tree(), True
         else:
             found, counters["integer_proved"] = master.solve_integer(

@@ -62,7 +62,7 @@ def violated_point(master, x, solver="cp-sat", seconds=np.inf):
     for column in np.flatnonzero(x > 1e-9):
         leaf = master.leaf[column]
         choices = problem.choices(leaf, master.path[[column]])[0]
-        splits = (problem.start[master.nodes[leaf]] + choices)[levels]
+        splits = (problem.start[master.nodes[leaf]] + choices[:problem.depth])[levels]
         path = []
         for s, left in zip(splits, master.to_left[leaf][levels], strict=True):
             if np.isfinite(problem.threshold[s]):

@@ -104,9 +104,9 @@ class ColumnGeneration:
 
         Parameters
         ----------
-        allowed : array of bool, shape (n_splits,), optional
-            Splits that trees may use (default: all); the master must hold the paths of a tree
-            that does.
+        allowed : array of bool, shape (n_candidates,), optional
+            Splits, and with side constraints classes of leaves, that trees may use (default: all);
+            the master must hold the paths of a tree that does.
 
         Returns
         -------
@@ -114,7 +114,7 @@ class ColumnGeneration:
         """
         master, problem = self.master, self.master.problem
         if allowed is None:
-            allowed = np.ones(problem.n_splits, bool)
+            allowed = np.ones(problem.start[-1], bool)
         bound, last = np.inf, None
         cutting = SIDES[self.row_cuts] is not None
         while True:

@@ -39,8 +39,9 @@ class Relaxation:
         For each end the duals of its linking rows, level after level.
     beta : array, shape (n_cuts,)
         Duals of the row constraints.
-    delta : float
-        Dual of the budget of leaves; 0 without one.
+    delta : array, shape (n_limits,)
+        Duals of the limits over all leaves: of the budget of leaves, if there is one, and of the
+        side constraints.
     """
 
     value: float
@@ -49,7 +50,7 @@ class Relaxation:
     alpha: np.ndarray
     gamma: list
     beta: np.ndarray
-    delta: float = 0.0
+    delta: np.ndarray
 
 
 class Master:
@@ -57,11 +58,12 @@ class Master:
 
     Maximise the weight of correct rows over paths ``x`` and splits ``rho``, with one path per leaf,
     paths linked by the splits that they share, and row constraints added on demand.  A budget of
-    leaves is one more row: the paths with rows are at most ``max_leaves``.  A budget of features
-    has a variable per feature that is at least the use of its splits at each node, and a row over
-    these variables.  It has no dual in the reduced costs, because all splits ``rho`` are in the
-    master.  What exceeds a budget costs more than any tree within it, so that any tree makes the
-    master feasible.
+    leaves is one more row: the paths with rows are at most ``max_leaves``.  Each side constraint
+    is one more row over the paths, which then carry the classes of their leaves.  A budget of
+    features has a variable per feature that is at least the use of its splits at each node, and a
+    row over these variables.  It has no dual in the reduced costs, because all splits ``rho`` are
+    in the master.  What breaks a limit costs more than any tree within it, so that any tree makes
+    the master feasible.
 
     Parameters
     ----------
@@ -92,8 +94,11 @@ class Master:
     def __init__(self, problem, link="node", clock=None):
         self.highspy = needs("highspy", "solvers", "column generation")
         self.problem, self.link = problem, link
-        sizes = np.diff(problem.start)
+        sizes = problem.sizes
         self.pairs = link == "prefix"
+        if self.pairs and (problem.max_feature_cost is not None or problem.side is not None):
+            raise ValueError("limits on features, recall, precision and disparity need the master "
+                             "whose columns are paths; use link='node'.")
         self.ends = np.arange(0, problem.n_leaves, 2 if self.pairs else 1)
         self.n_linked = problem.depth - 1 if self.pairs else problem.depth   # levels
         n_nodes = 2 ** self.n_linked - 1
@@ -117,15 +122,17 @@ class Master:
         if n_rows > MAX_LINKS or problem.goes_left.size + LINK_BYTES * n_rows > problem.max_bytes:
             raise TooLarge(f"the candidate splits make {n_rows} linking rows; give fewer splits or "
                            "lower max_depth.")
-        # behind the linking rows those of the budgets, behind rho what exceeds them
-        self.budgeted = problem.max_leaves is not None
-        self.budget_row = n_rows
+        # behind the linking rows those of the limits, behind rho what breaks them
+        low, high = [], []
+        if problem.max_leaves is not None:
+            low, high = [-np.inf], [float(problem.max_leaves)]
+        if problem.side is not None:
+            low, high = [*low, *problem.side.low], [*high, *problem.side.high]
+        self.limit_rows = n_rows + np.arange(len(low))
         self.lp = self._empty()
         self._build(n_rows, clock)
+        self._add_limits(np.array(low), np.array(high))
         if problem.max_feature_cost is not None:
-            if self.pairs:
-                raise ValueError("max_feature_cost needs the master with a variable for each split "
-                                 "of each node; use link='node'.")
             self._add_features()
         self.first_cut, self.first_path = self.lp.getNumRow(), self.lp.getNumCol()
         self.leaf = np.zeros(0, np.int64)   # of each column
@@ -159,10 +166,16 @@ class Master:
         index = np.array([row for rows in entries for row in rows], np.int32)
         lp.addCols(n, np.zeros(n), np.zeros(n), np.full(n, np.inf), len(index),
                    starts[:-1].astype(np.int32), index, np.full(len(index), -1.0))
-        if self.budgeted:
-            lp.addRow(-np.inf, float(problem.max_leaves), 0, nothing, np.zeros(0))
-            lp.addCol(-problem.limits[2], 0.0, np.inf, 1,
-                      np.array([self.budget_row], np.int32), np.array([-1.0]))
+
+    def _add_limits(self, low, high):
+        """Add a row for each limit over all leaves, and a variable for what breaks either side."""
+        lp, nothing = self.lp, np.zeros(0, np.int32)
+        lp.addRows(len(low), low, high, 0, nothing, nothing, np.zeros(0))
+        for limit, sign in ((high, -1.0), (low, 1.0)):
+            rows = self.limit_rows[np.isfinite(limit)].astype(np.int32)
+            n = len(rows)
+            lp.addCols(n, np.full(n, -self.problem.limits[2]), np.zeros(n), np.full(n, np.inf), n,
+                       np.arange(n, dtype=np.int32), rows, np.full(n, sign))
 
     def _add_features(self):
         """Add a variable per feature and what exceeds their budget, and the rows of both."""
@@ -223,16 +236,15 @@ class Master:
         value = np.empty(len(new))
         for at in np.unique(leaf):
             where = np.flatnonzero(leaf == at)
-            value[where], n_active = self.values(at, path[where])
+            value[where], effects = self.values(at, path[where])
             linked = np.column_stack([np.full(len(where), np.searchsorted(self.ends, at)),
                                       self._link_rows(at, path[where])])
             member = self.members(at, path[where], self.cut_left, np.arange(self.n_cuts))
             for i, column in enumerate(where):
                 cuts = self.first_cut + np.flatnonzero(member[i])
-                budget = [self.budget_row] if self.budgeted and n_active[i] else []
-                rows[column] = np.concatenate([linked[i], budget, cuts]).astype(np.int32)
-                entries[column] = np.where(rows[column] == self.budget_row, n_active[i], 1.0) \
-                    if budget else np.ones(len(rows[column]))
+                rows[column] = np.concatenate([linked[i], self.limit_rows, cuts]).astype(np.int32)
+                entries[column] = np.ones(len(rows[column]))
+                entries[column][linked.shape[1]:][:len(effects)] = effects[:, i]
         starts = np.cumsum([0, *map(len, rows)])
         n = len(new)
         self.lp.addCols(n, value, np.zeros(n), np.full(n, np.inf), int(starts[-1]),
@@ -249,12 +261,12 @@ class Master:
         self.add_columns(leaves, [self.problem.path_number(leaf, choices) for leaf in leaves])
 
     def values(self, leaf, path):
-        """Return value and number of active leaves of columns: of paths, or of pairs of paths."""
-        value, active = self.problem.values(leaf, path)
+        """Return values and effects of columns: of paths, or of pairs of paths."""
+        value, effects = self.problem.values(leaf, path)
         if not self.pairs:
-            return value, active.astype(np.int64)
-        sibling, also_active = self.problem.values(leaf + 1, path)
-        return value + sibling, active + also_active.astype(np.int64)
+            return value, effects
+        sibling, others = self.problem.values(leaf + 1, path)
+        return value + sibling, effects.astype(np.int64) + others
 
     @property
     def least_value(self):
@@ -265,7 +277,7 @@ class Master:
         """Return the linking row at each level for paths to one leaf."""
         choices = self.problem.choices(leaf, path)[:, :self.n_linked]
         if self.pairs:
-            sizes = np.diff(self.problem.start)[self.nodes[leaf]]
+            sizes = self.problem.sizes[self.nodes[leaf]]
             for level in range(1, choices.shape[1]):
                 choices[:, level] += choices[:, level - 1] * sizes[level]
         return self.link_row[leaf] + self.level_start[leaf][:-1] + choices
@@ -327,20 +339,22 @@ class Master:
     def restrict(self, allowed):
         """Allow only some splits: paths through others, and these splits, are fixed at zero.
 
-        ``allowed`` has shape (n_splits,), with at least one split at each node.
+        ``allowed`` has a truth value for each candidate, with at least one for each choice: for
+        each split and, with side constraints, each class of each leaf.
         """
         problem = self.problem
         upper = []
         for node in range(len(self.rho_sizes)):
-            mine = allowed[problem.start[node]:problem.start[node + 1]]
+            mine = allowed[problem.span(node)]
             if self.pairs and node:
                 mine = (upper[(node - 1) // 2][:, None] & mine).ravel()
             upper.append(mine)
         usable = np.empty(self.n_columns, bool)
         for leaf in range(problem.n_leaves):
             mine = np.flatnonzero(self.leaf == leaf)
-            splits = problem.start[self.nodes[leaf]] + problem.choices(leaf, self.path[mine])
-            usable[mine] = allowed[splits].all(axis=1)
+            chosen = problem.start[problem.choice_nodes(leaf)] + problem.choices(
+                leaf, self.path[mine])
+            usable[mine] = allowed[chosen].all(axis=1)
         others = np.ones(self.first_path - self.n_rho, bool)
         high = np.where(np.concatenate([*upper, others, usable]), np.inf, 0.0)
         n = len(high)
@@ -378,20 +392,25 @@ class Master:
             np.split(values[:self.n_rho], self.rho_start[1:-1]), dual[:len(self.ends)],
             [dual[row:row + start[-1]]
              for row, start in zip(self.link_row, self.level_start, strict=True)],
-            dual[self.first_cut:], float(dual[self.budget_row]) if self.budgeted else 0.0)
+            dual[self.first_cut:], dual[self.limit_rows])
 
     def split_values(self, relaxation):
-        """Return for each node how much a relaxation uses each of its splits; they sum to 1."""
+        """Return for each choice how much a relaxation uses each candidate; they sum to 1."""
         return self._split_values(relaxation.rho, relaxation.x)
 
     def _split_values(self, rho, x):
-        sizes = np.diff(self.problem.start)
+        sizes = self.problem.sizes
+        leaf_of = self.leaf[:len(x)]    # columns may have come in since
         use = [values.reshape(-1, size).sum(axis=0)
                for values, size in zip(rho, sizes, strict=False) if len(values)]
         for leaf in self.ends if self.pairs else ():   # the nodes above the leaves
-            mine = np.flatnonzero(self.leaf == leaf)
+            mine = np.flatnonzero(leaf_of == leaf)
             last = self.problem.choices(leaf, self.path[mine])[:, -1]
             use.append(np.bincount(last, x[mine], sizes[self.nodes[leaf][-1]]))
+        for leaf in () if self.problem.side is None else self.ends:     # classes
+            mine = np.flatnonzero(leaf_of == leaf)
+            use.append(np.bincount(self.path[mine] % self.problem.n_classes, x[mine],
+                                   self.problem.n_classes))
         return use
 
     def best_tree(self):
@@ -408,7 +427,7 @@ class Master:
             For each node of the best tree the position in its list of splits.
         """
         problem = self.problem
-        sizes = np.diff(problem.start)
+        sizes = problem.sizes
         last = 2 ** (problem.depth - 1) - 1   # the first node above leaves
         budget = problem.max_leaves or 0      # 0: any number of leaves
         best = {}       # node -> prefixes; value, choice, budget on the left for each and budget
@@ -419,9 +438,9 @@ class Master:
                 if not self.pairs:
                     prefix = np.intersect1d(prefix, self.path[self.leaf == leaf + 1])
                 values = [problem.values(side, prefix) for side in (leaf, leaf + 1)]
-                n_active = np.sum([active for _, active in values], axis=0)
                 value = np.tile(np.sum([v for v, _ in values], axis=0), (budget + 1, 1))
-                if self.budgeted:
+                if budget:
+                    n_active = np.sum([effects[0] for _, effects in values], axis=0)
                     value[n_active > np.arange(budget + 1)[:, None]] = -np.inf
                 to_left = np.zeros(value.shape, np.int64)
             else:
@@ -455,8 +474,9 @@ class Master:
     def solve_integer(self, seconds=np.inf, choices=None):
         """Solve the master with integral splits over the paths that it has by HiGHS.
 
-        Given the splits, the best paths are integral by themselves.  :meth:`best_tree` gives the
-        same answer in milliseconds.
+        Given the splits, the best paths are integral by themselves, unless side constraints hold.
+        Without limits on features and predictions :meth:`best_tree` gives the same answer in
+        milliseconds.
 
         Parameters
         ----------
@@ -468,22 +488,25 @@ class Master:
         Returns
         -------
         choices : array of int or None
-            For each node the position in its list of splits; None where no tree was found.
+            For each choice the position in its list; None where no tree was found.
         proved : bool
             Whether no other tree of these paths is better.
         """
         problem, n_rho = self.problem, self.n_rho
         mip = self._empty()
         mip.passModel(self.lp.getModel())
-        mip.changeColsIntegrality(n_rho, np.arange(n_rho, dtype=np.int32),
-                                  np.full(n_rho, self.highspy.HighsVarType.kInteger))
+        whole = np.arange(n_rho)
+        if problem.side is not None:
+            whole = np.append(whole, self.first_path + np.arange(self.n_columns))
+        mip.changeColsIntegrality(len(whole), whole.astype(np.int32),
+                                  np.full(len(whole), self.highspy.HighsVarType.kInteger))
         mip.setOptionValue("mip_rel_gap", 0.0)
         mip.setOptionValue("presolve", "off")   # that of HiGHS 1.14 can run for ever on a master
         # whole weights: anything less than one apart is the same tree weight
         mip.setOptionValue("mip_abs_gap", 0.99 if problem.unit == 1.0 else PROOF * problem.total)
         if np.isfinite(seconds):
             mip.setOptionValue("time_limit", max(0.0, seconds))
-        if choices is not None and not self.pairs and problem.max_feature_cost is None:
+        if choices is not None and not self.pairs and problem.splittable:
             start = np.zeros(self.first_path + self.n_columns)
             start[self.rho_start[:-1] + choices] = 1.0
             number = [problem.path_number(leaf, choices) for leaf in range(problem.n_leaves)]

@@ -17,6 +17,7 @@ PATH_BYTES = 16
 MAX_FLAGS = 2**31       # splits times rows, a byte each
 MAX_NODES = 2**12       # each a list of splits
 FLAGS_PER_LOOK = 2**24  # flags computed between two looks at the clock
+PATHS_PER_LOOK = 2**11
 NO_SPLIT = (0, np.inf)  # all rows go left
 ALL_RIGHT = (0, -np.inf)
 
@@ -58,6 +59,9 @@ class RestrictedProblem:
         Cost of each feature, paid once however many splits test it.
     max_feature_cost : int, optional
         Maximum sum of the costs of the features that the tree tests (default: no limit).
+    side : SideConstraints, optional
+        Constraints over the classes predicted.  Then a leaf need not take the best class for its
+        rows: its class is a choice like the split of a node.
     max_bytes : float, optional
         Memory in bytes; TooLarge is raised where more is needed.
     clock : Clock, optional
@@ -67,8 +71,10 @@ class RestrictedProblem:
     ----------
     depth, n_nodes, n_leaves : int
         Of the full tree; ``n_nodes`` counts feature nodes.
-    start : array of int, shape (n_nodes + 1,)
-        The splits of node ``j`` have the numbers ``start[j]`` to ``start[j + 1] - 1``.
+    start : array of int, shape (n_choices + 1,)
+        The splits of node ``j`` have the numbers ``start[j]`` to ``start[j + 1] - 1``.  With side
+        constraints there are also ``n_leaves`` more choices: that of leaf ``i``, which is node
+        ``n_nodes + i`` of the tree, are the classes.
     feature, threshold : arrays, shape (n_splits,)
         Of each split.
     goes_left : array of bool, shape (n_splits, n_rows)
@@ -90,11 +96,11 @@ class RestrictedProblem:
 
     def __init__(self, X, y, n_classes, splits, sample_weight=None, *, min_samples_leaf=1,
                  split_penalty=0.0, max_leaves=None, feature_costs=None, max_feature_cost=None,
-                 max_bytes=np.inf, clock=None):
+                 side=None, max_bytes=np.inf, clock=None):
         weights = np.ones(len(y)) if sample_weight is None else sample_weight
         used = weights > 0
         self.X, self.y, self.weights = X[used], y[used], weights[used]
-        self.n_classes, self.max_bytes = n_classes, max_bytes
+        self.n_classes, self.max_bytes, self.side = n_classes, max_bytes, side
         self.n_nodes = len(splits)
         self.n_leaves = self.n_nodes + 1
         self.depth = self.n_leaves.bit_length() - 1
@@ -115,8 +121,9 @@ class RestrictedProblem:
         if self.limited:
             fill = [NO_SPLIT] if max_feature_cost is None else [ALL_RIGHT, NO_SPLIT]
             splits = [[*(s for s in node if s not in fill), *fill] for node in splits]
-        self.start = np.concatenate([[0], np.cumsum([len(s) for s in splits])]).astype(np.int64)
-        check_size(self.n_nodes, self.start[-1], self.n_rows, max_bytes)
+        sizes = [len(s) for s in splits] + [n_classes] * (0 if side is None else self.n_leaves)
+        self.start = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+        check_size(self.n_nodes, self.start[self.n_nodes], self.n_rows, max_bytes)
         pairs = {}      # of each list: nodes may share one
         for node in splits:
             if id(node) not in pairs:
@@ -127,7 +134,7 @@ class RestrictedProblem:
             np.concatenate([pairs[id(node)][part] for node in splits]) for part in (0, 1))
         if self.feature.min() < 0 or self.feature.max() >= X.shape[1]:
             raise ValueError(f"splits tests feature {self.feature.max()}; X has {X.shape[1]}.")
-        self.node_of = np.repeat(np.arange(self.n_nodes), np.diff(self.start))
+        self.node_of = np.repeat(np.arange(self.n_nodes), self.sizes[:self.n_nodes])
         self.goes_left = np.empty((self.n_splits, self.n_rows), bool)
         for part in self._parts():
             look(clock)
@@ -157,6 +164,7 @@ class RestrictedProblem:
         scaled = copy(self)
         scaled.__dict__.pop("paths", None)
         weights = self.weights * factor
+        scaled.side = None if self.side is None else self.side.times(factor)
         scaled._weigh(np.rint(weights) if whole else weights, *(self.limits[:2] * [1.0, factor]))
         scaled.packed = scaled._pack(clock)
         return scaled, factor
@@ -171,6 +179,25 @@ class RestrictedProblem:
         """Number of candidate splits of all nodes."""
         return len(self.feature)
 
+    @property
+    def sizes(self):
+        """Number of candidates for each choice."""
+        return np.diff(self.start)
+
+    @property
+    def n_choices(self):
+        """Number of choices that make a tree: splits and, with side constraints, classes."""
+        return len(self.start) - 1
+
+    @property
+    def splittable(self):
+        """Whether subtrees are independent, so that a dynamic program over nodes is exact."""
+        return self.max_feature_cost is None and self.side is None
+
+    def span(self, node):
+        """Return the slice of the candidates of a choice."""
+        return slice(self.start[node], self.start[node + 1])
+
     @cached_property
     def identity(self):
         """A number of each split: equal where feature and threshold are, -1 for no split."""
@@ -182,7 +209,7 @@ class RestrictedProblem:
     def splits(self):
         """The candidate splits of each feature node, as they were given."""
         pairs = list(zip(self.feature.tolist(), self.threshold.tolist(), strict=True))
-        return [pairs[a:b] for a, b in zip(self.start[:-1], self.start[1:], strict=True)]
+        return [pairs[self.span(node)] for node in range(self.n_nodes)]
 
     @property
     def n_rows(self):
@@ -226,7 +253,7 @@ class RestrictedProblem:
         reach[0] = True
         for node in range(self.n_nodes):
             look(clock)
-            left = self.goes_left[self.start[node]:self.start[node + 1]]
+            left = self.goes_left[self.span(node)]
             reach[2 * node + 1] = reach[node] & left.any(axis=0)
             reach[2 * node + 2] = reach[node] & ~left.all(axis=0)
         group = np.zeros(self.n_rows, np.int64)
@@ -294,12 +321,14 @@ class RestrictedProblem:
 
     @cached_property
     def paths(self):
-        """Value and target of each path: two lists with one array per leaf.
+        """Value and effects of each path: two lists with one array per leaf.
 
-        The value is the weight of correct rows, less the penalty of an active leaf.  A path to a
-        leaf is numbered by its choices like the digits of a number, the root's first.  Only the
-        target that is best for its rows is kept; any other makes a dominated column.  Paths
-        without rows have the target -1.
+        The value is the weight of correct rows, less the penalty of an active leaf.  The effects,
+        shape (n_limits, n_paths), are what the path adds to each limit over all leaves: 1 to the
+        number of active leaves, where there is a budget of them, and what its rows add to each side
+        constraint.  A path to a leaf is numbered by its choices like the digits of a number, the
+        root's first.  Without side constraints only the class that is best for its rows is kept;
+        any other makes a dominated column.  With them the class is the last digit.
 
         Raises
         ------
@@ -314,7 +343,7 @@ class RestrictedProblem:
             self.paths = self._enumerate(clock)
 
     def _enumerate(self, clock):
-        n_paths = sum(float(np.prod(np.diff(self.start)[self.path_nodes(leaf)[0]]))
+        n_paths = sum(float(np.prod(self.sizes[self.choice_nodes(leaf)], dtype=float))
                       for leaf in range(self.n_leaves))
         if n_paths > MAX_PATHS:
             raise ValueError(f"the candidate splits make {n_paths:.3g} paths, more than column "
@@ -322,28 +351,54 @@ class RestrictedProblem:
                              "pricing='sweep', or use RestrictedTreeClassifier.")
         if self.goes_left.size + PATH_BYTES * n_paths > self.max_bytes:
             raise TooLarge(f"{n_paths:.3g} paths do not fit into the memory limit.")
-        value, target = [], []
-        packed = self.packed
+        tables = []
         for leaf in range(self.n_leaves):
             look(clock)
-            nodes, to_left = self.path_nodes(leaf)
-            n_paths = int(np.prod(np.diff(self.start)[nodes]))
-            value.append(np.empty(n_paths))
-            target.append(np.empty(n_paths, np.int64))
-            kernels.path_values(
-                nodes, to_left, self.start, packed["left"], packed["all_rows"],
-                packed["word_class"], packed["word_weight"], packed["word_count"], self.n_classes,
-                self.unit_limits, value[-1], target[-1])
-            value[-1] *= self.unit
-        return value, target
+            tables.append(self._best_classes(leaf) if self.side is None
+                          else self._every_class(leaf, clock))
+        return tuple(map(list, zip(*tables, strict=True)))
+
+    def _best_classes(self, leaf):
+        """Return value and effects of the paths to a leaf that takes the best class."""
+        nodes, to_left = self.path_nodes(leaf)
+        n_paths, packed = int(np.prod(self.sizes[nodes])), self.packed
+        value, active = np.empty(n_paths), np.empty(n_paths, bool)
+        kernels.path_values(
+            nodes, to_left, self.start, packed["left"], packed["all_rows"], packed["word_class"],
+            packed["word_weight"], packed["word_count"], self.n_classes, self.unit_limits, value,
+            active)
+        return value * self.unit, active[None][:0 if self.max_leaves is None else 1]
+
+    def _every_class(self, leaf, clock):
+        """Return value and effects of the paths to a leaf, for each class that it may take."""
+        nodes, to_left = self.path_nodes(leaf)
+        weight = np.zeros((self.n_rows, self.n_classes))
+        weight[np.arange(self.n_rows), self.y] = self.weights
+        added = np.column_stack([np.ones(self.n_rows), weight, *self.side.effect])
+        n_paths, parts = int(np.prod(self.sizes[nodes])), []
+        for first in range(0, n_paths, PATHS_PER_LOOK):
+            look(clock)
+            path = np.arange(first, min(n_paths, first + PATHS_PER_LOOK))
+            choices = np.column_stack(np.unravel_index(path, self.sizes[nodes]))
+            member = np.empty((len(path), self.n_rows), bool)
+            kernels.path_rows(nodes, to_left, self.start, self.packed_rows, choices,
+                              np.arange(self.n_rows), member)
+            parts.append(member.astype(float) @ added)
+        sums = np.concatenate(parts)
+        n_rows, (value, *effects) = sums[:, 0], np.split(
+            sums[:, 1:], 1 + len(self.side.effect), axis=1)
+        if self.max_leaves is not None:
+            effects = [np.repeat(n_rows[:, None] > 0, self.n_classes, axis=1), *effects]
+        value = value - self._leaf_cost(n_rows)[:, None]
+        return value.ravel(), np.array([effect.ravel() for effect in effects])
 
     def values(self, leaf, path):
-        """Return the values of some paths to a leaf, and whether each has rows.
+        """Return the values of some paths to a leaf, and their effects, as :attr:`paths` has them.
 
-        Unlike :attr:`paths` it does not need a list of all paths.
+        Without side constraints it does not need a list of all paths.
         """
-        if "paths" in self.__dict__:
-            return self.paths[0][leaf][path], self.paths[1][leaf][path] >= 0
+        if "paths" in self.__dict__ or self.side is not None:
+            return self.paths[0][leaf][path], self.paths[1][leaf][:, path]
         nodes, to_left = self.path_nodes(leaf)
         weight = np.zeros((self.n_rows, self.n_classes))
         weight[np.arange(self.n_rows), self.y] = self.weights
@@ -352,43 +407,53 @@ class RestrictedProblem:
             rows = np.all(self.goes_left[self.start[nodes] + choice] == to_left[:, None], axis=0)
             value[i] = weight[rows].sum(axis=0).max() - self._leaf_cost(rows.sum())
             active[i] = rows.any()
-        return value, active
+        return value, active[None][:0 if self.max_leaves is None else 1]
 
     def _leaf_cost(self, n_rows):
         """Return what leaves of so many rows cost besides their errors."""
         min_rows, penalty, forbidden = self.limits
         return np.where(n_rows == 0, 0.0, penalty + np.where(n_rows < min_rows, forbidden, 0.0))
 
+    def choice_nodes(self, leaf):
+        """Return which choices a path makes: the nodes above it and, for its class, the leaf."""
+        nodes, _ = self.path_nodes(leaf)
+        return nodes if self.side is None else np.append(nodes, self.n_nodes + leaf)
+
     def choices(self, leaf, path):
         """Return the choice at each level of some paths to a leaf, shape (n_paths, depth).
 
-        A choice is a position in the node's list of splits.
+        A choice is a position in the node's list of splits.  With side constraints there is one
+        column more, the class.
         """
-        sizes = np.diff(self.start)[self.path_nodes(leaf)[0]]
-        return np.column_stack(np.unravel_index(path, sizes))
+        return np.column_stack(np.unravel_index(path, self.sizes[self.choice_nodes(leaf)]))
 
     def path_number(self, leaf, choices):
         """Return the number of the path to a leaf that a choice at each node makes."""
-        nodes, _ = self.path_nodes(leaf)
-        return int(np.ravel_multi_index(choices[nodes], np.diff(self.start)[nodes]))
+        nodes = self.choice_nodes(leaf)
+        return int(np.ravel_multi_index(choices[nodes], self.sizes[nodes]))
 
     def path_contains(self, leaf, path, branches):
         """Return which rows, given by their :meth:`branches`, follow a path."""
         nodes, to_left = self.path_nodes(leaf)
-        splits = self.start[nodes] + self.choices(leaf, [path])[0]
+        splits = self.start[nodes] + self.choices(leaf, [path])[0][:self.depth]
         return np.all(branches[splits] == to_left[:, None], axis=0)
 
     def tree(self, choices):
-        """Return the tree of a choice at each node, with the best labels.
+        """Return the tree of a choice at each node, with the best classes or those chosen.
 
         It has no split that changes no prediction and, where leaves have limits, no empty leaf.
         """
-        split = self.start[:-1] + choices
+        split = self.start[:self.n_nodes] + choices[:self.n_nodes]
         splits = list(zip(self.feature[split].tolist(), self.threshold[split].tolist(),
                           strict=True))
         if self.limited:
             splits = self._without_empty(split, splits)
-        return tree_of_splits(splits, self.X, self.y, self.n_classes, self.weights)
+        if self.side is None:
+            return tree_of_splits(splits, self.X, self.y, self.n_classes, self.weights)
+        # its leaves predict what the tree says of their rows
+        predicted = choices[self.n_nodes + self._leaf_of(choices)[0]]
+        tree = tree_of_splits(splits, self.X, predicted, self.n_classes)
+        return tree.with_counts(self.X, self.y, self.n_classes, self.weights, relabel=False)
 
     def _without_empty(self, split, splits):
         """Replace each node that divides no rows by the subtree that gets them."""
@@ -416,33 +481,74 @@ class RestrictedProblem:
 
     def has_distinct_splits(self, choices):
         """Return whether a choice at each node uses no split twice on a path."""
-        identity = self.identity[self.start[:-1] + choices]
+        identity = self.identity[self.start[:self.n_nodes] + choices[:self.n_nodes]]
         paths = [identity[self.path_nodes(leaf)[0]] for leaf in range(self.n_leaves)]
         return all(np.unique(path[path >= 0], return_counts=True)[1].max(initial=1) == 1
                    for path in paths)
+
+    def _leaf_of(self, choices):
+        """Return the leaf that each row reaches, and the features whose splits divide rows."""
+        node, features = np.zeros(self.n_rows, np.int64), []
+        for _ in range(self.depth):
+            split = self.start[node] + choices[node]
+            left = self.goes_left[split, np.arange(self.n_rows)]
+            divided = np.intersect1d(split[left], split[~left])
+            features += self.feature[divided].tolist()
+            node = 2 * node + np.where(left, 1, 2)
+        return node - self.n_nodes, features
 
     def cost(self, choices):
         """Return the cost of a choice at each node: weight of errors, and penalty of splits.
 
         What breaks a limit costs more than any tree that breaks none.
         """
-        leaf, features = np.zeros(self.n_rows, np.int64), []
-        for _ in range(self.depth):
-            split = self.start[leaf] + choices[leaf]
-            left = self.goes_left[split, np.arange(self.n_rows)]
-            divided = np.intersect1d(split[left], split[~left])
-            features += self.feature[divided].tolist()
-            leaf = 2 * leaf + np.where(left, 1, 2)
-        leaf -= self.n_nodes
+        leaf, features = self._leaf_of(choices)
         weight = np.zeros((self.n_leaves, self.n_classes))
         np.add.at(weight, (leaf, self.y), self.weights)
-        errors = float(weight.sum() - weight.max(axis=1).sum())
+        correct = (weight.max(axis=1) if self.side is None
+                   else weight[np.arange(self.n_leaves), choices[self.n_nodes:]])
+        errors = float(weight.sum() - correct.sum())
         n_rows = np.bincount(leaf, minlength=self.n_leaves)
         cost = errors + float(self._leaf_cost(n_rows).sum()) - self.penalty
         cost += self.limits[2] * self.excess(features)
         if self.max_leaves is not None:
             cost += self.limits[2] * max(0, np.count_nonzero(n_rows) - self.max_leaves)
+        if self.side is not None and self.side.broken_by(choices[self.n_nodes + leaf]):
+            cost += self.limits[2]
         return cost
+
+    def with_classes(self, choices):
+        """Return the choices with a class for each leaf, where side constraints make it one.
+
+        A heuristic: the best class of each leaf, then one change after another, of those that cost
+        least of what keeps the side constraints, or else breaks them less.
+        """
+        if self.side is None:
+            return choices
+        leaf, _ = self._leaf_of(choices)
+        correct = np.zeros((self.n_leaves, self.n_classes))
+        np.add.at(correct, (leaf, self.y), self.weights)
+        effect = np.zeros((self.n_leaves, self.n_classes, len(self.side.effect)))
+        np.add.at(effect, leaf, self.side.effect.transpose(1, 2, 0))
+        every = np.arange(self.n_leaves)
+
+        def merit(label):
+            broken = self.side.excess(effect[every, label].sum(axis=0))
+            return -float(broken), float(correct[every, label].sum())
+
+        starts = [correct.argmax(axis=1), *(np.full(self.n_leaves, c)
+                                            for c in range(self.n_classes))]
+        best = max(starts, key=merit)
+        for label in starts:
+            while True:
+                changed = [np.where(every == at, c, label) for at in every
+                           for c in range(self.n_classes) if c != label[at]]
+                other = max(changed, key=merit)
+                if merit(other) <= merit(label):
+                    break
+                label = other
+            best = max(best, label, key=merit)
+        return np.concatenate([choices[:self.n_nodes], best])
 
     def choose(self, splits):
         """Return for each node the position of a given split among the candidates.
@@ -468,9 +574,10 @@ class RestrictedProblem:
         """Return the choices without the splits that break a limit, from the root down.
 
         The nodes of ``closed``, those whose split is dropped, and all nodes below get no split.
+        Where classes are choices, they are those of :meth:`with_classes`.
         """
         if not self.limited:
-            return choices
+            return self.with_classes(choices)
         choices, closed = choices.copy(), set(closed)
         rows, n_leaves, features = {0: np.ones(self.n_rows, bool)}, 1, []
         for node in range(self.n_nodes):
@@ -493,4 +600,4 @@ class RestrictedProblem:
                 choices[node] = self.start[node + 1] - self.start[node] - (2 if to_right else 1)
                 left = rows[node] & (not to_right)
             rows[2 * node + 1], rows[2 * node + 2] = left, rows[node] & ~left
-        return choices
+        return self.with_classes(choices)

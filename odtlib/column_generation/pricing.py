@@ -15,20 +15,21 @@ STEPS = 20_000_000      # of a sweep between two looks at the clock: some 30 ms
 def all_reduced_costs(master, relaxation, leaf, allowed):
     """Return the reduced cost of each path to a leaf (Firat et al. 2020, Eq. 7).
 
-    ``allowed`` (n_splits,) says which splits paths may use; other paths cost minus infinity.
+    ``allowed`` (n_candidates,) says which splits, and with side constraints which classes, paths
+    may use; other paths cost minus infinity.
     """
     problem = master.problem
-    value, target = (table[leaf] for table in problem.paths)
-    n_active = (target >= 0).astype(float)
-    if master.pairs:
-        value = value + problem.paths[0][leaf + 1]
-        n_active += problem.paths[1][leaf + 1] >= 0
-    cost = np.empty(len(value))
+    problem.enumerate_paths(None)
+    value, effects = master.values(leaf, slice(None))
+    if problem.side is not None:    # the kernel prices the splits
+        value, closed = value.copy(), ~allowed[problem.span(problem.n_nodes + leaf)]
+        value.reshape(-1, problem.n_classes)[:, closed] = -np.inf
+    cost = np.zeros(np.prod(problem.sizes[master.nodes[leaf]]))
     kernels.reduced_costs(
         master.nodes[leaf], master.to_left[leaf], problem.start, allowed, master.cut_left,
         master.cut_rows, relaxation.beta, relaxation.gamma[leaf], master.level_start[leaf],
-        master.pairs, relaxation.alpha[np.searchsorted(master.ends, leaf)], value, cost)
-    cost -= relaxation.delta * n_active
+        master.pairs, relaxation.alpha[np.searchsorted(master.ends, leaf)], cost)
+    cost = value + np.repeat(cost, len(value) // len(cost)) - relaxation.delta @ effects
     if problem.limited:
         cost[value < master.least_value] = -np.inf
     return cost
@@ -41,10 +42,10 @@ def some_reduced_costs(master, relaxation, leaf, path):
         mine = np.flatnonzero(leaf == at)
         rows = master._link_rows(at, path[mine]) - master.link_row[at]
         member = master.members(at, path[mine], master.cut_left, np.arange(master.n_cuts))
-        value, n_active = master.values(at, path[mine])
+        value, effects = master.values(at, path[mine])
         cost[mine] = (value - relaxation.alpha[np.searchsorted(master.ends, at)]
                       - relaxation.gamma[at][rows].sum(axis=1) - member @ relaxation.beta
-                      - relaxation.delta * n_active)
+                      - relaxation.delta @ effects)
         cost[mine[value < master.least_value]] = -np.inf
     return cost
 
@@ -77,8 +78,8 @@ class Enumeration:
             The master problem.
         relaxation : Relaxation
             Its duals.
-        allowed : array of bool, shape (n_splits,)
-            Splits that paths may use.
+        allowed : array of bool, shape (n_candidates,)
+            Splits, and with side constraints classes of leaves, that paths may use.
         seconds : float, default=inf
             Time left, checked between leaves.
 
@@ -145,7 +146,7 @@ class Sweep:
         weight = np.concatenate([problem.weights, none])
         count = (weight > 0).astype(np.int64)
         beta = np.concatenate([np.zeros(problem.n_rows), relaxation.beta])
-        limits = problem.limits + [0.0, relaxation.delta, 0.0]      # an active leaf pays its dual
+        limits = problem.limits + [0.0, relaxation.delta.sum(), 0.0]    # paid by an active leaf
         leaves, paths = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
         best = np.empty(len(master.ends))
         for at, leaf in enumerate(master.ends):
@@ -212,7 +213,8 @@ class RandomPaths:
     def draw(self, master, allowed, leaves):
         """Draw one path to each of some leaves, of ``allowed`` splits; return leaves and paths.
 
-        They are fewer than ``leaves`` where no different split was left.
+        They are fewer than ``leaves`` where no different split was left.  With side constraints
+        the path comes with each class.
         """
         problem = master.problem
         drawn = []
@@ -229,7 +231,8 @@ class RandomPaths:
                 seen.add((problem.feature[split], problem.threshold[split]))
                 number = number * len(here) + int(split) - int(here[0])
             else:
-                drawn.append((leaf, number))
+                n_classes = 1 if problem.side is None else problem.n_classes
+                drawn += [(leaf, number * n_classes + c) for c in range(n_classes)]
         return np.array(drawn, np.int64).reshape(-1, 2).T
 
     def __call__(self, master, relaxation, allowed, seconds=np.inf):

@@ -13,6 +13,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from odtlib._numba.warm import warm_up
 from odtlib.column_generation import _kernels as k
 from odtlib.column_generation.paths import RestrictedProblem, check_size
+from odtlib.column_generation.side_constraints import SideConstraints
 from odtlib.estimator import TreeClassifier
 from odtlib.heuristics import starting_tree, warm_up_sampling, warm_up_start
 from odtlib.heuristics.threshold_sampling import TreeSampler, sample_splits, tree_of_splits
@@ -59,7 +60,7 @@ class DynamicProgram:
         self.known = choices
         depth, n_nodes = problem.depth, problem.n_nodes
         n_words = len(problem.packed["all_rows"])
-        widest = int(np.diff(problem.start).max())
+        widest = int(problem.sizes.max())
         # at most so many leaves below a node of each level; 0: any number
         budget = problem.max_leaves or 0
         self.max_leaves = np.array([min(budget, 2 ** (depth - h)) for h in range(depth)])
@@ -175,7 +176,7 @@ class CandidateTreeClassifier(TreeClassifier):
         return warm_up_start("cart") + warm_up_sampling() + warm_up(
             "the dynamic program over candidate splits", k.search, run)
 
-    def _solve(self, X, y, sample_weight):
+    def _solve(self, X, y, sample_weight, protected=None):
         clock = Clock(self.time_limit)
         splits = self.splits
         depth, max_nodes = self._depth_within(len(X)), self._node_budget(len(X))
@@ -186,8 +187,9 @@ class CandidateTreeClassifier(TreeClassifier):
         max_leaves = None if limits == (None, None) else max_nodes + 1
         max_bytes = np.inf if self.memory_limit is None else self.memory_limit * MEGABYTE
         self.cart_ = None
+        side = self._side_constraints(y, sample_weight, protected)
         run = _Run(X, y, len(self.classes_), sample_weight, depth, self.split_penalty, clock,
-                   max_bytes)
+                   max_bytes, side)
         try:
             if depth == 0 or max_nodes == 0:
                 return run.outcome(run.leaf(), "optimal", proof="optimal without a split")
@@ -203,19 +205,26 @@ class CandidateTreeClassifier(TreeClassifier):
             self.problem_ = RestrictedProblem(
                 X, y, run.n_classes, splits, sample_weight,
                 min_samples_leaf=int(self.min_samples_leaf), split_penalty=self.split_penalty,
-                max_leaves=max_leaves, max_bytes=max_bytes, clock=clock,
+                max_leaves=max_leaves, side=side, max_bytes=max_bytes, clock=clock,
                 **self._feature_limits(X.shape[1]))
             counters = {"splits": self.problem_.n_splits, **counters}
             start = self.problem_.choose([None] * self.problem_.n_nodes if cart is None else cart)
             choices, bound, status, found, trace = self._search(self.problem_, start, clock)
-        except (TimeUp, TooLarge) as error:      # nothing was searched: CART is what there is
-            status = "time_limit" if isinstance(error, TimeUp) else "memory_limit"
+        except (TimeUp, TooLarge, KeyboardInterrupt) as error:
+            # nothing was found: CART is what there is
+            status = {TimeUp: "time_limit", TooLarge: "memory_limit"}.get(type(error),
+                                                                          "interrupted")
+            if side is not None or self._feature_limits(X.shape[1]):    # which CART does not know
+                return run.outcome(run.leaf(), status, start="cart")
             tree = starting_tree("cart", X, y, run.n_classes, sample_weight, depth,
                                  int(self.min_samples_leaf), 0)
             tree = cut_back(tree, max_nodes, self.split_penalty)
-            if self._feature_limits(X.shape[1]):    # which CART does not know
-                tree = run.leaf()
             return run.outcome(min(tree, run.leaf(), key=run.objective), status, start="cart")
+        if side is not None and self.problem_.cost(choices) >= self.problem_.limits[2]:
+            raise ValueError(
+                f"no tree of these candidate splits has {' and '.join(side.names)}; weaken a limit."
+                if status == "optimal" else f"no tree with {' and '.join(side.names)} was found "
+                "within the limits of the search; weaken one, or give more time.")
         tree = self.problem_.tree(choices)
         objective = run.objective(tree)
         if status == "optimal" or bound > objective:
@@ -225,6 +234,8 @@ class CandidateTreeClassifier(TreeClassifier):
             f" with at most {self.problem_.max_leaves} leaves")
         if self.problem_.max_feature_cost is not None:
             limit += f" with features that cost at most {self.problem_.max_feature_cost}"
+        if side is not None:
+            limit += f" with {' and '.join(side.names)}"
         return run.outcome(
             tree, status, bound, start=None if cart is None else "cart",
             counters={**counters, **found}, trace=trace,
@@ -234,6 +245,10 @@ class CandidateTreeClassifier(TreeClassifier):
     def _feature_limits(self, n_features):
         """Return the arguments of the problem that limit its features."""
         return {}
+
+    def _side_constraints(self, y, sample_weight, protected):
+        """Return the constraints over the predictions of all leaves, or None."""
+        return None
 
     def _candidates(self, run):
         """Return the candidate splits of each node, the splits of CART, and counters."""
@@ -282,12 +297,20 @@ class _Run:
     split_penalty: float
     clock: Clock
     max_bytes: float
+    side: SideConstraints | None
 
     def leaf(self):
-        """Return the tree without a split."""
-        return DecisionTree.from_nested(
-            int(np.argmax(np.bincount(self.y, self.weight))), n_classes=self.n_classes,
-            n_features=self.X.shape[1]).with_counts(self.X, self.y, self.n_classes, self.weight)
+        """Return the best tree without a split; ValueError if side constraints allow none."""
+        weight = np.bincount(self.y, self.weight, self.n_classes)
+        if self.side is not None:
+            broken = [self.side.broken_by(np.full(len(self.y), c)) for c in range(self.n_classes)]
+            if min(broken) > 0:
+                raise ValueError(f"no tree with {' and '.join(self.side.names)} was found without "
+                                 "a split; raise the limits of the search, or weaken one of these.")
+            weight = np.where(np.array(broken) > 0, -1.0, weight)
+        tree = DecisionTree.from_nested(
+            [0.0] * self.n_classes, n_features=self.X.shape[1]).replace(label=[weight.argmax()])
+        return tree.with_counts(self.X, self.y, self.n_classes, self.weight, relabel=False)
 
     def objective(self, tree):
         """Return the objective of a tree over class numbers."""
@@ -299,6 +322,9 @@ class _Run:
         objective = self.objective(tree)
         if objective == 0.0 and status != "optimal":
             status, report["proof"] = "optimal", "optimal at any depth"
+        if self.side is not None:
+            report["counters"] = {**report.get("counters", {}),
+                                  **self.side.measures(tree.predict_codes(self.X))}
         total = len(self.y) if self.weight is None else self.weight.sum()
         return tree, SolveReport(
             status, objective, objective if status == "optimal" else bound, self.clock.elapsed,
@@ -437,8 +463,10 @@ class RestrictedTreeClassifier(CandidateTreeClassifier):
                     if self.verbose:
                         print(f"{clock.elapsed:8.2f} s  objective {known:g}", flush=True)
         except KeyboardInterrupt:
+            if program.choices is None:
+                raise       # no tree with distinct splits was known or found
             status = "interrupted"
-        if program.choices is None:     # no tree with distinct splits was known or found
+        if program.choices is None:
             raise TimeUp
         return program.choices, program.lower_bound, status, program.counters, trace
 

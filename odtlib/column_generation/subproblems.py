@@ -141,7 +141,7 @@ def build(master, relaxation, leaf, allowed, *, target=None, distinct=False, nee
         held = np.bincount(problem.signature)
         reach = follow(problem.goes_left[:, every], np.zeros(len(every)),
                        np.ones(len(every), bool))
-        active = model.variables([-problem.penalty - relaxation.delta])
+        active = model.variables([-problem.penalty - relaxation.delta.sum()])
         for y in reach:
             model.row([y, *active], [1.0, -1.0], -np.inf, 0.0)
         model.row([*active, *reach], [problem.limits[0], *(-held[problem.signature[every]])],

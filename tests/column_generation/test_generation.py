@@ -96,7 +96,8 @@ def random_duals(master, random):
     return Relaxation(0.0, np.zeros(master.n_columns), [],
                       random.normal(size=len(master.ends)),
                       [random.normal(size=s[-1]) for s in master.level_start],
-                      random.normal(size=master.n_cuts))
+                      random.normal(size=master.n_cuts),
+                      np.abs(random.normal(size=len(master.limit_rows))))
 
 
 def column_table(problem, leaf, link):
@@ -138,6 +139,7 @@ def test_reduced_costs_follow_their_definition(seed, link):
             splits = problem.start[nodes] + choices
             follow = np.all(branches[splits[:levels]] == to_left[:levels, None], axis=0)
             expected -= duals.beta[follow].sum()
+            expected -= duals.delta.sum() * sum(inside.any() for inside in paths)
             if min(parts) == -np.inf:
                 expected = -np.inf
             assert plain[number] == pytest.approx(expected, abs=1e-9)

@@ -15,6 +15,7 @@ from sklearn.utils.estimator_checks import check_estimator
 from odtlib import RestrictedTreeClassifier
 from odtlib.column_generation.paths import RestrictedProblem
 from odtlib.column_generation.restricted import DynamicProgram, optimum
+from odtlib.report import TimeUp
 
 FOUR_ROWS = np.array([[1, 1, 0, 0], [0, 0, 1, 1], [1, 0, 1, 1], [0, 1, 0, 0]], float)
 FOUR_LABELS = [0, 1, 1, 1]
@@ -97,8 +98,10 @@ def test_many_words_and_many_candidates():
 @pytest.mark.parametrize("seed", range(20))
 def test_paths_hold_the_rows_and_values_of_their_definition(seed):
     random = np.random.RandomState(seed)
-    problem = draw_problem(random, weights=(None, "floats")[seed % 2])
-    value, target = problem.paths
+    plain = draw_problem(random, weights=(None, "floats")[seed % 2])
+    problem = RestrictedProblem(plain.X, plain.y, plain.n_classes, plain.splits, plain.weights,
+                                max_leaves=(None, 1)[seed % 2])
+    value, effects = problem.paths
     for leaf in range(problem.n_leaves):
         table = list(path_table(problem, leaf))
         assert len(table) == len(value[leaf])
@@ -108,7 +111,7 @@ def test_paths_hold_the_rows_and_values_of_their_definition(seed):
             assert np.array_equal(problem.path_contains(leaf, number, problem.goes_left), rows)
             sums = np.bincount(problem.y[rows], problem.weights[rows], problem.n_classes)
             assert value[leaf][number] == pytest.approx(sums.max(), rel=1e-9, abs=1e-12)
-            assert sums[target[leaf][number]] == pytest.approx(sums.max(), rel=1e-9, abs=1e-12)
+            assert effects[leaf][:, number].tolist() == [rows.any()] * (seed % 2)
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -189,3 +192,20 @@ def test_constant_rows_give_a_leaf():
 def test_depth_zero():
     model = RestrictedTreeClassifier(0).fit(np.arange(5.0)[:, None], list("abbab"))
     assert model.predict([[3.0]]).tolist() == ["b"] and model.report_.status == "optimal"
+
+
+@pytest.mark.parametrize("error, status", [
+    (KeyboardInterrupt, "interrupted"), (TimeUp, "time_limit")])
+def test_before_any_tree_with_distinct_splits_is_known_the_answer_is_carts(
+        monkeypatch, error, status):
+    def stop(program, max_work=0):
+        raise error
+
+    splits = [[(0, 0.5)], [(0, 0.5), (1, 0.5)], [(0, 0.5), (1, 0.5)]]
+    model = RestrictedTreeClassifier(2, splits=splits, distinct_splits=True)
+    X, y = np.vstack([FOUR_ROWS, FOUR_ROWS[:1]]), [*FOUR_LABELS, 1]     # no tree is perfect
+    model.fit(X, y)     # compiles
+    monkeypatch.setattr(DynamicProgram, "advance", stop)
+    model.fit(X, y)
+    assert model.report_.status == status and model.report_.start == "cart"
+    assert model.verify(X, y) == model.report_.objective
