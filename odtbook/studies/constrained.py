@@ -176,30 +176,61 @@ def check_splits(model, X, Y):
     excess : float
         Largest share by which a split of the tree costs more than the best one.
     """
-    tree, least = model.tree_, model.min_samples_leaf
+    tree, least, feasible = model.tree_, model.min_samples_leaf, model.constraints
     path = model.decision_path(X).tocsc()
     candidates, excess = 0, 0.0
     splits = np.flatnonzero(tree.feature >= 0)
     for node in splits:
         rows = path.indices[path.indptr[node]:path.indptr[node + 1]]
-        best = np.inf
-        for f in range(X.shape[1]):
-            order = rows[np.argsort(X[rows, f], kind="stable")]
-            last = np.flatnonzero(np.diff(X[order, f])) + 1         # rows on the left
-            last = last[(last >= least) & (len(rows) - last >= least)]
-            if len(last):
-                best = min(best, sum(_child_costs(Y[one], sizes, model.constraints)
-                                     for one, sizes in ((order, last),
-                                                        (order[::-1], len(rows) - last))).min())
-                candidates += len(last)
+        costs = np.concatenate([cost for *_, cost in _candidates(X[rows], Y[rows], feasible,
+                                                                 least)])
         left = X[rows, tree.feature[node]] <= tree.threshold[node]
-        own = sum(float(_child_costs(Y[rows[side]], [side.sum()], model.constraints)[0])
+        own = sum(float(_first_costs(Y[rows[side]], [side.sum()], feasible)[0])
                   for side in (left, ~left))
-        excess = max(excess, own / best - 1 if best > 0 else own)
+        candidates += len(costs)
+        excess = max(excess, float(own / costs.min()) - 1 if costs.min() > 0 else own)
     return len(splits), candidates, excess
 
 
-def _child_costs(Y, sizes, feasible):
+def enumerate_trees(feasible, X, Y, max_depth, min_samples_leaf=1):
+    """Return the least squared error of a tree of some depth, by trying all of them.
+
+    Parameters
+    ----------
+    feasible : FeasibleSet
+        Of every prediction.
+    X, Y : arrays, shape (n_rows, n_features) and (n_rows, n_targets)
+    max_depth : int
+    min_samples_leaf : int, default=1
+
+    Returns
+    -------
+    float
+    """
+    best = float(_first_costs(Y, [len(Y)], feasible)[0])
+    for order, sizes, costs in _candidates(X, Y, feasible, min_samples_leaf) if max_depth else ():
+        if max_depth == 1:
+            best = min(best, costs.min(initial=np.inf))
+            continue
+        for size in sizes:
+            best = min(best, sum(
+                enumerate_trees(feasible, X[rows], Y[rows], max_depth - 1, min_samples_leaf)
+                for rows in (order[:size], order[size:])))
+    return best
+
+
+def _candidates(X, Y, feasible, least):
+    """Yield for each feature the rows in its order, the sizes of left children, and the costs."""
+    for column in X.T:
+        order = np.argsort(column, kind="stable")
+        sizes = np.flatnonzero(np.diff(column[order])) + 1
+        sizes = sizes[(sizes >= least) & (len(Y) - sizes >= least)]
+        if len(sizes):
+            yield order, sizes, _first_costs(Y[order], sizes, feasible) \
+                + _first_costs(Y[order[::-1]], len(Y) - sizes, feasible)
+
+
+def _first_costs(Y, sizes, feasible):
     """Return the squared error of the first rows, for each of some numbers of rows."""
     sums = np.cumsum(Y, axis=0)[np.asarray(sizes) - 1]
     squares = np.cumsum((Y**2).sum(axis=1))[np.asarray(sizes) - 1]
@@ -440,3 +471,62 @@ def tidy(records):
         for *setting, variants in records[[*names, "measures"]].itertuples(index=False, name=None)
         for variant, measures in variants.items()
         for fold, values in enumerate(zip(*measures.values(), strict=True))])
+
+
+def corners(load=None):
+    """Return the error of every variant for each builder and medoid, beside the published one.
+
+    The correct builder with the medoid of equation 6 are the records of "constrained"; the other
+    three corners those of "constrained_medoids".
+
+    Parameters
+    ----------
+    load : callable, optional
+        Returns the records of an experiment (default: ``experiments.load_records``).
+
+    Returns
+    -------
+    DataFrame or None
+        Rows: kind of data and variant.  Columns: "published", then (builder, medoid) as text; None
+        if the records of "constrained_medoids" are not there.
+    """
+    import pandas as pd
+
+    from odtbook import experiments, verdicts
+    load = experiments.load_records if load is None else load
+    try:
+        others = load("constrained_medoids")
+    except ValueError:      # not run
+        return None
+    first = load("constrained").assign(builder="correct", medoid="criterion")
+    is_class = first["dataset"].str.startswith("class")
+    first = first[~is_class | ((first["max_depth"] == 15) & (first["max_courses"] == 1))]
+    found = {}
+    for figure, column, kind in (("F2", "scores, MSE", "scores"), ("F2", "cars, MSE", "cars"),
+                                 ("F4", "MSE", "class")):
+        cells = verdicts.cells_of(f"birbil2024 {figure}")["published"].xs(column, level="column")
+        for variant, value in cells.items():
+            found[kind, variant] = {"published": value}
+    for table in (first, others):
+        for (builder, medoid), part in table.groupby(["builder", "medoid"]):
+            runs = tidy(part)
+            kinds = runs["dataset"].str.partition("_")[0]
+            name = f"{builder}, {'squared' if medoid == 'criterion' else 'Euclidean'}"
+            for (kind, variant), mse in runs.groupby([kinds, "variant"])["mse"].mean().items():
+                if (kind, variant) in found:
+                    found[kind, variant][name] = mse
+    return pd.DataFrame.from_dict(found, orient="index").rename_axis(["data", "variant"])
+
+
+def describe_corners(load=None, share=0.04):
+    """Return :func:`corners` as text, and how many published errors each corner meets."""
+    table = corners(load)
+    if table is None:
+        return "not run: `odt run constrained_medoids` makes the records."
+    ours = table.drop(columns="published")
+    near = (ours.div(table["published"], axis=0) - 1).abs() <= share
+    shown = table.copy()
+    shown.loc["cars"] = shown.loc["cars"].to_numpy() / 1e7
+    text = shown.to_string(float_format=lambda x: f"{x:.3f}" if x < 10 else f"{x:.1f}")
+    return "\n".join([text, f"within {share:.0%} of the published number:", *(
+        f"  {name}: {near[name].sum()} of {ours[name].notna().sum()}" for name in ours)])

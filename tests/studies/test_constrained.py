@@ -117,3 +117,53 @@ def test_a_depth_is_chosen_on_the_training_rows_alone(monkeypatch):
                               scoring="neg_mean_squared_error").fit(X[train], Y[train])
         assert search.best_params_["max_depth"] == depth
         assert np.mean((search.predict(X[test]) - Y[test]) ** 2) == pytest.approx(mse)
+
+
+@pytest.mark.parametrize("feasible", [sets.AtMostKNonzero(1, 0, 9), sets.Simplex(9.0),
+                                      sets.Polyhedron([[1, 1, 1]], [9], lower=0)])
+def test_the_check_of_splits_and_the_enumeration_are_those_of_the_slow_reference(feasible):
+    rng = np.random.default_rng(5)
+    X, Y = rng.integers(0, 6, (40, 2)).astype(float), rng.uniform(0, 9, (40, 3))
+    options = dict(max_depth=2, min_samples_leaf=2, on_infeasible_targets="keep")
+    exact = ConstrainedTreeRegressor(feasible, split="exact", **options).fit(X, Y)
+    splits, candidates, excess = study.check_splits(exact, X, Y)
+    rows = [np.isin(exact.apply(X), leaves) for leaves in
+            [np.flatnonzero(exact.tree_.feature < 0)]
+            + [np.flatnonzero(exact.tree_.feature < 0)[part] for part in (slice(2), slice(2, 4))]]
+    assert splits == 3 and excess < 1e-12
+    assert candidates == sum(len(list(reference.splits(X[part], 2))) for part in rows)
+    exact.fit(X, Y[::-1])                   # splits for other targets
+    assert study.check_splits(exact, X, Y)[2] > 1e-6
+
+    def least(part, depth):
+        best = reference.squared_cost(feasible, Y[part])
+        return best if depth == 0 else min([best, *(
+            least(part[left], depth - 1) + least(part[~left], depth - 1)
+            for _, _, left in reference.splits(X[part], 2))])
+
+    for depth in range(3):
+        assert study.enumerate_trees(feasible, X, Y, depth, 2) == pytest.approx(
+            least(np.arange(40), depth))
+
+
+def test_the_corners_of_builder_and_medoid_stand_beside_the_published_errors():
+    def load(name):
+        if name == "constrained":
+            return experiments.load_records(name)
+        return pd.DataFrame([
+            {"dataset": "cars", "max_courses": 2, "max_depth": depth, "builder": "released",
+             "medoid": "euclidean", "measures": {"S(M):L(M)": {"mse": [1.2e7, 1.3e7]}}}
+            for depth in (3, 6)])
+
+    found = study.corners(load)
+    assert found.loc[("cars", "S(M):L(M)"), "published"] == 12710000
+    assert found.loc[("cars", "S(M):L(M)"), "released, Euclidean"] == 1.25e7
+    assert found.loc[("scores", "S(A):L(A)"), "correct, squared"] == pytest.approx(499.834)
+    assert len(found) == 30 and found["correct, squared"].notna().all()
+    assert "released, Euclidean: 1 of 1" in study.describe_corners(load)
+
+    def missing(name):
+        raise ValueError("no records yet")
+
+    assert study.corners(missing) is None
+    assert study.describe_corners(missing).startswith("not run")
