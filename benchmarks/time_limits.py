@@ -94,6 +94,8 @@ def fits(quick):
         of(spambase, "ColumnGenerationClassifier", max_depth=3, splits="all"),
         of(tall, "ContinuousTreeClassifier", max_depth=3),
         of(tall, "LocalSearchTreeClassifier", max_depth=3),
+        of(partial(noise, size(100_000), 10, classes=None), "ContinuousTreeRegressor",
+           max_depth=3),
         of(wide, "MurTreeRegressor", max_depth=3),
         of(spambase, "MurTreeRegressor", max_depth=4, loss="absolute_error"),
         of(fault, "MurTreeClassifier", max_depth=4, binarizer="all"),
@@ -120,7 +122,7 @@ def fits(quick):
         if "time_limit" in known:
             constraints = {"constraints": sets.Box(0, 1000)} if "constraints" in known else {}
             found.append(of(partial(large, name, quick), name, **constraints))
-            if name != "ContinuousTreeRegressor":       # knows depths up to 2 only
+            if name != "ContinuousTreeRegressor":       # knows depths up to 5 only
                 kind = ({"outputs": 3} if constraints else
                         {"classes": 2 if name.endswith("Classifier") else None})
                 found.append(of(partial(noise, 50, 4, **kind), name, max_depth=10**9,

@@ -478,10 +478,9 @@ class _Search:
                 child = _Node(rows, node.orders[0], inside if side == 0 else ~inside, sizes[side])
                 if known[2 + side] is not None:
                     inherit(*known[2 + side], child.last_ids, child.n_cuts, child.lower)
-                # a little more than would close the threshold helps to close its neighbours
-                other = (known[1 - side] + lowest[1 - side]) / 2
+                # beyond what closes the threshold: what closes the half on the other side of it
                 children[side] = self.solve(child, depth - 1, shares[side],
-                                            limit - penalty - other)
+                                            limit - penalty - known[1 - side])
                 lowest[side] = max(lowest[side], children[side].relaxed)
             cost = penalty + sum(low if child is None else max(low, child.cost)
                                  for child, low in zip(children, lowest, strict=True))

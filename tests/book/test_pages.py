@@ -174,7 +174,7 @@ def test_the_page_that_is_printed_holds_all_pages_and_their_links():
 LESSONS = ["quick_start", "primer_linear_programs", "primer_dynamic_programming",
 LESSONS = ["quick_start", "primer_linear_programs", "primer_dynamic_programming",
            "01_trees_and_cart", "02_binary_linear_programs", "05_murtree",
-           "06_output_constrained_trees", "07_head_to_head"]
+           "06_output_constrained_trees", "07_head_to_head", "08_continuous_features"]
 # Other pages whose tables and printed lines must fit.
 FITTING = [*LESSONS, "readers", "teaching", "which_method"]
 MAX_SCREENS, MAX_TABLES = 25, 3
