@@ -176,7 +176,7 @@ def members(item, documented):
 
 
 def skip_routing_methods(app, what, name, item, skip, options):
-    """Leave out ``set_fit_request`` and its kin, which scikit-learn adds to every estimator."""
+    """Leave out ``set_fit_request`` and the like, which scikit-learn adds to every estimator."""
     return True if re.fullmatch(r"set_\w+_request", name) else None
 
 

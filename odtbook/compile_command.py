@@ -45,7 +45,7 @@ def estimators() -> list[tuple[str, dict]]:
 
 
 def small_problem(kind: str, n_classes: int = 2):
-    """Return a few rows of labels, or of targets between zero and one, one or two a row."""
+    """Return a few rows of labels, or of targets between zero and one, one or two per row."""
     random = np.random.default_rng(0)
     X = random.integers(0, 6, size=(40, 3)).astype(float)
     if kind == "regressor":

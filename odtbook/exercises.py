@@ -57,7 +57,7 @@ def check(exercise, answer):
     >>> from odtbook import check
     >>> check("ch1-count", 2744)
     Not yet: that counts trees; many of them divide the eight
-    rows alike, or leave a side empty.
+    rows identically, or leave a side empty.
     """
     known = exercises()
     if exercise not in known:
@@ -161,7 +161,7 @@ def _(splits):
 @_exercise("ch1-count")
 def _(divisions):
     """a number: the divisions of the rows into leaves."""
-    _expect(divisions != 2744, "that counts trees; many of them divide the eight rows alike, "
+    _expect(divisions != 2744, "that counts trees; many of them divide the eight rows identically, "
             "or leave a side empty.")
     _expect(divisions == 232, "a division says which rows share a leaf, in which order the leaves "
             "stand does not matter; empty leaves do not count. For each of the 14 ** 3 trees "

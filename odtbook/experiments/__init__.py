@@ -2,7 +2,7 @@
 
 An experiment is a grid file (``chapters/experiments/<name>.toml``) that says with which parameters
 to run a template (``chapters/experiments/<template>.ipynb``).  ``odt run <name>`` executes the
-template once for every combination and writes one record a run to ``data/results/<name>.csv``.
+template once for every combination and writes one record per run to ``data/results/<name>.csv``.
 
 In a template: :func:`run`, :func:`record`, :func:`emit`.  In a chapter: :func:`execute`,
 :func:`load_records`, :func:`provenance`, :func:`published`, :func:`yardstick`; all papers at once,

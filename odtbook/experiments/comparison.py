@@ -50,7 +50,7 @@ def compare(data, target=None, *, max_depth=3, time_limit=60.0, test_size=0.25, 
     Returns
     -------
     pandas.DataFrame
-        One row a method: training and testing accuracy, depth, leaves, wall seconds, status.
+        One row per method: training and testing accuracy, depth, leaves, wall seconds, status.
         A method that cannot take the data has the status "failed" and says why under ``error``.
 
     Raises

@@ -265,8 +265,11 @@ def step_intervals(scores, sizes, *, thresholds=None, unit="errors"):
     def bound(a, b):
         """Return the lowest score that the ends of an interval allow inside."""
         inside = np.arange(a + 1, b)
-        return np.max([scores[a] - (place[inside] - place[a]),
-                       scores[b] - (place[b] - place[inside])], axis=0).min()
+        return max(0.0, np.max([scores[a] - (place[inside] - place[a]),
+                                scores[b] - (place[b] - place[inside])], axis=0).min())
+
+    def count(score):
+        return f"{score:g} {unit.removesuffix('s') if score == 1 else unit}"
 
     parts, captions = [], []
     best, step = np.inf, 0
@@ -278,7 +281,7 @@ def step_intervals(scores, sizes, *, thresholds=None, unit="errors"):
         parts.append((step, None, f'<circle cx="{x:.1f}" cy="{y:.1f}" r="6" fill="{BLUE}"/>'))
         parts.append((step, step, f'<circle cx="{x:.1f}" cy="{y:.1f}" r="11" fill="none" '
                                   f'stroke="{ORANGE}" stroke-width="3"/>'))
-        captions.append(f"Threshold {names[k]}: {scores[k]:g} {unit}. {why} The best so far has "
+        captions.append(f"Threshold {names[k]}: {count(scores[k])}. {why} The best so far has "
                         f"{best:g}.")
         step += 1
 
@@ -300,9 +303,10 @@ def step_intervals(scores, sizes, *, thresholds=None, unit="errors"):
                                   f'height="{height}" fill="currentColor" fill-opacity="0.12"/>'
                       + _text((left + right) / 2, 28, f"≥ {bound(a, b):g}")))
     captions.append(f"All other intervals have a bound of at least {best:g} and are left out: the "
-                    f"best threshold has {best:g} {unit}, proved by {looked} of {n} scores.")
+                    f"best threshold has {count(best)}, proved by {looked} of {n} scores.")
     axis = (f'<path class="odt-line odt-faint" d="M40,12 V{12 + height} H{40 + width}"/>'
-            + _text(40 + width, height + 32, "threshold →", "end") + _text(4, 8, unit, "start")
+            + _text(40 + width, height + 32, "threshold →", "end")
+            + _text(46, 8, f"↑ {unit}", "start")
             + _text(32, 17 + height, 0, "end")
             + _text(32, screen(0, scores.max())[1] + 5, f"{scores.max():g}", "end"))
     parts.append((0, None, axis))

@@ -1,4 +1,4 @@
-"""The plan of the house holds: who imports whom, and nothing of one machine is committed."""
+"""The plan of the packages holds: who imports whom, and nothing of one machine is committed."""
 
 import ast
 import re

@@ -18,7 +18,7 @@ NOTEBOOKS = sorted(
     path for path in (ROOT / "chapters").rglob("*.ipynb") if ".ipynb_checkpoints" not in path.parts
 )
 KEPT = {"keep_output", "nbval-check-output"}
-# A cell that draws: it calls one of the house's pictures, or matplotlib.
+# A cell that draws: it calls one of our pictures, or matplotlib.
 DRAWS = re.compile(
     r"\b(plt|ax|axes|figure)\.\w+\(|\.plot\(|\bplotting\.(?!style\b|COLORS\b)\w+\(|\bdraw_tree\("
 )

@@ -379,10 +379,10 @@ def test_intervals_find_the_best_threshold_and_bound_the_rest(page, seed):
     picture = step_intervals(scores, sizes)
     show(page, picture)
     read = captions(page)
-    assert f"the best threshold has {scores.min():g} errors" in read[-1]
+    assert f"the best threshold has {scores.min():g} error" in read[-1]
     assert f"by {len(read) - 1} of {len(scores)} scores" in read[-1]
     for caption in read[:-1]:
-        name, score = caption.split(" errors")[0].removeprefix("Threshold ").split(": ")
+        name, score = caption.split(" error")[0].removeprefix("Threshold ").split(": ")
         assert scores[int(name) - 1] == float(score)
 
 
