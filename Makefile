@@ -75,7 +75,7 @@ archive: book ## pack the built book for reading offline (dist/)
 pdf: book ## print the built book with a headless browser (dist/optimal-decision-trees.pdf)
 	$(BIN)/python scripts/print_book.py
 
-lab: $(INSTALLED) ## open JupyterLab on the landing page, with the chapters in reading order
+lab: $(KERNELS) ## open JupyterLab on the landing page, with the chapters in reading order
 	$(BIN)/python scripts/prepare_lab.py
 	$(BIN)/python -m jupyterlab --LabApp.default_url=/lab/tree/lab.md
 
