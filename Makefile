@@ -6,6 +6,8 @@ EXTRAS := solvers,dask,book,lab,test
 INSTALLED := .venv/installed
 KERNELS := .venv/kernels
 WORKERS ?= 2
+# In the order of the files: by its number of tests, a file of few long tests would come last, alone.
+PARALLEL := -n $(WORKERS) --dist loadscope --no-loadscope-reorder --max-worker-restart 0
 
 # Solvers, tests and notebooks run side by side: none of them may take all the cores for itself.
 export OMP_NUM_THREADS ?= 1
@@ -43,18 +45,17 @@ book: $(KERNELS) ## run the chapters and build the book (_build/html/index.html)
 
 test: $(KERNELS) ## run the tests, then every chapter and template, and compare what they claim
 	@echo "test: the tests of the packages (about five minutes)"
-	@$(BIN)/python -m pytest -n $(WORKERS) --dist loadscope --max-worker-restart 0 -q tests
+	@$(BIN)/python -m pytest $(PARALLEL) -q tests
 	@echo "test: executing the notebooks and comparing what they claim (four to six minutes;" \
 		"make book uses this execution again)"
 	@$(BIN)/python scripts/build_book.py --check --jobs $(WORKERS)
 
 test-all: $(KERNELS) ## also the slow tests, and ten times the seeds: for the night (about an hour)
-	ODT_TEST_SCALE=10 $(BIN)/python -m pytest -n $(WORKERS) --dist loadscope \
-		--max-worker-restart 0 -q -m "slow or not slow" tests
+	ODT_TEST_SCALE=10 $(BIN)/python -m pytest $(PARALLEL) -q -m "slow or not slow" tests
 	$(BIN)/python scripts/build_book.py --check --jobs $(WORKERS)
 
 test-notebooks: $(KERNELS) ## run the notebooks cell by cell with nbval
-	$(BIN)/python -m pytest -n $(WORKERS) --dist loadscope --max-worker-restart 0 --nbval-lax -q chapters
+	$(BIN)/python -m pytest $(PARALLEL) --nbval-lax -q chapters
 
 test-wheel: $(INSTALLED) ## build the wheel and try it outside the checkout, core and each extra
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check build
@@ -75,7 +76,7 @@ archive: book ## pack the built book for reading offline (dist/)
 pdf: book ## print the built book with a headless browser (dist/optimal-decision-trees.pdf)
 	$(BIN)/python scripts/print_book.py
 
-lab: $(INSTALLED) ## open JupyterLab on the landing page, with the chapters in reading order
+lab: $(KERNELS) ## open JupyterLab on the landing page, with the chapters in reading order
 	$(BIN)/python scripts/prepare_lab.py
 	$(BIN)/python -m jupyterlab --LabApp.default_url=/lab/tree/lab.md
 

@@ -45,7 +45,7 @@ def passes(interpreter: str, options) -> bool:
         command = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
         if options.oldest:
             command += ["--constraint", ROOT / ".ci" / "oldest.txt"]
-        extras = "interoperation" if options.interoperation else "plot,solvers"
+        extras = "interoperation,solvers" if options.interoperation else "plot,solvers"
         command += [f"{ROOT}[{extras}]", "pytest>=9.0", "pytest-xdist>=3.6"]
         if subprocess.run(command).returncode:
             return False

@@ -1,8 +1,10 @@
 """Build the wheel, install it outside the checkout, and use it: ``make test-wheel``.
 
-One environment gets the core alone: what it can do works, and what it cannot names the command that
-brings it. It then gets the extras one after the other; each is used. Nothing of the checkout can
-be seen from the folder in which the commands run.
+The wheel is built from the source distribution, so both are whole, and both carry the licences. One
+environment gets the core alone: what it can do works, and what it cannot names the command that
+brings it. It then gets the extras one after the other; each is used, and a type checker reads the
+types. The extras that only bring tools of others are resolved, not installed. Nothing of the
+checkout can be seen from the folder in which the commands run.
 """
 
 from __future__ import annotations
@@ -11,8 +13,10 @@ import argparse
 import os
 import subprocess
 import sys
+import tarfile
 import tempfile
 import venv
+import zipfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -54,6 +58,19 @@ for model in (odtlib.OCTClassifier(max_depth=2), odtlib.BinOCTClassifier(max_dep
 """
 
 
+TYPES = """
+from odtlib import DecisionTree, MurTreeClassifier, SolveReport
+from odtlib.datasets import available, load
+
+monks = load("monk1_full")
+model = MurTreeClassifier(max_depth=3).fit(monks.X, monks.y)
+tree: DecisionTree = model.tree_
+report: SolveReport = model.report_
+names: list[str] = available()
+MurTreeClassifier(max_depth="three")  # type: ignore[arg-type]
+"""
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--wheel", type=Path, help="a wheel that is built already")
@@ -61,21 +78,24 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder)
         if wheel is None:
-            say("building the wheel (10 s)")
-            run([sys.executable, "-m", "build", "--wheel", "--outdir", place, ROOT], ROOT,
-                quiet=True)
+            say("building the source distribution, and the wheel from it (half a minute)")
+            run([sys.executable, "-m", "build", "--outdir", place, ROOT], ROOT, quiet=True)
             wheel = next(place.glob("*.whl"))
         wheel = wheel.resolve()
+        check_contents(wheel)
         home, away = place / "environment", place / "elsewhere"
         away.mkdir()
         venv.create(home, with_pip=True)
         scripts = home / ("Scripts" if os.name == "nt" else "bin")
         python, odt = scripts / "python", scripts / "odt"
 
+        def pip(*arguments):
+            run([python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check",
+                 *arguments], away)
+
         def install(extra=""):
             say(f"installing {extra or 'the core'} (half a minute to two minutes)")
-            run([python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check",
-                 f"{wheel}[{extra}]" if extra else wheel], away)
+            pip(f"{wheel}[{extra}]" if extra else wheel)
             run([python, "-m", "pip", "check"], away, quiet=True)
 
         install()
@@ -96,8 +116,29 @@ def main() -> int:
         run([odt, "report", "--item", "demirovic2022 T1"], away, quiet=True)   # after a first run
         run([odt, "report", "--experiments"], away, quiet=True)
         run([odt, "new", "mine", "--from", "murtree"], away, quiet=True)
+        say("checking the types (a minute)")
+        pip("mypy", "pandas-stubs")
+        (away / "user.py").write_text(TYPES, encoding="utf-8")
+        run([python, "-m", "mypy", "--warn-unused-ignores", "user.py"], away)
+        for extra in ("dask,book,lab,test", "bench"):
+            say(f"resolving {extra} (a minute)")
+            pip("--dry-run", f"{wheel}[{extra}]")
     say("the wheel works")
     return 0
+
+
+def check_contents(wheel: Path) -> None:
+    """Check what has to be in the wheel, and in the source distribution beside it."""
+    names = set(zipfile.ZipFile(wheel).namelist())
+    for end in ("/licenses/LICENSE", "/licenses/LICENSE-text", "/licenses/data/sets/LICENSES.md",
+                "odtlib/py.typed", "odtlib/__init__.pyi", "odtlib/_data/catalogue.toml"):
+        if not any(name.endswith(end) for name in names):
+            sys.exit(f"test-wheel: {wheel.name} has no {end}")
+    for source in wheel.parent.glob("*.tar.gz"):
+        names = set(tarfile.open(source).getnames())
+        for end in ("/LICENSE", "/LICENSE-text", "/data/sets/LICENSES.md"):
+            if not any(name.endswith(end) for name in names):
+                sys.exit(f"test-wheel: {source.name} has no {end}")
 
 
 def say(sentence: str) -> None:

@@ -24,8 +24,8 @@ from odtbook.experiments.runner import notebook_name
 BAD = 'title = "t"\ntemplate = "toy"\n[fixed]\nmode = "bad"\n[grid]\na = [1, 2, 3]\n'
 
 
-@pytest.fixture(autouse=True)
-def own_kernel():
+@pytest.fixture(autouse=True, scope="module")
+def kernel_of_this_module():
     yield
     notebooks.close_kernel()
 

@@ -1,4 +1,4 @@
-"""Data frames of polars, and metadata that scikit-learn's searches and pipelines hand on."""
+"""Metadata, weights and groups, that scikit-learn's searches and pipelines hand on."""
 
 from __future__ import annotations
 
@@ -9,25 +9,7 @@ from sklearn.model_selection import GridSearchCV, cross_validate
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from odtlib import CARTClassifier, ContinuousTreeClassifier, MurTreeClassifier, MurTreeRegressor
-
-MODELS = [CARTClassifier(max_depth=2), MurTreeClassifier(max_depth=2, binarizer="all"),
-          ContinuousTreeClassifier(max_depth=2), MurTreeRegressor(max_depth=2)]
-
-
-@pytest.mark.parametrize("model", MODELS, ids=lambda model: type(model).__name__)
-def test_a_polars_frame_gives_the_tree_of_the_array(tool, model, rows):
-    polars = tool("polars")
-    y = (rows[:, 0] > 0.3) ^ (rows[:, 2] < -0.2)
-    names = ["a", "b", "c", "d"]
-    frame = polars.DataFrame(dict(zip(names, rows.T)))
-    by_array = sklearn.clone(model).fit(rows, y.astype(int))
-    by_frame = sklearn.clone(model).fit(frame, polars.Series("y", y.astype(int)))
-    assert list(by_frame.feature_names_in_) == names
-    assert by_frame.report_.objective == by_array.report_.objective
-    np.testing.assert_array_equal(by_frame.predict(frame), by_array.predict(rows))
-    with pytest.raises(ValueError, match="feature names"):
-        by_frame.predict(frame.rename({"a": "other"}))
+from odtlib import MurTreeClassifier
 
 
 @pytest.fixture

@@ -7,8 +7,12 @@ import pytest
 import odtlib
 from odtbook.compile_command import options_of
 
-pl = pytest.importorskip("polars")
 ESTIMATORS = [name for name in odtlib.__all__ if name.endswith(("Classifier", "Regressor"))]
+
+
+@pytest.fixture
+def pl(tool):
+    return tool("polars")
 
 
 def small_estimator(name):
@@ -29,7 +33,7 @@ def small_table(name):
 
 
 @pytest.mark.parametrize("name", ESTIMATORS)
-def test_a_fit_to_polars_is_a_fit_to_pandas(name):
+def test_a_fit_to_polars_is_a_fit_to_pandas(pl, name):
     X, y = small_table(name)
     weight = np.arange(40) % 3          # rows of weight zero are left out
     one, other = pd.DataFrame(X, columns=["a", "b", "c"]), pl.DataFrame(X, schema=["a", "b", "c"])
@@ -41,10 +45,11 @@ def test_a_fit_to_polars_is_a_fit_to_pandas(name):
         found.predict(other.rename({"a": "d"}))
 
 
-@pytest.mark.parametrize("kind", [pl.String, pl.Categorical])
-def test_text_is_categories_where_an_estimator_takes_them(kind):
+@pytest.mark.parametrize("kind", ["String", "Categorical"])
+def test_text_is_categories_where_an_estimator_takes_them(pl, kind):
     colours = ["red", "blue", "green", "blue"] * 10
-    frame = pl.DataFrame({"colour": pl.Series(colours, dtype=kind), "flag": [True, False] * 20})
+    frame = pl.DataFrame({"colour": pl.Series(colours, dtype=getattr(pl, kind)),
+                          "flag": [True, False] * 20})
     y = pl.Series([colour == "green" for colour in colours])
     model = odtlib.MurTreeClassifier(max_depth=1).fit(frame, y)
     assert model.report_.objective == 0
@@ -52,19 +57,19 @@ def test_text_is_categories_where_an_estimator_takes_them(kind):
     assert "green" in str(model.tree_)
 
 
-def test_text_is_refused_by_the_name_of_its_column_elsewhere():
+def test_text_is_refused_by_the_name_of_its_column_elsewhere(pl):
     frame = pl.DataFrame({"colour": ["red", "blue"] * 10, "size": range(20)})
     with pytest.raises(ValueError, match="column 'colour' of X holds text .'red'.; encode it"):
         odtlib.CARTClassifier().fit(frame, [0, 1] * 10)
 
 
-def test_missing_values_are_refused():
+def test_missing_values_are_refused(pl):
     frame = pl.DataFrame({"size": [1, None, 3, 4] * 5})
     with pytest.raises(ValueError, match="NaN"):
         odtlib.CARTClassifier().fit(frame, [0, 1] * 10)
 
 
-def test_labels_of_polars_keep_their_type():
+def test_labels_of_polars_keep_their_type(pl):
     y = pl.Series(["late", "on time"] * 10)
     model = odtlib.CARTClassifier().fit(pl.DataFrame({"size": range(20)}), y)
     assert list(model.classes_) == ["late", "on time"]
