@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from inspect import signature
 from numbers import Integral, Real
+from typing import Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -179,7 +180,8 @@ class ColumnGenerationClassifier(CandidateTreeClassifier):
         self.random_state = random_state
         self.verbose = verbose
 
-    def fit(self, X, y, sample_weight=None, protected=None):
+    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None,
+            protected: ArrayLike | None = None) -> Self:
         """Fit the tree.
 
         Parameters
