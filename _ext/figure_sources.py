@@ -195,7 +195,7 @@ def fold(kind, page, cell, found, quick):
     if posixpath.dirname(page) == "chapters/experiments":
         lines.append(f"odt run {name} --quick")
     elif quick:
-        lines += [f"odt new mine --from {page}.ipynb", "odt run mine --set quick=False"]
+        lines += [f"odt new mine --from {name}", "odt run mine --set quick=False"]
     records = (f", from the records of the experiment{'s' * (len(about) > 1)} {', '.join(about)}"
                if about else "")
     commands = (f"<pre>{escape(chr(10).join(dict.fromkeys(lines)))}</pre>" if lines else "")

@@ -64,24 +64,24 @@ def critical_difference(scores, alpha=0.05, ax=None, *, higher_is_better=True):
                                                                   / (6 * n_rows)))}
     judged = nemenyi if friedman < alpha else nemenyi * 0 + 1.0
 
-    ax = new_axes((6.2, 0.9 + 0.28 * n_methods)) if ax is None else ax
+    ax = new_axes((5.2, 1.0 + 0.28 * n_methods)) if ax is None else ax
     ink, place = ink_of(ax), np.arange(n_methods)
     ax.plot(ranks, place, "o", color=COLORS[0], ms=7, zorder=3)
     for y, rank in zip(place, ranks):
         ax.annotate(f"{rank:.2f}", (rank, y), (8, 0), textcoords="offset points", va="center",
-                    fontsize=9)
-    right = ranks.max() + 0.12 * (n_methods - 1)
+                    color=ink)
+    right = ranks.max() + 0.18 * (n_methods - 1)
     for k, (first, last) in enumerate(_groups(judged.loc[ranks.index, ranks.index], alpha)):
         ax.plot(2 * [right + 0.03 * (n_methods - 1) * k], [first - 0.2, last + 0.2],
-                color=COLORS[1], lw=4, solid_capstyle="butt")
+                color=COLORS[1], ls="-", lw=4, solid_capstyle="butt")
     distance = table.attrs["critical_difference"]
     low = max(ranks.min() - 0.05 * (n_methods - 1), 1)
     ax.plot([low, low + distance], 2 * [-1], "|-", color=ink, lw=1.2)
-    ax.annotate(f"critical difference {distance:.2f}", (low + distance, -1), (8, 0),
-                textcoords="offset points", va="center", fontsize=9)
+    ax.annotate(f"critical difference {distance:.2f}", (low, -1), (0, 6),
+                textcoords="offset points", color=ink)
     ax.set_yticks(place, ranks.index)
     ax.tick_params(axis="y", length=0)
-    ax.set(ylim=(n_methods - 0.5, -1.6), xlabel="average rank (1 is best)")
+    ax.set(ylim=(n_methods - 0.5, -2), xlabel="average rank (1 is best)")
     ax.grid(axis="y", lw=0.5)
     order = ", ".join(f"{name} {rank:.2f}" for name, rank in ranks.items())
     pairs = [(a, b) for i, a in enumerate(ranks.index) for b in ranks.index[i + 1:]

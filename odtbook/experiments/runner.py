@@ -134,7 +134,8 @@ def run_experiment(experiment, *, quick=False, jobs=1, dask=None, resume=False,
         if records or place.results.exists():
             write_csv(place.results, _ordered(records, declared))
         journal.begin((interrupted | set(todo)) & set(declared))
-        say(f"{experiment.name}: {len(points)} runs, {len(points) - len(todo)} finished"
+        say(f"{experiment.name}: {len(points)} run{'s' * (len(points) != 1)}, "
+            f"{len(points) - len(todo)} finished"
             + _estimate(todo, records, jobs, dask))
         try:
             state = _code_state()

@@ -65,7 +65,7 @@ def test_a_template_is_forked_run_and_tested(tmp_path, monkeypatch, toy, capsys)
     assert record == {"sum": 1.5}
     assert (folder / ".runs" / folder.name / "notebooks").is_dir()
     assert main(["run", "mine", "--resume"]) == 0
-    assert "1 runs, 1 finished" in capsys.readouterr().out
+    assert "1 run, 1 finished" in capsys.readouterr().out
 
 
 def test_a_chapter_is_forked_with_a_record_to_fill_in(tmp_path):
