@@ -54,7 +54,7 @@ class SolverThread(threading.Thread):
         atexit.unregister(self.end)
 
 
-class InThread:
+class InThread(SolverThread):
     """An engine in a thread of this process: for small models, which start at once."""
 
     def __init__(self, engine, arrays, options):
@@ -66,7 +66,7 @@ class InThread:
             except Exception as error:
                 self.messages.put(("error", error))
 
-        self.end = SolverThread(work, stop.set).end
+        super().__init__(work, stop.set)
 
 
 class InChild:

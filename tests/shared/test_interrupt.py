@@ -146,4 +146,4 @@ def test_an_engine_is_told_to_stop_until_it_stops(monkeypatch):
     monkeypatch.setitem(run.ENGINES, "forgetful", forgetful)
     engine = run.InThread("forgetful", None, {})
     engine.end()
-    assert len(calls) == 3 and not engine.thread.is_alive()
+    assert len(calls) == 3 and not engine.is_alive()
