@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 import numpy as np
-from sklearn.base import clone
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator, clone
 from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 from sklearn.model_selection import StratifiedKFold
 from sklearn.utils.validation import check_array, check_consistent_length, column_or_1d
 
+__all__ = ["policy_costs"]
+
 METHODS = ("direct", "inverse-propensity", "doubly-robust")
 
 
-def policy_costs(X, treatment, outcome, *, method="doubly-robust", propensity=None,
-                 outcome_model=None, propensity_model=None, min_propensity=0.01, cv=5,
-                 random_state=None):
+def policy_costs(X: ArrayLike, treatment: ArrayLike, outcome: ArrayLike, *,
+                 method: str = "doubly-robust", propensity: ArrayLike | None = None,
+                 outcome_model: BaseEstimator | None = None,
+                 propensity_model: BaseEstimator | None = None, min_propensity: float = 0.01,
+                 cv: int = 5,
+                 random_state: int | np.random.RandomState | None = None) -> np.ndarray:
     """Return the cost of giving each treatment to each row: minus its estimated outcome.
 
     ``MurTreeClassifier(...).fit(X, treatment, costs=policy_costs(X, treatment, outcome))`` is then

@@ -19,7 +19,8 @@ import odtlib
 from odtlib.binarize import MDLPBinarizer, QuantileBinarizer, ThresholdBinarizer
 from odtlib.constrained import sets
 
-MODULES = ["odtlib.binarize", "odtlib.datasets", "odtlib.plotting", "odtlib.constrained.sets"]
+MODULES = ["odtlib.binarize", "odtlib.datasets", "odtlib.plotting", "odtlib.constrained.sets",
+           "odtlib.policy"]
 PUBLIC = {name: getattr(odtlib, name) for name in odtlib._HOME} | {
     f"{home}.{name}": getattr(importlib.import_module(home), name)
     for home in MODULES for name in importlib.import_module(home).__all__}
