@@ -8,6 +8,39 @@ from odtlib.plotting import COLORS, ink_of, listing, new_axes
 from odtlib.requirements import needs
 
 
+def corrected_interval(differences, test_share, level=0.95):
+    """Return an interval for the mean difference of two methods over resampled test sets.
+
+    Training sets of different folds share most of their rows, so that the usual t-interval is too
+    short.  The variance is multiplied by ``1 / J + n_test / n_train`` in place of ``1 / J``, as
+    Nadeau and Bengio (2003) propose.
+
+    Parameters
+    ----------
+    differences : array, shape (n_test_sets,)
+        One difference per test set, at least two.
+    test_share : float
+        Share of the rows in each test set, 0.2 for five folds.
+    level : float, default=0.95
+        Confidence level.
+
+    Returns
+    -------
+    low, high : float
+    """
+    from scipy.stats import t
+    differences = np.asarray(differences, dtype=np.float64)
+    count = len(differences)
+    if differences.ndim != 1 or count < 2:
+        raise ValueError("corrected_interval needs a vector of at least two differences.")
+    if not 0 < test_share < 1:
+        raise ValueError(f"test_share is {test_share}; give the share of the rows in a test set, "
+                         "between 0 and 1.")
+    width = t.ppf(0.5 + level / 2, count - 1) * differences.std(ddof=1) * np.sqrt(
+        1 / count + test_share / (1 - test_share))
+    return float(differences.mean() - width), float(differences.mean() + width)
+
+
 def critical_difference(scores, alpha=0.05, ax=None, *, higher_is_better=True):
     """Compare methods over many data sets by ranks: Friedman and Nemenyi tests, and a diagram.
 
@@ -102,36 +135,3 @@ def _groups(p_values, alpha):
         if last > first and (not groups or last > groups[-1][1]):
             groups.append((first, last))
     return groups
-
-
-def corrected_interval(differences, test_share, level=0.95):
-    """Return an interval for the mean difference of two methods over resampled test sets.
-
-    Training sets of different folds share most of their rows, so that the usual t-interval is too
-    short.  The variance is multiplied by ``1 / J + n_test / n_train`` in place of ``1 / J``, as
-    Nadeau and Bengio (2003) propose.
-
-    Parameters
-    ----------
-    differences : array, shape (n_test_sets,)
-        One difference per test set, at least two.
-    test_share : float
-        Share of the rows in each test set, 0.2 for five folds.
-    level : float, default=0.95
-        Confidence level.
-
-    Returns
-    -------
-    low, high : float
-    """
-    from scipy.stats import t
-    differences = np.asarray(differences, dtype=np.float64)
-    count = len(differences)
-    if differences.ndim != 1 or count < 2:
-        raise ValueError("corrected_interval needs a vector of at least two differences.")
-    if not 0 < test_share < 1:
-        raise ValueError(f"test_share is {test_share}; give the share of the rows in a test set, "
-                         "between 0 and 1.")
-    width = t.ppf(0.5 + level / 2, count - 1) * differences.std(ddof=1) * np.sqrt(
-        1 / count + test_share / (1 - test_share))
-    return float(differences.mean() - width), float(differences.mean() + width)

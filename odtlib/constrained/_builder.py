@@ -73,11 +73,7 @@ class _State:
 
 
 def grow_tree(X, Y, w, loss, split, feasible, penalty_rate, linear, rules, clock):
-    """Return the Growth of a tree on rows ``X`` and targets ``Y``, shape (n_rows, n_targets).
-
-    For ``split="penalty"``, ``penalty_rate`` is the penalty per unit of distance and ``linear`` the
-    encoded linear penalty, or None.
-    """
+    """Return the Growth of a tree; ``linear`` is an encoded linear penalty, or None."""
     if split == "mean":
         feasible = FREE
     if split in ("mean", "exact"):

@@ -62,11 +62,7 @@ def huber(distance, penalty_rate):
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def gain(criterion, kind, ints, floats, penalty_rate, n, s, weights, origin, mean, point):
-    """Return what the best prediction explains of rows of weight ``n`` whose targets sum to ``s``.
-
-    The set has a closed form; ``penalty_rate`` is infinite for a hard constraint; ``mean`` and
-    ``point`` are scratch space.
-    """
+    """What the best prediction of rows explains; ``penalty_rate`` is inf for a hard constraint."""
     if criterion == POISSON:
         return poisson_gain(kind, floats, n, s)
     total = 0.0
@@ -255,14 +251,11 @@ def grow(order, values, targets, sample_weight, criterion, kind, ints, floats, p
          node_weight, node_sums):
     """Grow nodes in preorder until the stack is empty or the budget is spent.
 
-    ``order`` (int32) and ``values``, shape (n_features, n_rows), hold the rows sorted by every
-    feature and are partitioned in place; ``sample_weight`` is empty for ones.  ``visit`` is the
-    cost of moving a row from one child to the other; a negative ``budget`` makes leaves of all
-    waiting nodes.  A node may be interrupted between two features: ``progress`` holds the number
-    of nodes, the size of the stack, the candidates evaluated, and of the node in work the next
-    feature (-1 for none), the number of features, the best of them and its position; ``best``,
-    ``chosen``, ``permutation`` and ``random`` belong to the node in work and to the feature draw.
-    A row of ``stack`` is start, end, depth, parent, whether left.
+    ``visit`` is the cost of moving a row from one child to the other; a negative ``budget`` makes
+    leaves of all waiting nodes.  ``progress`` holds the number of nodes, the size of the stack, the
+    candidates evaluated, and of the node in work the next feature (-1 for none), the number of
+    features, the best of them and its position.  A row of ``stack`` is start, end, depth, parent,
+    whether left.
     """
     n_features, k = order.shape[0], targets.shape[1]
     scratch = np.empty((4, k))

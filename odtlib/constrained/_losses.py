@@ -17,11 +17,7 @@ from odtlib.constrained.sets import Piece, Simplex
 
 
 def linear_code(penalty, strength, released, weights):
-    """Encode a linear penalty: equation 5 as printed, or the released code's.
-
-    The penalised cost is that of ``n`` rows plus ``strength`` times ``coefficients @ y``, times
-    ``n`` in the released code, which takes no weights of targets and bounds the prediction.
-    """
+    """Encode a linear penalty: equation 5 as printed, or times n and bounded as released."""
     coefficients, lower, upper = (np.broadcast_to(np.asarray(a, float), len(weights))
                                   for a in penalty)
     shift = 0.5 * strength * coefficients
@@ -225,11 +221,8 @@ def _separable_median(curves, code):
 
 
 def _least_absolute(curves, piece):
-    """Minimise a sum of curves over a polyhedron by a linear program.
-
-    Target j is its first breakpoint plus a step for every segment of its curve; the slopes grow,
-    so that the program fills the segments in their order.
-    """
+    """Minimise a sum of curves over a polyhedron by a linear program."""
+    # A target is its first breakpoint plus a step per segment; slopes grow, which keeps the order.
     from scipy.optimize import linprog
     k = len(curves)
     first = np.array([c.y[0] for c in curves])

@@ -1,4 +1,4 @@
-"""Kernels of the optimal small trees: totals, best stumps, and the rows of two children."""
+"""Kernels of the optimal small trees: totals and best stumps."""
 
 from __future__ import annotations
 
@@ -6,12 +6,7 @@ import numpy as np
 from numba import njit
 
 from odtlib._tolerance import ROUNDING
-from odtlib.constrained._growth import (
-    SQUARED,
-    _best_split,
-    gain,
-    midpoint,
-)
+from odtlib.constrained._growth import SQUARED, _best_split, gain, midpoint
 
 
 @njit(cache=True, nogil=True)
@@ -49,24 +44,3 @@ def best_stump(order, values, targets, sample_weight, row_constant, min_leaf, sp
     if f < 0 or two - penalty <= best + ROUNDING * q:
         return max(0.0, q - best), -1, np.nan
     return max(0.0, q - two) + penalty, f, midpoint(values[f, i], values[f, i + 1])
-
-
-@njit(cache=True, nogil=True)
-def children(order, values, feature, middle):
-    """Return the sorted rows and values of both children, the first ``middle`` rows left."""
-    p, n = order.shape
-    goes_left = np.zeros(order.max() + 1, np.bool_)
-    goes_left[order[feature, :middle]] = True
-    left_order = np.empty((p, middle), order.dtype)
-    right_order = np.empty((p, n - middle), order.dtype)
-    left_values, right_values = np.empty((p, middle)), np.empty((p, n - middle))
-    for f in range(p):
-        a = b = 0
-        for i in range(n):
-            if goes_left[order[f, i]]:
-                left_order[f, a], left_values[f, a] = order[f, i], values[f, i]
-                a += 1
-            else:
-                right_order[f, b], right_values[f, b] = order[f, i], values[f, i]
-                b += 1
-    return left_order, left_values, right_order, right_values

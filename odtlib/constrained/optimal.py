@@ -14,7 +14,7 @@ from odtlib._numba.warm import warm_up
 from odtlib._tolerance import PROOF, ROUNDING
 from odtlib.constrained import _lazy, _projections, _stumps, sets
 from odtlib.constrained._builder import make_loss
-from odtlib.constrained._growth import SQUARED
+from odtlib.constrained._growth import SQUARED, midpoint, partition
 from odtlib.constrained._projections import is_closed
 from odtlib.constrained.regressor import (
     CONSTRAINTS,
@@ -109,6 +109,14 @@ class _Search:
             return leaf, -1, np.nan
         return max(0.0, two) + self.penalty, int(feature[state[1]]), float(cut[state[1]])
 
+    def children(self, order, values, feature, middle):
+        """Return the sorted rows and values of both children."""
+        order, values, n = order.copy(), values.copy(), order.shape[1]
+        partition(order, values, 0, n, feature, middle, np.empty(self.columns.shape[1], np.bool_),
+                  np.empty(n, order.dtype), np.empty(n))
+        return [[np.ascontiguousarray(part[:, side]) for part in (order, values)]
+                for side in (slice(middle), slice(middle, n))]
+
     def shares(self, n_rows, depth, budget):
         """List the budgets of both children between which a split can choose."""
         if budget >= min(2**depth - 1, n_rows - 1):   # it does not bind
@@ -153,9 +161,8 @@ class _Search:
                 raise _Stopped
             middle = (first + last) // 2
             cut = positions[f][middle]
-            parts = _stumps.children(order, values, f, cut + 1)
-            sides = [(*parts[:2], depth - 1, shares[share][0]),
-                     (*parts[2:], depth - 1, shares[share][1])]
+            sides = [(*side, depth - 1, budget) for side, budget in zip(
+                self.children(order, values, f, cut + 1), shares[share], strict=True)]
             self.evaluated += 1
             below = best - self.penalty
             try:
@@ -177,7 +184,7 @@ class _Search:
             if left_tree is not False and right_tree is not False and left + right < below:
                 best = left + right + self.penalty
                 low, high = values[f, cut], values[f, cut + 1]
-                tree = (f, _stumps.midpoint(low, high), left_tree, right_tree)
+                tree = (f, midpoint(low, high), left_tree, right_tree)
                 if root:
                     self.events.append((self.clock.elapsed, best, self.root_bound, "better tree"))
             for a, b, x, y in ((first, middle, low_left, right_bound),
