@@ -16,7 +16,7 @@ from odtlib import ContinuousTreeClassifier
 from odtlib._tolerance import PROOF, ROUNDING
 from odtlib._tree_kernels import apply
 from odtlib.continuous import _kernels
-from odtlib.continuous import classifier as door
+from odtlib.continuous import classifier as module
 from odtlib.datasets import load
 from odtlib.heuristics._kernels import search
 from odtlib.report import Clock, TimeUp
@@ -71,7 +71,7 @@ def test_equals_enumeration(seed):
 
 @pytest.mark.parametrize("seed", range(4))
 def test_wide_kernels_equal_enumeration(seed, monkeypatch):
-    monkeypatch.setattr(door, "NARROW_ROWS", 0)
+    monkeypatch.setattr(module, "NARROW_ROWS", 0)
     random = np.random.default_rng(100 + seed)
     for _ in range(50):
         depth, X, y = draw(random)
@@ -229,7 +229,7 @@ def test_cache_does_not_change_the_optimum(seed, monkeypatch):
         options = {"start": None, "max_nodes": random.choice([None, 6]),
                    "min_samples_leaf": int(random.choice([1, 2]))}
         if round_ % 3 == 0:      # so small that it is emptied again and again
-            monkeypatch.setattr(door, "CACHE_BYTES", 5000)
+            monkeypatch.setattr(module, "CACHE_BYTES", 5000)
         with_cache = ContinuousTreeClassifier(depth, **options).fit(X, y)
         without = ContinuousTreeClassifier(depth, cache=False, **options).fit(X, y)
         monkeypatch.undo()
@@ -254,8 +254,8 @@ def test_cache_stays_within_its_limits():
     assert cached.report_.counters["cache_stored"] > 0
     assert ContinuousTreeClassifier(4, start=None).fit(
         many, y[:60]).report_.counters["cache_stored"] == 0      # subsets hardly come back
-    cost = door.Costs(y, 2, None, 0.0, 1)
-    exactly = door.bytes_needed(200, 6, cost, 4, False) / 1e6
+    cost = module.Costs(y, 2, None, 0.0, 1)
+    exactly = module.bytes_needed(200, 6, cost, 4, False) / 1e6
     tight = ContinuousTreeClassifier(4, start=None, memory_limit=exactly).fit(few, y)
     assert tight.report_.counters["cache_stored"] == 0
     assert tight.report_.objective == cached.report_.objective
@@ -264,7 +264,7 @@ def test_cache_stays_within_its_limits():
 def test_memory_grows_with_rows_times_features():
     from odtlib.continuous import solver
     for depth, wide in ((2, False), (3, False), (4, True)):
-        cost = door.Costs(np.arange(5000) % 3, 3, None, 0.0, 1)
+        cost = module.Costs(np.arange(5000) % 3, 3, None, 0.0, 1)
         sizes = [[solver.bytes_needed(n, p, cost, depth, wide) for n in (5000, 10_000, 20_000)]
                  for p in (10, 20)]
         for small, middle, large in sizes:      # no more than twice as many for twice the rows
@@ -272,9 +272,9 @@ def test_memory_grows_with_rows_times_features():
         assert all(double < 2 * one for one, double in zip(*sizes, strict=True))
     random = np.random.default_rng(661)         # and that is what a search allocates
     X, y = random.normal(size=(3000, 6)), random.integers(0, 2, 3000)
-    cost = door.Costs(y, 2, None, 0.0, 1)
-    columns = solver.SortedColumns(X, y, 2, False, door.Clock())
-    search = solver.ThresholdSearch(columns, cost, 4, door.Clock())
+    cost = module.Costs(y, 2, None, 0.0, 1)
+    columns = solver.SortedColumns(X, y, 2, False, module.Clock())
+    search = solver.ThresholdSearch(columns, cost, 4, module.Clock())
     held = sum(array.nbytes for array in search.arrays.values() if array is not None)
     assert 0.9 * held < solver.bytes_needed(3000, 6, cost, 4, False) < 1.1 * held
 
@@ -295,7 +295,7 @@ def test_depth_and_memory_end_with_what_the_rows_can_reach(options):
 
 def test_memory_of_deep_trees_is_bounded_by_rows():
     from odtlib.continuous import solver
-    cost = door.Costs(np.arange(50) % 2, 2, None, 0.0, 1)
+    cost = module.Costs(np.arange(50) % 2, 2, None, 0.0, 1)
     sizes = [solver.bytes_needed(50, 10, cost, depth, False) for depth in (12, 24, 48)]
     assert sizes[1] < 2.2 * sizes[0] and sizes[2] < 2.2 * sizes[1]
 
@@ -315,7 +315,7 @@ def test_want_of_memory_returns_the_start(monkeypatch):
         raise MemoryError
 
     X, y = hard(100)
-    monkeypatch.setattr(door, "ThresholdSearch", exhausted)
+    monkeypatch.setattr(module, "ThresholdSearch", exhausted)
     model = ContinuousTreeClassifier(4)
     monkeypatch.setattr(model, "_warm_up", lambda *data: 0.0, raising=False)
     report = model.fit(X, y).report_
@@ -473,7 +473,7 @@ class Countdown(Clock):
 def test_preparation_may_end_between_any_two_features(monkeypatch, looks, ending, status):
     X, y = hard(300)            # eight features, sorted and then indexed
     ContinuousTreeClassifier(3).fit(X, y)
-    monkeypatch.setattr(door, "Clock", lambda limit: Countdown(looks, ending))
+    monkeypatch.setattr(module, "Clock", lambda limit: Countdown(looks, ending))
     model = ContinuousTreeClassifier(3).fit(X, y)
     assert model.report_.status == status
     assert model.verify(X, y) == model.report_.objective
@@ -483,8 +483,8 @@ def test_preparation_may_end_between_any_two_features(monkeypatch, looks, ending
 def test_kernels_are_compiled_before_the_clock_starts(monkeypatch):
     begun = []
     X, y = hard(100)
-    real = door.Clock
-    monkeypatch.setattr(door, "Clock", lambda *limit: begun.append(len(begun)) or real(*limit))
+    real = module.Clock
+    monkeypatch.setattr(module, "Clock", lambda *limit: begun.append(len(begun)) or real(*limit))
     for weight, options in ((None, {}), (np.full(100, 0.5), {}), (None, {"min_samples_leaf": 5})):
         model = ContinuousTreeClassifier(2, start="local-search", **options)
         model._compile_kernels(X, y, weight)
@@ -498,10 +498,10 @@ def test_kernels_are_compiled_before_the_clock_starts(monkeypatch):
 def test_a_cut_depth_two_solve_is_used(monkeypatch):
     from odtlib.continuous import solver
     X, y = hard()
-    clock = door.Clock(1e-9)
-    cost = door.Costs(y, 2, None, 0.0, 1)
-    columns = solver.SortedColumns(X, y, 2, False, door.Clock())
-    search = solver.ThresholdSearch(columns, cost, 4, door.Clock())
+    clock = module.Clock(1e-9)
+    cost = module.Costs(y, 2, None, 0.0, 1)
+    columns = solver.SortedColumns(X, y, 2, False, module.Clock())
+    search = solver.ThresholdSearch(columns, cost, 4, module.Clock())
     monkeypatch.setattr(solver.ThresholdSearch.advance, "__defaults__", (1,))
     run = solver.Run(search, clock)()
     assert run.status == "time_limit"
@@ -520,7 +520,7 @@ def test_slices_do_not_change_the_search(monkeypatch):
     assert cut.report_.counters == whole.report_.counters
 
 
-# ------------------------------------------------------------------ the common door
+# ------------------------------------------------------------------ what all estimators promise
 
 
 def test_scikit_learn_checks():

@@ -14,7 +14,7 @@ from sklearn.tree import DecisionTreeRegressor
 from sklearn.utils.estimator_checks import check_estimator
 
 from odtlib import ContinuousTreeRegressor
-from odtlib.continuous import regressor as door
+from odtlib.continuous import regressor as module
 from odtlib.continuous._regression import (
     LANE_ARRAY,
     LANES,
@@ -94,12 +94,12 @@ def test_sweep_equals_one_split_at_a_time(seed, uneven, least):
     X = random.integers(0, random.choice([4, 1000]), (n_rows, p)).astype(float)
     weight = random.random(n_rows) + 0.1
     weight[random.integers(n_rows)] *= 1e10 if uneven else 1.0
-    rows = door._Rows(X, targets(random, n_rows), weight)
-    rows.sort(door.Clock())
+    rows = module._Rows(X, targets(random, n_rows), weight)
+    rows.sort(module.Clock())
     assert (rows.n_sweeps, rows.share) == ((2, 0.75) if uneven else (1, 1.0))
     inside = random.random(n_rows) < 0.8
     chosen = np.flatnonzero(inside)
-    node = door._Node(rows, rows.order, inside, len(chosen))
+    node = module._Node(rows, rows.order, inside, len(chosen))
     orders, tie_states, cuts, n_cuts, leaves = node.data[:5]
     places = np.full(LANES, len(chosen))
     some = np.sort(random.permutation(n_cuts[0])[:LANES - 1])
@@ -121,8 +121,8 @@ def test_sweep_equals_one_split_at_a_time(seed, uneven, least):
 
 def swept(rows, inside):
     """Return the node of some rows after every threshold was swept."""
-    node = door._Node(rows, rows.order, inside, np.count_nonzero(inside))
-    search = door._Search(rows, 2, 3, 0.0, 1, door.Clock())
+    node = module._Node(rows, rows.order, inside, np.count_nonzero(inside))
+    search = module._Search(rows, 2, 3, 0.0, 1, module.Clock())
     search.tolerance = -np.inf                 # nothing is closed unseen
     search.solve_pair(node, 3, node.leaf, np.inf, None)
     return node
@@ -133,11 +133,11 @@ def test_costs_of_a_subset_are_bounds_for_the_set():
     for _ in range(30):
         n_rows = int(random.integers(6, 60))
         X = random.integers(0, random.choice([3, 50]), (n_rows, 2)).astype(float)
-        rows = door._Rows(X, random.normal(size=n_rows), np.ones(n_rows))
-        rows.sort(door.Clock())
+        rows = module._Rows(X, random.normal(size=n_rows), np.ones(n_rows))
+        rows.sort(module.Clock())
         every, inside = np.ones(n_rows, bool), random.random(n_rows) < 0.7
         inside[:2] = True
-        exact, heir = swept(rows, every), door._Node(rows, rows.order, every, n_rows)
+        exact, heir = swept(rows, every), module._Node(rows, rows.order, every, n_rows)
         inherit(*swept(rows, inside).known, heir.last_ids, heir.n_cuts, heir.lower)
         for g, n in enumerate(exact.n_cuts):
             assert (heir.lower[:, g, :n] <= exact.lower[:, g, :n] + 1e-9).all()
@@ -179,8 +179,8 @@ def test_closing_thresholds_loses_nothing():
         y = X[:, 0] * (X[:, 1] > 0) + random.normal(size=150) * random.choice([0.1, 1])
         report = ContinuousTreeRegressor().fit(X, y).report_
         assert report.counters["thresholds"] < report.counters["candidates"]
-        rows = door._Rows(X, y, np.ones(150))
-        rows.sort(door.Clock())
+        rows = module._Rows(X, y, np.ones(150))
+        rows.sort(module.Clock())
         every = min(sum(rows.leaf_cost(side) - rows.best_split(np.flatnonzero(side))[0]
                         for side in (X[:, f] <= value, X[:, f] > value))
                     for f in range(3) for value in np.unique(X[:, f])[:-1])
@@ -204,7 +204,7 @@ def test_bound_holds_wherever_depth_three_is_cut_short(options, monkeypatch):
             return float(left[0] >= 0)
 
         with monkeypatch.context() as patch:
-            patch.setattr(door.Clock, "remaining", property(remaining))
+            patch.setattr(module.Clock, "remaining", property(remaining))
             report = ContinuousTreeRegressor(3, time_limit=1.0, **options).fit(X, y).report_
         assert report.status == "time_limit"
         assert report.lower_bound <= best.objective * (1 + 1e-9)
@@ -252,7 +252,7 @@ def test_time_may_end_between_any_two_features(monkeypatch, looks, splits):
     X, y = hard()            # ten features, sorted and then searched one after the other
     X, y = X[:200], y[:200]
     ContinuousTreeRegressor().fit(X, y)
-    clock = door.Clock(1.0)
+    clock = module.Clock(1.0)
 
     def remaining(self):
         nonlocal looks
