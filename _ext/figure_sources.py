@@ -193,7 +193,8 @@ def fold(kind, page, cell, found, quick):
         lines.append(f"odt run {experiment}")
     lines += [f'odt report --item "{item}"' for item in sorted(found - set(templates()))]
     if posixpath.dirname(page) == "chapters/experiments":
-        lines.append(f"odt run {name} --quick")
+        grids = sorted(grid for grid, template in templates().items() if template == name)
+        lines += [f"odt run {name if name in grids else grids[0]} --quick"] if grids else []
     elif quick:
         lines += [f"odt new mine --from {name}", "odt run mine --set quick=False"]
     records = (f", from the records of the experiment{'s' * (len(about) > 1)} {', '.join(about)}"
