@@ -172,7 +172,7 @@ def test_the_page_that_is_printed_holds_all_pages_and_their_links():
 
 # Lessons that keep the limits; add a lesson here when it is finished.
 LESSONS = ["quick_start", "primer_linear_programs", "primer_dynamic_programming",
-           "03_column_generation", "formulations"]
+           "03_column_generation", "04_revisiting_column_generation", "formulations"]
 # Other pages whose tables and printed lines must fit.
 FITTING = [*LESSONS, "readers", "teaching", "which_method"]
 MAX_SCREENS, MAX_TABLES = 25, 3
