@@ -23,8 +23,6 @@ class BranchAndPrice:
         Solves relaxations; its pricing must end with an exact one.
     choices : array of int, shape (n_choices,)
         A known tree, whose paths are in the master.
-    watch : callable, optional
-        Called with (least cost, lower bound, event) when either improves.
 
     Attributes
     ----------
@@ -40,12 +38,11 @@ class BranchAndPrice:
         Whether the best tree is proved best.
     """
 
-    def __init__(self, generation, choices, watch=None):
+    def __init__(self, generation, choices):
         self.generation, self.master = generation, generation.master
         self.problem = generation.master.problem
         self.choices = np.array(choices)
         self.best = self.problem.total - self.problem.cost(choices)
-        self.watch = watch
         self.bound = np.inf
         self.n_solved = 0
         self.proved = False
@@ -86,11 +83,7 @@ class BranchAndPrice:
         self._improve_bound(self.best)
 
     def _improve_bound(self, bound):
-        bound = max(bound, self.best)
-        if bound < self.bound:
-            self.bound = bound
-            if self.watch is not None:
-                self.watch(self.problem.total - self.best, self.problem.total - bound, "bound")
+        self.bound = min(self.bound, max(bound, self.best))
 
     def _make_feasible(self, allowed):
         """Give the master a tree that uses allowed splits only."""
@@ -109,8 +102,6 @@ class BranchAndPrice:
         if value > self.best + ROUNDING * self.problem.total:
             self.best, self.choices = value, choices
             self.master.add_tree(choices)
-            if self.watch is not None:
-                self.watch(self.problem.total - value, self.problem.total - self.bound, "tree")
 
     def _branch(self, relaxation, allowed):
         problem = self.problem
@@ -124,8 +115,8 @@ class BranchAndPrice:
             if problem.cost(chosen) < problem.limits[2]:
                 return
             fractional = free
-        if not fractional:
-            return
+            if not free:
+                return
         node = fractional[0]
         span, split = problem.span(node), problem.start[node] + int(values[node].argmax())
         only, others = allowed.copy(), allowed.copy()

@@ -118,7 +118,6 @@ class Master:
             self.level_start.append(np.concatenate([[0], np.cumsum(linked)]))
             self.link_row.append(n_rows)
             n_rows += self.level_start[leaf][-1]
-        self.n_links = n_rows - len(self.ends)
         if n_rows > MAX_LINKS or problem.goes_left.size + LINK_BYTES * n_rows > problem.max_bytes:
             raise TooLarge(f"the candidate splits make {n_rows} linking rows; give fewer splits or "
                            "lower max_depth.")
