@@ -113,7 +113,7 @@ def test_depth_three_equals_the_continuous_solver(solver, form):
 @pytest.mark.parametrize("form", FORMS)
 def test_weights_and_costs_equal_enumeration(solver, form):
     random = np.random.default_rng(20 + FORMS.index(form))
-    for i in range(12):
+    for i in range(instances(12)):
         depth, X, y = draw(random)
         weight = random.integers(0, 4, len(y)).astype(float)
         weight[:2] += 1
@@ -127,7 +127,7 @@ def test_weights_and_costs_equal_enumeration(solver, form):
 
 def test_any_weights_equal_enumeration_with_highs():
     random = np.random.default_rng(30)
-    for _ in range(25):
+    for _ in range(instances(25)):
         depth, X, y = draw(random)
         weight = random.random(len(y))
         best = optimum(X, y, weight, midpoints(X), depth)
@@ -178,7 +178,7 @@ def test_the_limit_on_disparity_is_that_of_murtree():
 @pytest.mark.parametrize("form", FORMS)
 def test_limits_equal_brute_force(solver, form):
     random = np.random.default_rng(45 + FORMS.index(form))
-    for number in range(16):
+    for number in range(instances(16)):
         depth, X, y = draw(random)
         nodes = [None, 0, 1, 2][number % 4]
         min_leaf = int(random.integers(1, 4))

@@ -63,7 +63,7 @@ def test_optimum_of_brute_force(depth, share, seed):
 
 def test_cp_sat_finds_the_same():
     random = np.random.RandomState(7)
-    for number in range(40):
+    for number in range(instances(40)):
         X, y, weight = instance(random, weighted=number % 2)
         weight = weight / 2                     # fractions in the objective only
         report = check(FlowOCTClassifier(2, solver="cp-sat"), X, y, weight)
@@ -81,7 +81,7 @@ def test_depth_three_agrees_with_murtree():
 
 def test_budget_of_splits():
     random = np.random.RandomState(5)
-    for _ in range(15):
+    for _ in range(instances(15)):
         X, y, weight = instance(random)
         for nodes in range(4):
             report = check(FlowOCTClassifier(2, max_nodes=nodes), X, y)
@@ -94,7 +94,7 @@ def test_budget_of_splits():
 @pytest.mark.parametrize("min_leaf", [2, 3])
 def test_smallest_leaf(solver, min_leaf):
     random = np.random.RandomState(min_leaf)
-    for number in range(15):
+    for number in range(instances(15)):
         X, y, weight = instance(random, weighted=number % 2)
         model = FlowOCTClassifier(2, min_samples_leaf=min_leaf, solver=solver,
                                   split_penalty=number % 3 / 4,

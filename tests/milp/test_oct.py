@@ -73,7 +73,7 @@ def test_optimum_of_brute_force(depth, min_leaf, form):
 @pytest.mark.parametrize("share", [0.05, 0.3, 1.0])
 def test_optimum_with_a_price(depth, share):
     random = np.random.RandomState(depth)
-    for number in range(30):
+    for number in range(instances(30)):
         X, y, weight = instance(random, weighted=number % 2)
         price = share * report_baseline(y, weight, np.full(len(y), True))
         report = check(OCTClassifier(depth, split_penalty=price), X, y, weight)
@@ -85,7 +85,7 @@ def test_optimum_with_a_price(depth, share):
 @pytest.mark.parametrize("share", [0.0, 0.25])
 def test_cp_sat_finds_the_same(share):
     random = np.random.RandomState(7)
-    for number in range(25):
+    for number in range(instances(25)):
         X, y, weight = instance(random, weighted=number % 2)
         price = share * report_baseline(y, weight, np.full(len(y), True))
         settings = dict(split_penalty=price, min_samples_leaf=1 + number % 2)
@@ -105,7 +105,7 @@ def test_depth_three_agrees_with_the_exact_solver():
 
 def test_budget_of_splits():
     random = np.random.RandomState(5)
-    for _ in range(12):
+    for _ in range(instances(12)):
         X, y, weight = instance(random)
         for nodes in range(4):
             report = check(OCTClassifier(2, max_nodes=nodes), X, y)
