@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import math
 import textwrap
 from html import escape
+
+from odtbook.experiments.book import book_root
 
 from .rules import VERDICTS
 
@@ -192,8 +195,8 @@ def html(self, paper):
     parts = []
     for result in (r for r in self.items if r.paper == paper):
         said = [r for r in self.statements if f"{r.paper} {r.item}" == result.key]
-        inner = [f'<p>Our counterpart: <a href="../{result.chapter}.html">chapter '
-                 f"{int(result.chapter[:2])}</a>.</p>"]
+        inner = [f'<p>Our counterpart: <a href="../{result.page}.html">'
+                 f"{escape(_title(result.page))}</a>.</p>"]
         if result.because:
             inner.append(f"<p>{escape(_sentence(result.because))}</p>")
         if result.cells is not None:
@@ -238,6 +241,15 @@ def markdown(self):
             lines += [f"## {papers()[result.paper]}, {result.label}", "",
                       *_markdown_table(shown_cells(result, agreeing=True)), ""]
     return "\n".join(lines)
+
+
+def _title(page):
+    """Return the heading of a page of the book, by its file; the name where there is no file."""
+    file = book_root() / "chapters" / f"{page}.ipynb"
+    if not file.exists():
+        return page
+    lines = "".join(json.loads(file.read_text(encoding="utf-8"))["cells"][0]["source"]).splitlines()
+    return next(line[2:] for line in lines if line.startswith("# "))
 
 
 def _sentence(reason):

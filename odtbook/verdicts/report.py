@@ -46,7 +46,7 @@ class Result:
     beside: str = ""
     by_tables: str = ""
     item: str = ""
-    chapter: str = ""
+    page: str = ""
     tolerance: Tolerance | None = None
 
     @property
@@ -139,7 +139,7 @@ class _Judge:
             because = f"{because.rstrip('.')}. Of the cells without a counterpart: {unmade}"
         number = {"T": "Table", "F": "Figure"}[label[0]] + " " + label[1:]
         return Result(f"{paper.key} {label}", paper.key, number, data["title"], judgement, because,
-                      table, chapter=data["chapter"], tolerance=tolerance)
+                      table, page=data["page"], tolerance=tolerance)
 
     def claim(self, name, claim):
         """Judge one statement: by the published method's records alone."""
