@@ -239,6 +239,19 @@ def add_where(typing, vector, bits, byte, term):
 
 
 @intrinsic
+def add_where_byte(typing, vector, flags, start, term):
+    """Add ``term`` in the lanes whose byte of ``flags``, from ``start`` on, is not zero."""
+    def generate(context, builder, signature, args):
+        address = _address(context, builder, signature.args[1], args[1], args[2])
+        kind = ir.VectorType(ir.IntType(8), vector.lanes)
+        bytes_ = builder.load(builder.bitcast(address, kind.as_pointer()), align=1)
+        mask = builder.icmp_unsigned("!=", bytes_, ir.Constant(kind, [0] * vector.lanes))
+        plus = builder.fadd if vector.real else builder.add
+        return builder.select(mask, plus(args[0], args[3]), args[0])
+    return vector(vector, flags, types.intp, term), generate
+
+
+@intrinsic
 def store_lane_bits(typing, bits, byte, vector, position):
     """Write bit ``position`` of all 32 lanes as four bytes of ``bits`` from ``byte`` on."""
     def generate(context, builder, signature, args):

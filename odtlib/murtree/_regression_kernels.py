@@ -29,10 +29,18 @@ from __future__ import annotations
 import numpy as np
 from llvmlite import ir
 from numba import njit, types
-from numba.extending import intrinsic, models, register_model
+from numba.extending import intrinsic
 
 from odtlib._numba.compiler import ADDRESSED, INNER
-from odtlib._numba.vector import _address, _spread
+from odtlib._numba.vector import (
+    _address,
+    _spread,
+    add_where_byte,
+    load32,
+    spread_like,
+    store,
+    zeros_like,
+)
 
 from ._kernels import (
     COUNT_PAIRS,
@@ -62,49 +70,6 @@ def _place(context, builder, signature, args, k, kind=NUMBERS):
     """Return the address of ``LANES`` elements from argument ``k``, an array, at the next one."""
     address = _address(context, builder, signature.args[k], args[k], args[k + 1])
     return builder.bitcast(address, kind.as_pointer())
-
-
-class Numbers(types.Type):
-    """The type of ``LANES`` numbers in a register."""
-
-    def __init__(self):
-        super().__init__(name=f"numbers<{LANES}>")
-
-
-@register_model(Numbers)
-class _NumbersModel(models.PrimitiveModel):
-    def __init__(self, manager, fe_type):
-        super().__init__(manager, fe_type, NUMBERS)
-
-
-@intrinsic
-def no_numbers(typing):
-    """Return zeros."""
-    def generate(context, builder, signature, args):
-        return ir.Constant(NUMBERS, [0.0] * LANES)
-    return Numbers()(), generate
-
-
-@intrinsic
-def add_where(typing, numbers, bits, at, amount):
-    """Add an amount to the numbers whose byte of ``bits``, from ``at`` on, is 1."""
-    def generate(context, builder, signature, args):
-        bytes_ = ir.VectorType(ir.IntType(8), LANES)
-        place = _place(context, builder, signature, args, 1, bytes_)
-        mask = builder.icmp_unsigned("!=", builder.load(place, align=1),
-                                     ir.Constant(bytes_, [0] * LANES))
-        more = builder.fadd(args[0], _spread(builder, args[3], NUMBERS))
-        return builder.select(mask, more, args[0])
-    return numbers(numbers, bits, types.intp, types.float64), generate
-
-
-@intrinsic
-def put(typing, target, at, numbers):
-    """Write numbers to ``target`` from ``at`` on."""
-    def generate(context, builder, signature, args):
-        builder.store(args[2], _place(context, builder, signature, args, 0), align=8)
-        return context.get_dummy_value()
-    return types.void(target, types.intp, numbers), generate
 
 
 @intrinsic
@@ -175,8 +140,8 @@ def add_columns(bits, values, rows, n_rows, start, width, kind, sums, first_at, 
     ``kind`` WEIGHT: weight and product, NUMBER: number and square.  The second sum is dropped if
     ``second_at`` is negative.
     """
-    a = no_numbers()
-    b, c, d, e, f, g, h = a, a, a, a, a, a, a
+    zero = zeros_like(load32(sums, first_at))
+    a, b = zero, zero
     for k in range(n_rows):
         r = np.int64(rows[k])
         weight, target = values[3 * r], values[3 * r + 1]
@@ -184,22 +149,11 @@ def add_columns(bits, values, rows, n_rows, start, width, kind, sums, first_at, 
         if kind == NUMBER:
             first, second = values[3 * r + 2], second * target
         at = r * width + start
-        a, e = add_where(a, bits, at, first), add_where(e, bits, at, second)
-        at += LANES
-        b, f = add_where(b, bits, at, first), add_where(f, bits, at, second)
-        at += LANES
-        c, g = add_where(c, bits, at, first), add_where(g, bits, at, second)
-        at += LANES
-        d, h = add_where(d, bits, at, first), add_where(h, bits, at, second)
-    put(sums, first_at, a)
-    put(sums, first_at + LANES, b)
-    put(sums, first_at + 2 * LANES, c)
-    put(sums, first_at + 3 * LANES, d)
+        a = add_where_byte(a, bits, at, spread_like(zero, first))
+        b = add_where_byte(b, bits, at, spread_like(zero, second))
+    store(sums, first_at, a)
     if second_at >= 0:
-        put(sums, second_at, e)
-        put(sums, second_at + LANES, f)
-        put(sums, second_at + 2 * LANES, g)
-        put(sums, second_at + 3 * LANES, h)
+        store(sums, second_at, b)
 
 
 @njit(**INNER)

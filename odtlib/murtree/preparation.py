@@ -225,8 +225,8 @@ class Workspace:
         kept = max(1, min(max_nodes, 2 ** max(max_depth - 2, 0), 8))
         most = max(1, min(MAX_EARLIER_NODES, 2 * n_columns))
         self.earlier = (np.zeros((earlier_levels, kept, most, 2, width)),
-                          np.zeros((earlier_levels, most, 2 + kept), np.int64),
-                          np.zeros((levels, width), np.int64), np.zeros(width, np.int64))
+                        np.zeros((earlier_levels, most, 2 + kept), np.int64),
+                        np.zeros((levels, width), np.int64), np.zeros(width, np.int64))
         self.leaf_cost = np.zeros((levels, 2, width))
         self.side_cost = np.zeros((5, width))
         self.best_by_size = np.zeros(8)
