@@ -112,7 +112,8 @@ class _TreeEstimator(BaseEstimator):
             by_row["protected"] = column_or_1d(protected)
         if costs is not None:
             by_row["costs"] = check_array(costs, dtype=np.float64, input_name="costs")
-        check_consistent_length(X, y, *by_row.values())
+        if by_row:
+            check_consistent_length(X, y, *by_row.values())
         X, targets, weight, used = self._training_arrays(X, y, sample_weight)
         task |= {name: values[used] for name, values in by_row.items()}
         compile_seconds = self._warm_up(X, targets, weight, **task)

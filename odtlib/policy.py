@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, clone
 from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
-from sklearn.model_selection import StratifiedKFold
+from sklearn.model_selection import StratifiedKFold, cross_val_predict
 from sklearn.utils.validation import check_array, check_consistent_length, column_or_1d
 
 __all__ = ["policy_costs"]
@@ -91,9 +91,7 @@ def policy_costs(X: ArrayLike, treatment: ArrayLike, outcome: ArrayLike, *,
     if propensity is None:
         model = RandomForestClassifier(min_samples_leaf=5, random_state=random_state) \
             if propensity_model is None else propensity_model
-        propensity = np.zeros((len(X), len(names)))
-        for others, fold in folds:
-            propensity[fold] = clone(model).fit(X[others], given[others]).predict_proba(X[fold])
+        propensity = cross_val_predict(model, X, given, cv=folds, method="predict_proba")
     propensity = check_array(propensity)
     if propensity.shape != estimate.shape:
         raise ValueError(f"propensity has shape {propensity.shape}; give one row per row of X and "

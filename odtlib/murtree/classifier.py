@@ -358,17 +358,17 @@ class _Run:
         if isinstance(start, str) and self.columns.shape[1] == 0:
             return                                   # every tree is one leaf
         depth = self.safe_depth if isinstance(start, str) else self.depth
-        tree = self.started(start, depth)
+        tree = self.started(start, depth, self.columns, self.y, self.sample_weight)
         if tree.n_splits > self.nodes:
             raise ValueError(f"start has {tree.n_splits} feature nodes and max_nodes is "
                              f"{self.nodes}; give a smaller tree or raise max_nodes.")
         self.set_incumbent(tree)
 
-    def started(self, start, depth):
-        """Return the tree to begin with, of a depth at most."""
-        return starting_tree(start, self.columns.astype(np.float64), self.y, self.n_classes,
-                             self.sample_weight, depth, self.model.min_samples_leaf,
-                             self.options.random_state, self.clock.remaining)
+    def started(self, start, depth, columns, y, sample_weight):
+        """Return the tree of a start, of a depth at most."""
+        return starting_tree(start, columns.astype(np.float64), y, self.n_classes, sample_weight,
+                             depth, self.model.min_samples_leaf, self.options.random_state,
+                             self.clock.remaining)
 
     def set_incumbent(self, tree):
         """Make a tree the one to beat."""
@@ -675,14 +675,11 @@ class _CostRun(_Run):
         super().__init__(model, columns[row], label, saved[row, label], clock, search,
                          counts=np.diff(row, prepend=-1) > 0)
 
-    def started(self, start, depth):
-        """Return the tree to begin with: grown for the label that saves most, or as given."""
-        columns, _, _ = self.given
-        tree = starting_tree(start, columns.astype(np.float64), self.saved.argmax(axis=1),
-                             self.n_classes, self.saved.max(axis=1), depth,
-                             self.model.min_samples_leaf, self.options.random_state,
-                             self.clock.remaining)
-        return tree.with_counts(self.columns, self.y, self.n_classes, self.sample_weight)
+    def started(self, start, depth, columns, y, sample_weight):
+        """Return the tree of a start: grown for the label that saves most, or as given."""
+        tree = super().started(start, depth, self.given[0], self.saved.argmax(axis=1),
+                               self.saved.max(axis=1))
+        return tree.with_counts(columns, y, self.n_classes, sample_weight)
 
     def finish(self):
         """Return tree and report; the tree with the weights of the given labels."""
