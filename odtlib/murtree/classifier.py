@@ -328,22 +328,15 @@ FINISHING = 0.4         # seconds for the tree of a search that was cut short
 class _Run:
     """One fit: the data, the start, the search, and the tree with its report."""
 
-    unit, shift = 1.0, 0.0      # the report says unit * cost + shift
-
     def __init__(self, model, columns, y, sample_weight, clock, search, *, path=False,
-                 counts=None):
+                 counts=None, unit=1.0, shift=0.0):
         self.model, self.options, self.columns, self.y = model, search, columns, y
-        self.n_classes, self.sample_weight, self.clock = len(model.classes_), sample_weight, clock
+        self.sample_weight, self.clock = sample_weight, clock
         self.depth, self.nodes = model._depth_within(len(y)), model._nodes(len(y))
         self.wants_path, self.smallest = path, 0 if path else self.nodes
-        self.problem = prepare(columns, y, self.n_classes, sample_weight, counts=counts,
-                               min_samples_leaf=model.min_samples_leaf,
-                               merge_rows=search.merge_rows, merge_columns=search.merge_columns,
-                               clock=clock)
-        self.solver = Solver(
-            self.problem, self.depth, self.nodes, split_penalty=model.split_penalty,
-            min_samples_leaf=model.min_samples_leaf, search=search,
-            n_jobs=effective_n_jobs(model.n_jobs), memory_limit=model.memory_limit)
+        self.problem, self.solver = self.prepared(counts)
+        # The report says unit * cost + shift.
+        self.unit, self.shift = unit * self.problem.unit, shift
         self.trace = []
         self.status, self.bound = "optimal", -np.inf
         self.start, self.upper = None, np.inf        # a tree to begin with, and its cost
@@ -352,6 +345,22 @@ class _Run:
         self.safe_depth = min(self.depth, int(np.log2(self.nodes + 1)))
         if model.start is not None:
             self.begin_with(model._given_start())
+
+    @property
+    def n_classes(self):
+        """The number of labels."""
+        return len(self.model.classes_)
+
+    def prepared(self, counts):
+        """Return the reduced problem and its solver."""
+        model, search = self.model, self.options
+        problem = prepare(self.columns, self.y, self.n_classes, self.sample_weight, counts=counts,
+                          min_samples_leaf=model.min_samples_leaf, merge_rows=search.merge_rows,
+                          merge_columns=search.merge_columns, clock=self.clock)
+        return problem, Solver(
+            problem, self.depth, self.nodes, split_penalty=model.split_penalty,
+            min_samples_leaf=model.min_samples_leaf, search=search,
+            n_jobs=effective_n_jobs(model.n_jobs), memory_limit=model.memory_limit)
 
     def begin_with(self, start):
         """Take a start that respects all limits as the tree to beat."""
@@ -606,8 +615,8 @@ class _BalancedRun(_Run):
             common = lcm(*map(int, present))
             scale = float(common) if common * len(present) < 2 ** 50 else scale
         factor = scale / np.where(totals > 0, totals, 1.0)
-        self.unit = 1.0 / (scale * len(present))
-        super().__init__(model, columns, y, self.given * factor[y], clock, search, path=path)
+        super().__init__(model, columns, y, self.given * factor[y], clock, search, path=path,
+                         unit=1.0 / (scale * len(present)))
 
     def finish(self):
         """Return tree and report; the tree with the given weights."""
@@ -670,10 +679,10 @@ class _CostRun(_Run):
             raise ValueError(f"costs, times weights, differ by up to {saved.max():g} in a row; "
                              f"divide them by a number so that none exceeds {LARGEST:g}.")
         self.saved = saved
-        self.shift = float((most - saved.sum(axis=1)).sum() + saved[equal, 0].sum())
+        shift = float((most - saved.sum(axis=1)).sum() + saved[equal, 0].sum())
         row, label = np.nonzero(saved)
         super().__init__(model, columns[row], label, saved[row, label], clock, search,
-                         counts=np.diff(row, prepend=-1) > 0)
+                         counts=np.diff(row, prepend=-1) > 0, shift=shift)
 
     def started(self, start, depth, columns, y, sample_weight):
         """Return the tree of a start: grown for the label that saves most, or as given."""

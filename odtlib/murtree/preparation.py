@@ -38,6 +38,8 @@ class Problem:
     offset: float             # score that every tree has: rows that contradict each other
     scale: float              # the largest cost of a tree
     counters: dict
+    unit: float = 1.0         # what a cost of 1 is in the objective
+    least: float = 0.0        # no tree over all rows costs less, beside the offset
 
 
 def _group(words):

@@ -84,11 +84,8 @@ def prepare_regression(X, y, weight, *, absolute, merge_columns=True):
     problem : Problem
         Rows in the order of their targets, which are centred and scaled so that a single leaf costs
         1.  Rows with equal columns become one; the squared error among them, which every tree has,
-        is the offset.  For absolute error only rows with equal targets too become one.
-    unit : float
-        What a cost of 1 is in the units of the loss.
-    lower : float
-        What equal rows with different targets cost at the least (equivalent points).
+        is the offset.  For absolute error only rows with equal targets too become one; what the
+        others cost at the least (equivalent points) is ``least``.
     """
     with np.errstate(all="ignore"):
         target = y - leaf_value(y, weight, absolute)
@@ -123,11 +120,11 @@ def prepare_regression(X, y, weight, *, absolute, merge_columns=True):
     rows = X[first[order]]
     columns = _distinct_columns(rows) if merge_columns else np.flatnonzero(
         (rows != rows[:1]).any(axis=0))
-    problem = Problem(
+    return Problem(
         np.ascontiguousarray(rows[:, columns]), np.array([len(rows)]), columns,
         np.stack([total, mean, number], axis=1)[order], "sums", offset, 1.0,
-        {"rows_merged": len(X) - len(rows), "columns_merged": X.shape[1] - len(columns)})
-    return problem, float(unit), lower
+        {"rows_merged": len(X) - len(rows), "columns_merged": X.shape[1] - len(columns)},
+        float(unit), lower)
 
 
 class RegressionSolver(Solver):
@@ -149,7 +146,7 @@ class RegressionSolver(Solver):
         super().__init__(problem, max_depth, max_nodes, search=search, **options)
         self.space.shape[N_SUMS] = 3 if weighted else 2
         self.space.shape[ABSOLUTE] = absolute
-        self.least = 0.0        # no tree over all rows costs less
+        self.least = 0.0 if self.uneven else problem.least
         if absolute:
             self.longest_step *= 2
 
@@ -295,26 +292,19 @@ class MurTreeRegressor(BudgetPathMixin, OverBinaryColumns, SingleTargetRegressor
 class _RegressionRun(_Run):
     """One fit of a regressor; costs are in shares of the cost of a single leaf."""
 
-    def __init__(self, model, columns, y, weight, clock, search, *, path):
-        self.model, self.options, self.clock = model, search, clock
-        self.columns, self.y, self.weight = columns, y, weight
-        self.absolute = model.loss == "absolute_error"
-        self.depth, self.nodes = model._depth_within(len(y)), model._nodes(len(y))
-        self.wants_path, self.smallest = path, 0 if path else self.nodes
-        self.problem, self.unit, lower = prepare_regression(
-            self.columns, self.y, self.weight, absolute=self.absolute,
-            merge_columns=search.merge_columns)
-        self.solver = RegressionSolver(
-            self.problem, self.depth, self.nodes, absolute=self.absolute,
-            split_penalty=model.split_penalty / self.unit, search=search,
+    def __init__(self, model, *data, path):
+        self.absolute, self.costs = model.loss == "absolute_error", {}
+        super().__init__(model, *data, path=path)
+
+    def prepared(self, counts):
+        """Return the reduced problem and its solver."""
+        model, search = self.model, self.options
+        problem = prepare_regression(self.columns, self.y, self.sample_weight,
+                                     absolute=self.absolute, merge_columns=search.merge_columns)
+        return problem, RegressionSolver(
+            problem, self.depth, self.nodes, absolute=self.absolute,
+            split_penalty=model.split_penalty / problem.unit, search=search,
             min_samples_leaf=model.min_samples_leaf, memory_limit=model.memory_limit)
-        self.solver.least = 0.0 if self.solver.uneven else lower
-        self.trace, self.costs = [], {}
-        self.status, self.bound = "optimal", -np.inf
-        self.start, self.upper, self.predicted = None, np.inf, None
-        self.safe_depth = min(self.depth, int(np.log2(self.nodes + 1)))
-        if model.start is not None:
-            self.begin_with(model._given_start())
 
     def begin_with(self, start):
         """Take a start that respects all limits as the tree to beat."""
@@ -345,7 +335,7 @@ class _RegressionRun(_Run):
         grown = DecisionTreeRegressor(
             criterion=self.model.loss, max_depth=self.safe_depth,
             min_samples_leaf=self.model.min_samples_leaf, random_state=self.options.random_state)
-        grown = grown.fit(self.columns, self.y, self.weight).tree_
+        grown = grown.fit(self.columns, self.y, self.sample_weight).tree_
         return DecisionTree(grown.feature, grown.threshold, grown.children_left,
                             grown.children_right, grown.value[:, 0, 0], kind="regression")
 
@@ -360,10 +350,10 @@ class _RegressionRun(_Run):
                     break
                 node = tree.left[node] if goes_left.all() else tree.right[node]
             place = len(nodes)
-            value = leaf_value(self.y[rows], self.weight[rows], self.absolute)
+            value = leaf_value(self.y[rows], self.sample_weight[rows], self.absolute)
             nodes.append((-1, np.nan, -1, -1, value))
             if tree.feature[node] < 0:
-                losses.append(loss_of(self.y[rows], value, self.weight[rows], self.absolute))
+                losses.append(loss_of(self.y[rows], value, self.sample_weight[rows], self.absolute))
             else:
                 left = add(tree.left[node], rows[goes_left])
                 right = add(tree.right[node], rows[~goes_left])

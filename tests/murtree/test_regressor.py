@@ -77,10 +77,10 @@ def test_optimum_equals_brute_force(seed, absolute):
         whole = leaf_loss(y, weight, absolute)
         penalty = float(rng.choice([0.0, 0.0, 0.02, 0.2])) * whole
         expected = best_loss(X, y, weight, absolute, depth, nodes, min_leaf, penalty)
-        problem, unit, lower = prepare_regression(X, y, weight, absolute=absolute)
+        problem = prepare_regression(X, y, weight, absolute=absolute)
         solver = build(
             RegressionSolver, problem, depth, nodes, absolute=absolute,
-            split_penalty=penalty / unit,
+            split_penalty=penalty / problem.unit,
             min_samples_leaf=min_leaf, similarity_bound=bool(rng.integers(2)),
             cache=[None, "dataset", "dataset", "branch"][rng.integers(4)],
             child_order=["dynamic", "post-order", "gap"][rng.integers(3)],
@@ -88,9 +88,9 @@ def test_optimum_equals_brute_force(seed, absolute):
         assert solver.solve(depth, nodes)
         # Rounding stays small against the loss of a single leaf (and the reference rounds too).
         rounding = 1e-11 * whole + 1e-28 * (weight * y * y).sum()
-        assert unit * (solver.value() + problem.offset) == pytest.approx(
+        assert problem.unit * (solver.value() + problem.offset) == pytest.approx(
             expected, rel=1e-9, abs=rounding)
-        assert unit * (lower + problem.offset) <= expected + rounding
+        assert problem.unit * (problem.least + problem.offset) <= expected + rounding
 
 
 def numbers(seed=0, n_rows=150, n_columns=12):
