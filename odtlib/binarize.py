@@ -4,6 +4,10 @@ Every column knows where it comes from. A numeric column of the output is 1 on a
 ``lower < x <= upper`` of one feature; with ``encoding="thresholds"`` that interval is always
 one-sided, so a tree over the columns can be written again as a tree over the features
 (:meth:`to_original`).
+
+A feature with missing values (NaN) in ``fit`` has each of its columns twice, 0 and 1 where the
+value is missing, and a column that says whether it is: a tree over the columns sends missing values
+to the better side of each test.
 """
 
 from __future__ import annotations
@@ -17,7 +21,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, TransformerMixin, _fit_context
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import (
     _check_feature_names_in,
     check_array,
@@ -50,6 +54,7 @@ class _Binarizer(TransformerMixin, BaseEstimator):
     _parameter_constraints = {
         "encoding": [StrOptions({"thresholds", "onehot"})],
         "handle_unknown": [StrOptions({"error", "ignore"})],
+        "ordered_categories": ["boolean"],
     }
 
     # What a subclass decides: does it look at the classes, and does it leave 0/1 features alone?
@@ -73,9 +78,10 @@ class _Binarizer(TransformerMixin, BaseEstimator):
         ----------
         X : array-like or pandas DataFrame of shape (n_samples, n_features)
             Numbers; in a data frame also booleans, and text or categories (one-hot columns).
-            NaN and infinity are refused.
+            NaN is a missing value; infinity is refused.
         y : array-like of shape (n_samples,), default=None
-            Class labels. Needed by the supervised rules, ignored by the others.
+            Class labels. Needed by the supervised rules and with ``ordered_categories``, ignored
+            by the others.
 
         Returns
         -------
@@ -103,21 +109,33 @@ class _Binarizer(TransformerMixin, BaseEstimator):
         else:
             codes, n_classes = np.zeros(len(table), np.int64), 1
 
-        columns = []  # one (feature, lower, upper, pattern of the name) per column
+        if self.ordered_categories and self.categories_:
+            worth = self._worth(y, len(table))
+            for j in self.categories_:
+                table[:, j] = self._put_in_order(j, table[:, j], worth)
+
+        columns = []  # one (feature, lower, upper, pattern of the name, value if missing) each
         for j in range(table.shape[1]):
             if clock.expired:
                 break
+            missing = np.isnan(table[:, j])
             if j in self.categories_:
-                columns += _category_columns(j, self.categories_[j])
+                found = _category_columns(j, self.categories_[j], self.ordered_categories)
             else:
-                columns += self._numeric_columns(j, table[:, j], codes, n_classes, clock)
+                present = ~missing if missing.any() else slice(None)
+                found = self._numeric_columns(j, table[present, j], codes[present], n_classes,
+                                              clock)
+            columns += [(*column, -1) for column in found] if not missing.any() else \
+                _columns_with_missing(j, found, missing.all())
         self.feature_ = np.array([c[0] for c in columns], dtype=np.int64)
         self.lower_ = np.array([c[1] for c in columns], dtype=np.float64)
         self.upper_ = np.array([c[2] for c in columns], dtype=np.float64)
         self._name_patterns = [c[3] for c in columns]
+        self.missing_ = np.array([c[4] for c in columns], dtype=np.int8)
 
-        one_sided = np.isinf(self.lower_) != np.isinf(self.upper_)
-        bound = np.where(np.isinf(self.lower_), self.upper_, self.lower_)
+        one_sided = (np.isinf(self.lower_) != np.isinf(self.upper_)) | (self.lower_ == np.inf)
+        one_sided &= ~np.isin(self.feature_, list(self.categories_))
+        bound = np.where(self.lower_ == -np.inf, self.upper_, self.lower_)
         self.threshold_ = np.where(one_sided, bound, np.nan)
         self.maps_to_original_ = bool(one_sided.all())
         self.column_names_ = self.get_feature_names_out()
@@ -137,13 +155,28 @@ class _Binarizer(TransformerMixin, BaseEstimator):
             Zero columns when every feature was constant, or had no cut, in ``fit``.
         """
         check_is_fitted(self)
+        columns, unseen = self._encode(X)
+        if self.handle_unknown == "error" and unseen.any():
+            row, column = np.argwhere(unseen)[0]
+            raise ValueError(
+                f"Feature {self._name(self.feature_[column])} has NaN in row {row} and had none in "
+                "fit; fill it in, or pass handle_unknown='ignore' to give such rows zeros.")
+        return columns
+
+    def _encode(self, X):
+        """Return the columns, and in which of them a row misses what no row missed in fit."""
         table, _ = self._read(X, reset=False)
         out = np.empty((len(table), len(self.feature_)), np.uint8)
         step = max(1, CELLS_AT_A_TIME // max(1, len(self.feature_)))
         for start in range(0, len(table), step):
             values = table[start : start + step, self.feature_]
             out[start : start + step] = (self.lower_ < values) & (values <= self.upper_)
-        return out
+        missing = np.isnan(table)
+        if not missing.any():
+            return out, np.zeros((1, len(self.feature_)), bool)
+        missing = missing[:, self.feature_]
+        out[missing & (self.missing_ == 1)] = 1
+        return out, missing & (self.missing_ < 0)
 
     def get_feature_names_out(self, input_features: Sequence[str] | None = None) -> np.ndarray:
         """Return a readable name for every column, such as ``2.45 < petal length <= 4.75``.
@@ -204,14 +237,17 @@ class _Binarizer(TransformerMixin, BaseEstimator):
         if feature_names is None:
             feature_names = getattr(self, "feature_names_in_", None)
         # A column that is 1 for x <= t has no lower bound; its zeros, on the left, are x > t.
-        return tree.remap(self.feature_, self.threshold_, np.isinf(self.lower_),
-                          self.n_features_in_, feature_names)
+        swap = self.lower_ == -np.inf
+        missing_left = np.where(self.missing_ < 0, -1, self.missing_ == swap)
+        return tree.remap(self.feature_, self.threshold_, swap, self.n_features_in_, feature_names,
+                          missing_left if (self.missing_ >= 0).any() else None)
 
     def to_columns(self, tree: DecisionTree) -> DecisionTree:
         """Rewrite a tree over the original features as a tree over the columns.
 
         It is the inverse of :meth:`to_original`.  A threshold that is not among the columns is
-        replaced by the nearest one of its feature.
+        replaced by the nearest one of its feature; of columns that differ in missing values that
+        one is taken which sends them as the tree does.
 
         Parameters
         ----------
@@ -228,7 +264,7 @@ class _Binarizer(TransformerMixin, BaseEstimator):
             If the tree splits a feature for which there is no threshold.
         """
         check_is_fitted(self)
-        column = np.full(tree.n_nodes, -1)
+        column, swap = np.full(tree.n_nodes, -1), self.lower_ == -np.inf
         for node in np.flatnonzero(tree.feature >= 0):
             feature = tree.feature[node]
             usable = np.flatnonzero((self.feature_ == feature) & ~np.isnan(self.threshold_))
@@ -236,16 +272,22 @@ class _Binarizer(TransformerMixin, BaseEstimator):
                 raise ValueError(f"the tree splits {tree.feature_name(feature)}, for which the "
                                  "binariser made no threshold; give a tree that was grown over "
                                  "the columns.")
-            distance = np.abs(self.threshold_[usable] - tree.threshold[node])
+            threshold = tree.threshold[node]
+            distance = np.where(self.threshold_[usable] == threshold, 0.0,
+                                np.abs(self.threshold_[usable] - threshold))
+            if tree.missing_left is not None and tree.missing_left[node] >= 0:
+                like = (self.missing_ == swap)[usable] == tree.missing_left[node]
+                distance = np.where(like | ~like.any(), distance, np.inf)
             column[node] = usable[np.argmin(distance)]
         n_columns = len(self.feature_)
-        over = tree.replace(feature=column, n_features=n_columns, feature_names=None)
-        return over.remap(np.arange(n_columns), np.full(n_columns, 0.5), np.isinf(self.lower_),
-                          n_columns)
+        over = tree.replace(feature=column, threshold=np.full(tree.n_nodes, 0.5),
+                            n_features=n_columns, feature_names=None, missing_left=None)
+        return over.remap(np.arange(n_columns), np.full(n_columns, 0.5), swap, n_columns)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.target_tags.required = self._needs_classes
+        tags.input_tags.allow_nan = True
         tags.transformer_tags.preserves_dtype = []
         return tags
 
@@ -284,6 +326,7 @@ class _Binarizer(TransformerMixin, BaseEstimator):
     def _read(self, X, reset):
         """Return the table as float64, with categories as positions, and the categories.
 
+        Missing values are NaN.
         The categories are a dict from feature to array; numbers and booleans are not in it.
         """
         pandas = sys.modules.get("pandas")  # a data frame cannot exist before pandas is imported
@@ -303,7 +346,7 @@ class _Binarizer(TransformerMixin, BaseEstimator):
                     f"{type(self).__name__} found text in an array ({error}); pass a pandas "
                     "DataFrame, whose text columns become categories."
                 ) from None
-            self._refuse_missing(table)
+            self._refuse_infinity(table)
             return table, {}
 
         validate_data(self, X, reset=reset, skip_check_array=True)
@@ -311,10 +354,8 @@ class _Binarizer(TransformerMixin, BaseEstimator):
         table = np.empty(X.shape, np.float64)
         for j in range(X.shape[1]):
             column = X.iloc[:, j]
-            if column.isna().any():
-                self._refuse(j, int(np.argmax(column.isna())), "NaN")
             if reset and _is_categorical(column, pandas):
-                present = column.astype(object).unique()
+                present = column.dropna().astype(object).unique()
                 categories[j] = np.array(sorted(present, key=lambda v: (type(v).__name__, v)),
                                          dtype=object)
             if j in categories:
@@ -323,38 +364,60 @@ class _Binarizer(TransformerMixin, BaseEstimator):
             try:
                 if column.dtype.kind in "cmM":  # complex numbers, dates and times
                     raise TypeError
-                table[:, j] = column.to_numpy(np.float64)
+                table[:, j] = column.to_numpy(np.float64, na_value=np.nan)
             except (TypeError, ValueError):
                 raise ValueError(
                     f"Feature {self._name(j)} of type {column.dtype} does not hold numbers"
                     + ("; turn it into numbers or categories first." if reset else
                        " as it did in fit; pass the same columns.")
                 ) from None
-        self._refuse_missing(table)
+        self._refuse_infinity(table)
         check_array(table, ensure_all_finite=False, estimator=self, input_name="X")
         return table, categories
 
     def _category_positions(self, j, column, categories, pandas):
+        missing = column.isna().to_numpy()
         positions = pandas.Index(categories).get_indexer(column.astype(object))
-        if self.handle_unknown == "error" and (positions < 0).any():
-            row = int(np.argmax(positions < 0))
+        unknown = (positions < 0) & ~missing
+        if self.handle_unknown == "error" and unknown.any():
+            row = int(np.argmax(unknown))
             raise ValueError(
                 f"Feature {self._name(j)} has the category {column.iloc[row]!r} in row {row}, "
                 "which fit did not see; pass handle_unknown='ignore' to give such rows zeros."
             )
-        return positions
+        return np.where(missing, np.nan, positions)
 
-    def _refuse_missing(self, table):
-        if not np.isfinite(table).all():
-            row, j = np.argwhere(~np.isfinite(table))[0]
-            self._refuse(j, row, "NaN" if np.isnan(table[row, j]) else "infinity (inf)")
+    def _worth(self, y, n_rows):
+        """Return the number by whose mean categories are put in order, or None for many classes."""
+        if y is None:
+            raise ValueError("ordered_categories=True needs y, by whose mean the categories of a "
+                             "feature are ordered; pass y or leave it at False.")
+        y = column_or_1d(y)
+        check_consistent_length(np.empty(n_rows), y)
+        if type_of_target(y) == "continuous":
+            return np.asarray(y, np.float64)
+        labels, codes = np.unique(y, return_inverse=True)
+        return codes.astype(np.float64) if len(labels) <= 2 else None
 
-    def _refuse(self, j, row, what):
-        raise ValueError(
-            f"Feature {self._name(j)} has {what} in row {row}; {type(self).__name__} needs finite "
-            "values: drop or impute such rows first (for example with "
-            "sklearn.impute.SimpleImputer)."
-        )
+    def _put_in_order(self, j, positions, worth):
+        """Order the categories of a feature by mean worth; return the positions of the rows."""
+        if worth is None:
+            return positions
+        present = ~np.isnan(positions)
+        at = positions[present].astype(np.int64)
+        total = np.bincount(at, worth[present], len(self.categories_[j]))
+        order = np.argsort(total / np.bincount(at, minlength=len(total)), kind="stable")
+        self.categories_[j] = self.categories_[j][order]
+        moved = positions.copy()
+        moved[present] = np.argsort(order)[at]
+        return moved
+
+    def _refuse_infinity(self, table):
+        if np.isinf(table).any():
+            row, j = np.argwhere(np.isinf(table))[0]
+            raise ValueError(
+                f"Feature {self._name(j)} has infinity (inf) in row {row}; {type(self).__name__} "
+                "needs finite or missing values (NaN): drop or replace such rows first.")
 
     def _name(self, j):
         names = getattr(self, "feature_names_in_", None)
@@ -383,8 +446,14 @@ class MDLPBinarizer(_Binarizer):
         column ``x <= 0.5`` if the test accepts the cut, none if not.  The binarised sets of the
         MurTree paper were made in that way.
     handle_unknown : {"error", "ignore"}, default="error"
-        What ``transform`` does with a category that ``fit`` did not see: refuse it, or give it
-        zeros in every column of its feature.
+        What ``transform`` does with a category that ``fit`` did not see, or with a missing value
+        where ``fit`` saw none: refuse it, or give it zeros in every column of its feature.
+    ordered_categories : bool, default=False
+        Whether the categories of a feature are ordered by their share of the second of two
+        classes (by their mean for targets that are no classes), and each beginning of that order
+        becomes a column too.  For one split of all rows the best subset is among them (Fisher,
+        1958); further down it need not be.  With more than two classes, or with False, columns
+        ask for one category against the rest.
 
     Attributes
     ----------
@@ -399,8 +468,12 @@ class MDLPBinarizer(_Binarizer):
         The one finite bound of a one-sided column (0.5 for a 0/1 feature), NaN for others.
     column_names_ : ndarray of str of shape (n_columns,)
         Readable names of the columns, those of ``get_feature_names_out()``.
+    missing_ : ndarray of int of shape (n_columns,)
+        What a column is where the value is missing; -1 for a feature that was never missing in
+        ``fit``.
     categories_ : dict of int to ndarray
-        The categories of each categorical feature, sorted.  Two categories give one column.
+        The categories of each categorical feature, sorted, or in the order of
+        ``ordered_categories``.  Two categories give one column.
     maps_to_original_ : bool
         Whether every column is one-sided, so that ``to_original`` can write trees in the
         original features.
@@ -427,10 +500,11 @@ class MDLPBinarizer(_Binarizer):
     _needs_classes = True
 
     def __init__(self, encoding: str = "thresholds", *, keep_binary: bool = True,
-                 handle_unknown: str = "error") -> None:
+                 handle_unknown: str = "error", ordered_categories: bool = False) -> None:
         self.encoding = encoding
         self.keep_binary = keep_binary
         self.handle_unknown = handle_unknown
+        self.ordered_categories = ordered_categories
 
     @property
     def _keeps_binary(self):
@@ -484,7 +558,7 @@ class QuantileBinarizer(_Binarizer):
     n_bins : int, default=8
         Maximum number of bins per feature, at least 2: up to ``n_bins - 1`` thresholds.  More
         bins allow finer splits and make the search over trees larger.
-    encoding, handle_unknown
+    encoding, handle_unknown, ordered_categories
         As in :class:`MDLPBinarizer`.
 
     Attributes
@@ -507,10 +581,11 @@ class QuantileBinarizer(_Binarizer):
     }
 
     def __init__(self, n_bins: int = 8, *, encoding: str = "thresholds",
-                 handle_unknown: str = "error") -> None:
+                 handle_unknown: str = "error", ordered_categories: bool = False) -> None:
         self.n_bins = n_bins
         self.encoding = encoding
         self.handle_unknown = handle_unknown
+        self.ordered_categories = ordered_categories
 
     def _cuts(self, values, counts, clock):
         return _equal_frequency(counts.sum(axis=1), self.n_bins)
@@ -533,7 +608,7 @@ class ThresholdBinarizer(_Binarizer):
         A feature with more thresholds keeps this many, chosen so that the bins between them hold
         about equally many rows.  None keeps all; the number of columns is then up to the number
         of rows times the number of features.
-    encoding, handle_unknown
+    encoding, handle_unknown, ordered_categories
         As in :class:`MDLPBinarizer`.
 
     Attributes
@@ -559,11 +634,13 @@ class ThresholdBinarizer(_Binarizer):
     }
 
     def __init__(self, thresholds: str = "all", *, max_thresholds_per_feature: int | None = None,
-                 encoding: str = "thresholds", handle_unknown: str = "error") -> None:
+                 encoding: str = "thresholds", handle_unknown: str = "error",
+                 ordered_categories: bool = False) -> None:
         self.thresholds = thresholds
         self.max_thresholds_per_feature = max_thresholds_per_feature
         self.encoding = encoding
         self.handle_unknown = handle_unknown
+        self.ordered_categories = ordered_categories
 
     @property
     def _needs_classes(self):
@@ -578,11 +655,28 @@ class ThresholdBinarizer(_Binarizer):
         return cuts
 
 
-def _category_columns(j, categories):
+def _category_columns(j, categories, in_order):
     """Return the (feature, lower, upper, name pattern) of a categorical feature's columns."""
-    columns = [(j, position - 0.5, position + 0.5, "{} = " + str(category).translate(BRACES))
-               for position, category in enumerate(categories)]
-    return columns if len(columns) > 2 else columns[:-1]  # the second would repeat the first
+    texts = [str(category).translate(BRACES) for category in categories]
+    columns = [(j, position - 0.5, position + 0.5, f"{{}} = {text}")
+               for position, text in enumerate(texts)]
+    if len(columns) < 3:
+        return columns[:-1]                  # the second would repeat the first
+    for cut in range(2, len(texts) - 1) if in_order else ():
+        # The smaller side of the cut gives the name.
+        lower, upper = (-0.5, cut - 0.5) if 2 * cut <= len(texts) else (cut - 0.5, len(texts) - 0.5)
+        inside = ", ".join(texts[int(lower + 0.5):int(upper + 0.5)])
+        columns.append((j, lower, upper, f"{{}} in ({inside})"))
+    return columns
+
+
+def _columns_with_missing(j, columns, all_missing):
+    """Return each column, 0 and then 1 where the value is missing, and the one that says so."""
+    if all_missing:
+        return []
+    both = [(*column[:3], column[3] + ending, value) for column in columns
+            for ending, value in (("", 0), (" or missing", 1))]
+    return [*both, (j, np.inf, np.inf, "{} is missing", 1)]
 
 
 def _boundaries(counts):

@@ -73,6 +73,7 @@ class _TreeEstimator(BaseEstimator):
     }
     _tree_over_columns = False
     _accepts_categories = False   # True: data frames with categories reach _solve unchanged
+    _accepts_missing = False      # True: NaN reaches _solve as a missing value
 
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Fit the tree.
@@ -168,14 +169,16 @@ class _TreeEstimator(BaseEstimator):
     def _given_start(self):
         """Return ``start``: None, a word or a DecisionTree, that of a fitted estimator included."""
         start = self.start
-        if start is None or isinstance(start, str | DecisionTree):
+        if start is None or isinstance(start, str):
             return start
+        if isinstance(start, DecisionTree):
+            return start.replace(missing_left=None)
         if isinstance(start, _TreeEstimator):
             check_is_fitted(start, "tree_")
             if start._tree_over_columns:
                 raise ValueError(f"start is a {type(start).__name__} whose tree tests columns that "
                                  "its binariser made; give one whose tree tests features.")
-            return start.tree_
+            return start.tree_ if self._accepts_missing else start.tree_.replace(missing_left=None)
         if not hasattr(start, "tree_"):
             raise ValueError(f"start is a {type(start).__name__}; use None, a word, a "
                              "DecisionTree, or a fitted tree estimator of odtlib or scikit-learn.")
@@ -195,7 +198,8 @@ class _TreeEstimator(BaseEstimator):
         X = _pandas_frame(X)
         if not self._keeps_frame(X):
             _refuse_text(X)
-            return validate_data(self, X, y, dtype=np.float64, order="C", **self._target_options)
+            return validate_data(self, X, y, dtype=np.float64, order="C",
+                                 ensure_all_finite=self._finite, **self._target_options)
         validate_data(self, X, skip_check_array=True)
         if len(X) == 0:
             raise ValueError("X has no rows; a tree needs at least one.")
@@ -209,7 +213,18 @@ class _TreeEstimator(BaseEstimator):
         if self._keeps_frame(X):
             return validate_data(self, X, reset=False, skip_check_array=True)
         _refuse_text(X)
-        return validate_data(self, X, reset=False, dtype=np.float64, order="C")
+        return validate_data(self, X, reset=False, dtype=np.float64, order="C",
+                             ensure_all_finite=self._finite)
+
+    @property
+    def _finite(self):
+        """What scikit-learn's checks ask of the rows."""
+        return "allow-nan" if self._accepts_missing else True
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = self._accepts_missing
+        return tags
 
     def _to_tree_columns(self, X):
         return self.binarizer_.transform(X) if self._tree_over_columns else X
@@ -567,22 +582,33 @@ class OverBinaryColumns:
         """As in the base class; the tree of a fitted estimator is written over the columns."""
         start = self.start
         if isinstance(start, _TreeEstimator) and getattr(start, "_tree_over_columns", False):
-            return start.tree_
+            return start.tree_.replace(missing_left=None)
         tree = super()._given_start()
-        if tree is start or self.binarizer_ is None:
+        if start is None or isinstance(start, str | DecisionTree):
             return tree
+        if self.binarizer_ is None:
+            return tree.replace(missing_left=None)
         if not hasattr(self.binarizer_, "to_columns"):
             raise ValueError("the columns are made by a binariser that is not one of odtlib; give "
                              "a DecisionTree over its columns as start.")
         return self.binarizer_.to_columns(tree)
 
+    def _to_tree_columns(self, X):
+        """As in the base class; NaN where a row misses what no row of the fit missed."""
+        if not self._tree_over_columns or not hasattr(self.binarizer_, "missing_"):
+            return super()._to_tree_columns(X)
+        columns, unseen = self.binarizer_._encode(X)
+        return np.where(unseen, np.nan, columns) if unseen.any() else columns
+
     def _in_features(self, tree):
         """Write a tree over the columns in the original features, or name its columns."""
-        if self.binarizer_ is None:
-            return tree
-        if not self._tree_over_columns:
-            return self.binarizer_.to_original(tree)
-        names = self.binarizer_.get_feature_names_out()
-        return tree.replace(feature_names=tuple(str(name) for name in names),
-                            n_features=len(names))
+        if self._tree_over_columns:
+            names = self.binarizer_.get_feature_names_out()
+            tree = tree.replace(feature_names=tuple(str(name) for name in names),
+                                n_features=len(names))
+        elif self.binarizer_ is not None:
+            tree = self.binarizer_.to_original(tree)
+        if self._accepts_missing and tree.missing_left is None:
+            tree = tree.replace(missing_left=np.full(tree.n_nodes, -1))
+        return tree
 

@@ -213,12 +213,19 @@ def _words(tree, X=None, feature_names=None, class_names=None):
             tests[node], branches[node] = (f"{name}?", ""), ("no", "yes")
             conditions[node] = f"not {name}", name
             continue
+        if np.isinf(threshold):
+            tests[node], branches[node] = (names[j], "is not missing"), ("yes", "no")
+            conditions[node] = f"{names[j]} is not missing", f"{names[j]} is missing"
+            continue
         values = tree.threshold[tree.feature == j] if X is None else X[:, j]
         low = values[values < threshold if X is None else values <= threshold]
         text = threshold_text(threshold, low.max(initial=-np.inf),
                               values[values > threshold].min(initial=np.inf))
-        tests[node], branches[node] = (names[j], f"≤ {text}"), ("yes", "no")
-        conditions[node] = f"{names[j]} ≤ {text}", f"{names[j]} > {text}"
+        sides = ["", ""]
+        if tree.missing_left is not None and tree.missing_left[node] >= 0:
+            sides[1 - tree.missing_left[node]] = " or missing"
+        tests[node], branches[node] = (names[j], f"≤ {text}{sides[0]}"), ("yes", "no")
+        conditions[node] = (f"{names[j]} ≤ {text}{sides[0]}", f"{names[j]} > {text}{sides[1]}")
 
     rows = _rows(tree, X)
     leaves = {}

@@ -50,6 +50,11 @@ class DecisionTree:
         For a regression tree: training weight at every node, and variance of the targets there
         (their mean over several outputs), which scikit-learn's tools ask for.  ``with_weights``
         fills them in.  In a classification tree ``value`` tells them.
+    missing_left : array of int, shape (n_nodes,), optional
+        Where a row goes whose value is missing (NaN): 1 left, 0 right, -1 to the child with the
+        larger training weight (left where it is equal or unknown); ignored (stored as -1) at
+        leaves.  Where it is 0, a threshold may be infinite: the node then tests whether the value
+        is missing.  By default the tree refuses NaN.
 
     Raises
     ------
@@ -69,12 +74,14 @@ class DecisionTree:
     kind: str
     weight: np.ndarray | None
     impurity: np.ndarray | None
+    missing_left: np.ndarray | None
 
     def __init__(self, feature: ArrayLike, threshold: ArrayLike, left: ArrayLike, right: ArrayLike,
                  value: ArrayLike, *, label: ArrayLike | None = None,
                  classes: ArrayLike | None = None, feature_names: Sequence[str] | None = None,
                  n_features: int | None = None, kind: str = "classification",
-                 weight: ArrayLike | None = None, impurity: ArrayLike | None = None) -> None:
+                 weight: ArrayLike | None = None, impurity: ArrayLike | None = None,
+                 missing_left: ArrayLike | None = None) -> None:
         if kind not in ("classification", "regression"):
             raise ValueError(f"kind is {kind!r}; use 'classification' or 'regression'.")
         feature = np.array(feature, dtype=np.int64, ndmin=1)
@@ -96,8 +103,16 @@ class DecisionTree:
                 or np.any(left[inner] <= inner) or np.any(right[inner] <= inner)):
             raise ValueError("left and right must make one tree: every node but node 0 is the "
                              "child of exactly one earlier node.")
-        if not np.all(np.isfinite(threshold[inner])):
-            raise ValueError("every feature node needs a finite threshold.")
+        finite = np.isfinite(threshold)
+        if missing_left is not None:
+            missing_left = np.array(missing_left, dtype=np.int8, ndmin=1)
+            if missing_left.shape != (n_nodes,) or not np.isin(missing_left, (-1, 0, 1)).all():
+                raise ValueError("missing_left needs one number per node: 1, 0 or -1.")
+            missing_left[leaf] = -1
+            finite |= (threshold == np.inf) & (missing_left == 0)
+        if not np.all(finite[inner]):
+            raise ValueError("every feature node needs a finite threshold, or an infinite one with "
+                             "missing_left 0, which tests whether the value is missing.")
         if feature_names is not None:
             feature_names = tuple(str(name) for name in feature_names)
         needed = int(feature.max()) + 1 if len(inner) else 0
@@ -125,7 +140,8 @@ class DecisionTree:
         set_ = object.__setattr__
         for name, array in (("feature", feature), ("threshold", threshold), ("left", left),
                             ("right", right), ("value", value), ("label", label),
-                            ("classes", classes), ("weight", weight), ("impurity", impurity)):
+                            ("classes", classes), ("weight", weight), ("impurity", impurity),
+                            ("missing_left", missing_left)):
             if array is not None:
                 array.setflags(write=False)
             set_(self, name, array)
@@ -141,7 +157,7 @@ class DecisionTree:
 
     def _arguments(self, **changes):
         names = ("feature", "threshold", "left", "right", "value", "label", "classes",
-                 "feature_names", "n_features", "kind", "weight", "impurity")
+                 "feature_names", "n_features", "kind", "weight", "impurity", "missing_left")
         return {**{name: getattr(self, name) for name in names}, **changes}
 
     def replace(self, **changes: Any) -> DecisionTree:
@@ -352,8 +368,8 @@ class DecisionTree:
     def pruned(self) -> DecisionTree:
         """Drop every split that changes no prediction.
 
-        A feature node goes when both its branches predict the same leaf, or when an earlier test
-        of the same feature already decides it.
+        A feature node goes when both its branches predict the same leaf, or when earlier tests
+        of the same feature already decide it.
 
         Returns
         -------
@@ -364,23 +380,35 @@ class DecisionTree:
         features, thresholds, lefts, rights = (
             array.tolist() for array in (self.feature, self.threshold, self.left, self.right))
 
-        stack = [(0, {}, {}, None, None)]
+        gone_left = None if self.missing_left is None else self._missing_goes_left().tolist()
+
+        def missing_goes(node, left, present):
+            """Return ``present`` with the feature whose missing values take the other branch."""
+            if gone_left is None or gone_left[node] == left:
+                return present
+            return present | {features[node]}
+
+        # The values that a node can have: low < x <= high, or missing unless in ``present``.
+        stack = [(0, {}, {}, frozenset(), None, None)]
         while stack:
-            node, low, high, parent, side = stack.pop()
+            node, low, high, present, parent, side = stack.pop()
             while (f := features[node]) >= 0:   # tests that earlier ones already decide
-                t = thresholds[node]
-                if t >= high.get(f, np.inf):
-                    node = lefts[node]
-                elif t <= low.get(f, -np.inf):
-                    node = rights[node]
-                else:
+                t, least, most = thresholds[node], low.get(f, -np.inf), high.get(f, np.inf)
+                to_left, to_right = least < min(t, most), max(t, least) < most
+                if gone_left is not None and f not in present:
+                    to_left, to_right = to_left or gone_left[node], to_right or not gone_left[node]
+                if to_left and to_right:
                     break
+                node = lefts[node] if to_left else rights[node]
             if parent is not None:
                 parent[side] = len(kept)
             kept.append([node, f, thresholds[node], LEAF, LEAF, node])
             if f >= 0:
-                stack.append((rights[node], {**low, f: t}, high, kept[-1], 4))
-                stack.append((lefts[node], low, {**high, f: t}, kept[-1], 3))
+                tighter = max(t, low.get(f, -np.inf)), min(t, high.get(f, np.inf))
+                stack.append((rights[node], {**low, f: tighter[0]}, high,
+                              missing_goes(node, False, present), kept[-1], 4))
+                stack.append((lefts[node], low, {**high, f: tighter[1]},
+                              missing_goes(node, True, present), kept[-1], 3))
 
         predicted = self.value if self.label is None else self.label
         for entry in reversed(kept):            # children stand behind their parent
@@ -403,10 +431,11 @@ class DecisionTree:
         return self.replace(feature=feature, threshold=threshold, left=left, right=right,
                             value=self.value[predicts if self.label is None else node],
                             label=None if self.label is None else self.label[predicts],
-                            **self._at("weight", "impurity", nodes=node))
+                            **self._at("weight", "impurity", "missing_left", nodes=node))
 
     def remap(self, feature: ArrayLike, threshold: ArrayLike, swap: ArrayLike, n_features: int,
-              feature_names: Sequence[str] | None = None) -> DecisionTree:
+              feature_names: Sequence[str] | None = None,
+              missing_left: ArrayLike | None = None) -> DecisionTree:
         """Rewrite a tree over 0/1 columns as a tree over the features behind them.
 
         Parameters
@@ -420,6 +449,9 @@ class DecisionTree:
             Number of features behind the columns.
         feature_names : sequence of str, optional
             Their names.
+        missing_left : array of int, shape (n_columns,), optional
+            Where a missing value goes in the test that each column stands for, as in the
+            constructor (default: the new tree refuses NaN).
 
         Returns
         -------
@@ -444,8 +476,13 @@ class DecisionTree:
         new_threshold = np.full(len(order), np.nan)
         new_feature[inner] = np.asarray(feature)[column[inner]]
         new_threshold[inner] = np.asarray(threshold)[column[inner]]
+        if missing_left is not None:
+            new_missing = np.full(len(order), -1)
+            new_missing[inner] = np.asarray(missing_left)[column[inner]]
+            missing_left = new_missing
         return self.replace(feature=new_feature, threshold=new_threshold, left=left, right=right,
                             n_features=n_features, feature_names=feature_names,
+                            missing_left=missing_left,
                             **self._at("value", "label", "weight", "impurity", nodes=order))
 
     def _at(self, *names, nodes):
@@ -521,9 +558,15 @@ class DecisionTree:
         if X.ndim != 2 or X.shape[1] != self.n_features:
             raise ValueError(f"X has shape {X.shape}; the tree expects (n_rows, "
                              f"{self.n_features}).")
-        if np.isnan(X).any():
+        if self.missing_left is None and np.isnan(X).any():
             raise ValueError("X contains NaN; fill in or drop missing values first.")
         return X
+
+    def _missing_goes_left(self):
+        """Return whether a missing value goes left at each feature node."""
+        weight = self.value.sum(axis=1) if self.kind == "classification" else self.weight
+        heavier = True if weight is None else weight[self.left] >= weight[self.right]
+        return np.where(self.missing_left < 0, heavier, self.missing_left == 1)
 
     def apply(self, X: ArrayLike) -> np.ndarray:
         """Return the leaf that each row reaches.
@@ -531,7 +574,7 @@ class DecisionTree:
         Parameters
         ----------
         X : array, shape (n_rows, n_features)
-            Rows without missing values.
+            Rows; with missing values (NaN) if the tree has ``missing_left``.
 
         Returns
         -------
@@ -540,7 +583,11 @@ class DecisionTree:
         from odtlib import _tree_kernels
         X = self._rows(X)
         leaf = np.empty(len(X), np.int64)
-        _tree_kernels.apply(X, self.feature, self.threshold, self.left, self.right, leaf)
+        if self.missing_left is None or not np.isnan(X).any():
+            _tree_kernels.apply(X, self.feature, self.threshold, self.left, self.right, leaf)
+        else:
+            _tree_kernels.apply_missing(X, self.feature, self.threshold, self._missing_goes_left(),
+                                        self.left, self.right, leaf)
         return leaf
 
     def predict_codes(self, X: ArrayLike) -> np.ndarray:
@@ -549,7 +596,7 @@ class DecisionTree:
         Parameters
         ----------
         X : array, shape (n_rows, n_features)
-            Rows without missing values.
+            Rows; with missing values (NaN) if the tree has ``missing_left``.
 
         Returns
         -------
@@ -564,7 +611,7 @@ class DecisionTree:
         Parameters
         ----------
         X : array, shape (n_rows, n_features)
-            Rows without missing values.
+            Rows; with missing values (NaN) if the tree has ``missing_left``.
 
         Returns
         -------
@@ -582,7 +629,7 @@ class DecisionTree:
         Parameters
         ----------
         X : array, shape (n_rows, n_features)
-            Rows without missing values.
+            Rows; with missing values (NaN) if the tree has ``missing_left``.
 
         Returns
         -------
@@ -601,7 +648,7 @@ class DecisionTree:
         Parameters
         ----------
         X : array, shape (n_rows, n_features)
-            Rows without missing values.
+            Rows; with missing values (NaN) if the tree has ``missing_left``.
 
         Returns
         -------
@@ -653,15 +700,20 @@ class DecisionTree:
         Returns
         -------
         str
-            For instance ``petal width <= 0.8``; a threshold is shortened only as far as it stays
-            the same number.  For a 0/1 column that is named by a condition, ``not colour = red`` on
+            For instance ``petal width <= 0.8``, or ``petal width <= 0.8 or missing`` where rows of
+            the training set were missing; a threshold is shortened only as far as it stays the
+            same number.  For a 0/1 column that is named by a condition, ``not colour = red`` on
             the left and ``colour = red`` on the right.
         """
         name, threshold = self.feature_name(self.feature[node]), self.threshold[node]
         if self.is_condition(node):
-            return f"not {name}" if branch == "left" else name
+            no = f"not ({name})" if name.endswith(" or missing") else f"not {name}"
+            return no if branch == "left" else name
+        if np.isinf(threshold):
+            return f"{name} is not missing" if branch == "left" else f"{name} is missing"
+        here = self.missing_left is not None and self.missing_left[node] == (branch == "left")
         sign = "<=" if branch == "left" else ">"
-        return f"{name} {sign} {_short(threshold)}"
+        return f"{name} {sign} {_short(threshold)}{' or missing' if here else ''}"
 
     def is_condition(self, node: int) -> bool:
         """Return whether a feature node asks for a 0/1 column that is named by a condition.
@@ -678,7 +730,7 @@ class DecisionTree:
         """
         name = self.feature_name(self.feature[node])
         return bool(0 <= self.threshold[node] < 1) and any(
-            sign in name for sign in (" <= ", " > ", " = "))
+            sign in name for sign in (" <= ", " > ", " = ", " in (", " is missing", " or missing"))
 
     def _test(self, node):
         """Return the test of a feature node, and what the left and the right branch answer."""
@@ -745,8 +797,9 @@ class DecisionTree:
                 found.append(f"if {condition} then {self.leaf_text(node)}")
                 continue
             for branch in ("right", "left"):
-                stack.append((getattr(self, branch)[node],
-                              (*conditions, self.split_text(node, branch))))
+                text = self.split_text(node, branch)
+                text = f"({text})" if text.endswith(" or missing") else text
+                stack.append((getattr(self, branch)[node], (*conditions, text)))
         return found
 
     def to_dot(self) -> str:
@@ -782,7 +835,8 @@ class DecisionTree:
             "format": "odtlib.DecisionTree/1",
             "kind": self.kind,
             "feature": self.feature.tolist(),
-            "threshold": [None if np.isnan(t) else float(t) for t in self.threshold],
+            "threshold": [None if np.isnan(t) else float(t) if np.isfinite(t) else "inf"
+                          for t in self.threshold],
             "left": self.left.tolist(),
             "right": self.right.tolist(),
             "value": self.value.tolist(),
@@ -792,7 +846,7 @@ class DecisionTree:
             "feature_names": self.feature_names,
             "n_features": self.n_features,
         }
-        for name in ("weight", "impurity"):
+        for name in ("weight", "impurity", "missing_left"):
             if getattr(self, name) is not None:
                 data[name] = getattr(self, name).tolist()
         try:
@@ -826,7 +880,7 @@ class DecisionTree:
         dtype = data.pop("classes_dtype")
         if data["classes"] is not None:
             data["classes"] = _typed(data["classes"], np.dtype(dtype))
-        data["threshold"] = [np.nan if t is None else t for t in data["threshold"]]
+        data["threshold"] = [np.nan if t is None else float(t) for t in data["threshold"]]
         return cls(**data)
 
     def __eq__(self, other):
@@ -889,6 +943,8 @@ class DecisionTree:
         nodes["feature"] = np.where(leaf, -2, self.feature)
         nodes["threshold"] = np.where(leaf, -2.0, self.threshold)
         nodes["impurity"] = impurity
+        if self.missing_left is not None:
+            nodes["missing_go_to_left"] = ~leaf & self._missing_goes_left()
         nodes["n_node_samples"] = np.maximum(1, np.rint(total))
         nodes["weighted_n_node_samples"] = total
         tree.__setstate__({**state, "max_depth": self.depth, "node_count": self.n_nodes,
@@ -903,7 +959,7 @@ class DecisionTree:
         if self.feature_names is not None:
             model.feature_names_in_ = np.array(self.feature_names, dtype=object)
 
-        inner = np.abs(self.threshold[~leaf])
+        inner = np.abs(self.threshold[np.isfinite(self.threshold)])
         limits = np.finfo(np.float32)
         if np.any(inner > limits.max) or np.any((inner > 0) & (inner < limits.tiny)):
             warnings.warn("a threshold lies outside the range of float32, in which scikit-learn "

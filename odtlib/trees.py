@@ -163,7 +163,8 @@ def cut_back(tree, max_nodes, split_penalty=0.0, cost=None):
                              for node, split in zip(kept, inner)])
                    for side in (tree.left, tree.right))
     label = None if label is None else label[kept]
-    rest = {name: getattr(tree, name)[kept] for name in ("threshold", "value", "weight", "impurity")
+    rest = {name: getattr(tree, name)[kept] for name in ("threshold", "value", "weight", "impurity",
+                                                     "missing_left")
             if getattr(tree, name) is not None}
     return tree.replace(feature=feature[kept], left=left, right=right, label=label, **rest)
 

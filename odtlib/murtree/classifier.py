@@ -75,7 +75,8 @@ class MurTreeClassifier(BudgetPathMixin, OverBinaryColumns, TreeClassifier):
         How features that are not 0/1 become 0/1 columns; not used when all features are 0/1.
         "mdlp" cuts by entropy and class, "quantile" at quantiles, "all" between any two values,
         which can make thousands of columns.  None refuses other features.  A transformer is cloned
-        and fitted.  The tree is optimal for the columns that it makes.
+        and fitted.  The tree is optimal for the columns that it makes.  Categories of a data frame
+        become columns too; see ``ordered_categories`` of :class:`odtlib.binarize.MDLPBinarizer`.
     search : MurTreeSearch, optional
         Options of the search; None means ``MurTreeSearch()``.
     start : {None, "cart", "local-search"}, DecisionTree or fitted estimator, default=None
@@ -162,7 +163,8 @@ class MurTreeClassifier(BudgetPathMixin, OverBinaryColumns, TreeClassifier):
         Parameters
         ----------
         X : array or data frame, shape (n_rows, n_features)
-            Training rows, without missing values.
+            Training rows.  A missing value (NaN) goes to the better side of each test, which the
+            search learns; where the fit saw none, to the side with more training weight.
         y : array, shape (n_rows,)
             Labels of any type.
         sample_weight : array, shape (n_rows,), optional

@@ -19,7 +19,7 @@ PathEntry = namedtuple("PathEntry", "max_nodes objective optimal tree")
 class BudgetPathMixin:
     """Node budgets, the path over them, and trees as ``fit`` leaves them."""
 
-    _accepts_categories = True
+    _accepts_categories = _accepts_missing = True
 
     def _most_copies(self, n_rows):
         return MAX_COPIES * n_rows + 1024

@@ -361,11 +361,9 @@ def test_pipeline_grid_search_pickle_and_names():
 
 
 @pytest.mark.parametrize("bad, message", [
-    (pd.DataFrame({"age": [1.0, np.nan]}), "Feature 'age' has NaN in row 1; .*SimpleImputer"),
-    (pd.DataFrame({"age": ["a", None]}), "Feature 'age' has NaN in row 1"),
     (pd.DataFrame({"age": [1.0, np.inf]}), r"Feature 'age' has infinity \(inf\) in row 1"),
     (pd.DataFrame({"age": pd.to_datetime(["2020-01-01", "2020-01-02"])}), "'age' of type datetime"),
-    (np.array([[1.0, 2.0], [3.0, np.nan]]), "Feature 1 has NaN in row 1"),
+    (np.array([[1.0, 2.0], [3.0, -np.inf]]), r"Feature 1 has infinity \(inf\) in row 1"),
     (np.array([["red"], ["blue"]], dtype=object), "found text in an array"),
     (pd.DataFrame({"age": []}), "0 sample"),
 ])

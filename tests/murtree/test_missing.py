@@ -1,0 +1,235 @@
+"""Missing values and categories: exact trees against trying every test and every side."""
+
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.utils.estimator_checks import check_estimator
+
+from odtlib import ContinuousTreeClassifier, DecisionTree, MurTreeClassifier, MurTreeRegressor
+from odtlib.binarize import MDLPBinarizer, QuantileBinarizer, ThresholdBinarizer
+
+
+def sides_of(X):
+    """Return all bipartitions that one test can make: every threshold, missing on either side."""
+    found = set()
+    for x in X.T:
+        missing = np.isnan(x)
+        for t in [*np.unique(x[~missing]), np.inf]:
+            for goes_left in ((x <= t), (x <= t) | missing):
+                if goes_left.any() and not goes_left.all():
+                    found.add(goes_left.tobytes())
+    return [np.frombuffer(side, bool) for side in found]
+
+
+def least(sides, rows, leaf, depth, min_leaf=1):
+    """Return the least cost over all trees, by trying them all."""
+    best = leaf(rows)
+    for side in sides if depth else ():
+        left, right = rows[side[rows]], rows[~side[rows]]
+        if min(len(left), len(right)) >= min_leaf:
+            best = min(best, least(sides, left, leaf, depth - 1, min_leaf)
+                       + least(sides, right, leaf, depth - 1, min_leaf))
+    return best
+
+
+def instance(rng):
+    """Return rows with ties, constant, missing and all-missing columns, and some weights."""
+    n_rows, n_columns = int(rng.integers(4, 14)), int(rng.integers(1, 4))
+    X = rng.integers(0, int(rng.choice([2, 3, 5])), (n_rows, n_columns)).astype(float)
+    if rng.random() < 0.2:
+        X[:, 0] = 7.0
+    X[rng.random(X.shape) < rng.choice([0.0, 0.1, 0.4, 0.9])] = np.nan
+    if rng.random() < 0.2:
+        X[:, int(rng.integers(n_columns))] = np.nan
+    weight = np.ones(n_rows) if rng.random() < 0.5 else rng.integers(1, 4, n_rows).astype(float)
+    return X, weight
+
+
+def same_everywhere(model, X):
+    """Check that a tree says the same in every form that it has."""
+    rng = np.random.default_rng(len(X))
+    new = np.where(rng.random(X.shape) < 0.3, np.nan, X)     # missing in other places too
+    tree = model.tree_
+    expected = model.predict(new)
+    assert np.array_equal(DecisionTree.from_json(tree.to_json()).predict(new), expected)
+    assert DecisionTree.from_json(tree.to_json()) == tree
+    assert np.array_equal(pickle.loads(pickle.dumps(model)).predict(new), expected)
+    assert np.array_equal(tree.pruned().predict(new), expected)
+    if not model._tree_over_columns:
+        assert np.array_equal(model.to_sklearn(new).predict(new), expected)
+    assert tree.to_text() and tree.rules() and tree.to_dot()
+
+
+@pytest.mark.parametrize("seed", range(150))
+def test_classifier_against_all_trees(seed):
+    rng = np.random.default_rng(seed)
+    X, weight = instance(rng)
+    y = rng.integers(0, int(rng.choice([2, 2, 3])), len(X))
+    y[:2] = 0, 1
+    depth, min_leaf = int(rng.integers(1, 4)), int(rng.choice([1, 1, 2]))
+    model = MurTreeClassifier(depth, binarizer="all", min_samples_leaf=min_leaf)
+    model.fit(X, y, weight)
+
+    def leaf(rows):
+        return weight[rows].sum() - np.bincount(y[rows], weight[rows]).max()
+
+    assert model.report_.objective == least(sides_of(X), np.arange(len(X)), leaf, depth, min_leaf)
+    assert model.report_.status == "optimal"
+    assert model.verify(X, y, weight) == model.report_.objective
+    same_everywhere(model, X)
+
+
+@pytest.mark.parametrize("seed", range(100))
+def test_regressor_against_all_trees(seed):
+    rng = np.random.default_rng(1000 + seed)
+    X, weight = instance(rng)
+    y = rng.integers(0, 6, len(X)).astype(float)
+    depth, loss = int(rng.integers(1, 4)), ("squared_error", "absolute_error")[seed % 2]
+    model = MurTreeRegressor(depth, binarizer="all", loss=loss).fit(X, y, weight)
+
+    def leaf(rows):
+        if seed % 2:
+            return min((weight[rows] * abs(y[rows] - value)).sum() for value in y[rows])
+        return (weight[rows] * (y[rows] - np.average(y[rows], weights=weight[rows])) ** 2).sum()
+
+    assert model.report_.objective == pytest.approx(
+        least(sides_of(X), np.arange(len(X)), leaf, depth), abs=1e-9)
+    assert model.verify(X, y, weight) == pytest.approx(model.report_.objective, abs=1e-9)
+    same_everywhere(model, X)
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_data_frames_with_categories_against_all_trees(seed):
+    rng = np.random.default_rng(2000 + seed)
+    n_rows = int(rng.integers(6, 14))
+    colour = rng.choice(["red", "green", "blue", "{grey}", None], n_rows).astype(object)
+    age = np.where(rng.random(n_rows) < 0.3, np.nan, rng.integers(0, 4, n_rows))
+    X = pd.DataFrame({"colour": colour, "age": age})
+    if seed % 2:
+        X["colour"] = X["colour"].astype("category")
+    y = rng.integers(0, 2 + seed % 3 // 2, n_rows)
+    y[:2] = 0, 1
+    in_order = bool(seed % 4 // 2)
+    model = MurTreeClassifier(2, binarizer=ThresholdBinarizer(ordered_categories=in_order))
+    model.fit(X, y)
+
+    present = sorted({c for c in colour if c is not None})
+    groups = [[c] for c in present]
+    if in_order and y.max() == 1:
+        present.sort(key=lambda c: y[colour == c].mean())
+        groups += [present[:k] for k in range(1, len(present))]
+    sides = sides_of(age[:, None])
+    for group in [*groups, []]:
+        inside = np.isin(colour, group) if group else np.zeros(n_rows, bool)
+        for one in (inside, inside | pd.isna(colour)):
+            if one.any() and not one.all():
+                sides.append(one)
+
+    def leaf(rows):
+        return len(rows) - np.bincount(y[rows]).max()
+
+    assert model.report_.objective == least(sides, np.arange(n_rows), leaf, 2)
+    assert model.verify(X, y) == model.report_.objective
+    copy = pickle.loads(pickle.dumps(model))
+    assert np.array_equal(copy.predict(X), model.predict(X))
+
+
+def test_a_value_that_only_new_rows_miss_goes_to_the_heavier_child():
+    X, y = np.array([[1.0, 0], [2, 0], [3, 0], [9, 1]]), [0, 0, 0, 1]
+    for rows in (X[:, :1], X[:, 1:], pd.DataFrame(X[:, :1], columns=["a"])):
+        model = MurTreeClassifier(1, binarizer="all").fit(rows, y)
+        assert np.array_equal(model.tree_.missing_left < 0, np.ones(3, bool))
+        new = rows * np.nan
+        assert model.predict(new).tolist() == [0] * 4
+        heavy = MurTreeClassifier(1, binarizer="all").fit(rows, y, [1, 1, 1, 9])
+        assert heavy.predict(new).tolist() == [1] * 4
+        assert heavy.to_sklearn().predict(new).tolist() == [1] * 4
+    frame = pd.DataFrame({"c": list("aabbb"), "d": list("uvuvu")})
+    model = MurTreeClassifier(1).fit(frame, [0, 0, 1, 1, 1])
+    assert "c = a" in str(model.tree_) and "missing" not in str(model.tree_)
+    assert model.predict(pd.DataFrame({"c": [None, "a"], "d": ["u", None]})).tolist() == [1, 0]
+    twice = MurTreeRegressor(1).fit(frame, [0.0, 0, 1, 1, 1])
+    assert twice.predict(pd.DataFrame({"c": [None], "d": ["u"]})).tolist() == [1.0]
+
+
+def test_missing_that_tells_the_class_is_a_test_of_its_own():
+    X = np.array([[1.0], [2], [3], [np.nan], [np.nan]])
+    model = MurTreeClassifier(1).fit(X, ["in", "in", "in", "out", "out"])
+    assert model.report_.objective == 0
+    assert model.tree_.rules() == ["if x0 is not missing then in  [3 0]",
+                                   "if x0 is missing then out  [0 2]"]
+    assert "x0 is not missing" in str(model.tree_)
+    model = MurTreeClassifier(1, binarizer="all").fit(X, ["a", "a", "b", "a", "a"])
+    assert model.tree_.rules() == ["if (x0 <= 2.5 or missing) then a  [4 0]",
+                                   "if x0 > 2.5 then b  [0 1]"]
+    frame = pd.DataFrame({"f": X[:, 0], "g": list("vwvvw")})
+    columns = MurTreeClassifier(1, binarizer="all").fit(frame, ["a", "a", "b", "a", "a"])
+    assert columns.tree_.rules() == ["if not (f <= 2.5 or missing) then b  [0 1]",
+                                     "if (f <= 2.5 or missing) then a  [4 0]"]
+    assert model.plot() is not None
+
+
+def test_starts_and_paths_know_missing_values():
+    rng = np.random.default_rng(5)
+    X = rng.integers(0, 6, (60, 3)).astype(float)
+    X[rng.random(X.shape) < 0.3] = np.nan
+    y = (np.nan_to_num(X[:, 0], nan=5) + rng.normal(size=60) > 2).astype(int)
+    model = MurTreeClassifier(2, binarizer="all").fit(X, y)
+    again = MurTreeClassifier(2, binarizer="all", start=model, time_limit=60).fit(X, y)
+    assert again.report_.objective == again.report_.events[0][1] == model.report_.objective
+    path = MurTreeClassifier(2, binarizer="all").path(X, y)
+    assert path[-1].objective == model.report_.objective
+    assert np.sum(path[-1].tree.predict(X) != y) == model.report_.objective
+    filled = np.nan_to_num(X, nan=9.0)
+    with pytest.raises(ValueError, match="NaN"):
+        ContinuousTreeClassifier(2).fit(X, y)
+    whole = MurTreeClassifier(2, binarizer="all").fit(filled, y)
+    assert ContinuousTreeClassifier(2, start=whole).fit(filled, y).report_.objective \
+        == whole.report_.objective
+
+
+def test_columns_of_a_feature_with_missing_values():
+    X = np.array([[1.0, 0], [3, 1], [np.nan, 1], [np.nan, np.nan]])
+    binarizer = ThresholdBinarizer().fit(X)
+    assert binarizer.get_feature_names_out().tolist() == [
+        "x0 <= 2", "x0 <= 2 or missing", "x0 is missing", "x1", "x1 or missing", "x1 is missing"]
+    assert binarizer.transform(X).tolist() == [[1, 1, 0, 0, 0, 0], [0, 0, 0, 1, 1, 0],
+                                               [0, 1, 1, 1, 1, 0], [0, 1, 1, 0, 1, 1]]
+    assert binarizer.missing_.tolist() == [0, 1, 1, 0, 1, 1]
+    with pytest.raises(ValueError, match="Feature 0 has NaN in row 1 and had none in fit"):
+        ThresholdBinarizer().fit(X[:2]).transform([[1.0, 0], [np.nan, 0]])
+    ignoring = ThresholdBinarizer(handle_unknown="ignore").fit(X[:2])
+    assert ignoring.transform([[np.nan, 0]]).tolist() == [[0, 0]]
+    with pytest.raises(ValueError, match="needs y, by whose mean"):
+        QuantileBinarizer(ordered_categories=True).fit(pd.DataFrame({"a": list("xyz")}))
+    frame = pd.DataFrame({"a": list("vwxyzvwxyz")})
+    y = [1, 0, 0, 1, 0, 1, 0, 1, 0, 0]
+    assert MDLPBinarizer(ordered_categories=True).fit(frame, y).get_feature_names_out().tolist() \
+        == ["a = w", "a = z", "a = x", "a = y", "a = v", "a in (w, z)", "a in (y, v)"]
+
+
+@pytest.mark.parametrize("model", [MurTreeClassifier(max_depth=2), MurTreeRegressor(max_depth=2)])
+def test_scikit_learn_is_told(model):
+    assert model.__sklearn_tags__().input_tags.allow_nan
+    check_estimator(model)
+
+
+def test_trees_that_know_missing_values():
+    nested = DecisionTree([0, -1, -1], [np.inf, 0, 0], [1, -1, -1], [2, -1, -1],
+                          [[1, 1], [1, 0], [0, 1]], missing_left=[0, -1, -1])
+    assert nested.predict([[5.0], [np.nan]]).tolist() == [0, 1]
+    with pytest.raises(ValueError, match="or an infinite one with missing_left 0"):
+        nested.replace(missing_left=[1, -1, -1])
+    with pytest.raises(ValueError, match="one number per node"):
+        nested.replace(missing_left=[0])
+    # Here the second test of the feature is not idle: only missing values go to its right.
+    deep = DecisionTree([0, 0, -1, -1, -1], [2.0, 3.0, 0, 0, 0], [1, 2, -1, -1, -1],
+                        [4, 3, -1, -1, -1], [[2, 2], [1, 1], [1, 0], [0, 1], [1, 0]],
+                        missing_left=[1, 0, -1, -1, -1])
+    assert deep.pruned() == deep
+    assert deep.predict([[1.0], [np.nan], [9.0]]).tolist() == [0, 1, 0]
+    idle = deep.replace(missing_left=[0, 0, -1, -1, -1], label=[0, 0, 0, 1, 1])
+    assert idle.pruned().n_splits == 1
+    assert idle.pruned().predict([[1.0], [np.nan]]).tolist() == [0, 1]
