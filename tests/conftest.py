@@ -1,6 +1,7 @@
-"""On the larger scale, tests over seeds take more of them; see scale.py."""
+"""A process for scripts; on the larger scale, tests over seeds take more of them, see scale.py."""
 
 import pytest
+from interrupt import Child
 from scale import SCALE
 
 
@@ -16,3 +17,11 @@ def pytest_generate_tests(metafunc):
             longer = range(seeds.start, seeds.start + SCALE * len(seeds) * seeds.step, seeds.step)
             more = pytest.mark.parametrize("seed", longer, *mark.args[2:], **mark.kwargs)
             metafunc.definition.own_markers[place] = more.mark
+
+
+@pytest.fixture(scope="module")
+def child():
+    """A process for the scripts of a module's tests."""
+    process = Child()
+    yield process
+    process.end()

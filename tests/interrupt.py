@@ -1,9 +1,24 @@
-"""Ctrl-C while a test runs, and never after it."""
+"""Ctrl-C while a test runs, and never after it; and a process to press it in."""
 
+import json
 import os
 import signal
+import subprocess
+import sys
 import threading
 from contextlib import contextmanager
+
+RUN_EACH_LINE = """
+import json, sys, traceback
+for line in sys.stdin:
+    try:
+        exec(json.loads(line), {})
+    except KeyboardInterrupt:
+        print("interrupted", flush=True)
+    except Exception:
+        traceback.print_exc()
+        print("failed", flush=True)
+"""
 
 
 @contextmanager
@@ -23,3 +38,43 @@ def ctrl_c(seconds=0.5):
                 timer.join()
     except KeyboardInterrupt:
         raise AssertionError("Ctrl-C was not caught by what it should have ended") from None
+
+
+class Child:
+    """A Python process that runs scripts in turn, so that many tests share one interpreter's start.
+
+    A script that ends the process, as Ctrl-C does where nothing handles it, costs a new one.  A
+    script in which Ctrl-C is not caught prints "interrupted".
+    """
+
+    def __init__(self):
+        self._process = None
+
+    def run(self, script):
+        """Begin a script."""
+        if self._process is None or self._process.poll() is not None:
+            self.end()
+            self._process = subprocess.Popen(
+                [sys.executable, "-c", RUN_EACH_LINE], stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE, text=True)
+        self._process.stdin.write(json.dumps(script) + "\n")
+        self._process.stdin.flush()
+
+    def read(self, seconds=120):
+        """Return the next line that is printed; nothing if the process ends, or has to be ended."""
+        timer = threading.Timer(seconds, self._process.kill)
+        timer.start()
+        try:
+            return self._process.stdout.readline().rstrip("\n")
+        finally:
+            timer.cancel()
+
+    def interrupt(self):
+        """Press Ctrl-C."""
+        self._process.send_signal(signal.SIGINT)
+
+    def end(self):
+        """End the process, if there is one."""
+        if self._process is not None:
+            self._process.kill()
+            self._process.communicate()
