@@ -181,7 +181,7 @@ def picture(self, paper):
         said.append(f"{those.sum()} {label}")
     ax.set(xlabel="published, from the least to the most of its column", ylabel="ours, same unit",
            xlim=(-0.05, 1.05), ylim=(-0.27, 1.25))
-    ax.legend(fontsize=8, ncols=2, loc="lower center", bbox_to_anchor=(0.5, 1.0), frameon=False)
+    ax.legend(fontsize=9.5, ncols=2, loc="lower center", bbox_to_anchor=(0.5, 1.0), frameon=False)
     ax.alt = (f"All {len(cells)} printed cells of {papers()[paper]}, published against ours as "
               f"published: {', '.join(said)}. Cells on the diagonal agree.")
     return ax
