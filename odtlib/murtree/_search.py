@@ -37,22 +37,21 @@ UPPER, LOWER, BEST, TARGET, REFINED, VALUE, BEST_VALUE_1, BEST_VALUE_0, N_COST =
 # its children; whether VALUE is the optimum.
 FEATURE, BUDGET_1, BUDGET_0, EXACT, N_CHOICE = range(5)
 # Entries of ``control``.
-LEVEL, MODE, SIMILARITY, CACHE, FEATURE_ORDER, CHILD_ORDER, SHARE_SIZES, REFINE, BUDGET_BOUNDS, \
-    ADDRESS_OPEN, ADDRESS_PREPARE, ADDRESS_CHILDREN, ADDRESS_SIMILARITY, ADDRESS_EARLIER, \
-    ADDRESS_CLOSURE, FILLED, SPECIALISED, INCREMENTAL, N_EXACT_CHILDREN, PROPAGATE_OPTIMA, \
-    THREAD, N_THREADS, EARLIER_NODES, ROOM, N_CONTROL = range(25)
+LEVEL, MODE, SIMILARITY, CACHE, FEATURE_ORDER, CHILD_ORDER, SHARE_SIZES, REFINE, ADDRESS_OPEN, \
+    ADDRESS_PREPARE, ADDRESS_CHILDREN, ADDRESS_SIMILARITY, ADDRESS_EARLIER, ADDRESS_CLOSURE, \
+    FILLED, SPECIALISED, INCREMENTAL, N_EXACT_CHILDREN, THREAD, N_THREADS, EARLIER_NODES, ROOM, \
+    N_CONTROL = range(23)
 ENTER, ADVANCE, RECEIVE, FINISH, DONE = range(5)
 BY_DEPTH_TWO, IN_ORDER, BY_GINI, AT_RANDOM = range(4)
 DYNAMIC, POST_ORDER, BY_GAP = range(3)
 DATASET, BRANCH, CLOSURE = 1, 2, 3
 # Entries of ``counters``.
 (NODES, DEPTH_TWO_PAIRS, CACHE_HITS, PRUNED_BY_BOUND, PRUNED_BY_CACHE, SIMILARITY_UPDATES,
- COLUMNS_DROPPED, CACHE_ENTRIES, BOUNDS_INFERRED, BOUNDS_REFINED, DATA_SETS_COUNTED,
- CHILDREN_PROBED, SMALLER_STORED, EARLIER_BOUNDS, N_COUNTERS) = range(15)
+ COLUMNS_DROPPED, CACHE_ENTRIES, BOUNDS_REFINED, DATA_SETS_COUNTED, CHILDREN_PROBED,
+ EARLIER_BOUNDS, N_COUNTERS) = range(13)
 COUNTER_NAMES = ("nodes", "depth_two_pairs", "cache_hits", "pruned_by_bound", "pruned_by_cache",
-                 "similarity_updates", "columns_dropped", "cache_entries", "bounds_inferred",
-                 "bounds_refined", "data_sets_counted", "children_probed", "smaller_stored",
-                 "earlier_nodes_used")
+                 "similarity_updates", "columns_dropped", "cache_entries", "bounds_refined",
+                 "data_sets_counted", "children_probed", "earlier_nodes_used")
 
 UNKNOWN, NO_SPLIT = -2, -1
 MAX_FULL_DEPTH = 12        # a full tree of this depth has as many nodes as any search may use
@@ -190,26 +189,15 @@ def child_keys(kind, key, column, column_keys, width, literals, child_key):
 
 
 @njit(**INNER)
-def look_up(table, values, low, high, depth, budget, budget_bounds, counters):
-    """Return the best bound that the cache has, and whether it is the optimum.
-
-    With ``budget_bounds``, a tree with more feature nodes bounds one with fewer (Proposition 11).
-    """
-    largest = (1 << min(depth, MAX_FULL_DEPTH)) - 1
-    budget = min(budget, largest)
+def look_up(table, values, low, high, depth, budget, counters):
+    """Return the bound that the cache has, and whether it is the optimum."""
+    budget = min(budget, (1 << min(depth, MAX_FULL_DEPTH)) - 1)
     key_low, key_high = problem_key(low, high, min(depth, budget), budget)
     value, word = find(table, values, key_low, key_high)
     if word != np.uint64(0):
         counters[CACHE_HITS] += 1
         if is_exact(word):
             return value, 1
-    if budget_bounds:
-        for more in range(budget + 1, largest + 1):
-            key_low, key_high = problem_key(low, high, min(depth, more), more)
-            other, word = find(table, values, key_low, key_high)
-            if word != np.uint64(0) and other > value:
-                counters[BOUNDS_INFERRED] += 1
-                value = other
     return value, 0
 
 
@@ -377,7 +365,7 @@ def search(work, control, penalty, state, cost, choice, leaf, exact, keys, rows,
     n_classes, n_columns = shape[N_CLASSES], shape[N_COLUMNS]
     row_bytes = n_columns // 8
     use_cache, similar = control[CACHE] > 0, control[SIMILARITY] > 0
-    budget_bounds, share = control[BUDGET_BOUNDS] > 0, control[SHARE_SIZES] > 0
+    share = control[SHARE_SIZES] > 0
     earlier_bounds, earlier_ids, parent_index, local_index = earlier
     me, n_threads = control[THREAD], control[N_THREADS]
     # Trees of this depth are solved without splitting the rows.
@@ -532,11 +520,11 @@ def search(work, control, penalty, state, cost, choice, leaf, exact, keys, rows,
                                n_columns, literals, made)
                     for n in range(last, max(first, terminal) - 1, -1):
                         value, known = look_up(table, values, made[0], made[1], depth - 1, n,
-                                               budget_bounds, counters)
+                                               counters)
                         bounds_1[n, k] = max(bounds_1[n, k], value)
                         solved[1, n] = known
                         value, other_known = look_up(table, values, made[2], made[3], depth - 1,
-                                                     n, budget_bounds, counters)
+                                                     n, counters)
                         bounds_0[n, k] = max(bounds_0[n, k], value)
                         solved[0, n] = other_known
                         all_solved = all_solved and known + other_known == 2
@@ -653,14 +641,6 @@ def search(work, control, penalty, state, cost, choice, leaf, exact, keys, rows,
                     control[FILLED] += remember(
                         table, values, keys[t, 0], keys[t, 1], st[DEPTH], n, co[VALUE, n],
                         ch[EXACT, n], feature, ch[BUDGET_1, n], n)
-                    if control[PROPAGATE_OPTIMA] and ch[EXACT, n] and feature != unknown:
-                        # Fewer nodes suffice: also the optimum for budgets in between (Prop. 10).
-                        size = 0 if feature < 0 else 1 + ch[BUDGET_1, n] + ch[BUDGET_0, n]
-                        for m in range(max(size, 1), n):
-                            counters[SMALLER_STORED] += 1
-                            control[FILLED] += remember(
-                                table, values, keys[t, 0], keys[t, 1], min(st[DEPTH], m), m,
-                                co[VALUE, n], one, feature, ch[BUDGET_1, n], m)
             if t == 0:
                 mode = DONE
             else:

@@ -14,6 +14,8 @@ CHOICES = {
     "feature_order": ("depth-two", "in-order", "gini", "random"),
     "child_order": ("dynamic", "post-order", "gap"),
 }
+# Options of the search as published alone.
+ONLY_PUBLISHED = ("budget_bounds", "propagate_optima")
 # What the search as published does not have, and what to give instead.
 NOT_PUBLISHED = {
     "cache": (("closure", None), "'dataset' or 'branch'"),
@@ -59,10 +61,11 @@ class MurTreeSearch:
         Whether a failed search stores the refined bound of Eq. 17, or only that of DL8.5.
     budget_bounds : bool, default=False
         Whether the bound of a tree with more feature nodes is looked up for one with fewer
-        (Proposition 11); of use with node budgets only.
+        (Proposition 11).  Only for the search as published, which asks for one node budget after
+        the other; the default search answers for all budgets of a subproblem at once.
     propagate_optima : bool, default=False
         Whether an optimum with fewer feature nodes than allowed is stored for the budgets in
-        between too (Proposition 10); of use with node budgets only.
+        between too (Proposition 10).  Only for the search as published.
     incremental_counts : bool, default=True
         Whether the larger child of a split is counted by subtraction; with False both children are
         counted from scratch.  As published, two counters are stored, and the nearer one is updated
@@ -141,6 +144,10 @@ class MurTreeSearch:
         if not isinstance(self.n_exact_children, Integral) or self.n_exact_children < 0:
             raise ValueError(f"MurTreeSearch has n_exact_children={self.n_exact_children!r}; give "
                              "a whole number of at least 0.")
+        for name in () if self.as_published else ONLY_PUBLISHED:
+            if getattr(self, name):
+                raise ValueError(f"MurTreeSearch has {name}=True, which only the search as "
+                                 "published has; give False, or MurTreeSearch.paper().")
         for name, (missing, instead) in NOT_PUBLISHED.items() if self.as_published else ():
             if getattr(self, name) in missing:
                 raise ValueError(f"MurTreeSearch has as_published=True and {name}="

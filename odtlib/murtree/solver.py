@@ -104,12 +104,10 @@ class Solver:
         self.control[S.FEATURE_ORDER] = FEATURE_ORDERS[search.feature_order]
         self.control[S.CHILD_ORDER] = CHILD_ORDERS[search.child_order]
         self.control[S.REFINE] = search.refined_bound
-        self.control[S.BUDGET_BOUNDS] = search.budget_bounds
         self.control[S.SHARE_SIZES] = search.minimise_nodes
         self.control[S.SPECIALISED] = specialised
         self.control[S.INCREMENTAL] = search.incremental_counts
         self.control[S.N_EXACT_CHILDREN] = search.n_exact_children if similar else 0
-        self.control[S.PROPAGATE_OPTIMA] = search.propagate_optima
         if search.feature_order == "random":
             self.space.shuffle[:] = check_random_state(search.random_state).random_sample(
                 len(self.space.shuffle))

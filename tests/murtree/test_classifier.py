@@ -308,8 +308,6 @@ EVERY_SWITCH = [
     ({"similarity_bound": "siblings"}, "earlier_nodes_used"),
     ({"n_exact_children": 0}, "children_probed"),
     ({"refined_bound": False}, "bounds_refined"),
-    ({"budget_bounds": True}, "bounds_inferred"),
-    ({"propagate_optima": True}, "smaller_stored"),
     ({"incremental_counts": False}, "data_sets_counted"),
     ({"specialised_depth_two": False}, "depth_two_pairs"),
     ({"feature_order": "in-order"}, "similarity_updates"),

@@ -24,7 +24,8 @@ def test_an_estimator_has_at_most_sixteen_parameters(estimator):
 def test_presets_give_the_same_optimum_and_survive_clone_and_pickle(estimator, search):
     X, y = blobs(n_rows=80, n_columns=6)
     if estimator is MurTreeRegressor and search is not None:         # it has no published search
-        search = replace(search, merge_rows=True, as_published=False)
+        search = replace(search, merge_rows=True, as_published=False, budget_bounds=False,
+                         propagate_optima=False)
     best = estimator(3).fit(X, y)
     model = clone(estimator(3, search=search)).fit(X, y)
     assert model.search == search
@@ -49,6 +50,13 @@ def test_values_that_do_not_exist_are_refused(wrong):
         MurTreeSearch(**wrong)
 
 
+@pytest.mark.parametrize("option", ["budget_bounds", "propagate_optima"])
+def test_options_of_the_published_search_are_refused_without_it(option):
+    with pytest.raises(ValueError, match=f"has {option}=True, which only the search as published"):
+        MurTreeSearch(**{option: True})
+    assert not getattr(MurTreeSearch.paper(**{option: False}), option)
+
+
 def test_options_cannot_be_changed():
     with pytest.raises(FrozenInstanceError):
         MurTreeSearch().cache = None
@@ -64,9 +72,9 @@ def test_the_regressor_refuses_what_it_does_not_have(options):
 
 @pytest.mark.parametrize("options", [
     {"cache": None}, {"cache": "branch"}, {"similarity_bound": False}, {"n_exact_children": 0},
-    {"refined_bound": False}, {"budget_bounds": True}, {"propagate_optima": True},
-    {"incremental_counts": False}, {"specialised_depth_two": False}, {"feature_order": "gini"},
-    {"feature_order": "in-order"}, {"feature_order": "random", "random_state": 0},
+    {"refined_bound": False}, {"incremental_counts": False}, {"specialised_depth_two": False},
+    {"feature_order": "gini"}, {"feature_order": "in-order"},
+    {"feature_order": "random", "random_state": 0},
     {"child_order": "gap"}, {"child_order": "post-order"}, {"merge_columns": False},
     {"minimise_nodes": True}])
 def test_no_option_changes_the_optimum_of_regression(options):

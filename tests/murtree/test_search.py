@@ -43,10 +43,8 @@ def options(rng):
         "feature_order": ["depth-two", "in-order", "gini", "random"][rng.integers(4)],
         "child_order": ["dynamic", "post-order", "gap"][rng.integers(3)],
         "refined_bound": bool(rng.integers(2)),
-        "budget_bounds": bool(rng.integers(2)),
         "minimise_nodes": bool(rng.integers(2)),
         "n_exact_children": int(rng.choice([0, 1, 8])),
-        "propagate_optima": bool(rng.integers(2)),
         "n_jobs": int(rng.integers(1, 3)),
         "merge_columns": bool(rng.integers(2)),
         "memory_limit": [None, 0.002][rng.integers(2)],
@@ -239,7 +237,6 @@ SWITCHES = [
     ({"merge_columns": False}, "columns_dropped"),
     ({"minimise_nodes": True}, "cache_entries"),
     ({"n_exact_children": 0}, "children_probed"),
-    ({"propagate_optima": True}, "smaller_stored"),
 ]
 
 
@@ -354,22 +351,6 @@ def test_departures_from_the_first_choice_never_lose_and_reach_the_optimum():
             costs.append(cost)
         assert costs == sorted(costs, reverse=True) and costs[-1] == optimum
         assert solver.discrepancy_tree(5, 3, Clock(0.0)) is None
-
-
-def test_bounds_are_inferred_from_larger_trees():
-    X, y = blobs(2, n_columns=12)
-    problem = prepare(X, y, 2)
-    values = {}
-    for infer in (False, True):
-        solver = build(Solver, problem, 4, 15, budget_bounds=infer, minimise_nodes=True)
-        values[infer] = []
-        for nodes in range(15, 2, -1):
-            solver.solve(4, nodes)
-            values[infer].append(solver.value())
-        inferred = solver.counters[S.BOUNDS_INFERRED]
-        assert (inferred > 0) == infer
-    assert values[True] == values[False]
-    assert values[True] == sorted(values[True])
 
 
 def test_a_tiny_cache_is_only_slower():
