@@ -13,6 +13,7 @@ SECONDS = {
     "MurTree": 5,
     "the search of the MurTree paper": 6,
     "fronts of trees": 2,
+    "all good trees": 2,
     "the local search": 14,
     "threshold sampling": 2,
     "the dynamic program over candidate splits": 5,

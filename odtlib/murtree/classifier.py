@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import copy
 from functools import partial
 from itertools import islice
 from math import lcm
@@ -26,6 +27,7 @@ from . import _search as S
 from .columns import BudgetPathMixin
 from .extensions.all_trees import OptimalTrees
 from .extensions.fronts import FrontEntry, warm_up_fronts
+from .extensions.good_trees import GoodTrees, warm_up_good_trees
 from .extensions.paper import warm_up_paper
 from .extensions.tasks import RegularisedTree, extension_run, regularised_trees
 from .options import MurTreeSearch
@@ -200,8 +202,10 @@ class MurTreeClassifier(BudgetPathMixin, OverBinaryColumns, TreeClassifier):
         """Tell whether ``split_penalty`` is a sequence."""
         return getattr(self.split_penalty, "__len__", None) is not None
 
-    def _warm_up(self, X, y, sample_weight, task=None, protected=None, costs=None):
+    def _warm_up(self, X, y, sample_weight, task=None, protected=None, costs=None, tolerance=None):
         seconds = warm_up_start(self.start)
+        if task == "good_trees":
+            seconds += warm_up_good_trees()
         if protected is not None or self.objective == "f1" or task == "pareto_front":
             return seconds + warm_up_fronts()
         if getattr(self.search, "as_published", False):
@@ -215,14 +219,15 @@ class MurTreeClassifier(BudgetPathMixin, OverBinaryColumns, TreeClassifier):
             seconds += warm_up_search(kernel, closure and kernel != "weights")
         return seconds
 
-    def _solve(self, X, y, sample_weight, task=None, protected=None, costs=None):
+    def _solve(self, X, y, sample_weight, task=None, protected=None, costs=None, tolerance=None):
         clock = Clock(self.time_limit)
         if self.max_disparity is not None and protected is None:
             raise ValueError(f"{task} cannot be combined with max_disparity; leave it at None.")
         if self.disparity_penalty and protected is None:
             raise ValueError(f"{task} cannot be combined with disparity_penalty; leave it at 0.")
         columns = self._columns(X, y, sample_weight, clock)
-        run = extension_run(self, columns, y, sample_weight, clock, task, protected, costs)
+        run = extension_run(self, columns, y, sample_weight, clock, task, protected, costs,
+                            tolerance)
         if run is not None:
             tree, report = run.run()
             answer = None if task is None else run.answer()
@@ -321,6 +326,51 @@ class MurTreeClassifier(BudgetPathMixin, OverBinaryColumns, TreeClassifier):
         count, trees, complete = self._fit(X, y, sample_weight, task="optimal_trees")
         return OptimalTrees(count, [self._finished(tree) for tree in islice(trees, limit)],
                             self.report_.objective, complete)
+
+    def good_trees(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None, *,
+                   tolerance: float) -> GoodTrees:
+        """Count all trees within a tolerance of the optimum, and give access to each of them.
+
+        The set is also called the Rashomon set (Xin et al., 2022).  It has the trees within the
+        limits whose errors, plus ``split_penalty`` for each feature node, exceed the least by
+        ``tolerance`` at most.  A leaf predicts a class with the largest weight among its rows;
+        where classes tie, each makes a tree.  Two trees differ if they are written differently.
+        Splits that lead to two leaves of one class, and empty leaves, are not counted.  The
+        estimator is fitted too: ``tree_`` is the first of the trees.
+
+        Parameters
+        ----------
+        X : array or data frame, shape (n_rows, n_features)
+            Training rows.
+        y : array, shape (n_rows,)
+            Labels of any type.
+        sample_weight : array of whole numbers, shape (n_rows,), optional
+            Non-negative weight of every row (default: one each).
+        tolerance : float
+            How much more than the optimum a tree may cost, in the unit of ``report_.objective``.
+            Time and memory grow with the subproblems that lie on good trees, not with the number
+            of trees.
+
+        Returns
+        -------
+        GoodTrees
+            A sequence of trees in the order of their objective, with its ``count``.
+
+        Raises
+        ------
+        TimeoutError
+            If ``time_limit`` ended the count; ``tree_`` is then the best tree that was found.
+        """
+        if not 0 <= tolerance < np.inf:
+            raise ValueError(f"tolerance is {tolerance}; give a number of at least 0, in the unit "
+                             "of report_.objective.")
+        good, over_columns = self._fit(X, y, sample_weight, task="good_trees", tolerance=tolerance)
+        if good is None:
+            raise TimeoutError("good_trees was ended before all trees were counted; give a smaller "
+                               "tolerance, a smaller max_depth, a larger split_penalty or more "
+                               "time.")
+        fitted = copy(self)                      # the trees stay those of this fit
+        return good(lambda nested: fitted._finished(over_columns(nested)))
 
 
 MAX_DISCREPANCIES = 16

@@ -9,13 +9,14 @@ from odtlib.trees import lower_hull
 
 from .all_trees import AllTreesRun
 from .fronts import FairRun, ParetoRun
+from .good_trees import GoodTreesRun
 from .levels import LevelRun
 from .paper import PaperRun
 
 RegularisedTree = namedtuple("RegularisedTree", "low high errors n_splits optimal tree")
 
 
-def extension_run(model, columns, y, sample_weight, clock, task, protected, costs):
+def extension_run(model, columns, y, sample_weight, clock, task, protected, costs, tolerance=None):
     """Return the run of the extension that a fit needs; None for the search of MurTree alone."""
     data = (model, columns, y, sample_weight, clock)
     per_level, published = "split_penalty per level", "search.as_published"
@@ -23,6 +24,7 @@ def extension_run(model, columns, y, sample_weight, clock, task, protected, cost
     kinds = {"objective='f1'": model.objective == "f1", "pareto_front": task == "pareto_front",
              fair: protected is not None, per_level: model._has_level_penalties(),
              "costs": costs is not None, "optimal_trees": task == "optimal_trees",
+             "good_trees": task == "good_trees",
              "path": task == "path",
              published: getattr(model.search, "as_published", False),
              "objective='balanced-accuracy'": model.objective == "balanced-accuracy"}
@@ -39,6 +41,8 @@ def extension_run(model, columns, y, sample_weight, clock, task, protected, cost
         return LevelRun(*data, per_level)
     if task == "optimal_trees":
         return AllTreesRun(*data, "optimal_trees")
+    if task == "good_trees":
+        return GoodTreesRun(*data, "good_trees", tolerance)
     if published in asked:
         return PaperRun(*data, published, path=task == "path")
     return None

@@ -1,0 +1,452 @@
+"""All trees within a tolerance of the optimum (the Rashomon set), counted without listing them.
+
+For a subproblem, that is a set of rows and a depth, a *histogram* tells how many trees have ``m``
+feature nodes and ``e`` errors, up to a budget: what the tolerance leaves when the rest of the tree
+is as good as it can be, which the search of MurTree tells.  The histogram of a node is the sum over
+its splits of the convolutions of those of both children.  They are computed as products of whole
+numbers, whose digits are the counts, so that Python's integers keep them exact.  The tree of any
+rank follows from the histograms from the root down (Xin et al., 2022, list the trees instead).
+"""
+
+from __future__ import annotations
+
+import sys
+from bisect import bisect_right
+from collections import Counter, namedtuple
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from itertools import accumulate
+
+import numpy as np
+from sklearn.utils import check_random_state
+
+from odtlib._numba.warm import warm_up
+from odtlib._tolerance import ROUNDING
+from odtlib.report import Clock, TimeUp
+from odtlib.tree import DecisionTree
+from odtlib.trees import penalised_errors
+
+from ..preparation import _as_words, _group, prepare
+from ..solver import Solver
+from ._good_kernels import count_two
+from .fronts import DepthwiseRun
+
+MAX_SPAN = 2 ** 20          # different numbers of errors within the tolerance
+
+GoodSize = namedtuple("GoodSize", "objective n_splits count")
+GoodRoot = namedtuple("GoodRoot", "feature count left right")
+_Split = namedtuple("_Split", "column one zero counts_1 counts_0 shared")
+
+
+def product(pairs):
+    """Return the histogram of the trees whose children come from any of the pairs of histograms."""
+    pairs = [pair for pair in pairs if all(pair)]
+    if not pairs:
+        return {}
+    starts = [[min(e for _, e in side) for side in pair] for pair in pairs]
+    low = min(map(sum, starts))
+    span = max(sum(max(e for _, e in side) for side in pair) for pair in pairs) - low + 1
+    trees = sum(sum(one.values()) * sum(zero.values()) for one, zero in pairs)
+    width = (trees.bit_length() + 7) // 8
+
+    def number(side, start):
+        digits = bytearray(width * ((max(side)[0] + 1) * span))
+        for (m, e), count in side.items():
+            at = width * (m * span + e - start)
+            digits[at:at + width] = count.to_bytes(width, "little")
+        return int.from_bytes(digits, "little")
+
+    total = 0
+    for pair, start in zip(pairs, starts, strict=True):
+        total += number(pair[0], start[0]) * number(pair[1], start[1]) \
+            << 8 * width * (sum(start) - low)
+    digits = total.to_bytes(-(-total.bit_length() // (8 * width)) * width, "little")
+    found = {}
+    for at in range(0, len(digits), width):
+        if count := int.from_bytes(digits[at:at + width], "little"):
+            m, e = divmod(at // width, span)
+            found[m + 1, low + e] = count
+    return found
+
+
+class _Counting:
+    """Histograms of the subproblems of one data set, over some of its columns."""
+
+    def __init__(self, bits, classes, optimum, columns, *, nodes, min_leaf, penalty, slack, clock):
+        self.bits, self.classes, self.optimum, self.columns = bits, classes, optimum, columns
+        self.nodes, self.min_leaf, self.penalty = nodes, min_leaf, penalty
+        self.slack, self.clock = slack, clock
+        self.known, self.options = {}, {}
+
+    def over(self, columns):
+        """Return the counting without the other columns."""
+        return _Counting(self.bits, self.classes, self.optimum, columns, nodes=self.nodes,
+                         min_leaf=self.min_leaf, penalty=self.penalty, slack=self.slack,
+                         clock=Clock())
+
+    def name(self, rows, depth):
+        """Return a subproblem as a key that no other one has."""
+        member = np.zeros(len(self.bits), np.uint8)
+        member[rows] = 1
+        return np.packbits(member).tobytes(), depth
+
+    def leaf(self, rows):
+        """Return the errors of a leaf and the classes that it may predict."""
+        sums = self.classes[rows, :-1].sum(axis=0)
+        return int(sums.sum() - sums.max()), np.flatnonzero(sums == sums.max()).tolist()
+
+    def cost(self, size):
+        """Return the cost of a tree with ``size = (feature nodes, errors)``."""
+        return size[1] + self.penalty * size[0]
+
+    def within(self, counts, budget):
+        """Return the part of a histogram that a budget and the number of nodes leave."""
+        return {size: count for size, count in counts.items() if count and size[0] <= self.nodes
+                and self.cost(size) <= budget + self.slack}
+
+    def splits(self, rows, depth, budget):
+        """Return the splits of a node that lie on a tree within the budget, with histograms."""
+        found, room = [], budget - self.penalty
+        for column in self.columns:
+            self.clock.check()
+            has = self.bits[rows, column] == 1
+            one, zero = rows[has], rows[~has]
+            if min(self.classes[part, -1].sum() for part in (one, zero)) < self.min_leaf:
+                continue
+            low_1 = self.optimum(one, depth - 1)
+            if low_1 > room + self.slack:
+                continue
+            low_0 = self.optimum(zero, depth - 1)
+            if low_1 + low_0 > room + self.slack:
+                continue
+            counts_1 = self.within(self.histogram(one, depth - 1, room - low_0), room - low_0)
+            counts_0 = self.within(self.histogram(zero, depth - 1, room - low_1), room - low_1)
+            (errors_1, classes_1), (errors_0, classes_0) = self.leaf(one), self.leaf(zero)
+            # Two leaves of one class are no split.
+            shared = len({*classes_1} & {*classes_0}) if (0, errors_1) in counts_1 and (
+                0, errors_0) in counts_0 else 0
+            found.append(_Split(column, one, zero, counts_1, counts_0,
+                                {(1, errors_1 + errors_0): shared}))
+        return found
+
+    def combined(self, splits, budget):
+        """Return the histogram of the trees that begin with one of these splits."""
+        counts = Counter(product([(split.counts_1, split.counts_0) for split in splits]))
+        for split in splits:
+            counts.subtract(split.shared)
+        return self.within(counts, budget)
+
+    def histogram(self, rows, depth, budget):
+        """Return ``{(feature nodes, errors): number of trees}`` up to a budget at least."""
+        name = self.name(rows, depth)
+        if name in self.known and self.known[name][0] >= budget - self.slack:
+            return self.known[name][1]
+        errors, classes = self.leaf(rows)
+        if depth == 0:
+            counts = {(0, errors): len(classes)}
+        elif depth <= 2:
+            counts = self.within(self.shallow(rows, depth, budget), budget)
+        else:
+            counts = {(0, errors): len(classes)}
+            counts |= self.combined(self.splits(rows, depth, budget), budget)
+        self.known[name] = budget, counts
+        return counts
+
+    def shallow(self, rows, depth, budget):
+        """Return the histogram of a node of depth one or two, from its counts of pairs."""
+        bits, classes = self.bits[np.ix_(rows, self.columns)], self.classes[rows]
+        single = bits.T @ classes
+        pairs = np.zeros((0, 0, 0))
+        if depth == 2:
+            pairs = np.stack([(bits * amount[:, None]).T @ bits for amount in classes.T], axis=2)
+        base = 0
+        if self.nodes >= 2 ** depth - 1:         # else the optimum is not one of all these trees
+            base = max(0, int(self.optimum(rows, depth) - 3 * self.penalty - self.slack))
+        width = int(budget + self.slack) - base + 1
+        if width > MAX_SPAN:
+            raise ValueError(f"within the tolerance there are {width} numbers of errors, more than "
+                             f"the {MAX_SPAN} that fit; give a smaller tolerance or divide the "
+                             "weights by a number.")
+        counts = count_two(pairs, single, classes.sum(axis=0), self.min_leaf, depth,
+                           self.penalty, budget + self.slack, base, max(width, 1))
+        return {(int(m), base + int(e)): int(counts[m, e]) for m, e in np.argwhere(counts)}
+
+    def tree(self, rows, depth, size, rank):
+        """Return the tree of a rank among those of a subproblem with a size, as nested tuples."""
+        if size[0] == 0:
+            return self.leaf(rows)[1][rank]
+        name = (*self.name(rows, depth), size)
+        if name not in self.options:
+            self.options[name] = self.choices(rows, depth, size)
+        choices, ends = self.options[name]
+        at = bisect_right(ends, rank)
+        split, size_1, size_0 = choices[at]
+        rank -= ends[at - 1] if at else 0
+        if size[0] == 1:
+            zeros, ones = self.leaf(split.zero)[1], self.leaf(split.one)[1]
+            return (split.column, 0.5, *[(a, b) for a in zeros for b in ones if a != b][rank])
+        rank_1, rank_0 = divmod(rank, split.counts_0[size_0])
+        return (split.column, 0.5, self.tree(split.zero, depth - 1, size_0, rank_0),
+                self.tree(split.one, depth - 1, size_1, rank_1))
+
+    def choices(self, rows, depth, size):
+        """Return the splits and sizes of both children that make a size; ends of their ranks."""
+        choices, numbers = [], []
+        for split in self.splits(rows, depth, self.cost(size)):
+            for size_1, count_1 in sorted(split.counts_1.items()):
+                size_0 = size[0] - 1 - size_1[0], size[1] - size_1[1]
+                count = count_1 * split.counts_0.get(size_0, 0)
+                if size[0] == 1:
+                    count -= split.shared.get(size, 0)
+                if count > 0:
+                    choices.append((split, size_1, size_0))
+                    numbers.append(count)
+        return choices, list(accumulate(numbers))
+
+    def by_root(self, rows, depth, budget):
+        """Return the histogram of each root: a column, or None for a leaf."""
+        errors, classes = self.leaf(rows)
+        counts = {None: self.within({(0, errors): len(classes)}, budget)}
+        if depth > 0:
+            counts |= {split.column: self.combined([split], budget)
+                       for split in self.splits(rows, depth, budget)}
+        return counts
+
+
+class GoodTrees(Sequence):
+    """All trees within a tolerance of the optimum, in the order of what they cost.
+
+    :meth:`MurTreeClassifier.good_trees` returns it.  ``good[k]`` is the tree of rank ``k``: the
+    cheaper first, of equal ones those with fewer feature nodes, then in the order of the features.
+    Trees are made when they are asked for.
+
+    Attributes
+    ----------
+    count : int
+        Number of trees, exact; ``len`` works up to ``sys.maxsize``.
+    optimum : float
+        Objective of the best tree.
+    tolerance : float
+        How much more a tree may cost.
+    n_features : int
+        Number of features, as in ``tree.n_features``.
+    """
+
+    count: int
+    optimum: float
+    tolerance: float
+    n_features: int
+
+    def __init__(self, counting: _Counting, depth: int, optimum: float, tolerance: float,
+                 built: Callable) -> None:
+        self.optimum, self.tolerance = float(optimum), float(tolerance)
+        self._counting, self._depth = counting, depth
+        self._rows, self._budget = np.arange(len(counting.bits)), optimum + tolerance
+        counts = counting.within(counting.histogram(self._rows, depth, self._budget), self._budget)
+        self._sizes = sorted(counts, key=lambda size: (round(counting.cost(size), 9), size))
+        self._numbers = [counts[size] for size in self._sizes]
+        self._ends = list(accumulate(self._numbers))
+        self.count = self._ends[-1]
+        self._built, self.n_features = built, built(0).n_features
+
+    def __len__(self) -> int:
+        """Return the number of trees."""
+        return self.count
+
+    def __getitem__(self, rank: int) -> DecisionTree:
+        """Return the tree of a rank."""
+        if isinstance(rank, slice):
+            return [self[k] for k in range(*rank.indices(min(self.count, sys.maxsize)))]
+        rank = int(rank)
+        rank += self.count if rank < 0 else 0
+        if not 0 <= rank < self.count:
+            raise IndexError(f"there are {self.count} trees.")
+        at = bisect_right(self._ends, rank)
+        rank -= self._ends[at - 1] if at else 0
+        return self._built(self._counting.tree(self._rows, self._depth, self._sizes[at], rank))
+
+    def __iter__(self) -> Iterator[DecisionTree]:
+        """Yield the trees in order."""
+        rank = 0
+        while rank < self.count:
+            yield self[rank]
+            rank += 1
+
+    def sizes(self) -> list[GoodSize]:
+        """Count the trees by objective and number of feature nodes.
+
+        Returns
+        -------
+        list of GoodSize
+            ``(objective, n_splits, count)`` in the order of the trees.
+        """
+        return [GoodSize(float(self._counting.cost(size)), size[0], count)
+                for size, count in zip(self._sizes, self._numbers, strict=True)]
+
+    def sample(self, n: int, random_state: int | np.random.RandomState | None = None
+               ) -> list[DecisionTree]:
+        """Draw trees uniformly, with replacement.
+
+        Parameters
+        ----------
+        n : int
+            Number of trees.
+        random_state : int or RandomState, optional
+            Seed.
+
+        Returns
+        -------
+        list of DecisionTree
+        """
+        random, drawn = check_random_state(random_state), []
+        bits = self.count.bit_length()
+        while len(drawn) < n:
+            rank = int.from_bytes(random.bytes((bits + 7) // 8), "little") % 2 ** bits
+            if rank < self.count:            # so that every rank is as likely
+                drawn.append(self[rank])
+        return drawn
+
+    def _features(self):
+        """Return the feature that each column tests."""
+        stumps = [self._built((column, 0.5, 0, 1)) for column in self._counting.columns]
+        return dict(zip(self._counting.columns, [int(stump.feature[0]) for stump in stumps],
+                        strict=True))
+
+    def importance(self) -> np.ndarray:
+        """Compute the share of the trees that test each feature.
+
+        Exact: the trees without the feature are counted, which for each feature takes about as
+        long as counting all trees.  A feature that every good tree tests has 1.
+
+        Returns
+        -------
+        array, shape (n_features,)
+        """
+        features = self._features()
+        shares = np.zeros(self.n_features)
+        for feature in sorted(set(features.values())):
+            rest = self._counting.over([column for column, of in features.items() if of != feature])
+            counts = rest.within(rest.histogram(self._rows, self._depth, self._budget),
+                                 self._budget)
+            shares[feature] = (self.count - sum(counts.values())) / self.count
+        return shares
+
+    def roots(self) -> list[GoodRoot]:
+        """Count the trees by the feature at the root, and below it by those of its children.
+
+        Returns
+        -------
+        list of GoodRoot
+            ``(feature, count, left, right)``, the most frequent first; ``left`` and ``right`` say
+            how many of these trees have which feature in the left and right child of the root.
+            The feature of a leaf is None.
+        """
+        counting, features = self._counting, {None: None, **self._features()}
+        errors, classes = counting.leaf(self._rows)
+        found = {}
+        if alone := counting.within({(0, errors): len(classes)}, self._budget):
+            found[None] = sum(alone.values()), Counter(), Counter()
+        for split in counting.splits(self._rows, self._depth, self._budget) if self._depth else ():
+            total = sum(counting.combined([split], self._budget).values())
+            sides = []
+            for rows, other in ((split.zero, split.counts_1), (split.one, split.counts_0)):
+                room = self._budget - counting.penalty - min(map(counting.cost, other))
+                side = Counter()
+                for column, counts in counting.by_root(rows, self._depth - 1, room).items():
+                    whole = counting.within(product([(counts, other)]), self._budget)
+                    side[features[column]] += sum(whole.values())
+                side[None] -= sum(counting.within(split.shared, self._budget).values())
+                sides.append(+side)
+            feature = features[split.column]
+            before = found.get(feature, (0, Counter(), Counter()))
+            found[feature] = total + before[0], sides[0] + before[1], sides[1] + before[2]
+        roots = [GoodRoot(feature, *entry) for feature, entry in found.items() if entry[0]]
+        return sorted(roots, key=lambda root: -root.count)
+
+
+class GoodTreesRun(DepthwiseRun):
+    """One fit that counts all good trees."""
+
+    refused = (*DepthwiseRun.refused, "memory_limit")
+
+    def __init__(self, model, columns, y, sample_weight, clock, what, tolerance):
+        super().__init__(model, columns, y, sample_weight, clock, what)
+        if np.any(self.weight % 1):
+            raise ValueError("good_trees counts trees by their errors; give whole numbers as "
+                             "sample_weight and class_weight.")
+        self.penalty, self.tolerance = float(model.split_penalty), float(tolerance)
+        problem = prepare(columns, y, self.n_classes,
+                          None if sample_weight is None else self.weight,
+                          min_samples_leaf=model.min_samples_leaf, merge_rows=False,
+                          merge_columns=False)
+        self.solver = Solver(problem, max(1, self.depth), max(1, self.nodes),
+                             split_penalty=self.penalty, min_samples_leaf=model.min_samples_leaf)
+        groups, n_groups = _group(_as_words(problem.rows))
+        self.group, self.columns_of = groups, problem.columns
+        first = np.full(n_groups, len(groups))
+        np.minimum.at(first, groups, np.arange(len(groups)))
+        classes = np.zeros((n_groups, self.n_classes + 1))
+        np.add.at(classes, (groups, self.solver.row_class), problem.weights[:, 0])
+        np.add.at(classes[:, -1], groups, problem.weights[:, 1])
+        slack = max(self.solver.slack, ROUNDING * max(self.scale, 1.0))
+        self.counting = _Counting(
+            problem.rows[first].astype(np.float64), classes, self.optimum,
+            list(range(len(problem.columns))), nodes=self.nodes, min_leaf=model.min_samples_leaf,
+            penalty=self.penalty, slack=slack, clock=clock)
+        self.optima, self.good = {}, None
+
+    def counters(self, tree):
+        return {**self.solver.counted(), "subproblems": len(self.counting.known)}
+
+    def evaluate(self):
+        return partial(penalised_errors, split_penalty=self.penalty)
+
+    def optimum(self, rows, depth):
+        """Return the least cost of a tree for some of the different rows."""
+        nodes = min(self.nodes, 2 ** depth - 1)
+        if nodes == 0:
+            return self.counting.leaf(rows)[0]
+        name = self.counting.name(rows, depth)
+        if name not in self.optima:
+            member = np.zeros(len(self.counting.bits), bool)
+            member[rows] = True
+            whole = np.flatnonzero(member[self.group]).astype(np.int32)
+            if not self.solver.solve(depth, nodes, rows=whole, clock=self.clock):
+                raise TimeUp
+            self.optima[name] = self.solver.value()
+        return self.optima[name]
+
+    def over_columns(self, nested):
+        """Turn nested tuples over the columns of the problem into a tree over the given ones."""
+        def renamed(part):
+            if not isinstance(part, tuple):
+                return part
+            return (int(self.columns_of[part[0]]), part[1], *map(renamed, part[2:]))
+
+        return self.built(renamed(nested))
+
+    def count(self, depth):
+        """Count all good trees; the best of them becomes the incumbent."""
+        optimum = self.optimum(np.arange(len(self.counting.bits)), depth)
+        self.good = partial(GoodTrees, self.counting, depth, optimum, self.tolerance)
+        best = self.good(self.over_columns)[0]
+        self.counting.clock = self.clock = Clock()      # what is asked later has no limit
+        self.update_incumbent(best, "one tree")
+
+    def solve(self, depth, nodes):
+        if depth == self.depth:
+            self.count(depth)
+
+    def answer(self):
+        """Return what makes :class:`GoodTrees`; None where a limit ended the count."""
+        if self.depth == 0:
+            self.count(0)
+        return self.good, self.over_columns
+
+
+def warm_up_good_trees():
+    """Compile the kernel; return the seconds that it took."""
+    def run():
+        count_two(np.zeros((0, 0, 0)), np.zeros((0, 2)), np.ones(2), 1, 1, 0.0, 1.0, 0, 2)
+
+    return warm_up("all good trees", count_two, run)

@@ -1,0 +1,134 @@
+"""All trees within a tolerance of the optimum, against a list of all trees."""
+
+from collections import Counter
+
+import numpy as np
+import pytest
+
+from odtlib import MurTreeClassifier
+from tests.murtree.test_questions import as_tuples, instance
+from tests.murtree.test_search import blobs
+
+
+def every_tree(X, y, weight, n_classes, depth, nodes, min_leaf):
+    """Return ``{tree as nested tuples: (feature nodes, errors)}``, leaves of largest weight."""
+    sums = np.array([weight[y == c].sum() for c in range(n_classes)])
+    trees = {int(c): (0, sums.sum() - sums.max()) for c in np.flatnonzero(sums == sums.max())}
+    if depth == 0 or nodes == 0:
+        return trees
+    for j in range(X.shape[1]):
+        one = X[:, j] == 1
+        if min(one.sum(), (~one).sum()) < min_leaf:
+            continue
+        zeros, ones = (every_tree(X[side], y[side], weight[side], n_classes, depth - 1, nodes - 1,
+                                  min_leaf) for side in (~one, one))
+        for a, (size_a, errors_a) in zeros.items():
+            for b, (size_b, errors_b) in ones.items():
+                if size_a + size_b < nodes and (isinstance(a, tuple) or a != b):
+                    trees[j, a, b] = size_a + size_b + 1, errors_a + errors_b
+    return trees
+
+
+def features_of(tree):
+    return {tree[0]} | features_of(tree[1]) | features_of(tree[2]) if isinstance(tree, tuple) \
+        else set()
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_good_trees_equal_enumeration(seed):
+    rng = np.random.default_rng(seed)
+    for trial in range(250):
+        X, y, depth, nodes, min_leaf = instance(rng)
+        if rng.random() < 0.3:
+            nodes = 2 ** depth - 1
+        classes, codes = np.unique(y, return_inverse=True)
+        weight = np.ones(len(y)) if rng.random() < 0.7 else rng.integers(0, 4, len(y)).astype(float)
+        used = weight > 0
+        if not used.any():
+            continue
+        penalty = float(rng.choice([0, 0, 0.3, 0.5, 1, 2]))
+        tolerance = float(rng.choice([0, 0.5, 1, 1.7, 3, 20]))
+        known = every_tree(X[used], codes[used], weight[used], len(classes), depth, nodes, min_leaf)
+        cost = {tree: errors + penalty * size for tree, (size, errors) in known.items()}
+        least = min(cost.values())
+        expected = {tree for tree in known if cost[tree] <= least + tolerance + 1e-9}
+        model = MurTreeClassifier(depth, nodes, min_samples_leaf=min_leaf, split_penalty=penalty)
+        good = model.good_trees(X, y, None if np.all(weight == 1) else weight, tolerance=tolerance)
+        assert good.count == len(good) == len(expected)
+        assert good.optimum == pytest.approx(least)
+        assert sum(size.count for size in good.sizes()) == good.count
+        if good.count > 400:
+            continue
+        trees = [as_tuples(tree.to_nested()) for tree in good]
+        assert len(set(trees)) == len(trees) and set(trees) == expected
+        order = [(round(cost[tree], 6), known[tree][0]) for tree in trees]
+        assert order == sorted(order)
+        written = [(round(size.objective, 6), size.n_splits) for size in good.sizes()
+                   for _ in range(size.count)]
+        assert written == order
+        if trial % 5 == 0:
+            shares = [np.mean([j in features_of(tree) for tree in trees])
+                      for j in range(X.shape[1])]
+            assert good.importance() == pytest.approx(shares)
+            tested = {root.feature: root for root in good.roots()}
+            root_of = [tree[0] if isinstance(tree, tuple) else None for tree in trees]
+            assert {j: root.count for j, root in tested.items()} == Counter(root_of)
+            for j, root in tested.items():
+                for side, counts in ((1, root.left), (2, root.right)):
+                    children = [tree[side] for tree in trees if isinstance(tree, tuple)
+                                and tree[0] == j]
+                    assert counts == Counter(
+                        child[0] if isinstance(child, tuple) else None for child in children)
+
+
+def test_large_sets_are_counted_exactly():
+    X, y = blobs(n_columns=9)
+    model = MurTreeClassifier(4)
+    good = model.good_trees(X, y, tolerance=8)
+    best = model.optimal_trees(X, y, limit=1)
+    assert good.sizes()[0].objective == best.errors
+    assert sum(size.count for size in good.sizes() if size.objective == best.errors) == best.count
+    assert good.count > 10 ** 6
+    for rank in (0, 1, good.count // 2, good.count - 1, -1):
+        tree = good[rank]
+        wrong = (tree.predict(X.astype(float)) != y).sum()
+        assert wrong <= good.optimum + 8 and tree.depth <= 4
+    assert (good[-1].predict(X.astype(float)) != y).sum() == good.sizes()[-1].objective
+    with pytest.raises(IndexError):
+        good[good.count]
+
+
+def test_samples_are_uniform():
+    rng = np.random.default_rng(3)
+    X, y = rng.integers(0, 2, (30, 4)), rng.integers(0, 2, 30)
+    good = MurTreeClassifier(2).good_trees(X, y, tolerance=2)
+    places = {as_tuples(tree.to_nested()): k for k, tree in enumerate(good)}
+    assert 5 < good.count < 200 and good.count & (good.count - 1)    # no power of two
+    n = 40 * good.count
+    drawn = np.bincount([places[as_tuples(tree.to_nested())] for tree in good.sample(n, 0)],
+                        minlength=good.count)
+    statistic = ((drawn - 40) ** 2 / 40).sum()
+    freedom = good.count - 1
+    assert abs(statistic - freedom) < 3 * np.sqrt(2 * freedom)
+
+
+def test_limits_labels_and_messages():
+    X, y = blobs(n_columns=8)
+    named = MurTreeClassifier(2).good_trees(X + 0.0, np.array(["a", "b"])[y], tolerance=1)
+    assert set(named[0].classes) == {"a", "b"}
+    continuous = np.random.default_rng(0).normal(size=(60, 3))
+    labels = (continuous[:, 1] > 0).astype(int)
+    good = MurTreeClassifier(2).good_trees(continuous, labels, tolerance=0)
+    assert good.importance()[1] == 1.0 and good.roots()[0].feature == 1
+    assert MurTreeClassifier(0).good_trees(X[:3], [0, 1, 1], tolerance=0).count == 1
+    assert MurTreeClassifier(0).good_trees(X[:2], [0, 1], tolerance=0).count == 2
+    with pytest.raises(ValueError, match="whole numbers"):
+        MurTreeClassifier(2).good_trees(X, y, np.full(len(y), 0.5), tolerance=1)
+    with pytest.raises(ValueError, match="at least 0"):
+        MurTreeClassifier(2).good_trees(X, y, tolerance=-1)
+    with pytest.raises(ValueError, match="cannot be combined"):
+        MurTreeClassifier(2, objective="f1").good_trees(X, y, tolerance=1)
+    limited = MurTreeClassifier(4, time_limit=1e-9)
+    with pytest.raises(TimeoutError, match="more time"):
+        limited.good_trees(X, y, tolerance=1)
+    assert limited.report_.status == "time_limit"
