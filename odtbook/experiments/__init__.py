@@ -5,9 +5,9 @@ to run a template (``chapters/experiments/<template>.ipynb``).  ``odt run <name>
 template once for every combination and writes one record per run to ``data/results/<name>.csv``.
 
 In a template: :func:`run`, :func:`record`, :func:`emit`.  In a chapter: :func:`execute`,
-:func:`load_records`, :func:`provenance`, :func:`published`, :func:`yardstick`; all papers at once,
-by the records, :func:`reproduce`.  On the reader's own
-data: :func:`compare`.
+:func:`load_records`, :func:`unrecorded`, :func:`undisturbed`, :func:`provenance`,
+:func:`published`, :func:`yardstick`; all papers at once, by the records, :func:`reproduce`.  On the
+reader's own data: :func:`compare`.
 """
 
 from .book import book_root
@@ -16,9 +16,9 @@ from .forking import new
 from .grid import Experiment
 from .measure import emit, record, run
 from .published import published
-from .results import load_records, provenance, yardstick
+from .results import load_records, provenance, undisturbed, unrecorded, yardstick
 from .runner import execute, run_experiment
 
 __all__ = ["Experiment", "book_root", "compare", "emit", "execute", "load_records", "new",
-           "provenance", "published", "record", "run", "run_experiment",
-           "yardstick"]
+           "provenance", "published", "record", "run", "run_experiment", "undisturbed",
+           "unrecorded", "yardstick"]

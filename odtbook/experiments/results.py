@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import math
+
 from .grid import Experiment
 from .records import COLUMNS, renamed, usable
+
+LEAST_SHARE = 0.9   # of the CPU time that a run's threads could have had
 
 
 def load_records(experiment, *, changed=False):
@@ -51,6 +55,64 @@ def load_records(experiment, *, changed=False):
     table.attrs["refused"] = refused
     table.attrs["provenance"] = provenance(table)
     return table
+
+
+def unrecorded(experiment, table=None, **where):
+    """Return the runs that a grid declares and that are not recorded.
+
+    Parameters
+    ----------
+    experiment : str or pathlib.Path
+        As for ``odt run``.
+    table : pandas.DataFrame, optional
+        Records (default: those of the experiment).  A run is recorded where all parameters that
+        the table has agree.
+    **where
+        Keep the runs whose parameter has this value.
+
+    Returns
+    -------
+    pandas.DataFrame
+        A row per run, a column for each parameter.
+    """
+    import pandas as pd
+    source = Experiment(experiment)
+    if table is None:
+        try:
+            table = load_records(experiment)
+        except ValueError:      # no records yet
+            table = pd.DataFrame()
+    points = [point for point in source.points()
+              if all(point[name] == value for name, value in where.items())]
+    names = [name for name in source.template.defaults if name in table]
+
+    def of(run):    # pandas may have made NaN of None
+        return tuple(None if run[name] != run[name] else run[name] for name in names)
+    made = {of(run) for run in table.to_dict("records")}
+    return pd.DataFrame([point for point in points if of(point) not in made],
+                        columns=list(source.template.defaults))
+
+
+def undisturbed(runs):
+    """Leave out what a busy machine spoils: times, and trees that a limit cut short.
+
+    Parameters
+    ----------
+    runs : pandas.DataFrame
+        Records with the counter ``cpu_share``, the share of their threads' CPU time that they had.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Without the runs that had less than nine tenths, or an unknown share, and were not proved
+        optimal; a proof stays, but without ``cpu_seconds`` and ``wall_seconds``.
+    """
+    if runs.empty:
+        return runs
+    low = ~(runs["counters"].str.get("cpu_share").astype(float) >= LEAST_SHARE)
+    kept = runs[~low | (runs["status"] == "optimal")].copy()
+    kept.loc[low[low].index.intersection(kept.index), ["cpu_seconds", "wall_seconds"]] = math.nan
+    return kept
 
 
 def yardstick():

@@ -15,6 +15,7 @@ import numpy as np
 
 from odtbook.experiments.book import book_root
 from odtbook.experiments.published import published
+from odtbook.experiments.results import undisturbed, unrecorded
 
 CORES = 2       # on which needed hours are counted
 
@@ -114,7 +115,7 @@ def method_runs(records, method):
     for source in data("methods")["methods"][method]["sources"]:
         where = dict(source)
         pattern, accuracy = where.pop("records"), where.pop("accuracy", None)
-        ended = where.pop("ended", False)
+        ended, alone = where.pop("ended", False), where.pop("undisturbed", False)
         try:
             runs = records.of(pattern, **where)
         except Missing as error:
@@ -122,6 +123,8 @@ def method_runs(records, method):
             continue
         if ended:       # the column generation, not a limit, stopped the run
             runs = runs[runs["counters"].str["converged"].fillna(False).astype(bool)]
+        if alone:       # on a machine that did nothing else
+            runs = undisturbed(runs)
         for part in ("train", "test"):
             values = (runs[f"{part}_accuracy"] if accuracy is None else
                       runs["measures"].str[part].str[accuracy])
@@ -309,15 +312,23 @@ def hours(records, runs):
     """Say how long runs that were not made would take.
 
     ``runs`` has ``what`` and ``parts``.  A part counts the seconds of some ``records`` (``where``;
-    a run that its limit stopped counts ``limit``), or ``runs`` of at most ``seconds``, or a
-    ``column`` of a ``published`` table; each multiplied by ``cores``.
+    a run that its limit stopped counts ``limit``), or ``runs`` of at most ``seconds``, or the time
+    limits of the runs of a ``grid`` (``where``) that are not recorded, or a ``column`` of a
+    ``published`` table; each multiplied by ``cores``.
     """
-    total, most = 0.0, False
+    import pandas as pd
+    total, most, only = 0.0, False, ""
     if not runs["parts"]:
         return f"not run: {runs['what']}"
     for part in runs["parts"]:
         if "runs" in part:
             seconds, most = part["runs"] * part["seconds"], True
+        elif "grid" in part:
+            made, where = attempt(records.of, part["grid"]), part.get("where", {})
+            made = pd.DataFrame() if made is None else undisturbed(made)
+            left = unrecorded(part["grid"], made, **where)
+            seconds, most = float((left["time_limit"] * left["n_jobs"]).sum()), True
+            only = "".join(f" --only {name}={value}" for name, value in where.items())
         elif "published" in part:
             seconds = float(published(part["published"])[part["column"]].sum())
         else:
@@ -330,6 +341,6 @@ def hours(records, runs):
         total += seconds * part.get("cores", 1) / 3600 / CORES
     size = f"{total:.0f}" if total >= 2 else f"{total:.1g}"
     unit = "hour" if size == "1" else "hours"
-    command = f"; `odt run {runs['experiment']}`" if "experiment" in runs else ""
+    command = f"; `odt run {runs['experiment']}{only}`" if "experiment" in runs else ""
     return (f"not run: {'at most' if most else 'about'} {size} {unit} on two cores "
             f"({runs['what']}{command})")

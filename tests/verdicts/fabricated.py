@@ -43,8 +43,8 @@ PLACES = {"CART": ("heuristics", {"method": "cart"}),
           "CART*": ("heuristics_large", {"method": "tuned-cart"}),
           "CGH": ("head_to_head", {"method": "cg"}),
           "CART(BD)*": ("bertsimas_dunn", {}),
-          "OCT": ("milp_full", {"method": "oct", "solver": "highs", "start": "cart"}),
-          "BinOCT*": ("milp_full", {"method": "binoct", "solver": "highs", "start": "cart"})}
+          "OCT": ("milp_full", {"method": "oct", "solver": "cp-sat", "start": "cart"}),
+          "BinOCT*": ("milp_full", {"method": "binoct", "solver": "cp-sat", "start": "cart"})}
 
 
 def place(world, method, dataset, depth, train=80.0, test=80.0, **values):
@@ -70,7 +70,7 @@ def firat():
                 spent = {"CGH": spent, "OCT": 100.0, "BinOCT*": 10.0}.get(method, 0.1)
                 place(world, method, dataset, depth, train, tests.loc[label, method],
                       cpu_seconds=spent, wall_seconds=spent,
-                      counters={"converged": True, "integral": None})
+                      counters={"converged": True, "integral": None, "cpu_share": 1.0})
             for split, run in enumerate(world["head_to_head"][-5:]):
                 run["counters"] = {"converged": True,
                                    "integral": 5 * number + split < integral[depth]}
@@ -126,7 +126,7 @@ def firat_flat():
         for run in of(world, method):
             run["train_accuracy"] = run["test_accuracy"] = 0.7
             run["cpu_seconds"] = run["wall_seconds"] = 12.0
-            run["counters"] = {"converged": True, "integral": True}
+            run["counters"] = {"converged": True, "integral": True, "cpu_share": 1.0}
     return world
 
 

@@ -1,0 +1,165 @@
+"""BinOCT and OCT over ten minutes: the same rows, solver, thread and clock."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+
+from odtbook.experiments import undisturbed, unrecorded, yardstick
+
+KEY = ["dataset", "split", "max_depth"]
+NAMES = {"binoct": "BinOCT", "oct": "OCT"}
+
+
+def best_known(*tables):
+    """Return the fewest errors that are known, by data set, split and depth.
+
+    Parameters
+    ----------
+    *tables : pandas.DataFrame
+        Records of unweighted trees; where no optimum over all thresholds is proved, the best of
+        their trees counts.
+
+    Returns
+    -------
+    pandas.Series
+    """
+    optimum, errors = yardstick(), {}
+    for table in tables:
+        for run in table.to_dict("records"):
+            at = tuple(run[name] for name in KEY)
+            if np.isfinite(run["objective"]):
+                found = [run["objective"], errors.get(at, np.inf)]
+                if at in optimum:
+                    found.append(round((1 - optimum[at]) * run["rows"]))
+                errors[at] = min(found)
+    return pd.Series(errors, dtype=float)
+
+
+def still_to_run(name, runs, **where):
+    """Count the runs of a grid of integer programs, and the hours of those that are not recorded.
+
+    Parameters
+    ----------
+    name : str
+        An experiment, ``"milp_full"``.
+    runs : pandas.DataFrame
+        Its records, or an empty table.
+    **where
+        Of the runs with these values of parameters only.
+
+    Returns
+    -------
+    pandas.DataFrame
+        A line per solver, depth and split, the first or the others: ``recorded``, ``refused`` (see
+        :func:`~odtbook.experiments.undisturbed`), and ``missing``, the text "not run: at most
+        4.7 hours" of one core, or nothing.
+    """
+    every = unrecorded(name, pd.DataFrame(), **where)
+    left = unrecorded(name, runs, **where)
+    kept = undisturbed(runs)
+    for table in (every, left):
+        table["part"] = np.where(table["split"] == 0, "first", "others")
+    by, lines = ["solver", "max_depth", "part"], []
+    for at, group in every.groupby(by):
+        not_run = left[(left[by] == list(at)).all(axis=1)]
+        splits = [0] if at[2] == "first" else [1, 2, 3, 4]
+
+        def count(table, at=at, splits=splits):
+            return 0 if table.empty else int((
+                (table["solver"] == at[0]) & (table["max_depth"] == at[1])
+                & table["split"].isin(splits)).sum())
+        hours = (not_run["time_limit"] * not_run["n_jobs"]).sum() / 3600
+        lines.append({
+            "solver": at[0], "depth": at[1], "split": at[2],
+            "recorded": f"{len(group) - len(not_run)} of {len(group)}",
+            "refused": count(runs) - count(kept),
+            "missing": f"not run: at most {hours:.1f} hours" if len(not_run) else ""})
+    return pd.DataFrame(lines).set_index(["solver", "depth", "split"])
+
+
+def side_by_side(runs, best):
+    """Return both models on each data set: errors, proved errors, seconds of the clock and the CPU.
+
+    Parameters
+    ----------
+    runs : pandas.DataFrame
+        Records of one solver, split and depth; both kinds of seconds are shown, unless the run had
+        less than nine tenths of its thread.
+    best : pandas.Series
+        Of :func:`best_known`.
+
+    Returns
+    -------
+    pandas.DataFrame
+        A line per data set of ``runs``, columns in two levels.  A run that was stopped by its limit
+        without nine tenths of its thread reads "refused", one without a record "not run".
+    """
+    columns = pd.MultiIndex.from_tuples([("errors", "best"), ("errors", "CART"), *(
+        (name, part) for name in NAMES.values() for part in ("errors", "proved", "clock / CPU"))])
+    kept, lines = undisturbed(runs), {}
+    for dataset, group in runs.groupby("dataset") if len(runs) else ():
+        at = tuple(group.iloc[0][KEY])
+        line = lines[dataset] = {**dict.fromkeys(columns, ""), ("errors", "best"): f"{best[at]:g}"}
+        for method, name in NAMES.items():
+            found = group[group["method"] == method]
+            state = "not run" if found.empty else "refused"
+            run = kept.loc[kept.index.intersection(found.index)]
+            if len(run):
+                run = run.iloc[0]
+                start = run["counters"].get("start_objective")
+                line["errors", "CART"] = "" if start is None else f"{start:g}"
+                seconds = [run["wall_seconds"], run["cpu_seconds"]]
+                state = f"{run['objective']:g}"
+                line[name, "proved"] = f"{np.ceil(run['bound'] - 1e-6):.0f}"
+                line[name, "clock / CPU"] = "busy" if np.isnan(seconds).any() else (
+                    " / ".join(f"{value:.0f} s" for value in seconds))
+            line[name, "errors"] = state
+    return pd.DataFrame.from_dict(lines, "index", columns=columns).rename_axis("data set")
+
+
+def anytime(runs, best, seconds):
+    """Return how far both models are from the best known tree, and what is proved, over time.
+
+    Parameters
+    ----------
+    runs : pandas.DataFrame
+        Records of one solver, split and depth, with the counter ``progress``: a list of seconds,
+        errors (None before the first tree) and whole errors that are proved.
+    best : pandas.Series
+        Of :func:`best_known`.
+    seconds : sequence of float
+        At which both are looked up.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Index ``seconds``; columns of two levels, BinOCT and OCT, then ``median`` and ``upper
+        quartile`` (the errors above the best known, in per cent of the rows; infinite as long as
+        that share of the data sets has no tree) and ``proved`` (per cent of the data sets), over
+        the data sets that both models have run undisturbed; ``.attrs["sets"]`` counts them.
+    """
+    seconds = np.asarray(seconds, float)
+    names = list(NAMES.values())
+    columns = pd.MultiIndex.from_product([names, ["median", "upper quartile", "proved"]])
+    table = pd.DataFrame(np.nan, pd.Index(seconds, name="seconds"), columns)
+    kept = undisturbed(runs)
+    both = [] if kept.empty else [
+        group.set_index("method").loc[list(NAMES)] for _, group in kept.groupby(KEY)
+        if set(NAMES) <= set(group["method"])]
+    table.attrs["sets"] = len(both)
+    for method, name in NAMES.items() if both else ():
+        above, proved = [], []
+        for group in both:
+            run = group.loc[method]
+            points = run["counters"]["progress"]
+            at = np.searchsorted([point[0] for point in points], seconds, side="right") - 1
+            errors = np.array([np.inf if k < 0 or points[k][1] is None else points[k][1]
+                               for k in at])
+            bound = np.array([0 if k < 0 else points[k][2] for k in at])
+            above.append(100 * (errors - best[tuple(run[KEY])]) / run["rows"])
+            proved.append(bound >= errors - 1e-6)
+        table[name, "median"] = np.quantile(above, 0.5, axis=0, method="higher")
+        table[name, "upper quartile"] = np.quantile(above, 0.75, axis=0, method="higher")
+        table[name, "proved"] = 100 * np.mean(proved, axis=0)
+    return table
