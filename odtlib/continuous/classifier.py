@@ -19,10 +19,10 @@ from odtlib.continuous.solver import (
     CACHE_BYTES,
     MAX_CLASSES,
     NARROW_ROWS,
-    Run,
     SortedColumns,
     ThresholdSearch,
     bytes_needed,
+    run_search,
 )
 from odtlib.estimator import TreeClassifier
 from odtlib.heuristics import starting_tree, warm_up_start
@@ -246,8 +246,8 @@ class ContinuousTreeClassifier(TreeClassifier):
                 progress.show(objective, bound, done)
 
             affordable = clock.remaining > CART_FACTOR * sorted_in
-            run = Run(search, clock, n_jobs,
-                      (lambda: fallback()[1]) if affordable else None, watch)()
+            run = run_search(search, clock, n_jobs,
+                             (lambda: fallback()[1]) if affordable else None, watch)
         # a run cut short falls back on CART, unless growing it would overrun the limit by far
         quick = run.status == "time_limit" and sorted_in < 0.1
         tree, best = fallback() if quick else fallback.found

@@ -126,7 +126,8 @@ class ContinuousTreeRegressor(SingleTargetRegressor):
         def run():
             rows = _Rows(np.arange(6.0)[:, None], np.array([0.0, 1, 0, 1, 0, 2]), np.ones(6))
             rows.sort(NO_LIMIT)
-            _Search(rows, 3, 7, 0.0, 1, NO_LIMIT).run(Progress(0, 0, "", 1.0))
+            _Search(rows, 3, 7, 0.0, 1, NO_LIMIT).run(_Found(*rows.tree(None, 0, 0)),
+                                                      lambda *state: None)
 
         return warm_up_start(None) + warm_up("the regression sweep", solve_pair, run)
 
@@ -139,40 +140,43 @@ class ContinuousTreeRegressor(SingleTargetRegressor):
             _check_start(start, X, self.max_depth, limit)
         search = _Search(rows, min(self._depth_within(len(y)), nodes), nodes,
                          self.split_penalty / rows.unit, int(self.min_samples_leaf), clock)
-        status = "optimal"
-        try:
-            if nodes > 0 and search.best > search.penalty + search.tolerance:
-                rows.sort(preparation)
-                if start is not None:
-                    search.take(_plan(start) if start != "cart" else None, preparation)
-                preparation.check()
-                with Progress(self.verbose, rows.n_thresholds, "threshold",
-                              rows.unit) as progress:
-                    search.run(progress)
-        except TimeUp:
-            status = "time_limit"
-        except KeyboardInterrupt:
-            status = "interrupted"
-        tree = search.tree
+        found = _Found(*rows.tree(None, 0, 0))
+        if nodes > 0 and found.cost > search.penalty + search.tolerance:
+            found = self._search(rows, search, found, start, preparation)
+        tree, cost, status = found.tree, found.cost * rows.unit, found.status
         evaluate = partial(penalised_errors, split_penalty=float(self.split_penalty))
         objective = evaluate(tree, X, y, sample_weight)
         scale = rows.whole * rows.unit
         # a leaf's mean is rounded like the targets, which matters where they hardly differ
         rounded = 4 * np.finfo(float).eps * np.abs(y).max()
-        if abs(objective - search.best * rows.unit) > (PROOF * scale
-                                                       + rows.weight.sum() * rounded ** 2):
-            raise RuntimeError(f"the tree costs {objective}, the search counted "
-                               f"{search.best * rows.unit}: please report this data set as a bug "
-                               "of odtlib.")
-        bound = objective if status == "optimal" else min(objective, search.bound * rows.unit)
-        search.trace.append((clock.elapsed, objective, bound, status))
+        if abs(objective - cost) > PROOF * scale + rows.weight.sum() * rounded ** 2:
+            raise RuntimeError(f"the tree costs {objective}, the search counted {cost}: please "
+                               "report this data set as a bug of odtlib.")
+        bound = objective if status == "optimal" else min(objective, found.bound * rows.unit)
+        trace = [*found.trace, (clock.elapsed, objective, bound, status)]
         proof = (f"optimal over all thresholds of {X.shape[1]} features on {len(y)} rows at "
                  f"depth {self.max_depth}{'' if limit is None else f' with at most {limit} splits'}"
                  ", up to rounding")
         report = SolveReport(status, objective, bound, clock.elapsed, counters=search.counters,
-                             trace=search.trace, proof=proof, start=self._start_word(),
+                             trace=trace, proof=proof, start=self._start_word(),
                              evaluate=evaluate, scale=scale)
         return tree, report
+
+    def _search(self, rows, search, found, start, preparation):
+        """Sort the rows and search, from a tree that is known or from the start if it is better."""
+        try:
+            rows.sort(preparation)
+            if start is not None:
+                tree, cost = search.tree(_plan(start) if start != "cart" else None, preparation)
+                if cost < found.cost:
+                    found = found._replace(tree=tree, cost=cost)
+            preparation.check()
+        except TimeUp:
+            return found._replace(status="time_limit")
+        except KeyboardInterrupt:
+            return found._replace(status="interrupted")
+        with Progress(self.verbose, rows.n_thresholds, "threshold", rows.unit) as progress:
+            return search.run(found, progress.show)
 
 
 def _plan(tree, node=0):
@@ -351,47 +355,58 @@ class _Solution(NamedTuple):
     known: tuple | None = None
 
 
-class _Search:
-    """Find the best tree; ``tree`` is the best known, ``best`` its cost, ``bound`` a lower bound.
+class _Found(NamedTuple):
+    """The best tree known, its cost, a lower bound, how the search ended, and the way there."""
 
-    Costs are in scaled units.
-    """
+    tree: DecisionTree
+    cost: float
+    bound: float = 0.0
+    status: str = "optimal"
+    trace: tuple = ()
+
+
+class _Search:
+    """Find the best tree.  Costs are in scaled units."""
 
     def __init__(self, rows, depth, max_nodes, penalty, least, clock):
         self.rows, self.depth, self.max_nodes = rows, depth, max_nodes
         self.penalty, self.least, self.clock = penalty, least, clock
         self.tolerance = ROUNDING * rows.whole
-        self.tree, self.best = rows.tree(None, 0, 0)
-        self.bound, self.trace = 0.0, []
         self.counters = {"depth_two": 0, "batches": 0, "thresholds": 0, "candidates": 0}
         n = len(rows.y)
         self.scratch = (np.empty(n, np.uint8), np.empty(LANE_ARRAY), np.empty((4, LANES)),
                         np.empty(LANES, np.int64), np.empty(LANES, np.int64))
 
-    def take(self, plan, clock=NO_LIMIT):
-        """Keep the tree of a plan if it is the best so far."""
-        tree, cost = self.rows.tree(plan, self.depth, self.max_nodes, self.penalty, self.least,
-                                    clock)
-        if cost < self.best:
-            self.tree, self.best = tree, cost
+    def tree(self, plan, clock=NO_LIMIT):
+        """Return the tree of a plan within the limits, and its cost."""
+        return self.rows.tree(plan, self.depth, self.max_nodes, self.penalty, self.least, clock)
 
-    def run(self, progress):
-        """Search to the end; raises TimeUp."""
-        rows = self.rows
-        inside = np.ones(len(rows.y), bool)
-        root = _Node(rows, rows.order, inside, len(inside))
-        self.counters["candidates"] = int(root.n_cuts.sum())
+    def run(self, known, show):
+        """Search for a better tree than a known one, to the end or to a limit."""
+        rows, trace, status = self.rows, [], "optimal"
+        tree, best, bound = known.tree, known.cost, 0.0
 
-        def watch(plan, cost, bound, closed):
-            if cost < self.best - self.tolerance:
-                self.take(plan)
-            self.bound = max(self.bound, min(self.best, bound))
-            self.trace.append((self.clock.elapsed, self.best * rows.unit,
-                               self.bound * rows.unit, "searched"))
-            progress.show(self.best, self.bound, closed)
+        def watch(plan, cost, lower, closed):
+            nonlocal tree, best, bound
+            if cost < best - self.tolerance:
+                better, cost = self.tree(plan)
+                if cost < best:
+                    tree, best = better, cost
+            bound = max(bound, min(best, lower))
+            trace.append((self.clock.elapsed, best * rows.unit, bound * rows.unit, "searched"))
+            show(best, bound, closed)
 
-        solution = self.solve(root, self.depth, self.max_nodes, self.best, watch)
-        watch(solution.plan, solution.cost, np.inf, self.counters["candidates"])
+        try:
+            inside = np.ones(len(rows.y), bool)
+            root = _Node(rows, rows.order, inside, len(inside))
+            self.counters["candidates"] = int(root.n_cuts.sum())
+            solution = self.solve(root, self.depth, self.max_nodes, best, watch)
+            watch(solution.plan, solution.cost, np.inf, self.counters["candidates"])
+        except TimeUp:
+            status = "time_limit"
+        except KeyboardInterrupt:
+            status = "interrupted"
+        return _Found(tree, best, bound, status, tuple(trace))
 
     def solve(self, node, depth, max_nodes, cap, watch=None):
         """Return the solution of a node with at most so many levels and splits."""

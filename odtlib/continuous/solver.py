@@ -6,6 +6,7 @@ import threading
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from copy import copy
 from functools import cache
+from typing import NamedTuple
 
 import numpy as np
 
@@ -296,118 +297,119 @@ def _aligned(array):
     return copy
 
 
-class Run:
+class SearchResult(NamedTuple):
+    """What a search has found.
+
+    ``status`` is ``done``, ``time_limit`` or ``interrupted``, ``best`` the cost of the best known
+    tree, ``bound`` what no tree costs less than (at most ``best``), and ``tree`` holds the nodes of
+    the best tree, None where it is that of ``start``.
+    """
+
+    status: str
+    best: int
+    bound: int
+    tree: np.ndarray | None
+    counters: dict
+
+
+def run_search(search, clock, n_jobs=1, start=None, watch=lambda *event: None):
     """Run a search to its end or to a limit, on ``n_jobs`` threads that share the root features.
 
     ``start()``, called once the search has taken more than a slice, returns the cost of a known
     tree.  ``watch(event, cost, bound, done)`` is called after every incumbent and after every
-    closed root feature, of which ``done`` are closed.  Then ``status`` is ``done``, ``time_limit``
-    or ``interrupted``, ``best`` is the cost of the best known tree, and ``tree`` holds its nodes,
-    None where it is that of ``start``.
+    closed root feature, of which ``done`` are closed.
     """
-
-    def __init__(self, search, clock, n_jobs=1, start=None, watch=lambda *event: None):
-        self.searches = [search]
-        self.clock = clock
-        self.n_jobs = n_jobs
-        self.watch = watch
-        self._start = start
-        self.best = search.best
-        self.tree = None
-        self.status = "done"
-        self.closed = 0
-        self._candidates = search.candidates
-        self._queue = []
-        self._lock = threading.Lock()
-        self._stop = threading.Event()
-
-    @property
-    def counters(self):
-        """Work done, for the report."""
-        states = [search.arrays["state"] for search in self.searches]
-        return {name: int(sum(state[at] for state in states)) for name, at in
+    shared = _Shared(search, clock, start, watch)
+    status = "done"
+    try:
+        shared.work(search, [])      # the root's depth-two tree
+        if shared.open_candidates():    # one threshold per feature, then features in that order
+            shared.work(search, [(f, True) for f in shared.open_candidates()])
+            queue = [(f, False) for f in shared.open_candidates()]
+            shared.searches += [search.clone() for _ in range(min(n_jobs, len(queue)) - 1)]
+            shared.work_together(queue)
+    except KeyboardInterrupt:
+        shared.stop.set()
+        status = "interrupted"
+    else:
+        status = "time_limit" if shared.timed_out else "done"
+    if search.salvage() and search.best < shared.best:
+        shared.best, shared.tree = search.best, search.tree.copy()
+    states = [part.arrays["state"] for part in shared.searches]
+    counters = {name: int(sum(state[at] for state in states)) for name, at in
                 (("nodes", k.NODES), ("depth_two", k.PAIRS), ("batches", k.BATCHES),
                  ("thresholds", k.EVALUATED), ("cache_stored", k.STORED), ("cache_hits", k.HITS))}
+    return SearchResult(status, shared.best, shared.bound(status == "done"), shared.tree, counters)
 
-    @property
-    def bound(self):
-        """No tree has a smaller objective (at most ``best``)."""
+
+class _Shared:
+    """What the threads of a run share: the incumbent, and when to stop."""
+
+    def __init__(self, search, clock, start, watch):
+        self.searches = [search]
+        self.clock, self.start, self.watch = clock, start, watch
+        self.best, self.tree, self.closed = search.best, None, 0
+        self.candidates = search.candidates
+        self.lock, self.stop, self.timed_out = threading.Lock(), threading.Event(), False
+
+    def bound(self, finished=False):
+        """Return what no tree costs less than."""
         problem = self.searches[0].arrays["problem"]
         if self.best <= problem[k.PENALTY]:
             return self.best
         if problem[k.DEPTH] == 2:
-            return self.best if self._finished else 0
-        lower = np.max([search.lower for search in self.searches], axis=0)[self._candidates]
+            return self.best if finished else 0
+        lower = np.max([search.lower for search in self.searches], axis=0)[self.candidates]
         return min(self.best, int(lower.min(initial=self.best)))
 
-    def __call__(self):
-        """Run; ``status`` says how it ended."""
-        self._finished = False
-        first = self.searches[0]
-        try:
-            self._work(first)      # the root's depth-two tree
-            if self._open_candidates():    # one threshold per feature, then features in that order
-                self._queue = [(f, True) for f in self._open_candidates()]
-                self._work(first)
-                self._queue = [(f, False) for f in self._open_candidates()]
-                threads = max(1, min(self.n_jobs, len(self._queue)))
-                self.searches += [first.clone() for _ in range(threads - 1)]
-                if threads == 1:
-                    self._work(first)
-                else:
-                    self._work_together(threads)
-        except KeyboardInterrupt:
-            self._stop.set()
-            self.status = "interrupted"
-        else:
-            self._finished = self.status == "done"
-        if first.salvage() and first.best < self.best:
-            self.best, self.tree = first.best, first.tree.copy()
-        return self
-
-    def _open_candidates(self):
-        """Root features in the order of search, or nothing when the search has ended."""
-        if self._stop.is_set():
+    def open_candidates(self):
+        """Return root features in the order of search, or none when the search has ended."""
+        if self.stop.is_set():
             return []
-        return [f for f in self.searches[0].feature_order if self._candidates[f]]
+        return [f for f in self.searches[0].feature_order if self.candidates[f]]
 
-    def _work_together(self, threads):
-        with ThreadPoolExecutor(threads) as pool:
-            tasks = [pool.submit(self._work, search) for search in self.searches]
+    def work_together(self, queue):
+        """Search the root features of a queue with all searches."""
+        if len(self.searches) == 1:
+            self.work(self.searches[0], queue)
+            return
+        with ThreadPoolExecutor(len(self.searches)) as pool:
+            tasks = [pool.submit(self.work, search, queue) for search in self.searches]
             try:      # waits end now and then, so that Ctrl-C is seen everywhere
                 while wait(tasks, 0.1, FIRST_EXCEPTION).not_done:
                     if any(task.done() and task.exception() for task in tasks):
                         break
             finally:
-                self._stop.set()
+                self.stop.set()
         for task in tasks:
             task.result()
 
-    def _work(self, search):
-        while not self._stop.is_set():
+    def work(self, search, queue):
+        """Search, and take root features off the queue, until it is empty or a limit is reached."""
+        while not self.stop.is_set():
             outcome = search.advance()
-            with self._lock:
+            with self.lock:
                 if search.best < self.best:
                     self.best, self.tree = search.best, search.tree.copy()
-                    self.watch("improved", self.best, self.bound, self.closed)
-                elif (outcome != k.DONE and self._start is not None and search.work > SLICE
+                    self.watch("improved", self.best, self.bound(), self.closed)
+                elif (outcome != k.DONE and self.start is not None and search.work > SLICE
                       and not self.clock.expired):
-                    start, self._start = self._start, None
+                    start, self.start = self.start, None
                     known = start()
                     if known < self.best:
                         self.best, self.tree = known, None
-                        self.watch("start", self.best, self.bound, self.closed)
+                        self.watch("start", self.best, self.bound(), self.closed)
                 search.best = self.best
                 if outcome == k.DONE or self.best <= search.arrays["problem"][k.PENALTY]:
-                    self._stop.set()     # without errors, or with one split, nothing is better
+                    self.stop.set()     # without errors, or with one split, nothing is better
                     return
                 if outcome == k.WANTS_FEATURE:
                     if search.current is not None:
                         self.closed += 1
-                        self.watch("feature closed", self.best, self.bound, self.closed)
-                    if not self._queue:
+                        self.watch("feature closed", self.best, self.bound(), self.closed)
+                    if not queue:
                         return
-                    search.open_feature(*self._queue.pop(0))
+                    search.open_feature(*queue.pop(0))
             if self.clock.expired:
-                self.status = "time_limit"
-                self._stop.set()
+                self.timed_out = True
+                self.stop.set()

@@ -504,7 +504,7 @@ def test_a_cut_depth_two_solve_is_used(monkeypatch):
     columns = solver.SortedColumns(X, y, 2, False, module.Clock())
     search = solver.ThresholdSearch(columns, cost, 4, module.Clock())
     monkeypatch.setattr(solver.ThresholdSearch.advance, "__defaults__", (1,))
-    run = solver.Run(search, clock)()
+    run = solver.run_search(search, clock)
     assert run.status == "time_limit"
     tree = columns.decode(run.tree, X, y, cost)
     assert cost.of(tree.predict_codes(X) != y, tree) == run.best < min(np.bincount(y))
