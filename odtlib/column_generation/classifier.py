@@ -15,17 +15,23 @@ from odtlib._numba.warm import warm_up
 from odtlib._tolerance import PROOF
 from odtlib.column_generation import _kernels as kernels
 from odtlib.column_generation.branch_and_price import BranchAndPrice, dive
+from odtlib.column_generation.candidates import NODE_BYTES, CandidateGeneration
 from odtlib.column_generation.generation import ColumnGeneration
 from odtlib.column_generation.master import Master
 from odtlib.column_generation.options import ColumnGenerationSearch
-from odtlib.column_generation.paths import RestrictedProblem
+from odtlib.column_generation.paths import RestrictedProblem, check_size
 from odtlib.column_generation.pricing import Enumeration, PathPool, RandomPaths, Sweep
-from odtlib.column_generation.restricted import CandidateTreeClassifier
+from odtlib.column_generation.restricted import (
+    MEGABYTE,
+    CandidateTreeClassifier,
+    DynamicProgram,
+    Run,
+)
 from odtlib.column_generation.side_constraints import side_constraints
 from odtlib.column_generation.subproblems import Subproblems
-from odtlib.heuristics.threshold_sampling import TreeSampler
+from odtlib.heuristics.threshold_sampling import TreeSampler, tree_of_splits
 from odtlib.mip.units import TooLarge
-from odtlib.report import Clock
+from odtlib.report import Clock, TimeUp
 from odtlib.requirements import needs
 
 MAX_FEATURE_COST = 1_000_000
@@ -46,11 +52,15 @@ class ColumnGenerationClassifier(CandidateTreeClassifier):
     ----------
     max_depth : int, default=4
         Maximum depth of the tree.
-    splits : list of list of (int, float), "all" or None, default=None
+    splits : list of list of (int, float), "all", "generate" or None, default=None
         Candidate splits (feature, threshold) of each feature node in level order; or every
         threshold between neighbouring values at each node, for which ``pricing="sweep"`` with
         ``link="prefix"`` is made.  None samples them by CART, see
-        :func:`odtlib.heuristics.sample_splits`.
+        :func:`odtlib.heuristics.sample_splits`.  "generate" samples them too, takes the best tree
+        of these, and then generates splits over all thresholds until none can improve it, see
+        :class:`odtlib.column_generation.candidates.CandidateGeneration`: the tree is then proved
+        optimal over all thresholds.  It takes no limit but ``max_depth``, and of ``search`` only
+        what concerns the sampling.
     sample_share : float, default=0.9
         Share of the rows behind each sampled tree.  Both papers state 0.9; the published numbers
         of Patel et al. come from 0.7.
@@ -115,7 +125,8 @@ class ColumnGenerationClassifier(CandidateTreeClassifier):
         ``counters``: ``relaxation`` (value of the last master, weight of correct rows), whether it
         ``converged`` and is ``integral``, ``iterations``, ``columns``, ``cuts``, ``relaxations``
         solved by branch-and-price, and seconds in each phase; the ``disparity`` of the tree where
-        it is limited.
+        it is limited.  With ``splits="generate"``: sampled ``splits``, ``candidates_optimum`` (cost
+        of their best tree) and the number of splits ``generated``, over all prefixes.
     cart_ : DecisionTree or None
         The CART of all rows, which the tree is never worse than; None where splits were given.
     iterations_ : list of dict
@@ -136,6 +147,7 @@ class ColumnGenerationClassifier(CandidateTreeClassifier):
     _parameter_constraints = {
         **CandidateTreeClassifier._parameter_constraints,
         "row_cuts": [StrOptions({"none", "lower", "upper", "equal", "all", "extra"})],
+        "splits": [list, StrOptions({"all", "generate"}), None],
         "pricing": [StrOptions({"enumeration", "sweep", "cp-sat", "milp"}), None],
         "search": [ColumnGenerationSearch, None],
         "max_feature_cost": [Interval(Integral, 0, None, closed="left"), None],
@@ -296,9 +308,77 @@ class ColumnGenerationClassifier(CandidateTreeClassifier):
                 master.add_tree(np.zeros(3, np.int64))
                 ColumnGeneration(master, [Enumeration()], Clock(), row_cuts="upper").solve()
                 Sweep()(master, master.solve(), np.ones(problem.n_splits, bool))
+            for depth in (2, 3):
+                CandidateGeneration(X, y, 2, np.ones(3), Clock(), PROOF).run(depth, 0.0)
 
         return (super()._warm_up(X, y, sample_weight)
                 + warm_up("column generation", kernels.reduced_costs, run))
+
+    def _solve(self, X, y, sample_weight, protected=None):
+        if not (isinstance(self.splits, str) and self.splits == "generate"):
+            return super()._solve(X, y, sample_weight, protected)
+        standard = signature(type(self)).parameters
+        for name in ("pricing", "row_cuts", "max_feature_cost", "feature_costs", "min_recall",
+                     "min_precision", "max_disparity", "max_nodes", "max_leaf_nodes",
+                     "min_samples_leaf", "split_penalty"):
+            given = getattr(self, name)
+            if given is not standard[name].default and given != standard[name].default:
+                raise ValueError(f"splits='generate' has no use for {name}; leave it at its "
+                                 "default, or take splits=None.")
+        clock = Clock(self.time_limit)
+        weight = np.ones(len(y)) if sample_weight is None else sample_weight
+        total, depth = float(weight.sum()), self._depth_within(len(X))
+        max_bytes = np.inf if self.memory_limit is None else self.memory_limit * MEGABYTE
+        run = Run(X, y, len(self.classes_), sample_weight, depth, 0.0, clock, max_bytes, None)
+        self.cart_, self.iterations_ = None, []
+        if depth == 0:
+            return run.outcome(run.leaf(), "optimal", proof="optimal without a split")
+        tree, bound, counters, trace, status = run.leaf(), 0.0, {}, [], "optimal"
+        try:
+            check_size(2 ** depth - 1, 0, len(X))
+            splits, cart, counters = self._candidates(run)
+            self.cart_ = tree_of_splits(cart, X, y, run.n_classes, sample_weight).replace(
+                classes=self.classes_)
+            tree = min(self.cart_.replace(classes=None), tree, key=run.objective)
+            trace.append((clock.elapsed, run.objective(tree), 0.0, "start"))
+            if splits[0]:
+                self.problem_ = RestrictedProblem(X, y, run.n_classes, splits, sample_weight,
+                                                  max_bytes=max_bytes, clock=clock)
+                program = DynamicProgram(self.problem_, self.problem_.choose(cart))
+                while not program.done:
+                    if clock.expired:
+                        raise TimeUp
+                    program.advance()
+                tree = self.problem_.tree(program.choices)
+            known = run.objective(tree)
+            counters = {**counters, "splits": sum(map(len, splits)), "candidates_optimum": known}
+            trace.append((clock.elapsed, known, 0.0, "candidates"))
+            if NODE_BYTES * depth * X.size > max_bytes:
+                raise TooLarge("the bounds of all thresholds do not fit into the memory limit.")
+            generation = CandidateGeneration(X, y, run.n_classes, weight, clock, PROOF * total)
+
+            def watch(value, upper, found):
+                nonlocal tree, bound
+                if found is not None and total - value < run.objective(tree) - PROOF * total:
+                    tree = tree_of_splits(found, X, y, run.n_classes, sample_weight)
+                bound = max(bound, total - upper)
+                line = {"seconds": clock.elapsed, "objective": run.objective(tree), "bound": bound,
+                        "generated": generation.n_generated}
+                self.iterations_.append(line)
+                counters["generated"] = line["generated"]
+                trace.append((line["seconds"], line["objective"], bound, "new split"))
+                if self.verbose:
+                    print("{seconds:8.2f} s  objective {objective:g}  bound {bound:g}  {generated} "
+                          "splits generated".format(**line), flush=True)
+
+            generation.run(depth, total - known, watch)
+        except (TimeUp, TooLarge, KeyboardInterrupt) as error:
+            status = {TimeUp: "time_limit", TooLarge: "memory_limit"}.get(type(error),
+                                                                          "interrupted")
+        bound = max(0.0, min(bound, run.objective(tree)))
+        trace.append((clock.elapsed, run.objective(tree), bound, status))
+        return run.outcome(tree, status, bound, start="cart", counters=counters, trace=trace,
+                           proof=f"optimal over all thresholds at depth {depth}")
 
     def _search(self, problem, start, clock):
         search = self.search or ColumnGenerationSearch()

@@ -188,8 +188,8 @@ class CandidateTreeClassifier(TreeClassifier):
         max_bytes = np.inf if self.memory_limit is None else self.memory_limit * MEGABYTE
         self.cart_ = None
         side = self._side_constraints(y, sample_weight, protected)
-        run = _Run(X, y, len(self.classes_), sample_weight, depth, self.split_penalty, clock,
-                   max_bytes, side)
+        run = Run(X, y, len(self.classes_), sample_weight, depth, self.split_penalty, clock,
+                  max_bytes, side)
         try:
             if depth == 0 or max_nodes == 0:
                 return run.outcome(run.leaf(), "optimal", proof="optimal without a split")
@@ -286,7 +286,7 @@ def _check_splits(splits, depth):
 
 
 @dataclass(frozen=True)
-class _Run:
+class Run:
     """The rows and limits of a fit, and what its report needs."""
 
     X: np.ndarray

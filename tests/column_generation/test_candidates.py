@@ -1,0 +1,136 @@
+"""Generated candidates must give the optimum over all thresholds, and valid bounds on the way."""
+
+import numpy as np
+import pytest
+
+from odtlib import (
+    ColumnGenerationClassifier,
+    ColumnGenerationSearch,
+    ContinuousTreeClassifier,
+)
+from odtlib._tolerance import PROOF
+from odtlib.column_generation.candidates import CandidateGeneration
+from odtlib.report import Clock, TimeUp
+
+WEIGHTS = ("none", "whole", "real", "extreme")
+
+
+def best_value(X, y, weight, depth):
+    """The largest weight of correct rows, by trying every threshold at every node."""
+    best = max((weight[y == c].sum() for c in np.unique(y)), default=0.0)
+    if depth == 0 or len(np.unique(y)) < 2:
+        return best
+    for column in X.T:
+        for value in np.unique(column)[:-1]:
+            left = column <= value
+            best = max(best, best_value(X[left], y[left], weight[left], depth - 1)
+                       + best_value(X[~left], y[~left], weight[~left], depth - 1))
+    return best
+
+
+def instance(seed, max_rows):
+    """Rows with ties, duplicates of different labels and constant columns, and weights."""
+    random = np.random.RandomState(seed)
+    n_rows, n_features = random.randint(2, max_rows), random.randint(1, 4)
+    X = random.randint(0, random.randint(1, 8) + 1, (n_rows, n_features)).astype(float)
+    X[:, random.randint(n_features)] *= random.choice([0.0, 1.0, -1e-9, 1e9])
+    y = random.randint(0, random.randint(2, 4), n_rows)
+    y[:2] = 0, 1
+    kind = WEIGHTS[seed % len(WEIGHTS)]
+    weight = {"none": np.ones(n_rows), "whole": random.randint(1, 5, n_rows).astype(float),
+              "real": random.rand(n_rows) + 0.01,
+              "extreme": 10.0 ** random.randint(-6, 7, n_rows)}[kind]
+    return X, np.unique(y, return_inverse=True)[1].reshape(-1), weight
+
+
+@pytest.mark.parametrize("part", range(4))
+def test_generation_equals_enumeration_and_its_bounds_hold(part):
+    improved = 0
+    for seed in range(75 * part, 75 * (part + 1)):
+        X, y, weight = instance(seed, 13)
+        depth = 1 + seed // 4 % 3
+        truth, total = best_value(X, y, weight, depth), weight.sum()
+        seen = []
+        generation = CandidateGeneration(X, y, y.max() + 1, weight, Clock(), PROOF * total)
+        known = np.bincount(y, weight).max()
+        value, splits = generation.run(depth, known, lambda *line, seen=seen: seen.append(line[:2]))
+        assert value == pytest.approx(truth, abs=2e-9 * total)
+        assert (splits is None) == (truth <= known + PROOF * total)
+        for lower, upper in seen:
+            assert lower <= truth + 2e-9 * total
+            assert upper >= truth - 2e-9 * total
+        improved += splits is not None
+        # given the optimum, it proves that there is nothing better
+        assert generation.run(depth, truth + 1e-9 * total) == (truth + 1e-9 * total, None)
+    assert improved > 30
+
+
+@pytest.mark.parametrize("part", range(4))
+def test_the_estimator_equals_the_search_over_all_thresholds(part):
+    better = 0
+    for seed in range(1000 + 50 * part, 1050 + 50 * part):
+        X, y, weight = instance(seed, 40)
+        depth = 1 + seed // 4 % 4
+        model = ColumnGenerationClassifier(
+            depth, splits="generate", search=ColumnGenerationSearch(n_trees=5)).fit(X, y, weight)
+        other = ContinuousTreeClassifier(depth).fit(X, y, weight)
+        scale = weight.sum()
+        assert model.report_.status == "optimal"
+        assert model.report_.objective == pytest.approx(other.report_.objective, abs=2e-9 * scale)
+        assert weight[model.predict(X) != y].sum() == pytest.approx(
+            model.report_.objective, abs=1e-9 * scale)
+        better += (model.report_.counters["candidates_optimum"]
+                   > model.report_.objective + 1e-6 * scale)
+    assert better > 0       # the sampled candidates alone were not enough
+
+
+def test_the_way_to_the_proof_only_improves():
+    random = np.random.RandomState(3)
+    X, y = random.rand(120, 3), random.randint(0, 2, 120)
+    model = ColumnGenerationClassifier(3, splits="generate").fit(X, y)
+    lines = model.iterations_
+    assert all(a["objective"] >= b["objective"] and a["bound"] <= b["bound"]
+               for a, b in zip(lines, lines[1:], strict=False))
+    assert lines[-1]["objective"] == lines[-1]["bound"] == model.report_.objective
+    assert lines[-1]["generated"] == model.report_.counters["generated"] > 0
+    assert model.report_.proof == "optimal over all thresholds at depth 3"
+    assert model.report_.objective < model.report_.counters["candidates_optimum"]
+
+
+def test_out_of_time_it_returns_the_best_so_far_and_a_bound():
+    random = np.random.RandomState(4)
+    X, y = random.rand(3000, 12), random.randint(0, 3, 3000)
+    model = ColumnGenerationClassifier(4, splits="generate", time_limit=1.0).fit(X, y)
+    assert model.report_.status == "time_limit"
+    assert 0.0 <= model.report_.lower_bound <= model.report_.objective
+    assert model.report_.objective <= model.report_.counters.get("candidates_optimum", np.inf)
+    clock = Clock(0.0)
+    with pytest.raises(TimeUp):
+        CandidateGeneration(X, y, 3, np.ones(3000), clock, PROOF * 3000).run(3, 0.0)
+
+
+def test_memory_that_does_not_suffice_gives_the_best_of_the_candidates():
+    random = np.random.RandomState(5)
+    X, y = random.rand(400, 4), random.randint(0, 2, 400)
+    model = ColumnGenerationClassifier(3, splits="generate", memory_limit=0.2).fit(X, y)
+    assert model.report_.status == "memory_limit"
+    assert model.report_.objective < 200
+
+
+@pytest.mark.parametrize("limit", [
+    {"max_nodes": 3}, {"max_leaf_nodes": 3}, {"min_samples_leaf": 2}, {"split_penalty": 1.0},
+    {"max_feature_cost": 1}, {"min_recall": {0: 0.5}}, {"pricing": "sweep"},
+    {"row_cuts": "none"}])
+def test_what_generation_does_not_know_is_refused(limit):
+    X, y = np.array([[0.0], [1.0], [2.0]]), np.array([0, 1, 0])
+    with pytest.raises(ValueError, match=f"splits='generate' has no use for {next(iter(limit))}"):
+        ColumnGenerationClassifier(2, splits="generate", **limit).fit(X, y)
+
+
+def test_columns_without_thresholds_and_budget_zero():
+    X, y = np.zeros((5, 2)), np.array([0, 1, 1, 0, 1])
+    for depth in (0, 1, 3):
+        model = ColumnGenerationClassifier(depth, splits="generate").fit(X, y)
+        assert model.report_.status == "optimal"
+        assert model.report_.objective == 2.0
+        assert model.tree_.n_leaves == 1
