@@ -65,11 +65,12 @@ class MurTreeClassifier(BudgetPathMixin, OverBinaryColumns, TreeClassifier):
     class_weight : dict, "balanced" or None, default=None
         Weights of the classes, as in scikit-learn.
     max_disparity : float, optional
-        Maximum difference in the shares of rows predicted as the second class between two groups.
-        The groups are given to ``fit`` as ``protected``, and the difference is the absolute
-        difference between the groups' shares of rows predicted as ``classes_[1]`` (demographic
-        parity), rows counted with their weight.  Exact, by a search of its own as for F1; small
-        values take more time.
+        Maximum difference in the shares of rows predicted as ``classes_[1]`` between any two of
+        the groups given to ``fit`` as ``protected``, rows counted with their weight; None for no
+        limit.  Exact, by a search of its own as for F1; small values and more groups take more
+        time.  The product of the groups' sizes is limited to some four million.
+    disparity : {"demographic-parity", "equal-opportunity"}, default="demographic-parity"
+        Shares of all rows of a group, or of those of class ``classes_[1]`` only.
     disparity_penalty : float, default=0.0
         Cost of a difference of 1 in those shares, in the unit of ``report_.objective``.  Needs
         ``protected``, with or without ``max_disparity``.
@@ -127,6 +128,7 @@ class MurTreeClassifier(BudgetPathMixin, OverBinaryColumns, TreeClassifier):
         "split_penalty": [Interval(Real, 0, None, closed="left"), "array-like"],
         "objective": [StrOptions({"errors", "balanced-accuracy", "f1"})],
         "max_disparity": [Interval(Real, 0, 1, closed="both"), None],
+        "disparity": [StrOptions({"demographic-parity", "equal-opportunity"})],
         "disparity_penalty": [Interval(Real, 0, None, closed="left")],
         "binarizer": [StrOptions(set(BINARIZERS)), HasMethods(["fit", "transform"]), None],
         "search": [MurTreeSearch, None],
@@ -136,7 +138,8 @@ class MurTreeClassifier(BudgetPathMixin, OverBinaryColumns, TreeClassifier):
                  max_leaf_nodes: int | None = None, min_samples_leaf: int = 1,
                  split_penalty: float | Sequence[float] = 0.0, objective: str = "errors",
                  class_weight: dict | str | None = None, max_disparity: float | None = None,
-                 disparity_penalty: float = 0.0, binarizer: str | BaseEstimator | None = "mdlp",
+                 disparity: str = "demographic-parity", disparity_penalty: float = 0.0,
+                 binarizer: str | BaseEstimator | None = "mdlp",
                  search: MurTreeSearch | None = None,
                  start: str | DecisionTree | BaseEstimator | None = None,
                  time_limit: float | None = None, memory_limit: float | None = None,
@@ -149,6 +152,7 @@ class MurTreeClassifier(BudgetPathMixin, OverBinaryColumns, TreeClassifier):
         self.objective = objective
         self.class_weight = class_weight
         self.max_disparity = max_disparity
+        self.disparity = disparity
         self.disparity_penalty = disparity_penalty
         self.binarizer = binarizer
         self.search = search
@@ -172,8 +176,8 @@ class MurTreeClassifier(BudgetPathMixin, OverBinaryColumns, TreeClassifier):
         sample_weight : array, shape (n_rows,), optional
             Non-negative weight of every row (default: one each).
         protected : array, shape (n_rows,), optional
-            Two distinct values that tell two groups apart; needed with ``max_disparity``, and of no
-            use without.  The tree does not see it unless it is a feature too.
+            Group of each row; needed with ``max_disparity`` or ``disparity_penalty``, and of no use
+            without.  The tree does not see it unless it is a feature too.
         costs : array, shape (n_rows, n_classes), optional
             Cost of predicting each of the labels, in their sorted order, for each row (default: 1
             for a wrong label).  Costs may be negative; the sum of those of the predicted labels,

@@ -159,6 +159,45 @@ def test_penalised_disparity_equals_brute_force(seed):
         assert errors + penalty * model.report_.counters["disparity"] == pytest.approx(best)
 
 
+@pytest.mark.parametrize("disparity", ["demographic-parity", "equal-opportunity"])
+@pytest.mark.parametrize("seed", range(4))
+def test_any_groups_and_equal_opportunity_equal_brute_force(disparity, seed):
+    rng = np.random.default_rng(seed)
+    for _ in range(100):
+        X, y, group, depth, nodes, weight, min_leaf = instance(rng)
+        n_groups = int(rng.integers(2, 5))
+        group = rng.integers(0, n_groups, len(y))
+        counted = np.ones(len(y), bool) if disparity == "demographic-parity" else y == 1
+        group[~np.isin(group, group[counted])] = group[counted][0]
+        if len(np.unique(group)) < 2:
+            continue
+        groups = [counted & (group == g) for g in np.unique(group)]
+        values = np.zeros((len(y), 2, 1 + len(groups)), int)      # errors, positives of each group
+        values[:, 0, 0], values[:, 1, 0] = weight * (y == 1), weight * (y == 0)
+        for g, rows in enumerate(groups, 1):
+            values[rows, 1, g] = weight[rows]
+        allowed, penalty = rng.choice([None, 0.0, 0.2, 0.5]), float(rng.choice([0.0, 1.0, 4.0]))
+        if allowed is None and penalty == 0:
+            continue
+
+        sizes = [weight[rows].sum() for rows in groups]
+        points = [(e, np.ptp(np.divide(positive, sizes)))
+                  for e, *positive in all_points(X, values, depth, nodes, min_leaf)]
+        best = min(e + penalty * gap for e, gap in points
+                   if gap <= (1 if allowed is None else allowed) + 1e-12)
+        model = MurTreeClassifier(depth, nodes, min_samples_leaf=min_leaf, max_disparity=allowed,
+                                  disparity_penalty=penalty, disparity=disparity)
+        model.fit(X, y, weight, protected=np.array(["north", "east", "south", "west"])[group])
+        assert model.report_.status == "optimal"
+        assert model.report_.objective == pytest.approx(best)
+        assert model.verify(X, y, weight) == pytest.approx(best)
+        positive = weight * model.predict(X)
+        found = np.ptp([positive[rows].sum() / size
+                        for rows, size in zip(groups, sizes, strict=True)])
+        assert model.report_.counters["disparity"] == pytest.approx(found)
+        assert allowed is None or found <= allowed + 1e-12
+
+
 def test_a_penalised_disparity_is_verified_on_the_rows_of_the_fit():
     X, y, group = blobs()
     weight = np.ones(len(y))
@@ -235,7 +274,12 @@ def test_what_cannot_be_combined_is_refused():
              "cannot be combined with max_disparity"),
             ({"max_disparity": 0.1}, {"y": y}, "belongs together"),
             ({}, {"y": y, "protected": group}, "belongs together"),
-            ({"max_disparity": 0.1}, {"y": y, "protected": three}, "two groups"),
+            ({"max_disparity": 0.1}, {"y": y, "protected": 0 * y}, "at least two groups."),
+            ({"max_disparity": 0.1, "disparity": "equal-opportunity"}, {"y": y, "protected": three},
+             "3 distinct values; .* each with rows of class 1"),
+            ({"max_disparity": 0.1}, {"y": y, "protected": np.arange(len(y))}, "fewer rows"),
+            ({"max_disparity": 0.1, "disparity": "parity"}, {"y": y, "protected": group},
+             "disparity"),
             ({"max_disparity": 0.1}, {"y": y, "protected": group[:5]}, "inconsistent numbers"),
             ({"max_disparity": 1.5}, {"y": y, "protected": group}, "max_disparity"),
             ({"disparity_penalty": 1.0}, {"y": y}, "belongs together"),

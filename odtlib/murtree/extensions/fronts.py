@@ -6,7 +6,7 @@ sum of the fronts of its two children, taken point by point (Demirović and Stuc
 
 * Key = errors of class 0, error = errors of class 1: points that another is as good as in both are
   dropped, and any function that grows in both has its optimum on what is left (F1, for example).
-* Key = how many rows of each of two groups are predicted positive, error = all errors: nothing
+* Key = how many rows of each group are predicted positive, error = all errors: nothing
   can be dropped, as a disparity may be made up for elsewhere.  Instead trees are limited to so many
   errors, and the limit is raised until a fair tree is within it.
 """
@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections import namedtuple
 from functools import partial
+from math import prod
 
 import numpy as np
 
@@ -492,16 +493,18 @@ class ParetoRun(FrontRun):
 
 
 def disparity_between(positive, sizes):
-    """Return the absolute difference of two groups' shares of positive predictions."""
-    return np.abs(positive[0] / sizes[0] - positive[1] / sizes[1])
+    """Return the largest difference between two groups' shares of positive predictions."""
+    return np.ptp([some / size for some, size in zip(positive, sizes, strict=True)], axis=0)
 
 
 def disparity_of(tree, X, weight, group):
-    """Return the absolute difference between the groups' shares of rows predicted as class 1."""
-    predicted = tree.predict_codes(X) == 1
-    return float(disparity_between(
-        *[[weight[rows & (group == g)].sum() for g in range(2)]
-          for rows in (predicted, np.ones(len(group), bool))]))
+    """Return the largest difference between two groups' shares of rows predicted as class 1.
+
+    Rows of group -1 do not count.
+    """
+    predicted, groups = tree.predict_codes(X) == 1, range(group.max() + 1)
+    return float(disparity_between([weight[predicted & (group == g)].sum() for g in groups],
+                                   [weight[group == g].sum() for g in groups]))
 
 
 def fair_objective(tree, X, y, sample_weight=None, *, group, penalty):
@@ -524,19 +527,23 @@ class FairRun(FrontRun):
     def __init__(self, model, columns, y, sample_weight, clock, what, protected):
         super().__init__(model, columns, y, sample_weight, clock, what)
         groups, codes = np.unique(protected, return_inverse=True)
-        if len(groups) != 2:
-            raise ValueError(f"protected has {len(groups)} distinct values; it must tell two "
-                             "groups apart.")
-        self.group = codes.ravel()
+        parity = model.disparity == "demographic-parity"
+        self.group = np.where(parity | (y == 1), codes.ravel(), -1)
+        if len(groups) < 2 or len(np.setdiff1d(self.group, -1)) < len(groups):
+            raise ValueError(
+                f"protected has {len(groups)} distinct values; there must be at least two groups"
+                + ("." if parity else f", each with rows of class {model.classes_[1]}."))
         self.penalty = float(model.disparity_penalty)
         self.limit = ROUNDING + (1.0 if model.max_disparity is None else model.max_disparity)
-        self.sizes = np.bincount(self.group, weights=self.weight).astype(np.int64)
+        self.sizes = np.bincount(self.group + 1, weights=self.weight).astype(np.int64)[1:]
         self.scale = self.scale + self.penalty
-        key = np.where(self.group == 0, self.weight * (self.sizes[1] + 1), self.weight)
+        # A key is a number with one digit for each group: of its rows that are predicted positive.
+        self.place = [prod((self.sizes[g + 1:] + 1).tolist()) for g in range(len(groups))]
+        n_keys = self.place[0] * int(self.sizes[0] + 1)
+        key = self.weight * np.array([*self.place, 0])[self.group]        # group -1: the last
         positive = self.y == 1
         self.search_over(key, np.where(positive, 0, self.weight),
-                         np.where(positive, self.weight, 0), (self.sizes + 1).prod(),
-                         pareto=False)
+                         np.where(positive, self.weight, 0), n_keys, pareto=False)
 
     def evaluate(self):
         if self.penalty == 0:
@@ -560,7 +567,9 @@ class FairRun(FrontRun):
             limit = min(limit + step, int(np.ceil(self.best[0])) - 1)
             step *= 2
             keys, errors = self.search.front(rows, depth, nodes, limit)
-            disparity = disparity_between(np.divmod(keys, self.sizes[1] + 1), self.sizes)
+            positive = [keys // place % (size + 1)
+                        for place, size in zip(self.place, self.sizes, strict=True)]
+            disparity = disparity_between(positive, self.sizes)
             cost = np.where(disparity <= self.limit, errors + self.penalty * disparity, np.inf)
             best = int(np.argmin(cost)) if len(cost) else 0
             if len(cost) and cost[best] < self.best[0]:
