@@ -111,7 +111,7 @@ def side_by_side(runs, best):
                 line["errors", "CART"] = "" if start is None else f"{start:g}"
                 seconds = [run["wall_seconds"], run["cpu_seconds"]]
                 state = f"{run['objective']:g}"
-                line[name, "proved"] = f"{np.ceil(run['bound'] - 1e-6):.0f}"
+                line[name, "proved"] = f"{max(0, np.ceil(run['bound'] - 1e-6)):.0f}"
                 line[name, "clock / CPU"] = "busy" if np.isnan(seconds).any() else (
                     " / ".join(f"{value:.0f} s" for value in seconds))
             line[name, "errors"] = state

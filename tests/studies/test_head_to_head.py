@@ -21,6 +21,13 @@ def test_every_method_has_one_run_per_data_set_split_and_depth(runs):
         "head_to_head", "heuristics", "column_generation_variants", "milp"}
 
 
+def test_integer_programs_have_the_same_solver_and_clock(runs):
+    programs = runs[runs["method"].isin(["OCT", "BinOCT"])]
+    assert set(programs["method"]) == {"OCT", "BinOCT"}
+    for column in ("solver", "n_jobs", "time_limit", "start"):
+        assert programs[column].nunique(dropna=False) == 1
+
+
 def test_no_run_is_better_than_the_proven_optimum(runs):
     assert runs["gap"].min() > -1e-9
     proved = runs[(runs["method"] == "all thresholds") & (runs["status"] == "optimal")]
