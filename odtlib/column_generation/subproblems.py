@@ -7,35 +7,9 @@ import time
 import numpy as np
 
 from odtlib.column_generation.pricing import TOLERANCE, some_reduced_costs
-from odtlib.mip import run_cp_sat, run_highs
+from odtlib.mip import Model, run_cp_sat, run_highs
+from odtlib.mip.engines import load, load_cp_sat
 from odtlib.requirements import needs
-
-
-class Model:
-    """Collect a maximisation over 0/1 variables, for either solver.
-
-    Attributes
-    ----------
-    objective : list of float
-        One coefficient per variable.
-    rows : list of (list of int, list of float, float, float)
-        Variables, coefficients, lower and upper bound.
-    fixed : list of int
-        Variables that must be 0.
-    """
-
-    def __init__(self):
-        self.objective, self.rows, self.fixed = [], [], []
-
-    def variables(self, objective):
-        """Add a variable for each coefficient of the objective; return their numbers."""
-        first = len(self.objective)
-        self.objective += [float(c) for c in objective]
-        return list(range(first, len(self.objective)))
-
-    def row(self, index, value, low, high):
-        """Add a row of variables with whole coefficients between two bounds."""
-        self.rows.append((list(index), list(value), low, high))
 
 
 def build(master, relaxation, leaf, allowed, *, target=None, distinct=False, needed_only=True,
@@ -70,20 +44,31 @@ def build(master, relaxation, leaf, allowed, *, target=None, distinct=False, nee
     Returns
     -------
     model : Model
-    splits : list of list of int
+        To be minimised: the objective is the reduced cost, without the leaf's own dual, with the
+        other sign.
+    splits : list of array of int
         For each level the variables of the node's splits.
     """
     if master.link != "node":
         raise ValueError("the subproblem models price the papers' form only; use link='node'.")
-    problem, model = master.problem, Model()
+    problem, model, lines = master.problem, Model("subproblem"), []
     nodes, to_left = master.nodes[leaf], master.to_left[leaf]
     gamma, level_start = relaxation.gamma[leaf], master.level_start[leaf]
-    splits = [model.variables(-gamma[level_start[h]:level_start[h + 1]])
-              for h in range(len(nodes))]
-    for node, mine in zip(nodes, splits, strict=True):
-        model.row(mine, np.ones(len(mine)), 1.0, 1.0)                              # (10), (3b)
-        model.fixed += [u for u, yes in zip(mine, allowed[problem.start[node]:], strict=False)
-                        if not yes]
+
+    def variables(name, gain, upper=1.0):
+        """Add a 0/1 variable for each gain; return their numbers."""
+        return model.add_variables(name, len(gain), cost=-np.asarray(gain), upper=upper,
+                                   kind="integer")
+
+    def line(index, value, low, high):
+        """Add a row of variables with whole coefficients between two bounds."""
+        lines.append((index, value, low, high))
+
+    splits = [variables(f"split at level {h}", -gamma[level_start[h]:level_start[h + 1]],
+                        allowed[problem.start[node]:problem.start[node + 1]])
+              for h, node in enumerate(nodes)]
+    for mine in splits:
+        line(mine, np.ones(len(mine)), 1.0, 1.0)                                   # (10), (3b)
     if distinct:                                                                   # (14)
         same = {}
         for node, mine in zip(nodes, splits, strict=True):
@@ -92,21 +77,20 @@ def build(master, relaxation, leaf, allowed, *, target=None, distinct=False, nee
                 same.setdefault((problem.feature[s], problem.threshold[s]), []).append(u)
         for group in same.values():
             if len(group) > 1:
-                model.row(group, np.ones(len(group)), -np.inf, 1.0)
+                line(group, np.ones(len(group)), -np.inf, 1.0)
 
-    def follow(branches, objective, forced):
+    def follow(name, branches, gain, forced):
         """Add a variable for each row that says whether it reaches the leaf."""
-        reach = model.variables(objective)
+        reach = variables(name, gain)
         for y, row, must in zip(reach, branches.T, forced, strict=True):
             leading = []
             for node, side, mine in zip(nodes, to_left, splits, strict=True):
                 here = row[problem.start[node]:problem.start[node + 1]]
                 lead = [u for u, left in zip(mine, here, strict=True) if left == side]
-                model.row([y, *lead], [1.0] + [-1.0] * len(lead), -np.inf, 0.0)    # (11), (12)
+                line([y, *lead], [1.0] + [-1.0] * len(lead), -np.inf, 0.0)    # (11), (12)
                 leading += lead
             if must:                                                               # (13), (3e)
-                model.row([y, *leading], [-1.0] + [1.0] * len(leading), -np.inf,
-                          len(nodes) - 1.0)
+                line([y, *leading], [-1.0] + [1.0] * len(leading), -np.inf, len(nodes) - 1.0)
         return reach
 
     rows, weights = np.arange(problem.n_rows), problem.weights
@@ -128,26 +112,31 @@ def build(master, relaxation, leaf, allowed, *, target=None, distinct=False, nee
         np.add.at(dual, owner[owner >= 0], beta[paying[owner >= 0]])
         paying = paying[owner < 0]
     gain = weights if target is not None else np.zeros(len(rows))
-    reach = follow(problem.goes_left[:, rows], gain - dual, (dual > 0) | (not needed_only))
+    reach = follow("row", problem.goes_left[:, rows], gain - dual,
+                   (dual > 0) | (not needed_only))
     if target is None:
-        chosen = model.variables(np.zeros(problem.n_classes))
-        model.row(chosen, np.ones(len(chosen)), 1.0, 1.0)                          # (3h)
-        correct = model.variables(weights)
+        chosen = variables("class", np.zeros(problem.n_classes))
+        line(chosen, np.ones(len(chosen)), 1.0, 1.0)                               # (3h)
+        correct = variables("correct", weights)
         for z, y, label in zip(correct, reach, labels, strict=True):
-            model.row([z, y], [1.0, -1.0], -np.inf, 0.0)                           # (3f)
-            model.row([z, chosen[label]], [1.0, -1.0], -np.inf, 0.0)               # (3g)
+            line([z, y], [1.0, -1.0], -np.inf, 0.0)                                # (3f)
+            line([z, chosen[label]], [1.0, -1.0], -np.inf, 0.0)                    # (3g)
     if problem.limited:   # a leaf with rows is active, pays the penalty and has enough of them
         every = problem.representatives
         held = np.bincount(problem.signature)
-        reach = follow(problem.goes_left[:, every], np.zeros(len(every)),
+        reach = follow("distinct row", problem.goes_left[:, every], np.zeros(len(every)),
                        np.ones(len(every), bool))
-        active = model.variables([-problem.penalty - relaxation.delta.sum()])
+        active = variables("active", [-problem.penalty - relaxation.delta.sum()])
         for y in reach:
-            model.row([y, *active], [1.0, -1.0], -np.inf, 0.0)
-        model.row([*active, *reach], [problem.limits[0], *(-held[problem.signature[every]])],
-                  -np.inf, 0.0)
+            line([y, *active], [1.0, -1.0], -np.inf, 0.0)
+        line([*active, *reach], [problem.limits[0], *(-held[problem.signature[every]])], -np.inf,
+             0.0)
     # other rows of the master's constraints, whose duals the path pays
-    follow(master.branches[:, paying], -beta[paying], (beta[paying] > 0) | (not needed_only))
+    follow("other row", master.branches[:, paying], -beta[paying],
+           (beta[paying] > 0) | (not needed_only))
+    index, value, low, high = zip(*lines, strict=True)
+    model.add_rows("path", len(lines), np.repeat(np.arange(len(lines)), list(map(len, index))),
+                   np.concatenate(index), np.concatenate(value), lower=low, upper=high)
     return model, splits
 
 
@@ -237,81 +226,59 @@ class Subproblems:
         return (np.array(leaves, np.int64), np.array(paths, np.int64),
                 best if complete else None)
 
+    def _start(self, model, splits, hint):
+        """Return the values of a known path, NaN for all other variables; None without one."""
+        if hint is None or not self.warm_start:
+            return None
+        start = np.full(model.n_columns, np.nan)
+        for mine, choice in zip(splits, hint, strict=True):
+            start[mine] = np.arange(len(mine)) == choice
+        return start
+
     def _cp_sat(self, model, splits, seconds, hint):
         cp_model = needs("ortools.sat.python.cp_model", "solvers", "pricing='cp-sat'")
 
         class Collector(cp_model.CpSolverSolutionCallback):
-            def __init__(self, levels):
+            def __init__(self):
                 super().__init__()
-                self.levels, self.found = levels, []
+                self.found = []
 
             def on_solution_callback(self):
-                self.found.append([next(i for i, u in enumerate(mine) if self.Value(u))
-                                   for mine in self.levels])
+                values = np.array(self.response_proto.solution)
+                self.found.append([int(values[mine].argmax()) for mine in splits])
 
-        cp = cp_model.CpModel()
-        variables = [cp.NewBoolVar("") for _ in model.objective]
-        for index, value, low, high in model.rows:
-            expression = cp_model.LinearExpr.WeightedSum([variables[i] for i in index],
-                                                         [int(v) for v in value])
-            if np.isfinite(low):
-                cp.Add(expression == int(high))
-            else:
-                cp.Add(expression <= int(high))
-        for i in model.fixed:
-            cp.Add(variables[i] == 0)
-        exact = self.scale * np.array(model.objective)
-        rounded = np.rint(exact)
-        cp.Maximize(cp_model.LinearExpr.WeightedSum(variables, [int(c) for c in rounded]))
-        if hint is not None and self.warm_start:
-            for mine, choice in zip(splits, hint, strict=True):
-                for i, u in enumerate(mine):
-                    cp.AddHint(variables[u], i == choice)
-        collector = Collector([[variables[u] for u in mine] for mine in splits])
-        solver, status = run_cp_sat(cp, collector, seconds)
+        whole = model.to_integer(self.scale)
+        collector = Collector()
+        solver, status = run_cp_sat(load_cp_sat(whole, self._start(model, splits, hint))[0],
+                                    collector, seconds)
         if status == cp_model.INFEASIBLE:
             return [], -np.inf
         bound = None
         if status == cp_model.OPTIMAL:
-            bound = (solver.BestObjectiveBound() + np.abs(exact - rounded).sum()) / self.scale
+            rounding = np.abs(self.scale * model.arrays()["cost"] - whole["cost"]).sum()
+            bound = (rounding - solver.best_objective_bound) / self.scale
         return collector.found, bound
 
     def _highs(self, model, splits, seconds, hint):
         highspy = needs("highspy", "solvers", "pricing='milp'")
-        lp = highspy.Highs()
-        lp.silent()
-        n = len(model.objective)
-        high = np.ones(n)
-        high[model.fixed] = 0.0
-        nothing = np.zeros(0, np.int32)
-        lp.addCols(n, -np.array(model.objective), np.zeros(n), high, 0, nothing, nothing,
-                   np.zeros(0))
-        lp.changeColsIntegrality(n, np.arange(n, dtype=np.int32),
-                                 np.full(n, highspy.HighsVarType.kInteger))
-        starts = np.cumsum([0, *(len(row[0]) for row in model.rows)])
-        lp.addRows(len(model.rows), np.array([row[2] for row in model.rows]),
-                   np.array([row[3] for row in model.rows]), int(starts[-1]),
-                   starts[:-1].astype(np.int32),
-                   np.concatenate([row[0] for row in model.rows]).astype(np.int32),
-                   np.concatenate([row[1] for row in model.rows]).astype(float))
-        lp.setOptionValue("mip_rel_gap", 0.0)
-        lp.setOptionValue("mip_abs_gap", TOLERANCE / 10)
-        lp.setOptionValue("threads", 1)
-        if hint is not None and self.warm_start:
-            known = [(u, float(i == choice)) for mine, choice in zip(splits, hint, strict=True)
-                     for i, u in enumerate(mine)]
-            index, value = zip(*known, strict=True)
-            lp.setSolution(len(known), np.array(index, np.int32), np.array(value))
+        highs = load(model.arrays())
+        highs.setOptionValue("mip_rel_gap", 0.0)
+        highs.setOptionValue("mip_abs_gap", TOLERANCE / 10)
+        highs.setOptionValue("threads", 1)
+        start = self._start(model, splits, hint)
+        if start is not None:
+            known = np.flatnonzero(~np.isnan(start)).astype(np.int32)
+            highs.setSolution(len(known), known, start[known])
         if np.isfinite(seconds):
-            lp.setOptionValue("time_limit", max(0.01, seconds))
-        run_highs(lp)
-        status = lp.getModelStatus()
+            highs.setOptionValue("time_limit", max(0.01, seconds))
+        run_highs(highs)
+        status, info = highs.getModelStatus(), highs.getInfo()
         if status == highspy.HighsModelStatus.kInfeasible:
             return [], -np.inf
-        if lp.getInfo().primal_solution_status != highspy.kSolutionStatusFeasible:
+        if info.primal_solution_status != highspy.kSolutionStatusFeasible:
             return [], None
-        values = np.array(lp.getSolution().col_value)
+        values = np.array(highs.getSolution().col_value)
         bound = None
         if status == highspy.HighsModelStatus.kOptimal:
-            bound = max(-lp.getInfo().mip_dual_bound, -lp.getInfo().objective_function_value)
+            bound = max(-info.mip_dual_bound, -info.objective_function_value)
         return [[int(values[mine].argmax()) for mine in splits]], bound

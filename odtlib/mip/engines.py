@@ -93,22 +93,20 @@ def highs(arrays, options, send, stop, relaxed=False):
           np.array(solver.getSolution().col_value) if found else None, counters))
 
 
-def cp_sat(arrays, options, send, stop):
-    """Solve a program whose coefficients are whole numbers with CP-SAT."""
+def load_cp_sat(arrays, start=None):
+    """Return a ``CpModel`` that holds a model of whole numbers, and its variables."""
     cp_model = library("cp-sat")
-    begin = time.perf_counter()
-    a, scale = arrays, arrays["scale"]
-    model = cp_model.CpModel()
+    a, model = arrays, cp_model.CpModel()
     if np.all(a["lower"] == 0) and np.all(a["upper"] == 1):
         columns = [model.new_bool_var("") for _ in a["cost"]]
     else:
         columns = [model.new_int_var(low, high, "") for low, high
                    in zip(a["lower"].tolist(), a["upper"].tolist(), strict=True)]
-    start, index, value = a["start"].tolist(), a["index"].tolist(), a["value"].tolist()
+    first_of, index, value = a["start"].tolist(), a["index"].tolist(), a["value"].tolist()
     infinite = 1 << 60
     for row, (low, high) in enumerate(zip(a["row_lower"].tolist(), a["row_upper"].tolist(),
                                           strict=True)):
-        first, last = start[row], start[row + 1]
+        first, last = first_of[row], first_of[row + 1]
         if first == last and low <= 0 <= high:
             continue
         terms = cp_model.LinearExpr.weighted_sum([columns[j] for j in index[first:last]],
@@ -124,9 +122,18 @@ def cp_sat(arrays, options, send, stop):
     costly = np.flatnonzero(a["cost"])
     model.minimize(cp_model.LinearExpr.weighted_sum([columns[j] for j in costly],
                                                     a["cost"][costly].tolist()))
-    if options["start"] is not None:
-        for j in np.flatnonzero(~np.isnan(options["start"])):
-            model.add_hint(columns[j], int(round(options["start"][j])))
+    if start is not None:
+        for j in np.flatnonzero(~np.isnan(start)):
+            model.add_hint(columns[j], int(round(start[j])))
+    return model, columns
+
+
+def cp_sat(arrays, options, send, stop):
+    """Solve a program whose coefficients are whole numbers with CP-SAT."""
+    cp_model = library("cp-sat")
+    begin = time.perf_counter()
+    a, scale = arrays, arrays["scale"]
+    model, columns = load_cp_sat(arrays, options["start"])
     priorities = options["priorities"]
     if priorities is not None:
         for level in np.unique(priorities[priorities > 0])[::-1]:

@@ -405,10 +405,11 @@ class Model:
         solution.seconds = clock.elapsed
         return solution
 
-    def to_integer(self):
+    def to_integer(self, scale=None):
         """Return :meth:`arrays` in whole numbers, and ``scale``, the multiplier of the objective.
 
-        Each row is multiplied as it needs.  ValueError if a coefficient is no fraction with a
+        Each row is multiplied as it needs, and so is the objective; with a given ``scale`` it is
+        multiplied by that and rounded.  ValueError if a coefficient is no fraction with a
         denominator of up to a million, a product is too large, a bound is infinite, or a variable
         is continuous: CP-SAT cannot take such a model.
         """
@@ -432,8 +433,9 @@ class Model:
             entries = a["value"][a["start"][row]:a["start"][row + 1]]
             factor[row] = common_denominator([*entries, finite_lower[row], finite_upper[row]],
                                        lambda row=row: _name(self.constraints, row))
-        scale = 1
-        if np.any(a["cost"] != np.rint(a["cost"])):
+        if scale is None and np.all(a["cost"] == np.rint(a["cost"])):
+            scale = 1
+        elif scale is None:
             scale = common_denominator(a["cost"], lambda: "the objective")
         result = {
             "value": a["value"] * factor[rows], "cost": a["cost"] * scale, "lower": a["lower"],

@@ -286,8 +286,8 @@ def test_a_row_has_one_variable_as_printed():
     master.add_cuts(problem.goes_left, "equal")
     duals, allowed = random_duals(master, random), np.ones(problem.n_splits, bool)
     n_splits = int(np.diff(problem.start)[master.nodes[0]].sum())
-    sizes = [len(build(master, duals, 0, allowed, merge_rows=False, separate_duals=separate)[0]
-                 .objective) - n_splits - problem.n_classes for separate in (False, True)]
+    sizes = [build(master, duals, 0, allowed, merge_rows=False, separate_duals=separate)[0]
+             .n_columns - n_splits - problem.n_classes for separate in (False, True)]
     assert sizes == [2 * problem.n_rows, 3 * problem.n_rows]
 
 
