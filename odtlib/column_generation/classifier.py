@@ -321,8 +321,8 @@ class ColumnGenerationClassifier(CandidateTreeClassifier):
         for name in ("pricing", "row_cuts", "max_feature_cost", "feature_costs", "min_recall",
                      "min_precision", "max_disparity", "max_nodes", "max_leaf_nodes",
                      "min_samples_leaf", "split_penalty"):
-            given = getattr(self, name)
-            if given is not standard[name].default and given != standard[name].default:
+            given, default = getattr(self, name), standard[name].default
+            if given is not None if default is None else given != default:
                 raise ValueError(f"splits='generate' has no use for {name}; leave it at its "
                                  "default, or take splits=None.")
         clock = Clock(self.time_limit)
@@ -350,7 +350,7 @@ class ColumnGenerationClassifier(CandidateTreeClassifier):
                         raise TimeUp
                     program.advance()
                 tree = self.problem_.tree(program.choices)
-            known = run.objective(tree)
+            known = objective = run.objective(tree)
             counters = {**counters, "splits": sum(map(len, splits)), "candidates_optimum": known}
             trace.append((clock.elapsed, known, 0.0, "candidates"))
             if NODE_BYTES * depth * X.size > max_bytes:
@@ -358,24 +358,25 @@ class ColumnGenerationClassifier(CandidateTreeClassifier):
             generation = CandidateGeneration(X, y, run.n_classes, weight, clock, PROOF * total)
 
             def watch(value, upper, found):
-                nonlocal tree, bound
-                if found is not None and total - value < run.objective(tree) - PROOF * total:
+                nonlocal tree, objective, bound
+                if total - value < objective - PROOF * total:
                     tree = tree_of_splits(found, X, y, run.n_classes, sample_weight)
-                bound = max(bound, total - upper)
-                line = {"seconds": clock.elapsed, "objective": run.objective(tree), "bound": bound,
+                    objective = run.objective(tree)
+                bound = max(bound, min(total - upper, objective))
+                line = {"seconds": clock.elapsed, "objective": objective, "bound": bound,
                         "generated": generation.n_generated}
-                self.iterations_.append(line)
                 counters["generated"] = line["generated"]
-                trace.append((line["seconds"], line["objective"], bound, "new split"))
-                if self.verbose:
-                    print("{seconds:8.2f} s  objective {objective:g}  bound {bound:g}  {generated} "
-                          "splits generated".format(**line), flush=True)
+                self.iterations_.append(line)
+                if trace[-1][1:3] != (objective, bound):
+                    trace.append((line["seconds"], objective, bound, "new split"))
+                    if self.verbose:
+                        print("{seconds:8.2f} s  objective {objective:g}  bound {bound:g}  "
+                              "{generated} splits generated".format(**line), flush=True)
 
             generation.run(depth, total - known, watch)
         except (TimeUp, TooLarge, KeyboardInterrupt) as error:
             status = {TimeUp: "time_limit", TooLarge: "memory_limit"}.get(type(error),
                                                                           "interrupted")
-        bound = max(0.0, min(bound, run.objective(tree)))
         trace.append((clock.elapsed, run.objective(tree), bound, status))
         return run.outcome(tree, status, bound, start="cart", counters=counters, trace=trace,
                            proof=f"optimal over all thresholds at depth {depth}")

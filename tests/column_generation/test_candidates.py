@@ -119,12 +119,32 @@ def test_memory_that_does_not_suffice_gives_the_best_of_the_candidates():
 
 @pytest.mark.parametrize("limit", [
     {"max_nodes": 3}, {"max_leaf_nodes": 3}, {"min_samples_leaf": 2}, {"split_penalty": 1.0},
-    {"max_feature_cost": 1}, {"min_recall": {0: 0.5}}, {"pricing": "sweep"},
-    {"row_cuts": "none"}])
+    {"max_feature_cost": 1}, {"feature_costs": np.ones(2)}, {"min_recall": {0: 0.5}},
+    {"pricing": "sweep"}, {"row_cuts": "none"}])
 def test_what_generation_does_not_know_is_refused(limit):
     X, y = np.array([[0.0], [1.0], [2.0]]), np.array([0, 1, 0])
     with pytest.raises(ValueError, match=f"splits='generate' has no use for {next(iter(limit))}"):
         ColumnGenerationClassifier(2, splits="generate", **limit).fit(X, y)
+
+
+def test_an_interrupt_returns_the_best_so_far(monkeypatch):
+    random = np.random.RandomState(6)
+    X, y = random.rand(80, 3), random.randint(0, 2, 80)
+    whole = ColumnGenerationClassifier(3, splits="generate").fit(X, y)
+
+    class Interrupted(CandidateGeneration):
+        def run(self, depth, value, watch):
+            def see(*line):
+                watch(*line)
+                if self.n_generated > whole.report_.counters["generated"] // 2:
+                    raise KeyboardInterrupt
+            return super().run(depth, value, see)
+
+    monkeypatch.setattr("odtlib.column_generation.classifier.CandidateGeneration", Interrupted)
+    model = ColumnGenerationClassifier(3, splits="generate").fit(X, y)
+    assert model.report_.status == "interrupted"
+    assert model.report_.lower_bound < whole.report_.objective <= model.report_.objective
+    assert model.report_.objective <= model.report_.counters["candidates_optimum"]
 
 
 def test_columns_without_thresholds_and_budget_zero():
