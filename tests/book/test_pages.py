@@ -174,7 +174,8 @@ def test_the_page_that_is_printed_holds_all_pages_and_their_links():
 LESSONS = ["quick_start", "primer_linear_programs", "primer_dynamic_programming",
            "formulations", "01_trees_and_cart", "02_binary_linear_programs",
            "03_column_generation", "04_revisiting_column_generation", "05_murtree",
-           "06_output_constrained_trees", "07_head_to_head", "08_continuous_features"]
+           "06_output_constrained_trees", "07_head_to_head", "08_continuous_features",
+           "beyond"]
 # Other pages whose tables and printed lines must fit.
 FITTING = [*LESSONS, "readers", "teaching", "which_method"]
 MAX_SCREENS, MAX_TABLES = 25, 3

@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 
 from odtlib import MurTreeClassifier
+from odtlib.murtree.extensions import good_trees
+from odtlib.report import TimeUp
 from tests.murtree.test_questions import as_tuples, instance
 from tests.murtree.test_search import blobs
 
@@ -132,3 +134,16 @@ def test_limits_labels_and_messages():
     with pytest.raises(TimeoutError, match="more time"):
         limited.good_trees(X, y, tolerance=1)
     assert limited.report_.status == "time_limit"
+
+
+@pytest.mark.parametrize("end", [TimeUp, KeyboardInterrupt])
+def test_a_count_that_is_cut_short_is_none(monkeypatch, end):
+    def stop(*_):
+        raise end
+
+    X, y = blobs(n_columns=8)
+    model = MurTreeClassifier(3)
+    monkeypatch.setattr(good_trees, "product", stop)
+    with pytest.raises(TimeoutError, match="before all trees were counted"):
+        model.good_trees(X, y, tolerance=1)
+    assert model.report_.status in ("time_limit", "interrupted") and model.tree_.n_nodes > 0

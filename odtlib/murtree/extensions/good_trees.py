@@ -428,8 +428,9 @@ class GoodTreesRun(DepthwiseRun):
     def count(self, depth):
         """Count all good trees; the best of them becomes the incumbent."""
         optimum = self.optimum(np.arange(len(self.counting.bits)), depth)
-        self.good = partial(GoodTrees, self.counting, depth, optimum, self.tolerance)
-        best = self.good(self.over_columns)[0]
+        good = partial(GoodTrees, self.counting, depth, optimum, self.tolerance)
+        best = good(self.over_columns)[0]
+        self.good = good                         # only now that no limit has ended the count
         self.counting.clock = self.clock = Clock()      # what is asked later has no limit
         self.update_incumbent(best, "one tree")
 
