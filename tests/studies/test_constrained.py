@@ -167,3 +167,20 @@ def test_the_corners_of_builder_and_medoid_stand_beside_the_published_errors():
 
     assert study.corners(missing) is None
     assert study.describe_corners(missing).startswith("not run")
+
+
+def test_jobs_add_up_and_medians_of_them_do_not():
+    """A mean of coherent rows is coherent; a median of each target is not, a projected one is."""
+    _, Y = study.table("us_employment")
+    feasible = study.model_for("us_employment")
+    assert Y.shape == (116, 14)
+    assert (Y[:, 0] == Y[:, 3:].sum(1)).all() and (Y[:, 1] == Y[:, 3:6].sum(1)).all()
+    assert (Y[:, 2] == Y[:, 6:13].sum(1)).all() and feasible.contains(Y).all()
+    squared = study.compare_variants("us_employment", 4, variants=["S(A):L(A)"])
+    assert sum(squared["S(A):L(A)"]["outside"]) == 0 and "mse" in squared["S(A):L(A)"]
+    found = study.compare_variants("us_employment", 4, criterion="absolute_error")
+    assert list(found) == [v for v in study.VARIANTS if "R" not in v]
+    for variant, folds in found.items():
+        share = sum(folds["outside"]) / len(Y)
+        assert share > 0.9 if variant == "S(A):L(A)" else share == 0
+        assert all(value > 0 for value in folds["mae"]) and "mse" not in folds
