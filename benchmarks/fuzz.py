@@ -456,16 +456,19 @@ def murtree_objectives(random):
         return Case(model, X, y, weight,
                     lambda tree, leaves: float(loss(tree.label[leaves] == 1)),
                     float(min(map(loss, marks))), 1.0, **limits)
-    group = random.integers(0, 2, len(X))
+    notion = pick(random, "demographic-parity", "equal-opportunity")
+    group = random.integers(0, int(pick(random, 2, 3)), len(X))
     group[:2] = 0, 1
     inside = group if weight is None else group[weight > 0]
-    if len(np.unique(inside)) < 2:
+    counted = np.ones(n, bool) if notion == "demographic-parity" else positive
+    groups = np.unique(inside)
+    if len(groups) < 2 or len(np.unique(inside[counted])) < len(groups):
         return None
     most = float(pick(random, 0.0, 0.1, 0.3, 0.6))
 
     def disparity(chosen):
-        return abs(np.subtract(*(kept[chosen & (inside == g)].sum() / kept[inside == g].sum()
-                                 for g in (0, 1))))
+        parts = [counted & (inside == g) for g in groups]
+        return np.ptp([kept[chosen & part].sum() / kept[part].sum() for part in parts])
 
     best = min(kept[chosen != positive].sum() for chosen in marks
                if disparity(chosen) <= most + 1e-12)
@@ -475,7 +478,7 @@ def murtree_objectives(random):
         if disparity(chosen == 1) > most + 1e-9:
             raise Disagreement("the disparity exceeds max_disparity")
 
-    model = odtlib.MurTreeClassifier(depth, max_disparity=most, **options)
+    model = odtlib.MurTreeClassifier(depth, max_disparity=most, disparity=notion, **options)
     return Case(model, X, y, weight, errors_of(labels, kept), float(best), kept.sum(),
                 fit={"protected": group}, check=check, **limits)
 

@@ -17,6 +17,8 @@ which is what the wall time would be on an idle machine.
 takes longest alone.
 ``--memory``     how far a job drives the resident memory of a process of its own above what it
 held just before, after a first small fit, for ours and for the peer (Linux).
+``--missing S``  with a share S of all values missing: sides learned against the more frequent value
+filled in, and a column for each feature that says where.
 ``--first``      the first fit of a process on any data, with nothing compiled yet and with all
 kernels on disk.
 """
@@ -235,6 +237,27 @@ def compare_path(options, nodes):
               f"{together.sum() / alone.sum():.2f}")
 
 
+def compare_missing(options, nodes):
+    """Print time and errors with missing values, and with the same filled in and indicated."""
+    print(f"{'data set':40s} {'learned':>9s} {'indicator':>9s} {'ratio':>7s} {'errors':>8s} "
+          f"{'errors':>8s}")
+    ratios = []
+    for name, X, y in chosen_sets(options):
+        hole = np.random.default_rng(0).random(X.shape) < options.missing
+        holed = np.where(hole, np.nan, X)
+        frequent = (np.nanmean(holed, axis=0) > 0.5).astype(float)
+        forms = [holed, np.hstack([np.where(hole, frequent, X), hole]).astype(float)]
+        runs = [[run_ours(rows, y, options.depth, nodes, options.limit) for rows in forms]
+                for _ in range(options.rounds)]
+        learned, indicated = (min(run[k][0] for run in runs) for k in range(2))
+        ratios.append(learned / indicated)
+        print(f"{name:40s} {learned:9.4f} {indicated:9.4f} {ratios[-1]:7.2f} "
+              f"{runs[0][0][2]:8.0f} {runs[0][1][2]:8.0f}"
+              f"{'' if all(done for run in runs for _, done, _ in run) else '  stopped'}",
+              flush=True)
+    print(f"learned by indicator: geometric mean {np.exp(np.mean(np.log(ratios))):.2f}")
+
+
 def chosen_sets(options):
     """Yield the data sets whose names contain one of those asked for."""
     for name, X, y in load_sets():
@@ -291,6 +314,7 @@ def main():
     parser.add_argument("--threads", type=int, help="compare one thread with so many")
     parser.add_argument("--rows", type=int, help="repeat the rows up to so many")
     parser.add_argument("--path", action="store_true", help="compare all budgets with the largest")
+    parser.add_argument("--missing", type=float, help="share of values that are missing")
     parser.add_argument("--memory", action="store_true", help="compare the growth of memory")
     parser.add_argument("--first", action="store_true", help="time the first fit of a process")
     parser.add_argument("--grown", help=argparse.SUPPRESS)
@@ -321,6 +345,8 @@ def main():
             compare_threads(options, nodes)
         elif options.rows:
             compare_rows(options, nodes)
+        elif options.missing:
+            compare_missing(options, nodes)
         elif options.path:
             compare_path(options, nodes)
         else:

@@ -134,7 +134,8 @@ class _Binarizer(TransformerMixin, BaseEstimator):
         self.missing_ = np.array([c[4] for c in columns], dtype=np.int8)
 
         one_sided = (np.isinf(self.lower_) != np.isinf(self.upper_)) | (self.lower_ == np.inf)
-        one_sided &= ~np.isin(self.feature_, list(self.categories_))
+        if self.categories_:
+            one_sided &= ~np.isin(self.feature_, list(self.categories_))
         bound = np.where(self.lower_ == -np.inf, self.upper_, self.lower_)
         self.threshold_ = np.where(one_sided, bound, np.nan)
         self.maps_to_original_ = bool(one_sided.all())

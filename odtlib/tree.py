@@ -106,7 +106,7 @@ class DecisionTree:
         finite = np.isfinite(threshold)
         if missing_left is not None:
             missing_left = np.array(missing_left, dtype=np.int8, ndmin=1)
-            if missing_left.shape != (n_nodes,) or not np.isin(missing_left, (-1, 0, 1)).all():
+            if missing_left.shape != (n_nodes,) or ((missing_left < -1) | (missing_left > 1)).any():
                 raise ValueError("missing_left needs one number per node: 1, 0 or -1.")
             missing_left[leaf] = -1
             finite |= (threshold == np.inf) & (missing_left == 0)
