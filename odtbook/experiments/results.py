@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from typing import TYPE_CHECKING
+
 from .grid import Experiment
 from .records import COLUMNS, renamed, usable
 
+if TYPE_CHECKING:
+    from pandas import DataFrame, Series
 
-def load_records(experiment, *, changed=False):
+
+def load_records(experiment: str | Path, *, changed: bool = False) -> DataFrame:
     """Return the records of an experiment as a table.
 
     Parameters
@@ -53,7 +59,7 @@ def load_records(experiment, *, changed=False):
     return table
 
 
-def yardstick():
+def yardstick() -> Series:
     """Return the best training accuracy that a tree of a depth can have, over all thresholds.
 
     Returns
@@ -70,7 +76,7 @@ def yardstick():
     return proved.set_index(["dataset", "split", "max_depth"])["train_accuracy"].rename("optimum")
 
 
-def provenance(table):
+def provenance(table: DataFrame) -> str:
     """Say when, with what and on what machine records were made.
 
     Parameters
