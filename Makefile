@@ -51,11 +51,14 @@ test: $(KERNELS) ## run the tests, then every chapter and template, and compare 
 	@$(BIN)/python scripts/build_book.py --check --jobs $(WORKERS)
 
 test-all: $(KERNELS) ## also the slow tests, and ten times the seeds: for the night (about an hour)
-	ODT_TEST_SCALE=10 $(BIN)/python -m pytest $(PARALLEL) -q -m "slow or not slow" tests
-	$(BIN)/python scripts/build_book.py --check --jobs $(WORKERS)
+	@echo "test-all: every test, with ten times the seeds (most of an hour)"
+	@ODT_TEST_SCALE=10 $(BIN)/python -m pytest $(PARALLEL) -q -m "slow or not slow" tests
+	@echo "test-all: executing the notebooks and comparing what they claim (four to six minutes)"
+	@$(BIN)/python scripts/build_book.py --check --jobs $(WORKERS)
 
 test-notebooks: $(KERNELS) ## run the notebooks cell by cell with nbval
-	$(BIN)/python -m pytest $(PARALLEL) --nbval-lax -q chapters
+	@echo "test-notebooks: running the notebooks cell by cell (four to six minutes)"
+	@$(BIN)/python -m pytest $(PARALLEL) --nbval-lax -q chapters
 
 test-wheel: $(INSTALLED) ## build the wheel and try it outside the checkout, core and each extra
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check build
@@ -68,7 +71,8 @@ test-interoperation: ## run the tests with SHAP, ONNX, PMML and others (PMML nee
 	$(PYTHON) scripts/test_environments.py --interoperation $(PYTHON)
 
 check-book: $(INSTALLED) ## open every built page in a browser, desktop, phone, light, dark
-	$(BIN)/python -m pytest -n $(WORKERS) --dist load --max-worker-restart 0 tests/book/test_pages.py -q
+	@echo "check-book: opening every page in a browser, four times (four to six minutes)"
+	@$(BIN)/python -m pytest -n $(WORKERS) --dist load --max-worker-restart 0 tests/book/test_pages.py -q
 
 archive: book ## pack the built book for reading offline (dist/)
 	$(BIN)/python -c "import shutil; print(shutil.make_archive('dist/optimal-decision-trees', 'zip', '_build/html'))"
@@ -77,8 +81,9 @@ pdf: book ## print the built book with a headless browser (dist/optimal-decision
 	$(BIN)/python scripts/print_book.py
 
 lab: $(KERNELS) ## open JupyterLab on the landing page, with the chapters in reading order
-	$(BIN)/python scripts/prepare_lab.py
-	$(BIN)/python -m jupyterlab --LabApp.default_url=/lab/tree/lab.md
+	@echo "lab: starting JupyterLab, which opens in the browser (ten seconds; Ctrl-C here ends it)"
+	@$(BIN)/python scripts/prepare_lab.py
+	@$(BIN)/python -m jupyterlab --LabApp.default_url=/lab/tree/lab.md
 
 experiments: $(INSTALLED) ## rerun the quick grid of every experiment
 	$(BIN)/odt run --all --quick --jobs $(WORKERS)

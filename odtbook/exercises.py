@@ -8,6 +8,7 @@ from difflib import get_close_matches
 from importlib import resources
 from io import StringIO
 from textwrap import fill
+from typing import Any
 
 import numpy as np
 
@@ -25,14 +26,14 @@ class Verdict:
     right: bool
     message: str
 
-    def __bool__(self):
+    def __bool__(self) -> bool:
         return self.right
 
     def __repr__(self):
         return fill(f"{'Right' if self.right else 'Not yet'}: {self.message}", 60)
 
 
-def check(exercise, answer):
+def check(exercise: str, answer: Any) -> Verdict:
     """Check an answer to an exercise of the book.
 
     Parameters

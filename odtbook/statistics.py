@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
+from numpy.typing import ArrayLike
 
 from odtlib.plotting import COLORS, ink_of, listing, new_axes
 from odtlib.requirements import needs
 
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from pandas import DataFrame
 
-def corrected_interval(differences, test_share, level=0.95):
+
+def corrected_interval(differences: ArrayLike, test_share: float,
+                       level: float = 0.95) -> tuple[float, float]:
     """Return an interval for the mean difference of two methods over resampled test sets.
 
     Training sets of different folds share most of their rows, so that the usual t-interval is too
@@ -41,7 +49,8 @@ def corrected_interval(differences, test_share, level=0.95):
     return float(differences.mean() - width), float(differences.mean() + width)
 
 
-def critical_difference(scores, alpha=0.05, ax=None, *, higher_is_better=True):
+def critical_difference(scores: DataFrame, alpha: float = 0.05, ax: Axes | None = None, *,
+                        higher_is_better: bool = True) -> tuple[Axes, DataFrame]:
     """Compare methods over many data sets by ranks: Friedman and Nemenyi tests, and a diagram.
 
     The diagram shows what that of Demšar (2006) does, with one line per method: a dot at its

@@ -39,7 +39,11 @@ def passes(interpreter: str, options) -> bool:
     with tempfile.TemporaryDirectory() as folder:
         home = Path(folder) / "environment"
         print(f"{interpreter}: installing (one to three minutes)", flush=True)
-        if subprocess.run([interpreter, "-m", "venv", home]).returncode:
+        try:
+            if subprocess.run([interpreter, "-m", "venv", home]).returncode:
+                return False
+        except OSError as error:
+            print(f"{interpreter}: cannot be started ({error}); name an interpreter", flush=True)
             return False
         python = home / ("Scripts" if os.name == "nt" else "bin") / "python"
         command = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
@@ -58,7 +62,8 @@ def passes(interpreter: str, options) -> bool:
         # The options of pyproject.toml are nbval's, which is not needed here.
         return subprocess.run(
             [python, "-m", "pytest", "-o", "addopts=--import-mode=importlib --strict-markers",
-             "-p", "no:cacheprovider", "-q", "-ra", "-n", "2", "--dist", "loadscope", *tests],
+             "-m", "not slow", "-p", "no:cacheprovider", "-q", "-ra", "-n", "2",
+             "--dist", "loadscope", *tests],
             cwd=ROOT, env=variables).returncode == 0
 
 

@@ -3,8 +3,10 @@
 The wheel is built from the source distribution, so both are whole, and both carry the licences. One
 environment gets the core alone: what it can do works, and what it cannot names the command that
 brings it. It then gets the extras one after the other; each is used, and a type checker reads the
-types. The extras that only bring tools of others are resolved, not installed. Nothing of the
-checkout can be seen from the folder in which the commands run.
+types. With the extras of the book a notebook of the wheel becomes a page, JupyterLab serves it,
+nbval repeats it, and a Dask worker makes a record. The packages to compare with (bench) are
+resolved, not installed. Nothing of the checkout can be seen from the folder in which the commands
+run.
 """
 
 from __future__ import annotations
@@ -70,6 +72,60 @@ names: list[str] = available()
 MurTreeClassifier(max_depth="three")  # type: ignore[arg-type]
 """
 
+CONFIG = """
+title: One page
+execute: {execute_notebooks: force, timeout: 600}
+sphinx:
+  extra_extensions: [sphinx_exercise, sphinx_proof]
+"""
+
+# Without outputs: they are those of the pinned versions, which are not installed here.
+PAGE = """
+import nbformat
+from odtbook.experiments import book_root
+assert str(book_root()).startswith({prefix!r}), book_root()
+page = nbformat.read(book_root() / "chapters" / "quick_start.ipynb", as_version=4)
+for cell in page.cells:
+    if cell.cell_type == "code":
+        cell.outputs = []
+nbformat.write(page, "quick_start.ipynb")
+"""
+
+SERVER = """
+import json, subprocess, sys, time, urllib.error, urllib.request
+command = [sys.executable, "-m", "jupyterlab", "--no-browser", "--allow-root", "--ip=127.0.0.1",
+           "--port=0", "--ServerApp.root_dir=."]
+from jupyter_server.serverapp import list_running_servers
+with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as server:
+    try:
+        while not (running := [each for each in list_running_servers()
+                               if each["pid"] == server.pid]):
+            assert server.poll() is None, "JupyterLab ends at once"
+            time.sleep(0.2)
+        place = running[0]["url"] + "api/contents/quick_start.ipynb"
+        ask = urllib.request.Request(
+            place, headers={"Authorization": "token " + running[0]["token"]})
+        direct = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+        while True:
+            try:
+                assert json.load(direct.open(ask, timeout=60))["type"] == "notebook"
+                break
+            except urllib.error.URLError as error:      # it is announced before it listens
+                if isinstance(error, urllib.error.HTTPError) or server.poll() is not None:
+                    raise
+                time.sleep(0.2)
+    finally:
+        server.terminate()
+"""
+
+DASK = """
+import subprocess, sys
+from distributed import LocalCluster
+with LocalCluster(n_workers=1, threads_per_worker=1, dashboard_address=None) as cluster:
+    sys.exit(subprocess.run([sys.executable, "-m", "odtbook", *sys.argv[1:],
+                             "--dask", cluster.scheduler_address]).returncode)
+"""
+
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -120,9 +176,25 @@ def main() -> int:
         pip("mypy", "pandas-stubs")
         (away / "user.py").write_text(TYPES, encoding="utf-8")
         run([python, "-m", "mypy", "--warn-unused-ignores", "user.py"], away)
-        for extra in ("dask,book,lab,test", "bench"):
-            say(f"resolving {extra} (a minute)")
-            pip("--dry-run", f"{wheel}[{extra}]")
+        install("book")
+        run([python, "-c", PAGE.format(prefix=str(home))], away)
+        (away / "_toc.yml").write_text("format: jb-book\nroot: quick_start\n", encoding="utf-8")
+        (away / "_config.yml").write_text(CONFIG, encoding="utf-8")
+        say("building a page of the book (a minute)")
+        run([scripts / "jupyter-book", "build", "."], away, quiet=True)
+        page = (away / "_build" / "html" / "quick_start.html").read_text(encoding="utf-8")
+        if "MurTreeClassifier" not in page or "Traceback" in page:
+            sys.exit("test-wheel: the page that was built is not the quick start")
+        install("lab")
+        run([python, "-c", SERVER], away)
+        run([scripts / "jupytext", "--to", "py:percent", "quick_start.ipynb"], away, quiet=True)
+        install("test")
+        say("running its notebook with nbval (half a minute)")
+        run([python, "-m", "pytest", "--nbval-lax", "-q", "quick_start.ipynb"], away, quiet=True)
+        install("dask")
+        run([python, "-c", DASK, "run", "murtree", *quick], away, quiet=True)
+        say("resolving bench (a minute)")
+        pip("--dry-run", f"{wheel}[bench]")
     say("the wheel works")
     return 0
 

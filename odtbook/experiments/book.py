@@ -11,7 +11,7 @@ from pathlib import Path
 PACKAGE = Path(__file__).resolve().parents[1]
 
 
-def book_root():
+def book_root() -> Path:
     """Return the folder that holds ``chapters/`` and ``data/``.
 
     Returns

@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 import odtlib
 
 from .measure import load_dataset, read_table, run
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
 # name in the table -> public class; a method appears as soon as odtlib has its class
 METHODS = {
@@ -23,8 +30,9 @@ METHODS = {
 }
 
 
-def compare(data, target=None, *, max_depth=3, time_limit=60.0, test_size=0.25, random_state=0,
-            methods=None):
+def compare(data: str | Path | DataFrame, target: str | None = None, *, max_depth: int = 3,
+            time_limit: float | None = 60.0, test_size: float = 0.25, random_state: int = 0,
+            methods: Sequence[str] | None = None) -> DataFrame:
     """Fit every method on one data set and tabulate how each fares.
 
     Parameters
@@ -94,7 +102,7 @@ def compare(data, target=None, *, max_depth=3, time_limit=60.0, test_size=0.25, 
     return table.reindex(columns=columns)
 
 
-def existing_methods():
+def existing_methods() -> list[str]:
     """Return the names of :data:`METHODS` whose class this version of odtlib has."""
     return [name for name, public in METHODS.items() if public in odtlib.__all__]
 

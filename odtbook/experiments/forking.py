@@ -26,7 +26,7 @@ def test_the_quick_grid_runs():
 _GRID_AXES = ("dataset", "max_depth", "split", "method")
 
 
-def new(name, source, folder="."):
+def new(name: str, source: str | Path, folder: str | Path = ".") -> Path:
     """Copy a chapter or template into a fresh experiment that runs at once.
 
     Parameters

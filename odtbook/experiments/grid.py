@@ -5,6 +5,9 @@ from __future__ import annotations
 import ast
 import itertools
 import tomllib
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
 
 from .book import changed_place, locate
 from .records import key, read_csv, renamed
@@ -46,7 +49,7 @@ class Experiment:
         If the file or any parameter in it is wrong; nothing has run by then.
     """
 
-    def __init__(self, name, changes=()):
+    def __init__(self, name: str | Path, changes: Iterable[str] = ()) -> None:
         self.place = locate(name)
         self.name = self.place.name
         try:
@@ -79,7 +82,7 @@ class Experiment:
         self.points()
         self.points(quick=True)
 
-    def points(self, quick=False):
+    def points(self, quick: bool = False) -> list[dict[str, Any]]:
         """Return the parameters of every run, in the order of the file, without doubles."""
         shrunk = self._quick if quick else {}
         points = {key(point): point for table in self._tables
@@ -87,7 +90,7 @@ class Experiment:
                                        self.template)}
         return list(points.values())
 
-    def records(self, further=()):
+    def records(self, further: Iterable[dict[str, Any]] = ()) -> dict[str, dict[str, Any]]:
         """Return the records of this experiment by key."""
         records = {}
         for record in [*read_csv(self.place.records), *further]:
@@ -95,7 +98,7 @@ class Experiment:
             records[key(record["parameters"])] = record
         return records
 
-    def current(self, parameters):
+    def current(self, parameters: dict[str, Any]) -> dict[str, Any]:
         """Return recorded parameters as the template would give them now.
 
         A parameter that was renamed has its new name (:data:`~.records.RENAMED`); one that the
@@ -108,7 +111,7 @@ class Experiment:
             return {**defaults, **parameters}
         return parameters
 
-    def declared(self):
+    def declared(self) -> list[str]:
         """Return the keys of all runs, quick and full, in the order of the file."""
         return list(dict.fromkeys(map(key, [*self.points(), *self.points(quick=True)])))
 

@@ -7,19 +7,27 @@ import os
 import platform
 import sys
 import time
+from collections.abc import Callable
 from importlib import metadata
 from pathlib import Path
 from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from .records import COLUMNS
+
+if TYPE_CHECKING:
+    from sklearn.base import BaseEstimator
 
 MIME = "application/vnd.odtlib.record+json"
 _warm = set()
 
 
-def run(estimator, dataset, split=None, *, measures=None):
+def run(estimator: BaseEstimator, dataset: Any,
+        split: int | tuple[ArrayLike, ArrayLike] | None = None, *,
+        measures: Callable[..., dict[str, float]] | None = None) -> dict[str, Any]:
     """Fit an estimator on a data set and return the record of the run.
 
     The first fit of its kind in a process is preceded by one on a few rows, so that compiling or
@@ -82,7 +90,7 @@ def run(estimator, dataset, split=None, *, measures=None):
                                               for part, rows in scored.items()})
 
 
-def record(**values):
+def record(**values: Any) -> dict[str, Any]:
     """Return a record of anything that a notebook measured.
 
     Parameters
@@ -111,7 +119,7 @@ def record(**values):
     return {**empty, **{name: _plain(value, COLUMNS[name][0]) for name, value in values.items()}}
 
 
-def emit(record):
+def emit(record: dict[str, Any]) -> None:
     """Hand a record from a notebook to the runner, and show it in one line.
 
     Parameters

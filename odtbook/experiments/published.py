@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from .book import book_root, suggestion
 
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
-def published(name):
+
+def published(name: str) -> DataFrame:
     """Return a table of a paper.
 
     Parameters

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import math
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from .grid import Experiment
 from .records import COLUMNS, renamed, usable
 
+if TYPE_CHECKING:
+    from pandas import DataFrame, Series
+
 LEAST_SHARE = 0.9   # of the CPU time that a run's threads could have had
 
 
-def load_records(experiment, *, changed=False):
+def load_records(experiment: str | Path, *, changed: bool = False) -> DataFrame:
     """Return the records of an experiment as a table.
 
     Parameters
@@ -57,7 +62,8 @@ def load_records(experiment, *, changed=False):
     return table
 
 
-def unrecorded(experiment, table=None, **where):
+def unrecorded(experiment: str | Path, table: DataFrame | None = None,
+               **where: Any) -> DataFrame:
     """Return the runs that a grid declares and that are not recorded.
 
     Parameters
@@ -93,7 +99,7 @@ def unrecorded(experiment, table=None, **where):
                         columns=list(source.template.defaults))
 
 
-def undisturbed(runs):
+def undisturbed(runs: DataFrame) -> DataFrame:
     """Leave out what a busy machine spoils: times, and trees that a limit cut short.
 
     Parameters
@@ -115,7 +121,7 @@ def undisturbed(runs):
     return kept
 
 
-def yardstick():
+def yardstick() -> Series:
     """Return the best training accuracy that a tree of a depth can have, over all thresholds.
 
     Returns
@@ -132,7 +138,7 @@ def yardstick():
     return proved.set_index(["dataset", "split", "max_depth"])["train_accuracy"].rename("optimum")
 
 
-def provenance(table):
+def provenance(table: DataFrame) -> str:
     """Say when, with what and on what machine records were made.
 
     Parameters

@@ -13,7 +13,10 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
 
 from odtlib.requirements import needs
 
@@ -27,7 +30,7 @@ from .templates import Template
 CONNECT_SECONDS = 10   # to reach a Dask scheduler
 
 
-def execute(template, **parameters):
+def execute(template: str | Path, **parameters: Any) -> Any:
     """Execute a template in its quick form from a chapter, and return what it recorded.
 
     Parameters
@@ -66,9 +69,11 @@ def execute(template, **parameters):
     return records if several or len(records) > 1 else records[0]
 
 
-def run_experiment(experiment, *, quick=False, jobs=1, dask=None, resume=False,
-                   retry_failed=False, only=(), changes=(), executor=execute_notebook,
-                   say=print):
+def run_experiment(experiment: str | Path, *, quick: bool = False, jobs: int = 1,
+                   dask: str | None = None, resume: bool = False, retry_failed: bool = False,
+                   only: Iterable[str] = (), changes: Iterable[str] = (),
+                   executor: Callable[..., dict[str, Any]] = execute_notebook,
+                   say: Callable[[str], object] = print) -> list[dict[str, Any]]:
     """Run the grid of an experiment and write its records.
 
     Parameters

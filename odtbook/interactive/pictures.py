@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from html import escape
 from importlib import resources
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_array, check_consistent_length
 
 from odtlib.plotting import COLORS, alt_text, leaf_positions
@@ -75,7 +78,9 @@ def _shorten(text, letters):
     return text if len(text) <= letters else text[:letters - 1] + "…"
 
 
-def explore_tree(tree, X, y, *, feature_names=None, class_names=None):
+def explore_tree(tree: DecisionTree, X: ArrayLike, y: ArrayLike, *,
+                 feature_names: Sequence[str] | None = None,
+                 class_names: Sequence[str] | None = None) -> Picture:
     """Draw a classification tree in which rows can be followed and thresholds be moved.
 
     Every node shows how many rows of each class reach it.  When a threshold moves, all counts,
@@ -198,7 +203,8 @@ def _draw_nodes(tree, names, class_names, box_width):
     return int(x.max() + box_width), int(y.max() + BOX_HEIGHT), parts
 
 
-def draw_search_tree(nodes, *, box=(104, 50), row=104, top=0):
+def draw_search_tree(nodes: Sequence[dict[str, Any]], *, box: tuple[float, float] = (104, 50),
+                     row: float = 104, top: float = 0) -> list[tuple[int, int | None, str]]:
     """Return the parts of a search tree for :func:`step_through`.
 
     Parameters
@@ -252,7 +258,9 @@ def draw_search_tree(nodes, *, box=(104, 50), row=104, top=0):
     return parts
 
 
-def step_through(parts, captions, *, size, alt, legend=()):
+def step_through(parts: Sequence[tuple[int, int | None, str]], captions: Sequence[str], *,
+                 size: tuple[float, float], alt: str,
+                 legend: Sequence[tuple[str, str]] = ()) -> Picture:
     """Show a drawing whose parts come and go, step by step.
 
     Parameters
@@ -301,7 +309,9 @@ def step_through(parts, captions, *, size, alt, legend=()):
                     "odt-fit")
 
 
-def drag_point(feasible_set, limits, *, names=("target 1", "target 2"), steps=41, size=340):
+def drag_point(feasible_set: Any, limits: tuple[float, float], *,
+               names: tuple[str, str] = ("target 1", "target 2"), steps: int = 41,
+               size: int = 340) -> Picture:
     """Drag a point over the plane and see its projection onto a feasible set.
 
     Parameters

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from html import escape
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from odtlib.plotting import COLORS
 from odtlib.tree import DecisionTree
 
-from .pictures import draw_search_tree, step_through
+from .pictures import Picture, draw_search_tree, step_through
 
 BLUE, ORANGE = COLORS[:2]
 NEW = f'<rect x="2" y="2" width="12" height="12" fill="none" stroke="{ORANGE}" stroke-width="3"/>'
@@ -28,7 +31,9 @@ def _text(x, y, words, anchor="middle"):
     return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}">{escape(str(words))}</text>'
 
 
-def step_partitions(trees, captions, X, y, *, feature_names=None, class_names=None, size=320):
+def step_partitions(trees: Sequence[DecisionTree], captions: Sequence[str], X: ArrayLike,
+                    y: ArrayLike, *, feature_names: Sequence[str] | None = None,
+                    class_names: Sequence[str] | None = None, size: int = 320) -> Picture:
     """Step through trees over two features, each drawn as its division of the plane.
 
     Parameters
@@ -110,7 +115,8 @@ def step_partitions(trees, captions, X, y, *, feature_names=None, class_names=No
             f"{names[1]} in which {len(X)} rows lie as points.")
 
 
-def step_search(nodes, captions, *, alt, box=(104, 50), between=16):
+def step_search(nodes: Sequence[dict[str, Any]], captions: Sequence[str], *, alt: str,
+                box: tuple[float, float] = (104, 50), between: int = 16) -> Picture:
     """Step through a search tree, such as that of branch and bound, which is laid out here.
 
     Parameters
@@ -157,7 +163,9 @@ def step_search(nodes, captions, *, alt, box=(104, 50), between=16):
                         size=(int(free - between - box[0] / 2), max(depth) * row + box[1] + 30))
 
 
-def step_columns(rows, columns, steps, captions, *, alt=None):
+def step_columns(rows: Sequence[str], columns: Sequence[tuple[str, Sequence[float]]],
+                 steps: Sequence[dict[str, Any]], captions: Sequence[str], *,
+                 alt: str | None = None) -> Picture:
     """Step through column generation: the matrix of the master, its duals and the new column.
 
     Parameters
@@ -221,7 +229,8 @@ def step_columns(rows, columns, steps, captions, *, alt=None):
         (NEW, "enters now")])
 
 
-def step_intervals(scores, sizes, *, thresholds=None, unit="errors"):
+def step_intervals(scores: ArrayLike, sizes: ArrayLike, *,
+                   thresholds: Sequence[float] | None = None, unit: str = "errors") -> Picture:
     """Step through the search for the best threshold that leaves out intervals by their bounds.
 
     From one threshold to the next, the score changes by at most the weight of the rows between
@@ -317,7 +326,9 @@ def step_intervals(scores, sizes, *, thresholds=None, unit="errors"):
             "them are left out by their bounds.")
 
 
-def step_curves(x, series, captions, *, names, xlabel, ylabel, limits, alt):
+def step_curves(x: Sequence[Any], series: ArrayLike, captions: Sequence[str], *,
+                names: Sequence[str], xlabel: str, ylabel: str, limits: tuple[float, float],
+                alt: str) -> Picture:
     """Step through curves over the same values of x, for instance with growing noise.
 
     Parameters

@@ -6,10 +6,15 @@ import json
 import math
 import textwrap
 from html import escape
+from typing import TYPE_CHECKING
 
 from odtbook.experiments.book import book_root
 
 from .rules import VERDICTS
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from pandas import DataFrame
 
 MARKS = dict(zip(VERDICTS, "✓≈≠–", strict=True))
 
@@ -20,7 +25,7 @@ def papers():
     return {key: paper.data["name"] for key, paper in PAPERS.items()}
 
 
-def counts(self, which="items"):
+def counts(self, which: str = "items") -> dict[str, int]:
     """Return how often each verdict was given, in their order."""
     return {verdict: sum(result.verdict == verdict for result in getattr(self, which))
             for verdict in VERDICTS}
@@ -30,7 +35,7 @@ def _said(self, which):
     return ", ".join(f"{n} {verdict}" for verdict, n in self.counts(which).items())
 
 
-def table(self, paper=None):
+def table(self, paper: str | None = None) -> DataFrame:
     """Return the items as a table: verdict, cells that agree, reason; of one paper or of all."""
     import pandas as pd
     return pd.DataFrame([{
@@ -40,7 +45,7 @@ def table(self, paper=None):
         for r in self.items if paper in (None, r.paper)]).set_index("item")
 
 
-def claims(self, paper=None):
+def claims(self, paper: str | None = None) -> DataFrame:
     """Return the statements as a table, of one paper or of all."""
     import pandas as pd
     return pd.DataFrame([{
@@ -50,7 +55,7 @@ def claims(self, paper=None):
         if paper in (None, r.paper)]).set_index("claim")
 
 
-def missing(self):
+def missing(self) -> DataFrame:
     """Return the items with cells, or statements, that no record of ours answers."""
     import pandas as pd
     lines = []
@@ -96,7 +101,7 @@ def shown_cells(result, *, agreeing=False):
     return found if agreeing else found[found["agrees"] != "yes"]
 
 
-def describe(self, name):
+def describe(self, name: str) -> str:
     """Return one item cell by cell, or one claim, as text; ``name`` as for ``find``."""
     result = self.find(name)
     lines = [f"{papers()[result.paper]}, {result.label}: {result.title}",
@@ -114,7 +119,7 @@ def describe(self, name):
     return "\n".join(lines)
 
 
-def text(self, *, claims=False):
+def text(self, *, claims: bool = False) -> str:
     """Return the report as plain text: the counts, then a line per item, and per claim if asked."""
     lines = []
     for title, which in (("tables and figures", "items"),
@@ -142,7 +147,7 @@ def text(self, *, claims=False):
 # ------------------------------------------------------------------ for the book
 
 
-def picture(self, paper):
+def picture(self, paper: str) -> Axes:
     """Draw all cells of a paper, published against ours, one dot per cell, by verdict.
 
     The unit is the range of the published column, so that accuracies, times and counts fit one
@@ -187,7 +192,7 @@ def picture(self, paper):
     return ax
 
 
-def html(self, paper):
+def html(self, paper: str) -> str:
     """Return the items of a paper as HTML: a line each that unfolds to cells and statements.
 
     Links are relative to a page in ``chapters/appendices``.
@@ -229,7 +234,7 @@ def html(self, paper):
     return "\n".join(parts)
 
 
-def markdown(self):
+def markdown(self) -> str:
     """Return the whole report as Markdown: counts, items, cells that differ, statements."""
     lines = ["# Reproduction report", "",
              f"**Tables and figures:** {_said(self, 'items')}.", "",

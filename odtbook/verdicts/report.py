@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import functools
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -19,6 +21,9 @@ from odtbook.experiments.published import published
 from . import birbil2024, demirovic2022, firat2020, patel2023, render, verwer2019
 from .evidence import Missing, Records, Side, hours, method_runs
 from .rules import Judgement, Tolerance, judge_cells, judge_figure, judge_statement
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
 PAPERS = {module.paper.key: module.paper
           for module in (firat2020, patel2023, birbil2024, demirovic2022, verwer2019)}
@@ -50,7 +55,7 @@ class Result:
     tolerance: Tolerance | None = None
 
     @property
-    def verdict(self):
+    def verdict(self) -> str:
         """One of :data:`~odtbook.verdicts.rules.VERDICTS`."""
         return self.judgement.verdict
 
@@ -71,7 +76,7 @@ class Reproduction:
     statements: list = field(default_factory=list)
     listed: object = None
 
-    def find(self, name):
+    def find(self, name: str) -> Result:
         """Return an item by its key or label within a paper, "firat2020 T7", or a claim."""
         for result in [*self.items, *self.statements]:
             if str(name).lower() in (result.key.lower(), f"{result.paper} {result.label}".lower()):
@@ -185,7 +190,8 @@ def number_of_seeds(records):
     return min(len(values[0]) for values in runs["measures"].str["train"])
 
 
-def reproduce(records=None, papers=None):
+def reproduce(records: Records | None = None,
+              papers: Sequence[str] | None = None) -> Reproduction:
     """Judge every item and statement.
 
     Parameters
@@ -235,7 +241,7 @@ def verdict_on(name, records):
     return judge.item(PAPERS[key], label, verdicts, [])
 
 
-def cells_of(name, records=None, *, printed=True):
+def cells_of(name: str, records: Records | None = None, *, printed: bool = True) -> DataFrame:
     """Return the cells of a table: published, ours, and other methods beside.
 
     Chapters show tables with this function, the report with the same.
@@ -261,7 +267,8 @@ def cells_of(name, records=None, *, printed=True):
     return render.shown_cells(judge.item(PAPERS[key], label, (), ()), agreeing=True)
 
 
-def side_by_side(tables, substitute="substitute", records=None):
+def side_by_side(tables: str | dict[int, str], substitute: str = "substitute",
+                 records: Records | None = None) -> DataFrame:
     """Return tables of accuracies as chapters print them: paper, ours, substitute.
 
     Parameters
@@ -297,7 +304,7 @@ def side_by_side(tables, substitute="substitute", records=None):
     return found.sort_index(axis=1).sort_index()
 
 
-def runs_of(method, records=None):
+def runs_of(method: str, records: Records | None = None) -> DataFrame:
     """Return the runs that stand for a method of ``methods.toml``, with its accuracies in per cent.
     """
     return method_runs(Records() if records is None else records, method)

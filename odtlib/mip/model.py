@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from os import PathLike
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
 from odtlib.mip import engines
@@ -13,6 +15,10 @@ from odtlib.mip.run import run
 from odtlib.mip.units import common_denominator
 from odtlib.report import Clock
 from odtlib.requirements import needs
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+    from scipy.sparse import csr_array
 
 KINDS = ("continuous", "integer", "implied")
 MAX_IN_PROCESS = 20_000     # nonzeros up to which a model is solved in this process
@@ -24,10 +30,10 @@ class Block(NamedTuple):
 
     name: str
     first: int
-    shape: tuple
+    shape: tuple[int, ...]
 
     @property
-    def size(self):
+    def size(self) -> int:
         """How many columns or rows."""
         return int(np.prod(self.shape, dtype=np.int64))
 
@@ -88,7 +94,7 @@ class Model:
     -8.0
     """
 
-    def __init__(self, name="model"):
+    def __init__(self, name: str = "model") -> None:
         self.name = name
         self.offset = 0.0       # added to the objective
         self.variables, self.constraints = {}, {}
@@ -97,8 +103,9 @@ class Model:
         self._rows = {"lower": [], "upper": [], "matrix": []}
         self._arrays = None
 
-    def add_variables(self, name, shape=(), *, lower=0.0, upper=1.0, cost=0.0,
-                      kind="continuous"):
+    def add_variables(self, name: str, shape: int | tuple[int, ...] = (), *,
+                      lower: ArrayLike = 0.0, upper: ArrayLike = 1.0, cost: ArrayLike = 0.0,
+                      kind: str = "continuous") -> NDArray[np.int_]:
         """Add a block of variables.
 
         Parameters
@@ -131,7 +138,9 @@ class Model:
         self.n_columns += block.size
         return np.arange(block.first, self.n_columns).reshape(block.shape)
 
-    def add_rows(self, name, shape, row, column, value, *, lower=-np.inf, upper=np.inf):
+    def add_rows(self, name: str, shape: int | tuple[int, ...], row: ArrayLike, column: ArrayLike,
+                 value: ArrayLike, *, lower: ArrayLike = -np.inf,
+                 upper: ArrayLike = np.inf) -> None:
         """Add a block of linear constraints ``lower <= sum value * column <= upper``.
 
         Parameters
@@ -179,7 +188,7 @@ class Model:
         blocks[name] = Block(name, first, shape)
         return blocks[name]
 
-    def arrays(self):
+    def arrays(self) -> dict[str, Any]:
         """Return the model as the arrays that HiGHS takes, rows one after the other.
 
         ``cost``, ``lower``, ``upper``, ``kind`` (0 continuous, 1 integer, 2 implied),
@@ -210,20 +219,20 @@ class Model:
         return self._arrays
 
     @property
-    def matrix(self):
+    def matrix(self) -> csr_array:
         """The coefficients, a ``scipy.sparse.csr_array`` of shape (n_rows, n_columns)."""
         a = self.arrays()
         return sparse.csr_array((a["value"], a["index"], a["start"]),
                                 shape=(self.n_rows, self.n_columns))
 
-    def sizes(self):
+    def sizes(self) -> dict[str, int]:
         """Count what a solver gets: ``integer`` and ``continuous`` variables, rows and nonzeros."""
         a = self.arrays()
         integer = int(np.count_nonzero(a["kind"] == 1))
         return {"integer": integer, "continuous": self.n_columns - integer, "rows": self.n_rows,
                 "nonzeros": len(a["index"])}
 
-    def table(self):
+    def table(self) -> DataFrame:
         """Return a data frame with one line per block: name, content, shape, count, nonzeros."""
         pd = needs("pandas", "plot", "Model.table")
         a, lines = self.arrays(), []
@@ -235,7 +244,7 @@ class Model:
             lines.append((block.name, "rows", block.shape, block.size, nonzeros))
         return pd.DataFrame(lines, columns=["name", "what", "shape", "count", "nonzeros"])
 
-    def row(self, name, *index):
+    def row(self, name: str | int, *index: int) -> str:
         """Write a row, given by its number or by its block and its place in it, as an equation."""
         number = name
         if isinstance(name, str):
@@ -256,7 +265,7 @@ class Model:
              in zip(a["value"][entries], a["index"][entries], strict=True)],
             a["row_lower"][number], a["row_upper"][number])
 
-    def write(self, path):
+    def write(self, path: str | PathLike[str]) -> None:
         """Write the model, with names, as an LP or MPS file, by the ending of the path."""
         if not str(path).endswith((".lp", ".mps")):
             raise ValueError(f"{path} ends neither in .lp nor in .mps; rename it.")
@@ -267,11 +276,11 @@ class Model:
             solver.passRowName(number, _name(self.constraints, number))
         solver.writeModel(str(path))
 
-    def evaluate(self, values):
+    def evaluate(self, values: ArrayLike) -> float:
         """Return the objective of a point, an array with a value per column."""
         return float(self.arrays()["cost"] @ values + self.offset)
 
-    def violated(self, values, tolerance=1e-6):
+    def violated(self, values: ArrayLike, tolerance: float = 1e-6) -> str | None:
         """Return the first row, bound or integrality that a point violates, or None."""
         a, values = self.arrays(), np.asarray(values, float)
         outside = ((values < a["lower"] - tolerance) | (values > a["upper"] + tolerance)
@@ -284,7 +293,7 @@ class Model:
                                | (left > a["row_upper"] + tolerance))
         return f"{self.row(int(wrong[0]))}, left side {left[wrong[0]]:g}" if len(wrong) else None
 
-    def relax(self, time_limit=None):
+    def relax(self, time_limit: float | None = None) -> Solution:
         """Solve the linear relaxation with HiGHS: integrality is forgotten.
 
         Parameters
@@ -300,8 +309,11 @@ class Model:
         return self._run("relaxation", Clock(time_limit), {
             "n_jobs": 1, "settings": {}, "unit": None, "start": None, "seed": 0}, Solution())
 
-    def solve(self, solver="highs", *, start=None, priorities=None, time_limit=None, n_jobs=1,
-              unit=None, random_state=0, settings=None, in_subprocess=None):
+    def solve(self, solver: str = "highs", *, start: ArrayLike | None = None,
+              priorities: ArrayLike | None = None, time_limit: float | None = None, n_jobs: int = 1,
+              unit: float | None = None, random_state: int = 0,
+              settings: dict[str, Any] | None = None,
+              in_subprocess: bool | None = None) -> Solution:
         """Solve the program.
 
         Parameters
@@ -405,7 +417,7 @@ class Model:
         solution.seconds = clock.elapsed
         return solution
 
-    def to_integer(self, scale=None):
+    def to_integer(self, scale: float | None = None) -> dict[str, Any]:
         """Return :meth:`arrays` in whole numbers, and ``scale``, the multiplier of the objective.
 
         Each row is multiplied as it needs, and so is the objective; with a given ``scale`` it is

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import threading
 import time
+from typing import Any
 
 import numpy as np
 
@@ -163,7 +164,7 @@ def run(engine, arrays, options, clock, in_subprocess, receive):
             worker.end()
 
 
-def run_highs(highs):
+def run_highs(highs: Any) -> None:
     """Solve the model that a ``highspy.Highs`` object holds; Ctrl-C raises KeyboardInterrupt."""
     stop = threading.Event()
 
@@ -176,7 +177,8 @@ def run_highs(highs):
     _in_thread(highs.run, stop.set)
 
 
-def run_cp_sat(model, watch, seconds=np.inf, n_jobs=1):
+def run_cp_sat(model: Any, watch: Any, seconds: float = np.inf,
+               n_jobs: int = 1) -> tuple[Any, Any]:
     """Solve a ``CpModel``; return the ``CpSolver`` and its status.  Ctrl-C is passed on.
 
     ``watch`` is a ``CpSolverSolutionCallback`` or None.

@@ -64,6 +64,7 @@ print(seconds[0] > 0.0, set(seconds[1:]))
     assert set(found[:-2]) == {"[]"}
 
 
+@pytest.mark.slow
 def test_a_first_fit_with_an_empty_cache_has_its_whole_time_limit(tmp_path):
     """It compiles for longer than the limit, and still grows the tree of the second fit."""
     script = SCRIPT + """

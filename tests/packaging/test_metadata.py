@@ -45,8 +45,8 @@ def test_the_citation_has_the_version_and_the_address():
     assert citation.get("repository-code", "") == config["repository"]["url"]
 
 
-def test_the_library_is_marked_as_typed():
-    assert (ROOT / "odtlib" / "py.typed").exists()
+def test_both_packages_are_marked_as_typed():
+    assert all((ROOT / name / "py.typed").exists() for name in ("odtlib", "odtbook"))
     assert "Typing :: Typed" in PROJECT["classifiers"]
 
 

@@ -15,22 +15,30 @@ from scipy.sparse import csr_matrix
 from sklearn.base import clone
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
+import odtbook
 import odtlib
+from odtbook import exercises, statistics
+from odtbook.verdicts import report
 from odtlib.binarize import MDLPBinarizer, QuantileBinarizer, ThresholdBinarizer
 from odtlib.constrained import sets
+from odtlib.mip import model
 
 MODULES = ["odtlib.binarize", "odtlib.datasets", "odtlib.plotting", "odtlib.constrained.sets",
-           "odtlib.policy"]
+           "odtlib.policy", "odtlib.mip", "odtbook.experiments", "odtbook.interactive",
+           "odtbook.verdicts"]
 PUBLIC = {name: getattr(odtlib, name) for name in odtlib._HOME} | {
     f"{home}.{name}": getattr(importlib.import_module(home), name)
     for home in MODULES for name in importlib.import_module(home).__all__}
+PUBLIC |= {f"{item.__module__}.{item.__name__}": item for item in (
+    odtbook.check, statistics.corrected_interval, statistics.critical_difference,
+    exercises.Verdict, report.Reproduction, report.Result, model.Block, model.Solution)}
 PUBLIC = {name: item for name, item in PUBLIC.items() if callable(item)}
 
 
 def functions_of(cls):
     """The constructor, the public methods and the properties of a class, also inherited ones."""
     for base in cls.__mro__:
-        if not base.__module__.startswith("odtlib"):
+        if not base.__module__.startswith(("odtlib", "odtbook")):
             continue
         for name, member in vars(base).items():
             function = member.fget if isinstance(member, property) else member
