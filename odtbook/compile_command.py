@@ -82,6 +82,8 @@ def fit(name: str, options: dict) -> tuple[str, bool]:
             for n_classes in (2, 3) if options.get("objective") != "f1" else (2,):
                 X, y = small_problem("classifier", n_classes)
                 estimator.fit(X, y).predict(X)
+                if options.get("objective") == "f1":
+                    estimator.pareto_front(X, y)     # by kernels of its own
             if not options:                # an objective that counts errors takes whole weights
                 estimator.fit(X, y, sample_weight=np.linspace(1, 2, len(y)))
         else:

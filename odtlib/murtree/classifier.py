@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from copy import copy
 from functools import partial
 from itertools import islice
-from math import lcm
+from math import gcd, lcm
 from numbers import Real
 from typing import Self
 
@@ -26,7 +26,7 @@ from odtlib.trees import penalised_errors
 from . import _search as S
 from .columns import BudgetPathMixin
 from .extensions.all_trees import OptimalTrees
-from .extensions.fronts import FrontEntry, warm_up_fronts
+from .extensions.fronts import FrontEntry, errors_by_class, f1_loss, warm_up_fronts
 from .extensions.good_trees import GoodTrees, warm_up_good_trees
 from .extensions.paper import warm_up_paper
 from .extensions.tasks import RegularisedTree, extension_run, regularised_trees
@@ -59,16 +59,15 @@ class MurTreeClassifier(BudgetPathMixin, OverBinaryColumns, TreeClassifier):
         (Eq. 19).  A sequence gives the cost of a split at depth 0, 1, ..., by a slower search.
     objective : {"errors", "balanced-accuracy", "f1"}, default="errors"
         What is minimised: the misclassified weight, one minus the mean recall of the classes, or
-        one minus the F1 score of ``classes_[1]``.  F1 needs the whole Pareto front of the errors of
-        both classes (Section 4.8.6) and much more time, seconds to a minute at depth 4; it has a
-        search of its own and refuses ``search``, ``start`` and ``n_jobs``.
+        one minus the F1 score of ``classes_[1]``.  F1 takes a few searches over weighted rows, each
+        for a tree of better F1 than the last (Dinkelbach, 1967), where the paper builds the Pareto
+        front of the errors of both classes (Section 4.8.6); it needs whole sample weights.
     class_weight : dict, "balanced" or None, default=None
         Weights of the classes, as in scikit-learn.
     max_disparity : float, optional
         Maximum difference in the shares of rows predicted as ``classes_[1]`` between any two of
         the groups given to ``fit`` as ``protected``, rows counted with their weight; None for no
-        limit.  Exact, by a search of its own as for F1; small values and more groups take more
-        time.  The product of the groups' sizes is limited to some four million.
+        limit.  Exact, by a search of its own; small values and more groups take more time.  The product of the groups' sizes is limited to some four million.
     disparity : {"demographic-parity", "equal-opportunity"}, default="demographic-parity"
         Shares of all rows of a group, or of those of class ``classes_[1]`` only.
     disparity_penalty : float, default=0.0
@@ -210,12 +209,12 @@ class MurTreeClassifier(BudgetPathMixin, OverBinaryColumns, TreeClassifier):
         seconds = warm_up_start(self.start)
         if task == "good_trees":
             seconds += warm_up_good_trees()
-        if protected is not None or self.objective == "f1" or task == "pareto_front":
+        if protected is not None or task == "pareto_front":
             return seconds + warm_up_fronts()
         if getattr(self.search, "as_published", False):
             return seconds + warm_up_paper()
         weighted = (sample_weight is not None or costs is not None
-                    or self.objective == "balanced-accuracy")
+                    or self.objective != "errors")
         whole = sample_weight is None or not (sample_weight % 1).any()
         closure = self.search is not None and self.search.cache == "closure"
         for kernel in possible_kernels(y, len(self.classes_), self.min_samples_leaf, weighted,
@@ -240,6 +239,9 @@ class MurTreeClassifier(BudgetPathMixin, OverBinaryColumns, TreeClassifier):
         data = (self, columns, y, sample_weight, clock, search)
         if costs is not None:
             return self._outcome(_CostRun(*data, costs))
+        if self.objective == "f1":
+            tree, report = _f1_tree(*data)
+            return Outcome(self._in_features(tree), report, None)
         kind = _BalancedRun if self.objective == "balanced-accuracy" else _Run
         return self._outcome(kind(*data, path=task == "path"))
 
@@ -693,6 +695,90 @@ class _BalancedRun(_Run):
     def evaluate(self):
         """Return the function that recomputes the objective from a tree."""
         return balanced_loss
+
+
+def _f1_tree(model, columns, y, sample_weight, clock, search):
+    """Return the tree of best F1 and its report, by searches over weighted rows.
+
+    With e0 and e1 errors of the classes and P rows of class 1, one minus F1 is (e0 + e1) /
+    (2 P - e1 + e0).  It is below a / b exactly where (b - a) e0 + (b + a) e1 < 2 P a: a cost of
+    weighted rows, in whole numbers.  A search that finds no such tree proves a / b.
+    """
+    if len(model.classes_) != 2:
+        raise ValueError(f"objective='f1' needs two classes and y has {len(model.classes_)}; "
+                         "choose another objective.")
+    if np.any(model.split_penalty):
+        raise ValueError("objective='f1' cannot be combined with split_penalty; limit max_nodes "
+                         "instead.")
+    given = np.ones(len(y)) if sample_weight is None else sample_weight
+    if np.any(given != np.floor(given)):
+        raise ValueError("objective='f1' needs whole sample weights, as errors are counted; round "
+                         "them or multiply them by a constant.")
+    if given.sum() ** 2 >= 2 ** 51:
+        raise ValueError(f"the weights sum to {given.sum():g}, and F1 is exact for at most 4e7; "
+                         "use fewer rows or smaller weights.")
+    positives = int(given[y == 1].sum())
+
+    def loss_of(tree):
+        errors_0, errors_1 = map(int, errors_by_class(tree, columns, y, given))
+        a, b = errors_0 + errors_1, 2 * positives - errors_1 + errors_0
+        return (a, b) if positives else (1, 1)      # without a positive row F1 is zero
+
+    def as_given(tree):
+        return tree.with_counts(columns, y, 2, given, relabel=False)
+
+    leaves = [as_given(DecisionTree.from_nested(label, n_classes=2, n_features=columns.shape[1]))
+              for label in range(2)]
+    best = min(leaves, key=lambda tree: loss_of(tree)[0] / loss_of(tree)[1])
+    a, b = loss_of(best)
+    status, bound, counters, rounds, trace = "optimal", 0.0, {}, 0, []
+    trace.append((clock.elapsed, a / b, bound, "one leaf"))
+    while 0 < a < b:
+        common = gcd(a, b)
+        a, b = a // common, b // common
+        weight = given * np.where(y == 1, b + a, b - a)
+        try:
+            run = _Run(model, columns, y, weight, clock, search)
+            beaten = best.with_counts(columns, y, 2, weight, relabel=False)
+            if run.cost(beaten) - run.problem.offset < run.upper:
+                run.set_incumbent(beaten)
+            run.search()
+            tree, report = run.finish()
+        except KeyboardInterrupt:
+            status = "interrupted"
+            break
+        rounds += 1
+        for name, count in run.counters.items():
+            counters[name] = counters.get(name, 0) + count
+        tree, status = as_given(tree), report.status
+        # for every tree a' b - a b' is at least this, and b' at least the rows of class 1
+        lead = report.lower_bound - 2 * positives * a
+        if np.isfinite(lead):
+            bound = max(bound, a / b + min(0.0, lead) / (b * positives))
+        found = loss_of(tree)
+        better = found[0] * b < a * found[1]
+        if better or found[0] * b == a * found[1]:  # as good, perhaps with fewer feature nodes
+            best = tree
+        if better:
+            a, b = found
+            trace.append((clock.elapsed, a / b, min(bound, a / b), f"search {rounds}"))
+        if status != "optimal" or not better:
+            break
+    objective = a / b
+    if status == "optimal":
+        bound = objective
+    limits = f"depth {model.max_depth}"
+    nodes = model._nodes(len(y))
+    if nodes < 2 ** model._depth_within(len(y)) - 1:
+        limits += f" and {nodes} feature nodes"
+    if model.min_samples_leaf > 1:
+        limits += f", at least {model.min_samples_leaf} samples per leaf"
+    trace.append((clock.elapsed, objective, min(bound, objective), status))
+    return best.pruned(), SolveReport(
+        status, objective, min(bound, objective), clock.elapsed, start=model._start_word(),
+        counters={**counters, "searches": rounds}, trace=trace, evaluate=f1_loss, scale=1.0,
+        proof=f"optimal for {these(columns.shape[1], 'predicate')} at {limits}, F1"
+        if status == "optimal" else "")
 
 
 def total_cost(tree, X, y, sample_weight=None, *, costs, penalty):

@@ -84,6 +84,12 @@ def test_front_and_f1_equal_brute_force(seed):
             assert len(leaves) == entry.tree.n_leaves
             assert len(leaves) == 1 or leaves.min() >= min_leaf
         assert model.report_.objective == pytest.approx(f1_loss(points, weight[y == 1].sum()))
+        model.fit(X, y, weight)         # without the front
+        assert model.report_.status == "optimal"
+        assert model.report_.objective == pytest.approx(f1_loss(points, weight[y == 1].sum()))
+        assert model.tree_.n_splits <= nodes and model.tree_.depth <= depth
+        leaves = np.unique(model.tree_.apply(X.astype(float)), return_counts=True)[1]
+        assert len(leaves) == 1 or leaves.min() >= min_leaf
         predicted = model.predict(X)
         hits = weight[(y == 1) & (predicted == 1)].sum()
         f1 = 2 * hits / (weight[y == 1].sum() + weight[predicted == 1].sum())
@@ -235,8 +241,10 @@ def test_the_front_holds_the_optimum_for_any_weights_of_the_classes():
 
 def test_depth_four_remembers_fronts_and_memory_may_be_short():
     X, y, _ = blobs(n_rows=100, n_columns=7)
-    free = MurTreeClassifier(4, objective="f1").fit(X, y)
-    small = MurTreeClassifier(4, objective="f1", memory_limit=1e-6).fit(X, y)
+    free = MurTreeClassifier(4, objective="f1")
+    small = MurTreeClassifier(4, objective="f1", memory_limit=1e-6)
+    for model in (free, small):
+        model.pareto_front(X, y)
     assert free.report_.objective == small.report_.objective
     assert free.report_.counters["cache_hits"] > 0 == small.report_.counters["cache_hits"]
     assert small.report_.counters["cache_bytes"] == 0
@@ -267,7 +275,8 @@ def test_what_cannot_be_combined_is_refused():
             ({"objective": "f1"}, {"y": three}, "needs two classes"),
             ({"objective": "f1", "split_penalty": 1.0}, {"y": y},
              "cannot be combined with split_penalty"),
-            ({"objective": "f1", "start": "cart"}, {"y": y}, "cannot be combined with start"),
+            ({"max_disparity": 0.1, "start": "cart"}, {"y": y, "protected": group},
+             "cannot be combined with start"),
             ({"objective": "f1"}, {"y": y, "sample_weight": y + 0.5}, "whole sample weights"),
             ({"objective": "f1"}, {"y": y, "sample_weight": 1e8 * (y + 1)}, "smaller weights"),
             ({"objective": "f1", "max_disparity": 0.1}, {"y": y, "protected": group},
@@ -285,7 +294,8 @@ def test_what_cannot_be_combined_is_refused():
             ({"disparity_penalty": 1.0}, {"y": y}, "belongs together"),
             ({"disparity_penalty": 1.0, "class_weight": {0: 1, 1: 2}},
              {"y": y, "protected": group}, "cannot be combined with class_weight"),
-            ({"objective": "f1", "n_jobs": 2}, {"y": y}, "cannot be combined with n_jobs"),
+            ({"max_disparity": 0.1, "n_jobs": 2}, {"y": y, "protected": group},
+             "cannot be combined with n_jobs"),
             ({"objective": "f1", "search": MurTreeSearch.paper()}, {"y": y},
              "cannot be combined with search"),
             ({"objective": "balanced-accuracy", "split_penalty": 1.0}, {"y": y}, "limit max_nodes"),
@@ -314,3 +324,32 @@ def test_a_front_without_a_limit_of_memory_is_refused():
     with pytest.raises(ValueError, match="use fewer rows or smaller weights"):
         fronts.FrontSearch(columns, np.zeros((2, 4), int), 2 ** 40, pareto=False, min_leaf=1,
                            clock=Clock())
+
+
+@pytest.mark.parametrize("options", [
+    {}, {"max_nodes": 5}, {"min_samples_leaf": 7}, {"start": "cart"}, {"n_jobs": 2},
+    {"search": MurTreeSearch(cache=None)}, {"search": MurTreeSearch(minimise_nodes=True)}])
+def test_f1_by_weighted_searches_equals_the_front(options):
+    limits = {k: v for k, v in options.items() if k in ("max_nodes", "min_samples_leaf")}
+    for seed in range(6):
+        rng = np.random.default_rng(seed)
+        X = rng.integers(0, 2, (90, 7))
+        y = ((X[:, 0] & X[:, 1] | X[:, 2]) ^ (rng.random(90) < 0.2)).astype(int)
+        y[:2] = 0, 1
+        weight = rng.integers(1, 4, 90) if seed % 2 else np.where(y == 1, 1, 40_000)
+        front = MurTreeClassifier(3, **limits).pareto_front(X, y, weight)
+        positives = weight[y == 1].sum()
+        model = MurTreeClassifier(3, objective="f1", **options).fit(X, y, weight)
+        assert model.report_.objective == pytest.approx(
+            f1_loss([entry.errors for entry in front], positives), rel=1e-14)
+        assert model.verify(X, y, weight) == pytest.approx(model.report_.objective)
+
+
+def test_the_bound_of_f1_holds_when_time_runs_out():
+    X, y, _ = blobs(n_rows=400, n_columns=30)
+    best = MurTreeClassifier(3, objective="f1").fit(X, y).report_.objective
+    for limit in (1e-9, 1e-3, 3e-3, 1e-2, 3e-2, 0.1):
+        model = MurTreeClassifier(3, objective="f1", time_limit=limit).fit(X, y)
+        report = model.report_
+        assert report.lower_bound <= best + 1e-12 <= report.objective + 2e-12
+        assert model.verify(X, y) == pytest.approx(report.objective)

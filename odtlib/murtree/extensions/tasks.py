@@ -33,7 +33,7 @@ def extension_run(model, columns, y, sample_weight, clock, task, protected, cost
                ["path", published])
     if len(asked) > 1 and sorted(asked) not in map(sorted, allowed):
         raise ValueError(f"{asked[0]} cannot be combined with {asked[1]}; choose one of them.")
-    if task == "pareto_front" or model.objective == "f1":
+    if task == "pareto_front":
         return ParetoRun(*data, asked[0])
     if protected is not None:
         return FairRun(*data, fair, protected)
