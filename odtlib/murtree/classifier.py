@@ -67,7 +67,8 @@ class MurTreeClassifier(BudgetPathMixin, OverBinaryColumns, TreeClassifier):
     max_disparity : float, optional
         Maximum difference in the shares of rows predicted as ``classes_[1]`` between any two of
         the groups given to ``fit`` as ``protected``, rows counted with their weight; None for no
-        limit.  Exact, by a search of its own; small values and more groups take more time.  The product of the groups' sizes is limited to some four million.
+        limit.  Exact, by a search of its own; small values and more groups take more time.  The
+        product of the groups' sizes is limited to some four million.
     disparity : {"demographic-parity", "equal-opportunity"}, default="demographic-parity"
         Shares of all rows of a group, or of those of class ``classes_[1]`` only.
     disparity_penalty : float, default=0.0
