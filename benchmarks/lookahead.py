@@ -1,12 +1,13 @@
 """Deep trees: CART, local search and looking ahead; errors, held-out errors and CPU seconds.
 
     python benchmarks/lookahead.py [--sets murtree/german-credit ...] [--depth 6 8 10]
-    python benchmarks/lookahead.py --made 100000 100 --depth 8 --ahead 3 --no-local-search
+    python benchmarks/lookahead.py --made 100000 100 --depth 8 --ahead 2 3
 
 All work on the same 0/1 columns of 70 % of the rows; the held-out errors are a share of the others.
-``--made`` makes training rows, and as many others, with independent columns and labels from a random tree of depth eight, a tenth
-of them wrong: independent columns are the hardest case for the bounds of the search.  Seconds are
-without compilation.
+Local search ends after ``--local-search`` seconds of wall, if it does not end before; 0 leaves it
+out.  ``--made`` makes training rows, and as many others, with independent columns and labels from a
+random tree of depth eight, a tenth of them wrong: independent columns are the hardest case for the
+bounds of the search.  Seconds are without compilation.
 """
 
 import argparse
@@ -44,18 +45,21 @@ def main():
     parser.add_argument("--made", type=int, nargs=2, metavar=("ROWS", "COLUMNS"))
     parser.add_argument("--depth", type=int, nargs="+", default=[6, 8, 10])
     parser.add_argument("--ahead", type=int, nargs="+", default=[2, 3, 4])
-    parser.add_argument("--no-local-search", action="store_true")
+    parser.add_argument("--local-search", type=float, default=10.0, metavar="SECONDS")
     options = parser.parse_args()
-    data = {f"made {options.made}": made(2 * options.made[0], options.made[1])} if options.made else {
-        name: (np.asarray(load(name).X).astype(np.uint8),
-               np.unique(load(name).y, return_inverse=True)[1]) for name in options.sets}
+    if options.made:
+        data = {"made": made(2 * options.made[0], options.made[1])}
+    else:
+        data = {name: (np.asarray(load(name).X).astype(np.uint8),
+                       np.unique(load(name).y, return_inverse=True)[1]) for name in options.sets}
     for name, (X, y) in data.items():
         X, X_held, y, y_held = train_test_split(X, y, random_state=0,
                                                        test_size=0.5 if options.made else 0.3)
         for depth in options.depth:
             models = {"CART": DecisionTreeClassifier(max_depth=depth, random_state=0)}
-            if not options.no_local_search:
-                models["local search"] = LocalSearchTreeClassifier(depth, random_state=0)
+            if options.local_search:
+                models["local search"] = LocalSearchTreeClassifier(
+                    depth, random_state=0, time_limit=options.local_search)
             for ahead in options.ahead:
                 models[f"look-ahead {ahead}"] = MurTreeClassifier(
                     depth, search=MurTreeSearch(lookahead=ahead))
