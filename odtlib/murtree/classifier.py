@@ -56,7 +56,9 @@ class MurTreeClassifier(BudgetPathMixin, OverBinaryColumns, TreeClassifier):
         used, so the search takes longer.
     split_penalty : float or sequence of float, default=0.0
         Cost of one split, in the unit of ``report_.objective``.  Here that is misclassified weight
-        (Eq. 19).  A sequence gives the cost of a split at depth 0, 1, ..., by a slower search.
+        (Eq. 19).  Where no deeper tree can cost less, as its splits alone cost as much, the report
+        says "optimal at any depth"; a larger ``max_depth`` takes little more time then.  A sequence
+        gives the cost of a split at depth 0, 1, ..., by a slower search.
     objective : {"errors", "balanced-accuracy", "f1"}, default="errors"
         What is minimised: the misclassified weight, one minus the mean recall of the classes, or
         one minus the F1 score of ``classes_[1]``.  F1 takes a few searches over weighted rows, each
@@ -655,6 +657,9 @@ class _Run:
         limits = f"depth {model.max_depth}"
         if self.nodes < 2 ** self.depth - 1:
             limits += f" and {self.nodes} feature nodes"
+        elif self.solver.penalty and self.cost(tree) <= (
+                self.problem.offset + self.solver.least + (self.depth + 1) * self.solver.penalty):
+            limits = "any depth"                 # the splits of a deeper tree alone cost as much
         if model.min_samples_leaf > 1:
             limits += f", at least {model.min_samples_leaf} samples per leaf"
         if model.split_penalty:

@@ -108,7 +108,27 @@ def test_a_penalty_proves_that_no_deeper_tree_is_better():
         X, y).report_
     assert exact.objective <= 4 * 5
     assert report.status == "optimal" and report.objective == exact.objective
-    assert "at depth 9" in report.proof
+    assert "at any depth" in report.proof
+
+
+def test_any_depth_is_said_only_where_no_depth_gives_a_better_tree():
+    rng, said = np.random.default_rng(5), {True: 0, False: 0}
+    for _ in range(150):
+        X, y, n_classes, weight, _, _, min_leaf, penalty = deep_instance(rng)
+        if len(np.unique(y)) < 2:
+            continue
+        depth = int(rng.integers(1, 4))
+        report = MurTreeClassifier(depth, min_samples_leaf=min_leaf, split_penalty=penalty).fit(
+            X, y, weight).report_
+        best = best_of_depth(X, y, weight, n_classes, X.shape[1], min_leaf, penalty)
+        slack = 1e-9 * weight.sum()
+        assert best <= report.objective + slack
+        if "any depth" in report.proof:
+            assert penalty > 0 and report.objective == pytest.approx(best, abs=slack)
+            said[True] += 1
+        else:
+            said[False] += report.objective > best + slack
+    assert min(said.values()) > 5
 
 
 @pytest.mark.parametrize("lookahead", [2, 3])
