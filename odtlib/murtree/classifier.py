@@ -516,7 +516,8 @@ class _Run:
         solver, offset = self.solver, self.problem.offset
         nested, first, self.status = solver.lookahead_tree(self.depth, self.horizon, self.clock,
                                                            FINISHING)
-        self.finishing = Clock(None if self.status == "heuristic" else FINISHING)
+        left = self.clock.remaining if self.status == "heuristic" else 0.0
+        self.finishing = Clock(max(FINISHING, left))
         self.bound = offset + solver.least
         if first is not None:       # a tree of more depth has at least so many splits
             self.bound = offset + min(first, solver.least
