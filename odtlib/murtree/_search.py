@@ -421,6 +421,8 @@ def search(work, control, penalty, state, cost, choice, leaf, exact, keys, rows,
                     ch[EXACT, n] = 1
                     co[VALUE, n] = min(leaf[t], co[REFINED, n])
                     co[TARGET, n] = -np.inf
+                elif co[BEST, n] <= (terminal + 1) * penalty:
+                    co[TARGET, n] = -np.inf          # the other trees have so many splits
             if nothing_open(co, low, high):
                 continue
             for k in range(n_active):
@@ -438,15 +440,15 @@ def search(work, control, penalty, state, cost, choice, leaf, exact, keys, rows,
             largest = (1 << min(depth - 1, MAX_FULL_DEPTH)) - 1
             st[CHILD_LOW], st[CHILD_HIGH] = max(0, low - 1 - largest), min(high - 1, largest)
             for b in range(st[CHILD_LOW], st[CHILD_HIGH] + 1):
+                # Below TERMINAL the pair counts tell the optimum of a child; from it on, trees that
+                # they do not tell have so many splits.
+                others = terminal * penalty if b >= terminal else np.inf
                 for k in range(n_active):
-                    # Below TERMINAL the pair counts tell the optimum of a child.
-                    bound_1[t, b, k] = 0.0 if b >= terminal else side_cost[LEAF_1, k]
-                    bound_0[t, b, k] = 0.0 if b >= terminal else side_cost[LEAF_0, k]
-                    if b == 1 and terminal == 2:
-                        bound_1[t, b, k] = min(side_cost[LEAF_1, k],
-                                               side_cost[SPLIT_1, k] + penalty)
-                        bound_0[t, b, k] = min(side_cost[LEAF_0, k],
-                                               side_cost[SPLIT_0, k] + penalty)
+                    bound_1[t, b, k] = min(side_cost[LEAF_1, k], others)
+                    bound_0[t, b, k] = min(side_cost[LEAF_0, k], others)
+                    if b >= 1 and terminal == 2:
+                        bound_1[t, b, k] = min(bound_1[t, b, k], side_cost[SPLIT_1, k] + penalty)
+                        bound_0[t, b, k] = min(bound_0[t, b, k], side_cost[SPLIT_0, k] + penalty)
             if (0 < t <= earlier_bounds.shape[0] and control[EARLIER_NODES]
                     and st[CHILD_HIGH] < earlier_bounds.shape[1]):
                 bound_by_earlier_nodes(

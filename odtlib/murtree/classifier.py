@@ -56,7 +56,9 @@ class MurTreeClassifier(BudgetPathMixin, OverBinaryColumns, TreeClassifier):
         used, so the search takes longer.
     split_penalty : float or sequence of float, default=0.0
         Cost of one split, in the unit of ``report_.objective``.  Here that is misclassified weight
-        (Eq. 19).  A sequence gives the cost of a split at depth 0, 1, ..., by a slower search.
+        (Eq. 19).  Where no deeper tree can cost less, as its splits alone cost as much, the report
+        says "optimal at any depth"; a larger ``max_depth`` takes little more time then.  A sequence
+        gives the cost of a split at depth 0, 1, ..., by a slower search.
     objective : {"errors", "balanced-accuracy", "f1"}, default="errors"
         What is minimised: the misclassified weight, one minus the mean recall of the classes, or
         one minus the F1 score of ``classes_[1]``.  F1 takes a few searches over weighted rows, each
@@ -393,6 +395,8 @@ class _Run:
         self.sample_weight, self.clock = sample_weight, clock
         self.depth, self.nodes = model._depth_within(len(y)), model._nodes(len(y))
         self.wants_path, self.smallest = path, 0 if path else self.nodes
+        # The depth that is searched; less than the tree's with a look-ahead.
+        self.horizon = min(self.depth, search.lookahead or self.depth)
         self.problem, self.solver = self.prepared(counts)
         # The report says unit * cost + shift.
         self.unit, self.shift = unit * self.problem.unit, shift
@@ -417,7 +421,7 @@ class _Run:
                           min_samples_leaf=model.min_samples_leaf, merge_rows=search.merge_rows,
                           merge_columns=search.merge_columns, clock=self.clock)
         return problem, Solver(
-            problem, self.depth, self.nodes, split_penalty=model.split_penalty,
+            problem, self.horizon, self.nodes, split_penalty=model.split_penalty,
             min_samples_leaf=model.min_samples_leaf, search=search,
             n_jobs=effective_n_jobs(model.n_jobs), memory_limit=model.memory_limit)
 
@@ -458,13 +462,16 @@ class _Run:
         incumbent = min(self.solver.incumbent(), self.upper) + self.problem.offset
         bound = min(self.solver.bound() + self.problem.offset, incumbent)
         if not self.trace or self.trace[-1][1:3] != (incumbent, bound) or event != "search":
-            self.trace.append((self.clock.elapsed, incumbent,
-                               bound, event))
-            if self.model.verbose:
-                incumbent, bound = self.shown(incumbent), self.shown(bound)
-                print(f"MurTree {self.clock.elapsed:8.1f} s  incumbent {incumbent:g}  "
-                      f"bound {bound:g}  gap {incumbent - bound:g}"
-                      f"{'' if event == 'search' else '  ' + event}", flush=True)
+            self.note(incumbent, bound, event)
+
+    def note(self, incumbent, bound, event):
+        """Add a line to the trace, and print it where that is asked for."""
+        self.trace.append((self.clock.elapsed, incumbent, bound, event))
+        if self.model.verbose:
+            incumbent, bound = self.shown(incumbent), self.shown(bound)
+            print(f"MurTree {self.clock.elapsed:8.1f} s  incumbent {incumbent:g}  "
+                  f"bound {bound:g}  gap {incumbent - bound:g}"
+                  f"{'' if event == 'search' else '  ' + event}", flush=True)
 
     def predict_time(self):
         """Tell from the first slice of a search how long all of it may take, to a factor of five.
@@ -501,8 +508,38 @@ class _Run:
                 self.trace.append((self.clock.elapsed, value, self.problem.offset,
                                    f"{allowed} discrepancies"))
 
+    def look_ahead(self):
+        """Grow a tree deeper than is searched; keep status, bound and tree."""
+        if self.nodes < min(2 ** self.depth, len(self.y)) - 1:
+            raise ValueError("lookahead needs the full node budget; leave out max_nodes and "
+                             "max_leaf_nodes, or give split_penalty for a smaller tree.")
+        solver, offset = self.solver, self.problem.offset
+        nested, first, self.status = solver.lookahead_tree(self.depth, self.horizon, self.clock,
+                                                           FINISHING)
+        left = self.clock.remaining if self.status == "heuristic" else 0.0
+        self.finishing = Clock(max(FINISHING, left))
+        self.bound = offset + solver.least
+        if first is not None:       # a tree of more depth has at least so many splits
+            self.bound = offset + min(first, solver.least
+                                      + (self.horizon + 1) * solver.penalty)
+        self.found = {self.nodes: self.checked(nested, np.inf)}
+        for cost, event in ((first, f"depth {self.horizon}"),
+                            (self.cost(self.found[self.nodes]) - offset, "look-ahead")):
+            if cost is not None:
+                cost = min(cost, self.upper) + offset
+                self.note(cost, min(self.bound, cost), event)
+        self.count()
+
+    def count(self):
+        """Keep what the search counted."""
+        self.counters = {**self.problem.counters, **self.solver.counted(),
+                         "cache_bytes": self.solver.space.table.nbytes}
+
     def search(self):
         """Run the search; keep status, bound, and cost and tree for each node budget."""
+        if self.horizon < self.depth:
+            self.look_ahead()
+            return
         solver = self.solver
         try:
             first = 3 if self.options.deepening and self.smallest == self.nodes else self.depth
@@ -526,8 +563,7 @@ class _Run:
             self.status = "interrupted"
         self.bound = solver.bound() + self.problem.offset
         self.record(self.status)
-        self.counters = {**self.problem.counters, **solver.counted(),
-                         "cache_bytes": solver.space.table.nbytes}
+        self.count()
         if self.predicted is not None:
             self.counters["predicted_seconds"] = self.predicted
         costs = [solver.incumbent(n) for n in range(self.smallest, self.nodes + 1)]
@@ -615,11 +651,16 @@ class _Run:
         objective = self.shown(self.cost(tree))
         scale = self.unit * self.problem.scale + abs(self.shift)
         bound = min(self.shown(self.bound), objective)
+        if self.status == "heuristic" and objective - bound <= ROUNDING * scale:
+            self.status = "optimal"
         if self.status == "optimal" and objective - bound <= ROUNDING * scale:
             bound = objective                    # they are sums of the same numbers
         limits = f"depth {model.max_depth}"
         if self.nodes < 2 ** self.depth - 1:
             limits += f" and {self.nodes} feature nodes"
+        elif self.solver.penalty and self.cost(tree) <= (
+                self.problem.offset + self.solver.least + (self.depth + 1) * self.solver.penalty):
+            limits = "any depth"                 # the splits of a deeper tree alone cost as much
         if model.min_samples_leaf > 1:
             limits += f", at least {model.min_samples_leaf} samples per leaf"
         if model.split_penalty:
@@ -763,9 +804,11 @@ def _f1_tree(model, columns, y, sample_weight, clock, search):
         if better:
             a, b = found
             trace.append((clock.elapsed, a / b, min(bound, a / b), f"search {rounds}"))
-        if status != "optimal" or not better:
+        if status not in ("optimal", "heuristic") or not better:
             break
     objective = a / b
+    if status == "heuristic" and a == 0:
+        status = "optimal"
     if status == "optimal":
         bound = objective
     limits = f"depth {model.max_depth}"

@@ -52,8 +52,9 @@ class BudgetPathMixin:
 
         All budgets share one pass over the splits and one cache (Section 4.5.5).  The estimator is
         fitted too: ``tree_`` is the tree for the largest budget.  The limits, ``split_penalty`` and
-        ``time_limit`` hold; ``start``, ``deepening`` and ``discrepancy_search`` are refused.  Each
-        tree has the fewest feature nodes for its objective, as with ``minimise_nodes``.
+        ``time_limit`` hold; ``start``, ``deepening``, ``discrepancy_search`` and ``lookahead`` are
+        refused.  Each tree has the fewest feature nodes for its objective, as with
+        ``minimise_nodes``.
 
         Parameters
         ----------
@@ -72,10 +73,10 @@ class BudgetPathMixin:
         if self.start is not None:
             raise ValueError("path searches the trees of all budgets from nothing; leave start at "
                              "None.")
-        for option in ("deepening", "discrepancy_search"):
-            if getattr(self.search, option, False):
-                raise ValueError(f"search has {option}=True, which path does not have: it answers "
-                                 "for all budgets at once; leave it at False.")
+        for option in ("deepening", "discrepancy_search", "lookahead"):
+            if value := getattr(self.search, option, None):
+                raise ValueError(f"search has {option}={value}, which path does not have: it "
+                                 "answers for all budgets at once; leave it at its default.")
         entries = self._fit(X, y, sample_weight, task="path")
         optimal = self.report_.status == "optimal"
         return [PathEntry(nodes, cost, optimal, self._finished(tree))

@@ -25,11 +25,13 @@ NOT_PUBLISHED = {
     "merge_columns": ((True,), "False"),
     "discrepancy_search": ((True,), "False"),
 }
+# What needs a search of the whole depth, which ``lookahead`` does without.
+WHOLE_DEPTH = ("as_published", "deepening", "discrepancy_search", "minimise_nodes")
 
 
 @dataclass(frozen=True)
 class MurTreeSearch:
-    """Choose the techniques of the search of MurTree; no choice changes the optimum.
+    """Choose the techniques of the search of MurTree; only ``lookahead`` gives up the optimum.
 
     The default is what is fastest on most data.  An object cannot be changed; change a copy with
     ``dataclasses.replace``.
@@ -97,6 +99,17 @@ class MurTreeSearch:
     minimise_nodes : bool, default=False
         Whether, among the trees of least cost, one with the fewest feature nodes is returned
         (Algorithm 7), by a second search in the filled cache.
+    lookahead : int, optional
+        Depth of the optimal trees whose first splits make up a deeper tree; None for an optimal
+        tree of ``max_depth``.  From the root down, each node takes the root split of the best tree
+        of depth ``lookahead`` for its rows (of least Gini impurity where a leaf is the best such
+        tree), and subtrees of that depth at the bottom are optimal: a receding horizon, in the
+        place of the greedy trees to which Babbar et al. (2025) look ahead.  The tree costs no more
+        than the best of depth ``lookahead``; the status is "heuristic" unless the lower bound,
+        which holds for ``max_depth``, shows that no tree costs less.  At least 2: with 3 or 4
+        depths of 6 to 10 take seconds, and each further level multiplies the time by about the
+        number of columns.  No effect where it is ``max_depth`` or more; ``max_nodes`` and
+        ``max_leaf_nodes`` must leave the full node budget.
     random_state : int or RandomState, optional
         Seed of the random choices: of a random feature order and of a start by "cart" or
         "local-search".
@@ -129,6 +142,7 @@ class MurTreeSearch:
     deepening: bool = False
     discrepancy_search: bool = False
     minimise_nodes: bool = False
+    lookahead: int | None = None
     random_state: int | np.random.RandomState | None = None
 
     def __post_init__(self):
@@ -144,6 +158,14 @@ class MurTreeSearch:
         if not isinstance(self.n_exact_children, Integral) or self.n_exact_children < 0:
             raise ValueError(f"MurTreeSearch has n_exact_children={self.n_exact_children!r}; give "
                              "a whole number of at least 0.")
+        if self.lookahead is not None:
+            if not isinstance(self.lookahead, Integral) or self.lookahead < 2:
+                raise ValueError(f"MurTreeSearch has lookahead={self.lookahead!r}; give a whole "
+                                 "number of at least 2, or None.")
+            for name in WHOLE_DEPTH:
+                if getattr(self, name):
+                    raise ValueError(f"MurTreeSearch has lookahead={self.lookahead} and "
+                                     f"{name}=True; choose one of them.")
         for name in () if self.as_published else ONLY_PUBLISHED:
             if getattr(self, name):
                 raise ValueError(f"MurTreeSearch has {name}=True, which only the search as "

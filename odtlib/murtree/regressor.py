@@ -302,7 +302,7 @@ class _RegressionRun(_Run):
         problem = prepare_regression(self.columns, self.y, self.sample_weight,
                                      absolute=self.absolute, merge_columns=search.merge_columns)
         return problem, RegressionSolver(
-            problem, self.depth, self.nodes, absolute=self.absolute,
+            problem, self.horizon, self.nodes, absolute=self.absolute,
             split_penalty=model.split_penalty / problem.unit, search=search,
             min_samples_leaf=model.min_samples_leaf, memory_limit=model.memory_limit)
 

@@ -65,7 +65,7 @@ class Solver:
         self.class_start = np.concatenate([[0], np.cumsum(sizes)])
         self.row_class = np.repeat(np.arange(len(sizes)), sizes)
         self.row_weight = np.ascontiguousarray(problem.weights[:, 0])
-        self.penalty = float(split_penalty)
+        self.penalty, self.least = float(split_penalty), problem.least
         if cache == "closure":
             merge_columns = False            # a closure names all columns
             if problem.kernel == "weights":
@@ -548,16 +548,94 @@ class Solver:
         rows = np.arange(len(self.problem.rows), dtype=np.int32) if rows is None else rows
         if not self._has_time(clock):
             return self.cart(rows, depth, 2 ** depth - 1)
-        self.solve(min(depth, 2), 3, rows=rows)
-        n_active = self.state[0, S.N_ACTIVE]
-        if depth <= 2 or n_active == 0:
+        column = self._purest(rows, depth)
+        if depth <= 2 or column is None:
             self._built = {}
             return self._build(rows, self.root(), min(depth, 2), self._key(rows), clock)
-        best = int(np.argmin(self.space.side_cost[IMPURITY, :n_active]))
-        column = int(self.space.active[1, best])
         has = self.problem.rows[rows, column] == 1
         zero, one = (self.greedy_tree(depth - 1, clock, part) for part in (rows[~has], rows[has]))
         return zero if zero == one else (column, zero, one)
+
+    def _purest(self, rows, depth):
+        """Solve depth two; return the column of least impurity, None if none splits the rows."""
+        self.solve(min(depth, 2), 3, rows=rows)
+        n_active = self.state[0, S.N_ACTIVE]
+        if n_active == 0:
+            return None
+        return int(self.space.active[1, np.argmin(self.space.side_cost[IMPURITY, :n_active])])
+
+    def lookahead_tree(self, depth, horizon, clock, seconds):
+        """Grow a tree whose splits are the first ones of optimal trees of depth ``horizon``.
+
+        No tree below a node costs more than the optimal one seen from its parent, so the tree costs
+        no more than the best one of depth ``horizon``, and often much less.  A subtree that is
+        certain to be optimal at any depth is taken whole.
+
+        Parameters
+        ----------
+        depth, horizon : int
+            Maximum depth of the tree, and of those that are solved.
+        clock : Clock
+            When its time is over, or at a Ctrl-C, what is missing is grown by CART above optimal
+            trees of depth two, within ``seconds``.
+
+        Returns
+        -------
+        nested : tuple or int
+            The tree, as from :meth:`tree`.
+        first : float or None
+            Cost of the best tree of depth ``horizon``; None where it was not solved.
+        status : str
+            "heuristic", "time_limit" or "interrupted".
+        """
+        first, status, finishing = None, "heuristic", None
+
+        def grow(rows, depth):
+            nonlocal first, status, finishing
+            cost, leaf = self._leaf(rows)
+            if depth == 0 or cost <= self.penalty:
+                return cost, leaf
+            within, column = min(depth, horizon), None
+            try:
+                if finishing is not None:
+                    pass
+                elif self.solve(within, 2 ** within - 1, rows=None if first is None else rows,
+                                clock=clock):
+                    value, root = self.value(), self.root()
+                    first = value if first is None else first
+                    # A deeper tree has more than ``horizon`` splits.
+                    if depth <= horizon or value <= (horizon + 1) * self.penalty:
+                        self._built = {}
+                        return value, self._build(rows, root, within, self._key(rows), Clock())
+                    column = self._purest(rows, depth) if root is None else root[0]
+                else:
+                    status, finishing = "time_limit", Clock(seconds)
+            except KeyboardInterrupt:
+                status, finishing = "interrupted", Clock(seconds)
+            if finishing is not None:
+                return self._collapsed(self.greedy_tree(depth, finishing, rows), rows)
+            if column is None:
+                return cost, leaf
+            has = self.problem.rows[rows, column] == 1
+            (cost_0, zero), (cost_1, one) = (grow(part, depth - 1)
+                                             for part in (rows[~has], rows[has]))
+            below = self.penalty + cost_0 + cost_1
+            return (cost, leaf) if below >= cost else (below, (column, zero, one))
+
+        tree = grow(np.arange(len(self.problem.rows), dtype=np.int32), depth)[1]
+        return tree, first, status
+
+    def _collapsed(self, nested, rows):
+        """Return cost and tree without the splits that are not worth their penalty."""
+        cost, leaf = self._leaf(rows)
+        if not isinstance(nested, tuple):
+            return cost, leaf
+        column, *children = nested
+        has = self.problem.rows[rows, column] == 1
+        (cost_0, zero), (cost_1, one) = (self._collapsed(child, part) for child, part
+                                         in zip(children, (rows[~has], rows[has]), strict=True))
+        below = self.penalty + cost_0 + cost_1
+        return (cost, leaf) if below >= cost else (below, (column, zero, one))
 
     def discrepancy_tree(self, depth, allowed, clock):
         """Find the best tree that departs from the first choice at most ``allowed`` times.
