@@ -31,16 +31,16 @@ def fold_table(records=None):
     -------
     pandas.DataFrame
         Columns ``dataset``, ``method`` (a name of :data:`NAMES`), ``max_depth``, ``fold``, ``rows``
-        (drawn from the data set), :data:`MEASURED` and ``stopped``, the number of folds whose last
-        fit a limit ended.  Failed runs are left out.  ``.attrs["provenance"]`` says where the
-        records come from.
+        (used of the data set), ``classes``, :data:`MEASURED` and ``stopped``, the number of folds
+        whose last fit a limit ended.  Failed runs are left out.  ``.attrs["provenance"]`` is the
+        line of :func:`~odtbook.experiments.provenance`.
     """
     records = load_records("does_it_pay") if records is None else records
     rows = []
     for run in records[records["status"] != "failed"].to_dict("records"):
         same = {"dataset": run["dataset"], "method": NAMES.get(run["method"], run["method"]),
                 "max_depth": run["max_depth"], "rows": run["rows"],
-                "stopped": run["counters"]["stopped"]}
+                "classes": run["classes"], "stopped": run["counters"]["stopped"]}
         lists = [run["measures"][name] for name in MEASURED]
         rows += [{**same, "fold": fold, **dict(zip(MEASURED, values, strict=True))}
                  for fold, values in enumerate(zip(*lists, strict=True))]
@@ -49,24 +49,29 @@ def fold_table(records=None):
     return table
 
 
-def chosen(table):
-    """Return the rows of trees of the largest depth, by :data:`NAMES`, without unfinished methods.
+def chosen(table, needed=("tuned CART", "tuned exact")):
+    """Return the rows of largest depth, methods in the order of :data:`NAMES`, none unfinished.
 
     Parameters
     ----------
     table : pandas.DataFrame
         From :func:`fold_table`.
+    needed : sequence of str, default=("tuned CART", "tuned exact")
+        Methods without which a data set does not take part.
 
     Returns
     -------
     pandas.DataFrame
-        Without the methods that lack a data set that another one has.
+        Without the data sets that lack a needed method, and then without the methods that lack one
+        of the data sets that are left.
     """
     largest = table[table["max_depth"] == table["max_depth"].max()]
+    present = largest.groupby("dataset")["method"].agg(set)
+    largest = largest[largest["dataset"].isin(present.index[present.map(set(needed).issubset)])]
     counts = largest.groupby("method")["dataset"].nunique()
-    names = [name for name in [*NAMES.values(), *counts.index]
-             if counts.get(name) == largest["dataset"].nunique()]
-    names = list(dict.fromkeys(names))
+    whole = set(counts.index[counts == largest["dataset"].nunique()])
+    names = [*(name for name in NAMES.values() if name in whole),
+             *sorted(whole - set(NAMES.values()))]
     kept = largest[largest["method"].isin(names)].copy()
     kept["method"] = pd.Categorical(kept["method"], names)
     return kept
@@ -88,19 +93,19 @@ def differences(table, method, reference, column="test_accuracy"):
     -------
     pandas.DataFrame
         By data set: the mean difference in percentage points, ``low`` and ``high`` of its corrected
-        95 % interval (:func:`~odtbook.statistics.corrected_interval`), the number of ``rows``, and
-        ``rule``, whether a rule defines the labels.
+        95 % interval (:func:`~odtbook.statistics.corrected_interval`), the numbers of ``rows`` and
+        ``classes``, and ``rule``, whether a rule defines the labels.
     """
     wide = table.pivot_table(index=["dataset", "fold"], columns="method", values=column,
                              observed=True)
     apart = 100 * (wide[method] - wide[reference]).dropna()
-    rows = table.groupby("dataset")["rows"].first()
+    sizes = table.groupby("dataset")[["rows", "classes"]].first()
     lines = {}
     for name, values in apart.groupby(level="dataset"):
         low, high = corrected_interval(values.to_numpy(), TEST_SHARE)
         lines[name] = {"difference": values.mean(), "low": low, "high": high,
-                       "rows": int(rows[name]), "rule": name in RULES}
-    return pd.DataFrame.from_dict(lines, orient="index").rename_axis("dataset")
+                       "rule": name in RULES}
+    return pd.DataFrame.from_dict(lines, orient="index").rename_axis("dataset").join(sizes)
 
 
 def over_sets(values, level=0.95):

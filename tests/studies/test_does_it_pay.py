@@ -17,7 +17,7 @@ METHODS = set(does_it_pay.NAMES)
 def records(scores):
     """Return records as the template emits them, from {(data set, method, depth): accuracies}."""
     return pd.DataFrame([{
-        "dataset": dataset, "method": method, "max_depth": depth, "rows": 100,
+        "dataset": dataset, "method": method, "max_depth": depth, "rows": 100, "classes": 3,
         "status": "executed", "counters": {"stopped": 1},
         "measures": {name: list(values) for name in does_it_pay.MEASURED}}
         for (dataset, method, depth), values in scores.items()])
@@ -87,22 +87,25 @@ def test_a_forest_has_no_number_of_leaves_and_a_failed_run_no_row():
     assert set(table["method"]) == {"forest"} and table["leaves"].isna().all()
 
 
-def test_a_method_without_one_of_the_data_sets_is_left_out():
-    runs = {(name, method, depth): [0.5, 0.5] for name in "ab" for method in ("cart", "exact")
-            for depth in (2, 4)}
-    assert set(does_it_pay.chosen(does_it_pay.fold_table(records(runs)))["method"]) == {
-        "CART", "exact"}
-    del runs["b", "exact", 4]
-    kept = does_it_pay.chosen(does_it_pay.fold_table(records(runs)))
-    assert set(kept["method"]) == {"CART"} and set(kept["max_depth"]) == {4}
+def test_what_is_unfinished_is_left_out():
+    runs = {(name, method, depth): [0.5, 0.5] for name in "abc"
+            for method in ("cart", "exact", "forest") for depth in (2, 4)}
+    del runs["b", "exact", 4], runs["c", "forest", 4]
+    table = does_it_pay.fold_table(records(runs))
+    kept = does_it_pay.chosen(table, ["CART"])           # every method but CART lacks a set
+    assert set(kept["dataset"]) == set("abc") and set(kept["max_depth"]) == {4}
     assert kept["method"].cat.categories.tolist() == ["CART"]
+    kept = does_it_pay.chosen(table, ["exact", "CART"])  # b lacks one that is needed
+    assert set(kept["dataset"]) == set("ac")
+    assert kept["method"].cat.categories.tolist() == ["CART", "exact"]
+    assert does_it_pay.chosen(table, ["tuned exact"]).empty
 
 
 def test_differences_are_taken_fold_by_fold():
     one, other = [0.6, 0.7, 0.9, 0.5, 0.8], [0.5, 0.7, 0.6, 0.6, 0.8]
     table = does_it_pay.chosen(does_it_pay.fold_table(records({
         ("monk3", "exact", 4): one, ("monk3", "cart", 4): other,
-        ("wine", "exact", 4): other, ("wine", "cart", 4): one})))
+        ("wine", "exact", 4): other, ("wine", "cart", 4): one})), ["exact", "CART"])
     found = does_it_pay.differences(table, "exact", "CART")
     apart = 100 * (np.array(one) - other)
     assert found.loc["monk3", "difference"] == pytest.approx(apart.mean())
@@ -110,7 +113,7 @@ def test_differences_are_taken_fold_by_fold():
         corrected_interval(apart, 0.2))
     assert found.loc["wine", "difference"] == pytest.approx(-apart.mean())
     assert found["rule"].to_dict() == {"monk3": True, "wine": False}
-    assert set(found["rows"]) == {100}
+    assert set(found["rows"]) == {100} and set(found["classes"]) == {3}
 
 
 def test_the_interval_over_data_sets_is_that_of_student():
