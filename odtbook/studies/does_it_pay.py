@@ -1,0 +1,127 @@
+"""Test rows of all methods on all shipped data sets, from the records of ``does_it_pay``."""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from odtbook.experiments import load_records
+from odtbook.statistics import corrected_interval
+
+#: What the records call a method, and its name in tables and figures, in their order.
+NAMES = {"cart": "CART", "tuned-cart": "tuned CART", "free-cart": "CART of any depth",
+         "exact": "exact", "tuned-exact": "tuned exact", "local-search": "tuned local search",
+         "forest": "forest", "boosting": "boosting"}
+#: Data sets whose labels a rule, a puzzle or a game defines; all others were measured.
+RULES = ("balance-scale", "tic-tac-toe", "car_evaluation", "monk1_full", "monk2_full", "monk3",
+         "chess", "murtree/corral-un_converted", "murtree/mux6-un_converted")
+TEST_SHARE = 0.2     # five folds
+MEASURED = ["train_accuracy", "test_accuracy", "balanced_accuracy", "leaves", "depth",
+            "cpu_seconds", "wall_seconds"]
+
+
+def fold_table(records=None):
+    """Return one row per data set, method, largest depth and fold.
+
+    Parameters
+    ----------
+    records : pandas.DataFrame, optional
+        Records of the template ``does_it_pay``; by default those of the experiment.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Columns ``dataset``, ``method`` (a name of :data:`NAMES`), ``max_depth``, ``fold``, ``rows``
+        (used of the data set), ``classes``, :data:`MEASURED` and ``stopped``, the number of folds
+        whose last fit a limit ended.  Failed runs are left out.  ``.attrs["provenance"]`` is the
+        line of :func:`~odtbook.experiments.provenance`.
+    """
+    records = load_records("does_it_pay") if records is None else records
+    rows = []
+    for run in records[records["status"] != "failed"].to_dict("records"):
+        same = {"dataset": run["dataset"], "method": NAMES.get(run["method"], run["method"]),
+                "max_depth": run["max_depth"], "rows": run["rows"],
+                "classes": run["classes"], "stopped": run["counters"]["stopped"]}
+        lists = [run["measures"][name] for name in MEASURED]
+        rows += [{**same, "fold": fold, **dict(zip(MEASURED, values, strict=True))}
+                 for fold, values in enumerate(zip(*lists, strict=True))]
+    table = pd.DataFrame(rows).astype(dict.fromkeys(MEASURED, float))
+    table.attrs["provenance"] = records.attrs.get("provenance", "")
+    return table
+
+
+def chosen(table, needed=("tuned CART", "tuned exact")):
+    """Return the rows of largest depth, methods in the order of :data:`NAMES`, none unfinished.
+
+    Parameters
+    ----------
+    table : pandas.DataFrame
+        From :func:`fold_table`.
+    needed : sequence of str, default=("tuned CART", "tuned exact")
+        Methods without which a data set does not take part.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Without the data sets that lack a needed method, and then without the methods that lack one
+        of the data sets that are left.
+    """
+    largest = table[table["max_depth"] == table["max_depth"].max()]
+    present = largest.groupby("dataset")["method"].agg(set)
+    largest = largest[largest["dataset"].isin(present.index[present.map(set(needed).issubset)])]
+    counts = largest.groupby("method")["dataset"].nunique()
+    whole = set(counts.index[counts == largest["dataset"].nunique()])
+    names = [*(name for name in NAMES.values() if name in whole),
+             *sorted(whole - set(NAMES.values()))]
+    kept = largest[largest["method"].isin(names)].copy()
+    kept["method"] = pd.Categorical(kept["method"], names)
+    return kept
+
+
+def differences(table, method, reference, column="test_accuracy"):
+    """Return the difference of two methods on each data set, with an interval over the folds.
+
+    Parameters
+    ----------
+    table : pandas.DataFrame
+        From :func:`chosen`.
+    method, reference : str
+        Names of methods in the table.
+    column : str, default="test_accuracy"
+        One of :data:`MEASURED`.
+
+    Returns
+    -------
+    pandas.DataFrame
+        By data set: the mean difference in percentage points, ``low`` and ``high`` of its corrected
+        95 % interval (:func:`~odtbook.statistics.corrected_interval`), the numbers of ``rows`` and
+        ``classes``, and ``rule``, whether a rule defines the labels.
+    """
+    wide = table.pivot_table(index=["dataset", "fold"], columns="method", values=column,
+                             observed=True)
+    apart = 100 * (wide[method] - wide[reference]).dropna()
+    sizes = table.groupby("dataset")[["rows", "classes"]].first()
+    lines = {}
+    for name, values in apart.groupby(level="dataset"):
+        low, high = corrected_interval(values.to_numpy(), TEST_SHARE)
+        lines[name] = {"difference": values.mean(), "low": low, "high": high,
+                       "rule": name in RULES}
+    return pd.DataFrame.from_dict(lines, orient="index").rename_axis("dataset").join(sizes)
+
+
+def over_sets(values, level=0.95):
+    """Return mean, low and high of the plain t-interval over data sets, which are independent.
+
+    Parameters
+    ----------
+    values : pandas.Series
+        One difference per data set, at least two.
+    level : float, default=0.95
+        Confidence level.
+
+    Returns
+    -------
+    tuple of float
+    """
+    from scipy.stats import t
+    width = t.ppf(0.5 + level / 2, len(values) - 1) * values.sem()
+    return float(values.mean()), float(values.mean() - width), float(values.mean() + width)
