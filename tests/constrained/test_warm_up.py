@@ -3,8 +3,14 @@
 import os
 import subprocess
 import sys
+import time
 
+import numpy as np
 import pytest
+
+from odtlib import ConstrainedTreeRegressor
+from odtlib._numba import warm
+from odtlib.constrained import _builder, sets
 
 SCRIPT = """
 import numpy as np
@@ -62,6 +68,34 @@ print(seconds[0] > 0.0, set(seconds[1:]))
                            check=True).stdout.split("\n")
     assert found[-2] == "True {0.0}"
     assert set(found[:-2]) == {"[]"}
+
+
+@pytest.mark.parametrize("options", [
+    {"constraints": sets.AtMostKNonzero(1, 0, 5)},
+    {"constraints": sets.Polyhedron([[1, 1, 1]], [1], lower=0), "split": "exact"},
+    {"split": "medoid", "leaf": "medoid", "medoid": "euclidean"},
+])
+def test_compiling_for_longer_than_the_time_limit_takes_nothing_from_it(options, monkeypatch):
+    """By a clock that jumps a thousand seconds whenever the compilation calls kernels."""
+    passed, clock, grow_small = 0.0, time.perf_counter, _builder._grow_small
+
+    def slow(*arguments):
+        nonlocal passed
+        passed += 1000.0
+        return grow_small(*arguments)
+
+    monkeypatch.setattr(_builder, "_grow_small", slow)
+    monkeypatch.setattr(time, "perf_counter", lambda: clock() + passed)
+    monkeypatch.setattr(warm, "_warm", set())
+    random = np.random.default_rng(0)
+    X, Y = random.normal(size=(60, 3)), random.normal(size=(60, 3))
+    first, second = (ConstrainedTreeRegressor(
+        on_infeasible_targets="keep", max_depth=2, time_limit=500, **options).fit(X, Y)
+        for _ in range(2))
+    assert first.report_.compile_seconds >= 1000.0 and second.report_.compile_seconds == 0.0
+    assert first.report_.status == second.report_.status == "heuristic"
+    assert first.report_.seconds < 500.0
+    assert first.tree_ == second.tree_ and first.tree_.depth == 2
 
 
 @pytest.mark.slow

@@ -61,7 +61,14 @@ def test_seconds_of_a_method_leave_out_those_that_it_calls():
         "trees": 1, "the search": 4, "other": 1, "unknown": 7}
 
 
-def test_after_it_no_first_fit_compiles_anything(tmp_path):
+@pytest.mark.parametrize(("name", "variants", "fits"), [
+    ("CARTClassifier", [""], "M(max_depth=4).fit(X, y, sample_weight=X[:, 3]).predict(X)"),
+    pytest.param("MurTreeClassifier", ["", " objective=f1", " search=paper"],
+                 "M(max_depth=4).fit(X, y, sample_weight=X[:, 3]); M(objective='f1').fit(X, y)",
+                 marks=pytest.mark.slow),
+])
+def test_after_it_no_first_fit_compiles_anything(name, variants, fits, tmp_path):
+    """The compiled kernels are on disk, where the processes that come after find them."""
     environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path),
                    "PYTHONPATH": os.pathsep.join(sys.path)}
 
@@ -69,16 +76,49 @@ def test_after_it_no_first_fit_compiles_anything(tmp_path):
         return subprocess.run([sys.executable, *command], env=environment, check=True,
                               capture_output=True, text=True)
 
-    lines = run("-m", "odtbook", "compile", "MurTreeClassifier").stdout.splitlines()[1:]
+    lines = run("-m", "odtbook", "compile", name).stdout.splitlines()[1:]
     assert [re.sub(r": \d+\.\d CPU s$", "", line) for line in lines] == [
-        "MurTreeClassifier", "MurTreeClassifier objective=f1", "MurTreeClassifier search=paper"]
+        name + variant for variant in variants]
     compiled = {path.name for path in tmp_path.rglob("*.nbc")}
     assert compiled
-    fits = ("import numpy as np; from odtlib import MurTreeClassifier as M\n"
-            "X = np.random.default_rng(1).integers(0, 9, (60, 4)) / 4; y = X[:, 0] > X[:, 1]\n"
-            "M(max_depth=4).fit(X, y, sample_weight=X[:, 3]); M(objective='f1').fit(X, y)\n")
-    assert run("-c", fits).stderr == ""          # nothing announced
+    script = (f"import numpy as np; from odtlib import {name} as M\n"
+              "X = np.random.default_rng(1).integers(0, 9, (60, 4)) / 4; y = X[:, 0] > X[:, 1]\n")
+    assert run("-c", script + fits).stderr == ""          # nothing announced
     assert {path.name for path in tmp_path.rglob("*.nbc")} == compiled
+
+
+def test_fits_ask_for_no_kernel_that_it_left_out():
+    """In one process: neither compiled nor read from disk, which needs no empty cache to be seen.
+
+    The empty cache of the test above is filled with MurTree's kernels in `make test-all` only.
+    """
+    script = """
+import numpy as np
+from numba.core.caching import Cache
+from odtbook.compile_command import estimators, fit
+from odtlib import MurTreeClassifier as M
+
+asked, load = [], Cache.load_overload
+
+def recorded(self, signature, context):
+    asked.append(f"{self.cache_path} {signature}")
+    return load(self, signature, context)
+
+Cache.load_overload = recorded
+X = np.random.default_rng(1).integers(0, 9, (60, 4)) / 4
+y = X[:, 0] > X[:, 1]
+for name, options in estimators():
+    if name == "MurTreeClassifier":
+        print(fit(name, options)[1])
+print(len(asked) > 5)
+asked.clear()
+M(max_depth=4).fit(X, y, sample_weight=X[:, 3])
+M(objective="f1").fit(X, y)
+print(asked)
+"""
+    answer = subprocess.run([sys.executable, "-c", script], check=True, capture_output=True,
+                            text=True)
+    assert answer.stdout.splitlines() == ["False"] * 3 + ["True", "[]"]
 
 
 def test_every_estimator_is_fitted():
