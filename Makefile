@@ -9,6 +9,14 @@ WORKERS ?= 2
 # In the order of the files: by its number of tests, a file of few long tests would come last, alone.
 PARALLEL := -n $(WORKERS) --dist loadscope --no-loadscope-reorder --max-worker-restart 0
 
+# What each stage is said to take, on two idle cores.
+TESTS_TAKE := about five minutes
+NOTEBOOKS_TAKE := three to five minutes
+BOOK_TAKES := five to eight minutes; two after make test
+PAGES_TAKE := four to six minutes
+COMPILING_TAKES := two to four minutes, once
+INSTALLING_TAKES := one to three minutes, once
+
 # Solvers, tests and notebooks run side by side: none of them may take all the cores for itself.
 export OMP_NUM_THREADS ?= 1
 export PYTHONUTF8 := 1
@@ -27,37 +35,37 @@ $(BIN)/python:
 		echo "$(PYTHON) cannot make an environment (Debian: apt install python3-venv)"; exit 1; }
 
 $(INSTALLED): pyproject.toml constraints.txt | $(BIN)/python
-	@echo "set-up: installing the pinned versions into .venv (one to three minutes, once)"
+	@echo "set-up: installing the pinned versions into .venv ($(INSTALLING_TAKES))"
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check \
 		--constraint constraints.txt --editable ".[$(EXTRAS)]"
 	@touch $@
 
 # Compiled once, beside the sources; what has changed since, and what calls it, is compiled again.
 $(KERNELS): $(INSTALLED) $(wildcard odtlib/*.py odtlib/*/*.py)
-	@echo "set-up: compiling the kernels (two to four minutes, once)"
+	@echo "set-up: compiling the kernels ($(COMPILING_TAKES))"
 	@$(BIN)/odt compile --jobs $(WORKERS)
 	@touch $@
 
 book: $(KERNELS) ## run the chapters and build the book (_build/html/index.html)
 	@echo "book: executing the notebooks that the cache does not hold, and building the pages" \
-		"(six to nine minutes; two after make test)"
+		"($(BOOK_TAKES))"
 	@$(BIN)/python scripts/build_book.py --jobs $(WORKERS)
 
 test: $(KERNELS) ## run the tests, then every chapter and template, and compare what they claim
-	@echo "test: the tests of the packages (about five minutes)"
+	@echo "test: the tests of the packages ($(TESTS_TAKE))"
 	@$(BIN)/python -m pytest $(PARALLEL) -q tests
-	@echo "test: executing the notebooks and comparing what they claim (four to six minutes;" \
+	@echo "test: executing the notebooks and comparing what they claim ($(NOTEBOOKS_TAKE);" \
 		"make book uses this execution again)"
 	@$(BIN)/python scripts/build_book.py --check --jobs $(WORKERS)
 
 test-all: $(KERNELS) ## also the slow tests, and ten times the seeds: for the night (about an hour)
 	@echo "test-all: every test, with ten times the seeds (most of an hour)"
 	@ODT_TEST_SCALE=10 $(BIN)/python -m pytest $(PARALLEL) -q -m "slow or not slow" tests
-	@echo "test-all: executing the notebooks and comparing what they claim (four to six minutes)"
+	@echo "test-all: executing the notebooks and comparing what they claim ($(NOTEBOOKS_TAKE))"
 	@$(BIN)/python scripts/build_book.py --check --jobs $(WORKERS)
 
 test-notebooks: $(KERNELS) ## run the notebooks cell by cell with nbval
-	@echo "test-notebooks: running the notebooks cell by cell (four to six minutes)"
+	@echo "test-notebooks: running the notebooks cell by cell ($(NOTEBOOKS_TAKE))"
 	@$(BIN)/python -m pytest $(PARALLEL) --nbval-lax -q chapters
 
 test-wheel: $(INSTALLED) ## build the wheel and try it outside the checkout, core and each extra
@@ -71,7 +79,7 @@ test-interoperation: ## run the tests with SHAP, ONNX, PMML and others (PMML nee
 	$(PYTHON) scripts/test_environments.py --interoperation $(PYTHON)
 
 check-book: $(INSTALLED) ## open every built page in a browser, desktop, phone, light, dark
-	@echo "check-book: opening every page in a browser, four times (four to six minutes)"
+	@echo "check-book: opening every page in a browser, four times ($(PAGES_TAKE))"
 	@$(BIN)/python -m pytest -n $(WORKERS) --dist load --max-worker-restart 0 tests/book/test_pages.py -q
 
 archive: book ## pack the built book for reading offline (dist/)
