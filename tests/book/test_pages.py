@@ -175,7 +175,7 @@ LESSONS = ["quick_start", "primer_linear_programs", "primer_dynamic_programming"
            "formulations", "01_trees_and_cart", "02_binary_linear_programs",
            "03_column_generation", "04_revisiting_column_generation", "05_murtree",
            "06_output_constrained_trees", "07_head_to_head", "08_continuous_features",
-           "beyond", "does_it_pay"]
+           "09_all_good_trees", "does_it_pay"]
 # Other pages whose tables and printed lines must fit.
 FITTING = [*LESSONS, "readers", "teaching", "which_method"]
 MAX_SCREENS, MAX_TABLES = 25, 3
