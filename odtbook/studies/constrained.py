@@ -479,7 +479,7 @@ class ReleasedTree:
 
 
 def tidy(records):
-    """Unfold records of the study into one row a variant and fold."""
+    """Unfold records of the study into one row per variant and fold."""
     import pandas as pd
     names = ["dataset", "max_courses", "max_depth"]
     return pd.DataFrame([
