@@ -10,11 +10,11 @@ WORKERS ?= 2
 PARALLEL := -n $(WORKERS) --dist loadscope --no-loadscope-reorder --max-worker-restart 0
 
 # What each stage is said to take, on two idle cores.
-TESTS_TAKE := about five minutes
+TESTS_TAKE := about six minutes
 NOTEBOOKS_TAKE := three to five minutes
-BOOK_TAKES := five to eight minutes; two after make test
+BOOK_TAKES := four to six minutes; two after make test
 PAGES_TAKE := four to six minutes
-COMPILING_TAKES := two to four minutes, once
+COMPILING_TAKES := one to three minutes, once
 INSTALLING_TAKES := one to three minutes, once
 
 # Solvers, tests and notebooks run side by side: none of them may take all the cores for itself.

@@ -451,7 +451,7 @@ class MDLPBinarizer(_Binarizer):
         where ``fit`` saw none: refuse it, or give it zeros in every column of its feature.
     ordered_categories : bool, default=False
         Whether the categories of a feature are ordered by their share of the second of two
-        classes (by their mean for targets that are no classes), and each beginning of that order
+        classes (by their mean for numeric targets), and each set of the first few in that order
         becomes a column too.  For one split of all rows the best subset is among them (Fisher,
         1958); further down it need not be.  With more than two classes, or with False, columns
         ask for one category against the rest.
@@ -552,7 +552,7 @@ class QuantileBinarizer(_Binarizer):
     ideal size: the rows that are left over the bins that are left.  Equal values stay together,
     so a feature with few distinct values gives fewer bins.  This adaptive rule (that of Weka's
     equal-frequency filter) with eight bins gives the binarised sets of the DL8.5 paper whose raw
-    tables are at hand (diabetes, ionosphere).
+    tables we have (diabetes, ionosphere).
 
     Parameters
     ----------

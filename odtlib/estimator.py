@@ -403,7 +403,7 @@ def _weighted_rows(X, y, weight):
 
 
 def _pandas_frame(X):
-    """Return a polars frame as one of pandas, so that text and categories are treated alike."""
+    """Return a polars frame as one of pandas, so that text and categories are treated equally."""
     if hasattr(X, "iloc") or not hasattr(X, "get_columns"):
         return X
     import pandas as pd

@@ -39,7 +39,7 @@ def compare(data: str | Path | DataFrame, target: str | None = None, *, max_dept
     ----------
     data : str, pathlib.Path or pandas.DataFrame
         Path of a CSV file, or a data frame, or the name of a known data set.  Columns of text
-        become one 0/1 column a value.
+        become one 0/1 column per value.
     target : str, optional
         Column of the labels (default: the last).
     max_depth : int, default=3

@@ -83,7 +83,7 @@ def run_experiment(experiment: str | Path, *, quick: bool = False, jobs: int = 1
     quick : bool, default=False
         Run the grid that ``[quick]`` shrinks.  Records of other runs of the full grid stay.
     jobs : int, default=1
-        Runs at a time, each in a process with a kernel of its own; -1 for one a core.
+        Runs at a time, each in a process with a kernel of its own; -1 for one per core.
     dask : str, optional
         Address of a Dask scheduler; the runs go to its workers, which must be able to import
         odtlib and papermill, and ``jobs`` is ignored.

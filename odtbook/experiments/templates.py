@@ -14,7 +14,7 @@ from .records import COLUMNS
 class Template:
     """A notebook with a parameters cell: what a run of an experiment executes.
 
-    The cell is tagged ``parameters`` and holds one assignment a line.  A comment
+    The cell is tagged ``parameters`` and holds one assignment per line.  A comment
     ``# one of: "cart", "local-search"`` limits a parameter to these values; a parameter called
     ``dataset`` takes the name of a known data set or the path of a CSV file.  Integers pass for
     floats; a parameter whose default is None takes any plain value.

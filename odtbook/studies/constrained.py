@@ -479,7 +479,7 @@ class ReleasedTree:
 
 
 def tidy(records):
-    """Unfold records of the study into one row a variant and fold."""
+    """Unfold records of the study into one row per variant and fold."""
     import pandas as pd
     names = ["dataset", "max_courses", "max_depth"]
     return pd.DataFrame([
@@ -537,6 +537,8 @@ def corners(load=None):
 
 def describe_corners(load=None, share=0.04):
     """Return :func:`corners` as text, and how many published errors each corner meets."""
+    import pandas as pd
+
     table = corners(load)
     if table is None:
         return "not run: `odt run constrained_medoids` makes the records."
@@ -544,6 +546,9 @@ def describe_corners(load=None, share=0.04):
     near = (ours.div(table["published"], axis=0) - 1).abs() <= share
     shown = table.copy()
     shown.loc["cars"] = shown.loc["cars"].to_numpy() / 1e7
+    # a heading of two lines, so that the text fits a page
+    shown.columns = pd.MultiIndex.from_tuples(
+        [tuple((*name.split(", "), "")[:2]) for name in table])
     text = shown.to_string(float_format=lambda x: f"{x:.3f}" if x < 10 else f"{x:.1f}")
     return "\n".join([text, f"within {share:.0%} of the published number:", *(
         f"  {name}: {near[name].sum()} of {ours[name].notna().sum()}" for name in ours)])

@@ -9,8 +9,8 @@ from odtbook.statistics import corrected_interval
 
 #: What the records call a method, and its name in tables and figures, in their order.
 NAMES = {"cart": "CART", "tuned-cart": "tuned CART", "free-cart": "CART of any depth",
-         "exact": "exact", "tuned-exact": "tuned exact", "local-search": "tuned local search",
-         "forest": "forest", "boosting": "boosting"}
+         "exact": "exact", "tuned-exact": "tuned exact", "look-ahead": "tuned look-ahead",
+         "local-search": "tuned local search", "forest": "forest", "boosting": "boosting"}
 #: Data sets whose labels a rule, a puzzle or a game defines; all others were measured.
 RULES = ("balance-scale", "tic-tac-toe", "car_evaluation", "monk1_full", "monk2_full", "monk3",
          "chess", "murtree/corral-un_converted", "murtree/mux6-un_converted")

@@ -95,8 +95,9 @@ def side_by_side(runs, best):
         A line per data set of ``runs``, columns in two levels.  A run that was stopped by its limit
         without nine tenths of its thread reads "refused", one without a record "not run".
     """
+    parts = ("errors", "proved", "s, clock / CPU")
     columns = pd.MultiIndex.from_tuples([("errors", "best"), ("errors", "CART"), *(
-        (name, part) for name in NAMES.values() for part in ("errors", "proved", "clock / CPU"))])
+        (name, part) for name in NAMES.values() for part in parts)])
     kept, lines = undisturbed(runs), {}
     for dataset, group in runs.groupby("dataset") if len(runs) else ():
         at = tuple(group.iloc[0][KEY])
@@ -112,8 +113,8 @@ def side_by_side(runs, best):
                 seconds = [run["wall_seconds"], run["cpu_seconds"]]
                 state = f"{run['objective']:g}"
                 line[name, "proved"] = f"{max(0, np.ceil(run['bound'] - 1e-6)):.0f}"
-                line[name, "clock / CPU"] = "busy" if np.isnan(seconds).any() else (
-                    " / ".join(f"{value:.0f} s" for value in seconds))
+                line[name, "s, clock / CPU"] = "busy" if np.isnan(seconds).any() else (
+                    " / ".join(f"{value:.0f}" for value in seconds))
             line[name, "errors"] = state
     return pd.DataFrame.from_dict(lines, "index", columns=columns).rename_axis("data set")
 

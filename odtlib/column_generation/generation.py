@@ -56,7 +56,7 @@ class ColumnGeneration:
     separation : {"cp-sat", "milp"}, default="cp-sat"
         Solver of the model for points outside the data.
     merge_rows : bool, default=True
-        Have one constraint for all rows that branch alike.
+        Have one constraint for all rows that take the same branches.
     watch : callable, optional
         Called with the line of the iteration table after each iteration.
 

@@ -65,8 +65,8 @@ class ColumnGenerationSearch:
         :class:`~odtlib.column_generation.subproblems.Subproblems` (``first_only``, ``distinct``,
         ``needed_only``, ``separate_duals``, ``scale``, ``warm_start``).
     merge_rows : bool, default=True
-        Treat rows that branch alike on all candidates as one, in row constraints and integer
-        programs (Patel et al., step 5).  The answer is the same.
+        Treat rows that take the same branch at all candidates as one, in row constraints and
+        integer programs (Patel et al., step 5).  The optimum is the same.
     integer : {"master", "milp", "diving", "branch-and-price"}, default="master"
         How the tree is found: by the integer master over the paths generated, as in both papers,
         which a dynamic program solves in milliseconds; the same by HiGHS, which may take hours

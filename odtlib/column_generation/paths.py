@@ -84,9 +84,9 @@ class RestrictedProblem:
         candidate, (0, infinity), which sends all rows left: it does without a split.  With a budget
         of features it can also send all rows right, so that no useless split tests a feature.
     signature : array of int, shape (n_rows,)
-        Group of each row.  Two rows are in one group when they branch alike on all candidates of
-        the nodes that they can reach (Patel et al. 2023, Section 4.2), so that no tree separates
-        them.
+        Group of each row.  Two rows are in one group when they take the same branch at all
+        candidates of the nodes that they can reach (Patel et al. 2023, Section 4.2), so that no
+        tree separates them.
     packed : dict
         The rows as bit sets, the arrays that the kernels read: ``left`` (n_splits, n_words),
         ``all_rows`` and ``minority`` (n_words,), and for each word the class of its rows, the

@@ -36,7 +36,7 @@ def build(master, relaxation, leaf, allowed, *, target=None, distinct=False, nee
         Force a row into the leaf that its branches lead to (13), (3e), only where not counting
         it would pay: where its dual is positive.
     merge_rows : bool, default=True
-        Have one variable for all rows that branch alike and have the same class.
+        Have one variable for all rows that take the same branches and have the same class.
     separate_duals : bool, default=False
         Have two variables for a row of a constraint, one that is counted and one that pays the
         dual, whose relaxation is weaker; else one, as both papers print the models.

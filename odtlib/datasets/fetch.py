@@ -93,7 +93,7 @@ def _check_members(entries: dict[str, int], member: str) -> None:
 
 @dataclass(frozen=True)
 class Delimited:
-    """A text file of one row a line, by itself or in an archive, and the cleaning it needs.
+    """A text file of one row per line, by itself or in an archive, and the cleaning it needs.
 
     Lines that start with ``%`` or ``@`` (ARFF declarations) and empty lines are skipped.
     """

@@ -118,7 +118,7 @@ def _x_wins(boards, n_won) -> np.ndarray:
 
 
 def tic_tac_toe() -> Table:
-    """Enumerate the 958 end boards as the papers code them: two 0/1 columns a cell, o and x."""
+    """Enumerate the 958 end boards as the papers code them: two 0/1 columns per cell, o and x."""
     boards, n_won = _end_boards()
     X = [[float(cell == player) for cell in board for player in "ox"] for board in boards]
     names = tuple(f"Feat{cell}_{player}" for cell in range(9) for player in "ox")

@@ -170,7 +170,7 @@ def load(
         this changes values of ``Ionosphere``, ``banknote`` and ``wine`` only. With False they
         come as in the source. No other set is rounded.
     download : bool, default=True
-        With False nothing is fetched, and a set that is not at hand is an error.
+        With False nothing is fetched, and a set that is not available locally is an error.
 
     Returns
     -------
@@ -181,7 +181,7 @@ def load(
     ValueError
         If there is no such data set; the message names similar ones.
     FileNotFoundError
-        If it is not at hand and cannot be fetched.
+        If it is not available locally and cannot be fetched.
     DataError
         If a file is not the data set that the manifest describes.
 
@@ -229,7 +229,7 @@ def load(
 
 
 def advice(entry: catalogue.Entry) -> str:
-    """What to do where a data set is not at hand."""
+    """Return what to do where a data set is not available locally."""
     example = " (data/sets in the project's repository does)" if "shipped" in entry.kinds else ""
     folder = ("set the environment variable ODTLIB_DATA to a folder that holds "
               f"{entry.file}{example}")

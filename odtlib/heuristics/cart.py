@@ -182,8 +182,8 @@ class TunedCARTClassifier(TreeClassifier):
     read as one row: as the share 1.0 it would always give a tree without splits.
 
     Because the grid itself contains class weights, there is no parameter ``class_weight``.  The
-    objective in the report and the accuracies count the sample weights only, so that all
-    combinations are measured alike.
+    objective in the report and the accuracies use only the sample weights, so that all
+    combinations are measured in the same way.
 
     Parameters
     ----------

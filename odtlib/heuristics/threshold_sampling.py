@@ -164,7 +164,7 @@ def sample_splits(X, y, n_classes, sample_weight=None, *, max_depth=4, n_trees=3
     Firat et al. (2020), Algorithm 1 and Section 5; Patel et al. (2023), steps 1 to 3.  As in the
     program of the latter, the splits of the CART of all rows come before all others and count
     among those kept, the split found later wins between equally frequent ones, two thresholds
-    that divide the rows alike are different splits, and a node that no tree splits takes the
+    that divide the rows identically are different splits, and a node that no tree splits takes the
     first split that was found anywhere.
     """
     clock = Clock(time_limit)

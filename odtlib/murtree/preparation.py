@@ -73,7 +73,7 @@ def _as_words(bits):
 
 
 def _distinct_columns(columns):
-    """Return the columns that split the rows, one of those that split them alike."""
+    """Return the columns that split the rows, one of each group that splits them identically."""
     n_rows, n_columns = columns.shape
     if n_rows == 0:
         return np.zeros(0, np.int64)

@@ -77,7 +77,7 @@ def prepare_regression(X, y, weight, *, absolute, merge_columns=True):
     absolute : bool
         Absolute instead of squared error.
     merge_columns : bool, default=True
-        Keep one of several columns that split the rows alike.
+        Keep one of several columns that split the rows identically.
 
     Returns
     -------

@@ -170,7 +170,7 @@ class Simplex(FeasibleSet):
 
 
 class SparseSimplex(FeasibleSet):
-    """Nonnegative targets with a fixed sum, only some of them nonzero, whole numbers if wished.
+    """Nonnegative targets with a fixed sum, only some of them nonzero, optionally integers.
 
     Parameters
     ----------
