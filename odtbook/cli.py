@@ -114,7 +114,8 @@ def _report(options):
     if options.experiments:
         print(overview())
         return 0
-    from odtbook.verdicts.report import PAPERS, reproduce
+    from odtbook.verdicts.papers import PAPERS
+    from odtbook.verdicts.report import reproduce
     papers = options.paper
     if options.item and not papers:      # its name begins with the paper; no need to judge others
         papers = [paper for paper in PAPERS if options.item.lower().startswith(paper)]

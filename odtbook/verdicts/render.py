@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from odtbook.experiments.book import book_root
 
+from .papers import name_of
 from .rules import VERDICTS
 
 if TYPE_CHECKING:
@@ -17,12 +18,6 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
 MARKS = dict(zip(VERDICTS, "✓≈≠–", strict=True))
-
-
-def papers():
-    """Return the names of the papers by their keys."""
-    from .report import PAPERS
-    return {key: paper.data["name"] for key, paper in PAPERS.items()}
 
 
 def counts(self, which: str = "items") -> dict[str, int]:
@@ -39,7 +34,7 @@ def table(self, paper: str | None = None) -> DataFrame:
     """Return the items as a table: verdict, cells that agree, reason; of one paper or of all."""
     import pandas as pd
     return pd.DataFrame([{
-        "item": f"{papers()[r.paper]}, {r.label}", "shows": r.title, "verdict": r.verdict,
+        "item": f"{name_of(r.paper)}, {r.label}", "shows": r.title, "verdict": r.verdict,
         "agree": f"{r.judgement.agreeing} of {r.judgement.printed}",
         "with a counterpart": r.judgement.compared, "because": r.because}
         for r in self.items if paper in (None, r.paper)]).set_index("item")
@@ -68,7 +63,7 @@ def missing(self) -> DataFrame:
                 where = "; ".join(dict.fromkeys(gaps["column"]))
                 if gaps["row"].nunique() < result.cells["row"].nunique() / 2:
                     where += " of " + ", ".join(dict.fromkeys(gaps["row"]))
-            lines.append({"item": f"{papers()[result.paper]}, {result.label}",
+            lines.append({"item": f"{name_of(result.paper)}, {result.label}",
                           "without a counterpart": judged.printed - judged.compared,
                           "of": judged.printed, "where": where})
     return pd.DataFrame(lines, columns=[
@@ -104,7 +99,7 @@ def shown_cells(result, *, agreeing=False):
 def describe(self, name: str) -> str:
     """Return one item cell by cell, or one claim, as text; ``name`` as for ``find``."""
     result = self.find(name)
-    lines = [f"{papers()[result.paper]}, {result.label}: {result.title}",
+    lines = [f"{name_of(result.paper)}, {result.label}: {result.title}",
              f"{result.verdict}, {result.judgement.agreeing} of {result.judgement.printed}"]
     if result.because:
         lines.append(f"because: {result.because}")
@@ -130,7 +125,7 @@ def text(self, *, claims: bool = False) -> str:
             continue
         for result in results:
             judged = result.judgement
-            name = f"{papers()[result.paper]}, {result.label}" if which == "items" else result.key
+            name = f"{name_of(result.paper)}, {result.label}" if which == "items" else result.key
             said = f"{judged.agreeing} of {judged.printed}" if which == "items" else "; ".join(
                 filter(None, (result.title, result.published and f"paper {result.published}",
                               result.ours and f"ours {result.ours}",
@@ -187,7 +182,7 @@ def picture(self, paper: str) -> Axes:
     ax.set(xlabel="published, from the least to the most of its column", ylabel="ours, same unit",
            xlim=(-0.05, 1.05), ylim=(-0.27, 1.25))
     ax.legend(fontsize=9.5, ncols=2, loc="lower center", bbox_to_anchor=(0.5, 1.0), frameon=False)
-    ax.alt = (f"All {len(cells)} printed cells of {papers()[paper]}, published against ours as "
+    ax.alt = (f"All {len(cells)} printed cells of {name_of(paper)}, published against ours as "
               f"published: {', '.join(said)}. Cells on the diagonal agree.")
     return ax
 
@@ -243,7 +238,7 @@ def markdown(self) -> str:
         lines += [f"## {title}", "", *_markdown_table(of), ""]
     for result in self.items:
         if result.cells is not None:
-            lines += [f"## {papers()[result.paper]}, {result.label}", "",
+            lines += [f"## {name_of(result.paper)}, {result.label}", "",
                       *_markdown_table(shown_cells(result, agreeing=True)), ""]
     return "\n".join(lines)
 

@@ -18,15 +18,14 @@ import numpy as np
 from odtbook.experiments.book import suggestion
 from odtbook.experiments.published import published
 
-from . import birbil2024, demirovic2022, firat2020, patel2023, render, verwer2019
+from . import render
 from .evidence import Missing, Records, Side, hours, method_runs
+from .papers import PAPERS
 from .rules import Judgement, Tolerance, judge_cells, judge_figure, judge_statement
 
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-PAPERS = {module.paper.key: module.paper
-          for module in (firat2020, patel2023, birbil2024, demirovic2022, verwer2019)}
 UNKNOWN = "We do not know why."
 SEEDS = "the difference is within the spread of the recorded seeds"
 

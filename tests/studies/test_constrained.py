@@ -7,6 +7,7 @@ from constrained import reference
 
 from odtbook import experiments
 from odtbook.studies import constrained as study
+from odtbook.verdicts import corners
 from odtlib.constrained import ConstrainedTreeRegressor, sets
 
 
@@ -155,18 +156,18 @@ def test_the_corners_of_builder_and_medoid_stand_beside_the_published_errors():
              "medoid": "euclidean", "measures": {"S(M):L(M)": {"mse": [1.2e7, 1.3e7]}}}
             for depth in (3, 6)])
 
-    found = study.corners(load)
+    found = corners.corners(load)
     assert found.loc[("cars", "S(M):L(M)"), "published"] == 12710000
     assert found.loc[("cars", "S(M):L(M)"), "released, Euclidean"] == 1.25e7
     assert found.loc[("scores", "S(A):L(A)"), "correct, squared"] == pytest.approx(499.834)
     assert len(found) == 30 and found["correct, squared"].notna().all()
-    assert "released, Euclidean: 1 of 1" in study.describe_corners(load)
+    assert "released, Euclidean: 1 of 1" in corners.describe_corners(load)
 
     def missing(name):
         raise ValueError("no records yet")
 
-    assert study.corners(missing) is None
-    assert study.describe_corners(missing).startswith("not run")
+    assert corners.corners(missing) is None
+    assert corners.describe_corners(missing).startswith("not run")
 
 
 def test_jobs_add_up_and_medians_of_them_do_not():

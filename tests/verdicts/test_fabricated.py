@@ -9,7 +9,8 @@ from verdicts import fabricated
 from odtbook.experiments import published
 from odtbook.verdicts import demirovic2022
 from odtbook.verdicts.evidence import Records
-from odtbook.verdicts.report import PAPERS, _Judge, verdict_on
+from odtbook.verdicts.papers import PAPERS
+from odtbook.verdicts.report import _Judge, verdict_on
 from odtlib.datasets import manifest
 
 CLAIMS = published("claims")

@@ -20,9 +20,10 @@ from odtbook.verdicts.evidence import (
     method_runs,
     sets_of,
 )
+from odtbook.verdicts.papers import PAPERS
 from odtbook.verdicts.patel2023 import variants
 from odtbook.verdicts.render import shown_cells
-from odtbook.verdicts.report import PAPERS, numbers, reproduce
+from odtbook.verdicts.report import numbers, reproduce
 from odtbook.verdicts.rules import (
     KINDS,
     Tolerance,

@@ -1,0 +1,69 @@
+"""Birbil et al. (2024): the errors by builder of the trees and kind of medoid."""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from odtbook import experiments
+from odtbook.studies import constrained as study
+
+from .report import cells_of
+
+
+def corners(load=None):
+    """Return the error of every variant for each builder and medoid, beside the published one.
+
+    The correct builder with the medoid of equation 6 are the records of "constrained"; the other
+    three corners those of "constrained_medoids".
+
+    Parameters
+    ----------
+    load : callable, optional
+        Returns the records of an experiment (default: ``experiments.load_records``).
+
+    Returns
+    -------
+    DataFrame or None
+        Rows: kind of data and variant.  Columns: "published", then (builder, medoid) as text; None
+        if the records of "constrained_medoids" are not there.
+    """
+    load = experiments.load_records if load is None else load
+    try:
+        others = load("constrained_medoids")
+    except ValueError:      # not run
+        return None
+    first = load("constrained").assign(builder="correct", medoid="criterion")
+    is_class = first["dataset"].str.startswith("class")
+    first = first[~is_class | ((first["max_depth"] == 15) & (first["max_courses"] == 1))]
+    found = {}
+    for figure, column, kind in (("F2", "scores, MSE", "scores"), ("F2", "cars, MSE", "cars"),
+                                 ("F4", "MSE", "class")):
+        cells = cells_of(f"birbil2024 {figure}")["published"].xs(column, level="column")
+        for variant, value in cells.items():
+            found[kind, variant] = {"published": value}
+    for table in (first, others):
+        for (builder, medoid), part in table.groupby(["builder", "medoid"]):
+            runs = study.tidy(part)
+            kinds = runs["dataset"].str.partition("_")[0]
+            name = f"{builder}, {'squared' if medoid == 'criterion' else 'Euclidean'}"
+            for (kind, variant), mse in runs.groupby([kinds, "variant"])["mse"].mean().items():
+                if (kind, variant) in found:
+                    found[kind, variant][name] = mse
+    return pd.DataFrame.from_dict(found, orient="index").rename_axis(["data", "variant"])
+
+
+def describe_corners(load=None, share=0.04):
+    """Return :func:`corners` as text, and how many published errors each corner meets."""
+    table = corners(load)
+    if table is None:
+        return "not run: `odt run constrained_medoids` makes the records."
+    ours = table.drop(columns="published")
+    near = (ours.div(table["published"], axis=0) - 1).abs() <= share
+    shown = table.copy()
+    shown.loc["cars"] = shown.loc["cars"].to_numpy() / 1e7
+    # a heading of two lines, so that the text fits a page
+    shown.columns = pd.MultiIndex.from_tuples(
+        [tuple((*name.split(", "), "")[:2]) for name in table])
+    text = shown.to_string(float_format=lambda x: f"{x:.3f}" if x < 10 else f"{x:.1f}")
+    return "\n".join([text, f"within {share:.0%} of the published number:", *(
+        f"  {name}: {near[name].sum()} of {ours[name].notna().sum()}" for name in ours)])
