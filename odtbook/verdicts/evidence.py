@@ -249,7 +249,8 @@ class Side:
                     for line in table.itertuples()])
             if lenient:
                 table = table.assign(ours=table["ours"].fillna(table["beside"].map(
-                    lambda other: next(iter(other.values()), math.nan)
+                    lambda other: next((value for value in other.values()
+                                        if not math.isnan(value)), math.nan)
                     if isinstance(other, dict) else math.nan).astype(float)))
             if table[column].isna().all():
                 raise Missing(f"no cell of {key} has a record of the published method")

@@ -27,11 +27,10 @@ SUBSTITUTES = {
     "patel2023-all-beta-slower", "patel2023-extra-slowest", "patel2023-beta-ub-best",
     "patel2023-no-beta-worst", "birbil2024-times", "birbil2024-compromise",
     "birbil2024-class-times", "birbil2024-class-tradeoff", "birbil2024-slow",
-    "demirovic2022-incremental", "demirovic2022-similarity-all", "demirovic2022-similarity",
     "demirovic2022-sat", "demirovic2022-sparse-any", "demirovic2022-murtree-time"}
 # items that speak of them, or of runs of fifteen hours, in more than a tenth of what they say
 OPEN_ITEMS = {"patel2023 F1", "patel2023 F4", "patel2023 F6", "birbil2024 F5",
-              "demirovic2022 T2", "demirovic2022 F5"}
+              "demirovic2022 F5"}
 NEVER_DIFFER = {"patel2023 F4"}     # all of it
 
 
