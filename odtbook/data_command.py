@@ -76,7 +76,8 @@ def _entries(names) -> list[catalogue.Entry]:
 
 
 def check_command(arguments) -> int:
-    """Read what is at hand, fetch nothing; exit status 1 if a file is wrong."""
+    """Check the data sets that are available locally and fetch nothing; exit status 1 if a file is
+    wrong."""
     status, missing = 0, []
     for entry in _entries(arguments.names or catalogue.entries()):
         try:
@@ -100,7 +101,7 @@ def check_command(arguments) -> int:
 
 
 def fetch_command(arguments) -> int:
-    """Fetch the data sets named; exit status 1 if one could not be had."""
+    """Fetch the data sets named; exit status 1 if one could not be fetched."""
     names = list(arguments.names)
     if arguments.all or arguments.kind:
         names += loading.available(arguments.kind)

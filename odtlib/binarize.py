@@ -5,9 +5,9 @@ Every column knows where it comes from. A numeric column of the output is 1 on a
 one-sided, so a tree over the columns can be written again as a tree over the features
 (:meth:`to_original`).
 
-A feature with missing values (NaN) in ``fit`` has each of its columns twice, 0 and 1 where the
-value is missing, and a column that says whether it is: a tree over the columns sends missing values
-to the better side of each test.
+A feature with missing values (NaN) in ``fit`` gets each of its columns twice, once with 0 and once
+with 1 where the value is missing, and a column that says whether it is missing: a tree over the
+columns sends missing values to the better side of each test.
 """
 
 from __future__ import annotations
@@ -443,9 +443,9 @@ class MDLPBinarizer(_Binarizer):
         MurTree paper (a feature with one cut gives the one column ``x <= t``); trees stay over
         the columns.
     keep_binary : bool, default=True
-        Whether a 0/1 feature passes as it is.  With False it is treated like any other: one
-        column ``x <= 0.5`` if the test accepts the cut, none if not.  The binarised sets of the
-        MurTree paper were made in that way.
+        Whether a 0/1 feature is kept as it is.  With False it is treated like any other: one column
+        ``x <= 0.5`` if the test accepts the cut, none if not.  The binarised sets of the MurTree
+        paper were made in that way.
     handle_unknown : {"error", "ignore"}, default="error"
         What ``transform`` does with a category that ``fit`` did not see, or with a missing value
         where ``fit`` saw none: refuse it, or give it zeros in every column of its feature.
@@ -479,9 +479,9 @@ class MDLPBinarizer(_Binarizer):
         Whether every column is one-sided, so that ``to_original`` can write trees in the
         original features.
     n_features_in_ : int
-        As in scikit-learn.
+        Number of features seen by ``fit``.
     feature_names_in_ : ndarray of str
-        As in scikit-learn.
+        Names of these features, where ``fit`` saw a data frame.
 
     References
     ----------

@@ -520,7 +520,7 @@ class TreeRegressor(RegressorMixin, _TreeEstimator):
 
 
 class SingleTargetRegressor(TreeRegressor):
-    """Base class of the regressors that know one target only."""
+    """Base class of the regressors that predict one target only."""
 
     _target_options = {"y_numeric": True}
 

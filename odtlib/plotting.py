@@ -685,7 +685,7 @@ def anytime(reports: SolveReport | Sequence[SolveReport] | dict[str, SolveReport
         labels = [""] if single else [f"run {k + 1}" for k in range(len(reports))]
     if len(labels) != len(reports) or not reports:
         raise ValueError(f"{len(labels)} labels are given for {len(reports)} reports; give one "
-                         "label a report, and at least one report.")
+                         "label per report, and at least one report.")
     ax = new_axes((5.2, 3.6)) if ax is None else ax
     ends = [max(report.seconds, report.trace["seconds"].max()) for report in reports]
     starts = [t for report in reports for t in report.trace["seconds"] if t > 0]

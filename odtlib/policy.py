@@ -1,4 +1,4 @@
-"""Costs of treatments, from which a classifier that takes costs learns whom to give what."""
+"""Costs of treatments, from which a classifier that takes costs learns whom to treat, and how."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ def policy_costs(X: ArrayLike, treatment: ArrayLike, outcome: ArrayLike, *,
     """Return the cost of giving each treatment to each row: minus its estimated outcome.
 
     ``MurTreeClassifier(...).fit(X, treatment, costs=policy_costs(X, treatment, outcome))`` is then
-    the tree of the policy with the best estimated total outcome.  What a row is used for is
-    estimated from the other folds (cross-fitting).
+    the tree of the policy with the best estimated total outcome.  The models behind the costs of a
+    row are fitted on the other folds (cross-fitting).
 
     Parameters
     ----------
@@ -33,7 +33,7 @@ def policy_costs(X: ArrayLike, treatment: ArrayLike, outcome: ArrayLike, *,
     treatment : array, shape (n_rows,)
         Treatment that each row was given.
     outcome : array, shape (n_rows,)
-        What came of it; larger is better.
+        Outcome of each row; larger is better.
     method : {"direct", "inverse-propensity", "doubly-robust"}, default="doubly-robust"
         "direct" takes the outcome that a model predicts for each treatment; "inverse-propensity"
         the outcome divided by the probability of the treatment given, and zero for the others;

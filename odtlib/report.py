@@ -81,7 +81,7 @@ class SolveReport:
     trace : list of (float, float, float, str), optional
         Seconds, incumbent, bound, and what happened; kept as ``events``, shown by ``trace``.
     proof : str, default=""
-        For what the tree is optimal: "optimal for these 132 predicates at depth 4".
+        What the tree is optimal for: "optimal for these 132 predicates at depth 4".
     compile_seconds : float, default=0.0
         Time that compilation took, not part of ``seconds``.
     evaluate : callable, optional
@@ -95,7 +95,7 @@ class SolveReport:
     Raises
     ------
     ValueError
-        If the status is unknown, or claims a proof that the bound does not carry.
+        If the status is unknown, or says "optimal" where the bound does not prove it.
     """
 
     def __init__(self, status: str, objective: float, lower_bound: float, seconds: float, *,

@@ -18,7 +18,7 @@ def needs(module: str, extra: str, what: str) -> ModuleType:
     extra : str
         The extra of this package that brings it.
     what : str
-        What cannot do without it; the message begins with these words.
+        What needs the package; the message begins with these words.
 
     Returns
     -------

@@ -21,7 +21,7 @@ LEAF = -1
 class DecisionTree:
     """Store a binary decision tree as arrays and predict with it.
 
-    Node 0 is the root and children stand behind their parent.  A row goes left at a feature node
+    Node 0 is the root, and children come after their parent.  A row goes left at a feature node
     when ``x[feature] <= threshold``, compared in float64, and right otherwise.
 
     Parameters
@@ -872,7 +872,7 @@ class DecisionTree:
         Raises
         ------
         ValueError
-            If the text is something else.
+            If the text is not that of a tree.
         """
         data = json.loads(text)
         if not isinstance(data, dict) or data.pop("format", None) != "odtlib.DecisionTree/1":

@@ -46,7 +46,7 @@ class Place:
 
     @property
     def records(self):
-        """The CSV to read: the own one, else the one published with the package."""
+        """The CSV to read: the reader's own, else the one published with the package."""
         return self.results if self.results.exists() else self.published
 
 
@@ -78,7 +78,7 @@ def changed_place(place, changes):
     Parameters
     ----------
     place : Place
-        Of the experiment as it is declared; none of its records is touched.
+        Place of the experiment as it is declared; its records are not touched.
     changes : iterable of str
         ``"max_depth=3"``.
 

@@ -43,15 +43,16 @@ def compare(data: str | Path | DataFrame, target: str | None = None, *, max_dept
     target : str, optional
         Column of the labels (default: the last).
     max_depth : int, default=3
-        Deepest tree allowed; the exact methods need many times longer for each level more.
+        Maximum depth of the tree; with each further level the exact methods take many times longer.
     time_limit : float or None, default=60.0
         Seconds for each method that takes a limit; it then shows its best tree so far and the
         status ``time_limit``.
     test_size : float, default=0.25
-        Share of the rows kept for testing, drawn with the class shares of the whole.
+        Share of the rows kept for testing, drawn so that the classes have the same shares as in all
+        rows.
     random_state : int, default=0
-        Seed of this draw and of the methods; another seed shows how much the test accuracy owes
-        to chance.
+        Seed of this draw and of the methods; other seeds show how much of the test accuracy is
+        chance.
     methods : list of str, optional
         Names of :data:`METHODS` (default: all that this version of odtlib has).
 

@@ -32,7 +32,7 @@ def new(name: str, source: str | Path, folder: str | Path = ".") -> Path:
     Parameters
     ----------
     name : str
-        Up to 100 letters, digits, ``-`` and ``_``; the folder and its files bear it.
+        Up to 100 letters, digits, ``-`` and ``_``; the name of the folder and its files.
     source : str or pathlib.Path
         A template (``murtree``), a chapter (``05_murtree``, or its number ``5``), or the path of
         a notebook.

@@ -40,7 +40,7 @@ class Experiment:
         As in :func:`~odtbook.experiments.book.locate`.
     changes : iterable of str, default=()
         ``"max_depth=3"``: the parameter has this value in every run, whatever the grid says;
-        several values for one parameter are a run each.  Changed experiments have records of
+        several values for one parameter make one run each.  Changed experiments have records of
         their own (:func:`~odtbook.experiments.book.changed_place`).
 
     Raises
@@ -83,7 +83,7 @@ class Experiment:
         self.points(quick=True)
 
     def points(self, quick: bool = False) -> list[dict[str, Any]]:
-        """Return the parameters of every run, in the order of the file, without doubles."""
+        """Return the parameters of every run, in the order of the file, without duplicates."""
         shrunk = self._quick if quick else {}
         points = {key(point): point for table in self._tables
                   for point in expand({**table, **shrunk, **self._changes},

@@ -31,8 +31,8 @@ def run(estimator: BaseEstimator, dataset: Any,
     """Fit an estimator on a data set and return the record of the run.
 
     The first fit of its kind in a process is preceded by one on a few rows, so that compiling or
-    loading kernels does not count as solving; the time it takes is recorded apart.  An estimator
-    of this library compiles its kernels instead, as it does before its own clock starts.
+    loading kernels does not count as solving; the time it takes is recorded separately.  An
+    estimator of this library compiles its kernels instead, as it does before its own clock starts.
 
     Parameters
     ----------
@@ -43,7 +43,7 @@ def run(estimator: BaseEstimator, dataset: Any,
         the attributes ``X`` and ``y``.
     split : int or (array, array), optional
         Number of one of the data set's five splits, or row numbers for training and testing.  By
-        default all rows are for training and nothing is tested.
+        default all rows are used for training and nothing is tested.
     measures : callable, optional
         ``measures(estimator, X, y)`` returns a dictionary of numbers; it is called with the
         training and, if there is one, with the testing rows, and the record keeps both under

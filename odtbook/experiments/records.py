@@ -108,7 +108,7 @@ def problems(record):
 
 
 def usable(records):
-    """Leave out the records that changed code made: no commit holds the code that ran."""
+    """Leave out the records made by uncommitted code: no commit holds the code that ran."""
     records = list(records)
     kept = [record for record in records if not record["dirty"]]
     return kept, len(records) - len(kept)

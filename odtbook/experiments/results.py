@@ -23,7 +23,7 @@ def load_records(experiment: str | Path, *, changed: bool = False) -> DataFrame:
     experiment : str or pathlib.Path
         As for ``odt run``: a name, or the path of a grid file.
     changed : bool, default=False
-        Whether to keep records that code with uncommitted changes made.  By default they are left
+        Whether to keep records made by code with uncommitted changes.  By default they are left
         out, since nobody can run that code again; ``.attrs["refused"]`` says how many.
 
     Returns
@@ -79,7 +79,7 @@ def unrecorded(experiment: str | Path, table: DataFrame | None = None,
     Returns
     -------
     pandas.DataFrame
-        A row per run, a column for each parameter.
+        One row per run, one column for each parameter.
     """
     import pandas as pd
     source = Experiment(experiment)
@@ -100,12 +100,13 @@ def unrecorded(experiment: str | Path, table: DataFrame | None = None,
 
 
 def undisturbed(runs: DataFrame) -> DataFrame:
-    """Leave out what a busy machine spoils: times, and trees that a limit cut short.
+    """Leave out what a busy machine distorts: times, and trees of runs that a limit ended.
 
     Parameters
     ----------
     runs : pandas.DataFrame
-        Records with the counter ``cpu_share``, the share of their threads' CPU time that they had.
+        Records with the counter ``cpu_share``: the share of the CPU time of their threads that they
+        got.
 
     Returns
     -------
@@ -139,7 +140,7 @@ def yardstick() -> Series:
 
 
 def provenance(table: DataFrame) -> str:
-    """Say when, with what and on what machine records were made.
+    """State when, with which versions and on which machine records were made.
 
     Parameters
     ----------

@@ -88,7 +88,7 @@ def run_experiment(experiment: str | Path, *, quick: bool = False, jobs: int = 1
         Address of a Dask scheduler; the runs go to its workers, which must be able to import
         odtlib and papermill, and ``jobs`` is ignored.
     resume : bool, default=False
-        Do what an earlier call left open.  By default every run is done anew.
+        Do only the runs that an earlier call did not finish.  By default every run is done anew.
     retry_failed : bool, default=False
         As ``resume``, and do the failed runs again.
     only : iterable of str

@@ -1,4 +1,4 @@
-"""Read a template's parameters and refuse what it does not know before anything starts."""
+"""Read a template's parameters and refuse unknown or wrong ones before anything runs."""
 
 from __future__ import annotations
 

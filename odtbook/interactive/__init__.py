@@ -2,9 +2,9 @@
 
 ``draw_search_tree`` returns parts for ``step_through``; every other function returns a
 :class:`Picture`, which a notebook shows as the last value of a cell.  It
-carries its script with it, so that it works in a page from the disk and in JupyterLab; without the
-script, and in print, its drawing stands as it is.  All controls are the browser's own, reachable by
-keyboard and by touch.
+carries its script with it, so that it works in a page opened from the disk and in JupyterLab;
+without the script, and in print, its drawing stands as it is.  All controls are the browser's own,
+reachable by keyboard and by touch.
 """
 
 from .pictures import Picture, drag_point, draw_search_tree, explore_tree, step_through

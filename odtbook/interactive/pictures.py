@@ -81,7 +81,7 @@ def _shorten(text, letters):
 def explore_tree(tree: DecisionTree, X: ArrayLike, y: ArrayLike, *,
                  feature_names: Sequence[str] | None = None,
                  class_names: Sequence[str] | None = None) -> Picture:
-    """Draw a classification tree in which rows can be followed and thresholds be moved.
+    """Draw a classification tree in which rows can be followed and thresholds can be moved.
 
     Every node shows how many rows of each class reach it.  When a threshold moves, all counts,
     labels and the number of errors follow; a leaf predicts the class of most of its rows.
@@ -261,13 +261,13 @@ def draw_search_tree(nodes: Sequence[dict[str, Any]], *, box: tuple[float, float
 def step_through(parts: Sequence[tuple[int, int | None, str]], captions: Sequence[str], *,
                  size: tuple[float, float], alt: str,
                  legend: Sequence[tuple[str, str]] = ()) -> Picture:
-    """Show a drawing whose parts come and go, step by step.
+    """Show a drawing whose parts appear and disappear, step by step.
 
     Parameters
     ----------
     parts : sequence of (first, last, svg)
-        SVG elements, each with the first and the last step at which it is seen; a ``last`` of None
-        means to the end.
+        SVG elements, each with the first and the last step at which it is visible; with a ``last``
+        of None it stays to the end.
     captions : sequence of str
         What happens at each step, at least two.
     size : tuple of (width, height)

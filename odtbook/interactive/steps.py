@@ -1,4 +1,4 @@
-"""Step explorers of the ideas of the chapters, each made from what an algorithm recorded."""
+"""Step explorers of the ideas in the chapters, each made from what an algorithm recorded."""
 
 from __future__ import annotations
 

@@ -215,7 +215,7 @@ def enumerate_trees(feasible, X, Y, max_depth, min_samples_leaf=1):
     Parameters
     ----------
     feasible : FeasibleSet
-        Of every prediction.
+        Set that contains every prediction.
     X, Y : arrays, shape (n_rows, n_features) and (n_rows, n_targets)
     max_depth : int
     min_samples_leaf : int, default=1

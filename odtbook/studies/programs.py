@@ -51,8 +51,8 @@ def still_to_run(name, runs, **where):
     Returns
     -------
     pandas.DataFrame
-        A line per solver, depth and split, the first or the others: ``recorded``, ``refused`` (see
-        :func:`~odtbook.experiments.undisturbed`), and ``missing``, the text "not run: at most
+        One line per solver, depth and split, the first or the others: ``recorded``, ``refused``
+        (see :func:`~odtbook.experiments.undisturbed`), and ``missing``, the text "not run: at most
         4.7 hours" of one core, or nothing.
     """
     every = unrecorded(name, pd.DataFrame(), **where)
@@ -92,8 +92,8 @@ def side_by_side(runs, best):
     Returns
     -------
     pandas.DataFrame
-        A line per data set of ``runs``, columns in two levels.  A run that was stopped by its limit
-        without nine tenths of its thread reads "refused", one without a record "not run".
+        One line per data set of ``runs``, columns in two levels.  A run that was stopped by its
+        limit without nine tenths of its thread reads "refused", one without a record "not run".
     """
     parts = ("errors", "proved", "s, clock / CPU")
     columns = pd.MultiIndex.from_tuples([("errors", "best"), ("errors", "CART"), *(
@@ -130,7 +130,7 @@ def anytime(runs, best, seconds):
     best : pandas.Series
         Of :func:`best_known`.
     seconds : sequence of float
-        At which both are looked up.
+        Times at which both are looked up.
 
     Returns
     -------

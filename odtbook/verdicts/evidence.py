@@ -1,4 +1,4 @@
-"""Find in the records what answers the papers: methods by kind, cells, seeds and needed hours.
+"""Find in the records what answers the papers: methods by kind, cells, seeds and hours needed.
 
 Which records stand for which method, and of what kind that method is, stands in
 ``data/published/methods.toml``; what is said of a paper's items in ``data/published/<paper>.toml``.

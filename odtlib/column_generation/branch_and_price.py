@@ -27,7 +27,7 @@ class BranchAndPrice:
     Attributes
     ----------
     best : float
-        Value of the best tree: weight of correct rows, less penalties.
+        Value of the best tree: weight of correct rows minus penalties.
     choices : array of int
         Its splits, with side constraints also the classes of its leaves.
     bound : float
@@ -53,7 +53,7 @@ class BranchAndPrice:
         self.least = -self.problem.penalty * self.problem.n_leaves - PROOF * self.problem.total
 
     def run(self):
-        """Search to the end, or until the clock of the generation is over."""
+        """Search to the end, or until the time limit of the generation's clock has passed."""
         problem = self.problem
         everything = np.ones(problem.start[-1], bool)
         queue = [(-np.inf, 0, everything)]
@@ -140,7 +140,8 @@ def dive(generation, choices):
     Returns
     -------
     array of int, shape (n_choices,)
-        The tree found; nodes that time did not reach keep the split used most when it ended.
+        The tree found; nodes that were not reached in time keep the split that was used most when
+        it ended.
 
     Notes
     -----

@@ -18,12 +18,13 @@ class CandidateGeneration:
     In the prefix form of the master the dual of the linking row of a prefix (the splits of all
     nodes above) is the value of the best subtree known below it.  A split that the master does not
     have is priced by an upper bound of the subtree that it heads, less this value.  The bound comes
-    from the splits of the same feature already generated there: the rows left of a lower threshold
-    are a subset, and cannot be worth more; with the rows in between added they are worth at most
-    their weight more.  A sweep over all thresholds prices all of them.  The one of the highest
-    price is generated, which solves the problems of its two children in the same way, and the
-    bounds of its neighbours shrink.  Where no price is positive, the subtree is proved optimal.  At
-    the nodes above the leaves a sweep over the rows finds the best split itself.
+    from the splits of the same feature that have already been generated there: the rows left of a
+    lower threshold are a subset and cannot be worth more, and adding the rows in between raises
+    their value by at most the weight of these rows.  A sweep over all thresholds prices all of
+    them.  The one of the highest price is generated, which solves the problems of its two children
+    in the same way, and the bounds of its neighbours shrink.  Where no price is positive, the
+    subtree is proved optimal.  At the nodes above the leaves a sweep over the rows finds the best
+    split itself.
 
     Parameters
     ----------
@@ -43,7 +44,7 @@ class CandidateGeneration:
     Attributes
     ----------
     n_generated : int
-        Splits generated, over all prefixes; without those of the last nodes, which are swept.
+        Splits generated, over all prefixes; those of the last nodes are swept and not counted.
     """
 
     def __init__(self, X, y, n_classes, weight, clock, tolerance):
@@ -69,7 +70,7 @@ class CandidateGeneration:
         Returns
         -------
         value : float
-            Of the best tree.
+            Value of the best tree.
         splits : list of (int, float) or None
             Its splits in level order, None where a node has none; None if no tree is worth more.
         """

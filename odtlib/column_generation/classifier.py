@@ -53,14 +53,14 @@ class ColumnGenerationClassifier(CandidateTreeClassifier):
     max_depth : int, default=4
         Maximum depth of the tree.
     splits : list of list of (int, float), "all", "generate" or None, default=None
-        Candidate splits (feature, threshold) of each feature node in level order; or every
-        threshold between neighbouring values at each node, for which ``pricing="sweep"`` with
-        ``link="prefix"`` is made.  None samples them by CART, see
+        A list holds the candidate splits (feature, threshold) of each feature node in level order.
+        "all" takes every threshold between neighbouring values at each node; combine it with
+        ``pricing="sweep"`` and ``link="prefix"``.  None samples them by CART, see
         :func:`odtlib.heuristics.sample_splits`.  "generate" samples them too, takes the best tree
         of these, and then generates splits over all thresholds until none can improve it, see
         :class:`odtlib.column_generation.candidates.CandidateGeneration`: the tree is then proved
-        optimal over all thresholds.  It takes no limit but ``max_depth``, and of ``search`` only
-        what concerns the sampling.
+        optimal over all thresholds.  ``max_depth`` is then the only limit that may be set, and of
+        ``search`` only the options of the sampling are used.
     sample_share : float, default=0.9
         Share of the rows behind each sampled tree.  Both papers state 0.9; the published numbers
         of Patel et al. come from 0.7.
@@ -69,16 +69,18 @@ class ColumnGenerationClassifier(CandidateTreeClassifier):
         longer.  "sweep" needs no list of all paths, for very many candidates.  None stops where
         the heuristic finds nothing, without a bound, as Firat et al. do for large data.
     row_cuts : {"none", "lower", "upper", "equal", "all", "extra"}, default="upper"
-        Constraints (1c), each row on one path: never, or as cuts from one or both sides, or those
-        of all training rows from the beginning (Firat et al.), or also of points outside the
-        data (Patel et al.).  Without them the relaxation of the node form is weak.
+        Constraints (1c), which put each row on one path.  "none" leaves them out; "upper", "lower"
+        and "equal" add violated ones as cuts: at most, at least, or exactly one path; "all" has
+        those of all training rows from the beginning (Firat et al.); "extra" adds cuts for points
+        outside the data, too (Patel et al.).  Without them the relaxation of the node form is weak.
     search : ColumnGenerationSearch or None, default=None
         All other steps; None takes the defaults of :class:`ColumnGenerationSearch`.
     max_feature_cost : int or None, default=None
         Maximum sum of the costs of the features that the tree tests, each paid once; None for no
-        limit.  With the default costs it is the maximum number of distinct features.  A constraint
-        over the whole tree, which a dynamic program cannot keep; ``integer="branch-and-price"``
-        proves its optimum.  Like the four limits below not with ``link="prefix"``.
+        limit.  With the default costs it is the maximum number of distinct features.  It is a
+        constraint over the whole tree, which a dynamic program over nodes cannot handle;
+        ``integer="branch-and-price"`` proves the optimum.  Like limits on recall, precision and
+        disparity, it is refused with ``link="prefix"``.
     feature_costs : array of int, shape (n_features,), or None, default=None
         Cost of each feature, a whole number; None makes each cost 1.
     min_recall : dict or None, default=None
@@ -89,12 +91,14 @@ class ColumnGenerationClassifier(CandidateTreeClassifier):
         ``pricing="enumeration"`` or a pricing heuristic; ``integer="branch-and-price"`` proves the
         optimum.
     min_precision : dict or None, default=None
-        Minimum share of rows of a class among those predicted as this class; none need be.
+        Minimum share of rows of a class among those predicted as this class; it also holds where no
+        row is predicted so.
     max_disparity : float or None, default=None
         Maximum difference in the shares of rows predicted as ``classes_[1]`` between any two of
         the groups given to ``fit`` as ``protected``; None for no limit.
     disparity : {"demographic-parity", "equal-opportunity"}, default="demographic-parity"
-        Shares of all rows of a group, or of those of class ``classes_[1]`` only.
+        "demographic-parity" compares shares of all rows of a group, "equal-opportunity" shares of
+        those of class ``classes_[1]`` only.
     max_nodes : int or None, default=None
         Maximum number of feature nodes; None for no limit.
     max_leaf_nodes : int or None, default=None
@@ -128,7 +132,7 @@ class ColumnGenerationClassifier(CandidateTreeClassifier):
         it is limited.  With ``splits="generate"``: sampled ``splits``, ``candidates_optimum`` (cost
         of their best tree) and the number of splits ``generated``, over all prefixes.
     cart_ : DecisionTree or None
-        The CART of all rows, which the tree is never worse than; None where splits were given.
+        The CART of all rows; the tree is never worse.  None where splits were given.
     iterations_ : list of dict
         The iteration table; ``pandas.DataFrame(model.iterations_)`` shows it.
     problem_ : RestrictedProblem
@@ -206,8 +210,8 @@ class ColumnGenerationClassifier(CandidateTreeClassifier):
             Weight of every row (default: 1), from 1e-100 to 1e100.  A row of weight zero is left
             out; its label is still one of ``classes_``.
         protected : array, shape (n_rows,), optional
-            Group of each row; needed with ``max_disparity``, and of no other use.  The features
-            may hold this column or not.
+            Group of each row; needed with ``max_disparity``, and used for nothing else.  It may,
+            but need not, be one of the features.
 
         Returns
         -------

@@ -53,7 +53,8 @@ def violated_point(master, x, solver="cp-sat", seconds=np.inf):
     points : array of float, shape (n_points, n_features)
         Points whose constraint is violated.
     proved : bool
-        Whether there is none, where ``points`` is empty, or the best is among them.
+        Whether the search was exhaustive: no such point exists where ``points`` is empty, else the
+        most violated one is among them.
     """
     problem = master.problem
     tests = {}           # (feature, threshold) -> number

@@ -269,7 +269,7 @@ class Master:
 
     @property
     def least_value(self):
-        """Columns worth less have a leaf with too few rows."""
+        """Value below which a column must have a leaf with too few rows."""
         return -(2.0 if self.pairs else 1.0) * self.problem.penalty - 0.5 * self.problem.total
 
     def _link_rows(self, leaf, path):

@@ -34,7 +34,8 @@ class ColumnGenerationSearch:
     n_trees : int, default=300
         Number of trees to sample splits from.
     stopping : {"fixed", "no-new-root"}, default="fixed"
-        Grow ``n_trees`` trees, or go on until so many in succession bring no new root split.
+        "fixed" grows ``n_trees`` trees; "no-new-root" goes on until that many in a row bring no new
+        root split.
     root_candidates, node_candidates : int, "all" or None, default=None
         Number of splits kept at the root and at each other node; None keeps the papers' numbers.
     sampling : {"compiled", "sklearn"}, default="compiled"
@@ -46,13 +47,13 @@ class ColumnGenerationSearch:
         Form of the linking constraints, see :class:`~odtlib.column_generation.master.Master`.
         "prefix" needs no row constraints for an exact relaxation.
     cut_schedule : {"thorough", "published"}, default="thorough"
-        All violated rows in each iteration and a final separation; or ten rows at a time, up to
-        ten times, in each tenth iteration.
+        "thorough" adds all violated rows in each iteration and ends with a separation that finds
+        none; "published" adds ten rows at a time, up to ten times, in each tenth iteration.
     separation : {"cp-sat", "milp"}, default="cp-sat"
         Solver of the separation model for ``row_cuts="extra"``.
     heuristic_pricing : {"pool", "random"} or None, default=None
-        Tried before exact pricing: the pool of Firat et al., 100 random paths of Patel et al., or
-        nothing.
+        What is tried before exact pricing: the pool of Firat et al., 100 random paths as in Patel
+        et al., or nothing.
     subproblems : {"merged", "per-class"}, default="merged"
         One integer program per leaf (Patel et al.) or one per leaf and class (Firat et al.).
     pricing_options : dict, default=None
@@ -66,12 +67,12 @@ class ColumnGenerationSearch:
         ``needed_only``, ``separate_duals``, ``scale``, ``warm_start``).
     merge_rows : bool, default=True
         Treat rows that take the same branch at all candidates as one, in row constraints and
-        integer programs (Patel et al., step 5).  The optimum is the same.
+        integer programs (Patel et al., step 5).  It does not change the optimum.
     integer : {"master", "milp", "diving", "branch-and-price"}, default="master"
-        How the tree is found: by the integer master over the paths generated, as in both papers,
-        which a dynamic program solves in milliseconds; the same by HiGHS, which may take hours
-        where the relaxation is weak; fixing splits from the root down with column generation in
-        between; or branch-and-price, which proves the optimum of the candidates.
+        How the tree is found.  "master" solves the integer master over the generated paths, as both
+        papers do, by a dynamic program in milliseconds; "milp" solves it by HiGHS, which may take
+        hours where the relaxation is weak.  "diving" fixes splits from the root down, with column
+        generation in between; "branch-and-price" proves the optimum of the candidates.
 
     Raises
     ------

@@ -23,7 +23,7 @@ ALL_RIGHT = (0, -np.inf)
 
 
 def check_size(n_nodes, n_splits, n_rows, max_bytes=np.inf):
-    """Raise TooLarge if a restricted problem of this size is not to be built."""
+    """Raise TooLarge if a restricted problem of this size needs too much memory."""
     if n_nodes >= MAX_NODES or n_splits * n_rows > min(MAX_FLAGS, max_bytes):
         raise TooLarge(f"{n_splits} candidate splits of {n_nodes} nodes for {n_rows} rows are too "
                        "many; lower max_depth or give fewer splits.")
@@ -50,7 +50,7 @@ class RestrictedProblem:
     sample_weight : array of float, shape (n_rows,), optional
         Weight of each row (default: 1); rows of weight zero are left out.
     min_samples_leaf : int, default=1
-        Minimum number of rows on a path, unless it has none.
+        Minimum number of rows on a path that has any.
     split_penalty : float, default=0.0
         Cost of one split that divides rows.
     max_leaves : int, optional
@@ -70,19 +70,20 @@ class RestrictedProblem:
     Attributes
     ----------
     depth, n_nodes, n_leaves : int
-        Of the full tree; ``n_nodes`` counts feature nodes.
+        Depth, number of feature nodes and number of leaves of the full tree.
     start : array of int, shape (n_choices + 1,)
         The splits of node ``j`` have the numbers ``start[j]`` to ``start[j + 1] - 1``.  With side
         constraints there are also ``n_leaves`` more choices: that of leaf ``i``, which is node
         ``n_nodes + i`` of the tree, are the classes.
     feature, threshold : arrays, shape (n_splits,)
-        Of each split.
+        Feature and threshold of each split.
     goes_left : array of bool, shape (n_splits, n_rows)
         Which rows each split sends left.
     limited : bool
         Whether a penalty, a budget or a minimum number of rows holds.  Then each node has one more
-        candidate, (0, infinity), which sends all rows left: it does without a split.  With a budget
-        of features it can also send all rows right, so that no useless split tests a feature.
+        candidate, (0, infinity), which sends all rows left: the node then has no split.  With a
+        budget of features it can also send all rows right, so that no feature is tested by a split
+        that divides no rows.
     signature : array of int, shape (n_rows,)
         Group of each row.  Two rows are in one group when they take the same branch at all
         candidates of the nodes that they can reach (Patel et al. 2023, Section 4.2), so that no
@@ -200,7 +201,7 @@ class RestrictedProblem:
 
     @cached_property
     def identity(self):
-        """A number of each split: equal where feature and threshold are, -1 for no split."""
+        """A number for each split, equal where feature and threshold are equal; -1 for no split."""
         pairs = np.column_stack([self.feature, self.threshold])
         identity = np.unique(pairs, axis=0, return_inverse=True)[1].reshape(-1)
         return np.where(self.limited & np.isinf(self.threshold), -1, identity)
@@ -333,7 +334,7 @@ class RestrictedProblem:
         Raises
         ------
         ValueError
-            If there are more than twenty million.
+            If there are more than twenty million paths.
         """
         return self._enumerate(None)
 
@@ -423,7 +424,7 @@ class RestrictedProblem:
         """Return the choice at each level of some paths to a leaf, shape (n_paths, depth).
 
         A choice is a position in the node's list of splits.  With side constraints there is one
-        column more, the class.
+        more column, the class.
         """
         return np.column_stack(np.unravel_index(path, self.sizes[self.choice_nodes(leaf)]))
 
@@ -520,8 +521,9 @@ class RestrictedProblem:
     def with_classes(self, choices):
         """Return the choices with a class for each leaf, where side constraints make it one.
 
-        A heuristic: the best class of each leaf, then one change after another, of those that cost
-        least of what keeps the side constraints, or else breaks them less.
+        This is a heuristic: it starts from the best class of each leaf, and from each class for all
+        leaves, and changes one leaf at a time, to the change that violates the side constraints
+        least and, among these, classifies most rows correctly, as long as that improves the tree.
         """
         if self.side is None:
             return choices
@@ -555,8 +557,8 @@ class RestrictedProblem:
 
         ``splits`` holds (feature, threshold) or None for each node in level order.  Where a split
         is no candidate, the nearest threshold of its feature is taken, else the first candidate.
-        Where leaves have limits, a node without a split, and one whose split would break a limit,
-        does without one, and so do the nodes below it.
+        Where leaves have limits, a node whose split is None or would break a limit gets no split,
+        and neither do the nodes below it.
         """
         choices = np.zeros(self.n_nodes, np.int64)
         closed = set()

@@ -54,8 +54,8 @@ class Enumeration:
     """Price exactly: evaluate each path.
 
     Firat et al. (2020), Proposition 3, set this aside because the number of paths grows like the
-    number of rows times features to the power of the depth; over candidate splits it is at most a
-    few thousand per leaf.
+    product of the numbers of rows and features, raised to the power of the depth; over candidate
+    splits it is at most a few thousand per leaf.
 
     Parameters
     ----------

@@ -345,18 +345,20 @@ class RestrictedTreeClassifier(CandidateTreeClassifier):
         Maximum depth of the tree.  Each further level multiplies the work by up to twice the
         number of candidates of a node.
     splits : list of list of (int, float), "all" or None, default=None
-        Candidate splits (feature, threshold) of each feature node in level order; or every
-        threshold between neighbouring values at each node, for small depths and data.  None
-        samples them by CART, see :func:`odtlib.heuristics.sample_splits`.
+        A list holds the candidate splits (feature, threshold) of each feature node in level order.
+        "all" takes every threshold between neighbouring values at each node, for small depths and
+        data.  None samples them by CART, see :func:`odtlib.heuristics.sample_splits`.
     distinct_splits : bool, default=False
         Use no split twice on a path, as in the k-CTCP of Firat et al. (2020, Definition 2).  A
-        split that is repeated sends all rows one way, and a smaller tree can do better so.
+        repeated split sends all rows one way, so allowing it allows smaller trees, which can be
+        better.
     n_trees : int, default=300
         Number of trees to sample splits from.
     sample_share : float, default=0.9
-        Share of the rows behind each of them; smaller gives more varied candidates.
+        Share of the rows behind each sampled tree; a smaller share gives more varied candidates.
     stopping : {"fixed", "no-new-root"}, default="fixed"
-        Grow ``n_trees`` trees, or go on until so many in succession bring no new root split.
+        "fixed" grows ``n_trees`` trees; "no-new-root" goes on until that many in a row bring no new
+        root split.
     root_candidates, node_candidates : int, "all" or None, default=None
         Number of splits kept at the root and at each other node; more can only improve the
         training accuracy.  None keeps the papers' numbers.

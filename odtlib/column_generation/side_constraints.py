@@ -22,7 +22,7 @@ class SideConstraints:
     names : tuple of str
         What each limits, in words.
     effect : array, shape (n_constraints, n_rows, n_classes)
-        What a row adds when it is predicted as a class.
+        What each row adds when it is predicted as each class.
     low, high : array, shape (n_constraints,)
         Limits of the sums.
     scale : float
@@ -41,7 +41,7 @@ class SideConstraints:
                        high=factor * self.high, scale=factor * self.scale)
 
     def excess(self, totals):
-        """Return by how much sums, shape (n_constraints, ...), break the limits, all added up.
+        """Return the total by which sums, shape (n_constraints, ...), break the limits.
 
         It is 0 where they break them by rounding errors only.
         """

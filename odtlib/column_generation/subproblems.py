@@ -30,16 +30,16 @@ def build(master, relaxation, leaf, allowed, *, target=None, distinct=False, nee
         The class at the leaf: model (9) to (16) of Firat et al. (2020).  By default the model
         chooses the class, which is the merged model (3) of Patel et al. (2023).
     distinct : bool, default=False
-        Forbid a split twice on a path (14).  From depth three on the best tree can be worse so, and
-        a leaf whose nodes have too few splits has no path.
+        Forbid using a split twice on a path (14).  From depth three on this can make the best tree
+        worse, and a leaf whose nodes have too few splits has no path.
     needed_only : bool, default=True
         Force a row into the leaf that its branches lead to (13), (3e), only where not counting
         it would pay: where its dual is positive.
     merge_rows : bool, default=True
         Have one variable for all rows that take the same branches and have the same class.
     separate_duals : bool, default=False
-        Have two variables for a row of a constraint, one that is counted and one that pays the
-        dual, whose relaxation is weaker; else one, as both papers print the models.
+        Have two variables for each row with a constraint, one that is counted and one that pays the
+        dual, which weakens the relaxation; otherwise one, as both papers print the models.
 
     Returns
     -------
@@ -156,7 +156,7 @@ class Subproblems:
     distinct, needed_only, merge_rows, separate_duals : bool
         See :func:`build`.
     scale : float, default=1e5
-        CP-SAT takes whole coefficients: they are multiplied by this and rounded.  The bound
+        CP-SAT takes integer coefficients: they are multiplied by this and rounded.  The bound
         accounts for the rounding.
     warm_start : bool, default=True
         Begin with the path that was best for the leaf in the last iteration: a hint for CP-SAT, a

@@ -115,7 +115,7 @@ class ConstrainedForestRegressor(_ProjectedPredictions):
     max_depth : int, optional
         Maximum depth of the tree.  None for no limit.
     min_samples_split : int, default=2
-        Minimum number of samples of a node that is split.
+        Minimum number of samples that a node needs to be split.
     min_samples_leaf : int, default=1
         Minimum number of samples per leaf.
     max_features : int or float, default=1.0

@@ -112,15 +112,15 @@ class ConstrainedTreeRegressor(TreeRegressor):
         ``penalty_strength`` times the signed residuals (equation 5 as printed), "released" adds n
         times as much and keeps the targets within the released code's bounds.
     penalty_strength : float, default=1.0
-        Lambda.  With "distance", 0 is the mean and anything beyond twice the distance of the mean
-        is the exact projection; in units of the targets.
+        The paper's lambda, in units of the targets.  With "distance", 0 gives the mean, and any
+        value above twice the distance of the mean from the set gives the exact projection.
     target_weights : None, "standardize" or array of shape (n_targets,), default=None
         Weight of each target in the loss; "standardize" divides by the variances, for targets in
         different units.
     max_depth : int, optional
         Maximum depth of the tree.  None for no limit.
     min_samples_split : int, default=2
-        Minimum number of samples of a node that is split.
+        Minimum number of samples that a node needs to be split.
     min_samples_leaf : int, default=1
         Minimum number of samples per leaf.
     min_impurity_decrease : float, default=0.0

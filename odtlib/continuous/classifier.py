@@ -75,10 +75,10 @@ class ContinuousTreeClassifier(TreeClassifier):
         Time limit in seconds; None for no limit.  The best tree found so far is then returned with
         status ``time_limit``.
     cache : bool, default=True
-        Keep the lower bounds of subsets of rows, at depth four and more, where other orders of the
-        same splits lead to the same rows.  It is used on features with few values (32 thresholds
-        on average or fewer; with more, the same subset hardly comes back), takes up to 64 MB per
-        thread, and never changes the optimum; False takes less memory.
+        Keep the lower bounds of subsets of rows, at depth four and more, where the same splits in
+        another order lead to the same rows.  It is used on features with few values (32 thresholds
+        on average or fewer; with more, the same subset rarely recurs), takes up to 64 MB per
+        thread, and never changes the optimum; False saves this memory.
     memory_limit : float, optional
         Memory limit in megabytes; None for no limit.  What the search needs is known before it
         begins; if it is more, the starting tree is returned with status ``memory_limit``.  The

@@ -12,7 +12,7 @@ class Costs:
 
     Whole numbers stay what they are.  Others are rounded down to units of a power of two, some
     2**-57 of the total weight, so that no tree costs more in units than in truth; a weight of less
-    than a unit counts as one, which ``excess`` makes good.
+    than a unit counts as one, for which ``excess`` allows.
 
     ``scale`` units stand for a weight of one.  In units: ``weight`` (the cost of each row; None
     where every row costs ``unit``), ``penalty`` (of a split), ``total`` (of all rows) and
@@ -48,13 +48,13 @@ class Costs:
         return found
 
     def of(self, wrong, tree):
-        """Return the cost of a tree that gets the rows marked in ``wrong`` wrong."""
+        """Return the cost of a tree that misclassifies the rows marked in ``wrong``."""
         mistakes = (np.count_nonzero(wrong) * self.unit if self.weight is None
                     else int(self.weight[wrong].sum()))
         return mistakes + self.penalty * tree.n_splits
 
     def bound(self, cost):
-        """Return the weight that no tree beats if none costs less than ``cost`` in units."""
+        """Return, as a weight, the lower bound that ``cost`` in units stands for."""
         return max(0.0, cost / self.scale - self.excess)
 
 

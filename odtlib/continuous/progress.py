@@ -4,7 +4,7 @@ from __future__ import annotations
 
 
 class Progress:
-    """A bar of what is closed, out of ``total``, with incumbent and bound; silent if not verbose.
+    """Show how much of ``total`` is closed, with incumbent and bound; silent unless verbose.
 
     ``scale``: one unit of the search in units of the objective.
     """

@@ -301,8 +301,8 @@ class SearchResult(NamedTuple):
     """What a search has found.
 
     ``status`` is ``done``, ``time_limit`` or ``interrupted``, ``best`` the cost of the best known
-    tree, ``bound`` what no tree costs less than (at most ``best``), and ``tree`` holds the nodes of
-    the best tree, None where it is that of ``start``.
+    tree, ``bound`` a lower bound on the cost of every tree (at most ``best``), and ``tree`` holds
+    the nodes of the best tree, None where it is that of ``start``.
     """
 
     status: str

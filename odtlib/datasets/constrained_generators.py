@@ -37,7 +37,7 @@ def grades(n_rows=1000, n_courses=5, seed=0):
     Returns
     -------
     Dataset
-        Six features; one target a course, 0 for a course not taken.
+        Six features; one target per course, 0 for a course not taken.
 
     Notes
     -----

@@ -126,7 +126,7 @@ def tic_tac_toe() -> Table:
 
 
 def tic_tac_toe_boards() -> Table:
-    """Enumerate the 958 end boards with one nominal column (x, o or b for blank) a cell."""
+    """Enumerate the 958 end boards with one nominal column (x, o or b for blank) per cell."""
     boards, n_won = _end_boards()
     rows, columns = ("top", "middle", "bottom"), ("left", "middle", "right")
     names = tuple(f"{row}-{column}" for row in rows for column in columns)

@@ -62,7 +62,7 @@ def shipped_file(entry: catalogue.Entry) -> Path:
 
 
 def find_file(entry: catalogue.Entry) -> tuple[str, Path, Callable[[Path], Table]] | None:
-    """Look for the file of a data set: the name of the place, the path and what reads it."""
+    """Find the file of a data set; return the name of the place, the path and what reads it."""
     path = shipped_file(entry)
     if path.is_file():
         return "shipped", path, entry.read
@@ -276,7 +276,8 @@ def available(kind: str | None = None, task: str | None = None, *,
     task : str, default=None
         Only ``"classification"`` or only ``"regression"``.
     as_frame : bool, default=False
-        Return a DataFrame with one row per data set: what the catalogue and the manifest say of it.
+        Return a DataFrame with one row per data set, with its entries in the catalogue and
+        manifest.
 
     Returns
     -------

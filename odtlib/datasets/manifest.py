@@ -1,4 +1,4 @@
-"""The manifest: what every data set measures, so that a wrong file is recognised.
+"""The manifest: shape, class counts and checksum of every data set, to recognise a wrong file.
 
 ``python -m odtbook.write_manifest`` writes it.
 """
@@ -52,7 +52,7 @@ def measure(table: Table) -> dict:
 
 
 def verify(name: str, table: Table, where: str) -> None:
-    """Raise DataError, which says what differs, unless a table is what the manifest measures."""
+    """Raise DataError, which says what differs, unless a table agrees with the manifest."""
     expected = facts()[name]
     for key, value in measure(table).items():
         if expected[key] is not None and expected[key] != value:
@@ -69,6 +69,6 @@ def _short(value) -> str:
 
 
 def stored_splits(name: str) -> np.ndarray:
-    """The part of every row in each of five splits (0 train, 1 test, 2 validation)."""
+    """To which part of each of five splits every row belongs (0 train, 1 test, 2 validation)."""
     with data_path(SPLITS).open("rb") as file, np.load(file, allow_pickle=False) as stored:
         return stored[name]

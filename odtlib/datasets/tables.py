@@ -48,7 +48,7 @@ class Dataset:
     target_names : tuple of str
         Names of the classes, in increasing order of their labels; or of the targets.
     description : str
-        What it is, what to know before use, and whom to cite.
+        What the data are, what to know before use, and whom to cite.
     source : str
         Where it comes from.
     licence : str

@@ -34,7 +34,7 @@ ONE_LEAF = np.array([[-1, 0, -1, -1]])   # a table of nodes: feature, cut, left,
 
 
 def patient_clock(time_limit):
-    """Return the clock of ranking rows and growing a first CART.
+    """Return the clock for ranking rows and growing a first CART.
 
     It allows at least ``MOMENT`` seconds, so that small data get a tree under any limit.
     """
@@ -90,9 +90,9 @@ class CARTClassifier(TreeClassifier):
     """Grow a classification tree greedily, from the root down (CART, Breiman et al. 1984).
 
     scikit-learn grows the tree, on the ranks of the values instead of the values.  Where float32
-    holds the values the training rows are divided exactly as by scikit-learn on the values; where
-    it does not, distinct values stay distinct.  Each threshold is then set to the midpoint, in
-    float64, of the two neighbouring values among the node's training rows.
+    represents the values exactly, the training rows are divided as scikit-learn would divide them
+    by the values; elsewhere distinct values stay distinct.  Each threshold is then set to the
+    midpoint, in float64, of the two neighbouring values among the node's training rows.
 
     Parameters
     ----------

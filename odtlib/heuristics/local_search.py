@@ -30,10 +30,10 @@ class LocalSearchTreeClassifier(TreeClassifier):
     Coordinate descent as Dunn (2018) uses it for optimal classification trees.  A sweep goes
     through the tree from the root down.  At a feature node every split of every feature is tried
     while all other splits stay, and leaves are labelled anew for each: the best one is taken, and
-    among equals a random one.  A node gives way to one of its children where that does as well,
-    and a leaf above the depth limit is split where that makes it purer.  When a sweep brings
-    nothing, one node is changed at random (a kick), and the result is kept unless it is worse.
-    After ``patience`` kicks in a row without a better tree the search restarts from another CART.
+    among equals a random one.  A node is replaced by one of its children where that is as good, and
+    a leaf above the depth limit is split where that makes it purer.  When a sweep improves nothing,
+    one node is changed at random (a kick), and the result is kept unless it is worse. After
+    ``patience`` kicks in a row without a better tree the search restarts from another CART.
 
     Parameters
     ----------
@@ -45,13 +45,13 @@ class LocalSearchTreeClassifier(TreeClassifier):
     class_weight : dict, "balanced" or None, default=None
         Weights of the classes, as in scikit-learn.
     max_restarts : int or None, default=10
-        Number of starting trees: the first is CART on all rows, the others CARTs on random 70 % of
-        them.  None restarts until ``time_limit``.
+        Number of starting trees: the first is CART on all rows, the others are CARTs on a random 70
+        % of them.  None restarts until ``time_limit``.
     patience : int, default=20
         Number of consecutive kicks without a better tree before the next restart.
     depth_two : bool, default=True
-        Whether nodes with two levels left get their best tree of depth two where few rows and cuts
-        make that quick (at most 200,000 rows read), instead of one best split after the other.
+        Whether a node with two levels left gets its best subtree of depth two, instead of one best
+        split after the other, where few rows and cuts make that quick (at most 200,000 rows read).
     time_limit : float or None, default=None
         Time limit in seconds; None for no limit.  Compilation is not included.  The search also
         ends when no tree can be better.
@@ -67,8 +67,8 @@ class LocalSearchTreeClassifier(TreeClassifier):
         The best tree found, without splits that change no prediction.
     report_ : SolveReport
         Status ``heuristic``, ``time_limit`` or ``interrupted``; ``optimal`` where only rows that
-        agree in all features are misclassified.  ``lower_bound`` is the weight of errors that such
-        rows force upon every tree.  Counters: restarts, kicks, sweeps.
+        agree in all features are misclassified.  ``lower_bound`` is the weight of the errors that
+        every tree makes on such rows.  Counters: restarts, kicks, sweeps.
 
     Examples
     --------

@@ -147,7 +147,8 @@ def sample_splits(X, y, n_classes, sample_weight=None, *, max_depth=4, n_trees=3
         How many of the most frequent splits the root and every other node keep.  None means the
         papers' ``150 // n`` and ``100 // n`` for a tree of ``n`` feature nodes, at least one.
     backend : {"compiled", "sklearn"}, default="compiled"
-        See :class:`TreeSampler`.
+        What grows the trees; the two differ where splits are equally good, see
+        :class:`TreeSampler`.
     n_jobs : int or None, default=1
         Number of threads; None means 1 and -1 all processors.  The result does not depend on it.
     random_state : int, RandomState or None, default=0

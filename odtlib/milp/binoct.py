@@ -1,4 +1,4 @@
-"""BinOCT: the estimator that builds the binary linear program and has it solved."""
+"""BinOCT: the estimator that builds the binary linear program and lets a solver solve it."""
 
 from __future__ import annotations
 
@@ -51,14 +51,14 @@ class BinOCTClassifier(ProgramClassifier):
         Cost of a difference of 1 in these shares, in the unit of ``report_.objective``: with 0.1
         times the number of rows, ten points of difference cost as much as one point of accuracy.
     solver : {"highs", "cp-sat", "lns"}, default="highs"
-        "highs": branch and cut.  "cp-sat": constraint programming on the same program; finds more
-        within the same time, and needs whole or simple fractional weights.  "lns": BinOCT-LNS, a
-        large-neighbourhood search; CP-SAT solves the program for two or three nodes at a time
+        "highs": branch and cut.  "cp-sat": constraint programming on the same program; finds better
+        trees in the same time, and needs integer or simple fractional weights.  "lns": BinOCT-LNS,
+        a large-neighbourhood search; CP-SAT solves the program for two or three nodes at a time
         while all others stay.  It needs a start and proves nothing.
     thresholds : {"all", "boundary", "forest"}, default="all"
-        Candidates.  "all" midpoints; "boundary": without those between two values that only have
-        rows of one class (published; smaller, but from depth 2 on the best tree may be lost);
-        "forest": those of a random forest of 20 trees (smallest, a heuristic restriction).
+        Candidate thresholds.  "all": all midpoints; "boundary": without those between two values
+        that only have rows of one class (published; fewer, but from depth 2 on the best tree may be
+        lost); "forest": those of a random forest of 20 trees (fewest, a heuristic restriction).
     add_thresholds : bool, default=True
         Whether the thresholds of CART and of the starting tree are added to the candidates, as in
         the authors' scripts.  With False a starting tree moves to the nearest candidates.
@@ -66,26 +66,27 @@ class BinOCTClassifier(ProgramClassifier):
         Form of the constraints.  "summed": published sums with big Ms; "per_row": one constraint
         per row, many times as many.  "ordered" is not BinOCT's encoding: a variable per threshold
         in place of the bits, and two constraints per row and node.  All have the same trees as
-        solutions; the last helps solvers most (depth 3 from CART, 30 s: HiGHS on Monk's 2, 24
-        errors to 18, to 23 with "summed"; CP-SAT proves Monk's 1 in 0.9 instead of 2.3 CPU
-        seconds).
+        solutions; the last helps solvers most: at depth 3, from CART and within 30 s, HiGHS
+        improves Monk's 2 from 24 errors to 18, with "summed" to 23; CP-SAT proves Monk's 1 in 0.9
+        instead of 2.3 CPU seconds.
     start : {"cart", "local-search"}, DecisionTree, fitted estimator or None, default="cart"
         Warm start: None, a word, a :class:`DecisionTree` or a fitted tree estimator.  A run never
         ends with a worse tree.  With None the solver begins from nothing, and CART is returned
         where it finds no tree as good (``counters["fallback"]`` tells).
     priorities : bool or None, default=None
-        Branch on upper nodes, and on features before thresholds, first, as the scripts do.  None
-        does so with CP-SAT, which it helped (depth 3, 15 s: Balance 74 to 70 errors, Monk's 2 19
-        to 18); HiGHS offers no priorities.
+        Whether to branch on upper nodes first, and on features before thresholds, as the authors'
+        scripts do.  None does so with CP-SAT, which it helped (at depth 3 in 15 s, from 74 to 70
+        errors on Balance and from 19 to 18 on Monk's 2); HiGHS offers no priorities.
     relaxation : bool, default=False
         Solve the linear relaxation first and note its value in ``counters["lp_bound"]``.
     settings : dict or None, default=None
         Further options of the solver, by its own names.  Of those tried with HiGHS at depth 3
-        (``mip_heuristic_effort`` 0.5, no presolve) none found more in 15 s.
+        (``mip_heuristic_effort`` 0.5, no presolve) none led to a better tree in 15 s.
     n_jobs : int or None, default=None
         Number of threads; None means 1 and -1 all processors.
     time_limit : float or None, default=None
-        Time limit in seconds; None for no limit.  Start and building of the program count.
+        Time limit in seconds; None for no limit.  It includes finding the start and building the
+        program.
     random_state : int, RandomState or None, default=None
         Seed of the random choices.
     verbose : int, default=0
@@ -172,11 +173,12 @@ class BinOCTClassifier(ProgramClassifier):
         y : array, shape (n_rows,)
             Labels of any type.
         sample_weight : array, shape (n_rows,), optional
-            Weight of every row (default: one each), from 1e-100 to 1e100.  A row of weight zero
-            counts as a row that is not there.
+            Weight of every row (default: one each), from 1e-100 to 1e100.  A row of weight zero is
+            left out.
         protected : array, shape (n_rows,), optional
             Two distinct values that tell two groups apart; needed with ``max_disparity`` or
-            ``disparity_penalty``, and of no other use.  The features may hold this column or not.
+            ``disparity_penalty``, and used for nothing else.  It may, but need not, be one of the
+            features.
 
         Returns
         -------

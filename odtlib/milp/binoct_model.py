@@ -34,7 +34,7 @@ class Conditions:
     right: np.ndarray
 
     def by_row(self):
-        """Return one condition for each row that one concerns."""
+        """Return the same conditions, one for each row that they concern."""
         return Conditions(self.name, self.feature[self.number], self.bits[self.number], self.row,
                           np.arange(len(self.row)), self.right)
 

@@ -21,7 +21,7 @@ class FlowModel:
 
     Every row is a unit of flow from the root to a sink.  It may pass an arc only where the split of
     the node sends it, and reach the sink only from a node that predicts its class.  So the flow is
-    the weight of the rows that are right.  Nodes are numbered level by level from 0; those
+    the weight of the correctly classified rows.  Nodes are numbered level by level from 0; those
     from ``2**depth - 1`` on can only predict.  Rows that agree in all columns and in their class
     are one row with the sum of their weights.
 
@@ -191,20 +191,20 @@ class FlowOCTClassifier(OverBinaryColumns, ProgramClassifier):
         How features that are not 0/1 become 0/1 columns; not used when all features are 0/1.
         "mdlp" cuts by entropy and class, "quantile" at quantiles, "all" between any two values,
         which makes the model large.  None refuses other features.  A transformer is cloned and
-        fitted; it sees whole weights as copies of rows, other weights not at all.  The tree is
-        optimal for the columns that it makes.
+        fitted; it sees integer weights as copies of rows and ignores others.  The tree is optimal
+        for the columns that it makes.
     solver : {"highs", "cp-sat"}, default="highs"
-        Solver of the program.  CP-SAT needs whole weights.
+        Solver of the program.  CP-SAT needs integer weights.
     start : {"cart", "local-search"}, DecisionTree, fitted estimator or None, default="cart"
         Warm start: None, a word, a :class:`DecisionTree` or a fitted tree estimator.  A
         DecisionTree is one over the 0/1 columns; of an estimator over the features the thresholds
-        are taken to the nearest column.  With None the solver begins from nothing; CART then comes
-        back only if it finds no tree as good (``counters["fallback"]`` tells).
+        are taken to the nearest column.  With None the solver begins from nothing; CART is then
+        returned only if it finds no tree as good (``counters["fallback"]`` tells).
     n_jobs : int or None, default=None
         Number of threads; None means 1 and -1 all processors.
     time_limit : float or None, default=None
-        Time limit in seconds; None for no limit.  The best tree so far then comes back; a model
-        that cannot be built in that time is not built.
+        Time limit in seconds; None for no limit.  The best tree found so far is then returned; a
+        model that cannot be built in that time is not built.
     random_state : int, RandomState or None, default=None
         Seed of the random choices.
     verbose : int, default=0

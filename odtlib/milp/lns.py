@@ -21,8 +21,8 @@ class NeighbourhoodSearch:
 
     Two nodes that are not above each other divide different rows and are best chosen one by one, so
     these are all pairs that matter; with a single node left free the local search of
-    :mod:`odtlib.heuristics` would do the same faster.  A node and its children are larger programs
-    and are freed when no pair brings anything.
+    :mod:`odtlib.heuristics` would do the same faster.  A node and its children make larger programs
+    and are freed only when no pair improves the tree.
 
     Rows, cuts, depth and limits are those of :class:`BinOCTModel`; weights are costs.  ``splits``
     and ``label`` are the best tree, ``counters`` the numbers of neighbourhoods solved, ``proved``
@@ -38,10 +38,10 @@ class NeighbourhoodSearch:
 
     def run(self, start, clock, found, *, floor=0.0, unit=None, n_jobs=1, random_state=None,
             settings=None):
-        """Search until time is over, or no neighbourhood brings anything; return the status.
+        """Search until time is over or no neighbourhood improves the tree; return the status.
 
         ``found(splits, label, event)`` is called with each better tree; the search ends at an
-        objective of ``floor``, which no tree is below.
+        objective of ``floor``, a lower bound for all trees.
         """
         random = check_random_state(random_state)
         splits, label = to_full_tree(start, self.rows, self.cuts, self.depth)

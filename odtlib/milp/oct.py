@@ -201,15 +201,16 @@ class OCTClassifier(ProgramClassifier):
 
     The univariate model of Bertsimas and Dunn (2017): one binary variable per row and leaf,
     thresholds as numbers, a penalty for splits and a smallest leaf.  Features enter as ranks, so
-    all thresholds are open.  Nodes that are not split send their rows right: the usual form of the
-    model leaves this out.
+    that every threshold can be chosen.  Nodes that are not split send their rows right: the usual
+    form of the model leaves this out.
 
     Parameters
     ----------
     max_depth : int, default=2
         Maximum depth of the tree.  Every further level doubles the binary variables.
     max_nodes : int or None, default=None
-        Maximum number of feature nodes; None for no limit.  :meth:`path` counts it up.
+        Maximum number of feature nodes; None for no limit.  :meth:`path` goes through all budgets
+        up to it.
     max_leaf_nodes : int or None, default=None
         Maximum number of leaves; None for no limit.
     min_samples_leaf : int, default=1
@@ -224,16 +225,16 @@ class OCTClassifier(ProgramClassifier):
         "per_leaf": in one for every leaf below it, as in the paper.  The latter is larger and its
         relaxation is weaker.
     solver : {"highs", "cp-sat"}, default="highs"
-        Solver of the program.  CP-SAT needs whole weights.
+        Solver of the program.  CP-SAT needs integer weights.
     start : {"cart", "local-search"}, DecisionTree, fitted estimator or None, default="cart"
         Warm start: None, a word, a :class:`DecisionTree` or a fitted tree estimator.  With None
-        the solver begins from nothing; CART then comes back only if it finds no tree as good
+        the solver begins from nothing; CART is then returned only if it finds no tree as good
         (``counters["fallback"]`` tells).
     n_jobs : int or None, default=None
         Number of threads; None means 1 and -1 all processors.
     time_limit : float or None, default=None
-        Time limit in seconds; None for no limit.  The best tree so far then comes back; a model
-        that cannot be built in that time is not built.
+        Time limit in seconds; None for no limit.  The best tree found so far is then returned; a
+        model that cannot be built in that time is not built.
     random_state : int, RandomState or None, default=None
         Seed of the random choices.
     verbose : int, default=0
@@ -300,9 +301,9 @@ class OCTClassifier(ProgramClassifier):
              sample_weight: ArrayLike | None = None) -> list[BudgetEntry]:
         """Find a tree for every budget of splits, each search started from the tree before.
 
-        With a budget in place of a penalty no tree is missed that is best at some penalty: their
-        Section 2.4.  The estimator is fitted too, with the largest budget.  ``split_penalty`` must
-        be 0; ``time_limit`` is for all budgets together.
+        The trees for all budgets include every tree that is best at some penalty (Section 2.4 of
+        the paper).  The estimator is fitted too, with the largest budget.  ``split_penalty`` must
+        be 0; ``time_limit`` applies to all budgets together.
 
         Parameters
         ----------

@@ -51,8 +51,8 @@ class Solution:
     values : array or None
         Value of every column in the best solution found; None where there is none.
     objective, bound : float
-        Its objective (``inf`` without one), and what no solution is below (``-inf`` where nothing
-        is known).
+        Objective of this solution (``inf`` without one), and a lower bound for all solutions
+        (``-inf`` where nothing is known).
     seconds : float
         Wall time.
     events : list of (float, float, float, str)
@@ -118,7 +118,7 @@ class Model:
             Bounds and coefficients in the objective, broadcast to the shape.
         kind : {"continuous", "integer", "implied"}, default="continuous"
             "implied" is continuous for HiGHS, and integer for CP-SAT, which knows nothing else:
-            use it where some optimal solution has whole values once the integer variables are
+            use it where some optimal solution has integer values once the integer variables are
             fixed.  Costs that sum up rows should be integer, not continuous: HiGHS 1.14 called
             wrong solutions of one toy model in fourteen optimal when its presolve met continuous
             ones.
@@ -319,7 +319,7 @@ class Model:
         Parameters
         ----------
         solver : {"highs", "cp-sat"}, default="highs"
-            CP-SAT needs whole coefficients and finite bounds, see :meth:`to_integer`.
+            CP-SAT needs integer coefficients and finite bounds, see :meth:`to_integer`.
         start : array, shape (n_columns,), optional
             A solution to begin with, NaN where a value is open.  HiGHS checks it and fills gaps by
             solving what is left; CP-SAT takes it as a hint.

@@ -39,7 +39,8 @@ class Stop(threading.Event):
 
 
 class SolverThread(threading.Thread):
-    """A thread that a solver works in; it ends before Python, which HiGHS would else abort."""
+    """A thread that a solver works in; it ends before Python does, which HiGHS would otherwise
+    abort."""
 
     def __init__(self, work, stop):
         super().__init__(target=work, daemon=True)
@@ -48,7 +49,8 @@ class SolverThread(threading.Thread):
         self.start()
 
     def end(self):
-        """Tell the solver to stop until it has: it forgets what it is told before its start."""
+        """Tell the solver to stop until it has stopped: it forgets what it is told before its
+        start."""
         while self.is_alive():
             self.stop()
             self.join(0.05)

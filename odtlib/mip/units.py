@@ -16,7 +16,7 @@ class TooLarge(ValueError):
 
 
 def look(clock):
-    """Raise TimeUp if a clock, or None for no limit, has expired."""
+    """Raise TimeUp if a clock has expired; None is a clock without limit."""
     if clock is not None:
         clock.check()
 
@@ -24,8 +24,8 @@ def look(clock):
 def in_units(weight, most=MAX_WHOLE_SUM):
     """Return the factor that brings weights to the unit in which a solver resolves them best.
 
-    They become the smallest whole numbers in the same proportions, or sum up to 10,000 where such
-    numbers sum up to more than ``most``; second, whether they become whole.
+    They become the smallest integers in the same proportions, or sum up to 10,000 where such
+    integers sum up to more than ``most``.  The second result says whether they become integers.
     """
     share = weight / weight.max()
     try:

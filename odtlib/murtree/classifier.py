@@ -56,25 +56,26 @@ class MurTreeClassifier(BudgetPathMixin, OverBinaryColumns, TreeClassifier):
         used, so the search takes longer.
     split_penalty : float or sequence of float, default=0.0
         Cost of one split, in the unit of ``report_.objective``.  Here that is misclassified weight
-        (Eq. 19).  Where no deeper tree can cost less, as its splits alone cost as much, the report
-        says "optimal at any depth"; a larger ``max_depth`` takes little more time then.  A sequence
-        gives the cost of a split at depth 0, 1, ..., by a slower search.
+        (Eq. 19).  Where no deeper tree can cost less, because its splits alone cost as much, the
+        report says "optimal at any depth"; a larger ``max_depth`` takes little more time then.  A
+        sequence gives the cost of a split at depth 0, 1, ..., by a slower search.
     objective : {"errors", "balanced-accuracy", "f1"}, default="errors"
         What is minimised: the misclassified weight, one minus the mean recall of the classes, or
         one minus the F1 score of ``classes_[1]``.  F1 takes a few searches over weighted rows, each
-        for a tree of better F1 than the last (Dinkelbach, 1967), where the paper builds the Pareto
-        front of the errors of both classes (Section 4.8.6); it needs whole sample weights.
+        for a tree of better F1 than the last (Dinkelbach, 1967), whereas the paper builds the
+        Pareto front of the errors of both classes (Section 4.8.6); it needs integer sample weights.
     class_weight : dict, "balanced" or None, default=None
         Weights of the classes, as in scikit-learn.
     max_disparity : float, optional
         Maximum difference in the shares of rows predicted as ``classes_[1]`` between any two of
         the groups given to ``fit`` as ``protected``, rows counted with their weight; None for no
         limit.  Exact, by a search of its own; small values and more groups take more time.  The
-        product of the groups' sizes is limited to some four million.
+        product of the groups' sizes is limited to about four million.
     disparity : {"demographic-parity", "equal-opportunity"}, default="demographic-parity"
-        Shares of all rows of a group, or of those of class ``classes_[1]`` only.
+        "demographic-parity" compares shares of all rows of a group, "equal-opportunity" shares of
+        those of class ``classes_[1]`` only.
     disparity_penalty : float, default=0.0
-        Cost of a difference of 1 in those shares, in the unit of ``report_.objective``.  Needs
+        Cost of a difference of 1 in these shares, in the unit of ``report_.objective``.  Needs
         ``protected``, with or without ``max_disparity``.
     binarizer : {"mdlp", "quantile", "all"}, transformer or None, default="mdlp"
         How features that are not 0/1 become 0/1 columns; not used when all features are 0/1.
@@ -89,9 +90,9 @@ class MurTreeClassifier(BudgetPathMixin, OverBinaryColumns, TreeClassifier):
         DecisionTree is one over the 0/1 columns; the thresholds of an estimator are moved to the
         nearest column.  Only better trees are searched for.
     time_limit : float, optional
-        Time limit in seconds; None for no limit.  Afterwards the best tree so far is returned (CART
+        Time limit in seconds; None for no limit.  The best tree found so far is then returned (CART
         at worst).  Where the time does not suffice for the columns, the binariser leaves the last
-        features uncut, and the bound is one for the columns made so far.
+        features uncut, and the bound holds for the columns made so far.
     memory_limit : float, optional
         Memory limit in megabytes; None for no limit.  It limits the cache of solved subproblems;
         the result stays exact.  Not limited are the data and the arrays of the search, whose size
@@ -112,9 +113,9 @@ class MurTreeClassifier(BudgetPathMixin, OverBinaryColumns, TreeClassifier):
     classes_ : ndarray
         The labels, sorted.
     n_features_in_ : int
-        As in scikit-learn.
+        Number of features seen by ``fit``.
     feature_names_in_ : ndarray of str
-        As in scikit-learn.
+        Names of these features, where ``fit`` saw a data frame.
 
     Examples
     --------
@@ -178,8 +179,8 @@ class MurTreeClassifier(BudgetPathMixin, OverBinaryColumns, TreeClassifier):
         sample_weight : array, shape (n_rows,), optional
             Non-negative weight of every row (default: one each).
         protected : array, shape (n_rows,), optional
-            Group of each row; needed with ``max_disparity`` or ``disparity_penalty``, and of no use
-            without.  The tree does not see it unless it is a feature too.
+            Group of each row; needed with ``max_disparity`` or ``disparity_penalty``, and otherwise
+            not used.  The tree does not see it unless it is a feature too.
         costs : array, shape (n_rows, n_classes), optional
             Cost of predicting each of the labels, in their sorted order, for each row (default: 1
             for a wrong label).  Costs may be negative; the sum of those of the predicted labels,
@@ -268,9 +269,9 @@ class MurTreeClassifier(BudgetPathMixin, OverBinaryColumns, TreeClassifier):
         Returns
         -------
         list of FrontEntry
-            ``(errors, optimal, tree)`` with ``errors = (of class 0, of class 1)``, those with few
-            errors of class 0 first.  With ``optimal=False`` a limit ended the search: the front is
-            that of a smaller depth.
+            ``(errors, optimal, tree)`` with ``errors = (of class 0, of class 1)``, in increasing
+            order of the errors of class 0.  With ``optimal=False`` a limit ended the search: the
+            front is that of a smaller depth.
         """
         return [FrontEntry(errors, optimal, self._finished(tree)) for errors, optimal, tree
                 in self._fit(X, y, sample_weight, task="pareto_front")]

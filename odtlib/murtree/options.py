@@ -73,7 +73,7 @@ class MurTreeSearch:
         counted from scratch.  As published, two counters are stored, and the nearer one is updated
         by the rows in which the new data set differs (Section 4.3.3).
     lookup_buffer : bool, default=True
-        Whether the last two subtrees found are looked at before the hash table, for each size of
+        Whether the last two subtrees found are looked up before the hash table, for each size of
         data set or length of branch (Section 4.5.2).  Only for the search as published.
     specialised_depth_two : bool, default=True
         Whether trees of depth two are solved on pairwise counts (Section 4.3).  With False the
@@ -90,8 +90,8 @@ class MurTreeSearch:
         Whether, at every node, only one of several columns with the same split of its rows is used.
     deepening : bool, default=False
         Whether the best trees of smaller depth are found first (Section 4.8.5), with the same cache
-        (Section 4.5.5): good trees earlier when a deep search is cut short, for some more time in
-        all.
+        (Section 4.5.5): a deep search that is cut short then has a good tree earlier, at the cost
+        of somewhat more time in all.
     discrepancy_search : bool, default=False
         Whether a limited discrepancy search comes first: trees that depart from the most promising
         split 0, 1, 2 ... times above depth three.  It needs the full node budget and takes at most
@@ -103,8 +103,8 @@ class MurTreeSearch:
         Depth of the optimal trees whose first splits make up a deeper tree; None for an optimal
         tree of ``max_depth``.  From the root down, each node takes the root split of the best tree
         of depth ``lookahead`` for its rows (of least Gini impurity where a leaf is the best such
-        tree), and subtrees of that depth at the bottom are optimal: a receding horizon, in the
-        place of the greedy trees to which Babbar et al. (2025) look ahead.  The tree costs no more
+        tree), and subtrees of that depth at the bottom are optimal: a receding horizon, with
+        optimal trees where Babbar et al. (2025) look ahead to greedy ones.  The tree costs no more
         than the best of depth ``lookahead``; the status is "heuristic" unless the lower bound,
         which holds for ``max_depth``, shows that no tree costs less.  At least 2: with 3 or 4
         depths of 6 to 10 take seconds, and each further level multiplies the time by about the

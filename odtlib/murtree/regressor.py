@@ -26,7 +26,7 @@ from .solver import Solver, warm_up_search
 
 
 def leaf_value(y, weight, absolute):
-    """Return the mean of targets, or their weighted median; the middle where an interval is."""
+    """Return the mean of targets, or their weighted median: the middle where it is an interval."""
     if not absolute:
         mean = y.min() + np.average(y - y.min(), weights=weight)
         return float(mean + np.average(y - mean, weights=weight))       # exact at a heavy row
@@ -84,8 +84,8 @@ def prepare_regression(X, y, weight, *, absolute, merge_columns=True):
     problem : Problem
         Rows in the order of their targets, which are centred and scaled so that a single leaf costs
         1.  Rows with equal columns become one; the squared error among them, which every tree has,
-        is the offset.  For absolute error only rows with equal targets too become one; what the
-        others cost at the least (equivalent points) is ``least``.
+        is the offset.  For absolute error only rows with equal targets too become one; the least
+        cost of the others (equivalent points) is ``least``.
     """
     with np.errstate(all="ignore"):
         target = y - leaf_value(y, weight, absolute)
@@ -177,9 +177,10 @@ class MurTreeRegressor(BudgetPathMixin, OverBinaryColumns, SingleTargetRegressor
 
     The search of :class:`odtlib.MurTreeClassifier` on sums of targets (Demirović et al., 2022,
     Section 4.8.2): dynamic programming over depth and node budget, a cache of solved subproblems,
-    and depth-two trees from pairwise sums.  Two bounds hold for regression: rows with equal columns
-    cost what they differ by (equivalent points), and a data set costs at most as much less than a
-    similar one as the rows that it lacks can cost within the range of the targets.
+    and depth-two trees from pairwise sums.  Two bounds hold for regression.  Rows that agree in all
+    columns cost at least their error around a common prediction (equivalent points).  And a data
+    set that lacks some rows of a similar one costs less by at most what these rows can cost within
+    the range of the targets.
 
     Parameters
     ----------
@@ -210,9 +211,9 @@ class MurTreeRegressor(BudgetPathMixin, OverBinaryColumns, SingleTargetRegressor
         DecisionTree is one over the 0/1 columns; the thresholds of an estimator are moved to the
         nearest column.  Only better trees are searched for.
     time_limit : float, optional
-        Time limit in seconds; None for no limit.  Afterwards the best tree so far is returned (CART
+        Time limit in seconds; None for no limit.  The best tree found so far is then returned (CART
         at worst).  Where the time does not suffice for the columns, the binariser leaves the last
-        features uncut, and the bound is one for the columns made so far.
+        features uncut, and the bound holds for the columns made so far.
     memory_limit : float, optional
         Memory limit in megabytes; None for no limit.  See :class:`odtlib.MurTreeClassifier`.
     verbose : int, default=0

@@ -1,4 +1,4 @@
-"""Feasible sets of target vectors: state one, project on it, check against it.
+"""Feasible sets of target vectors: describe one, project onto it, check vectors against it.
 
 Every node problem of an output-constrained tree is a projection, because
 

@@ -38,7 +38,7 @@ class Piece:
     def make(cls, n_targets: int, rows: ArrayLike | None = None, rhs: ArrayLike | None = None,
              equal: ArrayLike | None = None, equal_rhs: ArrayLike | None = None,
              lower: float | ArrayLike = -np.inf, upper: float | ArrayLike = np.inf) -> Piece:
-        """Fill in what is not given: no rows, no bounds."""
+        """Make a polyhedron; what is left out stands for no rows and no bounds."""
         none = np.zeros((0, n_targets))
         equal, rows = (none if a is None else np.array(a, float, ndmin=2) for a in (equal, rows))
         equal_rhs, rhs = ([] if b is None else b for b in (equal_rhs, rhs))
@@ -239,7 +239,8 @@ class FeasibleSet:
         y : array, shape (n_targets,) or (n_rows, n_targets)
             Points.
         tol : float, default=1e-6
-            Largest violation to forgive, relative to the largest entry of the row (at least one).
+            Largest violation that is tolerated, relative to the largest entry of the row (at least
+            one).
 
         Returns
         -------
@@ -268,7 +269,7 @@ class FeasibleSet:
         return float(violation[0]) if single else violation
 
     def explain(self, y: ArrayLike) -> str:
-        """Say in one clause which constraint a vector violates.
+        """State in one clause which constraint a vector violates.
 
         Parameters
         ----------

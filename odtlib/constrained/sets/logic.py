@@ -90,7 +90,7 @@ class Implication(UnionOf):
     ----------
     below : tuple (dict, float)
         Coefficients by target, and the threshold: ``({1: 1.0, 2: 1.0}, 110)`` reads "if
-        y_1 + y_2 < 110".  The set is closed: at the threshold nothing is asked.
+        y_1 + y_2 < 110".  The set is closed: at the threshold itself nothing is required.
     then_zero : sequence of int
         Targets that must then be zero.
     n_targets : int

@@ -21,7 +21,7 @@ def paper_model(name: str, version: str = "corrected", max_courses: int | None =
         The printed scores model swaps targets in its third line, the printed cars model has one
         target only, and the printed class model allows one course although the data has two.
     max_courses : int, optional
-        For class: how many courses (default: 2 corrected, 1 printed).
+        For class: maximum number of courses (default: 2 corrected, 1 printed).
     n_targets : int, optional
         For class: number of courses on offer (default: any).
 

@@ -332,7 +332,7 @@ class Hierarchy(Polyhedron):
 
 
 class Custom(FeasibleSet):
-    """A set given by callables, such as a solver's projection on a set that no other class states.
+    """A set given by callables, such as a projection computed by a solver, where no class fits.
 
     Parameters
     ----------

@@ -1,6 +1,6 @@
 """All trees with the fewest errors: the subproblems that lie on an optimal tree, and their counts.
 
-The search of MurTree tells the optimum of a subproblem for all numbers of feature nodes.  A split
+The search of MurTree gives the optimum of a subproblem for all numbers of feature nodes.  A split
 lies on an optimal tree with exactly ``m`` feature nodes if the optima of its children, for ``a``
 and ``m - 1 - a`` nodes, add up to that for at most ``m``; were a child's errors more than its
 optimum, a better tree would exist.  Only such splits are followed, so the work grows with the

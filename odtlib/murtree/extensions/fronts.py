@@ -4,11 +4,12 @@ What a tree costs is here a point: a *key* and a number of errors, both sums ove
 front of a subproblem has, for every key, the least errors; that of a tree with root ``i`` is the
 sum of the fronts of its two children, taken point by point (Demirović and Stuckey, 2021).
 
-* Key = errors of class 0, error = errors of class 1: points that another is as good as in both are
-  dropped, and any function that grows in both has its optimum on what is left (F1, for example).
-* Key = how many rows of each group are predicted positive, error = all errors: nothing
-  can be dropped, as a disparity may be made up for elsewhere.  Instead trees are limited to so many
-  errors, and the limit is raised until a fair tree is within it.
+* Key = errors of class 0, error = errors of class 1: points that another point equals or beats in
+both are dropped, and any function that grows in both has its optimum on what is left (F1, for
+example).
+* Key = how many rows of each group are predicted positive, error = all errors: nothing can be
+dropped, because other leaves may offset a disparity.  Instead the number of errors is limited, and
+the limit is raised until a fair tree is within it.
 """
 
 from __future__ import annotations
