@@ -402,6 +402,14 @@ def _weighted_rows(X, y, weight):
     return X, y, None if np.all(weight == 1.0) else weight, used
 
 
+def _class_weights(class_weight, y):
+    """Return the weight that the class of each row gives it, as scikit-learn's trees take it."""
+    weight = compute_sample_weight(class_weight, y)
+    if (weight < 0).any():
+        raise ValueError("class_weight holds a negative number; give weights of at least 0.")
+    return weight
+
+
 def _pandas_frame(X):
     """Return a polars frame as one of pandas, so that text and categories are treated equally."""
     if hasattr(X, "iloc") or not hasattr(X, "get_columns"):
@@ -451,10 +459,8 @@ class TreeClassifier(ClassifierMixin, _TreeEstimator):
         if class_weight is None:
             return sample_weight
         weight = np.ones(len(y)) if sample_weight is None else _checked_weight(X, sample_weight)
-        used, y = weight > 0, np.ravel(y)
-        weight[used] *= compute_sample_weight(class_weight, y[used])
-        if (weight < 0).any():
-            raise ValueError("class_weight holds a negative number; give weights of at least 0.")
+        used = weight > 0
+        weight[used] *= _class_weights(class_weight, np.ravel(y)[used])
         return weight
 
     @property

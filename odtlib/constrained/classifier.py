@@ -11,10 +11,10 @@ from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, _fi
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils._param_validation import HasMethods, StrOptions
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validate_data
 
 from odtlib.constrained.sets import FeasibleSet
-from odtlib.estimator import _checked_weight, _weighted_rows
+from odtlib.estimator import _checked_weight, _class_weights, _weighted_rows
 
 
 class ConstrainedTreeClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
@@ -31,6 +31,11 @@ class ConstrainedTreeClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimat
     estimator : classifier, optional
         What learns the labels (default: scikit-learn's ``DecisionTreeClassifier``); any classifier
         of :mod:`odtlib` serves.
+    class_weight : dict, list of dicts, "balanced" or None, default=None
+        Weights of the classes, as in scikit-learn.  A dict is for one target, a list has a dict for
+        each of several, whose weights multiply.  They multiply the weights of the rows;
+        "balanced" counts the rows that train.  A combination of weight zero is no label.  Weights
+        of whole combinations are the ``class_weight`` of the estimator.
     on_infeasible_targets : {"raise", "drop"}, default="raise"
         What to do with training rows whose combination is not feasible.
 
@@ -47,14 +52,17 @@ class ConstrainedTreeClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimat
     _parameter_constraints = {
         "constraints": [FeasibleSet, callable, None],
         "estimator": [HasMethods(["fit", "predict"]), None],
+        "class_weight": [dict, list, StrOptions({"balanced"}), None],
         "on_infeasible_targets": [StrOptions({"raise", "drop"})],
     }
 
     def __init__(self, constraints: FeasibleSet | Callable | None = None, *,
                  estimator: BaseEstimator | None = None,
+                 class_weight: dict | list | str | None = None,
                  on_infeasible_targets: str = "raise") -> None:
         self.constraints = constraints
         self.estimator = estimator
+        self.class_weight = class_weight
         self.on_infeasible_targets = on_infeasible_targets
 
     def _allowed(self, combinations):
@@ -89,8 +97,9 @@ class ConstrainedTreeClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimat
         Raises
         ------
         ValueError
-            If a training row is not feasible and ``on_infeasible_targets="raise"``, or if fewer
-            than two combinations are left.
+            If a training row is not feasible and ``on_infeasible_targets="raise"``, if fewer
+            than two combinations are left, or if ``class_weight`` is given and the estimator's
+            ``fit`` takes no ``sample_weight``.
         """
         if y is None:
             raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is "
@@ -113,16 +122,25 @@ class ConstrainedTreeClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimat
                                  f"infeasible combination of targets, the first is row {worst}: "
                                  f"{Y[worst].tolist()}. Pass on_infeasible_targets='drop' to leave "
                                  "them out, or correct the data or the constraints.")
-        self.combinations_ = combinations[allowed]
-        if len(self.combinations_) < 2:
-            raise ValueError(f"y holds {len(self.combinations_)} feasible combination (one class "
-                             "only); a classifier needs at least two.")
-        classes = [np.unique(column) for column in self.combinations_.T]
-        self.classes_ = classes[0] if self._single else classes
-        options = {} if sample_weight is None else {"sample_weight": sample_weight[rows]}
-        labels = (np.cumsum(allowed) - 1)[codes[rows]]
         estimator = DecisionTreeClassifier(random_state=0) if self.estimator is None else \
             clone(self.estimator)
+        weight = np.ones(len(X)) if sample_weight is None else sample_weight
+        if self.class_weight is not None and rows.any():
+            if not has_fit_parameter(estimator, "sample_weight"):
+                raise ValueError("class_weight needs an estimator whose fit takes sample_weight, "
+                                 f"and that of {type(estimator).__name__} does not; give another "
+                                 "estimator, or leave class_weight out.")
+            weight = weight.copy()
+            weight[rows] *= _class_weights(self.class_weight, Y[rows])
+        rows &= weight > 0
+        kept, labels = np.unique(codes[rows], return_inverse=True)
+        if len(kept) < 2:
+            raise ValueError(f"y holds {len(kept)} feasible combination (one class only); a "
+                             "classifier needs at least two.")
+        self.combinations_ = combinations[kept]
+        classes = [np.unique(column) for column in self.combinations_.T]
+        self.classes_ = classes[0] if self._single else classes
+        options = {} if np.all(weight[rows] == 1) else {"sample_weight": weight[rows]}
         self.estimator_ = estimator.fit(X[rows], labels, **options)
         return self
 
