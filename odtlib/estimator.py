@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, _fit_context, clone
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.class_weight import compute_sample_weight
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import (
     _check_sample_weight,
@@ -541,6 +542,43 @@ class SingleTargetRegressor(TreeRegressor):
         tags = super().__sklearn_tags__()
         tags.target_tags.multi_output = False
         return tags
+
+
+def _estimator_has(method):
+    """Return the condition that a meta-estimator's estimator, by default a tree, has a method."""
+    return lambda self: self.estimator is None or hasattr(self.estimator, method)
+
+
+class OverEstimator:
+    """Mixin of the meta-estimators: the shape of the tree that is their fitted ``estimator_``."""
+
+    @available_if(_estimator_has("get_depth"))
+    def get_depth(self) -> int:
+        """Return the depth of the estimator's tree; only where the estimator has it.
+
+        Returns
+        -------
+        int
+        """
+        check_is_fitted(self, "estimator_")
+        return self.estimator_.get_depth()
+
+    @available_if(_estimator_has("get_n_leaves"))
+    def get_n_leaves(self) -> int:
+        """Return the number of leaves of the estimator's tree; only where the estimator has it.
+
+        Returns
+        -------
+        int
+        """
+        check_is_fitted(self, "estimator_")
+        return self.estimator_.get_n_leaves()
+
+    @property
+    def feature_importances_(self) -> np.ndarray:
+        """Importance of each feature for the estimator; only where the estimator has it."""
+        check_is_fitted(self, "estimator_")
+        return self.estimator_.feature_importances_
 
 
 class OverBinaryColumns:

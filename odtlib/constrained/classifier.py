@@ -3,21 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, _fit_context, clone
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils._param_validation import HasMethods, StrOptions
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validate_data
 
 from odtlib.constrained.sets import FeasibleSet
-from odtlib.estimator import _checked_weight, _class_weights, _weighted_rows
+from odtlib.estimator import (
+    OverEstimator,
+    _checked_weight,
+    _class_weights,
+    _estimator_has,
+    _weighted_rows,
+)
+from odtlib.tree import DecisionTree
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 
-class ConstrainedTreeClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
+class ConstrainedTreeClassifier(OverEstimator, MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
     """Predict several class targets together, only in feasible combinations.
 
     The reduction of Birbil et al. (2024, section 1): every feasible combination of target values
@@ -156,10 +167,89 @@ class ConstrainedTreeClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimat
         -------
         array, shape (n_rows,) or (n_rows, n_targets)
         """
-        check_is_fitted(self, "estimator_")
-        X = validate_data(self, X, reset=False, dtype=np.float64, order="C")
+        X = self._rows(X)
         Y = self.combinations_[self.estimator_.predict(X)]
         return Y[:, 0] if self._single else Y
+
+    def _rows(self, X):
+        check_is_fitted(self, "estimator_")
+        return validate_data(self, X, reset=False, dtype=np.float64, order="C")
+
+    @property
+    def n_classes_(self) -> int | list[int]:
+        """Number of classes; one number for each of several targets."""
+        check_is_fitted(self, "estimator_")
+        return len(self.classes_) if self._single else [len(classes) for classes in self.classes_]
+
+    @available_if(_estimator_has("predict_proba"))
+    def predict_proba(self, X: ArrayLike) -> np.ndarray | list[np.ndarray]:
+        """Return the probability of each class of each target; only where the estimator has it.
+
+        That of a class is the sum over the combinations that hold it.  The most probable classes
+        of several targets need not be a feasible combination, nor the one predicted.
+
+        Parameters
+        ----------
+        X : array or data frame, shape (n_rows, n_features)
+            Rows like those of the fit.
+
+        Returns
+        -------
+        array, shape (n_rows, n_classes), or list of such arrays
+            Columns in the order of ``classes_``; one array for each of several targets.
+        """
+        X = self._rows(X)
+        by_combination = self.estimator_.predict_proba(X)
+        classes = [self.classes_] if self._single else self.classes_
+        shares = [by_combination @ (column[:, None] == values)
+                  for column, values in zip(self.combinations_.T, classes, strict=True)]
+        return shares[0] if self._single else shares
+
+    @available_if(_estimator_has("predict_proba"))
+    def predict_log_proba(self, X: ArrayLike) -> np.ndarray | list[np.ndarray]:
+        """Return the logarithm of :meth:`predict_proba`; minus infinity for zero.
+
+        Parameters
+        ----------
+        X : array or data frame, shape (n_rows, n_features)
+            Rows like those of the fit.
+
+        Returns
+        -------
+        array, shape (n_rows, n_classes), or list of such arrays
+        """
+        shares = self.predict_proba(X)
+        with np.errstate(divide="ignore"):
+            return np.log(shares) if self._single else [np.log(share) for share in shares]
+
+    def plot(self, ax: Axes | None = None, **options: Any) -> Axes:
+        """Draw the estimator's tree with matplotlib; its labels are combinations.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, optional
+            Where to draw (default: a new figure of fitting size).
+        **options
+            Passed to :func:`odtlib.plotting.draw_tree`.
+
+        Returns
+        -------
+        matplotlib.axes.Axes
+
+        Raises
+        ------
+        ValueError
+            If the estimator is no tree.
+        """
+        check_is_fitted(self, "estimator_")
+        tree = getattr(self.estimator_, "tree_", None)
+        if not isinstance(tree, DecisionTree):
+            tree = DecisionTree.from_sklearn(self.estimator_)
+        names = getattr(self, "feature_names_in_", None)
+        if names is not None and tree.feature_names is None:   # columns of a binariser have names
+            tree = tree.replace(feature_names=names)
+        return tree.replace(classes=[", ".join(map(str, combination)) for combination
+                                     in self.combinations_.tolist()]).plot(ax, **options)
 
     def score(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
         """Return the share of rows whose whole combination is right.

@@ -1,9 +1,13 @@
 """Forests, projected regressors and the classifier by combinations."""
 
 import numpy as np
+import pandas as pd
 import pytest
+from matplotlib import pyplot as plt
+from sklearn.base import clone
 from sklearn.ensemble import RandomForestRegressor
-from sklearn.linear_model import LinearRegression
+from sklearn.exceptions import NotFittedError
+from sklearn.linear_model import LinearRegression, RidgeClassifier
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.class_weight import compute_sample_weight
@@ -134,6 +138,10 @@ def test_a_combination_of_weight_zero_is_no_label():
     assert model.combinations_.tolist() == [[0, 0], [1, 1]]
 
 
+X_FLAGS = np.array([[0.0, 5], [1, 2], [2, 7], [3, 1], [4, 8], [5, 3]])
+Y_FLAGS = np.array([["no", "maybe"], ["no", "yes"]])[[0, 0, 1, 1, 0, 1]]
+
+
 def random_flags(rng):
     """Return rows with many ties and two targets, of two and three classes."""
     X = rng.integers(0, 4, (int(rng.integers(6, 30)), 2)).astype(float)
@@ -187,6 +195,67 @@ def test_balanced_classes_count_the_rows_that_train():
         assert np.array_equal(model.fit(X, y).predict(X), same.predict(X))
     one = ConstrainedTreeClassifier(estimator=tree, class_weight={0: 1, 1: 0, 2: 3})
     assert one.fit(X, y[:, 1]).classes_.tolist() == [0, 2]
+
+
+@pytest.mark.parametrize("estimator", [
+    DecisionTreeClassifier(max_depth=2, random_state=0), MurTreeClassifier(2, binarizer="all")])
+def test_probabilities_are_sums_over_combinations(estimator):
+    rng = np.random.default_rng(3)
+    for _ in range(20):
+        X, y = random_flags(rng)
+        words = np.array(["no", "maybe", "yes"])[y]
+        for targets in (y, words, words.astype(object)):
+            model = ConstrainedTreeClassifier(estimator=estimator).fit(X, targets)
+            share = model.estimator_.predict_proba(X)
+            assert model.n_classes_ == [len(np.unique(targets[:, j])) for j in range(2)]
+            for j, found in enumerate(model.predict_proba(X)):
+                expected = [[sum(p for p, c in zip(row, model.combinations_) if c[j] == label)
+                             for label in model.classes_[j]] for row in share]
+                assert found == pytest.approx(np.array(expected))
+                with np.errstate(divide="ignore"):
+                    assert np.array_equal(model.predict_log_proba(X)[j], np.log(found))
+        one = ConstrainedTreeClassifier(estimator=estimator).fit(X, words[:, 1])
+        plain = clone(estimator).fit(X, words[:, 1])
+        assert one.n_classes_ == len(plain.classes_)
+        assert np.array_equal(one.predict_proba(X), plain.predict_proba(X))
+        assert one.get_depth() == plain.get_depth() and one.get_n_leaves() == plain.get_n_leaves()
+        assert np.array_equal(one.feature_importances_, plain.feature_importances_)
+
+
+def test_a_drawing_names_combinations_and_features():
+    X, y = pd.DataFrame(X_FLAGS, columns=["age", "height"]), Y_FLAGS
+    for estimator in (None, *(MurTreeClassifier(2, binarizer=b) for b in ("quantile", "all"))):
+        model = ConstrainedTreeClassifier(estimator=estimator).fit(X, y)
+        texts = " ".join(text.get_text() for text in model.plot().texts)
+        assert "no, maybe" in texts and ("age" in texts or "height" in texts)
+        plt.close("all")
+    with pytest.raises(ValueError, match="model is a KNeighborsClassifier"):
+        ConstrainedTreeClassifier(estimator=KNeighborsClassifier(1)).fit(X, y).plot()
+
+
+def test_what_the_estimator_lacks_is_lacking():
+    classifier = ConstrainedTreeClassifier(estimator=KNeighborsClassifier(1))
+    regressor = ProjectedRegressor(LinearRegression())
+    for model, y in ((classifier, Y_FLAGS), (regressor, np.zeros((6, 2)))):
+        for fitted in (model, model.fit(X_FLAGS, y)):
+            for name in ("get_depth", "get_n_leaves", "feature_importances_"):
+                assert not hasattr(fitted, name)
+    assert hasattr(classifier, "predict_proba")
+    assert not hasattr(ConstrainedTreeClassifier(estimator=RidgeClassifier()), "predict_proba")
+    for model in (ConstrainedTreeClassifier(), ProjectedRegressor()):
+        with pytest.raises(NotFittedError):
+            model.get_depth()
+
+
+def test_importances_of_a_forest_are_those_of_scikit_learn():
+    """On unconstrained targets, for the trees of its own."""
+    forest = ConstrainedForestRegressor(n_estimators=5, max_depth=3, random_state=0).fit(X, Y)
+    theirs = RandomForestRegressor(5, max_depth=3).fit(X, Y)
+    theirs.estimators_ = [tree.to_sklearn() for tree in forest.estimators_]
+    assert forest.feature_importances_ == pytest.approx(theirs.feature_importances_)
+    assert forest.feature_importances_.sum() == pytest.approx(1.0)
+    leaf = ConstrainedForestRegressor(n_estimators=2).fit(X, np.ones((120, 3)))
+    assert leaf.feature_importances_.tolist() == [0.0] * 4
 
 
 @pytest.mark.parametrize(("options", "match"), [
