@@ -290,7 +290,7 @@ def test_threads_keep_limits(loss, ending, monkeypatch):
     assert report.lower_bound <= report.objective == pytest.approx(model.verify(X, y))
 
 
-def test_door():
+def test_bad_input_is_refused():
     X, y = numbers()
     for options, match in (({"loss": "huber"}, "loss"), ({"binarizer": "mdlp"}, "binarizer"),
                            ({"split_penalty": -1}, "split_penalty"), ({"n_jobs": 0}, "n_jobs")):
