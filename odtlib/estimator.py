@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, _fit_context, clone
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.class_weight import compute_sample_weight
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import (
     _check_sample_weight,
@@ -402,6 +403,14 @@ def _weighted_rows(X, y, weight):
     return X, y, None if np.all(weight == 1.0) else weight, used
 
 
+def _class_weights(class_weight, y):
+    """Return the weight that the class of each row gives it, as scikit-learn's trees take it."""
+    weight = compute_sample_weight(class_weight, y)
+    if (weight < 0).any():
+        raise ValueError("class_weight holds a negative number; give weights of at least 0.")
+    return weight
+
+
 def _pandas_frame(X):
     """Return a polars frame as one of pandas, so that text and categories are treated equally."""
     if hasattr(X, "iloc") or not hasattr(X, "get_columns"):
@@ -451,10 +460,8 @@ class TreeClassifier(ClassifierMixin, _TreeEstimator):
         if class_weight is None:
             return sample_weight
         weight = np.ones(len(y)) if sample_weight is None else _checked_weight(X, sample_weight)
-        used, y = weight > 0, np.ravel(y)
-        weight[used] *= compute_sample_weight(class_weight, y[used])
-        if (weight < 0).any():
-            raise ValueError("class_weight holds a negative number; give weights of at least 0.")
+        used = weight > 0
+        weight[used] *= _class_weights(class_weight, np.ravel(y)[used])
         return weight
 
     @property
@@ -535,6 +542,43 @@ class SingleTargetRegressor(TreeRegressor):
         tags = super().__sklearn_tags__()
         tags.target_tags.multi_output = False
         return tags
+
+
+def _estimator_has(method):
+    """Return the condition that a meta-estimator's estimator, by default a tree, has a method."""
+    return lambda self: self.estimator is None or hasattr(self.estimator, method)
+
+
+class OverEstimator:
+    """Mixin of the meta-estimators: the shape of the tree that is their fitted ``estimator_``."""
+
+    @available_if(_estimator_has("get_depth"))
+    def get_depth(self) -> int:
+        """Return the depth of the estimator's tree; only where the estimator has it.
+
+        Returns
+        -------
+        int
+        """
+        check_is_fitted(self, "estimator_")
+        return self.estimator_.get_depth()
+
+    @available_if(_estimator_has("get_n_leaves"))
+    def get_n_leaves(self) -> int:
+        """Return the number of leaves of the estimator's tree; only where the estimator has it.
+
+        Returns
+        -------
+        int
+        """
+        check_is_fitted(self, "estimator_")
+        return self.estimator_.get_n_leaves()
+
+    @property
+    def feature_importances_(self) -> np.ndarray:
+        """Importance of each feature for the estimator; only where the estimator has it."""
+        check_is_fitted(self, "estimator_")
+        return self.estimator_.feature_importances_
 
 
 class OverBinaryColumns:

@@ -3,21 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, _fit_context, clone
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils._param_validation import HasMethods, StrOptions
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validate_data
 
 from odtlib.constrained.sets import FeasibleSet
-from odtlib.estimator import _checked_weight, _weighted_rows
+from odtlib.estimator import (
+    OverEstimator,
+    _checked_weight,
+    _class_weights,
+    _estimator_has,
+    _weighted_rows,
+)
+from odtlib.tree import DecisionTree
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 
-class ConstrainedTreeClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
+class ConstrainedTreeClassifier(OverEstimator, MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
     """Predict several class targets together, only in feasible combinations.
 
     The reduction of Birbil et al. (2024, section 1): every feasible combination of target values
@@ -31,6 +42,11 @@ class ConstrainedTreeClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimat
     estimator : classifier, optional
         What learns the labels (default: scikit-learn's ``DecisionTreeClassifier``); any classifier
         of :mod:`odtlib` serves.
+    class_weight : dict, list of dicts, "balanced" or None, default=None
+        Weights of the classes, as in scikit-learn.  A dict is for one target, a list has a dict for
+        each of several, whose weights multiply.  They multiply the weights of the rows;
+        "balanced" counts the rows that train.  A combination of weight zero is no label.  Weights
+        of whole combinations are the ``class_weight`` of the estimator.
     on_infeasible_targets : {"raise", "drop"}, default="raise"
         What to do with training rows whose combination is not feasible.
 
@@ -47,14 +63,17 @@ class ConstrainedTreeClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimat
     _parameter_constraints = {
         "constraints": [FeasibleSet, callable, None],
         "estimator": [HasMethods(["fit", "predict"]), None],
+        "class_weight": [dict, list, StrOptions({"balanced"}), None],
         "on_infeasible_targets": [StrOptions({"raise", "drop"})],
     }
 
     def __init__(self, constraints: FeasibleSet | Callable | None = None, *,
                  estimator: BaseEstimator | None = None,
+                 class_weight: dict | list | str | None = None,
                  on_infeasible_targets: str = "raise") -> None:
         self.constraints = constraints
         self.estimator = estimator
+        self.class_weight = class_weight
         self.on_infeasible_targets = on_infeasible_targets
 
     def _allowed(self, combinations):
@@ -89,8 +108,9 @@ class ConstrainedTreeClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimat
         Raises
         ------
         ValueError
-            If a training row is not feasible and ``on_infeasible_targets="raise"``, or if fewer
-            than two combinations are left.
+            If a training row is not feasible and ``on_infeasible_targets="raise"``, if fewer
+            than two combinations are left, or if ``class_weight`` is given and the estimator's
+            ``fit`` takes no ``sample_weight``.
         """
         if y is None:
             raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is "
@@ -113,16 +133,25 @@ class ConstrainedTreeClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimat
                                  f"infeasible combination of targets, the first is row {worst}: "
                                  f"{Y[worst].tolist()}. Pass on_infeasible_targets='drop' to leave "
                                  "them out, or correct the data or the constraints.")
-        self.combinations_ = combinations[allowed]
-        if len(self.combinations_) < 2:
-            raise ValueError(f"y holds {len(self.combinations_)} feasible combination (one class "
-                             "only); a classifier needs at least two.")
-        classes = [np.unique(column) for column in self.combinations_.T]
-        self.classes_ = classes[0] if self._single else classes
-        options = {} if sample_weight is None else {"sample_weight": sample_weight[rows]}
-        labels = (np.cumsum(allowed) - 1)[codes[rows]]
         estimator = DecisionTreeClassifier(random_state=0) if self.estimator is None else \
             clone(self.estimator)
+        weight = np.ones(len(X)) if sample_weight is None else sample_weight
+        if self.class_weight is not None and rows.any():
+            if not has_fit_parameter(estimator, "sample_weight"):
+                raise ValueError("class_weight needs an estimator whose fit takes sample_weight, "
+                                 f"and that of {type(estimator).__name__} does not; give another "
+                                 "estimator, or leave class_weight out.")
+            weight = weight.copy()
+            weight[rows] *= _class_weights(self.class_weight, Y[rows])
+        rows &= weight > 0
+        kept, labels = np.unique(codes[rows], return_inverse=True)
+        if len(kept) < 2:
+            raise ValueError(f"y holds {len(kept)} feasible combination (one class only); a "
+                             "classifier needs at least two.")
+        self.combinations_ = combinations[kept]
+        classes = [np.unique(column) for column in self.combinations_.T]
+        self.classes_ = classes[0] if self._single else classes
+        options = {} if np.all(weight[rows] == 1) else {"sample_weight": weight[rows]}
         self.estimator_ = estimator.fit(X[rows], labels, **options)
         return self
 
@@ -138,10 +167,89 @@ class ConstrainedTreeClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimat
         -------
         array, shape (n_rows,) or (n_rows, n_targets)
         """
-        check_is_fitted(self, "estimator_")
-        X = validate_data(self, X, reset=False, dtype=np.float64, order="C")
+        X = self._rows(X)
         Y = self.combinations_[self.estimator_.predict(X)]
         return Y[:, 0] if self._single else Y
+
+    def _rows(self, X):
+        check_is_fitted(self, "estimator_")
+        return validate_data(self, X, reset=False, dtype=np.float64, order="C")
+
+    @property
+    def n_classes_(self) -> int | list[int]:
+        """Number of classes; one number for each of several targets."""
+        check_is_fitted(self, "estimator_")
+        return len(self.classes_) if self._single else [len(classes) for classes in self.classes_]
+
+    @available_if(_estimator_has("predict_proba"))
+    def predict_proba(self, X: ArrayLike) -> np.ndarray | list[np.ndarray]:
+        """Return the probability of each class of each target; only where the estimator has it.
+
+        That of a class is the sum over the combinations that hold it.  The most probable classes
+        of several targets need not be a feasible combination, nor the one predicted.
+
+        Parameters
+        ----------
+        X : array or data frame, shape (n_rows, n_features)
+            Rows like those of the fit.
+
+        Returns
+        -------
+        array, shape (n_rows, n_classes), or list of such arrays
+            Columns in the order of ``classes_``; one array for each of several targets.
+        """
+        X = self._rows(X)
+        by_combination = self.estimator_.predict_proba(X)
+        classes = [self.classes_] if self._single else self.classes_
+        shares = [by_combination @ (column[:, None] == values)
+                  for column, values in zip(self.combinations_.T, classes, strict=True)]
+        return shares[0] if self._single else shares
+
+    @available_if(_estimator_has("predict_proba"))
+    def predict_log_proba(self, X: ArrayLike) -> np.ndarray | list[np.ndarray]:
+        """Return the logarithm of :meth:`predict_proba`; minus infinity for zero.
+
+        Parameters
+        ----------
+        X : array or data frame, shape (n_rows, n_features)
+            Rows like those of the fit.
+
+        Returns
+        -------
+        array, shape (n_rows, n_classes), or list of such arrays
+        """
+        shares = self.predict_proba(X)
+        with np.errstate(divide="ignore"):
+            return np.log(shares) if self._single else [np.log(share) for share in shares]
+
+    def plot(self, ax: Axes | None = None, **options: Any) -> Axes:
+        """Draw the estimator's tree with matplotlib; its labels are combinations.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, optional
+            Where to draw (default: a new figure of fitting size).
+        **options
+            Passed to :func:`odtlib.plotting.draw_tree`.
+
+        Returns
+        -------
+        matplotlib.axes.Axes
+
+        Raises
+        ------
+        ValueError
+            If the estimator is no tree.
+        """
+        check_is_fitted(self, "estimator_")
+        tree = getattr(self.estimator_, "tree_", None)
+        if not isinstance(tree, DecisionTree):
+            tree = DecisionTree.from_sklearn(self.estimator_)
+        names = getattr(self, "feature_names_in_", None)
+        if names is not None and tree.feature_names is None:   # columns of a binariser have names
+            tree = tree.replace(feature_names=names)
+        return tree.replace(classes=[", ".join(map(str, combination)) for combination
+                                     in self.combinations_.tolist()]).plot(ax, **options)
 
     def score(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
         """Return the share of rows whose whole combination is right.

@@ -27,7 +27,13 @@ from odtlib.constrained.regressor import (
     target_metric,
 )
 from odtlib.constrained.sets.base import FeasibleSet
-from odtlib.estimator import TreeRegressor, _check_size, _checked_weight, _weighted_rows
+from odtlib.estimator import (
+    OverEstimator,
+    TreeRegressor,
+    _check_size,
+    _checked_weight,
+    _weighted_rows,
+)
 
 
 class _ProjectedPredictions(RegressorMixin, BaseEstimator):
@@ -208,8 +214,16 @@ class ConstrainedForestRegressor(_ProjectedPredictions):
         total = sum(tree.tree_.value[tree.tree_.apply(X)] for tree in self.estimators_)
         return total / len(self.estimators_)
 
+    @property
+    def feature_importances_(self) -> np.ndarray:
+        """Mean importance of each feature in the trees that have splits, as in scikit-learn."""
+        check_is_fitted(self, "estimators_")
+        trees = [tree.feature_importances_ for tree in self.estimators_ if tree.tree_.n_splits]
+        mean = np.mean([np.zeros(self.n_features_in_)] if not trees else trees, axis=0)
+        return mean / mean.sum() if mean.any() else mean
 
-class ProjectedRegressor(MetaEstimatorMixin, _ProjectedPredictions):
+
+class ProjectedRegressor(OverEstimator, MetaEstimatorMixin, _ProjectedPredictions):
     """Project the predictions of any regressor: the baseline that every claim must beat.
 
     Parameters

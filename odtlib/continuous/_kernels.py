@@ -11,7 +11,7 @@ and costs at most their mass, hence
 
     L_t >= max(L_a, L_b - (m_b - m_t))   and   R_t >= max(R_b, R_a - (m_t - m_a)),
 
-which closes the gap (a, b), or shrinks it from both ends, once L_t + R_t cannot be below the
+which closes the interval (a, b), or shrinks it from both ends, once L_t + R_t cannot be below the
 incumbent.  With a smallest leaf size the first terms do not hold (a subset may forbid a split), so
 they are taken as zero; the second terms do.
 
@@ -50,11 +50,11 @@ STATE_SIZE = 20
 
 LEAF, STUMP = -1, -2       # roots of a depth-two solution that is smaller than depth two
 
-# a gap between two evaluated thresholds a and b: thresholds LOW .. HIGH - 1 are open
+# an interval between two evaluated thresholds a and b: thresholds LOW .. HIGH - 1 are open
 LOW, HIGH, MASS_A, LEFT_A, RIGHT_A, MASS_B, LEFT_B, RIGHT_B = range(8)
 
 # per feature, in a depth-two solve
-ERROR, INDEX, CLOSED, GAPS, OPEN = range(5)
+ERROR, INDEX, CLOSED, INTERVALS, OPEN = range(5)
 
 # problem: constants of one search
 UNIT, PENALTY, MIN_LEAF, N_CLASSES, DEPTH, ALLOWED_GAP = range(6)
@@ -334,7 +334,7 @@ def first_at_least(cut, mass, weight, unit, low, high, target):
 
 
 @njit(**INNER)
-def gap_bound(mass_a, left_a, right_a, mass_b, left_b, right_b):
+def interval_bound(mass_a, left_a, right_a, mass_b, left_b, right_b):
     """Return a lower bound of L + R anywhere between two evaluated thresholds."""
     between = mass_b - mass_a
     return max(left_a + right_b, left_b + right_a - between,
@@ -342,23 +342,23 @@ def gap_bound(mass_a, left_a, right_a, mass_b, left_b, right_b):
 
 
 @njit(**INNER)
-def choose(gaps, n_gaps, cut, mass, weight, unit, bound, want, chosen, feature_state):
-    """Shrink the gaps to what may give less than ``bound`` and spread thresholds over them.
+def choose(intervals, n_intervals, cut, mass, weight, unit, bound, want, chosen, feature_state):
+    """Shrink the intervals to what may give less than ``bound`` and spread thresholds over them.
 
-    Closed gaps leave; what they prove goes to ``feature_state[CLOSED]``.  Returns how many
+    Closed intervals leave; what they prove goes to ``feature_state[CLOSED]``.  Returns how many
     thresholds are in ``chosen``.
     """
     left = 0
     n_open = 0
-    for j in range(n_gaps):
-        mass_a = gaps[j, MASS_A]
-        mass_b = gaps[j, MASS_B]
-        a = gaps[j, LEFT_A] + gaps[j, RIGHT_A]
-        b = gaps[j, LEFT_B] + gaps[j, RIGHT_B]
-        flat = max(gaps[j, LEFT_A] + gaps[j, RIGHT_B],
-                   gaps[j, LEFT_B] + gaps[j, RIGHT_A] - (mass_b - mass_a))
-        low = gaps[j, LOW]
-        high = gaps[j, HIGH]
+    for j in range(n_intervals):
+        mass_a = intervals[j, MASS_A]
+        mass_b = intervals[j, MASS_B]
+        a = intervals[j, LEFT_A] + intervals[j, RIGHT_A]
+        b = intervals[j, LEFT_B] + intervals[j, RIGHT_B]
+        flat = max(intervals[j, LEFT_A] + intervals[j, RIGHT_B],
+                   intervals[j, LEFT_B] + intervals[j, RIGHT_A] - (mass_b - mass_a))
+        low = intervals[j, LOW]
+        high = intervals[j, HIGH]
         if flat >= bound:
             proved = max(flat, (a + b - (mass_b - mass_a) + 1) >> 1)
             feature_state[CLOSED] = min(feature_state[CLOSED], proved)
@@ -371,29 +371,29 @@ def choose(gaps, n_gaps, cut, mass, weight, unit, bound, want, chosen, feature_s
             proved = max(flat, (a + b - (mass_b - mass_a) + 1) >> 1)
             feature_state[CLOSED] = min(feature_state[CLOSED], max(proved, bound))
             continue
-        if low > gaps[j, LOW] or high < gaps[j, HIGH]:
+        if low > intervals[j, LOW] or high < intervals[j, HIGH]:
             feature_state[CLOSED] = min(feature_state[CLOSED], bound)
         if left < j:
             for q in range(MASS_A, RIGHT_B + 1):
-                gaps[left, q] = gaps[j, q]
-        gaps[left, LOW] = low
-        gaps[left, HIGH] = high
+                intervals[left, q] = intervals[j, q]
+        intervals[left, LOW] = low
+        intervals[left, HIGH] = high
         left += 1
         n_open += high - low
-    feature_state[GAPS] = left
+    feature_state[INTERVALS] = left
     if left == 0:
         return 0
-    if left + want + 2 > gaps.shape[0]:      # no room for more gaps: eat one from its left end
-        k = min(want, gaps[0, HIGH] - gaps[0, LOW])
+    if left + want + 2 > intervals.shape[0]:     # no room for more: take thresholds from the first
+        k = min(want, intervals[0, HIGH] - intervals[0, LOW])
         for x in range(k):
-            chosen[x] = gaps[0, LOW] + x
+            chosen[x] = intervals[0, LOW] + x
         return k
     k = 0
     fed = min(left, want)
     spare = want - fed
     for j in range(fed):
-        low = gaps[j, LOW]
-        size = gaps[j, HIGH] - low
+        low = intervals[j, LOW]
+        size = intervals[j, HIGH] - low
         share = 1 + spare * size // n_open
         if share >= size:
             for x in range(size):
@@ -407,15 +407,15 @@ def choose(gaps, n_gaps, cut, mass, weight, unit, bound, want, chosen, feature_s
 
 
 @njit(**INNER)
-def refine(gaps, spare, cut, mass, weight, unit, monotone, chosen, k, errors, feature_state):
-    """Split the gaps at the thresholds that were evaluated."""
-    n_gaps = feature_state[GAPS]
-    for j in range(n_gaps):
+def refine(intervals, spare, cut, mass, weight, unit, monotone, chosen, k, errors, feature_state):
+    """Split the intervals at the thresholds that were evaluated."""
+    n_intervals = feature_state[INTERVALS]
+    for j in range(n_intervals):
         for q in range(8):
-            spare[j, q] = gaps[j, q]
+            spare[j, q] = intervals[j, q]
     w = 0
     x = 0
-    for j in range(n_gaps):
+    for j in range(n_intervals):
         low = spare[j, LOW]
         high = spare[j, HIGH]
         mass_a = spare[j, MASS_A]
@@ -427,14 +427,14 @@ def refine(gaps, spare, cut, mass, weight, unit, monotone, chosen, k, errors, fe
             left_t = errors[0, x]
             right_t = errors[1, x]
             if t > low:
-                gaps[w, LOW] = low
-                gaps[w, HIGH] = t
-                gaps[w, MASS_A] = mass_a
-                gaps[w, LEFT_A] = left_a
-                gaps[w, RIGHT_A] = right_a
-                gaps[w, MASS_B] = mass_t
-                gaps[w, LEFT_B] = left_t
-                gaps[w, RIGHT_B] = right_t if monotone else 0
+                intervals[w, LOW] = low
+                intervals[w, HIGH] = t
+                intervals[w, MASS_A] = mass_a
+                intervals[w, LEFT_A] = left_a
+                intervals[w, RIGHT_A] = right_a
+                intervals[w, MASS_B] = mass_t
+                intervals[w, LEFT_B] = left_t
+                intervals[w, RIGHT_B] = right_t if monotone else 0
                 w += 1
             low = t + 1
             mass_a = mass_t
@@ -442,15 +442,15 @@ def refine(gaps, spare, cut, mass, weight, unit, monotone, chosen, k, errors, fe
             right_a = right_t
             x += 1
         if high > low:
-            gaps[w, LOW] = low
-            gaps[w, HIGH] = high
-            gaps[w, MASS_A] = mass_a
-            gaps[w, LEFT_A] = left_a
-            gaps[w, RIGHT_A] = right_a
+            intervals[w, LOW] = low
+            intervals[w, HIGH] = high
+            intervals[w, MASS_A] = mass_a
+            intervals[w, LEFT_A] = left_a
+            intervals[w, RIGHT_A] = right_a
             for q in range(MASS_B, RIGHT_B + 1):
-                gaps[w, q] = spare[j, q]
+                intervals[w, q] = spare[j, q]
             w += 1
-    feature_state[GAPS] = w
+    feature_state[INTERVALS] = w
 
 
 # ------------------------------------------------------------------ depth two
@@ -563,7 +563,7 @@ def evaluate(order, cut, segment, counts, rows, feature, chosen, k, labels, weig
 @njit(**INNER)
 def depth_two(order, cut, segment, mass, counts, rows, labels, weight, problem, budget, cap, lower,
               table_two, table_many, table_weighted, vectors, code, classes, errors, chosen,
-              gaps, spare, features, state):
+              intervals, spare, features, state):
     """Find the best tree of depth two if its objective is below ``cap``, else bound it.
 
     ``lower[v]`` (in and out): lower bound when the root uses candidate v.  Returns False when the
@@ -615,14 +615,14 @@ def depth_two(order, cut, segment, mass, counts, rows, labels, weight, problem, 
             features[v, INDEX] = -1
             features[v, CLOSED] = INFINITE
             features[v, OPEN] = 0
-            features[v, GAPS] = 0
+            features[v, INTERVALS] = 0
             if low < high:
-                features[v, GAPS] = 1
+                features[v, INTERVALS] = 1
                 for q in range(8):
-                    gaps[v, 0, q] = 0
-                gaps[v, 0, LOW] = low
-                gaps[v, 0, HIGH] = high
-                gaps[v, 0, MASS_B] = total
+                    intervals[v, 0, q] = 0
+                intervals[v, 0, LOW] = low
+                intervals[v, 0, HIGH] = high
+                intervals[v, 0, MASS_B] = total
         state[PAIR_PHASE] = 1
     best = state[PAIR_BEST]
     n_classes = state[PAIR_CLASSES]
@@ -639,11 +639,11 @@ def depth_two(order, cut, segment, mass, counts, rows, labels, weight, problem, 
         if step < candidates:
             v = step
             state[PAIR_STEP] += 1
-            if features[v, GAPS] == 0 or lower[v] >= min(best, cap):
+            if features[v, INTERVALS] == 0 or lower[v] >= min(best, cap):
                 continue
             if state[PAIR_STUMP] >= 0:
-                gaps[v, 0, RIGHT_A] = state[PAIR_STUMP]
-                gaps[v, 0, LEFT_B] = state[PAIR_STUMP]
+                intervals[v, 0, RIGHT_A] = state[PAIR_STUMP]
+                intervals[v, 0, LEFT_B] = state[PAIR_STUMP]
         else:
             v = -1
             for h in range(candidates):       # the most promising first
@@ -653,7 +653,7 @@ def depth_two(order, cut, segment, mass, counts, rows, labels, weight, problem, 
                 break
         f, left_budget, right_budget = child_budgets(2, budget, v)
         want = lanes - 1 if state[PAIR_STUMP] < 0 else lanes
-        k = choose(gaps[v], features[v, GAPS], cut[f], mass[f], weight, unit,
+        k = choose(intervals[v], features[v, INTERVALS], cut[f], mass[f], weight, unit,
                    min(best, cap) - penalty, want, chosen, features[v])
         features[v, OPEN] = k > 0
         if k == 0:
@@ -670,10 +670,10 @@ def depth_two(order, cut, segment, mass, counts, rows, labels, weight, problem, 
             if stump < best:
                 best = stump
                 state[PAIR_ROOT] = STUMP
-            gaps[v, 0, RIGHT_A] = stump
-            gaps[v, features[v, GAPS] - 1, LEFT_B] = stump
+            intervals[v, 0, RIGHT_A] = stump
+            intervals[v, features[v, INTERVALS] - 1, LEFT_B] = stump
             known = budget == 1
-        refine(gaps[v], spare, cut[f], mass[f], weight, unit, monotone, chosen, k, errors,
+        refine(intervals[v], spare, cut[f], mass[f], weight, unit, monotone, chosen, k, errors,
                features[v])
         for x in range(k):
             error = errors[0, x] + errors[1, x]
@@ -689,7 +689,7 @@ def depth_two(order, cut, segment, mass, counts, rows, labels, weight, problem, 
     bound = best
     for v in range(0 if known else candidates):
         proved = min(features[v, ERROR], features[v, CLOSED])
-        if features[v, GAPS] == 0:
+        if features[v, INTERVALS] == 0:
             if proved == INFINITE:      # the feature has no threshold
                 continue
             lower[v] = max(lower[v], proved + penalty)
@@ -745,9 +745,9 @@ def copy_tree(source, target, at):
 # ------------------------------------------------------------------ depth three and more
 
 # frame: one level of the search
-(PHASE, SLOT, ROWS, MASS, CAP, BEST, POSITION, FEATURE, THRESHOLD, CUT_ROWS, CUT_MASS, GAP, LEFT,
- RIGHT, HALF, TURN, SIZE, KEPT, SEEN, FIRST, SIDE, LEFT_ROOT, LEFT_VALUE, RIGHT_ROOT, RIGHT_VALUE,
- BOUND, COMPARED, PROBING, BUDGET, HASH_LEFT, HASH_RIGHT) = range(31)
+(PHASE, SLOT, ROWS, MASS, CAP, BEST, POSITION, FEATURE, THRESHOLD, CUT_ROWS, CUT_MASS, INTERVAL,
+ LEFT, RIGHT, HALF, TURN, SIZE, KEPT, SEEN, FIRST, SIDE, LEFT_ROOT, LEFT_VALUE, RIGHT_ROOT,
+ RIGHT_VALUE, BOUND, COMPARED, PROBING, BUDGET, HASH_LEFT, HASH_RIGHT) = range(31)
 FRAME_SIZE = 31
 
 # phases
@@ -761,12 +761,12 @@ AT, AT_MASS, AT_LEFT, AT_RIGHT, AT_ARCHIVE = range(5)
 
 
 @njit(**INNER)
-def widest_gap(profile, size, cut, mass, weight, unit, monotone, bound, similar, use_similar,
-               frame):
+def widest_interval(profile, size, cut, mass, weight, unit, monotone, bound, similar, use_similar,
+                    frame):
     """Find the widest stretch of thresholds that may still give less than ``bound``.
 
     Returns its profile entry (or -1), first threshold, and end; keeps in ``frame[BOUND]`` what the
-    closed gaps and the evaluated thresholds prove.
+    closed intervals and the evaluated thresholds prove.
     """
     entry = -1
     widest = 0
@@ -788,7 +788,7 @@ def widest_gap(profile, size, cut, mass, weight, unit, monotone, bound, similar,
         left_b = profile[AT_LEFT, j + 1]
         right_b = profile[AT_RIGHT, j + 1] if monotone else 0
         mass_b = profile[AT_MASS, j + 1]
-        here = gap_bound(mass_a, left_a, right_a, mass_b, left_b, right_b)
+        here = interval_bound(mass_a, left_a, right_a, mass_b, left_b, right_b)
         if max(left_a + right_b, left_b + right_a - (mass_b - mass_a)) < bound:
             over = left_a + right_a - bound
             if over >= 0:
@@ -911,7 +911,7 @@ def store_entry(table, entries, sets, mixed, tag, members, bound, state):
 
 @njit(**OPTIONS)
 def search(keys, labels, weight, problem, order, cut, segment, mass, count, table_two, table_many,
-           table_weighted, vectors, code, classes, counts, errors, chosen, gaps, spare,
+           table_weighted, vectors, code, classes, counts, errors, chosen, intervals, spare,
            features, state, frames, probes, profiles, lower, feature_order, seed_threshold, archive,
            similar, seen, trees, child_trees, members, table, entries, sets):
     """Search for one slice and return RUNNING, WANTS_FEATURE, IMPROVED or DONE.
@@ -984,7 +984,7 @@ def search(keys, labels, weight, problem, order, cut, segment, mass, count, tabl
             if not depth_two(order[pair_slot], cut[pair_slot], segment[pair_slot], mass[pair_slot],
                              count[pair_slot], pair_rows, labels, weight, problem, pair_budget, cap,
                              pair_lower, table_two, table_many, table_weighted, vectors, code,
-                             classes, errors, chosen, gaps, spare, features, state):
+                             classes, errors, chosen, intervals, spare, features, state):
                 return RUNNING
             if phase == START:
                 best = state[RESULT]
@@ -1073,9 +1073,9 @@ def search(keys, labels, weight, problem, order, cut, segment, mass, count, tabl
             cuts = cut[slot, f]
             bound = min(frame[BEST] - (problem[ALLOWED_GAP] if level == 0 else 0),
                         frame[CAP]) - penalty
-            j, low, high = widest_gap(profile, frame[SIZE], cuts, mass[slot, f], weight, unit,
-                                      monotone, bound, similar[level],
-                                      frame[COMPARED], frame)
+            j, low, high = widest_interval(
+                profile, frame[SIZE], cuts, mass[slot, f], weight, unit, monotone, bound,
+                similar[level], frame[COMPARED], frame)
             state[WORK] += 10 * frame[SIZE]
             lower[level, v] = max(lower[level, v], frame[BOUND] + penalty)
             if j < 0:
@@ -1097,7 +1097,7 @@ def search(keys, labels, weight, problem, order, cut, segment, mass, count, tabl
             frame[THRESHOLD] = t
             frame[CUT_ROWS] = left_rows
             frame[CUT_MASS] = here
-            frame[GAP] = j
+            frame[INTERVAL] = j
             frame[HALF] = max(end - here, here - begin)
             frame[TURN] = 0
             state[NODES] += 1
@@ -1186,7 +1186,7 @@ def search(keys, labels, weight, problem, order, cut, segment, mass, count, tabl
             t = frame[THRESHOLD]
             left = frame[LEFT]
             right = frame[RIGHT]
-            j = frame[GAP]
+            j = frame[INTERVAL]
             bound = min(frame[BEST] - (problem[ALLOWED_GAP] if level == 0 else 0),
                         frame[CAP]) - penalty
             value = read(keys[f], read(order[slot, f], left_rows - 1)) >> 16

@@ -17,7 +17,7 @@ from odtlib.trees import build, class_weights, separating_threshold
 
 NARROW_ROWS = 32_767      # 16-bit counters and ranks hold this many rows
 SLICE = 20_000_000        # row visits between two looks at the clock: some 30 ms
-MAX_GAPS = 1024           # open gaps kept per feature of a depth-two problem
+MAX_INTERVALS = 1024           # open intervals kept per feature of a depth-two problem
 MAX_KEPT = 1024           # evaluated thresholds whose bounds per feature are inherited
 MAX_SEEN = 32             # evaluated thresholds that similarity bounds look at
 CACHE_BYTES = 1 << 26     # what the subset cache may take
@@ -101,7 +101,7 @@ def _layout(n, p, cost, max_depth, wide, max_nodes=None, cache_bytes=0):
     nodes = max(7, 2 * splits + 1)
     weighted = cost.weight is not None
     lane = np.int64 if weighted else np.int32 if wide else np.int16
-    gaps = min(n // 2 + 3, MAX_GAPS) + LANES_TWO + 2
+    intervals = min(n // 2 + 3, MAX_INTERVALS) + LANES_TWO + 2
     return {
         "order": ((slots, p, n), np.uint32 if wide else np.uint16),
         "cut": ((slots, p, n + 1), np.int32),
@@ -114,8 +114,8 @@ def _layout(n, p, cost, max_depth, wide, max_nodes=None, cache_bytes=0):
         "counts": ((3, cost.n_classes), np.int64),
         "errors": ((4, LANES_TWO), np.int64),
         "chosen": ((LANES_TWO + 1,), np.int64),
-        "gaps": ((pair_candidates, gaps, 8), np.int64),
-        "spare": ((gaps, 8), np.int64),
+        "intervals": ((pair_candidates, intervals, 8), np.int64),
+        "spare": ((intervals, 8), np.int64),
         "features": ((pair_candidates, 5), np.int64),
         "state": ((k.STATE_SIZE,), np.int64),
         "frames": ((levels, k.FRAME_SIZE), np.int64),

@@ -181,15 +181,21 @@ class TunedCARTClassifier(TreeClassifier):
     ten stratified folds; the first of the best wins.  The table's ``min_samples_leaf`` of 1 is
     read as one row: as the share 1.0 it would always give a tree without splits.
 
-    Because the grid itself contains class weights, there is no parameter ``class_weight``.  The
-    objective in the report and the accuracies use only the sample weights, so that all
-    combinations are measured in the same way.
+    The grid's class weights multiply the weights of the rows while a tree grows, and nothing else.
+    The objective in the report and the accuracies use the weights of the rows, those of the
+    parameter ``class_weight`` included, so that all combinations are measured in the same way.
 
     Parameters
     ----------
     max_depth : int or None, default=3
         Maximum depth of the tree.  It is the same for every combination; None grows until the
         leaves are pure.
+    min_samples_leaf : int or float, default=1
+        Minimum number of samples per leaf.  A float is a share of the training rows.  It is a lower
+        limit for every combination: the larger of it and the grid's value counts.
+    class_weight : dict, "balanced" or None, default=None
+        Weights of the classes, as in scikit-learn.  They multiply the weights of the rows, also
+        in the objective and in the accuracies that are compared.
     cv : int, splitter or iterable, default=10
         Folds, as scikit-learn takes them.  An int is lowered to the number of rows of the largest
         class where that is smaller (``report_.counters["folds"]`` says how many were used).
@@ -216,13 +222,18 @@ class TunedCARTClassifier(TreeClassifier):
 
     _parameter_constraints = {
         **TreeClassifier._parameter_constraints,
-        "max_depth": CARTClassifier._parameter_constraints["max_depth"],
+        **{name: CARTClassifier._parameter_constraints[name]
+           for name in ("max_depth", "min_samples_leaf")},
         "cv": ["cv_object"],
     }
 
-    def __init__(self, max_depth: int | None = 3, *, cv: Any = 10, time_limit: float | None = None,
+    def __init__(self, max_depth: int | None = 3, *, min_samples_leaf: float = 1,
+                 class_weight: dict | str | None = None, cv: Any = 10,
+                 time_limit: float | None = None,
                  random_state: int | np.random.RandomState | None = None) -> None:
         self.max_depth = max_depth
+        self.min_samples_leaf = min_samples_leaf
+        self.class_weight = class_weight
         self.cv = cv
         self.time_limit = time_limit
         self.random_state = random_state
@@ -236,6 +247,8 @@ class TunedCARTClassifier(TreeClassifier):
         n_classes = len(self.classes_)
         weight = np.ones(len(y)) if sample_weight is None else sample_weight
         combinations = list(ParameterGrid(TUNING_GRID))
+        same = {"max_depth": self.max_depth, "least_leaf": self.min_samples_leaf,
+                "random_state": seed}
         accuracy = np.full((1, len(combinations)), np.nan)
         folds, trees, longest, status = [], {}, 0.0, "heuristic"
         try:
@@ -248,7 +261,7 @@ class TunedCARTClassifier(TreeClassifier):
                     if clock.remaining <= longest:     # the time that the last tree takes
                         raise TimeUp
                     begin = clock.elapsed
-                    trees[k] = grow(max_depth=self.max_depth, random_state=seed, **combination)
+                    trees[k] = grow(**same, **combination)
                     longest = max(longest, clock.elapsed - begin)
                     hit = trees[k].predict_codes(X[test]) == y[test]
                     accuracy[fold, k] = np.average(hit, weights=weight[test])
@@ -265,7 +278,7 @@ class TunedCARTClassifier(TreeClassifier):
                              clock.remaining)
         try:
             tree = _Grower(X, self.classes_[y], y, n_classes, sample_weight, last)(
-                max_depth=self.max_depth, random_state=seed, **self.best_params_)
+                **same, **self.best_params_)
         except TimeUp:
             tree = trees.get(best) or single_leaf(X, y, n_classes, sample_weight)
             status = "time_limit" if status == "heuristic" else status
@@ -294,7 +307,7 @@ class _Grower:
         self.rows, self.trees = {}, {}
 
     def __call__(self, *, max_depth, random_state, class_weight=None, min_samples_split=2,
-                 min_samples_leaf=1, **parameters):
+                 min_samples_leaf=1, least_leaf=1, **parameters):
         key = repr(class_weight)
         if key not in self.rows:
             X, y, n_classes = self.data
@@ -303,8 +316,9 @@ class _Grower:
                 weight *= self.weight
             self.rows[key] = RankedRows(X, y, n_classes, weight, self.clock)
         rows = self.rows[key]
-        leaf, split = (limit if isinstance(limit, Integral) else ceil(limit * rows.n_rows)
-                       for limit in (min_samples_leaf, min_samples_split))
+        leaf, least, split = (limit if isinstance(limit, Integral) else ceil(limit * rows.n_rows)
+                              for limit in (min_samples_leaf, least_leaf, min_samples_split))
+        leaf = max(leaf, least)
         split = max(2, split, 2 * leaf)          # a node with fewer rows has no two leaves
         name = key, leaf, split, repr((max_depth, random_state, sorted(parameters.items())))
         if name not in self.trees:

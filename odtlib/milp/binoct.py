@@ -285,7 +285,7 @@ class BinOCTClassifier(ProgramClassifier):
         def found(splits, label, event):
             tree = problem.checked(from_full_tree(splits, label, rows, cuts))
             if tree is not None:
-                run.offer(tree, event)
+                run.keep_if_no_worse(tree, event)
 
         try:
             run.status = search.run(

@@ -181,7 +181,7 @@ class Run:
         if self.verbose and event != "bound":
             print(f"{seconds:8.1f} s  objective {self.shown:g}  {event}", flush=True)
 
-    def offer(self, tree, event=None):
+    def keep_if_no_worse(self, tree, event=None):
         """Keep a tree that is at least as good as the best, and return whether it is."""
         value = self.problem.cost(tree)
         if value > self.objective:
@@ -342,7 +342,7 @@ class ProgramClassifier(TreeClassifier):
         found = None
         if solution.values is not None:
             found = problem.checked(program.tree(solution.values))
-        if found is not None and run.offer(found):
+        if found is not None and run.keep_if_no_worse(found):
             return
         if run.given:
             return

@@ -6,6 +6,7 @@ from dataclasses import replace
 from functools import partial
 
 import numpy as np
+from joblib import effective_n_jobs
 from sklearn.base import BaseEstimator
 from sklearn.tree import DecisionTreeRegressor
 from sklearn.utils._param_validation import HasMethods, StrOptions
@@ -216,6 +217,8 @@ class MurTreeRegressor(BudgetPathMixin, OverBinaryColumns, SingleTargetRegressor
         features uncut, and the bound holds for the columns made so far.
     memory_limit : float, optional
         Memory limit in megabytes; None for no limit.  See :class:`odtlib.MurTreeClassifier`.
+    n_jobs : int, optional
+        Number of threads; None means 1 and -1 all processors.  They share the splits of the root.
     verbose : int, default=0
         Verbosity: 0 is silent, 1 shows progress.
 
@@ -259,7 +262,7 @@ class MurTreeRegressor(BudgetPathMixin, OverBinaryColumns, SingleTargetRegressor
                  search: MurTreeSearch | None = None,
                  start: str | DecisionTree | BaseEstimator | None = None,
                  time_limit: float | None = None, memory_limit: float | None = None,
-                 verbose: int = 0) -> None:
+                 n_jobs: int | None = None, verbose: int = 0) -> None:
         self.max_depth = max_depth
         self.max_nodes = max_nodes
         self.max_leaf_nodes = max_leaf_nodes
@@ -271,6 +274,7 @@ class MurTreeRegressor(BudgetPathMixin, OverBinaryColumns, SingleTargetRegressor
         self.start = start
         self.time_limit = time_limit
         self.memory_limit = memory_limit
+        self.n_jobs = n_jobs
         self.verbose = verbose
 
     def _warm_up(self, X, y, sample_weight, task=None):
@@ -305,7 +309,8 @@ class _RegressionRun(_Run):
         return problem, RegressionSolver(
             problem, self.horizon, self.nodes, absolute=self.absolute,
             split_penalty=model.split_penalty / problem.unit, search=search,
-            min_samples_leaf=model.min_samples_leaf, memory_limit=model.memory_limit)
+            min_samples_leaf=model.min_samples_leaf, n_jobs=effective_n_jobs(model.n_jobs),
+            memory_limit=model.memory_limit)
 
     def begin_with(self, start):
         """Take a start that respects all limits as the tree to beat."""

@@ -1,11 +1,19 @@
 """Forests, projected regressors and the classifier by combinations."""
 
 import numpy as np
+import pandas as pd
 import pytest
+from matplotlib import pyplot as plt
+from sklearn.base import clone
 from sklearn.ensemble import RandomForestRegressor
-from sklearn.linear_model import LinearRegression
+from sklearn.exceptions import NotFittedError
+from sklearn.linear_model import LinearRegression, RidgeClassifier
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.tree import DecisionTreeClassifier
+from sklearn.utils.class_weight import compute_sample_weight
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
+from odtlib import MurTreeClassifier
 from odtlib.constrained import (
     ConstrainedForestRegressor,
     ConstrainedTreeClassifier,
@@ -100,10 +108,15 @@ RESAMPLED = dict.fromkeys(
     "a bootstrap draws rows, so that a weight is not a repetition")
 
 
+# Which scikit-learn's trees pass by a minimum share of the weight per leaf alone.
+SMALL_WEIGHTS = {"check_class_weight_classifiers": "classes of next to no weight have leaves, too"}
+
+
 @parametrize_with_checks(
     [ConstrainedForestRegressor(n_estimators=3), ProjectedRegressor(),
      ConstrainedTreeClassifier()],
-    expected_failed_checks=lambda e: RESAMPLED if hasattr(e, "bootstrap") else {})
+    expected_failed_checks=lambda e: RESAMPLED if hasattr(e, "bootstrap") else SMALL_WEIGHTS if
+    hasattr(e, "class_weight") else {})
 def test_scikit_learn_checks(estimator, check):
     check(estimator)
 
@@ -123,6 +136,142 @@ def test_a_row_of_weight_zero_is_a_row_that_is_not_there(make):
 def test_a_combination_of_weight_zero_is_no_label():
     model = ConstrainedTreeClassifier().fit([[0], [1], [2]], [[0, 0], [0, 1], [1, 1]], [1, 0, 1])
     assert model.combinations_.tolist() == [[0, 0], [1, 1]]
+
+
+X_FLAGS = np.array([[0.0, 5], [1, 2], [2, 7], [3, 1], [4, 8], [5, 3]])
+Y_FLAGS = np.array([["no", "maybe"], ["no", "yes"]])[[0, 0, 1, 1, 0, 1]]
+
+
+def random_flags(rng):
+    """Return rows with many ties and two targets, of two and three classes."""
+    X = rng.integers(0, 4, (int(rng.integers(6, 30)), 2)).astype(float)
+    y = np.column_stack([rng.integers(0, 2, len(X)), rng.integers(0, 3, len(X))])
+    y[:2] = [0, 0], [1, 1]
+    return X, y
+
+
+def test_class_weights_multiply_and_are_repeated_rows():
+    rng = np.random.default_rng(1)
+    changed = 0
+    for _ in range(60):
+        X, y = random_flags(rng)
+        first, second = rng.integers(1, 4, 2), rng.integers(0, 4, 3)
+        second[:2] += 1
+        given = [dict(enumerate(first.tolist())), dict(enumerate(second.tolist()))]
+        weight = first[y[:, 0]] * second[y[:, 1]]
+        rows = rng.integers(0, 3, len(X))
+        rows[:2] = 1
+        for estimator in (DecisionTreeClassifier(max_depth=2, random_state=0),
+                          MurTreeClassifier(1, binarizer="all")):
+            model = ConstrainedTreeClassifier(estimator=estimator, class_weight=given)
+            again = ConstrainedTreeClassifier(estimator=estimator)
+            for number in (np.ones(len(X), int), rows):
+                model.fit(X, y, number)
+                again.fit(np.repeat(X, number * weight, axis=0),
+                          np.repeat(y, number * weight, axis=0))
+                assert np.array_equal(model.combinations_, again.combinations_)
+                if estimator.max_depth == 2:
+                    assert np.array_equal(model.predict(X), again.predict(X))
+            changed += not np.array_equal(again.fit(X, y).predict(X), model.predict(X))
+        # Against every tree of one split: the weight of the rows whose combination is wrong.
+        total, code = rows * weight, 3 * y[:, 0] + y[:, 1]
+        best = min(sum(total[side].sum() - np.bincount(code[side], total[side]).max(initial=0)
+                       for side in (X[:, f] <= cut, X[:, f] > cut))
+                   for f in range(2) for cut in range(4))
+        assert model.estimator_.report_.objective == best
+    assert changed > 20
+
+
+def test_balanced_classes_count_the_rows_that_train():
+    rng = np.random.default_rng(2)
+    tree = DecisionTreeClassifier(max_depth=1, random_state=0)
+    for _ in range(20):
+        X, y = random_flags(rng)
+        feasible = y.sum(axis=1) < 3
+        weight = compute_sample_weight("balanced", y[feasible])
+        options = dict(constraints=lambda c: sum(c) < 3, on_infeasible_targets="drop")
+        model = ConstrainedTreeClassifier(estimator=tree, class_weight="balanced", **options)
+        same = ConstrainedTreeClassifier(estimator=tree).fit(X[feasible], y[feasible], weight)
+        assert np.array_equal(model.fit(X, y).predict(X), same.predict(X))
+    one = ConstrainedTreeClassifier(estimator=tree, class_weight={0: 1, 1: 0, 2: 3})
+    assert one.fit(X, y[:, 1]).classes_.tolist() == [0, 2]
+
+
+@pytest.mark.parametrize("estimator", [
+    DecisionTreeClassifier(max_depth=2, random_state=0), MurTreeClassifier(2, binarizer="all")])
+def test_probabilities_are_sums_over_combinations(estimator):
+    rng = np.random.default_rng(3)
+    for _ in range(20):
+        X, y = random_flags(rng)
+        words = np.array(["no", "maybe", "yes"])[y]
+        for targets in (y, words, words.astype(object)):
+            model = ConstrainedTreeClassifier(estimator=estimator).fit(X, targets)
+            share = model.estimator_.predict_proba(X)
+            assert model.n_classes_ == [len(np.unique(targets[:, j])) for j in range(2)]
+            for j, found in enumerate(model.predict_proba(X)):
+                expected = [[sum(p for p, c in zip(row, model.combinations_) if c[j] == label)
+                             for label in model.classes_[j]] for row in share]
+                assert found == pytest.approx(np.array(expected))
+                with np.errstate(divide="ignore"):
+                    assert np.array_equal(model.predict_log_proba(X)[j], np.log(found))
+        one = ConstrainedTreeClassifier(estimator=estimator).fit(X, words[:, 1])
+        plain = clone(estimator).fit(X, words[:, 1])
+        assert one.n_classes_ == len(plain.classes_)
+        assert np.array_equal(one.predict_proba(X), plain.predict_proba(X))
+        assert one.get_depth() == plain.get_depth() and one.get_n_leaves() == plain.get_n_leaves()
+        assert np.array_equal(one.feature_importances_, plain.feature_importances_)
+
+
+def test_a_drawing_names_combinations_and_features():
+    X, y = pd.DataFrame(X_FLAGS, columns=["age", "height"]), Y_FLAGS
+    for estimator in (None, *(MurTreeClassifier(2, binarizer=b) for b in ("quantile", "all"))):
+        model = ConstrainedTreeClassifier(estimator=estimator).fit(X, y)
+        texts = " ".join(text.get_text() for text in model.plot().texts)
+        assert "no, maybe" in texts and ("age" in texts or "height" in texts)
+        plt.close("all")
+    with pytest.raises(ValueError, match="model is a KNeighborsClassifier"):
+        ConstrainedTreeClassifier(estimator=KNeighborsClassifier(1)).fit(X, y).plot()
+
+
+def test_what_the_estimator_lacks_is_lacking():
+    classifier = ConstrainedTreeClassifier(estimator=KNeighborsClassifier(1))
+    regressor = ProjectedRegressor(LinearRegression())
+    for model, y in ((classifier, Y_FLAGS), (regressor, np.zeros((6, 2)))):
+        for fitted in (model, model.fit(X_FLAGS, y)):
+            for name in ("get_depth", "get_n_leaves", "feature_importances_"):
+                assert not hasattr(fitted, name)
+    assert hasattr(classifier, "predict_proba")
+    assert not hasattr(ConstrainedTreeClassifier(estimator=RidgeClassifier()), "predict_proba")
+    for model in (ConstrainedTreeClassifier(), ProjectedRegressor()):
+        with pytest.raises(NotFittedError):
+            model.get_depth()
+
+
+def test_importances_of_a_forest_are_those_of_scikit_learn():
+    """On unconstrained targets, for the trees of its own."""
+    forest = ConstrainedForestRegressor(n_estimators=5, max_depth=3, random_state=0).fit(X, Y)
+    theirs = RandomForestRegressor(5, max_depth=3).fit(X, Y)
+    theirs.estimators_ = [tree.to_sklearn() for tree in forest.estimators_]
+    assert forest.feature_importances_ == pytest.approx(theirs.feature_importances_)
+    assert forest.feature_importances_.sum() == pytest.approx(1.0)
+    leaf = ConstrainedForestRegressor(n_estimators=2).fit(X, np.ones((120, 3)))
+    assert leaf.feature_importances_.tolist() == [0.0] * 4
+
+
+@pytest.mark.parametrize(("options", "match"), [
+    ({"class_weight": "even"}, "'class_weight' parameter"),
+    ({"class_weight": [{0: -1.0}, {}]}, "class_weight holds a negative number"),
+    ({"class_weight": {0: 2.0}}, "list of dicts"),
+    ({"class_weight": [{0: 2.0}]}, "number of elements in class_weight should match"),
+    ({"class_weight": [{0: 0.0}, {}]}, "y holds 1 feasible combination"),
+    ({"class_weight": "balanced", "estimator": KNeighborsClassifier()},
+     "takes sample_weight, and that of KNeighborsClassifier does not"),
+    ({"class_weight": "balanced", "on_infeasible_targets": "drop", "constraints": lambda c: False},
+     "y holds 0 feasible combination"),
+])
+def test_class_weights_that_cannot_be_used_are_refused(options, match):
+    with pytest.raises(ValueError, match=match):
+        ConstrainedTreeClassifier(**options).fit([[0], [1], [2]], [[0, 0], [0, 1], [1, 1]])
 
 
 def test_a_forest_refuses_weights_whose_squares_overflow():

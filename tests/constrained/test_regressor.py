@@ -239,7 +239,7 @@ def test_mean_splits_are_those_of_cart():
 
 
 def test_lazy_search_projects_few_candidates():
-    """The target of the house: at most 15 % of the candidates for sets with eight binaries."""
+    """At most 15 % of the candidates for sets with eight binaries."""
     rng = np.random.default_rng(3)
     n, k = 400, 4
     X = rng.normal(size=(n, 4))

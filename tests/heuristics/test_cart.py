@@ -7,7 +7,7 @@ import pytest
 from heuristics import reference
 from interrupt import ctrl_c
 from sklearn.datasets import load_breast_cancer, load_wine
-from sklearn.model_selection import GridSearchCV
+from sklearn.model_selection import GridSearchCV, ParameterGrid, StratifiedKFold
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.class_weight import compute_sample_weight
 from sklearn.utils.estimator_checks import check_estimator
@@ -27,7 +27,9 @@ def test_scikit_learns_own_checks_of_tuned_cart(monkeypatch):
                                               "min_samples_leaf": [0.1, 1]})
     # Shares of the rows (Table 5) do not see weights, so that a weight of two is not two rows.
     check_estimator(TunedCARTClassifier(2, cv=2), expected_failed_checks={
-        "check_sample_weight_equivalence_on_dense_data": "shares count rows, not weights"})
+        "check_sample_weight_equivalence_on_dense_data": "shares count rows, not weights",
+        # Which scikit-learn's trees pass by a minimum share of the weight per leaf alone.
+        "check_class_weight_classifiers": "classes of next to no weight have leaves, too"})
 
 
 @pytest.mark.parametrize("options", [
@@ -115,6 +117,42 @@ def test_same_choice_as_a_grid_search():
     assert ours.report_.counters == {"folds": 4, "combinations": 80, "fits": 321}
 
 
+@pytest.mark.parametrize(("least_leaf", "class_weight"), [
+    (1, {0: 1, 1: 5, 2: 0.2}), (7, None), (0.15, {0: 0, 1: 3, 2: 1}), (0.3, "balanced")])
+def test_tuning_with_class_weights_and_a_smallest_leaf(least_leaf, class_weight):
+    """The reference weighs rows by hand and fits scikit-learn's tree 240 times."""
+    X, y = load_wine(return_X_y=True)
+    X, y = np.round(X, 2).astype(np.float32).astype(float)[::2, 2:8], y[::2]
+    weight = compute_sample_weight(class_weight, y)
+    model = TunedCARTClassifier(2, min_samples_leaf=least_leaf, class_weight=class_weight, cv=3,
+                                random_state=0).fit(X, y)
+    by_rows = TunedCARTClassifier(2, min_samples_leaf=least_leaf, cv=3, random_state=0)
+    assert by_rows.fit(X, y, weight).tree_ == model.tree_
+    assert model.verify(X, y) == pytest.approx(weight[model.predict(X) != y].sum())
+
+    X, y, weight = X[weight > 0], y[weight > 0], weight[weight > 0]
+    folds = list(StratifiedKFold(3).split(X, y))
+    seed = np.random.RandomState(0).randint(2**31 - 1)
+
+    def tree(rows, min_samples_leaf, **options):
+        leaf = max(limit if isinstance(limit, int) else int(np.ceil(limit * len(rows)))
+                   for limit in (min_samples_leaf, least_leaf))
+        return DecisionTreeClassifier(max_depth=2, random_state=seed, min_samples_leaf=leaf,
+                                      **options).fit(X[rows], y[rows], weight[rows])
+
+    combinations = list(ParameterGrid(TUNING_GRID))
+    scores = [np.mean([np.average(tree(train, **options).predict(X[test]) == y[test],
+                                  weights=weight[test]) for train, test in folds])
+              for options in combinations]
+    assert model.best_score_ == pytest.approx(max(scores), abs=1e-12)
+    assert model.best_params_ == combinations[int(np.argmax(np.round(scores, 12)))]
+    chosen = tree(np.arange(len(X)), **model.best_params_)
+    assert np.array_equal(model.predict(X), chosen.predict(X))
+    assert np.bincount(model.apply(X)).max() < len(X)        # the tree has splits
+    smallest = np.unique(model.apply(X), return_counts=True)[1].min()
+    assert smallest >= (least_leaf if isinstance(least_leaf, int) else least_leaf * len(X))
+
+
 def test_tuning_with_little_time_still_gives_a_tree():
     X, y = load_wine(return_X_y=True)
     model = TunedCARTClassifier(time_limit=1e-9, random_state=0).fit(X, y)
@@ -199,6 +237,9 @@ def test_too_few_rows_to_cross_validate():
     (CARTClassifier(random_state="one"), "random_state"),
     (TunedCARTClassifier(time_limit=0), "time_limit"),
     (TunedCARTClassifier(max_depth=-1), "max_depth"),
+    (TunedCARTClassifier(class_weight="even"), "class_weight"),
+    (TunedCARTClassifier(min_samples_leaf=0), "min_samples_leaf"),
+    (TunedCARTClassifier(min_samples_leaf=1.0), "min_samples_leaf"),
 ])
 def test_parameters_are_validated(model, message):
     with pytest.raises(ValueError, match=f"'{message}' parameter"):

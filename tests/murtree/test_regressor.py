@@ -241,10 +241,59 @@ def test_limits(loss, monkeypatch):
     assert stopped.report_.status == "interrupted" and stopped.tree_.n_splits > 0
 
 
-def test_door():
+@pytest.mark.parametrize("min_leaf", [1, 5])
+@pytest.mark.parametrize("loss", LOSSES)
+def test_threads_find_the_same_optima(loss, min_leaf, monkeypatch):
+    """Also for all node budgets at once, and with slices so short that all threads have work."""
+    monkeypatch.setattr("odtlib.murtree.solver.FIRST_SLICE", 1000)
+    monkeypatch.setattr("odtlib.murtree.solver.LONGEST_SLICE", 0.002)
+    taken, absolute = 0, loss == "absolute_error"
+    for seed in range(4):
+        X, y = numbers(seed, n_rows=90)
+        weight = np.random.default_rng(seed).integers(1, 4, len(y)) if seed % 2 else np.ones(90)
+        problem = prepare_regression(X, y, weight.astype(float), absolute=absolute)
+        alone, together = (
+            build(RegressionSolver, problem, 4, 15, absolute=absolute, min_samples_leaf=min_leaf,
+                  split_penalty=0.01 * (seed > 1), n_jobs=n_jobs) for n_jobs in (1, 3))
+        for smallest in (15, 0):
+            assert alone.solve(4, 15, smallest=smallest)
+            assert together.solve(4, 15, smallest=smallest)
+            for nodes in range(smallest, 16):
+                assert together.value(nodes) == pytest.approx(alone.value(nodes), abs=1e-12)
+        taken += sum(int(worker.shared[1][:, 0].sum()) for worker in together._workers)
+        model = MurTreeRegressor(4, loss=loss, min_samples_leaf=min_leaf, n_jobs=2)
+        model.fit(X, y, weight)
+        assert model.report_.status == "optimal" and (np.diff(model.report_.trace["incumbent"])
+                                                      <= 1e-12).all()
+        assert model.verify(X, y, weight) == pytest.approx(MurTreeRegressor(
+            4, loss=loss, min_samples_leaf=min_leaf).fit(X, y, weight).report_.objective)
+    assert taken > 100
+
+
+@pytest.mark.parametrize("ending", ["time", "interrupt"])
+@pytest.mark.parametrize("loss", LOSSES)
+def test_threads_keep_limits(loss, ending, monkeypatch):
+    X, y = numbers(n_rows=400, n_columns=40)
+    monkeypatch.setattr("odtlib.murtree.solver.FIRST_SLICE", 1000)
+    gather, calls = Solver._gather, []
+
+    def interrupted(self, incumbents):
+        gather(self, incumbents)
+        calls.append(1)
+        if len(calls) == 2 and ending == "interrupt":
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(Solver, "_gather", interrupted)
+    model = MurTreeRegressor(5, loss=loss, n_jobs=2, time_limit=0.6 if ending == "time" else None)
+    report = model.fit(X, y).report_
+    assert report.status == {"time": "time_limit", "interrupt": "interrupted"}[ending]
+    assert report.lower_bound <= report.objective == pytest.approx(model.verify(X, y))
+
+
+def test_bad_input_is_refused():
     X, y = numbers()
     for options, match in (({"loss": "huber"}, "loss"), ({"binarizer": "mdlp"}, "binarizer"),
-                           ({"split_penalty": -1}, "split_penalty")):
+                           ({"split_penalty": -1}, "split_penalty"), ({"n_jobs": 0}, "n_jobs")):
         with pytest.raises(ValueError, match=match):
             MurTreeRegressor(**options).fit(X, y)
     with pytest.raises(ValueError, match="at least one non-zero"):

@@ -1,4 +1,4 @@
-"""The common door, tested through the smallest estimators that use it."""
+"""The base class of all estimators, tested through the smallest that use it."""
 
 import numpy as np
 import pandas as pd

@@ -165,6 +165,40 @@ def test_what_a_user_of_scikit_learn_tries_first(name, options):
     plt.close("all")
 
 
+# Estimators around others, and what they leave out of that for a reason.
+AROUND_OTHERS = {
+    "ConstrainedForestRegressor": ({**CONSTRAINED, "n_estimators": 3, "max_depth": 2}, {
+        "get_depth": "a forest has many trees; scikit-learn's has no such method either",
+        "get_n_leaves": "a forest has many trees",
+        "to_sklearn": "the average of trees is projected",
+        "plot": "a forest has many trees"}),
+    "ProjectedRegressor": ({**CONSTRAINED, "estimator": DecisionTreeRegressor(max_depth=2)}, {
+        "to_sklearn": "what the tree predicts is projected",
+        "plot": "what the tree predicts is projected"}),
+    "ConstrainedTreeClassifier": ({"estimator": DecisionTreeClassifier(max_depth=2)}, {
+        "to_sklearn": "scikit-learn's trees of several targets know no combinations"}),
+}
+TRIED_FIRST = ["get_depth", "get_n_leaves", "feature_importances_", "to_sklearn", "plot"]
+ONLY_CLASSIFIERS = ["n_classes_", "predict_proba", "predict_log_proba"]
+
+
+@pytest.mark.parametrize("name", [name for name in odtlib.__all__
+                                  if name.endswith(("Classifier", "Regressor"))])
+def test_what_is_missing_is_missing_for_a_reason(name):
+    options, left_out = AROUND_OTHERS.get(name) or (
+        {"max_depth": 2, **next(options for case, options in CASES if case == name)}, {})
+    X, y = rows("classifier" if name.endswith("Classifier") else "regressor")
+    model = getattr(odtlib, name)(**options).fit(X, y)
+    for method in TRIED_FIRST:
+        assert hasattr(model, method) == (method not in left_out), method
+    for method in ONLY_CLASSIFIERS:
+        assert hasattr(model, method) == name.endswith("Classifier"), method
+    if hasattr(model, "estimator_"):
+        assert model.get_depth() == 2 and model.get_n_leaves() in (3, 4)
+    importances = model.feature_importances_
+    assert importances.shape == (3,) and importances.sum() == pytest.approx(1.0)
+
+
 @pytest.mark.parametrize("kind", ["classifier", "regressor"])
 @pytest.mark.parametrize("options", [{}, {"max_leaf_nodes": 4}, {"min_samples_leaf": 20}])
 def test_trees_of_scikit_learn_come_back(kind, options):
