@@ -55,12 +55,15 @@ def _row(name, line, source):
 
 
 def _measured(runs, name, *, entries=False):
-    """CPU seconds until the proof, infinite without one; or entries of the cache, in thousands."""
+    """CPU seconds until the proof, infinite without one; or entries of the cache, in thousands.
+
+    A run that was stopped has no final number of entries.
+    """
     if runs is None or name is None or name not in runs.index:
         return math.nan
     run = runs.loc[name]
     if entries:
-        return run["counters"]["cache_entries"] / 1000
+        return run["counters"].get("cache_entries", math.nan) / 1000
     return run["cpu_seconds"] if run["status"] == "optimal" else math.inf
 
 
