@@ -26,7 +26,7 @@ def describe(entry: catalogue.Entry, measured: dict, feature_names, target_names
     }
 
 
-# What the papers say of a table that was not to be had.
+# What the papers say of a table that was not available.
 _UNSEEN = {
     "hand_posture": {
         "rows": 78095,

@@ -201,7 +201,7 @@ def load(
     if facts["sha256"] is None:
         warnings.warn(
             f"the data set {entry.name!r} was checked by its shape alone: no copy with a known "
-            "checksum was to be had",
+            "checksum was available",
             stacklevel=2,
         )
     X, y = np.ascontiguousarray(table.X), np.ascontiguousarray(table.y)

@@ -119,8 +119,7 @@ WORDING = {
     "start": "Warm start: None, a word, a :class:`DecisionTree` or a fitted tree estimator.",
     "constraint_form": "Form of the constraints.",
     "min_samples_split": "Minimum number of samples that a node needs to be split",
-    "max_disparity":
-        "Maximum difference in the shares of rows predicted as ``classes_[1]`` between",
+    "max_disparity": "Maximum difference in the shares of rows predicted as ``classes_[1]``",
     "disparity": '"demographic-parity" compares shares of all rows of a group, "equal-opportunity"',
     "disparity_penalty": "Cost of a difference of 1 in these shares, in the unit of",
     "on_infeasible_targets": "What to do with training",

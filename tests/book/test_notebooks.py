@@ -127,6 +127,15 @@ def test_cell_ids_are_readable(path):
         assert not re.fullmatch(r"[0-9a-f]{8}|[0-9a-f-]{36}", cell_id), f"random id {cell_id}"
 
 
+@each_notebook
+def test_no_line_of_prose_is_read_as_a_comment(path):
+    # MyST drops a line that begins with a per cent sign.
+    for cell in nbformat.read(path, as_version=4).cells:
+        if cell.cell_type == "markdown":
+            prose = re.sub(r"(?ms)^```.*?^```", "", cell.source)
+            assert not re.search(r"^ *%", prose, re.MULTILINE), f"a line of {cell.id} begins with %"
+
+
 def test_chapters_set_themselves_up_on_colab_once_there_is_an_address():
     sys.path.insert(0, str(ROOT / "scripts"))
     import colab_cells
