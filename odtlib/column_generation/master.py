@@ -409,7 +409,7 @@ class Master:
         return use
 
     def best_tree(self):
-        """Return, for each node of the best tree over the paths, its position in its list of splits.
+        """Find the best tree over the paths; return the position of each node's split in its list.
 
         The best subtree below a node depends only on the splits above it, its prefix, and on the
         budget of leaves.  So the pairs of sibling paths that are both there are joined at the nodes
