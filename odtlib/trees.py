@@ -47,19 +47,7 @@ def build(root, n_rows, split):
 
 
 def separating_threshold(values, goes_left):
-    """Return the midpoint of the two neighbouring values that a split separates.
-
-    Parameters
-    ----------
-    values : array of float, shape (n_rows,)
-        Values of the feature in the node's rows; those that go left are the smaller ones.
-    goes_left : array of bool, shape (n_rows,)
-        True for some rows and False for others.
-
-    Returns
-    -------
-    float
-    """
+    """Return the midpoint of the two neighbouring values that a split separates."""
     return midpoint(values[goes_left].max(), values[~goes_left].min())
 
 
@@ -73,19 +61,9 @@ def class_weights(members, y, n_classes, sample_weight=None):
 
 
 def without_empty_splits(tree, X):
-    """Drop the splits that send all rows to one side; thresholds stay.
+    """Drop the splits of a classification tree that send all rows to one side; thresholds stay.
 
-    Parameters
-    ----------
-    tree : DecisionTree
-        A classification tree.
-    X : array of float64, shape (n_rows, n_features)
-        Training rows.
-
-    Returns
-    -------
-    DecisionTree
-        With the labels of ``tree``, and zeros as class weights where a split was dropped.
+    Labels stay, too; class weights are zeros where a split was dropped.
     """
     kept = []
 
@@ -170,17 +148,10 @@ def cut_back(tree, max_nodes, split_penalty=0.0, cost=None):
 
 
 def lower_hull(points):
-    """Return which trees are best for some penalty of a split.
+    """Return which trees are best for some penalty of a split, the smallest first.
 
-    Parameters
-    ----------
-    points : sequence of (int, float)
-        Number of splits and cost of each tree, in order of growing size.
-
-    Returns
-    -------
-    list of int
-        Positions on the lower convex hull, the smallest tree first.
+    ``points`` are (number of splits, cost) of each tree, in order of growing size; the result lists
+    positions on their lower convex hull.
     """
     def saving(a, b):
         return (points[a][1] - points[b][1]) / (points[b][0] - points[a][0])

@@ -30,28 +30,13 @@ _lock = threading.RLock()       # a method may warm up another that it begins wi
 
 
 def warm_up(method, kernel, run, variant=None):
-    """Compile the kernels of a method, or load them from disk, once a process.
+    """Compile the kernels of a method, or load them from disk, once per process.
 
-    Parameters
-    ----------
-    method : str
-        Name of the method, a key of ``SECONDS``.
-    kernel : numba dispatcher
-        The kernel with ``cache=True`` that takes longest to compile; it tells whether to announce.
-    run : callable
-        Calls, without arguments, every kernel that a fit may call, on a problem of a few rows.
-    variant : hashable, optional
-        The kind of problem, where kernels are compiled anew for other types of arrays.
-
-    Returns
-    -------
-    float
-        Seconds that it took; 0.0 if it was done before in this process.
-
-    Raises
-    ------
-    RuntimeError
-        If the compiled kernels on disk are damaged.
+    ``method`` is a key of ``SECONDS``; ``kernel``, with ``cache=True``, is the one that takes
+    longest to compile, and tells whether to announce; ``run()`` calls every kernel that a fit may
+    call, on a few rows; ``variant`` names the kind of problem, where kernels are compiled anew for
+    other types of arrays.  Returns the seconds that it took, 0.0 if it was done before in this
+    process.
     """
     with _lock:
         if (method, variant) in _warm:

@@ -130,23 +130,9 @@ class BranchAndPrice:
 def dive(generation, choices):
     """Fix the split used most at each node, from the root down, solving anew in between.
 
-    Parameters
-    ----------
-    generation : ColumnGeneration
-        Solves relaxations.
-    choices : array of int, shape (n_choices,)
-        A known tree, whose paths are in the master.
-
-    Returns
-    -------
-    array of int, shape (n_choices,)
-        The tree found; nodes that were not reached in time keep the split that was used most when
-        it ended.
-
-    Notes
-    -----
     The diving heuristic that Patel et al. (2023), Section 5, propose for the master without row
-    constraints.
+    constraints.  ``choices`` is a known tree, whose paths are in the master; at nodes that time did
+    not reach the result has the split used most when it ended.
     """
     master, problem = generation.master, generation.master.problem
     allowed = np.ones(problem.start[-1], bool)

@@ -34,27 +34,12 @@ def violated_rows(master, x, sides, rows=None):
 def violated_point(master, x, solver="cp-sat", seconds=np.inf):
     """Find points of the feature space that a relaxation sends down more than one path in all.
 
-    Patel et al. (2023), model (8): choose a branch for each split, consistent between thresholds
-    of one feature, so that the paths followed weigh most.
+    Patel et al. (2023), model (8): choose a branch for each split, consistent between thresholds of
+    one feature, so that the paths followed weigh most; ``x`` holds the value of each path.
 
-    Parameters
-    ----------
-    master : Master
-        The master problem.
-    x : array, shape (n_columns,)
-        Value of each path.
-    solver : {"cp-sat", "milp"}, default="cp-sat"
-        CP-SAT returns each solution above one that it meets on the way, HiGHS only the best.
-    seconds : float, default=inf
-        Time limit.
-
-    Returns
-    -------
-    points : array of float, shape (n_points, n_features)
-        Points whose constraint is violated.
-    proved : bool
-        Whether the search was exhaustive: no such point exists where ``points`` is empty, else the
-        most violated one is among them.
+    Returns the points whose constraint is violated, shape (n_points, n_features), and whether it is
+    proved that there is none, or that the best is among them.  CP-SAT returns each solution above
+    one that it meets on the way, HiGHS ("milp") only the best.
     """
     problem = master.problem
     tests = {}           # (feature, threshold) -> number

@@ -102,15 +102,8 @@ class ColumnGeneration:
     def solve(self, allowed=None):
         """Generate columns and cuts until the relaxation is solved or time is over.
 
-        Parameters
-        ----------
-        allowed : array of bool, shape (n_candidates,), optional
-            Splits, and with side constraints classes of leaves, that trees may use (default: all);
-            the master must hold the paths of a tree that does.
-
-        Returns
-        -------
-        Outcome
+        Trees use the splits (and with side constraints classes of leaves) in ``allowed``, a mask
+        over the candidates, by default all; the master must hold the paths of a tree that does.
         """
         master, problem = self.master, self.master.problem
         if allowed is None:

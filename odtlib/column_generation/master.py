@@ -308,12 +308,8 @@ class Master:
     def add_cuts(self, branches, sides="upper"):
         """Add the constraint (1c) that a row follows one path, for labelled rows or any other.
 
-        Parameters
-        ----------
-        branches : array of bool, shape (n_splits, n_rows)
-            Which rows each split sends left.
-        sides : {"upper", "lower", "equal"}, default="upper"
-            At most, at least, or exactly one path.
+        ``branches``, (n_splits, n_rows), says which rows each split sends left, and ``sides``
+        whether it is at most ("upper"), at least ("lower") or exactly ("equal") one path.
         """
         n = branches.shape[1]
         if n == 0:
@@ -413,17 +409,12 @@ class Master:
         return use
 
     def best_tree(self):
-        """Solve the integer master over its paths by dynamic programming.
+        """Find the best tree over the paths; return the position of each node's split in its list.
 
         The best subtree below a node depends only on the splits above it, its prefix, and on the
         budget of leaves.  So the pairs of sibling paths that are both there are joined at the nodes
         above the leaves, for each prefix; of these the best are joined at the nodes above them, and
         so on up to the root.
-
-        Returns
-        -------
-        array of int, shape (n_nodes,)
-            For each node of the best tree the position in its list of splits.
         """
         problem = self.problem
         sizes = problem.sizes
@@ -475,21 +466,9 @@ class Master:
 
         Given the splits, the best paths are integral by themselves, unless side constraints hold.
         Without limits on features and predictions :meth:`best_tree` gives the same answer in
-        milliseconds.
-
-        Parameters
-        ----------
-        seconds : float, default=inf
-            Time limit.
-        choices : array of int, shape (n_nodes,), optional
-            A known tree to begin with; its paths must be in the master.
-
-        Returns
-        -------
-        choices : array of int or None
-            For each choice the position in its list; None where no tree was found.
-        proved : bool
-            Whether no other tree of these paths is better.
+        milliseconds.  The paths of a known tree, ``choices``, must be in the master.  Returns the
+        choices of the best tree, None where none was found, and whether no other tree of these
+        paths is better.
         """
         problem, n_rho = self.problem, self.n_rho
         mip = self._empty()

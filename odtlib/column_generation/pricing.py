@@ -72,23 +72,9 @@ class Enumeration:
     def __call__(self, master, relaxation, allowed, seconds=np.inf):
         """Return improving paths and the best reduced cost of each leaf.
 
-        Parameters
-        ----------
-        master : Master
-            The master problem.
-        relaxation : Relaxation
-            Its duals.
-        allowed : array of bool, shape (n_candidates,)
-            Splits, and with side constraints classes of leaves, that paths may use.
-        seconds : float, default=inf
-            Time left, checked between leaves.
-
-        Returns
-        -------
-        leaf, path : arrays of int
-            The paths to add.
-        best : array, shape (n_ends,), or None
-            Largest reduced cost at each end of the master; None where time ran out.
+        ``relaxation`` holds the duals, and ``allowed`` is the mask of splits, and with side
+        constraints classes of leaves, that paths may use.  Returns leaves and paths to add, and the
+        largest reduced cost at each end of the master, shape (n_ends,), or None where time ran out.
         """
         clock = Clock(None if np.isinf(seconds) else seconds)
         leaves, paths = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]

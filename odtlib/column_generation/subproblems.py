@@ -178,19 +178,8 @@ class Subproblems:
     def __call__(self, master, relaxation, allowed, seconds=np.inf):
         """Return improving paths, as :class:`odtlib.column_generation.pricing.Enumeration` does.
 
-        Parameters
-        ----------
-        master, relaxation, allowed
-            As there.
-        seconds : float, default=inf
-            Time left.
-
-        Returns
-        -------
-        leaf, path : arrays of int
-            The paths to add.
-        best : array, shape (n_leaves,), or None
-            Upper bounds of the reduced costs; None where not every leaf was solved to the end.
+        The third result holds upper bounds of the reduced costs, None where not every leaf was
+        solved to the end.
         """
         end = time.perf_counter() + seconds
         problem = master.problem

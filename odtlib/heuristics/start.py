@@ -15,42 +15,14 @@ from odtlib.trees import without_empty_splits
 
 def starting_tree(start, X, y, n_classes, sample_weight=None, max_depth=3, min_samples_leaf=1,
                   random_state=None, time_limit=None):
-    """Return the tree that a solver begins with.
+    """Return the tree, in class indices, that a solver begins with, or None.
 
-    Parameters
-    ----------
-    start : None, "cart", "local-search" or DecisionTree
-        None begins from nothing.  "cart" grows a CART and "local-search" improves it and nine
-        others (see :class:`odtlib.LocalSearchTreeClassifier`).  A tree is checked, its leaves are
-        labelled anew from the rows, and splits that send no row to one side, or that change no
-        prediction, are dropped.
-    X : array of float64, shape (n_rows, n_features)
-        Training rows, validated.
-    y : array of int, shape (n_rows,)
-        Class indices.
-    n_classes : int
-        Number of classes.
-    sample_weight : array of float, shape (n_rows,), optional
-        Positive weight of every row (default: one).
-    max_depth : int, default=3
-        A deeper tree is refused.
-    min_samples_leaf : int, default=1
-        A tree with a smaller leaf is refused.
-    random_state : int, RandomState or None, default=None
-        Seed of CART and of the local search.
-    time_limit : float or None, default=None
-        Seconds that CART or the local search may take; when they are over, the best tree so far is
-        returned, a single leaf at worst.
-
-    Returns
-    -------
-    DecisionTree or None
-        In class indices, with the class weights of the rows.
-
-    Raises
-    ------
-    ValueError
-        If ``start`` is none of these, or a tree that does not fit the data or the limits.
+    "cart" grows a CART and "local-search" improves it and nine others (see
+    :class:`odtlib.LocalSearchTreeClassifier`), within ``time_limit`` seconds; when they are over,
+    the best tree so far is returned, a single leaf at worst.  A given tree is checked, its leaves
+    are labelled anew from the rows, and splits that send no row to one side, or that change no
+    prediction, are dropped; one that is deeper than ``max_depth``, or has a smaller leaf than
+    ``min_samples_leaf``, is refused with a ValueError.
     """
     if start is None:
         return None

@@ -547,14 +547,9 @@ def children_classes(feature, side, class_start, n_active, width, shared_arrays,
                      best_by_size):
     """Solve both children of ``feature`` to depth two, from the counts of a prepared node.
 
-    Parameters
-    ----------
-    feature : int
-        Position of the feature among the ``n_active`` features of the node.
-    side : int
-        The child to count, -1 for the one with fewer rows; the other is counted by subtraction.
-    best_by_size : array, (8,), output
-        Best scores of child 1 with 0, 1, 2, 3 feature nodes, then of child 0.
+    The child ``side`` is counted (-1: that with fewer rows), the other follows by subtraction.
+    ``best_by_size``, (8,), receives the best scores of child 1 with 0, 1, 2, 3 feature nodes, then
+    of child 0.
     """
     shape, _, _, _, _, _, local_bits, child_rows, child_start, child_words = shared_arrays
     _, blocks, pairs, singles, extremes, child_blocks, child_pairs, child_singles = count_arrays
@@ -690,16 +685,10 @@ def bound_by_earlier_node(other, side, parent, parent_active, parent_width, feat
                           n_active, width, parent_index, known_1, known_0, bound_1, bound_0):
     """Bound the children of a node by those of the node that another split of its parent made.
 
-    Parameters
-    ----------
-    other, side : int
-        The other node: a side of this split of the parent, which is split ``feature`` here.
-    parent_index : array, (n_active,)
-        Number of each split of this node in the parent.
-    known_1, known_0 : arrays
-        Lower bounds for the children of the other node, by the number of the split in the parent.
-    bound_1, bound_0 : arrays, (n_active,), updated
-        Lower bounds for the children here: as good but for the rows that only the other one has.
+    The other node is one ``side`` of the parent's split ``other``, which is split ``feature`` here;
+    ``known_1`` and ``known_0`` have lower bounds on its children by the number of the split in the
+    parent, ``parent_index``.  They hold here less the weight of the rows that only the other node
+    has.
     """
     last, parent_last = n_active * width, parent_active * parent_width
     cut = np.float64(parent[parent_last + other]) - np.float64(totals[last + feature])

@@ -216,18 +216,10 @@ def store_node(name, side, bound_1, bound_0, first, last, n_active, parent_index
                  earlier_ids):
     """Keep what a finished node knows of its children for those that its parent opens later.
 
-    Parameters
-    ----------
-    name, side : int
-        The node: one side of a split of its parent.
-    parent_index : array
-        Number of each split of the node in the parent.
-    parent : array
-        The parent's row of ``state``; it counts its kept children.
-    known : array, (n_budgets, most kept, 2, width)
-        Bounds on child 0 and child 1 of every split.
-    earlier_ids : array, (most kept, 2 + n_budgets)
-        Name and side of each, and whether it knows bounds for a budget.
+    The node is one ``side`` of the split ``name``.  ``known``, (n_budgets, most kept, 2, width),
+    has bounds on child 0 and child 1 of every split by its number in the parent, ``parent_index``;
+    ``earlier_ids``, (most kept, 2 + n_budgets), the name and side of each node that is kept, and
+    for which budgets it has bounds.
     """
     at = parent[N_EARLIER] % len(earlier_ids)
     for p in range(min(parent[N_EARLIER], len(earlier_ids))):
@@ -332,34 +324,21 @@ def search(work, control, penalty, state, cost, choice, leaf, exact, keys, rows,
            literals, child_key, shared, earlier):
     """Work on the stack until it is empty (``control[MODE] == DONE``) or ``work`` is used up.
 
-    Also stops when the cache has ``control[ROOM]`` entries, for a larger one.
+    Also stops when the cache has ``control[ROOM]`` entries, for a larger one.  ``work`` counts
+    units of some nanoseconds; ``control`` holds where the search stands, its options and the
+    addresses of its kernels; ``penalty`` is the cost of a feature node (Eq. 19).
 
-    Parameters
-    ----------
-    work : int
-        How much to do, in units of some nanoseconds.
-    control : array
-        Where the search stands, its options and the addresses of its kernels.
-    penalty : float
-        Cost of a feature node (the sparse objective, Eq. 19).
-    state, cost, choice, leaf, keys : arrays, first axis: level
-        What each level remembers; see the names of their columns.
-    rows, class_start, active, order, bound_1, bound_0, exact, leaf_cost, totals, column_keys,
-    child_key
-        First axis: level.  Bounds on the children have a second axis for the node budget of the
-        child; ``exact`` tells which of those of the current split are optima, and ``child_key`` has
-        the keys of its two children.
-    shared_arrays, count_arrays : tuples
-        Handed on to the kernels.
-    table, values : arrays
-        The cache, as integers and as numbers.
-    shared : tuple of arrays
-        What threads share that divide the splits of the root among them: the next split, the
-        finished ones of each thread and the bounds that they gave, the best trees; and how many
-        finished splits of each thread this one has seen.
-    earlier : tuple of arrays
-        Bounds that finished children left for the others, and whose they are (first axis: level
-        less one); what number each split has one level above, and the reverse.
+    The first axis of ``state``, ``cost``, ``choice`` (see the names of their columns), ``leaf``,
+    ``keys`` and of the arrays from ``rows`` to ``column_keys`` is the level.  Bounds on the
+    children have a second axis for the node budget of the child; ``exact`` tells which of those of
+    the current split are optima, and ``child_key`` has the keys of its two children.  ``table`` and
+    ``values`` are the cache, as integers and as numbers.
+
+    ``shared`` is what threads share that divide the splits of the root among them: the next split,
+    the finished ones of each thread and the bounds that they gave, the best trees; and how many
+    finished splits of each thread this one has seen.  ``earlier`` holds bounds that finished
+    children left for the others, and whose they are (first axis: level less one), and what number
+    each split has one level above, and the reverse.
     """
     shape, row_bits = shared_arrays[0], shared_arrays[1]
     n_classes, n_columns = shape[N_CLASSES], shape[N_COLUMNS]

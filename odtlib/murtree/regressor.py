@@ -67,26 +67,11 @@ def within_groups(y, weight, groups):
 def prepare_regression(X, y, weight, *, absolute, merge_columns=True):
     """Reduce a regression problem to what the search must see.
 
-    Parameters
-    ----------
-    X : array of 0/1, shape (n_rows, n_columns)
-        Predicates of the rows.
-    y : array of float, shape (n_rows,)
-        Targets.
-    weight : array, shape (n_rows,)
-        Positive weights.
-    absolute : bool
-        Absolute instead of squared error.
-    merge_columns : bool, default=True
-        Keep one of several columns that split the rows identically.
-
-    Returns
-    -------
-    problem : Problem
-        Rows in the order of their targets, which are centred and scaled so that a single leaf costs
-        1.  Rows with equal columns become one; the squared error among them, which every tree has,
-        is the offset.  For absolute error only rows with equal targets too become one; the least
-        cost of the others (equivalent points) is ``least``.
+    Rows of 0/1 columns are put in the order of their targets, which are centred and scaled so that
+    a single leaf costs 1.  Rows with equal columns become one; the squared error among them, which
+    every tree has, is the offset.  For absolute error only rows with equal targets too become one;
+    what the others cost at the least (equivalent points) is ``least``.  With ``merge_columns`` one
+    of several columns is kept that split the rows identically.
     """
     with np.errstate(all="ignore"):
         target = y - leaf_value(y, weight, absolute)

@@ -437,20 +437,9 @@ class Solver:
     def trees(self, depth, budgets, clock=None):
         """Build the best trees found by the last :meth:`solve` as nested tuples.
 
-        Parameters
-        ----------
-        depth : int
-            Maximum depth of the tree.
-        budgets : sequence of int
-            Node budgets.
-        clock : Clock, optional
-            When its time is over, what is missing is grown by CART.
-
-        Returns
-        -------
-        list of (tuple or int)
-            For each of ``budgets`` ``(column, child 0, child 1)`` in columns of the problem, or
-            the class of a leaf.
+        For each of ``budgets`` of feature nodes ``(column, child 0, child 1)`` in columns of the
+        problem, or the class of a leaf.  When the clock has expired, what is missing is grown by
+        CART.
         """
         rows = np.arange(len(self.problem.rows), dtype=np.int32)
         roots = [self.root(nodes) for nodes in budgets]      # building solves new subproblems

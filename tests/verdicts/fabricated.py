@@ -142,7 +142,7 @@ def firat_inflated():
 
 CG_RUN = {"sample_share": 0.9, "start_columns": "sampled", "link": "node", "row_cuts": "upper",
           "cut_schedule": "thorough", "heuristic_pricing": "none", "pricing": "cp-sat",
-          "subproblems": "merged", "merge_rows": True}
+          "subproblems": "merged", "merge_rows": True, "time_limit": 3600.0}
 
 
 def cg(dataset, split, depth=4, *, spent=1.0, cart=0.8, gain=0.009, columns=50, **parameters):
