@@ -33,7 +33,8 @@ SETS = {
     3: "bank wilt raisin room segment bidding page rice occupancy".split(),
     4: "bank wilt room raisin".split(),
 }
-GOALS = {2: 12, 3: 25, 4: 20}
+GOALS = {2: 20, 3: 40, 4: 40}      # geometric means
+LEAST = 4                           # on any set
 THREADED = [("rice", 3), ("room", 3), ("occupancy", 3), ("segment", 3), ("page", 3), ("wilt", 4),
             ("room", 4), ("raisin", 4)]
 
@@ -125,8 +126,12 @@ def main():
             print(f"{name:12} {errors:8d} {min(ours):9.4f} {min(theirs):9.4f} {ratios[-1]:9.1f}",
                   flush=True)
         mean = np.exp(np.mean(np.log(ratios)))
+        missed = [word for word, value, goal in (("mean", mean, GOALS.get(depth, 0)),
+                                                 ("smallest", min(ratios), LEAST))
+                  if value < goal]
         print(f"geometric mean {mean:.1f} times faster (goal {GOALS.get(depth)}), "
-              f"smallest {min(ratios):.1f}")
+              f"smallest {min(ratios):.1f} (goal {LEAST}): "
+              + (f"missed: {', '.join(missed)}" if missed else "both met"))
 
 
 if __name__ == "__main__":
