@@ -273,7 +273,7 @@ def test_threads_find_the_same_optima(loss, min_leaf, monkeypatch):
 @pytest.mark.parametrize("ending", ["time", "interrupt"])
 @pytest.mark.parametrize("loss", LOSSES)
 def test_threads_keep_limits(loss, ending, monkeypatch):
-    X, y = numbers(n_rows=400, n_columns=40)
+    X, y = numbers(n_rows=400, n_columns=100)      # many times what the limit allows
     monkeypatch.setattr("odtlib.murtree.solver.FIRST_SLICE", 1000)
     gather, calls = Solver._gather, []
 
