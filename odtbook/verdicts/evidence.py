@@ -328,7 +328,7 @@ def hours(records, runs):
             made, where = attempt(records.of, part["grid"]), part.get("where", {})
             made = pd.DataFrame() if made is None else undisturbed(made)
             left = unrecorded(part["grid"], made, **where)
-            seconds, most = float((left["time_limit"] * left["n_jobs"]).sum()), True
+            seconds, most = float((left["time_limit"] * left.get("n_jobs", 1)).sum()), True
             only = "".join(f" --only {name}={value}" for name, value in where.items())
         elif "published" in part:
             seconds = float(published(part["published"])[part["column"]].sum())

@@ -21,9 +21,12 @@ LARGE = tuple(sets_of("large").values())
 SETS = (*LARGE, "tic-tac-toe", "IndiansDiabetes", "car_evaluation", "seismic_bumps", "spambase",
         "Statlog_satellite")
 DEPTH = 4           # of Sections 4.2 to 4.4
-N_SETS = 11         # of Section 4.4: Letter Recognition did not end
+# The figures of Section 4.4, unlike its Table 6, are without Letter Recognition, which did not end.
+ENDED = tuple(name for name in SETS if name != "letter_recognition")
+N_SETS = len(ENDED)
 INSTANCES = 55
-HOUR = 3600.0       # seconds: the limit of Figures 1 to 3
+HOUR = 3600.0       # seconds: the limit of Figures 2 and 3
+BY_ENUMERATION = "column_generation_variants*"
 
 
 @paper.table("T5")
@@ -47,7 +50,8 @@ for label, of in (("T7", "train"), ("T8", "test"), ("T9", "train")):
 
 @paper.table("T6")
 def _(records):
-    table = attempt(variants, records, "row_cuts", ROW_CUTS.values(), dataset=list(SETS))
+    table = attempt(variants, records, "row_cuts", ROW_CUTS.values(), BY_ENUMERATION,
+                    dataset=list(SETS))
     gain, level, cart, count = {}, {}, math.nan, 0
     if table is not None:
         gain = (table["train_accuracy"] - table["cart"]).mean() * 100
@@ -60,7 +64,7 @@ def _(records):
             "Train accuracy (%)": level.get(ROW_CUTS[name], math.nan),
             "Gain over CART (%)": gain.get(ROW_CUTS[name], math.nan)}
         rows += [{"row": name, "column": column, "published": float(line[column]),
-                  "ours": value if count >= N_SETS else math.nan,
+                  "ours": value if count == len(SETS) else math.nan,
                   "beside": {f"over {count} of {len(SETS)} data sets": value}}
                  for column, value in here.items()]
     return table_of(rows)
@@ -70,7 +74,8 @@ def _(records):
 def variants(records, factor, levels, pattern="column_generation*", limit=None, **where):
     """Put runs at depth four side by side that differ in one parameter.
 
-    ``limit`` leaves out runs that were stopped before the limit of the paper, in seconds.
+    ``limit`` leaves out runs that were stopped before the limit of the paper, in seconds: all
+    that were stopped where it has none.
     """
     levels = list(levels)
     runs = records.of(pattern, **{"link": "node", "max_depth": DEPTH, factor: levels, **where})
@@ -98,18 +103,19 @@ def variants(records, factor, levels, pattern="column_generation*", limit=None, 
     return {name: table[name].dropna().unstack(factor) for name in hows}
 
 
-def cuts(side, measure):
+def cuts(side, measure, pattern=BY_ENUMERATION, **where):
     """Return a measure of the six variants, data sets by variants."""
-    table = variants(side.records, "row_cuts", ROW_CUTS.values(), dataset=list(SETS))[measure]
+    table = variants(side.records, "row_cuts", ROW_CUTS.values(), pattern, dataset=list(ENDED),
+                     **where)[measure]
     return table.rename(columns={code: name for name, code in ROW_CUTS.items()})
 
 
 def _preprocessing(side):
-    return variants(side.records, "merge_rows", [False, True], limit=HOUR)["cpu_seconds"]
+    return variants(side.records, "merge_rows", [False, True], limit=math.inf)["cpu_seconds"]
 
 
 def _start(side):
-    return variants(side.records, "start_columns", ["cart", "sampled"], limit=HOUR)
+    return variants(side.records, "start_columns", ["cart", "sampled"], limit=math.inf)
 
 
 def _subproblems(side, measure):
@@ -118,10 +124,11 @@ def _subproblems(side, measure):
 
 
 def _times(side):
-    """Times of the six variants; ours price by enumeration, which is a substitute."""
-    if not side.lenient:
-        raise Missing("recorded with pricing by enumeration, not by integer programs")
-    return cuts(side, "cpu_seconds")
+    """Times of the six variants, priced by CP-SAT to the end; enumeration is a substitute."""
+    if side.lenient:
+        return cuts(side, "cpu_seconds")
+    return cuts(side, "cpu_seconds", "column_generation*", pricing="cp-sat",
+                heuristic_pricing="random", limit=math.inf)
 
 
 def _of_all(side, table):
