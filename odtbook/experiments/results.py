@@ -171,4 +171,5 @@ def provenance(table: DataFrame) -> str:
     others = f"; {refused} more, made by changed code, left out" if refused else ""
     return (f"Records of {days[0]}{f' to {days[-1]}' if len(days) > 1 else ''}, "
             f"odtlib {versions['odtlib']} ({commits}), {len(table)} {plural} on "
-            f"{each(table['processor'])}, {cores} cores{libraries}{others}.")
+            f"{each(table['processor'])}, {cores} core{'' if cores == '1' else 's'}"
+            f"{libraries}{others}.")

@@ -66,7 +66,7 @@
     where.textContent = `Row ${+row.value + 1}: ${steps.join("; ")}. Predicted ` +
       `${tree.classes[told]}, ` + (told === c ? "which is right." : `but it is ${tree.classes[c]}.`);
     const errors = errorsOf(counts, labels);
-    said.textContent = `${errors} of ${tree.y.length} rows are wrong` +
+    said.textContent = `${errors} of ${tree.y.length} rows ${errors === 1 ? "is" : "are"} wrong` +
       (errors === found ? "." : ` (${found} in the tree as found).`);
   }
 
