@@ -5,8 +5,10 @@ import pytest
 from odtbook.experiments.book import locate
 from odtbook.experiments.records import read_csv
 
-RECORDS = [(name, record) for name in ("column_generation", "column_generation_large",
-                                       "column_generation_pricing", "column_generation_variants")
+NAMES = ("column_generation", "column_generation_large", "column_generation_published",
+         "column_generation_subproblems", "column_generation_variants",
+         "column_generation_variants_large")
+RECORDS = [(name, record) for name in NAMES
            for record in read_csv(locate(name).records) if record["status"] != "failed"]
 
 
