@@ -13,7 +13,7 @@ from odtlib.mip import run_highs
 from odtlib.mip.units import TooLarge, look
 from odtlib.requirements import needs
 
-SLICE = 0.3             # seconds that a linear program is solved at a time
+AT_ONCE = 0.3           # seconds of a linear program after which it gets a thread of its own
 MAX_LINKS = 5_000_000   # linking rows
 LINK_BYTES = 100        # of each
 ENTRY_BYTES = 48        # of a nonzero, in HiGHS and here
@@ -368,14 +368,16 @@ class Master:
         lp = self.lp
         lp.setOptionValue("presolve", "off")
         end = lp.getRunTime() + seconds     # which counts from the first run
-        status = self.highspy.HighsModelStatus.kTimeLimit
-        # in slices, between which Python hears of Ctrl-C
-        while status == self.highspy.HighsModelStatus.kTimeLimit and lp.getRunTime() < end:
-            lp.setOptionValue("time_limit", min(end, lp.getRunTime() + SLICE))
-            lp.run()
+        # most programs are solved at once; for others Python must hear of Ctrl-C
+        for limit, run in ((min(end, lp.getRunTime() + AT_ONCE), lp.run),
+                           (end, lambda: run_highs(lp))):
+            lp.setOptionValue("time_limit", limit)
+            run()
             status = lp.getModelStatus()
-        if status == self.highspy.HighsModelStatus.kTimeLimit:
-            return None
+            if status != self.highspy.HighsModelStatus.kTimeLimit:
+                break
+            if lp.getRunTime() >= end:
+                return None
         if status != self.highspy.HighsModelStatus.kOptimal:
             raise RuntimeError("HiGHS ended the master problem with "
                                f"{lp.modelStatusToString(status)}.")

@@ -119,7 +119,7 @@ class TreeSampler:
 
 def sample_splits(X, y, n_classes, sample_weight=None, *, max_depth=4, n_trees=300,
                   sample_share=0.9, stopping="fixed", root_candidates=None, node_candidates=None,
-                  backend="compiled", n_jobs=1, random_state=0, time_limit=None):
+                  add_cart=False, backend="compiled", n_jobs=1, random_state=0, time_limit=None):
     """Sample candidate splits for every node from CARTs on random parts of the rows.
 
     Parameters
@@ -146,6 +146,9 @@ def sample_splits(X, y, n_classes, sample_weight=None, *, max_depth=4, n_trees=3
     root_candidates, node_candidates : int, "all" or None
         How many of the most frequent splits the root and every other node keep.  None means the
         papers' ``150 // n`` and ``100 // n`` for a tree of ``n`` feature nodes, at least one.
+    add_cart : bool, default=False
+        Whether the splits of the CART of all rows are added to those kept, as the texts of both
+        papers say.  By default they count among them, as in the program of Patel et al.
     backend : {"compiled", "sklearn"}, default="compiled"
         What grows the trees; the two differ where splits are equally good, see
         :class:`TreeSampler`.
@@ -163,10 +166,10 @@ def sample_splits(X, y, n_classes, sample_weight=None, *, max_depth=4, n_trees=3
     Notes
     -----
     Firat et al. (2020), Algorithm 1 and Section 5; Patel et al. (2023), steps 1 to 3.  As in the
-    program of the latter, the splits of the CART of all rows come before all others and count
-    among those kept, the split found later wins between equally frequent ones, two thresholds
-    that divide the rows identically are different splits, and a node that no tree splits takes the
-    first split that was found anywhere.
+    program of the latter, the splits of the CART of all rows come before all others, the split
+    found later wins between equally frequent ones, two thresholds that divide the rows identically
+    are different splits, and a node that no tree splits takes the first split that was found
+    anywhere.
     """
     clock = Clock(time_limit)
     seed = random_state if isinstance(random_state, (int, np.integer)) else \
@@ -210,11 +213,13 @@ def sample_splits(X, y, n_classes, sample_weight=None, *, max_depth=4, n_trees=3
         if wanted is None:
             wanted = max(1, (150 if node == 0 else 100) // n_nodes)
         found = {split: (count, at) for at, (split, count) in enumerate(counts[node].items())}
-        if cart[node] is not None:
-            first = first or cart[node]
-            found[cart[node]] = (np.inf, 0)
-        kept = sorted(found, key=found.get, reverse=True)
-        splits.append(kept if wanted == "all" else kept[:wanted])
+        most = sorted(found, key=found.get, reverse=True)
+        own = [] if cart[node] is None else [cart[node]]
+        first = first or cart[node]
+        if wanted != "all" and add_cart:
+            most = most[:wanted]
+        kept = own + [split for split in most if split not in own]
+        splits.append(kept if wanted == "all" or add_cart else kept[:wanted])
     splits = [kept or ([first] if first else []) for kept in splits]
     kept_counts = [[counts[node].get(split, 0) for split in kept]
                    for node, kept in enumerate(splits)]

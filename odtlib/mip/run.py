@@ -174,9 +174,14 @@ def run_highs(highs: Any) -> None:
         if stop.is_set():
             event.interrupt()
 
-    highs.cbMipInterrupt.subscribe(interrupt)
-    highs.cbSimplexInterrupt.subscribe(interrupt)
-    _in_thread(highs.run, stop.set)
+    events = highs.cbMipInterrupt, highs.cbSimplexInterrupt
+    for event in events:
+        event.subscribe(interrupt)
+    try:
+        _in_thread(highs.run, stop.set)
+    finally:
+        for event in events:
+            event.unsubscribe(interrupt)
 
 
 def run_cp_sat(model: Any, watch: Any, seconds: float = np.inf,

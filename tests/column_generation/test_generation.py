@@ -185,6 +185,17 @@ def test_relaxation_equals_the_one_over_all_paths(seed, cuts):
     assert outcome.bound >= problem.total - optimum(problem) - 1e-6
 
 
+@pytest.mark.parametrize("seed", range(6))
+def test_a_master_that_is_not_solved_at_once_has_the_same_value(seed, monkeypatch):
+    problem = draw_problem(np.random.RandomState(seed), depth=2)
+    _, outcome = generate(problem, row_cuts="equal")
+    monkeypatch.setattr("odtlib.column_generation.master.AT_ONCE", 0.0)
+    slow, other = generate(problem, row_cuts="equal")
+    assert outcome.converged and other.converged
+    assert other.relaxation.value == pytest.approx(outcome.relaxation.value, abs=1e-6)
+    assert not slow.master.lp.cbSimplexInterrupt.callbacks  # none is left for the next program
+
+
 @pytest.mark.parametrize("link", ["node", "prefix"])
 @pytest.mark.parametrize("seed", range(10))
 def test_duals_prove_the_value(seed, link):

@@ -138,6 +138,23 @@ def test_most_frequent_splits_are_kept(seed):
         assert sampled.counts[node] == [seen.count(split) for split in kept]
 
 
+@pytest.mark.parametrize("seed", range(10))
+def test_splits_of_cart_may_be_added_to_the_most_frequent(seed):
+    X, y = data(seed)
+    trees, cart = trees_of(X, y, 40)
+    options = dict(max_depth=2, n_trees=40, root_candidates=2, node_candidates=2)
+    added, counted = (sample_splits(X, y, 2, add_cart=add, **options) for add in (True, False))
+    for node, kept in enumerate(added.splits):
+        seen = [tree[node] for tree in trees if tree[node] is not None]
+        order = list(dict.fromkeys(seen))
+        frequent = sorted(order, key=lambda s: (seen.count(s), order.index(s)), reverse=True)[:2]
+        assert len(set(kept)) == len(kept)
+        assert set(kept) == {*frequent, *([cart[node]] if cart[node] else [])}
+        assert kept[0] == counted.splits[node][0]
+        assert set(kept) >= set(counted.splits[node])
+        assert added.counts[node] == [seen.count(split) for split in kept]
+
+
 def test_all_splits_are_kept_on_demand():
     X, y = data(3)
     trees, cart = trees_of(X, y, 30)
