@@ -14,6 +14,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from odtlib.constrained import sets
 from odtlib.constrained._builder import EUCLIDEAN, Rules, compile_growth, grow_tree, make_loss
 from odtlib.constrained._losses import huber_points, linear_code, linear_points
+from odtlib.constrained.sets.base import target_weights
 from odtlib.estimator import TreeRegressor
 from odtlib.report import Clock, SolveReport
 from odtlib.trees import cut_back
@@ -49,16 +50,13 @@ def prepare_targets(Y, feasible, policy, tol, weights):
     return Y, inside
 
 
-def target_metric(target_weights, Y, w):
+def target_metric(weights, Y, w):
     """Return the weight of each target in the loss."""
-    k = Y.shape[1]
-    if target_weights is None:
-        return np.ones(k)
-    if isinstance(target_weights, str):
+    if isinstance(weights, str):
         mean = np.average(Y, axis=0, weights=w)
         variance = np.average((Y - mean) ** 2, axis=0, weights=w)
         return 1.0 / np.where(variance > 0, variance, 1.0)
-    return sets.FeasibleSet()._weights(target_weights, k)
+    return target_weights(weights, Y.shape[1], "target_weights")
 
 
 def tree_loss(tree, X, y, sample_weight=None, *, criterion, weights, split_penalty=0.0):
