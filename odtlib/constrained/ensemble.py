@@ -20,8 +20,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from odtlib._validation import checked, checked_weight, numeric_targets, weighted_rows
 from odtlib.constrained.regressor import (
-    CONSTRAINTS,
-    INFEASIBLE_TARGETS,
+    SHARED,
     ConstrainedTreeRegressor,
     prepare_constraints,
     prepare_targets,
@@ -137,7 +136,7 @@ class ConstrainedForestRegressor(_ProjectedPredictions):
     """
 
     _parameter_constraints = {
-        "constraints": CONSTRAINTS,
+        **SHARED,
         "n_estimators": [Interval(Integral, 1, None, closed="left")],
         "aggregate": [StrOptions({"project", "average"})],
         "split": [StrOptions({"mean", "exact"})],
@@ -146,9 +145,6 @@ class ConstrainedForestRegressor(_ProjectedPredictions):
         "min_samples_split": [Interval(Integral, 2, None, closed="left")],
         "max_features": [Interval(Integral, 1, None, closed="left"),
                          Interval(Real, 0, 1, closed="right")],
-        "target_weights": [StrOptions({"standardize"}), "array-like", None],
-        "on_infeasible_targets": INFEASIBLE_TARGETS,
-        "tol": [Interval(Real, 0, None, closed="left")],
         **{name: TreeRegressor._parameter_constraints[name]
            for name in ("min_samples_leaf", "n_jobs", "random_state", "verbose")},
     }
@@ -235,8 +231,7 @@ class ProjectedRegressor(OverEstimator, MetaEstimatorMixin, _ProjectedPrediction
 
     _parameter_constraints = {
         "estimator": [HasMethods(["fit", "predict"]), None],
-        "constraints": CONSTRAINTS,
-        "target_weights": [StrOptions({"standardize"}), "array-like", None],
+        **{name: SHARED[name] for name in ("constraints", "target_weights")},
     }
 
     def __init__(self, estimator: BaseEstimator | None = None,

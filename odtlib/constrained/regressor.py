@@ -19,8 +19,13 @@ from odtlib.estimator import TreeRegressor
 from odtlib.report import Clock, SolveReport
 from odtlib.trees import cut_back
 
-CONSTRAINTS = [sets.FeasibleSet, None]
-INFEASIBLE_TARGETS = [StrOptions({"raise", "warn", "project", "keep"})]
+# Parameters that the estimators with constraints among the targets have in common.
+SHARED = {
+    "constraints": [sets.FeasibleSet, None],
+    "target_weights": [StrOptions({"standardize"}), "array-like", None],
+    "on_infeasible_targets": [StrOptions({"raise", "warn", "project", "keep"})],
+    "tol": [Interval(Real, 0, None, closed="left")],
+}
 
 
 def prepare_constraints(constraints, n_targets):
@@ -168,22 +173,19 @@ class ConstrainedTreeRegressor(TreeRegressor):
 
     _parameter_constraints = {
         **TreeRegressor._parameter_constraints,
-        "constraints": CONSTRAINTS,
+        **SHARED,
         "split": [StrOptions({"mean", "exact", "medoid", "penalty"})],
         "leaf": [StrOptions({"project", "medoid", "mean", "penalty"})],
         "criterion": [StrOptions({"squared_error", "absolute_error", "poisson"})],
         "medoid": [StrOptions({"criterion", "euclidean"})],
         "penalty": [StrOptions({"distance", "linear", "released"})],
         "penalty_strength": [Interval(Real, 0, None, closed="left")],
-        "target_weights": [StrOptions({"standardize"}), "array-like", None],
         "max_depth": [Interval(Integral, 0, None, closed="left"), None],
         "min_samples_split": [Interval(Integral, 2, None, closed="left")],
         "min_impurity_decrease": [Interval(Real, 0, None, closed="left")],
         "ccp_alpha": [Interval(Real, 0, None, closed="left")],
         "max_features": [Interval(Integral, 1, None, closed="left"),
                          Interval(Real, 0, 1, closed="right"), None],
-        "on_infeasible_targets": INFEASIBLE_TARGETS,
-        "tol": [Interval(Real, 0, None, closed="left")],
     }
 
     def __init__(self, constraints: sets.FeasibleSet | None = None, *, split: str = "mean",

@@ -101,7 +101,7 @@ ALLOWED = {
     "requirements": set(), "_validation": set(),
     "tree": {"_tree_kernels", "plotting"},
     "report": {"_tolerance", "plotting", "requirements", "tree"},
-    "binarize": {"_text", "report", "tree", "requirements"},
+    "binarize": {"_text", "_validation", "report", "tree", "requirements"},
     "plotting": {"_text", "requirements"},
     "estimator": {"_tolerance", "_validation", "binarize", "report", "tree", "plotting"},
     "trees": {"_tolerance", "_numba", "report", "tree"},
