@@ -380,8 +380,8 @@ def target_weights(weights, n_targets, name="weights"):
         return np.ones(n_targets)
     weights = np.array(weights, dtype=np.float64, order="C")
     if weights.shape != (n_targets,) or not np.all(weights > 0) or np.isinf(weights).any():
-        raise ValueError(f"{name} must hold one positive number for each of the {n_targets} "
-                         f"targets, got {weights.tolist()}.")
+        numbers = "a positive number" if n_targets == 1 else f"{n_targets} positive numbers"
+        raise ValueError(f"{name} must be {numbers}, one per target, got {weights.tolist()}.")
     return weights
 
 
