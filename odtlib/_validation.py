@@ -179,6 +179,8 @@ def _fault_of_weights(n_rows, sample_weight):
         weight = np.asarray(sample_weight, dtype=np.float64)
     except (TypeError, ValueError):
         return "sample_weight holds something that is no number; give one number per row."
+    if weight.ndim == 0 and isinstance(sample_weight, np.ndarray):
+        return None     # scikit-learn's own sentence will do
     if weight.ndim and weight.shape != (n_rows,):
         return (f"sample_weight.shape is {weight.shape} and X has {n_rows} rows; give one weight "
                 "per row.")
