@@ -25,13 +25,13 @@ from sklearn.utils.multiclass import check_classification_targets, type_of_targe
 from sklearn.utils.validation import (
     _check_feature_names_in,
     check_array,
-    check_consistent_length,
     check_is_fitted,
     column_or_1d,
     validate_data,
 )
 
 from odtlib._text import threshold_text
+from odtlib._validation import check_length
 from odtlib.report import Clock
 from odtlib.tree import DecisionTree, midpoint
 
@@ -320,7 +320,7 @@ class _Binarizer(TransformerMixin, BaseEstimator):
             )
         y = column_or_1d(y, warn=True)
         check_classification_targets(y)
-        check_consistent_length(np.empty(n_rows), y)
+        check_length("y", y, n_rows)
         classes, codes = np.unique(y, return_inverse=True)
         return codes, len(classes)
 
@@ -394,7 +394,7 @@ class _Binarizer(TransformerMixin, BaseEstimator):
             raise ValueError("ordered_categories=True needs y, by whose mean the categories of a "
                              "feature are ordered; pass y or leave it at False.")
         y = column_or_1d(y)
-        check_consistent_length(np.empty(n_rows), y)
+        check_length("y", y, n_rows)
         if type_of_target(y) == "continuous":
             return np.asarray(y, np.float64)
         labels, codes = np.unique(y, return_inverse=True)

@@ -10,18 +10,19 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, _fit_context, clone
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
-from sklearn.utils.class_weight import compute_sample_weight
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import (
-    _check_sample_weight,
-    check_array,
-    check_consistent_length,
-    check_is_fitted,
-    column_or_1d,
-    validate_data,
-)
+from sklearn.utils.validation import check_array, check_is_fitted, column_or_1d, validate_data
 
+from odtlib._validation import (
+    check_labels,
+    check_length,
+    checked,
+    checked_weight,
+    class_weights,
+    numeric_targets,
+    pandas_frame,
+    weighted_rows,
+)
 from odtlib.binarize import MDLPBinarizer, QuantileBinarizer, ThresholdBinarizer
 from odtlib.report import SolveReport
 from odtlib.tree import DecisionTree
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
     from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-SMALLEST, LARGEST = 1e-100, 1e100   # of weights and targets: their squares are still numbers
 BINARIZERS = {"mdlp": MDLPBinarizer, "quantile": QuantileBinarizer, "all": ThresholdBinarizer}
 
 
@@ -114,9 +114,9 @@ class _TreeEstimator(BaseEstimator):
             by_row["protected"] = column_or_1d(protected)
         if costs is not None:
             by_row["costs"] = check_array(costs, dtype=np.float64, input_name="costs")
-        if by_row:
-            check_consistent_length(X, y, *by_row.values())
         X, targets, weight, used = self._training_arrays(X, y, sample_weight)
+        for name, values in by_row.items():
+            check_length(name, values, len(used))
         task |= {name: values[used] for name, values in by_row.items()}
         compile_seconds = self._warm_up(X, targets, weight, **task)
         tree, report, answer = Outcome(*self._solve(X, targets, weight, **task))
@@ -137,8 +137,8 @@ class _TreeEstimator(BaseEstimator):
     def _training_arrays(self, X, y, sample_weight):
         """Validate; return rows, targets for kernels, weights or None, and the rows left in."""
         X, y = self._check_training_data(X, y)
-        weight = self._row_weights(X, y, _checked_weight(X, sample_weight))
-        return _weighted_rows(X, self._check_targets(y), weight)
+        weight = self._row_weights(X, y, checked_weight(X, sample_weight))
+        return weighted_rows(X, self._check_targets(y), weight)
 
     def _row_weights(self, X, y, sample_weight):
         """Return the weight that every row has in the objective, or None for ones."""
@@ -193,34 +193,22 @@ class _TreeEstimator(BaseEstimator):
         return self._accepts_categories and hasattr(X, "dtypes") and hasattr(X, "columns")
 
     def _check_training_data(self, X, y):
-        if y is None:
-            raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is "
-                             "None.")
-        X = _pandas_frame(X)
+        X = pandas_frame(X)
         if not self._keeps_frame(X):
-            _refuse_text(X)
-            return validate_data(self, X, y, dtype=np.float64, order="C",
-                                 ensure_all_finite=self._finite, **self._target_options)
-        validate_data(self, X, skip_check_array=True)
+            return checked(self, X, y, missing=self._accepts_missing, **self._target_options)
+        validate_data(self, X, y, skip_check_array=True)
         if len(X) == 0:
             raise ValueError("X has no rows; a tree needs at least one.")
         if not self._target_options:
             y = column_or_1d(y, warn=True)
-        check_consistent_length(X, y)
+        check_length("y", y, len(X))
         return X, y
 
     def _check_rows(self, X):
-        X = _pandas_frame(X)
+        X = pandas_frame(X)
         if self._keeps_frame(X):
             return validate_data(self, X, reset=False, skip_check_array=True)
-        _refuse_text(X)
-        return validate_data(self, X, reset=False, dtype=np.float64, order="C",
-                             ensure_all_finite=self._finite)
-
-    @property
-    def _finite(self):
-        """What scikit-learn's checks ask of the rows."""
-        return "allow-nan" if self._accepts_missing else True
+        return checked(self, X, reset=False, missing=self._accepts_missing)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -378,68 +366,6 @@ class _TreeEstimator(BaseEstimator):
         return self.report_.verify(X, y, self._row_weights(X, y, sample_weight))
 
 
-def _checked_weight(X, sample_weight):
-    """Return the weight of every row as a vector of numbers that are not negative, or None."""
-    if sample_weight is None:
-        return None
-    return _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True,
-                                copy=True)
-
-
-def _weighted_rows(X, y, weight):
-    """Leave out the rows of weight zero; weights of one become None."""
-    used = np.ones(len(y), bool) if weight is None else weight > 0
-    if weight is None:
-        return X, y, None, used
-    if not used.any():
-        raise ValueError("sample_weight is zero for every row; give at least one non-zero weight.")
-    if weight[used].min() < SMALLEST or weight.max() > LARGEST:
-        raise ValueError(f"sample_weight holds values from {weight[used].min():g} to "
-                         f"{weight.max():g}; multiply all by one number so that they lie between "
-                         f"{SMALLEST:g} and {LARGEST:g} (zero leaves a row out).")
-    if not used.all():
-        X = X.iloc[used] if hasattr(X, "iloc") else X[used]
-        y, weight = y[used], weight[used]
-    return X, y, None if np.all(weight == 1.0) else weight, used
-
-
-def _class_weights(class_weight, y):
-    """Return the weight that the class of each row gives it, as scikit-learn's trees take it."""
-    weight = compute_sample_weight(class_weight, y)
-    if (weight < 0).any():
-        raise ValueError("class_weight holds a negative number; give weights of at least 0.")
-    return weight
-
-
-def _pandas_frame(X):
-    """Return a polars frame as one of pandas, so that text and categories are treated equally."""
-    if hasattr(X, "iloc") or not hasattr(X, "get_columns"):
-        return X
-    import pandas as pd
-    return pd.DataFrame({name: column.to_numpy() for name, column
-                         in zip(X.columns, X.get_columns())})
-
-
-def _refuse_text(X):
-    """Name the columns of a data frame, or of an array of objects, that hold text."""
-    if hasattr(X, "iloc") and hasattr(X, "columns"):
-        columns = [(repr(str(name)), X.iloc[:, j]) for j, (name, dtype)
-                   in enumerate(zip(X.columns, X.dtypes)) if getattr(dtype, "kind", "O") in "OUS"]
-    elif isinstance(X, np.ndarray) and X.dtype.kind in "OU" and X.ndim == 2:
-        columns = [(str(j), X[:, j]) for j in range(X.shape[1])]
-    else:
-        return
-    for name, column in columns:
-        for value in column:
-            if isinstance(value, str):
-                try:
-                    float(value)
-                except ValueError:
-                    raise ValueError(
-                        f"column {name} of X holds text ({value!r}); encode it as numbers first, "
-                        "for example with sklearn.preprocessing.OneHotEncoder.") from None
-
-
 class TreeClassifier(ClassifierMixin, _TreeEstimator):
     """Base class of the classifiers; a subclass defines ``_solve``."""
 
@@ -447,7 +373,7 @@ class TreeClassifier(ClassifierMixin, _TreeEstimator):
     _target_options = {}
 
     def _check_targets(self, y):
-        check_classification_targets(y)
+        check_labels(y)
         y = np.asarray(y)
         self.classes_, codes = np.unique(y.ravel(), return_inverse=True)
         if len(self.classes_) < 2:
@@ -459,9 +385,9 @@ class TreeClassifier(ClassifierMixin, _TreeEstimator):
         class_weight = getattr(self, "class_weight", None)
         if class_weight is None:
             return sample_weight
-        weight = np.ones(len(y)) if sample_weight is None else _checked_weight(X, sample_weight)
+        weight = np.ones(len(y)) if sample_weight is None else checked_weight(X, sample_weight)
         used = weight > 0
-        weight[used] *= _class_weights(class_weight, np.ravel(y)[used])
+        weight[used] *= class_weights(class_weight, np.ravel(y)[used])
         return weight
 
     @property
@@ -502,21 +428,13 @@ class TreeClassifier(ClassifierMixin, _TreeEstimator):
         return self.tree_.predict_proba(rows)
 
 
-def _check_size(y):
-    """Refuse targets whose squares a float cannot hold."""
-    if np.abs(y).max(initial=0.0) > LARGEST:
-        raise ValueError(f"y holds values up to {np.abs(y).max():g}; divide it by a number so that "
-                         f"none exceeds {LARGEST:g}.")
-
-
 class TreeRegressor(RegressorMixin, _TreeEstimator):
     """Base class of the regressors, one target or several; a subclass defines ``_solve``."""
 
     _target_options = {"multi_output": True, "y_numeric": True}
 
     def _check_targets(self, y):
-        y = np.asarray(y, dtype=np.float64)
-        _check_size(y)
+        y = numeric_targets(y)
         self.n_outputs_ = 1 if y.ndim == 1 else y.shape[1]
         return np.ascontiguousarray(y.reshape(len(y), -1))
 
@@ -532,11 +450,7 @@ class SingleTargetRegressor(TreeRegressor):
     _target_options = {"y_numeric": True}
 
     def _check_targets(self, y):
-        y = column_or_1d(y, dtype=np.float64)
-        if not np.isfinite(y).all():
-            raise ValueError("y holds NaN or infinity; fill in or drop those rows first.")
-        _check_size(y)
-        return y
+        return numeric_targets(column_or_1d(y))
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

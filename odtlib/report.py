@@ -243,20 +243,8 @@ def default_objective(tree: DecisionTree, X: ArrayLike, y: ArrayLike,
                       sample_weight: ArrayLike | None = None) -> float:
     """Return the weighted misclassification score, or the squared error, of a tree.
 
-    Parameters
-    ----------
-    tree : DecisionTree
-        The tree to judge.
-    X : array, shape (n_rows, n_features)
-        Rows as the tree expects them.
-    y : array, shape (n_rows,) or (n_rows, n_outputs)
-        Labels or targets.
-    sample_weight : array, shape (n_rows,), optional
-        Weight of every row (default: one).
-
-    Returns
-    -------
-    float
+    ``X``, shape (n_rows, n_features), are rows as the tree expects them, ``y``, shape (n_rows,) or
+    (n_rows, n_outputs), their labels or targets, and ``sample_weight`` their weights.
     """
     y = np.asarray(y)
     weight = np.ones(len(y)) if sample_weight is None else np.asarray(sample_weight, float)

@@ -9,25 +9,10 @@ DISTRIBUTION = "optimal-decision-trees"   # the name that pip knows
 
 
 def needs(module: str, extra: str, what: str) -> ModuleType:
-    """Import a package that not every installation has.
+    """Import a package that not every installation has, such as ``highspy``, or say how to get it.
 
-    Parameters
-    ----------
-    module : str
-        Name to import, ``highspy`` or ``distributed``.
-    extra : str
-        The extra of this package that brings it.
-    what : str
-        What needs the package; the message begins with these words.
-
-    Returns
-    -------
-    module
-
-    Raises
-    ------
-    ModuleNotFoundError
-        If it is not installed; the message says what to install.
+    ``extra`` is the extra of this distribution that brings it, and ``what``, with which the message
+    of the ModuleNotFoundError begins, says what needs it.
     """
     try:
         return importlib.import_module(module)

@@ -320,9 +320,7 @@ class DecisionTree:
         value = np.zeros((self.n_nodes, n_classes))
         np.add.at(value, (self.apply(X), np.asarray(y)),
                   1.0 if sample_weight is None else sample_weight)
-        for node in range(self.n_nodes - 1, -1, -1):
-            if self.feature[node] >= 0:
-                value[node] += value[self.left[node]] + value[self.right[node]]
+        value = self._with_sums_below(value)
         label = np.argmax(value, axis=1) if relabel else self.label
         if relabel:
             for node in np.flatnonzero(self.feature >= 0):
@@ -358,8 +356,7 @@ class DecisionTree:
         leaf = self.apply(X)
         sums = np.column_stack([np.bincount(leaf, column, self.n_nodes)
                                 for column in (w, *(w * y.T), *(w * (y * y).T))])
-        for node in np.flatnonzero(self.feature >= 0)[::-1]:
-            sums[node] = sums[self.left[node]] + sums[self.right[node]]
+        sums = self._with_sums_below(sums)
         first, second = np.split(sums[:, 1:] / np.where(sums[:, :1] > 0, sums[:, :1], 1.0), 2,
                                  axis=1)
         variance = np.maximum(second - first**2, 0.0).mean(axis=1) * size**2
@@ -485,6 +482,18 @@ class DecisionTree:
                             missing_left=missing_left,
                             **self._at("value", "label", "weight", "impurity", nodes=order))
 
+    def _with_sums_below(self, amounts):
+        """Fill feature nodes with the sums over the leaves below them."""
+        for node in np.flatnonzero(self.feature >= 0)[::-1]:    # children stand behind parents
+            amounts[node] = amounts[self.left[node]] + amounts[self.right[node]]
+        return amounts
+
+    def _shares(self):
+        """Return weight, class shares and Gini impurity of every node of a classification tree."""
+        weight = self.value.sum(axis=1)
+        share = self.value / np.where(weight > 0, weight, 1.0)[:, None]
+        return weight, share, np.where(weight > 0, 1.0 - (share**2).sum(axis=1), 0.0)
+
     def _at(self, *names, nodes):
         """Return the entries of arrays at some nodes; None where there is no such array."""
         arrays = {name: getattr(self, name) for name in names}
@@ -538,14 +547,13 @@ class DecisionTree:
             If a regression tree does not know its node weights; see :meth:`with_weights`.
         """
         if self.kind == "classification":
-            weight = self.value.sum(axis=1)
-            share = self.value / np.where(weight > 0, weight, 1.0)[:, None]
-            impurity = weight * (1.0 - (share**2).sum(axis=1))      # weight 0: 0
+            weight, _, impurity = self._shares()
         elif self.weight is None or self.impurity is None:
             raise ValueError("the regression tree does not know the weight of its nodes; call "
                              "with_weights(X, y) with the training rows first.")
         else:
-            impurity = self.weight * self.impurity
+            weight, impurity = self.weight, self.impurity
+        impurity = weight * impurity
         inner = np.flatnonzero(self.feature >= 0)
         removed = np.zeros(self.n_features)
         np.add.at(removed, self.feature[inner], impurity[inner] - impurity[self.left[inner]]
@@ -637,10 +645,9 @@ class DecisionTree:
             A leaf that no training row reached gives its label probability one.
         """
         self._only_for("classification", "predict_proba")
-        share = self.value.copy()
-        total = share.sum(axis=1)
-        share[total == 0, self.label[total == 0]] = 1.0
-        return (share / np.where(total == 0, 1.0, total)[:, None])[self.apply(X)]
+        weight, share, _ = self._shares()
+        share[weight == 0, self.label[weight == 0]] = 1.0
+        return share[self.apply(X)]
 
     def decision_path(self, X: ArrayLike) -> csr_matrix:
         """Return which nodes each row passes.
@@ -918,9 +925,7 @@ class DecisionTree:
         n_columns = self.value.shape[1]
         if classify:
             shape = (np.array([n_columns], np.intp), 1)
-            total = self.value.sum(axis=1)
-            share = self.value / np.where(total == 0, 1.0, total)[:, None]
-            impurity = np.where(total > 0, 1.0 - (share**2).sum(axis=1), 0.0)
+            total, share, impurity = self._shares()
             changed = np.argmax(share, axis=1) != self.label   # sklearn knows majorities only
             changed &= self.feature < 0
             changed |= total == 0
@@ -930,9 +935,7 @@ class DecisionTree:
             shape = (np.ones(n_columns, np.intp), n_columns)
             value, total, impurity = self.value[:, :, None], self.weight, self.impurity
             if total is None:
-                total = (self.feature < 0).astype(np.float64)
-                for node in np.flatnonzero(self.feature >= 0)[::-1]:
-                    total[node] = total[self.left[node]] + total[self.right[node]]
+                total = self._with_sums_below((self.feature < 0).astype(np.float64))
             if impurity is None:
                 impurity = np.zeros(self.n_nodes)
         tree = Tree(self.n_features, *shape)
@@ -1036,15 +1039,8 @@ def _short(number, digits=None):
 def midpoint(low: ArrayLike, high: ArrayLike) -> Any:
     """Return a threshold that separates two values: ``low <= t < high``, exactly.
 
-    Parameters
-    ----------
-    low, high : float or array
-        Neighbouring distinct values, ``low < high``, both finite.
-
-    Returns
-    -------
-    float or array
-        Their midpoint, or ``low`` where the midpoint rounds to ``high``.
+    It is the midpoint of neighbouring finite values, ``low < high``, or ``low`` where the midpoint
+    rounds to ``high``; elementwise for arrays.
     """
     middle = 0.5 * low + 0.5 * high   # no overflow near the largest float
     return np.where((middle < high) & (middle >= low), middle, low)[()]

@@ -12,23 +12,11 @@ from odtlib.tree import LEAF, midpoint
 def build(root, n_rows, split):
     """Build a tree from the root down, together with the rows that reach each node.
 
-    Parameters
-    ----------
-    root : object
-        What the solver knows about the root, such as its position in a table.
-    n_rows : int
-        Number of training rows.
-    split : callable
-        ``split(node, rows)`` returns None at a leaf, else ``(feature, threshold, goes_left, left,
-        right)``: ``goes_left`` is True for the rows that go left, and ``left`` and ``right`` are
-        what the solver knows about the children.
-
-    Returns
-    -------
-    feature, threshold, left, right : array, shape (n_nodes,)
-        In preorder, as :class:`~odtlib.DecisionTree` takes them.
-    rows : list of array of int
-        The rows that reach each node.
+    ``root`` is what the solver knows about the root, such as its position in a table.
+    ``split(node, rows)`` returns None at a leaf, else feature, threshold, for each of the rows
+    whether it goes left, and what the solver knows about both children.  The result is feature,
+    threshold, left and right in preorder, as :class:`~odtlib.DecisionTree` takes them, and a list
+    of the rows that reach each node.
     """
     table, members, stack = [], [], [(root, np.arange(n_rows), None)]
     while stack:
@@ -86,25 +74,12 @@ def without_empty_splits(tree, X):
 
 
 def cut_back(tree, max_nodes, split_penalty=0.0, cost=None):
-    """Return the best subtree with the same root: cost of the leaves plus a penalty per split.
+    """Return the best subtree with the same root and at most ``max_nodes`` splits.
 
-    Parameters
-    ----------
-    tree : DecisionTree
-        A classification tree with the class weights of the rows at every node, or a regression
-        tree together with ``cost``.
-    max_nodes : int
-        Maximum number of splits.
-    split_penalty : float, default=0.0
-        Cost of one split.
-    cost : array of float, shape (n_nodes,), optional
-        Cost of each node as a leaf (default: the weight of its rows outside the largest class,
-        which it then predicts).  Where it is given, a leaf predicts the node's label or value.
-
-    Returns
-    -------
-    DecisionTree
-        Of several best subtrees one with the fewest splits; an exact minimum for every budget.
+    Best is the least cost of the leaves plus ``split_penalty`` per split; of several one with the
+    fewest splits is returned, an exact minimum for every budget.  ``cost`` is that of each node as
+    a leaf, which then predicts the node's label or value; without it, in a tree with the class
+    weights of its rows, a leaf costs the weight outside the largest class, which it predicts.
     """
     label = np.argmax(tree.value, axis=1) if cost is None else tree.label
     leaf_cost = tree.value.sum(axis=1) - tree.value.max(axis=1) if cost is None else cost
@@ -125,26 +100,20 @@ def cut_back(tree, max_nodes, split_penalty=0.0, cost=None):
                 costs, choices = [left[0] + right[0] + split_penalty], [(0, 0)]
         best[node], chosen[node] = costs, choices
     # a table's position is the number of splits used, so that min takes the fewest of the best
-    feature = np.full(tree.n_nodes, LEAF)
-    stack = [(0, int(np.argmin(best[0])))]
     kept = []
-    while stack:
-        node, at = stack.pop()
+
+    def split(place, rows):
+        node, at = place
         kept.append(node)
-        choice = chosen[node][at]
-        if choice is not None:
-            feature[node] = tree.feature[node]
-            stack += [(tree.right[node], choice[1]), (tree.left[node], choice[0])]
-    position = {node: k for k, node in enumerate(kept)}
-    inner = feature[kept] >= 0
-    left, right = (np.array([position[side[node]] if split else LEAF
-                             for node, split in zip(kept, inner)])
-                   for side in (tree.left, tree.right))
-    label = None if label is None else label[kept]
-    rest = {name: getattr(tree, name)[kept] for name in ("threshold", "value", "weight", "impurity",
-                                                     "missing_left")
-            if getattr(tree, name) is not None}
-    return tree.replace(feature=feature[kept], left=left, right=right, label=label, **rest)
+        if (choice := chosen[node][at]) is None:
+            return None
+        return (tree.feature[node], tree.threshold[node], np.zeros(0, bool),
+                (tree.left[node], choice[0]), (tree.right[node], choice[1]))
+
+    *nodes, _ = build((0, int(np.argmin(best[0]))), 0, split)
+    return tree.replace(**dict(zip(("feature", "threshold", "left", "right"), nodes)),
+                        label=None if label is None else label[kept],
+                        **tree._at("value", "weight", "impurity", "missing_left", nodes=kept))
 
 
 def lower_hull(points):

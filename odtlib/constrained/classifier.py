@@ -11,17 +11,11 @@ from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, _fi
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils._param_validation import HasMethods, StrOptions
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validate_data
+from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
+from odtlib._validation import check_labels, checked, checked_weight, class_weights, weighted_rows
 from odtlib.constrained.sets import FeasibleSet
-from odtlib.estimator import (
-    OverEstimator,
-    _checked_weight,
-    _class_weights,
-    _estimator_has,
-    _weighted_rows,
-)
+from odtlib.estimator import OverEstimator, _estimator_has
 from odtlib.tree import DecisionTree
 
 if TYPE_CHECKING:
@@ -112,13 +106,10 @@ class ConstrainedTreeClassifier(OverEstimator, MetaEstimatorMixin, ClassifierMix
             than two combinations are left, or if ``class_weight`` is given and the estimator's
             ``fit`` takes no ``sample_weight``.
         """
-        if y is None:
-            raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is "
-                             "None.")
-        X, y = validate_data(self, X, y, dtype=np.float64, order="C", multi_output=True)
-        check_classification_targets(y[:, 0] if np.ndim(y) == 2 else y)
+        X, y = checked(self, X, y, multi_output=True)
+        check_labels(y[:, 0] if np.ndim(y) == 2 else y)
         self._single = np.ndim(y) == 1
-        X, y, sample_weight, _ = _weighted_rows(X, y, _checked_weight(X, sample_weight))
+        X, y, sample_weight, _ = weighted_rows(X, y, checked_weight(X, sample_weight))
         Y = np.asarray(y).reshape(len(X), -1)
         self.n_outputs_ = Y.shape[1]
         by_target = np.column_stack([np.unique(column, return_inverse=True)[1] for column in Y.T])
@@ -142,7 +133,7 @@ class ConstrainedTreeClassifier(OverEstimator, MetaEstimatorMixin, ClassifierMix
                                  f"and that of {type(estimator).__name__} does not; give another "
                                  "estimator, or leave class_weight out.")
             weight = weight.copy()
-            weight[rows] *= _class_weights(self.class_weight, Y[rows])
+            weight[rows] *= class_weights(self.class_weight, Y[rows])
         rows &= weight > 0
         kept, labels = np.unique(codes[rows], return_inverse=True)
         if len(kept) < 2:
@@ -173,7 +164,7 @@ class ConstrainedTreeClassifier(OverEstimator, MetaEstimatorMixin, ClassifierMix
 
     def _rows(self, X):
         check_is_fitted(self, "estimator_")
-        return validate_data(self, X, reset=False, dtype=np.float64, order="C")
+        return checked(self, X, reset=False)
 
     @property
     def n_classes_(self) -> int | list[int]:

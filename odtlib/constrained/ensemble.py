@@ -16,24 +16,18 @@ from sklearn.base import BaseEstimator, MetaEstimatorMixin, RegressorMixin, _fit
 from sklearn.tree import DecisionTreeRegressor
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
+from odtlib._validation import checked, checked_weight, numeric_targets, weighted_rows
 from odtlib.constrained.regressor import (
-    CONSTRAINTS,
-    INFEASIBLE_TARGETS,
+    SHARED,
     ConstrainedTreeRegressor,
     prepare_constraints,
     prepare_targets,
     target_metric,
 )
 from odtlib.constrained.sets.base import FeasibleSet
-from odtlib.estimator import (
-    OverEstimator,
-    TreeRegressor,
-    _check_size,
-    _checked_weight,
-    _weighted_rows,
-)
+from odtlib.estimator import OverEstimator, TreeRegressor
 
 
 class _ProjectedPredictions(RegressorMixin, BaseEstimator):
@@ -60,15 +54,11 @@ class _ProjectedPredictions(RegressorMixin, BaseEstimator):
         -------
         self
         """
-        if y is None:
-            raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is "
-                             "None.")
-        X, y = validate_data(self, X, y, dtype=np.float64, order="C", multi_output=True,
-                             y_numeric=True)
+        X, y = checked(self, X, y, multi_output=True, y_numeric=True)
         self._single = np.ndim(y) == 1
-        _check_size(y)
-        X, y, sample_weight, _ = _weighted_rows(X, y, _checked_weight(X, sample_weight))
-        Y = np.array(y, dtype=np.float64).reshape(len(X), -1)
+        y = numeric_targets(y)
+        X, y, sample_weight, _ = weighted_rows(X, y, checked_weight(X, sample_weight))
+        Y = np.array(y).reshape(len(X), -1)
         self.n_outputs_ = Y.shape[1]
         self._feasible = prepare_constraints(self.constraints, Y.shape[1])
         w = np.ones(len(Y)) if sample_weight is None else sample_weight
@@ -90,7 +80,7 @@ class _ProjectedPredictions(RegressorMixin, BaseEstimator):
             Feasible, unless a forest averages projected trees and the set is not convex.
         """
         check_is_fitted(self, "target_weights_")
-        Y = self._raw(validate_data(self, X, reset=False, dtype=np.float64, order="C"))
+        Y = self._raw(checked(self, X, reset=False))
         if getattr(self, "aggregate", "project") == "project":
             Y = self._feasible.project(Y, self.target_weights_)
         return Y[:, 0] if self._single else Y
@@ -146,7 +136,7 @@ class ConstrainedForestRegressor(_ProjectedPredictions):
     """
 
     _parameter_constraints = {
-        "constraints": CONSTRAINTS,
+        **SHARED,
         "n_estimators": [Interval(Integral, 1, None, closed="left")],
         "aggregate": [StrOptions({"project", "average"})],
         "split": [StrOptions({"mean", "exact"})],
@@ -155,9 +145,6 @@ class ConstrainedForestRegressor(_ProjectedPredictions):
         "min_samples_split": [Interval(Integral, 2, None, closed="left")],
         "max_features": [Interval(Integral, 1, None, closed="left"),
                          Interval(Real, 0, 1, closed="right")],
-        "target_weights": [StrOptions({"standardize"}), "array-like", None],
-        "on_infeasible_targets": INFEASIBLE_TARGETS,
-        "tol": [Interval(Real, 0, None, closed="left")],
         **{name: TreeRegressor._parameter_constraints[name]
            for name in ("min_samples_leaf", "n_jobs", "random_state", "verbose")},
     }
@@ -244,8 +231,7 @@ class ProjectedRegressor(OverEstimator, MetaEstimatorMixin, _ProjectedPrediction
 
     _parameter_constraints = {
         "estimator": [HasMethods(["fit", "predict"]), None],
-        "constraints": CONSTRAINTS,
-        "target_weights": [StrOptions({"standardize"}), "array-like", None],
+        **{name: SHARED[name] for name in ("constraints", "target_weights")},
     }
 
     def __init__(self, estimator: BaseEstimator | None = None,

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import heapq
 from functools import partial
-from numbers import Real
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.utils._param_validation import Interval, StrOptions
 
 from odtlib._numba.warm import warm_up
 from odtlib._tolerance import PROOF, ROUNDING
@@ -17,8 +15,7 @@ from odtlib.constrained._builder import make_loss
 from odtlib.constrained._growth import SQUARED, midpoint, partition
 from odtlib.constrained._projections import is_closed
 from odtlib.constrained.regressor import (
-    CONSTRAINTS,
-    INFEASIBLE_TARGETS,
+    SHARED,
     ConstrainedTreeRegressor,
     node_costs,
     prepare_constraints,
@@ -51,18 +48,18 @@ class _Search:
     too small a leaf on fewer.  Then the bounds are those of ``unlimited``, a search without it.
     """
 
-    def __init__(self, X, Y, w, loss, min_leaf, code, penalty, slack, clock):
+    def __init__(self, X, Y, w, loss, min_leaf, code, penalty, tolerance, clock):
         weights, origin = loss.weights, np.average(Y, axis=0, weights=w)
         centred = Y - origin   # rounding errors are then relative to the cost of the root
         self.arguments = (centred, np.empty(0) if w is None else np.array(w),
                           loss.row_constant(centred), min_leaf)
         self.code, self.min_leaf, self.penalty = (*code, weights, origin), min_leaf, penalty
-        self.slack, self.clock = slack, clock
+        self.tolerance, self.clock = tolerance, clock
         self.columns, self.closed = np.ascontiguousarray(X.T), is_closed(code, weights)
         self.evaluated = self.nodes = 0
         self.root_bound, self.events, self.interrupted = 0.0, [], False
         self.unlimited = None if min_leaf == 1 else _Search(X, Y, w, loss, 1, code, penalty,
-                                                            slack, clock)
+                                                            tolerance, clock)
 
     def stump(self, order, values, split_too):
         """Return the cost of the best tree of depth one, or of the leaf, and the tree."""
@@ -75,7 +72,7 @@ class _Search:
             cost, f, cut = _stumps.best_stump(
                 order[part], values[part], *self.arguments, split_too, self.penalty, *self.code
             ) if self.closed else self.lazy_stump(order[part], self.columns[part], split_too)
-            if cost < best - self.slack:
+            if cost < best - self.tolerance:
                 best, tree = cost, (None if f < 0 else (first + f, cut, None, None))
         return best, tree
 
@@ -153,7 +150,7 @@ class _Search:
             bound, f, share, first, last, low_left, low_right = heapq.heappop(heap)
             if root:
                 self.root_bound = max(self.root_bound, min(bound, best))
-            if bound >= best - self.slack:
+            if bound >= best - self.tolerance:
                 break
             if self.clock.expired or self.interrupted:
                 if root:   # the popped bound is the smallest that is left
@@ -190,7 +187,7 @@ class _Search:
             for a, b, x, y in ((first, middle, low_left, right_bound),
                                (middle + 1, last, left_bound, low_right)):
                 bound = x + y + self.penalty
-                if a < b and bound < best - self.slack:
+                if a < b and bound < best - self.tolerance:
                     heapq.heappush(heap, (bound, f, share, a, b, x, y))
         return (best, tree)
 
@@ -239,13 +236,7 @@ class OptimalConstrainedTreeRegressor(TreeRegressor):
     target_weights_ : array, shape (n_targets,)
     """
 
-    _parameter_constraints = {
-        **TreeRegressor._parameter_constraints,
-        "constraints": CONSTRAINTS,
-        "target_weights": [StrOptions({"standardize"}), "array-like", None],
-        "on_infeasible_targets": INFEASIBLE_TARGETS,
-        "tol": [Interval(Real, 0, None, closed="left")],
-    }
+    _parameter_constraints = {**TreeRegressor._parameter_constraints, **SHARED}
 
     def __init__(self, constraints: sets.FeasibleSet | None = None, *, max_depth: int = 2,
                  max_nodes: int | None = None, max_leaf_nodes: int | None = None,

@@ -14,12 +14,18 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from odtlib.constrained import sets
 from odtlib.constrained._builder import EUCLIDEAN, Rules, compile_growth, grow_tree, make_loss
 from odtlib.constrained._losses import huber_points, linear_code, linear_points
+from odtlib.constrained.sets.base import target_weights
 from odtlib.estimator import TreeRegressor
 from odtlib.report import Clock, SolveReport
 from odtlib.trees import cut_back
 
-CONSTRAINTS = [sets.FeasibleSet, None]
-INFEASIBLE_TARGETS = [StrOptions({"raise", "warn", "project", "keep"})]
+# Parameters that the estimators with constraints among the targets have in common.
+SHARED = {
+    "constraints": [sets.FeasibleSet, None],
+    "target_weights": [StrOptions({"standardize"}), "array-like", None],
+    "on_infeasible_targets": [StrOptions({"raise", "warn", "project", "keep"})],
+    "tol": [Interval(Real, 0, None, closed="left")],
+}
 
 
 def prepare_constraints(constraints, n_targets):
@@ -49,16 +55,13 @@ def prepare_targets(Y, feasible, policy, tol, weights):
     return Y, inside
 
 
-def target_metric(target_weights, Y, w):
+def target_metric(weights, Y, w):
     """Return the weight of each target in the loss."""
-    k = Y.shape[1]
-    if target_weights is None:
-        return np.ones(k)
-    if isinstance(target_weights, str):
+    if isinstance(weights, str):
         mean = np.average(Y, axis=0, weights=w)
         variance = np.average((Y - mean) ** 2, axis=0, weights=w)
         return 1.0 / np.where(variance > 0, variance, 1.0)
-    return sets.FeasibleSet()._weights(target_weights, k)
+    return target_weights(weights, Y.shape[1], "target_weights")
 
 
 def tree_loss(tree, X, y, sample_weight=None, *, criterion, weights, split_penalty=0.0):
@@ -170,22 +173,19 @@ class ConstrainedTreeRegressor(TreeRegressor):
 
     _parameter_constraints = {
         **TreeRegressor._parameter_constraints,
-        "constraints": CONSTRAINTS,
+        **SHARED,
         "split": [StrOptions({"mean", "exact", "medoid", "penalty"})],
         "leaf": [StrOptions({"project", "medoid", "mean", "penalty"})],
         "criterion": [StrOptions({"squared_error", "absolute_error", "poisson"})],
         "medoid": [StrOptions({"criterion", "euclidean"})],
         "penalty": [StrOptions({"distance", "linear", "released"})],
         "penalty_strength": [Interval(Real, 0, None, closed="left")],
-        "target_weights": [StrOptions({"standardize"}), "array-like", None],
         "max_depth": [Interval(Integral, 0, None, closed="left"), None],
         "min_samples_split": [Interval(Integral, 2, None, closed="left")],
         "min_impurity_decrease": [Interval(Real, 0, None, closed="left")],
         "ccp_alpha": [Interval(Real, 0, None, closed="left")],
         "max_features": [Interval(Integral, 1, None, closed="left"),
                          Interval(Real, 0, 1, closed="right"), None],
-        "on_infeasible_targets": INFEASIBLE_TARGETS,
-        "tol": [Interval(Real, 0, None, closed="left")],
     }
 
     def __init__(self, constraints: sets.FeasibleSet | None = None, *, split: str = "mean",

@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from numbers import Integral, Real
 from typing import Any, NamedTuple
 
 import numpy as np
 from joblib import effective_n_jobs
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import StrOptions
 
 from odtlib._tolerance import PROOF, ROUNDING
 from odtlib.estimator import Outcome, TreeClassifier
 from odtlib.heuristics import starting_tree, warm_up_start
+from odtlib.heuristics.cart import single_leaf
 from odtlib.mip.engines import library
 from odtlib.mip.units import MAX_WHOLE_SUM, SECONDS_PER_NONZERO, in_units
 from odtlib.report import Clock, SolveReport, default_objective
-from odtlib.tree import DecisionTree
 from odtlib.trees import cut_back
 
 MAX_SUM_IN_CP_SAT = 2**40   # of whole weights
@@ -95,9 +94,18 @@ class Problem:
 
     @property
     def units(self):
-        """Weights in the unit that a solver resolves best."""
+        """Weights in the unit that a solver resolves best.
+
+        HiGHS errs where weights lie too far apart: the least of them, which together are a tenth of
+        what a proof leaves open, become zero.  A bound without them holds with them.
+        """
         units = self.weight * self.factor
-        return np.rint(units) if self.whole else units
+        if self.whole:
+            return np.rint(units)
+        if self.groups is None:
+            order = np.argsort(units)
+            units[order[np.cumsum(units[order]) <= 0.1 * PROOF * units.sum()]] = 0.0
+        return units
 
     @property
     def objective(self):
@@ -132,11 +140,6 @@ class Problem:
                 tree, self.X, self.groups, self.sample_weight) > self.max_disparity + ROUNDING:
             return np.inf
         return self.objective(tree, self.X, self.y, self.sample_weight)
-
-    def leaf(self):
-        """Return the tree without a split."""
-        value = np.bincount(self.y, self.weight, self.n_classes)
-        return DecisionTree([-1], [np.nan], [-1], [-1], value[None], n_features=self.X.shape[1])
 
     def start(self, start, random_state, time_limit):
         """Return a starting tree within depth and leaf size."""
@@ -201,13 +204,7 @@ class ProgramClassifier(TreeClassifier):
 
     _parameter_constraints = {
         **TreeClassifier._parameter_constraints,
-        "split_penalty": [Interval(Real, 0, None, closed="left")],
-        "max_nodes": [Interval(Integral, 0, None, closed="left"), None],
-        "max_leaf_nodes": [Interval(Integral, 1, None, closed="left"), None],
-        "min_samples_leaf": [Interval(Integral, 1, None, closed="left")],
-        "class_weight": [dict, StrOptions({"balanced"}), None],
         "solver": [StrOptions({"highs", "cp-sat"})],
-        "n_jobs": [Integral, None],
     }
     settings, relaxation = None, False      # parameters of BinOCT only
     max_disparity, disparity_penalty = None, 0.0
@@ -254,11 +251,6 @@ class ProgramClassifier(TreeClassifier):
         penalties = self.split_penalty, self.disparity_penalty
         if not highs:       # whole numbers after multiplication by a million at most
             penalties = [round(penalty * factor, 6) / factor for penalty in penalties]
-        max_splits = min(2 ** depth, n_rows) - 1
-        if self.max_nodes is not None:
-            max_splits = min(max_splits, int(self.max_nodes))
-        if self.max_leaf_nodes is not None:
-            max_splits = min(max_splits, int(self.max_leaf_nodes) - 1)
         fair = self.max_disparity is not None or self.disparity_penalty > 0
         if fair != (protected is not None):
             raise ValueError("max_disparity or disparity_penalty and protected belong together: "
@@ -272,7 +264,7 @@ class ProgramClassifier(TreeClassifier):
                 raise ValueError(f"protected has {len(values)} distinct values and y "
                                  f"{len(self.classes_)} classes; there must be two groups and two "
                                  "classes.")
-        return Problem(X, y, sample_weight, len(self.classes_), depth, max_splits,
+        return Problem(X, y, sample_weight, len(self.classes_), depth, self._node_budget(n_rows),
                        min(int(self.min_samples_leaf), n_rows), factor, whole,
                        float(penalties[0]), groups, self.max_disparity, float(penalties[1]))
 
@@ -347,9 +339,8 @@ class ProgramClassifier(TreeClassifier):
         if run.given:
             return
         # a stand-in may lie outside the program's candidates: what is proved goes first
-        value = np.inf if found is None else problem.cost(found)
-        if value <= run.bound + PROOF * problem.scale:
-            run.tree, run.objective = found, value
+        if found is not None and problem.cost(found) <= run.bound + PROOF * problem.scale:
+            run.tree, run.objective = found, problem.cost(found)
         else:
             run.counters["fallback"] = 1
 
@@ -366,7 +357,7 @@ class ProgramClassifier(TreeClassifier):
         grown = []
         if problem.X.shape[1] > 0:
             grown.append(problem.start(start, self.random_state, limit))
-        candidates = [problem.leaf()]
+        candidates = [single_leaf(problem.X, problem.y, problem.n_classes, problem.sample_weight)]
         for tree in (*grown, *([] if smaller is None else [smaller])):
             tree = problem.start(tree, None, None)
             tree = cut_back(tree, problem.max_splits, problem.split_penalty)

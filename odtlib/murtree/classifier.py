@@ -17,7 +17,8 @@ from sklearn.base import BaseEstimator
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 
 from odtlib._tolerance import PROOF, ROUNDING
-from odtlib.estimator import BINARIZERS, LARGEST, Outcome, OverBinaryColumns, TreeClassifier
+from odtlib._validation import LARGEST
+from odtlib.estimator import BINARIZERS, Outcome, OverBinaryColumns, TreeClassifier
 from odtlib.heuristics import starting_tree, warm_up_start
 from odtlib.report import Clock, SolveReport, these
 from odtlib.tree import LEAF, DecisionTree

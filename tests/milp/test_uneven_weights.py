@@ -13,10 +13,12 @@ from odtlib import (
     RestrictedTreeClassifier,
 )
 from odtlib._tolerance import PROOF
+from odtlib.mip.model import Model, Solution
 
 SPLITS = {"splits": [[(j, 0.5) for j in range(3)]] * 3}
 MODELS = {
-    "oct": OCTClassifier(2), "flow": FlowOCTClassifier(2, binarizer=None),
+    "oct": OCTClassifier(2), "oct without a start": OCTClassifier(2, start=None),
+    "flow": FlowOCTClassifier(2, binarizer=None),
     "flow without a start": FlowOCTClassifier(2, binarizer=None, start=None),
     "binoct": BinOCTClassifier(2), "restricted": RestrictedTreeClassifier(2, **SPLITS),
     "paths": ColumnGenerationClassifier(
@@ -77,3 +79,25 @@ def test_columns_that_are_all_alike_leave_a_leaf():
         report = model.fit(X, y, weight).report_
         assert report.status == "optimal"
         assert report.objective == pytest.approx(sum(weight) - 4.8e11, rel=1e-9)
+
+
+UNEVEN = np.array([[0.0], [2.0], [0.0], [2.0], [1.0], [0.0], [1.0]]), [0, 1, 0, 1, 0, 0, 0]
+
+
+@pytest.mark.parametrize("constraint_form", ["per_leaf", "per_node"])
+def test_a_proof_holds_where_weights_span_eleven_orders_of_magnitude(constraint_form):
+    # HiGHS called a tree with an error of 1023.6 optimal; one split classifies every row.
+    X, y = UNEVEN
+    weight = np.array([4.9e-4, 10992.55, 6e-8, 1e-6, 1023.6, 7e-8, 7.1e-4])
+    model = OCTClassifier(constraint_form=constraint_form, start=None).fit(X, y, weight)
+    assert model.report_.objective == 0.0 and model.tree_.predict(X).tolist() == y
+
+
+def test_a_program_that_the_solver_calls_infeasible_leaves_the_stand_in(monkeypatch):
+    # Found by benchmarks/fuzz.py, seed 72113802: the bound was infinite, and no tree was kept.
+    X, y = UNEVEN
+    weight = np.linspace(1.1, 2.3, 7) ** 9
+    nothing = Solution("infeasible", bound=np.inf)
+    monkeypatch.setattr(Model, "solve", lambda *arguments, **options: nothing)
+    model = OCTClassifier(start=None).fit(X, y, weight)
+    assert model.report_.objective == 0.0 and model.report_.counters["fallback"] == 1

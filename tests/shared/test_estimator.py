@@ -186,6 +186,60 @@ def test_text_names_its_column(data, message):
             model.predict(data)
 
 
+DATES = np.array([["2020-01-01", "2020-01-02"]] * 4, "datetime64[D]")
+FRAME = pd.DataFrame({"size": [0.0, 1, 2, 3], "width": [1.0, np.nan, 0, 0]})
+
+
+@pytest.mark.parametrize("change, message", [
+    (dict(X=None), r"X is of type NoneType; give rows of numbers, in an array"),
+    (dict(X={"a": 1}), r"X is of type dict; give rows of numbers"),
+    (dict(X="rows"), r"X is of type str; give rows of numbers"),
+    (dict(X=[[1, 2], [3]]), r"the rows of X differ in length"),
+    (dict(X=X[:, 0]), r"X has shape \(4,\)\. Reshape your data with X.reshape\(-1, 1\)"),
+    (dict(X=X[None]), r"got 3D array instead: X has shape \(1, 4, 2\); give it one row per sample"),
+    (dict(X=X + 1j), r"Complex data not supported: X holds complex numbers; give their real"),
+    (dict(X=DATES), r"X holds dates or times; turn them into numbers first"),
+    (dict(X=pd.DataFrame(DATES)), r"X holds dates or times; turn them into numbers first"),
+    (dict(X=[[0, object()]] * 4), r"row 0, column 1 of X holds an object of type object"),
+    (dict(X=np.where(X > 2, np.nan, X)), r"row 3, column 0 of X holds NaN; replace it or leave"),
+    (dict(X=np.where(X > 2, -np.inf, X)), r"row 3, column 0 of X holds infinity \(inf\); replace"),
+    (dict(X=FRAME), r"row 1, column 'width' of X holds NaN; replace it or"),
+    (dict(y=LABELS[:3]), r"X and y have inconsistent numbers of samples, 4 and 3; give one label"),
+    (dict(y=[0.0, 1, np.nan, 1]), r"row 2 of y holds NaN; replace it or leave such rows out"),
+    (dict(y=np.array([0, "a", None, 1], object)), r"y mixes labels of type NoneType, int, str"),
+    (dict(sample_weight=[1, 1, -1, 1]), r"row 2 of sample_weight holds -1; give finite numbers"),
+    (dict(sample_weight=[1, np.nan, 0, 1]), r"row 1 of sample_weight holds NaN"),
+    (dict(sample_weight=["a"] * 4), r"sample_weight holds something that is no number; give"),
+    (dict(sample_weight=np.ones((4, 1))), r"sample_weight.shape is \(4, 1\) and X has 4 rows"),
+    (dict(sample_weight=0.0), r"sample_weight is zero for every row; give at least one"),
+])
+def test_bad_input_is_described_with_its_place_and_a_remedy(change, message):
+    with pytest.raises((TypeError, ValueError), match=message) as refusal:
+        StumpClassifier().fit(**{"X": X, "y": LABELS, **change})
+    assert str(refusal.value).count("\n") == 0
+
+
+@pytest.mark.parametrize("y, message", [
+    (["a", "b", "c", "d"], r"row 0 of y holds text \('a'\); a regressor needs numbers"),
+    ([0.0, 1, 2, np.inf], r"row 3 of y holds infinity \(inf\); replace it or leave such rows out"),
+    ([0.0, 1, 2], r"inconsistent numbers of samples, 4 and 3; give one label or target per row"),
+    ([[0, 1], [2]], r"the rows of y differ in length"),
+])
+def test_bad_targets_are_described_with_their_place(y, message):
+    with pytest.raises((TypeError, ValueError), match=message):
+        MeanRegressor().fit(X, y)
+
+
+def test_rows_to_predict_are_checked_in_the_same_words():
+    model = StumpClassifier().fit(X, LABELS)
+    with pytest.raises(ValueError, match=r"row 0, column 1 of X holds NaN; replace it or"):
+        model.predict([[0.0, np.nan]])
+    with pytest.raises(ValueError, match=r"X has shape \(2,\)\. Reshape your data"):
+        model.predict(X[0])
+    with pytest.raises(ValueError, match="X has 1 features, but StumpClassifier is expecting 2"):
+        model.predict(X[:, :1])
+
+
 def test_weights_and_targets_whose_squares_overflow_are_refused():
     for bad in ([1e300, 1, 1, 1], [1e-300, 1, 1, 1], [5e-324, 1, 1, 1]):
         with pytest.raises(ValueError, match="multiply all by one number"):

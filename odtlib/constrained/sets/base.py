@@ -187,15 +187,6 @@ class FeasibleSet:
         self.bind(Y.shape[1])
         return Y, y.ndim == 1
 
-    def _weights(self, weights, n_targets):
-        if weights is None:
-            return np.ones(n_targets)
-        weights = np.array(weights, dtype=np.float64, order="C")
-        if weights.shape != (n_targets,) or not np.all(weights > 0) or np.isinf(weights).any():
-            raise ValueError(f"weights must be {n_targets} positive numbers, one per target, got "
-                             f"{weights!r}.")
-        return weights
-
     def project(self, y: ArrayLike, weights: ArrayLike | None = None) -> np.ndarray:
         """Return the nearest feasible vector of each row.
 
@@ -217,7 +208,7 @@ class FeasibleSet:
             If shapes do not fit, a value is not finite, or the set is empty.
         """
         Y, single = self._rows(y)
-        weights = self._weights(weights, Y.shape[1])
+        weights = target_weights(weights, Y.shape[1])
         code = self.encode(Y.shape[1], weights)
         if code is None:
             out = self._project_slowly(Y, weights)
@@ -301,7 +292,7 @@ class FeasibleSet:
         float or array, shape (n_rows,)
         """
         Y, single = self._rows(y)
-        gap = (Y - self.project(Y, weights)) ** 2 * self._weights(weights, Y.shape[1])
+        gap = (Y - self.project(Y, weights)) ** 2 * target_weights(weights, Y.shape[1])
         distance = np.sqrt(gap.sum(axis=1))
         return float(distance[0]) if single else distance
 
@@ -381,6 +372,17 @@ class FeasibleSet:
     def _project_slowly(self, Y, weights):
         raise ValueError(f"{self} is no union of at most {MAX_PIECES} polyhedra; state it with "
                          "fewer alternatives, or give the projection yourself: sets.Custom.")
+
+
+def target_weights(weights, n_targets, name="weights"):
+    """Return the weight of each target in squared distances; ones by default."""
+    if weights is None:
+        return np.ones(n_targets)
+    weights = np.array(weights, dtype=np.float64, order="C")
+    if weights.shape != (n_targets,) or not np.all(weights > 0) or np.isinf(weights).any():
+        numbers = "a positive number" if n_targets == 1 else f"{n_targets} positive numbers"
+        raise ValueError(f"{name} must be {numbers}, one per target, got {weights.tolist()}.")
+    return weights
 
 
 def vector(value, name, n_targets=None):

@@ -1,0 +1,225 @@
+"""Check what a user gives, as scikit-learn does; say what is wrong, where, and what to do."""
+
+from __future__ import annotations
+
+import numpy as np
+from sklearn.base import is_regressor
+from sklearn.utils.class_weight import compute_sample_weight
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import _check_sample_weight, validate_data
+
+SMALLEST, LARGEST = 1e-100, 1e100   # of weights and targets: their squares are still numbers
+REMEDY = "replace it or leave such rows out"
+
+
+def checked(estimator, X, *y, missing=False, **options):
+    """Return rows as float64, and with ``y`` also the labels or targets.
+
+    ``missing`` allows NaN in the rows; options are those of scikit-learn's ``validate_data``.
+    """
+    X = pandas_frame(X)
+    if _kinds(X) & {"M", "m"}:
+        raise ValueError("X holds dates or times; turn them into numbers first, such as days "
+                         "since a first day.")
+    try:
+        return validate_data(estimator, X, *y, dtype=np.float64, order="C",
+                             ensure_all_finite="allow-nan" if missing else True, **options)
+    except (TypeError, ValueError) as error:
+        if hasattr(X, "toarray"):       # sparse: scikit-learn's own sentence will do
+            raise
+        fault = _fault_of_rows(X, missing)
+        if fault is None and y and y[0] is not None:
+            fault = _fault_of_targets(len(X), y[0], is_regressor(estimator))
+        if fault is None:
+            raise
+        raise (TypeError if isinstance(error, TypeError) else ValueError)(fault) from None
+
+
+def pandas_frame(X):
+    """Return a polars frame as one of pandas, so that text and categories are treated equally."""
+    if hasattr(X, "iloc") or not hasattr(X, "get_columns"):
+        return X
+    import pandas as pd
+    return pd.DataFrame({name: column.to_numpy() for name, column
+                         in zip(X.columns, X.get_columns())})
+
+
+def _kinds(X):
+    """Return the kinds of numpy type in an array or a data frame."""
+    types = getattr(X, "dtypes", ()) if hasattr(X, "columns") else [getattr(X, "dtype", None)]
+    return {getattr(kind, "kind", "O") for kind in types}
+
+
+def _fault_of_rows(X, missing):
+    """Return what is wrong with rows of features, None where that is not known."""
+    if X is None or isinstance(X, str | bytes | dict | set):
+        return (f"X is of type {type(X).__name__}; give rows of numbers, in an array, a data frame "
+                "or a list of lists.")
+    try:
+        table = np.asarray(X)
+    except ValueError:
+        return "the rows of X differ in length; give each the same features."
+    if table.ndim != 2:
+        wrong = f"Expected 2D array, got {table.ndim}D array instead: X has shape {table.shape}"
+        return (f"{wrong}. Reshape your data with X.reshape(-1, 1) if it is one feature, or with "
+                "X.reshape(1, -1) if it is one row." if table.ndim == 1 else
+                f"{wrong}; give it one row per sample and one column per feature.")
+    if table.dtype.kind == "c":
+        return ("Complex data not supported: X holds complex numbers; give their real and "
+                "imaginary parts as two features.")
+    names = [repr(str(name)) for name in X.columns] if hasattr(X, "columns") else \
+        range(table.shape[1])
+    for name, column in zip(names, table.T):
+        row, what = _first_fault(column, missing)
+        if row is not None:
+            remedy = ("encode it as numbers first, for example with "
+                      "sklearn.preprocessing.OneHotEncoder" if what.startswith("text") else REMEDY)
+            return f"row {row}, column {name} of X holds {what}; {remedy}."
+    return None
+
+
+def _first_fault(values, missing=False):
+    """Return position and description of the first entry that is no finite number, or None twice.
+
+    With ``missing`` NaN counts as a number.
+    """
+    try:
+        numbers = values.astype(np.float64)
+    except (TypeError, ValueError):
+        for row, value in enumerate(values):
+            try:
+                float(value)
+            except (TypeError, ValueError):
+                return row, f"text ({str(value)!r})" if isinstance(value, str) else (
+                    f"an object of type {type(value).__name__}, and each entry of this argument "
+                    "must be a number or a string that reads as a number")
+        return None, None
+    bad = np.isinf(numbers) if missing else ~np.isfinite(numbers)
+    row = int(np.argmax(bad)) if bad.any() else None
+    return row, None if row is None else _name_of(numbers[row])
+
+
+def _name_of(number):
+    return "NaN" if np.isnan(number) else "infinity (inf)" if np.isinf(number) else f"{number:g}"
+
+
+def _fault_of_targets(n_rows, y, numeric):
+    """Return what is wrong with labels or targets, None where that is not known."""
+    try:
+        y = np.asarray(y)
+    except ValueError:
+        return "the rows of y differ in length; give each the same targets."
+    if y.ndim == 0:
+        return None
+    if len(y) != n_rows:
+        return (f"X and y have inconsistent numbers of samples, {n_rows} and {len(y)}; give one "
+                "label or target per row.")
+    for column in y.reshape(len(y), -1).T if y.size else ():
+        if numeric or column.dtype.kind == "f":
+            row, what = _first_fault(column)
+        else:
+            row, what = next(((row, "NaN") for row, value in enumerate(column)
+                              if isinstance(value, float) and np.isnan(value)), (None, None))
+        if row is not None:
+            return f"row {row} of y holds {what}; " + (
+                "a regressor needs numbers." if what.startswith("text") else f"{REMEDY}.")
+    return None
+
+
+def check_length(name, values, n_rows):
+    """Refuse an array that has not one entry for each row."""
+    if len(values) != n_rows:
+        raise ValueError(f"X and {name} have inconsistent numbers of samples, {n_rows} and "
+                         f"{len(values)}; give one entry of {name} per row.")
+
+
+def check_labels(y):
+    """Refuse labels that are no classes."""
+    try:
+        check_classification_targets(y)
+    except ValueError:
+        kinds = sorted({type(label).__name__ for label in np.ravel(np.asarray(y, object))})
+        if len(kinds) > 1:
+            raise ValueError(f"Unknown label type: y mixes labels of type {', '.join(kinds)}; "
+                             "give labels of one type, and leave rows without a label out."
+                             ) from None
+        raise
+
+
+def numeric_targets(y):
+    """Return targets as float64; refuse text, NaN, and what is too large for its square."""
+    try:
+        numbers = np.asarray(y, dtype=np.float64)
+    except (TypeError, ValueError):
+        numbers = np.full(len(y), np.nan)
+    if not np.isfinite(numbers).all():
+        raise ValueError(_fault_of_targets(len(y), y, True))
+    if np.abs(numbers).max(initial=0.0) > LARGEST:
+        raise ValueError(f"y holds values up to {np.abs(numbers).max():g}; divide it by a number "
+                         f"so that none exceeds {LARGEST:g}.")
+    return numbers
+
+
+def checked_weight(X, sample_weight):
+    """Return the weight of every row as a vector of numbers that are not negative, or None."""
+    if sample_weight is None:
+        return None
+    try:
+        return _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True,
+                                    copy=True)
+    except (TypeError, ValueError):
+        fault = _fault_of_weights(len(X), sample_weight)
+        if fault is None:
+            raise
+        raise ValueError(fault) from None
+
+
+def _fault_of_weights(n_rows, sample_weight):
+    try:
+        weight = np.asarray(sample_weight, dtype=np.float64)
+    except (TypeError, ValueError):
+        return "sample_weight holds something that is no number; give one number per row."
+    if weight.ndim == 0 and isinstance(sample_weight, np.ndarray):
+        return None     # scikit-learn's own sentence will do
+    if weight.ndim and weight.shape != (n_rows,):
+        return (f"sample_weight.shape is {weight.shape} and X has {n_rows} rows; give one weight "
+                "per row.")
+    weight = np.broadcast_to(weight, n_rows)
+    bad = ~np.isfinite(weight) | (weight < 0)
+    if bad.any():
+        row = int(np.argmax(bad))
+        return (f"row {row} of sample_weight holds {_name_of(weight[row])}; give finite numbers "
+                "that are not negative.")
+    return None if weight.any() else \
+        "sample_weight is zero for every row; give at least one non-zero weight."
+
+
+def weighted_rows(X, y, weight):
+    """Leave out the rows of weight zero; weights of one become None."""
+    used = np.ones(len(y), bool) if weight is None else weight > 0
+    if weight is None:
+        return X, y, None, used
+    if not used.any():
+        raise ValueError("sample_weight is zero for every row; give at least one non-zero weight.")
+    if weight[used].min() < SMALLEST or weight.max() > LARGEST:
+        raise ValueError(f"sample_weight holds values from {weight[used].min():g} to "
+                         f"{weight.max():g}; multiply all by one number so that they lie between "
+                         f"{SMALLEST:g} and {LARGEST:g} (zero leaves a row out).")
+    if not used.all():
+        X = X.iloc[used] if hasattr(X, "iloc") else X[used]
+        y, weight = y[used], weight[used]
+    return X, y, None if np.all(weight == 1.0) else weight, used
+
+
+def class_weights(class_weight, y):
+    """Return the weight that the class of each row gives it, as scikit-learn's trees take it."""
+    try:
+        weight = compute_sample_weight(class_weight, y)
+    except ValueError as error:
+        if not str(error).endswith("are not in class_weight"):
+            raise
+        raise ValueError(f"{error}, whose keys are {list(class_weight)}; its keys must be labels "
+                         "of y.") from None
+    if (weight < 0).any():
+        raise ValueError("class_weight holds a negative number; give weights of at least 0.")
+    return weight
