@@ -82,7 +82,10 @@ def execute(paths: list[Path], cache_folder: Path, jobs: int) -> bool:
 
     def run(path):
         notebook = nbformat.read(path, as_version=4)
-        return notebook, single_nb_execution(notebook, str(path.parent), CELL_TIMEOUT, False)
+        # At its default level each kernel warns that it does not encrypt its messages, which do
+        # not leave this machine.
+        return notebook, single_nb_execution(notebook, str(path.parent), CELL_TIMEOUT, False,
+                                             extra_arguments=["--log-level=ERROR"])
 
     new = [path for path in paths if is_new(path)]
     succeeded = True

@@ -1,6 +1,7 @@
 """The book's build: outputs are never stale, a failing cell fails it, words stand on the left."""
 
 import importlib.util
+import re
 import subprocess
 from pathlib import Path
 
@@ -62,6 +63,9 @@ def test_a_failing_cell_fails_the_build(tmp_path, build_book, capfd):
     paths = [tmp_path / "good.ipynb", tmp_path / "bad.ipynb"]
     for path, code in zip(paths, ["1 + 1", "raise ValueError('no such split')"], strict=True):
         nbformat.write(new_notebook(cells=[new_code_cell(code)], metadata=kernel), path)
+    assert build_book.execute(paths[:1], tmp_path / "cache", jobs=1)
+    said = capfd.readouterr()
+    assert re.fullmatch(r"good\.ipynb: \d+ s\n", said.out) and not said.err   # the kernel is silent
     assert not build_book.execute(paths, tmp_path / "cache", jobs=2)
     assert "no such split" in capfd.readouterr().err
     assert build_book.execute(paths[:1], tmp_path / "cache", jobs=1)
