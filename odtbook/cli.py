@@ -45,7 +45,10 @@ def _parser():
     parser.set_defaults(command=lambda options: parser.print_help() or 0)
     commands = parser.add_subparsers(metavar="COMMAND")
 
-    run = commands.add_parser("run", help="run the grid of an experiment and write its records")
+    run = commands.add_parser(
+        "run", help="run the grid of an experiment and write its records", description="Run the "
+        "grid of an experiment and write its records: `odt run murtree --quick`. On a table of "
+        "your own, whose last column has the labels: `odt run murtree --set dataset=my.csv`.")
     run.set_defaults(command=_run)
     run.add_argument("experiment", nargs="?", metavar="EXPERIMENT",
                      help="a name that `odt report` lists, a grid file, or a folder of `odt new`")
@@ -66,8 +69,9 @@ def _parser():
                      help="give a parameter another value than the grid does; may be given "
                           "several times, and the records go to a file of their own")
 
-    report = commands.add_parser("report", help="judge the papers' tables, figures and statements "
-                                                "by the records; list the experiments")
+    judging = ("judge the papers' tables, figures and statements by the records; list the "
+               "experiments")
+    report = commands.add_parser("report", help=judging, description=f"{judging.capitalize()}.")
     report.set_defaults(command=_report)
     report.add_argument("--paper", action="append", metavar="KEY",
                         help="only this paper, by its key in the bibliography (firat2020)")
@@ -80,7 +84,10 @@ def _parser():
     instead.add_argument("--experiments", action="store_true",
                          help="list the experiments and their records only")
 
-    new = commands.add_parser("new", help="fork a chapter or template into your own experiment")
+    new = commands.add_parser(
+        "new", help="fork a chapter or template into your own experiment", description="Copy a "
+        "chapter or template into a new folder, with a grid file and a test: `odt new mine --from "
+        "murtree`, then `odt run mine --quick`.")
     new.set_defaults(command=_new)
     new.add_argument("name", metavar="NAME", help="of the new folder and its files")
     new.add_argument("--from", dest="source", required=True, metavar="CHAPTER",
