@@ -28,7 +28,8 @@ def main(arguments=None):
     try:
         return options.command(options)
     except (ValueError, RuntimeError, OSError, ModuleNotFoundError) as error:
-        print(f"odt: {error}", file=sys.stderr)
+        named = getattr(error, "filename", None)    # of the system's errors
+        print(f"odt: {f'{named}: {error.strerror}' if named else error}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
         print("\nodt: interrupted; finished runs are kept, --resume does the rest",
@@ -37,17 +38,23 @@ def main(arguments=None):
 
 
 def _parser():
-    parser = argparse.ArgumentParser(prog="odt", description=__doc__)
+    parser = argparse.ArgumentParser(
+        prog="odt", description="Data sets, experiments and records of the book, and forks of its "
+        "templates. `odt COMMAND --help` explains a command.")
     parser.add_argument("--version", action="version", version=f"odtlib {__version__}")
     parser.set_defaults(command=lambda options: parser.print_help() or 0)
     commands = parser.add_subparsers(metavar="COMMAND")
 
-    run = commands.add_parser("run", help="run the grid of an experiment and write its records")
+    run = commands.add_parser(
+        "run", help="run the grid of an experiment and write its records", description="Run the "
+        "grid of an experiment and write its records: `odt run murtree --quick`. On a table of "
+        "your own, whose last column has the labels: `odt run murtree --set dataset=my.csv`.")
     run.set_defaults(command=_run)
     run.add_argument("experiment", nargs="?", metavar="EXPERIMENT",
                      help="a name that `odt report` lists, a grid file, or a folder of `odt new`")
     run.add_argument("--all", action="store_true", help="run every experiment of the book")
-    run.add_argument("--quick", action="store_true", help="run the small grid")
+    run.add_argument("--quick", action="store_true",
+                     help="run the small grid, which [quick] of the grid file states")
     run.add_argument("--jobs", type=int, default=1, metavar="N",
                      help="runs at a time, -1 for one per core (default: 1)")
     run.add_argument("--dask", metavar="ADDRESS",
@@ -56,27 +63,33 @@ def _parser():
     run.add_argument("--retry-failed", action="store_true",
                      help="as --resume, and do failed runs again")
     run.add_argument("--only", action="append", default=[], metavar="KEY=VALUE",
-                     help="restrict the grid; may be given several times")
+                     help="run this part of the grid only (max_depth=3); may be given several "
+                          "times")
     run.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", dest="changes",
                      help="give a parameter another value than the grid does; may be given "
                           "several times, and the records go to a file of their own")
 
-    report = commands.add_parser("report", help="judge the papers' tables, figures and statements "
-                                                "by the records; list the experiments")
+    judging = ("judge the papers' tables, figures and statements by the records; list the "
+               "experiments")
+    report = commands.add_parser("report", help=judging, description=f"{judging.capitalize()}.")
     report.set_defaults(command=_report)
     report.add_argument("--paper", action="append", metavar="KEY",
                         help="only this paper, by its key in the bibliography (firat2020)")
-    report.add_argument("--item", metavar="KEY",
-                        help='one table or figure cell by cell ("firat2020 T7"), or one claim')
     report.add_argument("--claims", action="store_true", help="list the statements, too")
-    report.add_argument("--missing", action="store_true", help="list what has no counterpart")
-    report.add_argument("--write", metavar="FILE.md", help="write the whole report as Markdown")
-    report.add_argument("--experiments", action="store_true",
-                        help="list the experiments and their records only")
+    instead = report.add_mutually_exclusive_group()
+    instead.add_argument("--item", metavar="KEY",
+                         help='one table or figure cell by cell ("firat2020 T7"), or one claim')
+    instead.add_argument("--missing", action="store_true", help="list what has no counterpart")
+    instead.add_argument("--write", metavar="FILE.md", help="write the whole report as Markdown")
+    instead.add_argument("--experiments", action="store_true",
+                         help="list the experiments and their records only")
 
-    new = commands.add_parser("new", help="fork a chapter or template into your own experiment")
+    new = commands.add_parser(
+        "new", help="fork a chapter or template into your own experiment", description="Copy a "
+        "chapter or template into a new folder, with a grid file and a test: `odt new mine --from "
+        "murtree`, then `odt run mine --quick`.")
     new.set_defaults(command=_new)
-    new.add_argument("name", metavar="NAME")
+    new.add_argument("name", metavar="NAME", help="of the new folder and its files")
     new.add_argument("--from", dest="source", required=True, metavar="CHAPTER",
                      help="a template (murtree), a chapter (05_murtree or 5), or a notebook")
 
@@ -89,7 +102,10 @@ def _run(options):
     from odtbook.experiments import run_experiment
     from odtbook.experiments.book import names
     if options.all == bool(options.experiment):
-        raise ValueError("say which experiment to run, or --all; `odt report` lists them.")
+        raise ValueError(f"--all runs every experiment; leave out {options.experiment}, or --all."
+                         if options.all else
+                         "say which experiment to run, or --all; `odt report --experiments` lists "
+                         "them.")
     if options.all and options.changes:
         raise ValueError("--set changes the parameters of one experiment; name it instead of "
                          "--all.")
@@ -108,11 +124,12 @@ def _run(options):
 
 def _report(options):
     needs("pandas", "experiments", "odt report")
-    from odtbook.experiments.overview import overview, refusals
-    for sentence in refusals():
+    from odtbook.experiments.overview import overview
+    experiments, refusals = overview()
+    for sentence in refusals:
         print(f"odt: {sentence}", file=sys.stderr)
     if options.experiments:
-        print(overview())
+        print(experiments)
         return 0
     from odtbook.verdicts.papers import PAPERS
     from odtbook.verdicts.report import reproduce
@@ -131,7 +148,7 @@ def _report(options):
         print(found.missing().to_string())
     else:
         print(found.text(claims=options.claims))
-        print(f"\n{overview()}")
+        print(f"\n{experiments}")
     return 0
 
 

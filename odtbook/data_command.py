@@ -12,7 +12,7 @@ from odtlib.datasets.tables import DataError
 def add_parser(subparsers) -> None:
     """Add ``data`` and its three actions to the subcommands of ``odt``."""
     data = subparsers.add_parser("data", help="list, check and fetch data sets")
-    actions = data.add_subparsers(dest="action", required=True)
+    actions = data.add_subparsers(metavar="{list,check,fetch}", required=True)
 
     listing = actions.add_parser("list", help="show the data sets and where each would come from")
     listing.add_argument("--kind", choices=catalogue.KINDS, help="only one kind")
@@ -106,7 +106,8 @@ def fetch_command(arguments) -> int:
     if arguments.all or arguments.kind:
         names += loading.available(arguments.kind)
     if not names:
-        print("name the data sets to fetch, or give --kind or --all", file=sys.stderr)
+        print("odt: name the data sets to fetch (`odt data list` shows them), or give --kind or "
+              "--all.", file=sys.stderr)
         return 2
     status = 0
     for entry in _entries(dict.fromkeys(names)):

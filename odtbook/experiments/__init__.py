@@ -6,8 +6,8 @@ template once for every combination and writes one record per run to ``data/resu
 
 In a template: :func:`run`, :func:`record`, :func:`emit`.  In a chapter: :func:`execute`,
 :func:`load_records`, :func:`unrecorded`, :func:`undisturbed`, :func:`provenance`,
-:func:`published`, :func:`yardstick`; all papers at once, by the records, :func:`reproduce`.  On the
-reader's own data: :func:`compare`.
+:func:`published`, :func:`yardstick`; all papers at once, by the records,
+:func:`odtbook.verdicts.reproduce`.  On the reader's own data: :func:`compare`.
 """
 
 from .book import book_root

@@ -61,6 +61,9 @@ def locate(experiment):
                 return Place(grid, results, results, grid.parent / ".runs" / grid.stem)
             experiment = grid.stem
     grid = folder() / f"{experiment}.toml"
+    if path.suffix == ".csv":
+        raise ValueError(f"{path} is a table and no experiment; name an experiment to run on it: "
+                         f"`odt run murtree --set dataset={path}`.")
     if not _is_file(grid):
         raise ValueError(f"there is no experiment {str(experiment)!r}"
                          f"{suggestion(str(experiment), names())}; `odt report` lists those of "
@@ -73,20 +76,11 @@ def locate(experiment):
 
 
 def changed_place(place, changes):
-    """Return where the files of an experiment with changed parameters live.
+    """Return where the files of an experiment with changes such as "max_depth=3" live.
 
-    Parameters
-    ----------
-    place : Place
-        Place of the experiment as it is declared; its records are not touched.
-    changes : iterable of str
-        ``"max_depth=3"``.
-
-    Returns
-    -------
-    Place
-        Records go to ``odt-results`` in the working folder, or beside a grid file that is not the
-        book's; the names of the files hold the changes.
+    Records go to ``odt-results`` in the working folder, or beside a grid file that is not the
+    book's; the names of the files hold the changes.  The records of the experiment itself are not
+    touched.
     """
     wanted = "-".join(sorted(set(changes)))
     words = re.sub(r"[^A-Za-z0-9._=-]+", "-", wanted)[:60]
@@ -145,7 +139,7 @@ def find_notebook(name, beside=None):
     if stem.isdigit():
         for path in chapters.glob(f"{int(stem):02d}_*.ipynb"):
             return path
-    known = [path.stem for place in (folder(), chapters) for path in place.glob("*.ipynb")]
+    known = {path.stem for place in (folder(), chapters) for path in place.glob("*.ipynb")}
     raise ValueError(f"there is no template or chapter {str(name)!r}{suggestion(stem, known)}; "
                      f"use one of {', '.join(sorted(known))}, or the path of a notebook.")
 

@@ -32,7 +32,8 @@ def new(name: str, source: str | Path, folder: str | Path = ".") -> Path:
     Parameters
     ----------
     name : str
-        Up to 100 letters, digits, ``-`` and ``_``; the name of the folder and its files.
+        A letter and up to 99 more letters, digits, ``-`` and ``_``; the name of the folder and its
+        files.
     source : str or pathlib.Path
         A template (``murtree``), a chapter (``05_murtree``, or its number ``5``), or the path of
         a notebook.
@@ -51,8 +52,8 @@ def new(name: str, source: str | Path, folder: str | Path = ".") -> Path:
         If the name is not usable or taken, or there is no such chapter or template.
     """
     if not re.fullmatch(r"[A-Za-z][\w-]{0,99}", name):
-        raise ValueError(f"{name!r} cannot name an experiment; use up to 100 letters, digits, - "
-                         "and _.")
+        raise ValueError(f"{name!r} cannot name an experiment; begin with a letter, and use up to "
+                         "100 letters, digits, - and _.")
     target = Path(folder) / name
     if target.exists():
         raise ValueError(f"{target} is there already; choose another name or remove it.")

@@ -126,29 +126,16 @@ def expand(table, template):
         if several and not values:
             raise ValueError(f"{name} = [] leaves nothing to run; give it a value, or leave it "
                              "out for its default.")
-        axes.append([(name, value) for value in (values if several else [values])])
-    return [template.complete(dict(point)) for point in itertools.product(*axes)]
+        axes.append([(name, template.complete({name: value})[name])
+                     for value in (values if several else [values])])
+    return [{**template.defaults, **dict(point)} for point in itertools.product(*axes)]
 
 
 def parse_changes(changes, template):
     """Return the new values of the parameters that ``"max_depth=3"``, as in ``--set``, change.
 
-    Parameters
-    ----------
-    changes : iterable of str
-        Values are Python literals or plain text; several for one parameter become a list.
-    template : Template
-        Knows the parameters.
-
-    Returns
-    -------
-    dict
-        A table for :func:`expand`, which checks it.
-
-    Raises
-    ------
-    ValueError
-        If a change is not ``key=value``.
+    Values are Python literals or plain text; several for one parameter become a list.  What comes
+    back is a table for :func:`expand`, which checks it.
     """
     values = {}
     for change in changes:

@@ -23,7 +23,7 @@ from odtlib.requirements import needs
 from .book import PACKAGE
 from .grid import Experiment, expand, select
 from .measure import record as empty_record
-from .notebooks import close_kernel, execute_notebook, need_papermill
+from .notebooks import execute_notebook, need_papermill
 from .records import Journal, key, problems, write_csv
 from .templates import Template
 
@@ -39,7 +39,7 @@ def execute(template: str | Path, **parameters: Any) -> Any:
         Name of a template (``murtree``) or path of a notebook.
     **parameters
         Values that replace the template's defaults, which are its quick form.  A list stands for
-        several runs, all in one kernel.
+        several runs.  All are done in one kernel, which later calls use again.
 
     Returns
     -------
@@ -56,14 +56,11 @@ def execute(template: str | Path, **parameters: Any) -> Any:
     template = Template(template)
     points = expand(parameters, template)
     records, state = [], _code_state()
-    try:
-        for point in points:
-            record = _finish(execute_notebook(template.notebook, point), point, state)
-            if record["status"] == "failed":
-                raise RuntimeError(f"{template.path.name} failed: {record['error']}")
-            records.append(record)
-    finally:
-        close_kernel()
+    for point in points:
+        record = _finish(execute_notebook(template.notebook, point), point, state)
+        if record["status"] == "failed":
+            raise RuntimeError(f"{template.path.name} failed: {record['error']}")
+        records.append(record)
     several = any(isinstance(value, list) and not isinstance(template.defaults[name], list)
                   for name, value in parameters.items())
     return records if several or len(records) > 1 else records[0]

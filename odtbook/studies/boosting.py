@@ -11,22 +11,8 @@ from odtlib import ConstrainedTreeRegressor
 class BoostedTrees(RegressorMixin, BaseEstimator):
     """Boost unconstrained trees for squared error.
 
-    Parameters
-    ----------
-    n_estimators : int, default=100
-        Number of trees.
-    learning_rate : float, default=0.1
-        Share of each tree that is added.
-    max_depth : int, default=3
-        Maximum depth of each tree.
-    min_samples_leaf : int, default=1
-        Minimum number of samples per leaf.
-
-    Attributes
-    ----------
-    start_ : array, shape (n_targets,)
-        The mean of the targets, to which the trees are added.
-    estimators_ : list of ConstrainedTreeRegressor
+    The mean of the targets (``start_``) and a share ``learning_rate`` of each of ``n_estimators``
+    trees (``estimators_``) are added up.
     """
 
     def __init__(self, n_estimators=100, learning_rate=0.1, max_depth=3, min_samples_leaf=1):

@@ -177,21 +177,10 @@ def compare_variants(dataset, max_depth=15, max_courses=2, variants=None, builde
 def check_splits(model, X, Y):
     """Compare every split of a grown tree with every other split of the same rows.
 
-    An independent check of ``split="exact"`` with squared error: it knows nothing of the builder
-    and projects the means of the children of all candidates.
-
-    Parameters
-    ----------
-    model : ConstrainedTreeRegressor
-        Fitted to ``X`` and ``Y``.
-    X, Y : arrays, shape (n_rows, n_features) and (n_rows, n_targets)
-
-    Returns
-    -------
-    splits, candidates : int
-        How many were compared.
-    excess : float
-        Largest share by which a split of the tree costs more than the best one.
+    An independent check of ``split="exact"`` with squared error for a fitted
+    ConstrainedTreeRegressor: it knows nothing of the builder and projects the means of the children
+    of all candidates.  Returns the numbers of splits and of candidates, and the largest share by
+    which a split of the tree costs more than the best one.
     """
     tree, least, feasible = model.tree_, model.min_samples_leaf, model.constraints
     path = model.decision_path(X).tocsc()
@@ -210,20 +199,7 @@ def check_splits(model, X, Y):
 
 
 def enumerate_trees(feasible, X, Y, max_depth, min_samples_leaf=1):
-    """Return the least squared error of a tree of some depth, by trying all of them.
-
-    Parameters
-    ----------
-    feasible : FeasibleSet
-        Set that contains every prediction.
-    X, Y : arrays, shape (n_rows, n_features) and (n_rows, n_targets)
-    max_depth : int
-    min_samples_leaf : int, default=1
-
-    Returns
-    -------
-    float
-    """
+    """Return the least squared error of a tree of some depth, by trying all of them."""
     best = float(_first_costs(Y, [len(Y)], feasible)[0])
     for order, sizes, costs in _candidates(X, Y, feasible, min_samples_leaf) if max_depth else ():
         if max_depth == 1:
@@ -259,17 +235,8 @@ def _first_costs(Y, sizes, feasible):
 def predict_by_depth(model, X):
     """Return what a grown tree predicts when it is cut at every depth from 0 to its own.
 
-    Growth is greedy, so that cutting a deep tree gives the tree of a smaller ``max_depth``.
-
-    Parameters
-    ----------
-    model : ConstrainedTreeRegressor
-        Fitted.
-    X : array, shape (n_rows, n_features)
-
-    Returns
-    -------
-    array, shape (depth + 1, n_rows, n_targets)
+    Growth is greedy, so that cutting a deep tree gives the tree of a smaller ``max_depth``.  Shape
+    of the array: (depth + 1, n_rows, n_targets).
     """
     tree, node = model.tree_, model.apply(X)
     parent = np.zeros(tree.n_nodes, int)
@@ -285,25 +252,10 @@ def predict_by_depth(model, X):
 def choose_depth(dataset, max_depth=12, repeats=1, variants=NESTED, max_courses=2):
     """Choose each variant's depth on inner folds and measure it on rows that no choice has seen.
 
-    Parameters
-    ----------
-    dataset : str
-        As in :func:`table`.
-    max_depth : int, default=12
-        Largest depth to choose.
-    repeats : int, default=1
-        How often the rows are divided into five outer folds; the training rows of each are divided
-        into five inner ones.
-    variants : sequence of str
-        All grown by our builder, S(A):L(A) as well.
-    max_courses : int, default=2
-        As in :func:`model_for`.
-
-    Returns
-    -------
-    dict
-        For each variant the lists ``mse``, ``outside`` (predictions not in the set) and ``depth``,
-        one entry per repeat and outer fold.
+    ``repeats`` is how often the rows are divided into five outer folds; the training rows of each
+    are divided into five inner ones.  All ``variants`` are grown by our builder, S(A):L(A) as
+    well.  Returns for each the lists ``mse``, ``outside`` (predictions not in the set) and
+    ``depth``, one entry per repeat and outer fold.
     """
     X, Y = table(dataset)
     feasible = model_for(dataset, max_courses)
@@ -415,20 +367,10 @@ def released_tree(X, Y, side_cost, max_depth, min_leaf=5, min_split=10):
 
 
 def child_cost(split, predict, medoid):
-    """Return the ``side_cost`` of :func:`released_tree` for one way to evaluate splits.
+    """Return the ``side_cost`` of :func:`released_tree` for a way to evaluate splits.
 
-    Parameters
-    ----------
-    split : {"A", "O", "M", "R"}
-        As in the names of the variants.
-    predict : callable
-        Maps the means of children to their predictions; not used for medoids.
-    medoid : {"criterion", "euclidean"}
-        Which medoid.
-
-    Returns
-    -------
-    callable
+    ``split`` is a letter of the names of the variants; ``predict`` maps the means of children to
+    their predictions, and is not used for medoids.
     """
     def cost(y, sizes):
         n = sizes.astype(float)

@@ -20,20 +20,11 @@ MEASURED = ["train_accuracy", "test_accuracy", "balanced_accuracy", "leaves", "d
 
 
 def fold_table(records=None):
-    """Return one row per data set, method, largest depth and fold.
+    """Return one row per data set, method, largest depth and fold of records of ``does_it_pay``.
 
-    Parameters
-    ----------
-    records : pandas.DataFrame, optional
-        Records of the template ``does_it_pay``; by default those of the experiment.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Columns ``dataset``, ``method`` (a name of :data:`NAMES`), ``max_depth``, ``fold``, ``rows``
-        (used of the data set), ``classes``, :data:`MEASURED` and ``stopped``, the number of folds
-        whose last fit a limit ended.  Failed runs are left out.  ``.attrs["provenance"]`` is the
-        line of :func:`~odtbook.experiments.provenance`.
+    Columns ``dataset``, ``method`` (a name of :data:`NAMES`), ``max_depth``, ``fold``, ``rows``
+    (used of the data set), ``classes``, :data:`MEASURED` and ``stopped``, the number of folds whose
+    last fit a limit ended.  Failed runs are left out.
     """
     records = load_records("does_it_pay") if records is None else records
     rows = []
@@ -52,18 +43,8 @@ def fold_table(records=None):
 def chosen(table, needed=("tuned CART", "tuned exact")):
     """Return the rows of largest depth, methods in the order of :data:`NAMES`, none unfinished.
 
-    Parameters
-    ----------
-    table : pandas.DataFrame
-        From :func:`fold_table`.
-    needed : sequence of str, default=("tuned CART", "tuned exact")
-        Methods without which a data set does not take part.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Without the data sets that lack a needed method, and then without the methods that lack one
-        of the data sets that are left.
+    Left out are the data sets that lack a ``needed`` method, and then the methods that lack one of
+    the data sets that are left.
     """
     largest = table[table["max_depth"] == table["max_depth"].max()]
     present = largest.groupby("dataset")["method"].agg(set)
@@ -80,21 +61,9 @@ def chosen(table, needed=("tuned CART", "tuned exact")):
 def differences(table, method, reference, column="test_accuracy"):
     """Return the difference of two methods on each data set, with an interval over the folds.
 
-    Parameters
-    ----------
-    table : pandas.DataFrame
-        From :func:`chosen`.
-    method, reference : str
-        Names of methods in the table.
-    column : str, default="test_accuracy"
-        One of :data:`MEASURED`.
-
-    Returns
-    -------
-    pandas.DataFrame
-        By data set: the mean difference in percentage points, ``low`` and ``high`` of its corrected
-        95 % interval (:func:`~odtbook.statistics.corrected_interval`), the numbers of ``rows`` and
-        ``classes``, and ``rule``, whether a rule defines the labels.
+    By data set of a table of :func:`chosen`: the mean difference in percentage points, ``low`` and
+    ``high`` of its corrected 95 % interval (:func:`~odtbook.statistics.corrected_interval`), the
+    numbers of ``rows`` and ``classes``, and ``rule``, whether a rule defines the labels.
     """
     wide = table.pivot_table(index=["dataset", "fold"], columns="method", values=column,
                              observed=True)
@@ -109,19 +78,7 @@ def differences(table, method, reference, column="test_accuracy"):
 
 
 def over_sets(values, level=0.95):
-    """Return mean, low and high of the plain t-interval over data sets, which are independent.
-
-    Parameters
-    ----------
-    values : pandas.Series
-        One difference per data set, at least two.
-    level : float, default=0.95
-        Confidence level.
-
-    Returns
-    -------
-    tuple of float
-    """
+    """Return mean, low and high of the plain t-interval over data sets, which are independent."""
     from scipy.stats import t
     width = t.ppf(0.5 + level / 2, len(values) - 1) * values.sem()
     return float(values.mean()), float(values.mean() - width), float(values.mean() + width)

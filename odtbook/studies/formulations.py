@@ -19,24 +19,12 @@ from odtlib.column_generation.paths import RestrictedProblem
 
 
 def relaxation(problem, height, window, rows=False):
-    """Solve a relaxation over all its columns.
+    """Solve a relaxation of a :class:`RestrictedProblem` over all its columns.
 
-    Parameters
-    ----------
-    problem : RestrictedProblem
-        Rows and candidate splits.
-    height : int
-        Height of the subtrees, from 0 to the depth.
-    window : int
-        Number of nodes whose splits are linked together.
-    rows : bool, default=False
-        Whether each training row follows at most one column in all.
-
-    Returns
-    -------
-    dict
-        ``value`` (weight of correct rows), ``columns``, ``rho`` (linked choices), ``links``
-        (linking rows), ``seconds`` of the linear program.
+    ``height`` is that of the subtrees, from 0 to the depth; ``window`` the number of nodes whose
+    splits are linked together; with ``rows`` each training row follows at most one column in all.
+    Returns ``value`` (weight of correct rows), ``columns``, ``rho`` (linked choices), ``links``
+    (linking rows) and ``seconds`` of the linear program.
     """
     level = problem.depth - height
     one = np.zeros((problem.n_rows, problem.n_classes))
@@ -120,13 +108,10 @@ def random_problem(seed, n_rows=30, n_features=6, n_candidates=5, depth=3, n_cla
 
 
 def hierarchy(problems, forms):
-    """Compare forms ``(height, window, rows)`` on some problems.
+    """Compare forms ``(height, window, rows)`` on some problems, a line per problem and form.
 
-    Returns
-    -------
-    pandas.DataFrame
-        One line per problem and form: what :func:`relaxation` returns, and ``gap``, how far its
-        value lies above the best tree, in per cent of the rows.
+    ``gap`` is how far the value of :func:`relaxation` lies above the best tree, in per cent of the
+    rows.
     """
     lines = []
     for number, problem in enumerate(problems):

@@ -17,16 +17,8 @@ NAMES = {"cart": "CART", "tuned-cart": "CART*", "local-search": "local search",
 def column_generation_runs(variant):
     """Return the runs of one variant of column generation, the sampling of splits included.
 
-    Parameters
-    ----------
-    variant : {"all", "upper"} or another variant of ``column_generation_variants``
-        The form of the row constraints: all from the beginning, or upper bounds as cuts.
-
-    Returns
-    -------
-    pandas.DataFrame
-        As from :func:`~odtbook.experiments.load_records`; ``cpu_seconds`` contains the time of
-        sampling the candidate splits.
+    ``variant`` is a form of the row constraints in ``column_generation_variants``: "all" from the
+    beginning, or "upper" bounds as cuts.
     """
     records = load_records("column_generation_variants")
     found = pd.DataFrame([run["variants"][variant] for run in records["measures"]],
@@ -40,16 +32,12 @@ def column_generation_runs(variant):
 
 
 def all_runs():
-    """Return one row per method, data set, split and depth.
+    """Return one row per method, data set, split and depth, methods by :data:`NAMES`.
 
-    Returns
-    -------
-    pandas.DataFrame
-        The columns of :func:`~odtbook.experiments.load_records`, with methods by the names of
-        :data:`NAMES`; ``validation`` is the accuracy on the validation rows where it was
-        recorded, and ``gap`` how far the training accuracy is below the proven optimum over all
-        thresholds, in percentage points (NaN where no optimum is proved).
-        ``.attrs["provenance"]`` has one line per experiment.
+    Beside the columns of :func:`~odtbook.experiments.load_records`: ``validation`` is the accuracy
+    on the validation rows where it was recorded, and ``gap`` how far the training accuracy is below
+    the proven optimum over all thresholds, in percentage points (NaN where no optimum is proved).
+    ``.attrs["provenance"]`` has one line per experiment.
     """
     loaded = {name: load_records(name) for name in (
         "head_to_head", "heuristics", "column_generation_variants", "milp")}

@@ -14,15 +14,8 @@ NAMES = {"binoct": "BinOCT", "oct": "OCT"}
 def best_known(*tables):
     """Return the fewest errors that are known, by data set, split and depth.
 
-    Parameters
-    ----------
-    *tables : pandas.DataFrame
-        Records of unweighted trees; where no optimum over all thresholds is proved, the best of
-        their trees counts.
-
-    Returns
-    -------
-    pandas.Series
+    From tables of records of unweighted trees; where no optimum over all thresholds is proved, the
+    best of their trees counts.
     """
     optimum, errors = yardstick(), {}
     for table in tables:
@@ -39,21 +32,10 @@ def best_known(*tables):
 def still_to_run(name, runs, **where):
     """Count the runs of a grid of integer programs, and the hours of those that are not recorded.
 
-    Parameters
-    ----------
-    name : str
-        An experiment, ``"milp_full"``.
-    runs : pandas.DataFrame
-        Its records, or an empty table.
-    **where
-        Of the runs with these values of parameters only.
-
-    Returns
-    -------
-    pandas.DataFrame
-        One line per solver, depth and split, the first or the others: ``recorded``, ``refused``
-        (see :func:`~odtbook.experiments.undisturbed`), and ``missing``, the text "not run: at most
-        4.7 hours" of one core, or nothing.
+    One line per solver, depth and split, the first or the others: ``recorded`` of its ``runs``,
+    ``refused`` (see :func:`~odtbook.experiments.undisturbed`), and ``missing``, the text "not run:
+    at most 4.7 hours" of one core, or nothing.  ``where`` keeps the runs with these values of
+    parameters.
     """
     every = unrecorded(name, pd.DataFrame(), **where)
     left = unrecorded(name, runs, **where)
@@ -81,19 +63,9 @@ def still_to_run(name, runs, **where):
 def side_by_side(runs, best):
     """Return both models on each data set: errors, proved errors, seconds of the clock and the CPU.
 
-    Parameters
-    ----------
-    runs : pandas.DataFrame
-        Records of one solver, split and depth; both kinds of seconds are shown, unless the run had
-        less than nine tenths of its thread.
-    best : pandas.Series
-        Of :func:`best_known`.
-
-    Returns
-    -------
-    pandas.DataFrame
-        One line per data set of ``runs``, columns in two levels.  A run that was stopped by its
-        limit without nine tenths of its thread reads "refused", one without a record "not run".
+    ``runs`` are records of one solver, split and depth, ``best`` is of :func:`best_known`.  A run
+    that was stopped by its limit without nine tenths of its thread reads "refused", one without a
+    record "not run"; the seconds of a proof without nine tenths of its thread read "busy".
     """
     parts = ("errors", "proved", "s, clock / CPU")
     columns = pd.MultiIndex.from_tuples([("errors", "best"), ("errors", "CART"), *(
@@ -122,23 +94,12 @@ def side_by_side(runs, best):
 def anytime(runs, best, seconds):
     """Return how far both models are from the best known tree, and what is proved, over time.
 
-    Parameters
-    ----------
-    runs : pandas.DataFrame
-        Records of one solver, split and depth, with the counter ``progress``: a list of seconds,
-        errors (None before the first tree) and whole errors that are proved.
-    best : pandas.Series
-        Of :func:`best_known`.
-    seconds : sequence of float
-        Times at which both are looked up.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Index ``seconds``; columns of two levels, BinOCT and OCT, then ``median`` and ``upper
-        quartile`` (the errors above the best known, in per cent of the rows; infinite as long as
-        that share of the data sets has no tree) and ``proved`` (per cent of the data sets), over
-        the data sets that both models have run undisturbed; ``.attrs["sets"]`` counts them.
+    ``runs`` are records of one solver, split and depth, with the counter ``progress``: a list of
+    seconds, errors (None before the first tree) and whole errors that are proved.  Index
+    ``seconds``; columns of two levels, BinOCT and OCT, then ``median`` and ``upper quartile`` (the
+    errors above the ``best`` known, in per cent of the rows; infinite as long as that share of the
+    data sets has no tree) and ``proved`` (per cent of the data sets), over the data sets that both
+    models have run undisturbed; ``.attrs["sets"]`` counts them.
     """
     seconds = np.asarray(seconds, float)
     names = list(NAMES.values())

@@ -14,18 +14,8 @@ def corners(load=None):
     """Return the error of every variant for each builder and medoid, beside the published one.
 
     The correct builder with the medoid of equation 6 are the records of "constrained"; the other
-    three corners those of "constrained_medoids".
-
-    Parameters
-    ----------
-    load : callable, optional
-        Returns the records of an experiment (default: ``experiments.load_records``).
-
-    Returns
-    -------
-    DataFrame or None
-        Rows: kind of data and variant.  Columns: "published", then (builder, medoid) as text; None
-        if the records of "constrained_medoids" are not there.
+    three corners those of "constrained_medoids", without which there is nothing to return (None).
+    Rows: kind of data and variant.  Columns: "published", then builder and medoid as text.
     """
     load = experiments.load_records if load is None else load
     try:

@@ -193,9 +193,7 @@ def incremental(side):
 
 
 def similarity_all(side):
-    gain = _gain(*_pair(side, 2, "inc-noSLB", "inc-SLB"))
-    held, text = words.throughout(gain)
-    return held, text
+    return words.throughout(_gain(*_pair(side, 2, "inc-noSLB", "inc-SLB")))
 
 
 def similarity(side):

@@ -61,14 +61,9 @@ class Result:
 
 @dataclass
 class Reproduction:
-    """The verdicts on all items and statements.
+    """The verdicts on all items and statements, each in the order of the papers.
 
-    Parameters
-    ----------
-    items, statements : list of Result
-        In the order of the papers.
-    listed : DataFrame
-        Claims without a verdict: settings, quotations, formulas, open questions.
+    ``listed`` has the claims without a verdict: settings, quotations, formulas, open questions.
     """
 
     items: list = field(default_factory=list)
@@ -81,9 +76,10 @@ class Reproduction:
             if str(name).lower() in (result.key.lower(), f"{result.paper} {result.label}".lower()):
                 return result
         known = [f"{key} {label}" for key, paper in PAPERS.items() for label in paper.data["items"]]
-        raise ValueError(f"there is no table, figure or claim {str(name)!r}"
-                         f"{suggestion(name, known)}; use one of {', '.join(known)}, or a name "
-                         "from data/published/claims.csv.")
+        alike = [item for item in known if item.lower().endswith(f" {str(name).lower()}")]
+        meant = f" (did you mean {' or '.join(alike)}?)" if alike else suggestion(name, known)
+        raise ValueError(f"there is no table, figure or claim {str(name)!r}{meant}; use one of "
+                         f"{', '.join(known)}, or a name from data/published/claims.csv.")
 
     counts = render.counts
     table = render.table
@@ -191,18 +187,9 @@ def number_of_seeds(records):
 
 def reproduce(records: Records | None = None,
               papers: Sequence[str] | None = None) -> Reproduction:
-    """Judge every item and statement.
+    """Judge every item and statement of some papers, by their keys, or of all.
 
-    Parameters
-    ----------
-    records : Records, optional
-        Ours (default: the records of the book).
-    papers : sequence of str, optional
-        Keys of the papers (default: all).
-
-    Returns
-    -------
-    Reproduction
+    ``records`` are ours; by default those of the book.
     """
     papers = tuple(PAPERS) if papers is None else tuple(papers)
     unknown = set(papers) - set(PAPERS)
@@ -241,23 +228,11 @@ def verdict_on(name, records):
 
 
 def cells_of(name: str, records: Records | None = None, *, printed: bool = True) -> DataFrame:
-    """Return the cells of a table: published, ours, and other methods beside.
+    """Return the cells of a table such as "firat2020 T7": published, ours, and others beside.
 
-    Chapters show tables with this function, the report with the same.
-
-    Parameters
-    ----------
-    name : str
-        Such as "firat2020 T7".
-    records : Records, optional
-        Ours (default: the records of the book).
-    printed : bool, default=True
-        Leave out cells without a published number, and judge the others.
-
-    Returns
-    -------
-    DataFrame
-        By row and column, as of :func:`~odtbook.verdicts.render.shown_cells`.
+    Chapters show tables with this function, the report with the same.  With ``printed`` the cells
+    without a published number are left out, and the others judged.  Rows and columns are those of
+    :func:`~odtbook.verdicts.render.shown_cells`.
     """
     judge = _Judge(Records() if records is None else records)
     key, _, label = name.partition(" ")
@@ -270,20 +245,9 @@ def side_by_side(tables: str | dict[int, str], substitute: str = "substitute",
                  records: Records | None = None) -> DataFrame:
     """Return tables of accuracies as chapters print them: paper, ours, substitute.
 
-    Parameters
-    ----------
-    tables : str or dict
-        Such as "firat2020 T7", whose columns name the depth, or ``{2: "firat2020 T8"}``.
-    substitute : str
-        Heading of the first method beside.
-    records : Records, optional
-        Ours (default: the records of the book).
-
-    Returns
-    -------
-    DataFrame
-        Index data set and k; columns in two levels, "paper", "ours" and ``substitute`` above, the
-        methods below.  From the cells that the report judges.
+    ``tables`` is such as "firat2020 T7", whose columns name the depth, or ``{2: "firat2020 T8"}``;
+    the cells are those that the report judges.  Index data set and k; columns in two levels:
+    "paper", "ours" and the first method beside, by the name ``substitute``; below them the methods.
     """
     import pandas as pd
     judge, rows = _Judge(Records() if records is None else records), {}

@@ -1,6 +1,7 @@
 """The book's build: outputs are never stale, a failing cell fails it, words stand on the left."""
 
 import importlib.util
+import re
 import subprocess
 from pathlib import Path
 
@@ -62,9 +63,34 @@ def test_a_failing_cell_fails_the_build(tmp_path, build_book, capfd):
     paths = [tmp_path / "good.ipynb", tmp_path / "bad.ipynb"]
     for path, code in zip(paths, ["1 + 1", "raise ValueError('no such split')"], strict=True):
         nbformat.write(new_notebook(cells=[new_code_cell(code)], metadata=kernel), path)
+    assert build_book.execute(paths[:1], tmp_path / "cache", jobs=1)
+    said = capfd.readouterr()
+    assert re.fullmatch(r"good\.ipynb: \d+ s\n", said.out) and not said.err   # the kernel is silent
     assert not build_book.execute(paths, tmp_path / "cache", jobs=2)
     assert "no such split" in capfd.readouterr().err
     assert build_book.execute(paths[:1], tmp_path / "cache", jobs=1)
+    assert not capfd.readouterr().out       # the cache holds it
+
+
+def test_a_notebook_finds_nothing_of_the_one_before(tmp_path, build_book, capfd):
+    kernel = {"kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}}
+    codes = {"one/first": "import os\nleft, process = 1, os.getpid()\nprint(process)",
+             "two/second": "import os\nassert 'left' not in globals()\nprint(os.getpid())\n"
+                           "assert os.path.basename(os.getcwd()) == 'two'",
+             "two/fails": "left = 1\nraise ValueError",
+             "one/drawn": "import matplotlib.pyplot as plt\nassert 'left' not in globals()\n"
+                          "plt.plot([1, 2]);"}
+    paths = [tmp_path / f"{name}.ipynb" for name in codes]
+    for path, code in zip(paths, codes.values(), strict=True):
+        path.parent.mkdir(exist_ok=True)
+        nbformat.write(new_notebook(cells=[new_code_cell(code)], metadata=kernel), path)
+    done = {}
+    build_book.work(iter(paths), lambda found: done.update({found[0].stem: found[1:]}))
+    assert [bool(failure) for _, _, failure in done.values()] == [False, False, True, False]
+    first, second, _, drawn = (notebook.cells[0].outputs for notebook, *_ in done.values())
+    assert first[0].text == second[0].text      # one kernel for both
+    assert "image/png" in drawn[0].data
+    assert not capfd.readouterr().err
 
 
 def test_a_claim_that_does_not_hold_is_reported(tmp_path, build_book, monkeypatch, capfd):

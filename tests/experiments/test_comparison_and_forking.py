@@ -96,8 +96,9 @@ def test_a_fork_overwrites_nothing(toy, tmp_path):
     experiments.new("mine", template, tmp_path)
     with pytest.raises(ValueError, match="is there already"):
         experiments.new("mine", template, tmp_path)
-    with pytest.raises(ValueError, match="no template or chapter"):
+    with pytest.raises(ValueError, match="no template or chapter") as refused:
         experiments.new("other", "murtre", tmp_path)
+    assert str(refused.value).count(" does_it_pay,") == 1      # a chapter and a template
     assert not (tmp_path / "other").exists()
 
 

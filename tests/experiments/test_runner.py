@@ -419,7 +419,7 @@ def test_compiling_in_a_kernel_is_said_on_the_terminal(toy, capsys):
 
 
 @pytest.mark.parametrize("arguments", [
-    ["nothing-like-this"], [], ["{grid}", "--all"], ["{grid}", "--jobs", "0"],
+    ["nothing-like-this"], ["my.csv"], [], ["{grid}", "--all"], ["{grid}", "--jobs", "0"],
     ["{grid}", "--only", "c=1"], ["{grid}", "--set", "c=1"], ["{grid}", "--set", "a"],
     ["{grid}", "--set", "a=x"], ["--all", "--set", "a=1"]])
 def test_the_command_refuses_before_it_starts(toy, capsys, arguments):

@@ -416,6 +416,8 @@ def test_the_report_as_text_and_markdown(report):
     assert "factor 2, one common factor of all times apart" in described
     with pytest.raises(ValueError, match="did you mean 'firat2020 T7'"):
         report.find("firat2020 T77")
+    with pytest.raises(ValueError, match=r"did you mean firat2020 T7 or patel2023 T7\?"):
+        report.find("T7")
     with pytest.raises(ValueError, match="no paper 'nobody2020'"):
         reproduce(papers=["nobody2020"])
 
@@ -453,6 +455,10 @@ def test_the_command(capsys):
     assert "head_to_head" in capsys.readouterr().out
     assert main(["report", "--item", "nothing"]) == 2
     assert "did you mean" not in capsys.readouterr().err
+    assert main(["report", "--paper", "verwer2019", "--write", "no/such/folder.md"]) == 2
+    assert capsys.readouterr().err == "odt: no/such/folder.md: No such file or directory\n"
+    with pytest.raises(SystemExit):
+        main(["report", "--item", "firat2020 T7", "--write", "report.md"])
 
 
 def test_the_records_that_the_report_reads_are_committed():
