@@ -6,8 +6,10 @@ EXTRAS := solvers,dask,book,lab,test
 INSTALLED := .venv/installed
 KERNELS := .venv/kernels
 WORKERS ?= 2
+# A test that waits for a process or a clock leaves its core idle: one more than notebooks at a time.
+TESTERS ?= 3
 # In the order of the files: by its number of tests, a file of few long tests would come last, alone.
-PARALLEL := -n $(WORKERS) --dist loadscope --no-loadscope-reorder --max-worker-restart 0
+PARALLEL := --dist loadscope --no-loadscope-reorder --max-worker-restart 0
 
 # What each stage is said to take, on two idle cores.
 TESTS_TAKE := about six minutes
@@ -53,20 +55,20 @@ book: $(KERNELS) ## run the chapters and build the book (_build/html/index.html)
 
 test: $(KERNELS) ## run the tests, then every chapter and template, and compare what they claim
 	@echo "test: the tests of the packages ($(TESTS_TAKE))"
-	@$(BIN)/python -m pytest $(PARALLEL) -q tests
+	@$(BIN)/python -m pytest -n $(TESTERS) $(PARALLEL) -q tests
 	@echo "test: executing the notebooks and comparing what they claim ($(NOTEBOOKS_TAKE);" \
 		"make book uses this execution again)"
 	@$(BIN)/python scripts/build_book.py --check --jobs $(WORKERS)
 
 test-all: $(KERNELS) ## also the slow tests, and ten times the seeds: for the night (about an hour)
 	@echo "test-all: every test, with ten times the seeds (most of an hour)"
-	@ODT_TEST_SCALE=10 $(BIN)/python -m pytest $(PARALLEL) -q -m "slow or not slow" tests
+	@ODT_TEST_SCALE=10 $(BIN)/python -m pytest -n $(TESTERS) $(PARALLEL) -q -m "slow or not slow" tests
 	@echo "test-all: executing the notebooks and comparing what they claim ($(NOTEBOOKS_TAKE))"
 	@$(BIN)/python scripts/build_book.py --check --jobs $(WORKERS)
 
 test-notebooks: $(KERNELS) ## run the notebooks cell by cell with nbval
 	@echo "test-notebooks: running the notebooks cell by cell ($(NOTEBOOKS_TAKE))"
-	@$(BIN)/python -m pytest $(PARALLEL) --nbval-lax -q chapters
+	@$(BIN)/python -m pytest -n $(WORKERS) $(PARALLEL) --nbval-lax -q chapters
 
 test-wheel: $(INSTALLED) ## build the wheel and try it outside the checkout, core and each extra
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check build

@@ -1,4 +1,6 @@
-"""A process for scripts; on the larger scale, tests over seeds take more of them, see scale.py."""
+"""Seeds are tried within one test, more of them on the larger scale; and a process for scripts."""
+
+import inspect
 
 import pytest
 from interrupt import Child
@@ -7,16 +9,40 @@ from scale import SCALE
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_generate_tests(metafunc):
-    """Let ``parametrize("seed", range(n))`` be SCALE times as long."""
-    if SCALE == 1:
-        return
-    for place, mark in enumerate(metafunc.definition.own_markers):
+    """Let ``parametrize("seed", range(n))`` be one test of SCALE times n seeds.
+
+    Thousands of tests of a millisecond would take longer to report than to run.  A test that also
+    takes a fixture, which a new seed may need anew, remains one for each seed.
+    """
+    marks = metafunc.definition.own_markers
+    given = {name.strip() for mark in marks if mark.name == "parametrize"
+             for name in (mark.args[0].split(",") if isinstance(mark.args[0], str)
+                          else mark.args[0])}
+    in_one = inspect.signature(metafunc.function).parameters.keys() <= given
+    for place, mark in enumerate(marks):
         if mark.name == "parametrize" and mark.args[0] == "seed" and \
                 isinstance(mark.args[1], range):
             seeds = mark.args[1]
-            longer = range(seeds.start, seeds.start + SCALE * len(seeds) * seeds.step, seeds.step)
-            more = pytest.mark.parametrize("seed", longer, *mark.args[2:], **mark.kwargs)
-            metafunc.definition.own_markers[place] = more.mark
+            seeds = range(seeds.start, seeds.start + SCALE * len(seeds) * seeds.step, seeds.step)
+            several = pytest.param(seeds, id=f"{len(seeds)} seeds")
+            marks[place] = pytest.mark.parametrize("seed", [several] if in_one else seeds).mark
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_pyfunc_call(pyfuncitem):
+    """Call a test of several seeds for each of them; a failure names the seed."""
+    seeds = pyfuncitem.funcargs.get("seed")
+    if not isinstance(seeds, range):
+        return None
+    others = {name: pyfuncitem.funcargs[name]
+              for name in inspect.signature(pyfuncitem.obj).parameters if name != "seed"}
+    for seed in seeds:
+        try:
+            pyfuncitem.obj(seed=seed, **others)
+        except Exception as error:
+            error.add_note(f"with seed = {seed}")
+            raise
+    return True
 
 
 @pytest.fixture(scope="module")

@@ -2,31 +2,43 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import numpy as np
 
 
 def best_tree_cost(X, y, weight, n_classes, depth, nodes, min_leaf=1, penalty=0.0):
     """Return the least cost of a tree over 0/1 columns, by trying all trees (Eq. 1).
 
-    The cost is the weight of the misclassified rows plus ``penalty`` for each feature node; a tree
-    has at most ``nodes`` of these, no more than ``depth`` on a path, and ``min_leaf`` rows or more
-    in every leaf.
+    The cost is the weight of the misclassified rows plus ``penalty`` for each feature node, one
+    number or one for each level; a tree has at most ``nodes`` of these, no more than ``depth`` on a
+    path, and ``min_leaf`` rows or more in every leaf.
     """
-    sums = np.array([weight[y == c].sum() for c in range(n_classes)])
-    best = sums.sum() - sums.max()
-    if depth == 0 or nodes == 0:
+    n_rows, weights = len(y), np.asarray(weight).tolist()
+    prices = np.broadcast_to(penalty, depth).tolist()
+
+    def rows_where(condition):
+        """The rows of a condition as the bits of a whole number."""
+        return sum(1 << row for row in range(n_rows) if condition[row])
+
+    columns = [rows_where(X[:, j] == 1) for j in range(X.shape[1])]
+    classes = [rows_where(y == c) for c in range(n_classes)]
+
+    @cache                      # the same rows come back in another order of the tests
+    def least_cost(rows, level, nodes):
+        sums = [sum(weights[row] for row in range(n_rows) if rows >> row & members >> row & 1)
+                for members in classes]
+        best = sum(sums) - max(sums)
+        for column in columns if level < depth and nodes > 0 else ():
+            left, right = rows & ~column, rows & column
+            if min(left.bit_count(), right.bit_count()) < min_leaf:
+                continue
+            for left_nodes in range(nodes):
+                best = min(best, prices[level] + least_cost(left, level + 1, left_nodes)
+                           + least_cost(right, level + 1, nodes - 1 - left_nodes))
         return best
-    for j in range(X.shape[1]):
-        right = X[:, j] == 1
-        if right.sum() < min_leaf or (~right).sum() < min_leaf:
-            continue
-        for left_nodes in range(nodes):
-            best = min(best, penalty
-                       + best_tree_cost(X[~right], y[~right], weight[~right], n_classes,
-                                        depth - 1, left_nodes, min_leaf, penalty)
-                       + best_tree_cost(X[right], y[right], weight[right], n_classes,
-                                        depth - 1, nodes - 1 - left_nodes, min_leaf, penalty))
-    return best
+
+    return least_cost((1 << n_rows) - 1, 0, nodes)
 
 
 def rows_with(X, *literals):

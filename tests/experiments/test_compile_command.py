@@ -96,7 +96,8 @@ def test_fits_ask_for_no_kernel_that_it_left_out():
 import numpy as np
 from numba.core.caching import Cache
 from odtbook.compile_command import estimators, fit
-from odtlib import MurTreeClassifier as M
+from odtlib import ConstrainedTreeRegressor as C, MurTreeClassifier as M
+from odtlib.constrained.sets import Polyhedron
 
 asked, load = [], Cache.load_overload
 
@@ -108,17 +109,19 @@ Cache.load_overload = recorded
 X = np.random.default_rng(1).integers(0, 9, (60, 4)) / 4
 y = X[:, 0] > X[:, 1]
 for name, options in estimators():
-    if name == "MurTreeClassifier":
+    if name in ("MurTreeClassifier", "ConstrainedTreeRegressor"):
         print(fit(name, options)[1])
 print(len(asked) > 5)
 asked.clear()
 M(max_depth=4).fit(X, y, sample_weight=X[:, 3])
 M(objective="f1").fit(X, y)
+M(max_depth=2).good_trees(X, y, tolerance=1)
+C(Polyhedron([[1, 1]], [1]), split="exact", on_infeasible_targets="keep").fit(X, X[:, :2])
 print(asked)
 """
     answer = subprocess.run([sys.executable, "-c", script], check=True, capture_output=True,
                             text=True)
-    assert answer.stdout.splitlines() == ["False"] * 3 + ["True", "[]"]
+    assert answer.stdout.splitlines() == ["False"] * 5 + ["True", "[]"]
 
 
 def test_every_estimator_is_fitted():

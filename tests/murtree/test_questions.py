@@ -7,6 +7,7 @@ from sklearn.ensemble import BaggingClassifier
 from odtlib import MurTreeClassifier, MurTreeSearch
 from tests.murtree.test_search import blobs
 from tests.murtree.test_search import instance as larger_instance
+from tests.naive import best_tree_cost
 
 
 def instance(rng):
@@ -79,25 +80,6 @@ def test_optimal_trees_of_a_larger_set():
     assert not cut.complete and len(cut.trees) == 1
 
 
-def least_by_level(X, y, weight, n_classes, depth, nodes, penalties, min_leaf):
-    """Return the least errors plus penalties by level, by trying all trees."""
-    sums = np.array([weight[y == c].sum() for c in range(n_classes)])
-    best = sums.sum() - sums.max()
-    if depth == 0 or nodes == 0:
-        return best
-    for j in range(X.shape[1]):
-        one = X[:, j] == 1
-        if one.sum() < min_leaf or (~one).sum() < min_leaf:
-            continue
-        for left in range(nodes):
-            best = min(best, penalties[0] + least_by_level(
-                X[~one], y[~one], weight[~one], n_classes, depth - 1, left, penalties[1:],
-                min_leaf) + least_by_level(
-                X[one], y[one], weight[one], n_classes, depth - 1, nodes - 1 - left, penalties[1:],
-                min_leaf))
-    return best
-
-
 @pytest.mark.parametrize("seed", range(4))
 def test_penalties_by_level_equal_brute_force(seed):
     rng = np.random.default_rng(seed)
@@ -109,7 +91,7 @@ def test_penalties_by_level_equal_brute_force(seed):
         nodes, min_leaf = min(nodes, 4), int(rng.choice([1, 1, 2]))
         penalties = rng.choice([0.0, 0.4, 1.0, 2.5], depth)
         ones = np.ones(len(y)) if weight is None else weight + 1
-        expected = least_by_level(X, codes, ones, len(classes), depth, nodes, penalties, min_leaf)
+        expected = best_tree_cost(X, codes, ones, len(classes), depth, nodes, min_leaf, penalties)
         model = MurTreeClassifier(depth, nodes, split_penalty=penalties, min_samples_leaf=min_leaf)
         model.fit(X, y, None if weight is None else ones)
         assert model.report_.status == "optimal"

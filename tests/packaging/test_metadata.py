@@ -5,8 +5,10 @@ from __future__ import annotations
 import ast
 import re
 import tomllib
+import warnings
 from pathlib import Path
 
+import pytest
 import yaml
 
 import odtlib
@@ -65,3 +67,12 @@ def test_workflows_name_each_action_by_its_commit_and_in_one_version():
     for line in uses:
         assert re.fullmatch(r"[\w/-]+@[0-9a-f]{40}  # v\d+\.\d+\.\d+", line), line
     assert len(set(uses)) == len({line.partition("@")[0] for line in uses})
+
+
+@pytest.mark.parametrize("module", ["odtlib.tree", "odtbook.cli", "tests.shared.test_tree",
+                                    "numpy", "scipy.optimize", "sklearn.tree", "pandas", "numba",
+                                    "joblib"])
+@pytest.mark.parametrize("kind", [DeprecationWarning, FutureWarning])
+def test_a_warning_of_what_a_later_release_refuses_is_an_error(module, kind):
+    with pytest.raises(kind, match="soon gone"):
+        warnings.warn_explicit("soon gone", kind, "file.py", 1, module=module)

@@ -11,9 +11,9 @@ from odtlib.binarize import ThresholdBinarizer
 SOLVERS = [
     (odtlib.MurTreeClassifier, {"binarizer": "all"}),
     (odtlib.ContinuousTreeClassifier, {}),
-    (odtlib.OCTClassifier, {"time_limit": 20}),
-    (odtlib.FlowOCTClassifier, {"binarizer": "all", "time_limit": 20}),
-    (odtlib.BinOCTClassifier, {"time_limit": 20}),
+    (odtlib.OCTClassifier, {"time_limit": 600}),
+    (odtlib.FlowOCTClassifier, {"binarizer": "all", "time_limit": 600}),
+    (odtlib.BinOCTClassifier, {"time_limit": 600}),
 ]
 each_solver = pytest.mark.parametrize(("solver", "options"), SOLVERS,
                                       ids=[solver.__name__ for solver, _ in SOLVERS])
