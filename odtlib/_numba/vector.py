@@ -162,6 +162,16 @@ def keep_where_at_least(typing, value, measure, bound, otherwise):
 
 
 @intrinsic
+def any_above(typing, first, second):
+    """Return whether any lane of ``first`` is larger than that of ``second``."""
+    def generate(context, builder, signature, args):
+        lanes = builder.icmp_signed(">", *args)
+        word = builder.bitcast(lanes, ir.IntType(first.lanes))
+        return builder.icmp_unsigned("!=", word, ir.Constant(word.type, 0))
+    return types.boolean(first, second), generate
+
+
+@intrinsic
 def element_bits(typing, array):
     """Return how many bits an element of an array has."""
     def generate(context, builder, signature, args):

@@ -2,7 +2,7 @@
 
 Objectives are integers: ``unit`` per misclassified row, or integer weights.  The *mass* of a set of
 rows is what it would cost to get all of them wrong.  Thresholds of a feature in a node are numbered
-in increasing order; a threshold is told to the outside as (feature, value id of the last value on
+in increasing order; a threshold is told to the outside as (feature, a row with the largest value on
 its left).
 
 Interval bounds.  Let a < t < b be thresholds of one feature, L and R the optimal objectives of the
@@ -31,6 +31,7 @@ from numba import njit
 
 from odtlib._numba.compiler import INNER, OPTIONS
 from odtlib._numba.vector import read
+from odtlib.continuous._columns import split_node
 from odtlib.continuous._sweep import (
     LANES_MANY,
     LANES_TWO,
@@ -62,225 +63,68 @@ NO_BUDGET = 3       # splits that a tree of depth two may have anyway
 UNLIMITED = 1 << 31     # a budget that no tree exhausts, because there are fewer rows
 
 
-@njit(**OPTIONS)
-def pack_column(column, row_bits, packed):
-    """Write integers that sort almost like the values: their leading bits, then the row number."""
-    bits = column.view(np.int64)
-    rows = (1 << row_bits) - 1
-    for i in range(len(column)):
-        value = bits[i] if column[i] != 0.0 else 0       # both zeros are one value
-        value ^= (value >> 63) & 0x7FFFFFFFFFFFFFFF      # negative numbers sort backwards
-        packed[i] = (value & ~rows) | i
-
-
-@njit(**OPTIONS)
-def unpack_column(column, row_bits, packed):
-    """Turn sorted packed integers into row numbers, sorted exactly by value.
-
-    Returns False if too many values share their leading bits; the caller then uses ``argsort``.
-    """
-    n = len(column)
-    rows = (1 << row_bits) - 1
-    moves = 0
-    for i in range(n):
-        row = packed[i] & rows
-        j = i
-        while j > 0 and column[packed[j - 1]] > column[row]:
-            packed[j] = packed[j - 1]
-            j -= 1
-            moves += 1
-        packed[j] = row
-        if moves > 4 * n:
-            return False
-    return True
-
-
-@njit(**OPTIONS)
-def rank_column(column, by_value, labels, counts, order, keys):
-    """Order the rows by value, then by class, and give each its key: (value id << 16) + class.
-
-    Equal values share an id; ids increase with the values.  ``counts``: work, one per class.
-    """
-    n = len(by_value)
-    i = 0
-    v = 0
-    while i < n:
-        row = by_value[i]
-        x = column[row]
-        j = i + 1
-        while j < n and column[by_value[j]] == x:
-            j += 1
-        if j - i <= 8:              # sort the tie by class: by insertion, or by counting
-            for q in range(i, j):
-                row = by_value[q]
-                label = read(labels, row)
-                keys[row] = (v << 16) + label
-                w = q
-                while w > i and read(labels, order[w - 1]) > label:
-                    order[w] = order[w - 1]
-                    w -= 1
-                order[w] = row
-        else:
-            for c in range(len(counts)):
-                counts[c] = 0
-            for q in range(i, j):
-                counts[labels[by_value[q]]] += 1
-            w = i
-            for c in range(len(counts)):
-                w += counts[c]
-                counts[c] = w - counts[c]
-            for q in range(i, j):
-                row = by_value[q]
-                label = read(labels, row)
-                order[counts[label]] = row
-                counts[label] += 1
-                keys[row] = (v << 16) + label
-        v += 1
-        i = j
-
-
-@njit(**OPTIONS)
-def index_column(order, rows, keys, weight, strict, cut, segment, mass, counts):
-    """List the thresholds of a sorted column and its segments (see ``_sweep``).
-
-    ``strict``: within a tie nothing may be taken, whatever its classes.  ``counts``: thresholds,
-    segments, and whether all values are distinct, which children inherit: ``cut[i] = i + 1``.
-    """
-    n_cuts = 0
-    n_segments = 0
-    done = 0             # rows that segments cover so far
-    mixed = False        # whether the current tie holds several classes
-    key = read(keys, read(order, 0))
-    for i in range(1, rows):
-        before = key
-        key = read(keys, read(order, i))
-        new = (key >> 16) != (before >> 16)
-        if mixed and new:
-            segment[n_segments] = 2 * i
-            n_segments += 1
-            done = i
-            mixed = False
-        elif not new and (strict or key != before) and not mixed:
-            mixed = True
-            begin = np.int64(cut[n_cuts - 1]) if n_cuts > 0 else 0
-            if begin > done:
-                segment[n_segments] = 2 * begin + 1
-                n_segments += 1
-        cut[n_cuts] = i
-        n_cuts += np.int64(new)
-    if mixed or rows > done:
-        segment[n_segments] = 2 * rows + (0 if mixed else 1)
-        n_segments += 1
-    counts[0] = n_cuts
-    counts[1] = n_segments
-    if weight is not None:
-        total = 0
-        i = 0
-        for k in range(n_cuts):
-            while i < cut[k]:
-                total += weight[order[i]]
-                i += 1
-            mass[k] = total
-
-
 @njit(**INNER)
-def split_node(order, counts, rows, keys, weight, strict, feature, value, left_rows, left_order,
-               right_order, cut, segment, mass, count, left, right):
-    """Split the sorted columns of a node at a threshold and index those of both children."""
-    side = keys[feature]
-    limit = (value + 1) << 16
-    right_rows = rows - left_rows
-    for g in range(order.shape[0]):
-        column = order[g]
-        to_left = left_order[g]
-        to_right = right_order[g]
-        a = 0
-        b = 0
-        for i in range(rows):
-            row = column[i]
-            to_left[a] = row
-            to_right[b] = row
-            goes_left = np.int64(read(side, row) < limit)
-            a += goes_left
-            b += 1 - goes_left
-        if counts[g, 2] and weight is None:
-            if count[left, g, 2] == 0:       # the first split into these slots
-                for i in range(cut.shape[2]):
-                    cut[left, g, i] = i + 1
-                    cut[right, g, i] = i + 1
-                count[left, g, 2] = 1
-                count[right, g, 2] = 1
-            count[left, g, 0] = left_rows - 1
-            count[right, g, 0] = right_rows - 1
-            count[left, g, 1] = 1
-            count[right, g, 1] = 1
-            segment[left, g, 0] = 2 * left_rows + 1
-            segment[right, g, 0] = 2 * right_rows + 1
-        else:
-            index_column(to_left, left_rows, keys[g], weight, strict, cut[left, g],
-                         segment[left, g], mass[left, g], count[left, g])
-            index_column(to_right, right_rows, keys[g], weight, strict, cut[right, g],
-                         segment[right, g], mass[right, g], count[right, g])
+def best_stumps(order, cut, count, rows, labels, weight, problem, feature, left_rows, budgets,
+                target, side_of, tally, result):
+    """Find the best splits of the first ``left_rows`` rows of a column, and of the others.
 
-
-@njit(**INNER)
-def best_stumps(order, rows, keys, labels, weight, problem, feature, value, counts, result):
-    """Find the best split of the rows with value id <= value, and of the others, one at a time.
-
-    The slow way, for the trees that are kept.  ``result[side]``: objective, feature (or LEAF),
-    value id.  ``counts``: work, shape (3, n_classes): cost of the classes of both sides, and of a
-    prefix.
+    The slow way, for the trees that are kept; it ends once both sides together cost ``target``.
+    A side without a budget is a leaf.
+    ``result[side]``: objective, feature (or LEAF), row with the largest value on the left.
+    ``side_of``, ``tally``, shape (4, n_classes), and the rest of ``result``: work.
     """
     n_classes = problem[N_CLASSES]
     least = problem[MIN_LEAF]
-    unit = problem[UNIT]
-    p = order.shape[0]
-    for side in range(3):
+    for s in range(4):
         for c in range(n_classes):
-            counts[side, c] = 0
-    left_rows = 0
+            tally[s, c] = 0
     for i in range(rows):
-        row = read(order[0], i)
-        side = np.int64(read(keys[feature], row) >> 16 > value)
-        counts[side, read(labels, row)] += unit if weight is None else weight[row]
-        left_rows += 1 - side
-    for side in range(2):
+        row = read(order[feature], i)
+        s = np.int64(i >= left_rows)
+        side_of[row] = s
+        tally[s, read(labels, row)] += problem[UNIT] if weight is None else weight[row]
+    for s in range(2):
         most = 0
         mass = 0
         for c in range(n_classes):
-            most = max(most, counts[side, c])
-            mass += counts[side, c]
-        members = rows - left_rows if side else left_rows
-        best = mass - most
-        best_feature = LEAF
-        best_value = LEAF
-        for g in range(p):
+            most = max(most, tally[s, c])
+            mass += tally[s, c]
+        result[s, 0] = mass - most
+        result[s, 1] = LEAF
+    for g in range(order.shape[0]):
+        if result[0, 0] + result[1, 0] <= target:
+            return
+        for s in range(2):
+            result[s, 3] = 0          # rows seen, and rows seen at the last threshold
+            result[s, 4] = 0
             for c in range(n_classes):
-                counts[2, c] = 0
-            seen = 0
-            last = -1
-            for i in range(rows):
+                tally[2 + s, c] = 0
+        i = 0
+        for k in range(count[g, 0]):
+            while i < cut[g, k]:
                 row = read(order[g], i)
-                if np.int64(read(keys[feature], row) >> 16 > value) != side:
+                s = read(side_of, row)
+                tally[2 + s, read(labels, row)] += problem[UNIT] if weight is None else weight[row]
+                result[s, 3] += 1
+                i += 1
+            for s in range(2):
+                seen = result[s, 3]
+                rest = (left_rows if s == 0 else rows - left_rows) - seen
+                if seen == result[s, 4] or min(seen, rest) < least or budgets[s] == 0:
                     continue
-                here = read(keys[g], row) >> 16
-                if here != last and seen >= least and members - seen >= least:
-                    low = 0
-                    high = 0
-                    for c in range(n_classes):
-                        low = max(low, counts[2, c])
-                        high = max(high, counts[side, c] - counts[2, c])
-                    cost = mass - low - high + problem[PENALTY]
-                    if cost < best:
-                        best = cost
-                        best_feature = g
-                        best_value = last
-                last = here
-                seen += 1
-                counts[2, read(labels, row)] += unit if weight is None else weight[row]
-        result[side, 0] = best
-        result[side, 1] = best_feature
-        result[side, 2] = best_value
+                result[s, 4] = seen
+                cost = problem[PENALTY]
+                low = 0
+                high = 0
+                for c in range(n_classes):
+                    cost += tally[s, c]
+                    low = max(low, tally[2 + s, c])
+                    high = max(high, tally[s, c] - tally[2 + s, c])
+                cost -= low + high
+                if cost < result[s, 0]:
+                    result[s, 0] = cost
+                    result[s, 1] = g
+                    result[s, 2] = read(order[g], i - 1)
 
 
 def divide_budget(depth, budget):
@@ -500,8 +344,8 @@ def evaluate(order, cut, segment, counts, rows, feature, chosen, k, labels, weig
                 for c in range(n_classes):
                     total[c * width + x] = classes[1, c]
                 if weight is not None:
-                    vectors[4, x] = end
-                    vectors[4, lanes + x] = rows - end
+                    vectors[3, x] = end
+                    vectors[3, lanes + x] = rows - end
     if two and not leaves:
         for x in range(width):
             best[x] = -rows
@@ -523,14 +367,13 @@ def evaluate(order, cut, segment, counts, rows, feature, chosen, k, labels, weig
             continue
         if table_weighted is not None:
             sweep_weighted(order[g], segment[g], counts[g, 1], code, table_weighted, best,
-                           n_classes, total, vectors[2], vectors[3], weight, problem[MIN_LEAF],
-                           vectors[4])
+                           n_classes, total, vectors[2], weight, problem[MIN_LEAF], vectors[3])
         if table_two is not None:
             if two:
                 sweep_two(order[g], segment[g], counts[g, 1], code, table_two, best)
             else:
                 sweep_many(order[g], segment[g], counts[g, 1], code, table_many, best, n_classes,
-                           total, vectors[2], vectors[3])
+                           total, vectors[2])
     mass = rows
     if weight is not None:
         mass = 0
@@ -699,27 +542,32 @@ def depth_two(order, cut, segment, mass, counts, rows, labels, weight, problem, 
 
 
 @njit(**OPTIONS)
-def rebuild_pair(order, cut, rows, keys, labels, weight, problem, budget, root, threshold, counts,
-                 result, tree):
-    """Write the tree of a depth-two solution: nodes (feature or LEAF, value id) in preorder."""
+def rebuild_pair(order, cut, count, rows, labels, weight, problem, budget, root, threshold, cost,
+                 side_of, tally, result, tree):
+    """Write the tree of a depth-two solution that costs ``cost``: its nodes in preorder.
+
+    A node is a feature, or LEAF, and the row with the largest value that goes left.
+    """
     tree[0, 0] = LEAF
     if root == LEAF:
         return
     at = 0
     feature = 0
-    value = INFINITE
+    left_rows = rows
     left_budget = 1
-    right_budget = 1
+    right_budget = 0
     if root >= 0:
         feature, left_budget, right_budget = child_budgets(2, budget, root)
-        value = read(keys[feature], read(order[feature], cut[feature, threshold] - 1)) >> 16
+        left_rows = np.int64(cut[feature, threshold])
         tree[0, 0] = feature
-        tree[0, 1] = value
+        tree[0, 1] = read(order[feature], left_rows - 1)
+        cost -= problem[PENALTY]
         at = 1
-    best_stumps(order, rows, keys, labels, weight, problem, feature, value, counts, result)
+    best_stumps(order, cut, count, rows, labels, weight, problem, feature, left_rows,
+                (left_budget, right_budget), cost, side_of, tally, result)
     for side in range(2 if root >= 0 else 1):
         tree[at, 0] = LEAF
-        if result[side, 1] >= 0 and (right_budget if side else left_budget) > 0:
+        if result[side, 1] >= 0:
             tree[at, 0] = result[side, 1]
             tree[at, 1] = result[side, 2]
             tree[at + 1, 0] = LEAF
@@ -911,7 +759,7 @@ def store_entry(table, entries, sets, mixed, tag, members, bound, state):
 
 @njit(**OPTIONS)
 def search(keys, labels, weight, problem, order, cut, segment, mass, count, table_two, table_many,
-           table_weighted, vectors, code, classes, counts, errors, chosen, intervals, spare,
+           table_weighted, vectors, code, placed, classes, tally, errors, chosen, intervals, spare,
            features, state, frames, probes, profiles, lower, feature_order, seed_threshold, archive,
            similar, seen, trees, child_trees, members, table, entries, sets):
     """Search for one slice and return RUNNING, WANTS_FEATURE, IMPROVED or DONE.
@@ -990,9 +838,9 @@ def search(keys, labels, weight, problem, order, cut, segment, mass, count, tabl
                 best = state[RESULT]
                 if best < frame[BEST]:
                     frame[BEST] = best
-                    rebuild_pair(order[slot], cut[slot], rows, keys, labels, weight, problem,
-                                 pair_budget, state[PAIR_ROOT], state[PAIR_VALUE], counts, errors,
-                                 trees[level])
+                    rebuild_pair(order[slot], cut[slot], count[slot], rows, labels, weight, problem,
+                                 pair_budget, state[PAIR_ROOT], state[PAIR_VALUE], best, code,
+                                 tally, errors, trees[level])
                 for h in range(p * n_divisions):       # the most promising feature first
                     g = h // n_divisions
                     seed_threshold[level, g] = features[g, INDEX]
@@ -1121,10 +969,9 @@ def search(keys, labels, weight, problem, order, cut, segment, mass, count, tabl
                     left = max(left, similar[level, 0, left_rows])
                     right = max(right, similar[level, 1, left_rows])
             first_slot = 2 * level + 1
-            split_node(order[slot], count[slot], rows, keys, weight, strict, f,
-                       read(keys[f], read(order[slot, f], left_rows - 1)) >> 16, left_rows,
-                       order[first_slot], order[first_slot + 1], cut, segment, mass, count,
-                       first_slot, first_slot + 1)
+            split_node(order[slot], count[slot], rows, keys, weight, strict, f, left_rows, code,
+                       placed, order[first_slot], order[first_slot + 1], cut, segment, mass,
+                       count, first_slot, first_slot + 1)
             state[WORK] += 3 * p * rows
             if level > 0 and len(entries) > 0:
                 for side in range(2):
@@ -1189,27 +1036,29 @@ def search(keys, labels, weight, problem, order, cut, segment, mass, count, tabl
             j = frame[INTERVAL]
             bound = min(frame[BEST] - (problem[ALLOWED_GAP] if level == 0 else 0),
                         frame[CAP]) - penalty
-            value = read(keys[f], read(order[slot, f], left_rows - 1)) >> 16
+            last_row = read(order[slot, f], left_rows - 1)
             improved = left + right < bound      # both are exact then: see the caps
             if improved:
                 frame[BEST] = left + right + penalty
                 if depth == 3:
                     for side in range(2):
                         s = 2 * level + 1 + side
-                        rebuild_pair(order[s], cut[s], left_rows if side == 0 else rows - left_rows,
-                                     keys, labels, weight, problem,
+                        rebuild_pair(order[s], cut[s], count[s],
+                                     left_rows if side == 0 else rows - left_rows,
+                                     labels, weight, problem,
                                      right_budget if side else left_budget,
                                      frame[RIGHT_ROOT] if side else frame[LEFT_ROOT],
                                      frame[RIGHT_VALUE] if side else frame[LEFT_VALUE],
-                                     counts, errors, child_trees[level, side])
+                                     right if side else left, code, tally, errors,
+                                     child_trees[level, side])
                 trees[level, 0, 0] = f
-                trees[level, 0, 1] = value
+                trees[level, 0, 1] = last_row
                 at = copy_tree(child_trees[level, 0], trees[level], 1)
                 copy_tree(child_trees[level, 1], trees[level], at)
             if frame[SEEN] < seen.shape[1]:
                 q = frame[SEEN]
                 seen[level, q, 0] = f
-                seen[level, q, 1] = value
+                seen[level, q, 1] = keys[f, last_row] >> 16
                 seen[level, q, 2] = left - frame[CUT_MASS]
                 seen[level, q, 3] = right
                 frame[SEEN] += 1

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 from numbers import Real
+from typing import NamedTuple
 
 import numpy as np
 from joblib import effective_n_jobs
@@ -22,7 +23,9 @@ from odtlib.continuous.solver import (
     SortedColumns,
     ThresholdSearch,
     bytes_needed,
+    decode,
     run_search,
+    search_arrays,
 )
 from odtlib.estimator import TreeClassifier
 from odtlib.heuristics import starting_tree, warm_up_start
@@ -156,9 +159,10 @@ class ContinuousTreeClassifier(TreeClassifier):
             X = np.array([[0.0], [1.0], [2.0], [3.0]])
             y = np.array([0, 1, 2, 1])
             cost = Costs(y, 3, np.full(4, 2.0) if weighted else None, 0.0, 1)
-            columns = SortedColumns(X, y, cost.n_classes, wide or weighted, Clock())
-            columns.best_stump(cost)
-            ThresholdSearch(columns, cost, 2, Clock()).advance()
+            arrays = search_arrays(4, 1, cost, 2, wide or weighted)
+            columns = SortedColumns(X, y, cost, arrays, Clock())
+            decode(columns.best_stump(cost), X, y, cost)
+            ThresholdSearch(columns, cost, 2, arrays).advance()
 
         return warm_up_start(self.start) + warm_up(
             "the search over all thresholds", k.search, run, (wide, weighted))
@@ -171,16 +175,18 @@ class ContinuousTreeClassifier(TreeClassifier):
         clock = Clock(self.time_limit)
         cost = Costs(y, n_classes, sample_weight, float(self.split_penalty),
                      int(self.min_samples_leaf))
-        trace = []
-        tree, best, bound, status, counters = self._search(X, y, sample_weight, cost, clock, trace)
-        found = cost.of(tree.predict_codes(X) != y, tree)
-        if found > best:
-            raise RuntimeError(f"the tree costs {found}, the search counted {best}: please report "
-                               "this data set as a bug of odtlib.")
-        evaluate = partial(penalised_errors, split_penalty=cost.split_penalty)
-        objective = evaluate(tree, X, y, sample_weight)
+        max_nodes = node_limit(self.max_nodes, self.max_leaf_nodes)
+        start = _Start(self._given_start(), self, X, y, sample_weight, cost, max_nodes, clock)
+        found = self._search(X, y, sample_weight, cost, max_nodes, start, clock)
+        tree = found.tree
+        wrong = tree.predict_codes(X) != y
+        if cost.of(wrong, tree) > found.cost:
+            raise RuntimeError(f"the tree costs {cost.of(wrong, tree)}, the search counted "
+                               f"{found.cost}: please report this data set as a bug of odtlib.")
+        objective = cost.split_penalty * tree.n_splits + float(
+            np.count_nonzero(wrong) if sample_weight is None else sample_weight[wrong].sum())
         scale = cost.total / cost.scale
-        bound = cost.bound(bound)
+        bound, status = cost.bound(found.bound), found.status
         if objective - bound <= ROUNDING * scale:
             bound = objective
         if objective - bound <= PROOF * scale:
@@ -189,109 +195,119 @@ class ContinuousTreeClassifier(TreeClassifier):
             status = "heuristic"
         proof = (f"optimal over all thresholds of {X.shape[1]} features on {len(y)} rows at depth "
                  f"{self.max_depth}")
-        max_nodes = node_limit(self.max_nodes, self.max_leaf_nodes)
         if max_nodes is not None:
             proof += f" with at most {max_nodes} splits"
-        trace.append((clock.elapsed, objective, bound, status))
-        report = SolveReport(
-            status, objective, bound, clock.elapsed, counters=counters, trace=trace, proof=proof,
-            start=self._start_word(),
-            evaluate=evaluate, scale=scale)
-        return tree, report
+        seconds = clock.elapsed
+        return tree, SolveReport(
+            status, objective, bound, seconds, counters=found.counters,
+            trace=[*found.trace, (seconds, objective, bound, status)], proof=proof,
+            start=self._start_word(), scale=scale,
+            evaluate=partial(penalised_errors, split_penalty=cost.split_penalty))
 
-    def _search(self, X, y, sample_weight, cost, clock, trace):
-        """Return tree, its cost, lower bound, status and counters."""
+    def _search(self, X, y, sample_weight, cost, max_nodes, start, clock):
+        """Return the best tree, a lower bound, and how the search ended."""
         n, p = X.shape
-        wide = n > NARROW_ROWS or cost.weight is not None
-        max_nodes = node_limit(self.max_nodes, self.max_leaf_nodes)
-        n_jobs = effective_n_jobs(self.n_jobs)
-        fallback = _Fallback(self, X, y, sample_weight, cost, clock, max_nodes)
+        n_jobs = 1 if self.n_jobs is None else effective_n_jobs(self.n_jobs)
         # each split takes a leaf's worth of rows from those below it
         depth = min(self._depth_within(n), max(0, n // cost.min_samples_leaf - 1))
         if max_nodes is not None:
             depth = min(depth, max_nodes)
         if cost.penalty > 0:
-            depth = min(depth, fallback.leaf_cost // cost.penalty)
+            depth = min(depth, start.leaf_cost // cost.penalty)
         if depth == 0:
-            return fallback.leaf, fallback.leaf_cost, fallback.leaf_cost, "done", {}
+            return _Found(*start.known, start.leaf_cost, "done")
+        arrays = search_arrays(n, p, cost, depth, n > NARROW_ROWS or cost.weight is not None,
+                               max_nodes)
         cache_bytes = CACHE_BYTES if self.cache else 0
         if self.memory_limit is not None:
-            spare = self.memory_limit * 1e6 / n_jobs - bytes_needed(n, p, cost, depth, wide,
-                                                                    max_nodes)
+            spare = self.memory_limit * 1e6 / n_jobs - bytes_needed(arrays)
             if spare < 0:
-                return *fallback(), 0, "memory_limit", {}
+                return _Found(*start.grown(), 0, "memory_limit")
             cache_bytes = min(cache_bytes, int(spare))
         begin = clock.elapsed
         try:
-            columns = SortedColumns(X, y, cost.n_classes, wide, clock)
+            columns = SortedColumns(X, y, cost, arrays, clock)
             sorted_in = clock.elapsed - begin
             depth = min(depth, columns.n_thresholds)
             if depth <= 1:
-                tree = columns.decode(columns.best_stump(cost), X, y, cost, sample_weight)
+                tree = decode(columns.best_stump(cost), X, y, cost, sample_weight)
                 best = cost.of(tree.predict_codes(X) != y, tree)
-                return tree, best, best, "done", {}
+                return _Found(tree, best, best, "done")
             search = ThresholdSearch(
-                columns, cost, depth, clock, max_nodes=max_nodes, cache_bytes=cache_bytes,
+                columns, cost, depth, arrays, max_nodes=max_nodes, cache_bytes=cache_bytes,
                 allowed_gap=int(self.max_gap * cost.total))
         except TimeUp:
-            return *fallback(), 0, "time_limit", {}
+            return _Found(*start.grown(), 0, "time_limit")
         except MemoryError:
-            return *fallback(), 0, "memory_limit", {}
+            return _Found(*start.grown(), 0, "memory_limit")
         except KeyboardInterrupt:
-            return *fallback.found, 0, "interrupted", {}
-        candidates = int(search.candidates.sum())
-        with Progress(self.verbose, candidates, "feature", 1 / cost.scale) as progress:
+            return _Found(*start.known, 0, "interrupted")
+        trace = []
+        with Progress(self.verbose, int(search.candidates.sum()), "feature",
+                      1 / cost.scale) as progress:
             def watch(event, objective, bound, done):
                 trace.append((clock.elapsed, objective / cost.scale, cost.bound(bound), event))
                 progress.show(objective, bound, done)
 
             affordable = clock.remaining > CART_FACTOR * sorted_in
             run = run_search(search, clock, n_jobs,
-                             (lambda: fallback()[1]) if affordable else None, watch)
+                             (lambda: start.grown()[1]) if affordable else None, watch)
         # a run cut short falls back on CART, unless growing it would overrun the limit by far
         quick = run.status == "time_limit" and sorted_in < 0.1
-        tree, best = fallback() if quick else fallback.found
+        tree, best = start.grown() if quick else start.known
         if run.tree is not None and run.best <= best:
-            tree, best = columns.decode(run.tree, X, y, cost, sample_weight), run.best
-        return tree, best, min(best, run.bound), run.status, run.counters
+            tree, best = decode(run.tree, X, y, cost, sample_weight), run.best
+        return _Found(tree, best, min(best, run.bound), run.status, run.counters, trace)
 
 
-class _Fallback:
-    """The starting tree and its cost: a single leaf until it is asked for."""
+class _Found(NamedTuple):
+    """The best tree, its cost, a lower bound, how the search ended, its counters and its trace."""
 
-    def __init__(self, model, X, y, sample_weight, cost, clock, max_nodes):
+    tree: DecisionTree
+    cost: int
+    bound: int
+    status: str
+    counters: dict = {}
+    trace: list = []
+
+
+class _Start:
+    """What the search can fall back on: a single leaf until the starting tree is asked for."""
+
+    def __init__(self, start, model, X, y, sample_weight, cost, max_nodes, clock):
         self.max_nodes = max_nodes
         self.model, self.X, self.y, self.cost, self.clock = model, X, y, cost, clock
         self.sample_weight = sample_weight
         self.leaf_cost = cost.total - int(cost.of_classes.max())
-        self.found = self.leaf, self.leaf_cost
-        self.start = model._given_start()
-        self.asked = self.start is None
-        if isinstance(self.start, DecisionTree):
-            self()              # a tree that does not fit is refused whatever the search does
+        self.tree = None
+        self.start = start
+        if isinstance(start, DecisionTree):
+            self.grown()        # a tree that does not fit is refused whatever the search does
 
     @property
-    def leaf(self):
-        """The tree without a split."""
-        tree = single_leaf(self.X, self.y, self.cost.n_classes, self.sample_weight)
-        return tree.replace(label=[int(np.argmax(self.cost.of_classes))])
+    def known(self):
+        """The best tree known so far, and its cost."""
+        if self.tree is None:
+            leaf = single_leaf(self.X, self.y, self.cost.n_classes, self.sample_weight)
+            self.tree = leaf.replace(label=[int(np.argmax(self.cost.of_classes))]), self.leaf_cost
+        return self.tree
 
-    def __call__(self):
-        if not self.asked:
-            self.asked = True
-            model, cost = self.model, self.cost
-            limit = self.clock.time_limit and self.clock.remaining / 2
-            tree = starting_tree(self.start, self.X, self.y, cost.n_classes, self.sample_weight,
-                                 model.max_depth, model.min_samples_leaf, model.random_state,
-                                 limit)
-            if self.max_nodes is not None and tree.n_splits > self.max_nodes:
-                if isinstance(self.start, DecisionTree):
-                    raise ValueError(f"start has {tree.n_splits} splits and the limit is "
-                                     f"{self.max_nodes}; give a smaller tree or raise max_nodes "
-                                     "or max_leaf_nodes.")
-                tree = cut_back(tree, self.max_nodes, cost.split_penalty)
-            its_cost = cost.of(tree.predict_codes(self.X) != self.y, tree)
-            if its_cost < self.leaf_cost:
-                self.found = tree, its_cost
-        return self.found
-
+    def grown(self):
+        """Return the starting tree or, if it is no worse, a single leaf, and the cost."""
+        if self.start is None:
+            return self.known
+        start, self.start = self.start, None
+        model, cost = self.model, self.cost
+        limit = self.clock.time_limit and self.clock.remaining / 2
+        tree = starting_tree(start, self.X, self.y, cost.n_classes, self.sample_weight,
+                             model.max_depth, model.min_samples_leaf, model.random_state, limit)
+        if self.max_nodes is not None and tree.n_splits > self.max_nodes:
+            if isinstance(start, DecisionTree):
+                raise ValueError(f"start has {tree.n_splits} splits and the limit is "
+                                 f"{self.max_nodes}; give a smaller tree or raise max_nodes "
+                                 "or max_leaf_nodes.")
+            tree = cut_back(tree, self.max_nodes, cost.split_penalty)
+        its_cost = cost.of(tree.predict_codes(self.X) != self.y, tree)
+        if its_cost < self.leaf_cost:
+            self.tree = tree, its_cost
+        return self.known

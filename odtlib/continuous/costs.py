@@ -23,29 +23,25 @@ class Costs:
     def __init__(self, y, n_classes, sample_weight, split_penalty, min_samples_leaf):
         self.n_classes = n_classes
         self.min_samples_leaf = min_samples_leaf
-        weight = np.ones(len(y)) if sample_weight is None else sample_weight
-        total = float(weight.sum())
         self.split_penalty = split_penalty
+        weight = np.ones(1) if sample_weight is None else sample_weight
+        total = float(len(y) if sample_weight is None else weight.sum())
         whole = split_penalty.is_integer() and np.all(weight == np.floor(weight))
         bits = int(np.ceil(np.log2(total)))
         self.scale = 1.0 if whole and bits <= BITS else 2.0 ** (BITS - bits)
         cost = np.maximum(1, np.floor(weight * self.scale))
         self.excess = float(np.maximum(cost / self.scale - weight, 0.0).sum())
         self.unit = int(cost[0])
-        by_rows = sample_weight is None and min_samples_leaf == 1
-        self.weight = None if by_rows else cost.astype(np.int64)
         self.penalty = int(split_penalty * self.scale)
-        self.of_classes = np.zeros(n_classes, np.int64)
-        np.add.at(self.of_classes, y, cost.astype(np.int64))
+        if sample_weight is None and min_samples_leaf == 1:
+            self.weight = None
+            self.of_classes = np.bincount(y, minlength=n_classes) * self.unit
+        else:
+            self.weight = np.empty(len(y), np.int64)
+            self.weight[:] = cost
+            self.of_classes = np.zeros(n_classes, np.int64)
+            np.add.at(self.of_classes, y, self.weight)
         self.total = int(self.of_classes.sum())
-
-    def by_class(self, y, rows):
-        """Return the cost of some rows per class."""
-        if self.weight is None:
-            return np.bincount(y[rows], minlength=self.n_classes)
-        found = np.zeros(self.n_classes, np.int64)
-        np.add.at(found, y[rows], self.weight[rows])
-        return found
 
     def of(self, wrong, tree):
         """Return the cost of a tree that misclassifies the rows marked in ``wrong``."""

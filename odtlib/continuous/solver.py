@@ -11,9 +11,9 @@ from typing import NamedTuple
 import numpy as np
 
 from odtlib.continuous import _kernels as k
+from odtlib.continuous._columns import pack_column, sort_column, surround
 from odtlib.continuous._sweep import LANES_MANY, LANES_TWO, bucket_table, two_class_table
-from odtlib.tree import DecisionTree
-from odtlib.trees import build, class_weights, separating_threshold
+from odtlib.tree import LEAF, DecisionTree, midpoint
 
 NARROW_ROWS = 32_767      # 16-bit counters and ranks hold this many rows
 SLICE = 20_000_000        # row visits between two looks at the clock: some 30 ms
@@ -22,61 +22,91 @@ MAX_KEPT = 1024           # evaluated thresholds whose bounds per feature are in
 MAX_SEEN = 32             # evaluated thresholds that similarity bounds look at
 CACHE_BYTES = 1 << 26     # what the subset cache may take
 CACHED_THRESHOLDS = 32    # thresholds per feature, on average, above which subsets hardly come back
+COLUMN_ARRAYS = ("order", "keys", "labels", "cut", "segment", "mass", "count")
 CONSTANT_ARRAYS = ("keys", "labels", "weight", "table_two", "table_many", "table_weighted")
 CACHE_ARRAYS = ("table", "entries", "sets")
 MAX_CLASSES = 1000        # a row's code has 11 bits for its class
 
 
 class SortedColumns:
-    """The rows sorted by each feature; ``wide``: with row numbers of 32 bits instead of 16."""
+    """The rows sorted by each feature, and the thresholds; the preparation raises TimeUp.
 
-    def __init__(self, X, y, n_classes, wide, clock):
+    ``arrays`` come from :func:`search_arrays`.  A search keeps the columns of its nodes in slots;
+    those of the root are slot 0.
+    """
+
+    def __init__(self, X, y, cost, arrays, clock):
         n, p = X.shape
-        self.order = np.empty((p, n), np.uint32 if wide else np.uint16)
-        self.keys = np.empty((p, n), np.int64 if wide else np.int32)
-        self.labels = y.astype(np.uint16)
-        self.n_thresholds = 0
+        self.order, self.keys, self.labels, self.cut, self.segment, self.mass, self.count = (
+            np.empty(*arrays[name]) for name in COLUMN_ARRAYS)
+        self.labels[:] = y
+        self.count[...] = 0
+        column, packed = np.empty(n), np.empty(n, np.int64)
+        placed = np.empty(n, self.keys.dtype)
         row_bits = max(1, n - 1).bit_length()
-        packed = np.empty(n, np.int64)
-        counts = np.empty(n_classes, np.int64)
+        packed_bits = row_bits + (cost.n_classes - 1).bit_length()
+
+        def sort(values, feature, f, most_moves):
+            pack_column(values, feature, self.labels, row_bits, packed_bits, column, packed)
+            packed.sort()      # integers sort three times as fast as an argsort of floats
+            return sort_column(column, packed, row_bits, packed_bits, most_moves, cost.weight,
+                               cost.min_samples_leaf > 1, self.order[0, f], self.keys[f], placed,
+                               self.cut[0, f], self.segment[0, f], self.mass[0, f],
+                               self.count[0, f])
+
         for f in range(p):
             clock.check()
-            column = np.ascontiguousarray(X[:, f])
-            k.pack_column(column, row_bits, packed)
-            packed.sort()      # integers sort three times as fast as an argsort of floats
-            by_value = packed if k.unpack_column(column, row_bits, packed) else np.argsort(column)
-            k.rank_column(column, by_value, self.labels, counts, self.order[f], self.keys[f])
-            self.n_thresholds += int(self.keys[f, by_value[-1]]) >> 16
+            if not sort(X, f, f, 4 * n):       # the leading bits of ranks do differ
+                ranks = np.unique(X[:, f], return_inverse=True)[1].astype(float)
+                sort(ranks[:, None], 0, f, n * n)
+        self.n_thresholds = int(self.count[0, :, 0].sum())
 
     def best_stump(self, cost):
         """Return the optimal tree of at most one split as an array of nodes (see ``decode``)."""
         nodes = np.empty((3, 2), np.int64)
-        no_cuts = np.empty((1, 0), np.int32)
-        k.rebuild_pair(self.order, no_cuts, len(self.labels), self.keys, self.labels,
-                       cost.weight, _problem(cost, 1, 0), 1, k.STUMP, 0,
-                       np.empty((3, cost.n_classes), np.int64), np.empty((2, 3), np.int64), nodes)
+        n = len(self.labels)
+        k.rebuild_pair(self.order[0], self.cut[0], self.count[0], n, self.labels, cost.weight,
+                       _problem(cost, 1, 0), 1, k.STUMP, 0, 0, np.empty(n, np.uint16),
+                       np.empty((4, cost.n_classes), np.int64), np.empty((2, 5), np.int64), nodes)
         return nodes
 
-    def decode(self, nodes, X, y, cost, sample_weight=None):
-        """Return the tree of some nodes, without splits that change no prediction.
 
-        ``nodes`` holds one line per node in preorder: the feature, or -1 for a leaf, and the id of
-        the largest value that goes left.
-        """
-        lines = iter(nodes.tolist())
+def decode(nodes, X, y, cost, sample_weight=None):
+    """Return the tree of some nodes, without splits that change no prediction.
 
-        def split(_, rows):
-            feature, last = next(lines)
-            if feature < 0:
-                return None
-            goes_left = self.keys[feature][rows] < (last + 1) << 16
-            threshold = separating_threshold(X[rows, feature], goes_left)
-            return feature, threshold, goes_left, None, None
-
-        *table, members = build(None, len(y), split)
-        label = [np.argmax(cost.by_class(y, rows)) for rows in members]
-        value = class_weights(members, y, cost.n_classes, sample_weight)
-        return DecisionTree(*table, value, label=label, n_features=X.shape[1]).pruned()
+    ``nodes`` holds one line per node in preorder: the feature, or -1 for a leaf, and a row with the
+    largest value that goes left.
+    """
+    left, right, waiting = [], [], []       # waiting: for their right child
+    for node, f in enumerate(nodes[:, 0].tolist(), 1):
+        left.append(node if f >= 0 else LEAF)
+        right.append(LEAF)
+        if f >= 0:
+            waiting.append(node - 1)
+        elif waiting:
+            right[waiting.pop()] = node
+        else:
+            break
+    n_nodes, n_classes = len(left), cost.n_classes
+    feature, last = nodes[:n_nodes].T.copy()
+    inner = np.flatnonzero(feature >= 0)
+    value = np.full(n_nodes, np.nan)
+    value[inner] = X[last[inner], feature[inner]]
+    low, high = np.full(n_nodes, -np.inf), np.full(n_nodes, np.inf)
+    leaf = np.empty(len(y), np.int64)
+    surround(X, feature, value, np.array(left), np.array(right), low, high, leaf)
+    value[inner] = midpoint(low[inner], high[inner])
+    place = leaf * n_classes + y
+    weight = np.bincount(place, sample_weight, n_nodes * n_classes).reshape(n_nodes, n_classes)
+    costs = weight
+    if cost.weight is not None:
+        costs = np.zeros((n_nodes, n_classes), np.int64)
+        np.add.at(costs.ravel(), place, cost.weight)
+    for node in inner[::-1]:
+        for table in (weight, costs) if costs is not weight else (weight,):
+            table[node] = table[left[node]] + table[right[node]]
+    return DecisionTree(feature, value, left, right, weight, label=np.argmax(costs, axis=1),
+                        n_features=X.shape[1]).pruned()
 
 
 def _problem(cost, max_depth, allowed_gap):
@@ -85,33 +115,32 @@ def _problem(cost, max_depth, allowed_gap):
                      allowed_gap], np.int64)
 
 
-def _layout(n, p, cost, max_depth, wide, max_nodes=None, cache_bytes=0):
-    """Return shape and type of every large array of a search."""
+def search_arrays(n, p, cost, max_depth, wide, max_nodes=None):
+    """Return shape and type of every large array of a search, but for those of its cache."""
     levels = max(1, max_depth - 2)
-    words = -(-n // 64)
-    entries = max(0, cache_bytes) // (8 * words + 40) if max_depth > 3 else 0
-    places = 1 << (2 * entries - 1).bit_length() - 1 if entries else 0
     most = 2 ** min(max_depth, 30) - 1
     limited = max_nodes is not None and max_nodes < most
     n_divisions = max(1, min(max_nodes, (most + 1) // 2)) if limited else 1
     candidates = p * n_divisions
     pair_candidates = p * min(2, n_divisions)
     slots = 2 * levels + 1 if max_depth > 2 else 1
-    splits = min(n - 1, max_nodes) if limited else min(n - 1, most)
-    nodes = max(7, 2 * splits + 1)
+    nodes = max(7, 2 * min(n - 1, max_nodes if limited else most) + 1)
     weighted = cost.weight is not None
     lane = np.int64 if weighted else np.int32 if wide else np.int16
     intervals = min(n // 2 + 3, MAX_INTERVALS) + LANES_TWO + 2
     return {
         "order": ((slots, p, n), np.uint32 if wide else np.uint16),
+        "keys": ((p, n if max_depth > 2 else 0), np.int64 if wide else np.int32),
+        "labels": ((n,), np.uint16),
         "cut": ((slots, p, n + 1), np.int32),
         "segment": ((slots, p, n + 1), np.int32),
         "mass": ((slots, p, n + 1 if weighted else 0), np.int64),
         "count": ((slots, p, 3), np.int64),
-        "vectors": ((5, max(4 * LANES_TWO, 2 * LANES_MANY * cost.n_classes)), lane),
+        "vectors": ((4, max(4 * LANES_TWO, 2 * LANES_MANY * cost.n_classes)), lane),
         "code": ((n,), np.uint16),
+        "placed": ((2, n if max_depth > 2 else 0), np.int64 if wide else np.int32),
         "classes": ((2, cost.n_classes), np.int64),
-        "counts": ((3, cost.n_classes), np.int64),
+        "tally": ((4, cost.n_classes), np.int64),
         "errors": ((4, LANES_TWO), np.int64),
         "chosen": ((LANES_TWO + 1,), np.int64),
         "intervals": ((pair_candidates, intervals, 8), np.int64),
@@ -129,65 +158,54 @@ def _layout(n, p, cost, max_depth, wide, max_nodes=None, cache_bytes=0):
         "seen": ((levels, min(n * p, MAX_SEEN), 4), np.int64),
         "trees": ((levels, nodes, 2), np.int64),
         "child_trees": ((levels, 2, nodes, 2), np.int64),
-        "members": ((levels, 2, words), np.int64),
-        "table": ((places,), np.int32),
-        "entries": ((entries, 3), np.int64),
-        "sets": ((entries, words), np.int64),
+        "members": ((levels, 2, -(-n // 64)), np.int64),
     }
 
 
-def bytes_needed(n_rows, n_features, cost, max_depth, wide, max_nodes=None):
-    """Return the bytes that one search allocates, sorted columns included, without a cache."""
-    sizes = _layout(n_rows, n_features, cost, max_depth, wide, max_nodes)
-    columns = n_rows * n_features * (12 if wide else 6)
-    return columns + sum(int(np.prod(shape)) * np.dtype(kind).itemsize
-                         for shape, kind in sizes.values())
+def _cache_arrays(n, n_bytes):
+    """Return shape and type of the arrays of a subset cache of at most so many bytes."""
+    words = -(-n // 64)
+    entries = max(0, n_bytes) // (8 * words + 40)
+    places = 1 << (2 * entries - 1).bit_length() - 1 if entries else 0
+    return {"table": ((places,), np.int32), "entries": ((entries, 3), np.int64),
+            "sets": ((entries, words), np.int64)}
+
+
+def bytes_needed(arrays):
+    """Return the bytes that arrays of such shapes and types take."""
+    return sum(int(np.prod(shape)) * np.dtype(kind).itemsize for shape, kind in arrays.values())
 
 
 class ThresholdSearch:
     """Search for an optimal tree over all thresholds, resumable after every slice of work.
 
-    ``max_depth`` is at least 2 and ``max_nodes``, if given, at least ``max_depth``.  Trees that are
-    better by no more than ``allowed_gap`` are not looked for.  The cache of subsets, which takes at
-    most ``cache_bytes``, is used from depth four on.  The preparation raises TimeUp.
+    ``max_depth`` is at least 2 and ``max_nodes``, if given, at least ``max_depth``; ``arrays`` come
+    from :func:`search_arrays` for these or larger ones.  Trees that are better by no more than
+    ``allowed_gap`` are not looked for.  The cache of subsets, which takes at most ``cache_bytes``,
+    is used from depth four on.
     """
 
-    def __init__(self, columns, cost, max_depth, clock, *, allowed_gap=0, max_nodes=None,
+    def __init__(self, columns, cost, max_depth, arrays, *, allowed_gap=0, max_nodes=None,
                  cache_bytes=0):
-        p, n = columns.order.shape
+        p, n = columns.order.shape[1:]
         limited = max_nodes is not None and max_nodes < 2 ** min(max_depth, 30) - 1
         budget = max_nodes if limited else k.UNLIMITED
-        wide = columns.order.dtype == np.uint32
-        arrays = {name: np.empty(shape, kind) for name, (shape, kind) in
-                  _layout(n, p, cost, max_depth, wide, max_nodes, cache_bytes).items()}
-        if max_depth == 2:
-            arrays["order"] = columns.order[None]
-        else:
-            arrays["order"][0] = columns.order
-        for name in ("count", "errors", "chosen", "state", "frames", "lower"):
-            arrays[name][...] = 0
-        arrays["table"] = np.zeros(arrays["table"].shape, np.int32)      # pages come when needed
-        weighted = cost.weight is not None
-        lane = arrays["vectors"].dtype
-        arrays["vectors"] = _aligned(arrays["vectors"])
-        for f in range(p):
-            clock.check()
-            k.index_column(arrays["order"][0, f], n, columns.keys[f], cost.weight,
-                           cost.min_samples_leaf > 1, arrays["cut"][0, f],
-                           arrays["segment"][0, f], arrays["mass"][0, f], arrays["count"][0, f])
-            arrays["count"][0, f, 2] = arrays["count"][0, f, 0] == n - 1     # all are distinct
-        if len(arrays["table"]) and arrays["count"][0, :, 0].mean() > CACHED_THRESHOLDS:
-            for name in CACHE_ARRAYS:
-                arrays[name] = arrays[name][:0]
-        arrays["probes"][...] = -1
-        frame = arrays["frames"][0]
+        recur = max_depth > 3 and columns.count[0, :, 0].mean() <= CACHED_THRESHOLDS
+        a = {name: getattr(columns, name) if name in COLUMN_ARRAYS else np.empty(*spec)
+             for name, spec in arrays.items()}
+        a |= {name: np.zeros(*spec)       # pages come when needed
+              for name, spec in _cache_arrays(n, cache_bytes if recur else 0).items()}
+        for name in ("errors", "chosen", "state", "frames", "lower"):
+            a[name][...] = 0
+        a["probes"][...] = -1
+        a["vectors"] = _aligned(a["vectors"])
+        frame = a["frames"][0]
         frame[k.ROWS] = n
-        frame[k.CAP] = k.INFINITE
-        frame[k.BEST] = k.INFINITE
+        frame[k.CAP] = frame[k.BEST] = k.INFINITE
         frame[k.BUDGET] = budget
+        weighted, lane = cost.weight is not None, a["vectors"].dtype
         self.arrays = {
-            **arrays, "keys": columns.keys, "labels": columns.labels, "weight": cost.weight,
-            "problem": _problem(cost, max_depth, allowed_gap),
+            **a, "weight": cost.weight, "problem": _problem(cost, max_depth, allowed_gap),
             "table_two": None if weighted else _table_two(),
             "table_many": None if weighted else _table(lane, 1),
             "table_weighted": _table(lane, -1) if weighted else None,
@@ -226,10 +244,10 @@ class ThresholdSearch:
         if unfinished and state[k.PAIR_BEST] < frame[k.BEST]:
             frame[k.BEST] = state[k.PAIR_BEST]
             a = self.arrays
-            k.rebuild_pair(a["order"][0], a["cut"][0], frame[k.ROWS], a["keys"], a["labels"],
+            k.rebuild_pair(a["order"][0], a["cut"][0], a["count"][0], frame[k.ROWS], a["labels"],
                            a["weight"], a["problem"], min(k.NO_BUDGET, frame[k.BUDGET]),
-                           state[k.PAIR_ROOT], state[k.PAIR_VALUE],
-                           a["counts"], a["errors"], a["trees"][0])
+                           state[k.PAIR_ROOT], state[k.PAIR_VALUE], frame[k.BEST],
+                           a["code"], a["tally"], a["errors"], a["trees"][0])
         return unfinished
 
     def open_feature(self, candidate, probe=False):

@@ -1,0 +1,186 @@
+"""Sorted columns: sort the rows by every feature, list the thresholds, and split a node's columns.
+
+A row's *key* in a column is ``(value id << 16) + class``: equal values share an id, and ids
+increase with the values.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from odtlib._numba.compiler import INNER, OPTIONS
+from odtlib._numba.vector import read
+
+
+@njit(**OPTIONS)
+def pack_column(X, feature, labels, row_bits, packed_bits, column, packed):
+    """Copy a feature, and write integers that sort its rows almost by value, then by class.
+
+    Each holds the leading bits of the value, then the class, then the row number in ``row_bits``
+    bits; class and row take ``packed_bits``.
+    """
+    bits = column.view(np.int64)
+    low = (1 << packed_bits) - 1
+    for i in range(len(column)):
+        column[i] = X[i, feature] + 0.0                  # both zeros are one value
+        value = bits[i] ^ ((bits[i] >> 63) & 0x7FFFFFFFFFFFFFFF)    # negatives sort backwards
+        packed[i] = (value & ~low) | (np.int64(labels[i]) << row_bits) | i
+
+
+@njit(**OPTIONS)
+def sort_column(column, packed, row_bits, packed_bits, most_moves, weight, strict, order, keys,
+                placed, cut, segment, mass, counts):
+    """Turn sorted packed integers into a sorted column with its thresholds (`index_column`).
+
+    Returns False if too many values share their leading bits.  ``order``: the rows by value, then
+    by class; ``keys``: the key of each row, unless it is empty; ``placed``: work, one per row.
+    """
+    n = len(column)
+    rows = (1 << row_bits) - 1
+    moves = 0
+    for i in range(1, n):        # by insertion, where leading bits agree
+        here = packed[i]
+        j = i
+        while j > 0 and (packed[j - 1] ^ here) >> packed_bits == 0:
+            x = column[here & rows]
+            before = column[packed[j - 1] & rows]
+            if before < x or (before == x and packed[j - 1] < here):
+                break
+            packed[j] = packed[j - 1]
+            j -= 1
+            moves += 1
+        packed[j] = here
+        if moves > most_moves:
+            return False
+    classes = (1 << (packed_bits - row_bits)) - 1
+    before = packed[0]
+    key = 0
+    for i in range(n):
+        here = packed[i]
+        row = here & rows
+        if ((here ^ before) >> packed_bits != 0
+                or (here != before and column[row] != column[before & rows])):
+            key += 1 << 16
+        before = here
+        order[i] = row
+        placed[i] = key + ((here >> row_bits) & classes)
+    if len(keys) > 0:
+        for i in range(n):
+            keys[order[i]] = placed[i]
+    index_column(order, n, placed, weight, strict, cut, segment, mass, counts)
+    counts[2] = counts[0] == n - 1
+    return True
+
+
+@njit(**INNER)
+def index_column(order, rows, placed, weight, strict, cut, segment, mass, counts):
+    """List the thresholds of a sorted column and its segments (see ``_sweep``).
+
+    ``placed``: the key at each place.  ``strict``: within a tie nothing may be taken, whatever its
+    classes.  ``counts``: thresholds, segments, and whether all values are distinct, which children
+    inherit: ``cut[i] = i + 1``.
+    """
+    n_cuts = 0
+    n_segments = 0
+    done = 0             # rows that segments cover so far
+    mixed = False        # whether the current tie holds several classes
+    key = read(placed, 0)
+    for i in range(1, rows):
+        before = key
+        key = read(placed, i)
+        new = (key >> 16) != (before >> 16)
+        if mixed and new:
+            segment[n_segments] = 2 * i
+            n_segments += 1
+            done = i
+            mixed = False
+        elif not new and (strict or key != before) and not mixed:
+            mixed = True
+            begin = np.int64(cut[n_cuts - 1]) if n_cuts > 0 else 0
+            if begin > done:
+                segment[n_segments] = 2 * begin + 1
+                n_segments += 1
+        cut[n_cuts] = i
+        n_cuts += np.int64(new)
+    if mixed or rows > done:
+        segment[n_segments] = 2 * rows + (0 if mixed else 1)
+        n_segments += 1
+    counts[0] = n_cuts
+    counts[1] = n_segments
+    if weight is not None:
+        total = 0
+        i = 0
+        for k in range(n_cuts):
+            while i < cut[k]:
+                total += weight[order[i]]
+                i += 1
+            mass[k] = total
+
+
+@njit(**INNER)
+def split_node(order, counts, rows, keys, weight, strict, feature, left_rows, side, placed,
+               left_order, right_order, cut, segment, mass, count, left, right):
+    """Split the sorted columns of a node at a threshold and index those of both children.
+
+    ``side`` and ``placed`` (two lines): work, one number per row.
+    """
+    right_rows = rows - left_rows
+    for i in range(rows):
+        side[read(order[feature], i)] = i < left_rows
+    for g in range(order.shape[0]):
+        column = order[g]
+        to_left = left_order[g]
+        to_right = right_order[g]
+        distinct = counts[g, 2] and weight is None
+        a = 0
+        b = 0
+        for i in range(rows):
+            row = column[i]
+            to_left[a] = row
+            to_right[b] = row
+            if not distinct:
+                key = keys[g, row]
+                placed[0, a] = key
+                placed[1, b] = key
+            goes_left = read(side, row)
+            a += goes_left
+            b += 1 - goes_left
+        if distinct:
+            if count[left, g, 2] == 0:       # the first split into these slots
+                for i in range(cut.shape[2]):
+                    cut[left, g, i] = i + 1
+                    cut[right, g, i] = i + 1
+                count[left, g, 2] = 1
+                count[right, g, 2] = 1
+            count[left, g, 0] = left_rows - 1
+            count[right, g, 0] = right_rows - 1
+            count[left, g, 1] = 1
+            count[right, g, 1] = 1
+            segment[left, g, 0] = 2 * left_rows + 1
+            segment[right, g, 0] = 2 * right_rows + 1
+        else:
+            index_column(to_left, left_rows, placed[0], weight, strict, cut[left, g],
+                         segment[left, g], mass[left, g], count[left, g])
+            index_column(to_right, right_rows, placed[1], weight, strict, cut[right, g],
+                         segment[right, g], mass[right, g], count[right, g])
+
+
+@njit(**OPTIONS)
+def surround(X, feature, last, left, right, low, high, leaf):
+    """Find the two values that each split of a tree separates, and the leaf of each row.
+
+    ``last``: a value such that smaller and equal ones go left.  ``low`` and ``high``, infinite at
+    first: the largest value of each node that goes left, and the smallest that goes right.
+    """
+    for row in range(X.shape[0]):
+        node = 0
+        while feature[node] >= 0:
+            x = X[row, feature[node]]
+            if x <= last[node]:
+                low[node] = max(low[node], x)
+                node = left[node]
+            else:
+                high[node] = min(high[node], x)
+                node = right[node]
+        leaf[row] = node
