@@ -60,7 +60,8 @@ def _loader(lanes):
     return load
 
 
-load32 = _loader(32)   # 32 neighbouring elements of an array, from `index` on
+load8 = _loader(8)     # 8 neighbouring elements of an array, from `index` on
+load32 = _loader(32)   # 32 of them
 load64 = _loader(64)   # 64 of them
 
 
@@ -127,6 +128,8 @@ def _binary(operation):
 
 add = _binary("add")
 subtract = _binary("sub")
+multiply = _binary("mul")
+divide = _binary("div")              # of floats
 bitwise_and = _binary("and_")
 
 
@@ -218,6 +221,27 @@ def sum_of_bytes(typing, vector):
 maximum_unsigned = _named("llvm.umax")
 
 
+@intrinsic
+def to_floats(typing, vector):
+    """Turn whole numbers of 64 bits into floats."""
+    kind = VectorType(vector.lanes, 64, True)
+
+    def generate(context, builder, signature, args):
+        return builder.sitofp(args[0], kind.llvm)
+    return kind(vector), generate
+
+
+@intrinsic
+def largest_float(typing, vector):
+    """Return the largest of the floats of a vector."""
+    def generate(context, builder, signature, args):
+        name = f"llvm.vector.reduce.fmax.v{vector.lanes}f64"
+        kind = ir.FunctionType(vector.llvm.element, [vector.llvm])
+        function = cgutils.get_or_insert_function(builder.module, kind, name)
+        return builder.call(function, args, fastmath=("nnan",))
+    return types.float64(vector), generate
+
+
 def _reduction(name, signed):
     @intrinsic
     def apply(typing, vector):
@@ -237,28 +261,16 @@ smallest = _reduction("smin", True)
 
 @intrinsic
 def add_where(typing, vector, bits, byte, term):
-    """Add ``term`` in the lanes whose bit is set in the four bytes of ``bits`` from ``byte`` on."""
+    """Add ``term`` in the lanes whose bit is set in ``bits``, from ``byte`` on."""
     def generate(context, builder, signature, args):
         address = _address(context, builder, signature.args[1], args[1], args[2])
-        word = builder.load(builder.bitcast(address, ir.IntType(32).as_pointer()), align=1)
+        kind = ir.IntType(vector.lanes)
+        word = builder.load(builder.bitcast(address, kind.as_pointer()), align=1)
         mask = builder.bitcast(word, ir.VectorType(ir.IntType(1), vector.lanes))
         zeros = ir.Constant(vector.llvm, [0] * vector.lanes)
         plus = builder.fadd if vector.real else builder.add
         return plus(args[0], builder.select(mask, args[3], zeros))
     return vector(vector, bits, types.intp, term), generate
-
-
-@intrinsic
-def add_where_byte(typing, vector, flags, start, term):
-    """Add ``term`` in the lanes whose byte of ``flags``, from ``start`` on, is not zero."""
-    def generate(context, builder, signature, args):
-        address = _address(context, builder, signature.args[1], args[1], args[2])
-        kind = ir.VectorType(ir.IntType(8), vector.lanes)
-        bytes_ = builder.load(builder.bitcast(address, kind.as_pointer()), align=1)
-        mask = builder.icmp_unsigned("!=", bytes_, ir.Constant(kind, [0] * vector.lanes))
-        plus = builder.fadd if vector.real else builder.add
-        return builder.select(mask, plus(args[0], args[3]), args[0])
-    return vector(vector, flags, types.intp, term), generate
 
 
 @intrinsic

@@ -52,9 +52,7 @@ _CLASSES = (_kernels.open_node, _kernels.prepare_classes, _kernels.children_clas
 _WEIGHTS = (_weights.open_node, _weights.prepare, _weights.children, *_TWO_CLASSES[3:])
 _SUMS = (_regression_kernels.open_sums, _regression_kernels.prepare_sums,
          _regression_kernels.children_sums, *_TWO_CLASSES[3:])
-# The rows of regression are bytes, which its kernels slice: the length must be that of the array.
-_NUMBERS = types.Tuple((_U16, *7 * [_F64]))
-_WEIGHED = types.Tuple((_I64, *4 * [_F64], _I64, _F64, _F64))
+_SUMMED = types.Tuple((_I64, *4 * [_F64], _I64, _F64, _F64))
 _OBJECTIVES = {
     "two classes, 16 bits": (_TWO_CLASSES, _signatures(_types_of(_U16, _I16), _U16,
                              _types_of(_U16))),
@@ -62,8 +60,8 @@ _OBJECTIVES = {
                              _types_of(_U32))),
     "classes, 16 bits": (_CLASSES, _signatures(_types_of(_U16), _U16, _types_of(_U16))),
     "classes, 32 bits": (_CLASSES, _signatures(_types_of(_U32), _U32, _types_of(_U32))),
-    "weights": (_WEIGHTS, _signatures(_WEIGHED, _F64, _WEIGHED)),
-    "sums": (_SUMS, _signatures(_NUMBERS, _F64, _NUMBERS)),
+    "weights": (_WEIGHTS, _signatures(_SUMMED, _F64, _SUMMED)),
+    "sums": (_SUMS, _signatures(_SUMMED, _F64, _SUMMED)),
 }
 # Bytes of an element of the kernel's arrays, and rows in a word of a block.
 ELEMENT = {"two classes, 16 bits": 2, "two classes, 32 bits": 4, "classes, 16 bits": 2,

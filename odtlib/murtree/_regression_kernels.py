@@ -3,7 +3,8 @@
 Every row has a weight ``w``, a target ``y`` and the number of given rows behind it; the rows of a
 node stand in the order of their targets.  ``pairs[c, i, j]`` is a sum over the rows that have
 features ``i`` and ``j``: of ``w``, of ``w y`` and, where it is not the same as ``w``, of the
-number.  As in classification only the smaller child of a split is summed up from its rows.
+number.  Where every weight is one, rows are counted, 64 at a time.  As in classification only the
+smaller child of a split is summed up from its rows.
 
 Squared error: a leaf costs ``sum(w y^2) - sum(w y)^2 / sum(w)``, so pairwise sums are enough.
 
@@ -27,18 +28,30 @@ All functions take arrays and fill arrays; nothing is checked.
 from __future__ import annotations
 
 import numpy as np
-from llvmlite import ir
-from numba import njit, types
-from numba.extending import intrinsic
+from numba import njit
 
 from odtlib._numba.compiler import ADDRESSED, INNER
 from odtlib._numba.vector import (
-    _address,
-    _spread,
-    add_where_byte,
+    add,
+    add_where,
+    bitwise_and,
+    divide,
+    keep_where_enough,
+    largest_float,
+    load8,
     load32,
+    load64,
+    lowest_bit,
+    maximum,
+    minimum,
+    multiply,
+    popcount,
+    population_count,
+    read,
     spread_like,
     store,
+    subtract,
+    to_floats,
     zeros_like,
 )
 
@@ -47,155 +60,181 @@ from ._kernels import (
     IMPURITY,
     LEAF_0,
     LEAF_1,
-    MERGE_COLUMNS,
     MIN_LEAF,
-    N_COLUMNS,
     SPLIT_0,
     SPLIT_1,
-    choose_columns,
-    sum_keys,
+    pack_rows,
 )
+from ._weights import open_rows
 
-N_SUMS, ABSOLUTE = 6, 7                      # further entries of ``shape``
-WEIGHT, PRODUCT, NUMBER, SQUARE = range(4)   # what is summed up; of pairs, the first two or three
-N_LINES = 4
+# Further entries of ``shape``.  N_SUMS: how many of the first lines below are summed up for pairs;
+# 1 where every weight is one.
+N_SUMS, ABSOLUTE = 6, 7
+# Lines of ``amounts``, with a number for each row of a node, and, but for the last, of ``singles``.
+WEIGHT, PRODUCT, NUMBER, SQUARE, WORST, TARGET = range(6)
+N_LINES = 5
 # Vectors of ``sides`` that take the place of extremes: remaining weights and lower halves.
-REMAINING_1, REMAINING_0, LOW_1, LOW_0 = 0, 2, 4, 6
+REMAINING_1, REMAINING_0, LOW_1, LOW_0 = 5, 7, 9, 11
 NOTHING = 1e-13                              # costs below this share of the root's are rounding
-LANES = 8
-NUMBERS = ir.VectorType(ir.DoubleType(), LANES)
-
-
-def _place(context, builder, signature, args, k, kind=NUMBERS):
-    """Return the address of ``LANES`` elements from argument ``k``, an array, at the next one."""
-    address = _address(context, builder, signature.args[k], args[k], args[k + 1])
-    return builder.bitcast(address, kind.as_pointer())
-
-
-@intrinsic
-def take_lower_half(typing, bits, start, weight, target, remaining, at, low, low_at, without):
-    """Let a row give its weight to eight leaves, up to what remains of their half.
-
-    Leaves with the features of the row get it, or, if ``without``, those without them.
-    """
-    def generate(context, builder, signature, args):
-        source = _place(context, builder, signature, args, 0, ir.VectorType(ir.IntType(8), LANES))
-        flag = builder.trunc(args[8], ir.IntType(8))
-        bytes_ = builder.xor(builder.load(source, align=1),
-                             _spread(builder, flag, ir.VectorType(ir.IntType(8), LANES)))
-        mask = builder.uitofp(bytes_, NUMBERS)
-        given = builder.fmul(mask, _spread(builder, args[2], NUMBERS))
-        place = _place(context, builder, signature, args, 4)
-        rest = builder.load(place, align=8)
-        share = builder.select(builder.fcmp_ordered("<", given, rest), given, rest)
-        builder.store(builder.fsub(rest, share), place, align=8)
-        place = _place(context, builder, signature, args, 6)
-        spent = builder.fmul(share, _spread(builder, args[3], NUMBERS))
-        builder.store(builder.fadd(builder.load(place, align=8), spent), place, align=8)
-        return context.get_dummy_value()
-    return types.void(bits, types.intp, types.float64, types.float64, remaining, types.intp, low,
-                      types.intp, types.int64), generate
 
 
 @njit(**ADDRESSED)
 def open_sums(rows, starts, candidates, n_candidates, shared_arrays, count_arrays, active,
               column_keys, found):
-    """Choose the features of a node and lay out its rows as bytes and numbers."""
-    shape, row_bits, row_keys = shared_arrays[0], shared_arrays[1], shared_arrays[2]
-    numbers, counts, slots = shared_arrays[3], shared_arrays[4], shared_arrays[5]
-    bits, values = count_arrays[0].view(np.uint8), count_arrays[1]
-    n_rows, n_columns = starts[1], shape[N_COLUMNS]
-    row_bytes = n_columns // 8
-    sum_keys(row_bits, row_bytes, rows, n_rows, row_keys, n_columns, column_keys)
-    n_given = np.int64(0)
-    for feature in range(n_columns):
-        counts[feature] = 0
+    """Choose the features of a node and lay out its rows as bits and numbers."""
+    n_rows, numbers, local_bits = starts[1], shared_arrays[3], shared_arrays[6]
+    blocks, amounts, lists = count_arrays[0], count_arrays[1], count_arrays[5]
+    open_rows(rows, n_rows, np.int64(3), candidates, n_candidates, shared_arrays, active,
+              column_keys, found)
     for r in range(n_rows):
         row = np.int64(rows[r])
-        for c in range(3):
-            values[3 * r + c] = numbers[3 * row + c]
-        number = np.int64(numbers[3 * row + NUMBER])
-        n_given += number
-        for feature in range(n_columns):
-            bit = np.int64(row_bits[row * row_bytes + (feature >> 3)]) >> (feature & 7) & 1
-            counts[feature] += number * bit
-    kept = choose_columns(candidates, n_candidates, counts, n_given, shape[MIN_LEAF],
-                          shape[MERGE_COLUMNS], column_keys, n_columns, slots, active)
-    width = (kept + 31) // 32 * 32
-    found[0], found[1] = kept, width
-    for r in range(n_rows):
-        row = np.int64(rows[r])
-        line = bits[r * width:(r + 1) * width]
-        for k in range(width):
-            line[k] = 0
-        for k in range(kept):
-            feature = active[k]
-            line[k] = row_bits[row * row_bytes + (feature >> 3)] >> (feature & 7) & 1
+        weight, target = numbers[3 * row], numbers[3 * row + 1]
+        amounts[WEIGHT * n_rows + r] = weight
+        amounts[PRODUCT * n_rows + r] = weight * target
+        amounts[NUMBER * n_rows + r] = numbers[3 * row + 2]
+        amounts[SQUARE * n_rows + r] = weight * target * target
+        amounts[TARGET * n_rows + r] = target
+        lists[r] = r
+    width = found[1]
+    pack_rows(local_bits, width // 8, lists, np.int64(0), n_rows, blocks, width, np.int64(0))
 
 
 @njit(**INNER)
-def add_columns(bits, values, rows, n_rows, start, width, kind, sums, first_at, second_at):
-    """Sum up two amounts of some rows in registers, for the 32 columns from ``start`` on.
-
-    ``kind`` WEIGHT: weight and product, NUMBER: number and square.  The second sum is dropped if
-    ``second_at`` is negative.
-    """
-    zero = zeros_like(load32(sums, first_at))
-    a, b = zero, zero
-    for k in range(n_rows):
-        r = np.int64(rows[k])
-        weight, target = values[3 * r], values[3 * r + 1]
-        first, second = weight, weight * target
-        if kind == NUMBER:
-            first, second = values[3 * r + 2], second * target
-        at = r * width + start
-        a = add_where_byte(a, bits, at, spread_like(zero, first))
-        b = add_where_byte(b, bits, at, spread_like(zero, second))
-    store(sums, first_at, a)
-    if second_at >= 0:
-        store(sums, second_at, b)
+def list_bits(words, at, n_words, lists, start):
+    """List the positions of the set bits of some words; return the end of the list."""
+    for word in range(n_words):
+        bits = read(words, at + word)
+        while bits != 0:
+            lists[start] = 64 * word + lowest_bit(bits)
+            start += 1
+            bits &= bits - 1
+    return start
 
 
 @njit(**INNER)
-def add_rows(bits, values, n_rows, n_active, width, n_sums, feature, side, pairs, singles, chosen,
-             members):
-    """Sum up the rows on one side of ``feature`` (-1: all rows); return how many there are.
+def list_members(blocks, width, n_rows, feature, side, lists):
+    """List the rows on one side of ``feature`` (-1: all rows); return how many there are.
 
-    ``members`` gets their positions, ``chosen`` is scratch.  Of ``pairs`` the part ``j >= i`` of
-    every row ``i`` is written.
+    ``lists`` has room for two lists of rows; behind them come the bits of the members.
     """
-    square, last = n_active * width, N_LINES * width
-    for c in range(N_LINES):
-        singles[last + c] = 0.0
-    n_members = 0
-    for r in range(n_rows):
-        if feature >= 0 and bits[r * width + feature] != side:
-            continue
-        members[n_members] = r
-        n_members += 1
-        weight, target = values[3 * r], values[3 * r + 1]
-        singles[last + WEIGHT] += weight
-        singles[last + PRODUCT] += weight * target
-        singles[last + NUMBER] += values[3 * r + 2]
-        singles[last + SQUARE] += weight * target * target
-    for k in range(0, width, 32):
-        for kind in (WEIGHT, NUMBER):
-            add_columns(bits, values, members, n_members, k, width, kind, singles,
-                        kind * width + k, (kind + 1) * width + k)
-    for i in range(n_active):
-        n_chosen = 0
+    for word in range((n_rows + 63) // 64):
+        size = n_rows - 64 * word
+        bits = (np.int64(1) << size) - 1 if size < 64 else np.int64(-1)
+        if feature >= 0:
+            bits &= read(blocks, word * width + feature) ^ np.int64(side - 1)
+        lists[2 * n_rows + word] = bits
+    return list_bits(lists, 2 * n_rows, (n_rows + 63) // 64, lists, np.int64(0))
+
+
+@njit(**INNER)
+def list_common(blocks, width, n_rows, i, lists, start):
+    """List the members with column ``i``, or those without it if they are fewer.
+
+    Return the end of the list, and whether it has those without.  Behind the bits of the members
+    come those of the members with the column.
+    """
+    n_words, inside, ones = (n_rows + 63) // 64, 2 * n_rows, np.int64(0)
+    common = inside + n_words
+    for word in range(n_words):
+        bits = read(lists, inside + word) & read(blocks, word * width + i)
+        lists[common + word] = bits
+        ones += popcount(np.uint64(bits))
+    if 2 * ones <= start:
+        return list_bits(lists, common, n_words, lists, start), False
+    for word in range(n_words):
+        lists[common + n_words + word] = read(lists, common + word) ^ read(lists, inside + word)
+    return list_bits(lists, common + n_words, n_words, lists, start), True
+
+
+@njit(**INNER)
+def sum_listed(zero, local_bits, amounts, line, lists, start, stop, first, width):
+    """Return the sums of a line of amounts over listed rows, for the columns from ``first`` on."""
+    total, row_bytes, byte = zero, np.int64(width // 8), np.int64(first // 8)
+    for k in range(start, stop):
+        row = read(lists, k)
+        total = add_where(total, local_bits, row * row_bytes + byte,
+                          spread_like(zero, read(amounts, line + row)))
+    return total
+
+
+@njit(**INNER)
+def count_members(blocks, lists, at, n_rows, first, width):
+    """Count the rows of a bit set, for 32 columns from ``first`` on."""
+    count = zeros_like(load32(blocks, 0))
+    for word in range((n_rows + 63) // 64):
+        count = add(count, population_count(bitwise_and(
+            spread_like(count, read(lists, at + word)), load32(blocks, word * width + first))))
+    return to_floats(count)
+
+
+@njit(**INNER)
+def add_singles(local_bits, blocks, amounts, n_rows, begin, end, counted, lists, n_members, width,
+                singles):
+    """Sum up some lines of amounts over the members, for each column and in all.
+
+    ``counted`` tells that weight and number are one for every row.
+    """
+    zero = zeros_like(load32(singles, 0))
+    for c in range(begin, end):
+        total = 0.0
         for m in range(n_members):
-            r = np.int64(members[m])
-            chosen[n_chosen] = r
-            n_chosen += np.int64(bits[r * width + i])
-        for k in range(i // 32 * 32, n_active, 32):
-            at = i * width + k
-            add_columns(bits, values, chosen, n_chosen, k, width, WEIGHT, pairs, at,
-                        square + at if n_sums > 1 else -1)
-            if n_sums > 2:
-                add_columns(bits, values, chosen, n_chosen, k, width, NUMBER, pairs,
-                            2 * square + at, -1)
-    return n_members
+            total += read(amounts, c * n_rows + read(lists, m))
+        singles[N_LINES * width + c] = total
+        for first in range(0, width, 32):
+            if counted and (c == WEIGHT or c == NUMBER):
+                found = count_members(blocks, lists, 2 * n_rows, n_rows, first, width)
+            else:
+                found = sum_listed(zero, local_bits, amounts, c * n_rows, lists, np.int64(0),
+                                   n_members, first, width)
+            store(singles, c * width + first, found)
+
+
+@njit(**INNER)
+def add_pairs(local_bits, blocks, amounts, n_rows, begin, end, counted, lists, n_members, n_active,
+              width, singles, pairs):
+    """Sum up some lines of amounts over the members, for each pair of columns.
+
+    Of each line of ``pairs`` the part ``j >= i`` of every row ``i`` is written.  With ``counted``
+    the line of the weights is not summed up but counted.
+    """
+    square, right = n_active * width, (n_active + 7) // 8 * 8
+    zero, zero64 = zeros_like(load32(singles, 0)), zeros_like(load64(singles, 0))
+    for i in range(n_active):
+        stop, without = list_common(blocks, width, n_rows, i, lists, n_members)
+        for c in range(begin, end):
+            base = (c - begin) * square + i * width
+            place = right
+            while place > i:
+                if counted and c == WEIGHT:
+                    place = max(place - 32, 0)
+                    common = 2 * n_rows + (n_rows + 63) // 64
+                    store(pairs, base + place,
+                          count_members(blocks, lists, common, n_rows, place, width))
+                elif place - i > 32 and place >= 64:
+                    place -= 64
+                    total = sum_listed(zero64, local_bits, amounts, c * n_rows, lists, n_members,
+                                       stop, place, width)
+                    if without:
+                        total = subtract(load64(singles, c * width + place), total)
+                    store(pairs, base + place, total)
+                else:
+                    place = max(place - 32, 0)
+                    total = sum_listed(zero, local_bits, amounts, c * n_rows, lists, n_members,
+                                       stop, place, width)
+                    if without:
+                        total = subtract(load32(singles, c * width + place), total)
+                    store(pairs, base + place, total)
+
+
+@njit(**INNER)
+def add_rows(shape, local_bits, blocks, amounts, n_rows, lists, n_members, n_active, width, pairs,
+             singles):
+    """Sum up the members: what their leaves cost comes from ``pairs`` and ``singles``."""
+    counted = shape[N_SUMS] == 1
+    add_singles(local_bits, blocks, amounts, n_rows, WEIGHT, WORST, counted, lists, n_members,
+                width, singles)
+    add_pairs(local_bits, blocks, amounts, n_rows, WEIGHT, max(shape[N_SUMS], 2), counted, lists,
+              n_members, n_active, width, singles, pairs)
 
 
 @njit(**INNER)
@@ -215,115 +254,136 @@ def squared_error(weight, product, square):
     return cost if cost > NOTHING else 0.0
 
 
-@njit(**INNER, fastmath={"nnan", "nsz"})
-def gains_of_root(weights, products, numbers, weight_of, product_of, number_of, weight_i, product_i,
-                  number_i, weight, product, number, min_leaf, best_1, best_0, n):
-    """Compare root ``i`` with each of ``n`` other columns; return its best gains on both sides.
-
-    ``best_1`` and ``best_0`` are those of the others, which ``i`` may improve: the four leaves of
-    two columns are the same, whichever comes first.
-    """
-    mine_1, mine_0 = -1.0, -1.0
-    for j in range(n):
-        w11, y11 = weights[j], products[j]
-        w10, y10 = weight_i - w11, product_i - y11
-        w01, y01 = weight_of[j] - w11, product_of[j] - y11
-        w00, y00 = weight - weight_i - w01, product - product_i - y01
-        n11 = numbers[j]
-        n10, n01 = number_i - n11, number_of[j] - n11
-        n00 = number - number_i - n01
-        g11, g10 = y11 * y11 / max(w11, 1e-300), y10 * y10 / max(w10, 1e-300)
-        g01, g00 = y01 * y01 / max(w01, 1e-300), y00 * y00 / max(w00, 1e-300)
-        mine_1 = max(mine_1, g11 + g10 if min(n11, n10) >= min_leaf else -1.0)
-        mine_0 = max(mine_0, g01 + g00 if min(n01, n00) >= min_leaf else -1.0)
-        best_1[j] = max(best_1[j], g11 + g01 if min(n11, n01) >= min_leaf else -1.0)
-        best_0[j] = max(best_0[j], g10 + g00 if min(n10, n00) >= min_leaf else -1.0)
-    return mine_1, mine_0
-
-
 @njit(**INNER)
 def cost_squared(pairs, singles, n_active, width, counted, min_leaf, sides):
-    """Write the squared error of both sides of every root, as leaves and split once."""
+    """Write the squared error of both sides of every root, as leaves and split once.
+
+    Two columns have the same four leaves whichever comes first, so column ``i`` is compared with
+    those from ``i`` on, eight at a time.  What a leaf saves is its product, squared, by its weight.
+    """
     square, last = n_active * width, N_LINES * width
     weight, product, number = singles[last], singles[last + 1], singles[last + 2]
-    best_1, best_0 = sides[SPLIT_1 * width:][:width], sides[SPLIT_0 * width:][:width]
+    best_1, best_0 = SPLIT_1 * width, SPLIT_0 * width
+    zero = zeros_like(load8(pairs, 0))
+    tiny, bound = spread_like(zero, 1e-300), spread_like(zero, np.float64(min_leaf))
+    for k in range(0, width, 8):
+        store(sides, best_1 + k, zero)
+        store(sides, best_0 + k, zero)
     for i in range(n_active):
-        best_1[i], best_0[i] = -1.0, -1.0
+        w1, y1 = spread_like(zero, singles[i]), spread_like(zero, singles[width + i])
+        w0 = spread_like(zero, weight - singles[i])
+        y0 = spread_like(zero, product - singles[width + i])
+        n1 = spread_like(zero, singles[2 * width + i])
+        n0 = spread_like(zero, number - singles[2 * width + i])
+        mine_1, mine_0 = zero, zero
+        for k in range(i // 8 * 8, n_active, 8):
+            place = i * width + k
+            w11, y11 = load8(pairs, place), load8(pairs, square + place)
+            n11 = load8(pairs, counted * square + place)
+            w10, y10, n10 = subtract(w1, w11), subtract(y1, y11), subtract(n1, n11)
+            w01 = subtract(load8(singles, k), w11)
+            y01 = subtract(load8(singles, width + k), y11)
+            n01 = subtract(load8(singles, 2 * width + k), n11)
+            w00, y00, n00 = subtract(w0, w01), subtract(y0, y01), subtract(n0, n01)
+            g11 = divide(multiply(y11, y11), maximum(w11, tiny))
+            g10 = divide(multiply(y10, y10), maximum(w10, tiny))
+            g01 = divide(multiply(y01, y01), maximum(w01, tiny))
+            g00 = divide(multiply(y00, y00), maximum(w00, tiny))
+            mine_1 = maximum(mine_1, keep_where_enough(add(g11, g10), n11, n10, bound))
+            mine_0 = maximum(mine_0, keep_where_enough(add(g01, g00), n01, n00, bound))
+            store(sides, best_1 + k, maximum(load8(sides, best_1 + k), keep_where_enough(
+                add(g11, g01), n11, n01, bound)))
+            store(sides, best_0 + k, maximum(load8(sides, best_0 + k), keep_where_enough(
+                add(g10, g00), n10, n00, bound)))
+        sides[best_1 + i] = max(sides[best_1 + i], largest_float(mine_1))
+        sides[best_0 + i] = max(sides[best_0 + i], largest_float(mine_0))
     for i in range(n_active):
-        first, n = i * width + i + 1, n_active - i - 1
-        mine_1, mine_0 = gains_of_root(
-            pairs[first:], pairs[square + first:], pairs[counted * square + first:],
-            singles[i + 1:], singles[width + i + 1:], singles[2 * width + i + 1:], singles[i],
-            singles[width + i], singles[2 * width + i], weight, product, number,
-            np.float64(min_leaf), best_1[i + 1:], best_0[i + 1:], n)
-        gain_1, gain_0 = max(best_1[i], mine_1), max(best_0[i], mine_0)
-        local_index = singles[3 * width + i]
-        rest = singles[last + 3] - local_index
-        leaf_1 = squared_error(singles[i], singles[width + i], local_index)
-        leaf_0 = squared_error(weight - singles[i], product - singles[width + i], rest)
-        split_1 = local_index - gain_1 if gain_1 >= 0 else leaf_1
-        split_0 = rest - gain_0 if gain_0 >= 0 else leaf_0
+        inside = singles[3 * width + i]
+        outside = singles[last + 3] - inside
+        leaf_1 = squared_error(singles[i], singles[width + i], inside)
+        leaf_0 = squared_error(weight - singles[i], product - singles[width + i], outside)
+        split_1, split_0 = inside - sides[best_1 + i], outside - sides[best_0 + i]
         sides[LEAF_1 * width + i], sides[LEAF_0 * width + i] = leaf_1, leaf_0
-        best_1[i] = min(leaf_1, split_1 if split_1 > NOTHING else 0.0)
-        best_0[i] = min(leaf_0, split_0 if split_0 > NOTHING else 0.0)
+        sides[best_1 + i] = min(leaf_1, split_1 if split_1 > NOTHING else 0.0)
+        sides[best_0 + i] = min(leaf_0, split_0 if split_0 > NOTHING else 0.0)
     return squared_error(weight, product, singles[last + 3])
 
 
 @njit(**INNER)
-def cost_absolute(bits, values, members, n_members, pairs, singles, n_active, width, counted,
-                  min_leaf, vectors, sides):
+def take_lower_half(local_bits, byte, weight, target, sides, with_at, without_at, width):
+    """Let a row give its weight to eight leaves with its features, and to eight without.
+
+    Each takes no more than what remains of its half, and adds it up in its lower half.
+    """
+    zero, low = zeros_like(load8(sides, with_at)), (LOW_1 - REMAINING_1) * width
+    inside = add_where(zero, local_bits, byte, spread_like(zero, weight))
+    outside, target_of_all = subtract(spread_like(zero, weight), inside), spread_like(zero, target)
+    rest = load8(sides, with_at)
+    share = minimum(inside, rest)
+    store(sides, with_at, subtract(rest, share))
+    store(sides, with_at + low, add(load8(sides, with_at + low), multiply(share, target_of_all)))
+    rest = load8(sides, without_at)
+    share = minimum(outside, rest)
+    store(sides, without_at, subtract(rest, share))
+    store(sides, without_at + low, add(load8(sides, without_at + low),
+                                       multiply(share, target_of_all)))
+
+
+@njit(**INNER)
+def cost_absolute(local_bits, amounts, n_rows, lists, n_members, pairs, singles, n_active, width,
+                  counted, min_leaf, sides):
     """Write the absolute error of both sides of every root, as leaves and split once."""
     square, last = n_active * width, N_LINES * width
     weight, product, number = singles[last], singles[last + 1], singles[last + 2]
     half, whole = 0.5 * weight, product
     for k in range(width):
-        vectors[REMAINING_1 * width + k] = 0.5 * singles[k]
-        vectors[REMAINING_0 * width + k] = 0.5 * (weight - singles[k])
-        vectors[LOW_1 * width + k] = 0.0
-        vectors[LOW_0 * width + k] = 0.0
+        sides[REMAINING_1 * width + k] = 0.5 * singles[k]
+        sides[REMAINING_0 * width + k] = 0.5 * (weight - singles[k])
+        sides[LOW_1 * width + k] = sides[LOW_0 * width + k] = 0.0
     for m in range(n_members):
-        r = np.int64(members[m])
-        share = min(half, values[3 * r])
+        r = read(lists, m)
+        weight_r, target_r = read(amounts, r), read(amounts, TARGET * n_rows + r)
+        share = min(half, weight_r)
         half -= share
-        whole -= 2 * share * values[3 * r + 1]
-        for k in range(0, n_active, LANES):
-            for without in range(2):
-                take_lower_half(bits, r * width + k, values[3 * r], values[3 * r + 1], vectors,
-                                (REMAINING_1 + 2 * without) * width + k, vectors,
-                                (LOW_1 + 2 * without) * width + k, without)
+        whole -= 2 * share * target_r
+        for k in range(0, n_active, 8):
+            take_lower_half(local_bits, r * (width // 8) + k // 8, weight_r, target_r, sides,
+                            REMAINING_1 * width + k, REMAINING_0 * width + k, width)
     for i in range(n_active):
-        leaf_1 = singles[width + i] - 2 * vectors[LOW_1 * width + i]
-        leaf_0 = product - singles[width + i] - 2 * vectors[LOW_0 * width + i]
+        leaf_1 = singles[width + i] - 2 * sides[LOW_1 * width + i]
+        leaf_0 = product - singles[width + i] - 2 * sides[LOW_0 * width + i]
         sides[LEAF_1 * width + i] = leaf_1 if leaf_1 > NOTHING else 0.0
         sides[LEAF_0 * width + i] = leaf_0 if leaf_0 > NOTHING else 0.0
     for i in range(n_active):
         # Both halves of the vectors, for the rows with feature i and for those without.
         for k in range(width):
             both = pairs[i * width + k]
-            vectors[REMAINING_1 * width + k] = 0.5 * (singles[k] - both)
-            vectors[(REMAINING_1 + 1) * width + k] = 0.5 * both
-            vectors[REMAINING_0 * width + k] = 0.5 * (weight - singles[i] - singles[k] + both)
-            vectors[(REMAINING_0 + 1) * width + k] = 0.5 * (singles[i] - both)
-            vectors[LOW_1 * width + k], vectors[(LOW_1 + 1) * width + k] = 0.0, 0.0
+            sides[REMAINING_1 * width + k] = 0.5 * (singles[k] - both)
+            sides[(REMAINING_1 + 1) * width + k] = 0.5 * both
+            sides[REMAINING_0 * width + k] = 0.5 * (weight - singles[i] - singles[k] + both)
+            sides[(REMAINING_0 + 1) * width + k] = 0.5 * (singles[i] - both)
+            sides[LOW_1 * width + k] = sides[(LOW_1 + 1) * width + k] = 0.0
+            sides[LOW_0 * width + k] = sides[(LOW_0 + 1) * width + k] = 0.0
         for m in range(n_members):
-            r = np.int64(members[m])
-            side = np.int64(bits[r * width + i])
-            weight_r, target_r = values[3 * r], values[3 * r + 1]
-            for k in range(0, n_active, LANES):
-                low_at = (LOW_1 + side) * width + k
-                take_lower_half(bits, r * width + k, weight_r, target_r, vectors,
-                                (REMAINING_1 + side) * width + k, vectors, low_at, 0)
-                take_lower_half(bits, r * width + k, weight_r, target_r, vectors,
-                                (REMAINING_0 + side) * width + k, vectors, low_at, 1)
+            r = read(lists, m)
+            row = r * (width // 8)
+            side = read(local_bits, row + i // 8) >> (i & 7) & 1
+            for k in range(0, n_active, 8):
+                take_lower_half(local_bits, row + k // 8, read(amounts, r),
+                                read(amounts, TARGET * n_rows + r), sides,
+                                (REMAINING_1 + side) * width + k,
+                                (REMAINING_0 + side) * width + k, width)
         number_i, product_i = singles[2 * width + i], singles[width + i]
         split_1, split_0 = sides[LEAF_1 * width + i], sides[LEAF_0 * width + i]
         for j in range(n_active):
             n11 = pairs[counted * square + i * width + j]
             n01 = singles[2 * width + j] - n11
+            low_1 = sides[(LOW_1 + 1) * width + j] + sides[(LOW_0 + 1) * width + j]
+            low_0 = sides[LOW_1 * width + j] + sides[LOW_0 * width + j]
             if n11 >= min_leaf and number_i - n11 >= min_leaf:
-                split_1 = min(split_1, product_i - 2 * vectors[(LOW_1 + 1) * width + j])
+                split_1 = min(split_1, product_i - 2 * low_1)
             if n01 >= min_leaf and number - number_i - n01 >= min_leaf:
-                split_0 = min(split_0, product - product_i - 2 * vectors[LOW_1 * width + j])
+                split_0 = min(split_0, product - product_i - 2 * low_0)
         sides[SPLIT_1 * width + i] = split_1 if split_1 > NOTHING else 0.0
         sides[SPLIT_0 * width + i] = split_0 if split_0 > NOTHING else 0.0
     return whole if whole > NOTHING else 0.0
@@ -348,72 +408,73 @@ def best_sizes(leaf, sides, singles, n_active, width, min_leaf, best_by_size, pl
 
 
 @njit(**INNER)
-def cost_of_sides(shape, bits, values, members, n_members, pairs, singles, n_active, width,
-                  sides):
+def cost_of_sides(shape, local_bits, amounts, n_rows, lists, n_members, pairs, singles, n_active,
+                  width, sides):
     """Write the costs of both sides of every root; return the cost of a leaf."""
     counted = NUMBER if shape[N_SUMS] == 3 else WEIGHT
-    vectors = sides[5 * width:]
     if shape[ABSOLUTE]:
-        return cost_absolute(bits, values, members, n_members, pairs, singles, n_active, width,
-                             counted, shape[MIN_LEAF], vectors, sides)
+        mirror(pairs, shape[N_SUMS], n_active, width)
+        return cost_absolute(local_bits, amounts, n_rows, lists, n_members, pairs, singles,
+                             n_active, width, counted, shape[MIN_LEAF], sides)
     return cost_squared(pairs, singles, n_active, width, counted, shape[MIN_LEAF], sides)
 
 
 @njit(**INNER)
-def cost_of_leaf(bits, values, n_rows, width, feature, side, absolute):
-    """Return what a leaf with the rows on one side of a feature costs, from those rows alone."""
+def cost_of_leaf(amounts, n_rows, lists, n_members, absolute):
+    """Return what a leaf with the listed rows costs, from those rows alone."""
     weight, product, reached, cost = 0.0, 0.0, 0.0, 0.0
-    for r in range(n_rows):
-        if bits[r * width + feature] == side:
-            weight += values[3 * r]
-            product += values[3 * r] * values[3 * r + 1]
+    for m in range(n_members):
+        r = lists[m]
+        weight += amounts[r]
+        product += amounts[r] * amounts[TARGET * n_rows + r]
     centre = product / max(weight, 1e-300)
-    for r in range(n_rows if absolute else 0):
-        if bits[r * width + feature] == side:
-            centre = values[3 * r + 1]
-            reached += values[3 * r]
-            if 2 * reached >= weight:
-                break
-    for r in range(n_rows):
-        if bits[r * width + feature] == side:
-            distance = abs(values[3 * r + 1] - centre)
-            cost += values[3 * r] * (distance if absolute else distance * distance)
+    for m in range(n_members if absolute else 0):
+        r = lists[m]
+        centre = amounts[TARGET * n_rows + r]
+        reached += amounts[r]
+        if 2 * reached >= weight:
+            break
+    for m in range(n_members):
+        r = lists[m]
+        distance = abs(amounts[TARGET * n_rows + r] - centre)
+        cost += amounts[r] * (distance if absolute else distance * distance)
     return cost
 
 
 @njit(**ADDRESSED)
 def prepare_sums(starts, shared_arrays, count_arrays, totals, side_cost, best_by_size, found):
     """Sum up an open node; the form of ``_kernels.prepare_classes`` for regression."""
-    shape, chosen, members = shared_arrays[0], shared_arrays[6].view(np.int32), shared_arrays[7]
-    words, values, pairs, singles, sides, worst, _, _ = count_arrays
-    bits = words.view(np.uint8)
+    shape, local_bits = shared_arrays[0], shared_arrays[6]
+    blocks, amounts, pairs, singles, sides, lists, _, _ = count_arrays
     kept, width, n_rows = found[0], found[1], starts[1]
-    square = kept * width
+    absolute = shape[ABSOLUTE]
     if shape[COUNT_PAIRS] == 0:
         for j in range(kept):
-            side_cost[LEAF_1, j] = cost_of_leaf(bits, values, n_rows, width, j, 1, shape[ABSOLUTE])
-            side_cost[LEAF_0, j] = cost_of_leaf(bits, values, n_rows, width, j, 0, shape[ABSOLUTE])
+            for side in range(2):
+                n_members = list_members(blocks, width, n_rows, j, side, lists)
+                side_cost[LEAF_1 if side == 1 else LEAF_0, j] = cost_of_leaf(
+                    amounts, n_rows, lists, n_members, absolute)
             side_cost[IMPURITY, j] = side_cost[LEAF_0, j] + side_cost[LEAF_1, j]
         return
     # What a row can cost at the most, in the place of weights, for the similarity bound.
-    least, greatest = values[1], values[3 * (n_rows - 1) + 1]
+    least, greatest = amounts[TARGET * n_rows], amounts[TARGET * n_rows + n_rows - 1]
     for r in range(n_rows):
-        distance = max(values[3 * r + 1] - least, greatest - values[3 * r + 1])
-        loss = distance if shape[ABSOLUTE] else distance * distance
-        worst[3 * r], worst[3 * r + 1], worst[3 * r + 2] = values[3 * r] * loss, 0.0, 0.0
-    add_rows(bits, worst, n_rows, kept, width, 1, -1, 1, pairs, singles, chosen, members)
-    mirror(pairs, 1, kept, width)
-    for p in range(square):
-        totals[p] = pairs[p]
+        target = amounts[TARGET * n_rows + r]
+        distance = max(target - least, greatest - target)
+        amounts[WORST * n_rows + r] = amounts[r] * (distance if absolute else distance * distance)
+    n_members = list_members(blocks, width, n_rows, np.int64(-1), np.int64(1), lists)
+    add_singles(local_bits, blocks, amounts, n_rows, WORST, TARGET, False, lists, n_members, width,
+                singles)
+    add_pairs(local_bits, blocks, amounts, n_rows, WORST, TARGET, False, lists, n_members, kept,
+              width, singles, totals)
+    mirror(totals, np.int64(1), kept, width)
     for j in range(kept):
-        totals[square + j] = singles[j]
-    totals[square + width] = singles[N_LINES * width]
-    n_members = add_rows(bits, values, n_rows, kept, width, shape[N_SUMS], -1, 1, pairs, singles,
-                         chosen, members)
-    if shape[ABSOLUTE]:
-        mirror(pairs, shape[N_SUMS], kept, width)
-    leaf = cost_of_sides(shape, bits, values, members, n_members, pairs, singles, kept, width,
-                         sides)
+        totals[kept * width + j] = singles[WORST * width + j]
+    totals[kept * width + width] = singles[N_LINES * width + WORST]
+    add_rows(shape, local_bits, blocks, amounts, n_rows, lists, n_members, kept, width, pairs,
+             singles)
+    leaf = cost_of_sides(shape, local_bits, amounts, n_rows, lists, n_members, pairs, singles, kept,
+                         width, sides)
     for kind in (LEAF_0, LEAF_1, SPLIT_0, SPLIT_1):
         for j in range(kept):
             side_cost[kind, j] = sides[kind * width + j]
@@ -424,32 +485,29 @@ def prepare_sums(starts, shared_arrays, count_arrays, totals, side_cost, best_by
 
 @njit(**ADDRESSED)
 def children_sums(feature, side, starts, n_active, width, shared_arrays, count_arrays,
-best_by_size):
+                  best_by_size):
     """Solve both children of ``feature`` to depth two; see ``_kernels.children_classes``."""
-    shape, chosen, members = shared_arrays[0], shared_arrays[6].view(np.int32), shared_arrays[7]
-    words, values, pairs, singles, sides, _, child_pairs, child_singles = count_arrays
-    bits = words.view(np.uint8)
-    n_rows, n_sums = starts[1], shape[N_SUMS]
+    shape, local_bits = shared_arrays[0], shared_arrays[6]
+    blocks, amounts, pairs, singles, sides, lists, child_pairs, child_singles = count_arrays
+    n_rows = starts[1]
     if side < 0:
         small = 2 * singles[NUMBER * width + feature] <= singles[N_LINES * width + NUMBER]
         side = 1 if small else 0
-    n_members = add_rows(bits, values, n_rows, n_active, width, n_sums, feature, side, child_pairs,
-                         child_singles, chosen, members)
-    if shape[ABSOLUTE]:
-        mirror(child_pairs, n_sums, n_active, width)
+    n_members = list_members(blocks, width, n_rows, feature, side, lists)
+    add_rows(shape, local_bits, blocks, amounts, n_rows, lists, n_members, n_active, width,
+             child_pairs, child_singles)
     place = 0 if side == 1 else 4
     for turn in range(2):
-        leaf = cost_of_sides(shape, bits, values, members, n_members, child_pairs, child_singles,
-                             n_active, width, sides)
+        leaf = cost_of_sides(shape, local_bits, amounts, n_rows, lists, n_members, child_pairs,
+                             child_singles, n_active, width, sides)
         best_sizes(leaf, sides, child_singles, n_active, width, shape[MIN_LEAF], best_by_size,
                    place)
         if turn == 1:
             break
-        place, n_members = 4 - place, 0
-        for p in range(n_sums * n_active * width):
-            child_pairs[p] = pairs[p] - child_pairs[p]
+        place = 4 - place
+        for p in range(0, max(shape[N_SUMS], 2) * n_active * width, 32):
+            store(child_pairs, p, subtract(load32(pairs, p), load32(child_pairs, p)))
         for p in range(N_LINES * width + N_LINES):
             child_singles[p] = singles[p] - child_singles[p]
-        for r in range(n_rows):
-            members[n_members] = r
-            n_members += bits[r * width + feature] != side
+        if shape[ABSOLUTE]:
+            n_members = list_members(blocks, width, n_rows, feature, 1 - side, lists)

@@ -181,32 +181,28 @@ def best_sizes(pairs, singles, n_active, width, n_classes, min_leaf, sides, best
     best_by_size[place + 2], best_by_size[place + 3] = total - two, total - three
 
 
-@njit(**ADDRESSED)
-def open_node(rows, class_start, candidates, n_candidates, shared_arrays, count_arrays, active,
-              column_keys, found):
-    """Choose the features of a node; the form of ``_kernels.open_node`` for weights.
+@njit(**INNER)
+def open_rows(rows, n_rows, per_row, candidates, n_candidates, shared_arrays, active, column_keys,
+              found):
+    """Choose the features of a node and pack those of its rows.
 
-    The weights are those of every distinct row, each with its number of original rows.
+    Every distinct row has ``per_row`` numbers, the last of them how many original rows it is.
     """
-    shape, row_bits, row_keys, row_weights, counts, slots, local_bits, _, _, _ = shared_arrays
-    _, local_weights, _, _, _, _, _, _ = count_arrays
-    n_classes, n_columns, min_leaf = shape[N_CLASSES], shape[N_COLUMNS], shape[MIN_LEAF]
+    shape, row_bits, row_keys, numbers, counts, slots, local_bits, _, _, _ = shared_arrays
+    n_columns = shape[N_COLUMNS]
     row_bytes = n_columns // 8
-    n_rows = class_start[n_classes]
     sum_keys(row_bits, row_bytes, rows, n_rows, row_keys, n_columns, column_keys)
     n_original = np.int64(0)
     for feature in range(n_columns):
         counts[feature] = 0
     for r in range(n_rows):
         row = np.int64(rows[r])
-        local_weights[2 * r], local_weights[2 * r + 1] = (row_weights[2 * row],
-                                                          row_weights[2 * row + 1])
-        number = np.int64(row_weights[2 * row + 1])
+        number = np.int64(numbers[per_row * row + per_row - 1])
         n_original += number
         for feature in range(n_columns):
             bit = np.int64(row_bits[row * row_bytes + (feature >> 3)]) >> (feature & 7) & 1
             counts[feature] += number * bit
-    kept = choose_columns(candidates, n_candidates, counts, n_original, min_leaf,
+    kept = choose_columns(candidates, n_candidates, counts, n_original, shape[MIN_LEAF],
                           shape[MERGE_COLUMNS], column_keys, n_columns, slots, active)
     width = (kept + 31) // 32 * 32
     found[0], found[1] = kept, width
@@ -219,6 +215,20 @@ def open_node(rows, class_start, candidates, n_candidates, shared_arrays, count_
                 bits |= (np.int64(row_bits[row * row_bytes + (feature >> 3)]) >> (feature & 7)
                          & 1) << (k & 7)
             local_bits[r * (width // 8) + byte] = bits
+
+
+@njit(**ADDRESSED)
+def open_node(rows, class_start, candidates, n_candidates, shared_arrays, count_arrays, active,
+              column_keys, found):
+    """Choose the features of a node; the form of ``_kernels.open_node`` for weights."""
+    row_weights, local_weights = shared_arrays[3], count_arrays[1]
+    n_rows = class_start[shared_arrays[0][N_CLASSES]]
+    open_rows(rows, n_rows, np.int64(2), candidates, n_candidates, shared_arrays, active,
+              column_keys, found)
+    for r in range(n_rows):
+        row = np.int64(rows[r])
+        local_weights[2 * r], local_weights[2 * r + 1] = (row_weights[2 * row],
+                                                          row_weights[2 * row + 1])
 
 
 @njit(**ADDRESSED)

@@ -188,9 +188,9 @@ class Workspace:
         random = np.random.default_rng(20220)
         row_keys = random.integers(0, 2**64, size=2 * n_rows + 2, dtype=np.uint64)
         if problem.kernel == "sums":                      # of targets, for regression
-            square, line = 24 * width * width, 32 * width + 288
-            sizes = (n_rows * width, 24 * n_rows, square, line, 8 * 17 * width, 24 * n_rows,
-                     square, line)
+            square, line = 24 * width * width + 1024, 40 * width + 512
+            sizes = (words * width * element, 48 * n_rows, square, line, 8 * 13 * width,
+                     8 * (2 * n_rows + 3 * words), square, line)
         elif element == 8:                                # weighted sums
             square = ((n_classes + 1) * width * width + 2048) * 8
             line = ((n_classes + 1) * width + n_classes + 32) * 8

@@ -25,6 +25,9 @@ from .options import MurTreeSearch
 from .preparation import Problem, _as_words, _distinct_columns, _group
 from .solver import Solver, warm_up_search
 
+# Weights of one are counted in words of bits: faster, while so few rows more are there for it.
+MAX_COPIED = 0.25
+
 
 def leaf_value(y, weight, absolute):
     """Return the mean of targets, or their weighted median: the middle where it is an interval."""
@@ -103,13 +106,17 @@ def prepare_regression(X, y, weight, *, absolute, merge_columns=True):
     else:
         offset = loss_of(target, mean[groups], weight, False)
     order = np.argsort(mean, kind="stable")
+    merged = len(X) - n_groups
+    if (weight == 1).all() and merged <= MAX_COPIED * n_groups:
+        order, total = np.repeat(order, number[order]), np.ones(n_groups)
+        number = total
     rows = X[first[order]]
     columns = _distinct_columns(rows) if merge_columns else np.flatnonzero(
         (rows != rows[:1]).any(axis=0))
     return Problem(
         np.ascontiguousarray(rows[:, columns]), np.array([len(rows)]), columns,
         np.stack([total, mean, number], axis=1)[order], "sums", offset, 1.0,
-        {"rows_merged": len(X) - len(rows), "columns_merged": X.shape[1] - len(columns)},
+        {"rows_merged": merged, "columns_merged": X.shape[1] - len(columns)},
         float(unit), lower)
 
 
@@ -130,7 +137,7 @@ class RegressionSolver(Solver):
             search = replace(search or MurTreeSearch(), similarity_bound=False,
                              specialised_depth_two=False)
         super().__init__(problem, max_depth, max_nodes, search=search, **options)
-        self.space.shape[N_SUMS] = 3 if weighted else 2
+        self.space.shape[N_SUMS] = 3 if weighted else 1 if (weight == 1).all() else 2
         self.space.shape[ABSOLUTE] = absolute
         self.least = 0.0 if self.uneven else problem.least
         if absolute:

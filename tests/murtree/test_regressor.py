@@ -10,7 +10,7 @@ from sklearn.ensemble import BaggingRegressor
 from sklearn.tree import DecisionTreeRegressor
 from sklearn.utils.estimator_checks import check_estimator
 
-from odtlib import DecisionTree, MurTreeClassifier, MurTreeRegressor
+from odtlib import DecisionTree, MurTreeClassifier, MurTreeRegressor, MurTreeSearch
 from odtlib.murtree.regressor import RegressionSolver, prepare_regression
 from odtlib.murtree.solver import Solver
 from tests.murtree.building import build
@@ -324,3 +324,21 @@ def test_frames_pickle_and_bagging():
 
 def test_scikit_learn_accepts_it():
     check_estimator(MurTreeRegressor(max_depth=2))
+
+
+@pytest.mark.parametrize("loss", ["squared_error", "absolute_error"])
+@pytest.mark.parametrize("weights", ["one", "copies", "whole", "real"])
+@pytest.mark.parametrize("n_columns", [33, 72, 101])
+def test_pairs_of_many_columns(loss, weights, n_columns):
+    """Sums over pairs, in vectors of 8, 32 and 64 columns, give the tree that splitting gives."""
+    rng = np.random.default_rng(n_columns)
+    X = (rng.random((150, n_columns)) < rng.uniform(0.05, 0.95, n_columns)).astype(np.uint8)
+    y = X[:, :3] @ [1.0, -2.0, 1.5] + rng.normal(size=150)
+    w = {"whole": rng.integers(1, 4, 150), "real": rng.uniform(0.5, 2.0, 150)}.get(weights)
+    if weights == "copies":                      # rows that become one with a weight of two
+        X[:10], X[20:25] = X[10:20], X[30]
+    for min_samples_leaf in (1, 9):
+        model = MurTreeRegressor(2, loss=loss, min_samples_leaf=min_samples_leaf)
+        fast = model.fit(X, y, w).report_.objective
+        slow = model.set_params(search=MurTreeSearch(specialised_depth_two=False))
+        assert fast == pytest.approx(slow.fit(X, y, w).report_.objective, rel=1e-9)
