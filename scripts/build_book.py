@@ -76,6 +76,20 @@ def notebooks(toc: dict) -> list[Path]:
     return [ROOT / f"{page}.ipynb" for page in pages if (ROOT / f"{page}.ipynb").exists()]
 
 
+def join_streams(notebook) -> None:
+    """Join what a cell printed piece by piece: MyST-NB would end a line after every piece."""
+    for cell in notebook.cells:
+        joined = []
+        for output in cell.get("outputs", ()):
+            if (joined and output.output_type == joined[-1].output_type == "stream"
+                    and output.name == joined[-1].name):
+                joined[-1].text += output.text
+            else:
+                joined.append(output)
+        if "outputs" in cell:
+            cell.outputs = joined
+
+
 def execute(paths: list[Path], cache_folder: Path, jobs: int) -> bool:
     """Execute what the cache does not hold; print the traceback of every notebook that fails."""
     cache = get_cache(cache_folder)
@@ -105,6 +119,7 @@ def execute(paths: list[Path], cache_folder: Path, jobs: int) -> bool:
                 succeeded = False
                 print(f"\n{path} failed:\n{failure}", file=sys.stderr)
             else:
+                join_streams(notebook)
                 bundle = CacheBundleIn(notebook, str(path), data={"execution_seconds": seconds})
                 cache.cache_notebook_bundle(bundle, check_validity=False, overwrite=True)
     return succeeded

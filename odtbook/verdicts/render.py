@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 import textwrap
 from html import escape
 from typing import TYPE_CHECKING
@@ -198,7 +199,7 @@ def html(self, paper: str) -> str:
         inner = [f'<p>Our counterpart: <a href="../{result.page}.html">'
                  f"{escape(_title(result.page))}</a>.</p>"]
         if result.because:
-            inner.append(f"<p>{escape(_sentence(result.because))}</p>")
+            inner.append(f"<p>{_code(escape(_sentence(result.because)))}</p>")
         if result.cells is not None:
             cells = shown_cells(result)
             inner.append(f"<p>Tolerance of a cell: {escape(str(result.tolerance))}. "
@@ -267,8 +268,15 @@ def _statement_table(results):
 def _html_table(frame):
     import pandas as pd
     with pd.option_context("display.max_colwidth", None):
-        return ('<div style="overflow-x: auto">'
-                + frame.to_html(index=False, na_rep="", border=0) + "</div>")
+        table = frame.to_html(index=False, na_rep="", border=0)
+    # A dash, as papers print it, where a time limit left no number.
+    table = re.sub(r">\s*inf<", ">—<", _code(table))
+    return f'<div style="overflow-x: auto">{table}</div>'
+
+
+def _code(text):
+    """Mark what stands between backticks as code."""
+    return re.sub("`([^`]+)`", r"<code>\1</code>", text)
 
 
 def _folded(summary, inner):

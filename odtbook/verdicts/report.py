@@ -164,7 +164,7 @@ class _Judge:
         value, unit = (claim[name] if isinstance(claim[name], str) else ""
                        for name in ("value", "unit"))
         return Result(name, claim["paper"], str(claim["section"]), claim["wording"], judgement,
-                      because, published=f"{value} {unit}".strip(), ours=said, beside=beside,
+                      because, published=_with_units(value, unit), ours=said, beside=beside,
                       by_tables=by_tables,
                       item=claim["item"] if isinstance(claim["item"], str) else "")
 
@@ -271,6 +271,18 @@ def runs_of(method: str, records: Records | None = None) -> DataFrame:
     """Return the runs that stand for a method of ``methods.toml``, with its accuracies in per cent.
     """
     return method_runs(Records() if records is None else records, method)
+
+
+def _with_units(value, unit):
+    """Return printed numbers with their units: "5; 6" and "sets; of" become "5 of 6 sets"."""
+    parts, units = value.split("; "), unit.split("; ")
+    if len(parts) == 2 and units[1:] == ["of"]:
+        return f"{parts[0]} of {parts[1]} {units[0]}"
+    if len(parts) == 2 and units[1:] == ["to"] and units[0].endswith(" from"):
+        return f"{parts[0]} to {parts[1]} {units[0].removesuffix(' from')}"
+    if len(parts) == len(units) > 1:
+        return ", ".join(" ".join(pair).strip() for pair in zip(parts, units, strict=True))
+    return f"{value} {unit}".strip()
 
 
 def numbers(value):

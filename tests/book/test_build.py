@@ -93,6 +93,19 @@ def test_a_notebook_finds_nothing_of_the_one_before(tmp_path, build_book, capfd)
     assert not capfd.readouterr().err
 
 
+def test_a_line_printed_in_pieces_stays_one_line(build_book):
+    pieces = [("stdout", "rank 0:"), ("stdout", " 3 errors\n"), ("stderr", "slow\n"),
+              ("stdout", "  and"), ("stdout", " more\n")]
+    cell = new_code_cell("show()", outputs=[
+        *(new_output("stream", name=name, text=text) for name, text in pieces[:2]),
+        new_output("execute_result", data={"text/plain": "3"}),
+        *(new_output("stream", name=name, text=text) for name, text in pieces[2:])])
+    notebook = new_notebook(cells=[cell])
+    build_book.join_streams(notebook)
+    assert [output.get("text") for output in notebook.cells[0].outputs] == [
+        "rank 0: 3 errors\n", None, "slow\n", "  and more\n"]
+
+
 def test_a_claim_that_does_not_hold_is_reported(tmp_path, build_book, monkeypatch, capfd):
     monkeypatch.setattr(build_book, "ROOT", tmp_path)
     kernel = {"kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}}

@@ -23,7 +23,7 @@ from odtbook.verdicts.evidence import (
 from odtbook.verdicts.papers import PAPERS
 from odtbook.verdicts.patel2023 import variants
 from odtbook.verdicts.render import shown_cells
-from odtbook.verdicts.report import numbers, reproduce
+from odtbook.verdicts.report import _with_units, numbers, reproduce
 from odtbook.verdicts.rules import (
     KINDS,
     Tolerance,
@@ -465,3 +465,20 @@ def test_the_records_that_the_report_reads_are_committed():
     names = {path.stem for path in (book_root() / "data" / "results").glob("*.csv")}
     assert {"column_generation", "heuristics", "constrained", "murtree_budgets",
             "constrained_figures"} <= names
+
+
+@pytest.mark.parametrize(("value", "unit", "words"), [
+    ("5; 6", "data sets; of", "5 of 6 data sets"), ("5; 20", "% from; to", "5 to 20 %"),
+    ("65; 68", "%; data sets", "65 %, 68 data sets"), ("100; 77; 57", "%", "100; 77; 57 %"),
+    ("10", "minutes", "10 minutes"), ("", "", ""), ("100; 1e-6", "paths; ", "100 paths, 1e-6")])
+def test_printed_numbers_stand_beside_their_units(value, unit, words):
+    assert _with_units(value, unit) == words
+
+
+def test_html_marks_commands_as_code_and_time_limits_as_papers_do(report):
+    for paper in PAPERS:
+        text = report.html(paper)
+        assert "`" not in text
+        assert not re.search(r">\s*inf<", text)
+    assert "<code>odt run" in report.html("firat2020")
+    assert "<td>—</td>" in report.html("demirovic2022")
