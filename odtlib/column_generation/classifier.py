@@ -23,6 +23,7 @@ from odtlib.column_generation.paths import RestrictedProblem, check_size
 from odtlib.column_generation.pricing import Enumeration, PathPool, RandomPaths, Sweep
 from odtlib.column_generation.restricted import (
     MEGABYTE,
+    STOPPED_BY,
     CandidateTreeClassifier,
     DynamicProgram,
     Run,
@@ -379,8 +380,7 @@ class ColumnGenerationClassifier(CandidateTreeClassifier):
 
             generation.run(depth, total - known, watch)
         except (TimeUp, TooLarge, KeyboardInterrupt) as error:
-            status = {TimeUp: "time_limit", TooLarge: "memory_limit"}.get(type(error),
-                                                                          "interrupted")
+            status = STOPPED_BY[type(error)]
         trace.append((clock.elapsed, run.objective(tree), bound, status))
         return run.outcome(tree, status, bound, start="cart", counters=counters, trace=trace,
                            proof=f"optimal over all thresholds at depth {depth}")

@@ -9,8 +9,8 @@ from __future__ import annotations
 import numpy as np
 
 from odtlib._numba.vector import pack
-from odtlib.mip import run_cp_sat, run_highs
-from odtlib.requirements import needs
+from odtlib.column_generation._programs import solutions
+from odtlib.mip import Model
 
 TOLERANCE = 1e-6
 
@@ -62,64 +62,34 @@ def violated_point(master, x, solver="cp-sat", seconds=np.inf):
     order = sorted(tests)
     chain = [(tests[a], tests[b]) for a, b in zip(order[:-1], order[1:], strict=True)
              if a[0] == b[0]]
-    model = {"cp-sat": _by_cp_sat, "milp": _by_milp}[solver]
-    answers, proved = model(len(tests), paths, np.array(value), chain, seconds)
-    points = np.array([_point(problem, tests, right) for right in answers])
+    model, right = _separation(len(tests), paths, value, chain)
+    found, bound = solutions(model, solver, seconds, scale=1e6)
+    points = np.array([_point(problem, tests, values[right] > 0.5) for values in found])
     points = points.reshape(-1, problem.X.shape[1])
     if len(points):
         left = pack(problem.branches(points))
         sums = master.row_sums(x, left, np.arange(len(points)))
         points = points[sums > 1.0 + TOLERANCE]
-    return points, proved
+    return points, bound is not None
 
 
-def _by_cp_sat(n_tests, paths, value, chain, seconds):
-    cp_model = needs("ortools.sat.python.cp_model", "solvers", "separation='cp-sat'")
+def _separation(n_tests, paths, value, chain):
+    """Return the model, to be minimised, and its variables that say which tests go right.
 
-    class Collector(cp_model.CpSolverSolutionCallback):
-        def __init__(self, variables):
-            super().__init__()
-            self.variables, self.found = variables, []
-
-        def on_solution_callback(self):
-            if self.ObjectiveValue() > 1e6 * (1.0 + TOLERANCE):
-                self.found.append([bool(self.Value(v)) for v in self.variables])
-
-    model = cp_model.CpModel()
-    right = [model.NewBoolVar(f"right_{i}") for i in range(n_tests)]
-    follows = [model.NewBoolVar(f"follows_{p}") for p in range(len(paths))]
+    A path that is followed is worth its value, so that nothing needs to force it.
+    """
+    model = Model("separation")
+    right = model.add_variables("right", n_tests, kind="integer")
+    follows = model.add_variables("follows", len(paths), cost=-np.array(value), kind="implied")
+    # left at the lower threshold, then left at the higher
+    rows = [((right[high], right[low]), (1.0, -1.0), 0.0) for low, high in chain]
     for follow, path in zip(follows, paths, strict=True):
-        literals = [right[test] if side else right[test].Not() for test, side in path]
-        model.AddBoolAnd(literals).OnlyEnforceIf(follow)
-        model.AddBoolOr([follow, *[literal.Not() for literal in literals]])
-    for low, high in chain:      # left at the lower threshold, then left at the higher
-        model.AddImplication(right[low].Not(), right[high].Not())
-    model.Maximize(sum(int(v) * f for v, f in zip(np.floor(1e6 * value), follows, strict=True)))
-    collector = Collector(right)
-    _, status = run_cp_sat(model, collector, seconds)
-    return collector.found, status == cp_model.OPTIMAL
-
-
-def _by_milp(n_tests, paths, value, chain, seconds):
-    highspy = needs("highspy", "solvers", "separation='milp'")
-    lp = highspy.Highs()
-    lp.silent()
-    if np.isfinite(seconds):
-        lp.setOptionValue("time_limit", max(0.01, seconds))
-    right = [lp.addBinary() for _ in range(n_tests)]
-    # a path that is followed is worth its value, so nothing needs to force it
-    follows = [lp.addVariable(lb=0.0, ub=1.0, obj=-float(v)) for v in value]
-    for follow, path in zip(follows, paths, strict=True):
-        for test, side in path:
-            lp.addConstr(follow <= right[test] if side else follow + right[test] <= 1)
-    for low, high in chain:
-        lp.addConstr(right[high] <= right[low])
-    lp.setOptionValue("mip_rel_gap", 0.0)
-    run_highs(lp)
-    proved = lp.getModelStatus() == highspy.HighsModelStatus.kOptimal
-    if lp.getInfo().primal_solution_status != highspy.kSolutionStatusFeasible:
-        return [], False
-    return [[lp.val(v) > 0.5 for v in right]], proved
+        rows += [((follow, right[test]), (1.0, -1.0 if side else 1.0), 0.0 if side else 1.0)
+                 for test, side in path]
+    column, sign, upper = ([row[part] for row in rows] for part in range(3))
+    model.add_rows("way", len(rows), np.repeat(np.arange(len(rows)), 2), column, np.ravel(sign),
+                   upper=upper)
+    return model, right
 
 
 def _point(problem, tests, right):

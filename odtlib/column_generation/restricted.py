@@ -26,7 +26,7 @@ SLICE = 20_000_000      # words between two looks at the clock: some 30 ms
 MAX_KEPT = 128          # row sets that a node keeps for similarity bounds
 MAX_TREE_BYTES = 2**31  # of the best subtrees for each level and budget
 MEGABYTE = 1e6
-
+STOPPED_BY = {TimeUp: "time_limit", TooLarge: "memory_limit", KeyboardInterrupt: "interrupted"}
 
 SAMPLING_CONSTRAINTS = {
     "n_trees": [Interval(Integral, 1, None, closed="left")],
@@ -212,8 +212,7 @@ class CandidateTreeClassifier(TreeClassifier):
             choices, bound, status, found, trace = self._search(self.problem_, start, clock)
         except (TimeUp, TooLarge, KeyboardInterrupt) as error:
             # nothing was found: CART is what there is
-            status = {TimeUp: "time_limit", TooLarge: "memory_limit"}.get(type(error),
-                                                                          "interrupted")
+            status = STOPPED_BY[type(error)]
             if side is not None or self._feature_limits(X.shape[1]):    # which CART does not know
                 return run.outcome(run.leaf(), status, start="cart")
             tree = starting_tree("cart", X, y, run.n_classes, sample_weight, depth,

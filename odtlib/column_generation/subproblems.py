@@ -6,10 +6,9 @@ import time
 
 import numpy as np
 
+from odtlib.column_generation._programs import solutions
 from odtlib.column_generation.pricing import TOLERANCE, some_reduced_costs
-from odtlib.mip import Model, run_cp_sat, run_highs
-from odtlib.mip.engines import load, load_cp_sat
-from odtlib.requirements import needs
+from odtlib.mip import Model
 
 
 def build(master, relaxation, leaf, allowed, *, target=None, distinct=False, needed_only=True,
@@ -194,14 +193,16 @@ class Subproblems:
                     return np.array(leaves, np.int64), np.array(paths, np.int64), None
                 model, splits = build(master, relaxation, leaf, allowed, target=target,
                                       **self.options)
-                solve = self._cp_sat if self.solver == "cp-sat" else self._highs
-                chosen, bound = solve(model, splits, left, self.last.get((leaf, target)))
+                found, bound = solutions(
+                    model, self.solver, left, scale=self.scale,
+                    start=self._start(model, splits, self.last.get((leaf, target))))
                 self.n_solved += 1
                 complete &= bound is not None
                 if bound is not None:
-                    best[leaf] = max(best[leaf], bound - relaxation.alpha[leaf])
-                if not len(chosen):
+                    best[leaf] = max(best[leaf], -bound - relaxation.alpha[leaf])
+                if not found:
                     continue
+                chosen = [[int(x[mine].argmax()) for mine in splits] for x in found]
                 self.last[leaf, target] = chosen[-1]
                 sizes = [len(mine) for mine in splits]
                 found = np.unique([np.ravel_multi_index(choice, sizes) for choice in chosen])
@@ -223,51 +224,3 @@ class Subproblems:
         for mine, choice in zip(splits, hint, strict=True):
             start[mine] = np.arange(len(mine)) == choice
         return start
-
-    def _cp_sat(self, model, splits, seconds, hint):
-        cp_model = needs("ortools.sat.python.cp_model", "solvers", "pricing='cp-sat'")
-
-        class Collector(cp_model.CpSolverSolutionCallback):
-            def __init__(self):
-                super().__init__()
-                self.found = []
-
-            def on_solution_callback(self):
-                values = np.array(self.response_proto.solution)
-                self.found.append([int(values[mine].argmax()) for mine in splits])
-
-        whole = model.to_integer(self.scale)
-        collector = Collector()
-        solver, status = run_cp_sat(load_cp_sat(whole, self._start(model, splits, hint))[0],
-                                    collector, seconds)
-        if status == cp_model.INFEASIBLE:
-            return [], -np.inf
-        bound = None
-        if status == cp_model.OPTIMAL:
-            rounding = np.abs(self.scale * model.arrays()["cost"] - whole["cost"]).sum()
-            bound = (rounding - solver.best_objective_bound) / self.scale
-        return collector.found, bound
-
-    def _highs(self, model, splits, seconds, hint):
-        highspy = needs("highspy", "solvers", "pricing='milp'")
-        highs = load(model.arrays())
-        highs.setOptionValue("mip_rel_gap", 0.0)
-        highs.setOptionValue("mip_abs_gap", TOLERANCE / 10)
-        highs.setOptionValue("threads", 1)
-        start = self._start(model, splits, hint)
-        if start is not None:
-            known = np.flatnonzero(~np.isnan(start)).astype(np.int32)
-            highs.setSolution(len(known), known, start[known])
-        if np.isfinite(seconds):
-            highs.setOptionValue("time_limit", max(0.01, seconds))
-        run_highs(highs)
-        status, info = highs.getModelStatus(), highs.getInfo()
-        if status == highspy.HighsModelStatus.kInfeasible:
-            return [], -np.inf
-        if info.primal_solution_status != highspy.kSolutionStatusFeasible:
-            return [], None
-        values = np.array(highs.getSolution().col_value)
-        bound = None
-        if status == highspy.HighsModelStatus.kOptimal:
-            bound = max(-info.mip_dual_bound, -info.objective_function_value)
-        return [[int(values[mine].argmax()) for mine in splits]], bound
