@@ -122,7 +122,8 @@ def test_kernel_is_the_one_that_every_environment_has(path):
 @each_notebook
 def test_no_option_is_set_for_the_notebooks_that_follow_in_the_kernel(path):
     text = "\n".join(cell.source for cell in code_cells(path))
-    found = re.search(r"set_option|pd\.options|set_printoptions|rcParams|style\.use", text)
+    found = re.search(
+        r"set_option|pd\.options|set_printoptions|set_config|rcParams|style\.use", text)
     assert not found, "use a context, such as pd.option_context, plotting.style or np.printoptions"
 
 
