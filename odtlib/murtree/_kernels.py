@@ -441,38 +441,15 @@ def children_two_classes(feature, side, class_start, n_active, width, shared_arr
 
 
 @njit(**INNER)
-def score_classes(best, base, width, n_active, n_rows, zero, child_counts, offset, min_leaf,
+def score_classes(class_start, n_classes, pairs, singles, n_active, width, min_leaf, extremes,
                   best_by_size, place):
-    """Write the best scores by size of a node or child from the side scores of each root."""
-    one, two, three = zero, zero, zero
-    for j in range(n_active):
-        rows_1 = np.int64(child_counts[offset + j])
-        if rows_1 < min_leaf or n_rows - rows_1 < min_leaf:
-            continue
-        leaf_1, leaf_0 = np.int64(best[base + j]), np.int64(best[base + width + j])
-        split_1 = max(leaf_1, np.int64(best[base + 2 * width + j]))
-        split_0 = max(leaf_0, np.int64(best[base + 3 * width + j]))
-        one = max(one, leaf_1 + leaf_0)
-        two = max(two, max(split_1 + leaf_0, leaf_1 + split_0))
-        three = max(three, split_1 + split_0)
-    best_by_size[place] = n_rows - zero
-    best_by_size[place + 1] = n_rows - one
-    best_by_size[place + 2] = n_rows - two
-    best_by_size[place + 3] = n_rows - three
+    """Write the best scores of a node or child with 0, 1, 2 and 3 feature nodes.
 
-
-@njit(**ADDRESSED)
-def prepare_classes(class_start, shared_arrays, count_arrays, totals, side_cost, best_by_size,
-                    found):
-    """Count an open node: pairwise frequencies and the best depth-two tree under each root."""
-    shape = shared_arrays[0]
-    _, blocks, pairs, singles, extremes, _, _, _ = count_arrays
-    n_active, width = found[0], found[1]
-    n_classes, min_leaf = shape[N_CLASSES], shape[MIN_LEAF]
-    n_rows = class_start[n_classes]
-    per_word = element_bits(blocks)
-    totals[(n_active + 1) * width] = n_rows
-    zero = zeros_like(load32(blocks, 0))
+    ``extremes`` gets the most rows that are right on side 1 and side 0 of every root, as leaves and
+    split once; ``singles``, after the counts of each class, those of all rows.
+    """
+    n_rows, counts = class_start[n_classes], n_classes * width
+    zero = zeros_like(load32(pairs, 0))
     bound = spread_like(zero, min_leaf)
     for first in range(0, width, 32):
         total, leaf_1, leaf_0 = zero, zero, zero
@@ -482,34 +459,26 @@ def prepare_classes(class_start, shared_arrays, count_arrays, totals, side_cost,
             total = add(total, x)
             leaf_1 = maximum_unsigned(leaf_1, x)
             leaf_0 = maximum_unsigned(leaf_0, subtract(size, x))
-        store(totals, n_active * width + first, total)
+        store(singles, counts + first, total)
         store(extremes, first, leaf_1)
         store(extremes, width + first, leaf_0)
-    word = np.int64(0)
-    for c in range(n_classes if shape[COUNT_PAIRS] else 0):
-        stop = word + (class_start[c + 1] - class_start[c] + per_word - 1) // per_word
-        count_pairs(blocks, width, n_active, word, stop, stop, pairs, c * width * width,
-                    n_classes * width * width)
-        word = stop
-    for first in range(0, width if shape[COUNT_PAIRS] else 0, 32):
+    for first in range(0, width, 32):
         split_1, split_0 = zero, zero
-        rows_j = load32(totals, n_active * width + first)
+        rows_j = load32(singles, counts + first)
         for i in range(n_active):
             m11, m10, m01, m00, total = zero, zero, zero, zero, zero
             for c in range(n_classes):
-                size = class_start[c + 1] - class_start[c]
+                size, ones = class_start[c + 1] - class_start[c], read(singles, c * width + i)
                 count = load32(pairs, (c * width + i) * width + first)
                 total = add(total, count)
                 only_j = subtract(load32(singles, c * width + first), count)
-                not_j = subtract(spread_like(zero, read(singles, c * width + i)), count)
-                neither = subtract(
-                    spread_like(zero, size - read(singles, c * width + i)), only_j)
+                not_j = subtract(spread_like(zero, ones), count)
+                neither = subtract(spread_like(zero, size - ones), only_j)
                 m11, m10 = maximum_unsigned(m11, count), maximum_unsigned(m10, only_j)
                 m01, m00 = maximum_unsigned(m01, not_j), maximum_unsigned(m00, neither)
-            store(totals, i * width + first, total)
             inner_1, inner_0 = add(m11, m10), add(m01, m00)
             if min_leaf > 1:
-                rows_i = read(totals, n_active * width + i)
+                rows_i = read(singles, counts + i)
                 not_j = subtract(spread_like(zero, rows_i), total)
                 only_j = subtract(rows_j, total)
                 neither = subtract(spread_like(zero, n_rows - rows_i), only_j)
@@ -522,10 +491,50 @@ def prepare_classes(class_start, shared_arrays, count_arrays, totals, side_cost,
     most = np.int64(0)
     for c in range(n_classes):
         most = max(most, class_start[c + 1] - class_start[c])
-    score_classes(extremes, np.int64(0), width, n_active, n_rows, most, totals, n_active * width,
-                  min_leaf, best_by_size, np.int64(0))
+    one, two, three = most, most, most
     for j in range(n_active):
-        rows_1 = np.int64(totals[n_active * width + j])
+        rows_1 = np.int64(singles[counts + j])
+        if rows_1 < min_leaf or n_rows - rows_1 < min_leaf:
+            continue
+        leaf_1, leaf_0 = np.int64(extremes[j]), np.int64(extremes[width + j])
+        split_1 = max(leaf_1, np.int64(extremes[2 * width + j]))
+        split_0 = max(leaf_0, np.int64(extremes[3 * width + j]))
+        one = max(one, leaf_1 + leaf_0)
+        two = max(two, max(split_1 + leaf_0, leaf_1 + split_0))
+        three = max(three, split_1 + split_0)
+    best_by_size[place], best_by_size[place + 1] = n_rows - most, n_rows - one
+    best_by_size[place + 2], best_by_size[place + 3] = n_rows - two, n_rows - three
+
+
+@njit(**ADDRESSED)
+def prepare_classes(class_start, shared_arrays, count_arrays, totals, side_cost, best_by_size,
+                    found):
+    """Count an open node: pairwise frequencies and the best depth-two tree under each root."""
+    shape = shared_arrays[0]
+    _, blocks, pairs, singles, extremes, _, _, _ = count_arrays
+    n_active, width = found[0], found[1]
+    n_classes, n_rows = shape[N_CLASSES], class_start[shape[N_CLASSES]]
+    per_word, square = element_bits(blocks), width * width
+    word = np.int64(0)
+    for c in range(n_classes):
+        stop = word + (class_start[c + 1] - class_start[c] + per_word - 1) // per_word
+        if shape[COUNT_PAIRS]:
+            count_pairs(blocks, width, n_active, word, stop, stop, pairs, c * square,
+                        n_classes * square)
+        word = stop
+    score_classes(class_start, n_classes, pairs, singles, n_active if shape[COUNT_PAIRS] else 0,
+                  width, shape[MIN_LEAF], extremes, best_by_size, np.int64(0))
+    for i in range(n_active if shape[COUNT_PAIRS] else 0):
+        for first in range(0, width, 32):
+            total = load32(pairs, i * width + first)
+            for c in range(1, n_classes):
+                total = add(total, load32(pairs, c * square + i * width + first))
+            store(totals, i * width + first, total)
+    for first in range(0, width, 32):
+        store(totals, n_active * width + first, load32(singles, n_classes * width + first))
+    totals[(n_active + 1) * width] = n_rows
+    for j in range(n_active):
+        rows_1 = np.int64(singles[n_classes * width + j])
         rows_0 = n_rows - rows_1
         leaf_1, leaf_0 = np.int64(extremes[j]), np.int64(extremes[width + j])
         side_cost[LEAF_0, j] = rows_0 - leaf_0
@@ -555,95 +564,21 @@ def children_classes(feature, side, class_start, n_active, width, shared_arrays,
     _, blocks, pairs, singles, extremes, child_blocks, child_pairs, child_singles = count_arrays
     side = pack_child(feature, side, class_start, width, shape, blocks, local_bits, singles,
                       child_rows, child_blocks, child_singles, child_start, child_words)
-    n_classes, min_leaf = shape[N_CLASSES], shape[MIN_LEAF]
-    n_small = child_start[n_classes]
-    n_large = class_start[n_classes] - n_small
-    zero = zeros_like(load32(blocks, 0))
-    bound = spread_like(zero, min_leaf)
-    counts, large_counts = n_classes * width, (n_classes + 1) * width    # rows with each feature
-    for first in range(0, width, 32):
-        leaf_1, leaf_0, large_leaf_1, large_leaf_0 = zero, zero, zero, zero
-        total, large_total = zero, zero
-        for c in range(n_classes):
-            size = child_start[c + 1] - child_start[c]
-            x = load32(child_singles, c * width + first)
-            y = subtract(load32(singles, c * width + first), x)
-            total, large_total = add(total, x), add(large_total, y)
-            leaf_1 = maximum_unsigned(leaf_1, x)
-            leaf_0 = maximum_unsigned(leaf_0, subtract(spread_like(zero, size), x))
-            large_leaf_1 = maximum_unsigned(large_leaf_1, y)
-            large_leaf_0 = maximum_unsigned(large_leaf_0, subtract(
-                spread_like(zero, class_start[c + 1] - class_start[c] - size), y))
-        store(child_singles, counts + first, total)
-        store(child_singles, large_counts + first, large_total)
-        store(extremes, first, leaf_1)
-        store(extremes, width + first, leaf_0)
-        store(extremes, 4 * width + first, large_leaf_1)
-        store(extremes, 5 * width + first, large_leaf_0)
+    n_classes, square = shape[N_CLASSES], width * width
     for c in range(n_classes):
         count_pairs(child_blocks, width, n_active, child_words[c], child_words[c + 1],
-                    child_words[c + 1], child_pairs, c * width * width, n_classes * width * width)
-    for first in range(0, width, 32):
-        split_1, split_0, large_split_1, large_split_0 = zero, zero, zero, zero
-        rows_j = load32(child_singles, counts + first)
-        large_rows_j = load32(child_singles, large_counts + first)
-        for i in range(n_active):
-            m11, m10, m01, m00, total = zero, zero, zero, zero, zero
-            n11, n10, n01, n00, large_total = zero, zero, zero, zero, zero
-            for c in range(n_classes):
-                count = load32(child_pairs, (c * width + i) * width + first)
-                total = add(total, count)
-                size = child_start[c + 1] - child_start[c]
-                ones = read(child_singles, c * width + i)
-                x = load32(child_singles, c * width + first)
-                only_j = subtract(x, count)
-                not_j = subtract(spread_like(zero, ones), count)
-                neither = subtract(spread_like(zero, size - ones), only_j)
-                m11, m10 = maximum_unsigned(m11, count), maximum_unsigned(m10, only_j)
-                m01, m00 = maximum_unsigned(m01, not_j), maximum_unsigned(m00, neither)
-                count = subtract(load32(pairs, (c * width + i) * width + first), count)
-                large_total = add(large_total, count)
-                size = class_start[c + 1] - class_start[c] - size
-                ones = read(singles, c * width + i) - ones
-                only_j = subtract(subtract(load32(singles, c * width + first), x), count)
-                not_j = subtract(spread_like(zero, ones), count)
-                neither = subtract(spread_like(zero, size - ones), only_j)
-                n11, n10 = maximum_unsigned(n11, count), maximum_unsigned(n10, only_j)
-                n01, n00 = maximum_unsigned(n01, not_j), maximum_unsigned(n00, neither)
-            inner_1, inner_0 = add(m11, m10), add(m01, m00)
-            large_inner_1, large_inner_0 = add(n11, n10), add(n01, n00)
-            if min_leaf > 1:
-                rows_i = read(child_singles, counts + i)
-                only_j = subtract(rows_j, total)
-                neither = subtract(spread_like(zero, n_small - rows_i), only_j)
-                inner_1 = keep_where_enough(inner_1, total, only_j, bound)
-                inner_0 = keep_where_enough(
-                    inner_0, subtract(spread_like(zero, rows_i), total), neither, bound)
-                rows_i = read(child_singles, large_counts + i)
-                only_j = subtract(large_rows_j, large_total)
-                neither = subtract(spread_like(zero, n_large - rows_i), only_j)
-                large_inner_1 = keep_where_enough(large_inner_1, large_total, only_j, bound)
-                large_inner_0 = keep_where_enough(
-                    large_inner_0, subtract(spread_like(zero, rows_i), large_total), neither,
-                    bound)
-            split_1 = maximum_unsigned(split_1, inner_1)
-            split_0 = maximum_unsigned(split_0, inner_0)
-            large_split_1 = maximum_unsigned(large_split_1, large_inner_1)
-            large_split_0 = maximum_unsigned(large_split_0, large_inner_0)
-        store(extremes, 2 * width + first, split_1)
-        store(extremes, 3 * width + first, split_0)
-        store(extremes, 6 * width + first, large_split_1)
-        store(extremes, 7 * width + first, large_split_0)
-    small_most, large_most = np.int64(0), np.int64(0)
+                    child_words[c + 1], child_pairs, c * square, n_classes * square)
+    place = np.int64(0 if side == 1 else 4)
+    score_classes(child_start, n_classes, child_pairs, child_singles, n_active, width,
+                  shape[MIN_LEAF], extremes, best_by_size, place)
     for c in range(n_classes):
-        size = child_start[c + 1] - child_start[c]
-        small_most = max(small_most, size)
-        large_most = max(large_most, class_start[c + 1] - class_start[c] - size)
-    place = 0 if side == 1 else 4
-    score_classes(extremes, np.int64(0), width, n_active, n_small, small_most, child_singles,
-                  counts, min_leaf, best_by_size, place)
-    score_classes(extremes, 4 * width, width, n_active, n_large, large_most, child_singles,
-                  large_counts, min_leaf, best_by_size, 4 - place)
+        for p in range(c * square, c * square + n_active * width, 32):
+            store(child_pairs, p, subtract(load32(pairs, p), load32(child_pairs, p)))
+        for p in range(c * width, (c + 1) * width, 32):
+            store(child_singles, p, subtract(load32(singles, p), load32(child_singles, p)))
+        child_start[c + 1] = class_start[c + 1] - child_start[c + 1]
+    score_classes(child_start, n_classes, child_pairs, child_singles, n_active, width,
+                  shape[MIN_LEAF], extremes, best_by_size, 4 - place)
 
 
 @njit(**ADDRESSED)

@@ -657,14 +657,11 @@ class _Run:
             self.status = "optimal"
         if self.status == "optimal" and objective - bound <= ROUNDING * scale:
             bound = objective                    # they are sums of the same numbers
-        limits = f"depth {model.max_depth}"
-        if self.nodes < 2 ** self.depth - 1:
-            limits += f" and {self.nodes} feature nodes"
-        elif self.solver.penalty and self.cost(tree) <= (
-                self.problem.offset + self.solver.least + (self.depth + 1) * self.solver.penalty):
-            limits = "any depth"                 # the splits of a deeper tree alone cost as much
-        if model.min_samples_leaf > 1:
-            limits += f", at least {model.min_samples_leaf} samples per leaf"
+        # The splits of a deeper tree alone may cost as much.
+        limits = model._limits(len(self.y), any_depth=(
+            self.nodes == 2 ** self.depth - 1 and self.solver.penalty > 0
+            and self.cost(tree) <= (self.problem.offset + self.solver.least
+                                    + (self.depth + 1) * self.solver.penalty)))
         if model.split_penalty:
             limits += f", split penalty {model.split_penalty:g}"
         report = SolveReport(
@@ -813,18 +810,12 @@ def _f1_tree(model, columns, y, sample_weight, clock, search):
         status = "optimal"
     if status == "optimal":
         bound = objective
-    limits = f"depth {model.max_depth}"
-    nodes = model._nodes(len(y))
-    if nodes < 2 ** model._depth_within(len(y)) - 1:
-        limits += f" and {nodes} feature nodes"
-    if model.min_samples_leaf > 1:
-        limits += f", at least {model.min_samples_leaf} samples per leaf"
     trace.append((clock.elapsed, objective, min(bound, objective), status))
     return best.pruned(), SolveReport(
         status, objective, min(bound, objective), clock.elapsed, start=model._start_word(),
         counters={**counters, "searches": rounds}, trace=trace, evaluate=f1_loss, scale=1.0,
-        proof=f"optimal for {these(columns.shape[1], 'predicate')} at {limits}, F1"
-        if status == "optimal" else "")
+        proof=f"optimal for {these(columns.shape[1], 'predicate')} at "
+              f"{model._limits(len(y))}, F1" if status == "optimal" else "")
 
 
 def total_cost(tree, X, y, sample_weight=None, *, costs, penalty):

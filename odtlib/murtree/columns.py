@@ -46,6 +46,16 @@ class BudgetPathMixin:
                              "max_depth of 12 or less.")
         return nodes
 
+    def _limits(self, n_rows, *, any_depth=False):
+        """Return the limits that a proof holds for, in words."""
+        nodes = self._nodes(n_rows)
+        limits = "any depth" if any_depth else f"depth {self.max_depth}"
+        if nodes < 2 ** self._depth_within(n_rows) - 1:
+            limits += f" and {nodes} feature nodes"
+        if self.min_samples_leaf > 1:
+            limits += f", at least {self.min_samples_leaf} samples per leaf"
+        return limits
+
     def path(self, X: ArrayLike, y: ArrayLike,
              sample_weight: ArrayLike | None = None) -> list[PathEntry]:
         """Find the optimal tree for every node budget from 0 to the limit, in one search.

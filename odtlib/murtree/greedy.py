@@ -19,6 +19,14 @@ def blas():
     return ThreadpoolController()
 
 
+def with_thresholds(nested, columns):
+    """Turn (column, child 0, child 1) into what trees are built from, with given column numbers."""
+    if not isinstance(nested, tuple):
+        return nested
+    column, *children = nested
+    return int(columns[column]), 0.5, *(with_thresholds(child, columns) for child in children)
+
+
 def cart(columns, amounts, weight, number, depth, min_leaf, leaf, rows):
     """Grow a tree from the root down by the least impurity; nested tuples."""
     table = np.column_stack([amounts, weight, number])

@@ -64,12 +64,26 @@ def _group(words):
     return groups, int(new.sum())
 
 
+def first_of(groups, n_groups):
+    """Return the first member of each group."""
+    first = np.zeros(n_groups, np.int64)
+    first[groups[::-1]] = np.arange(len(groups))[::-1]       # of several numbers the last one stays
+    return first
+
+
 def _as_words(bits):
     """Pack a 0/1 array into rows of 64-bit words."""
     packed = np.packbits(bits, axis=1)
     padded = np.zeros((len(bits), (packed.shape[1] + 7) // 8 * 8), np.uint8)
     padded[:, :packed.shape[1]] = packed
     return padded.view(np.uint64)
+
+
+def set_name(rows, n_rows):
+    """Return a set of rows as a key that no other set has."""
+    member = np.zeros(n_rows, bool)
+    member[rows] = True
+    return np.packbits(member).tobytes()
 
 
 def _distinct_columns(columns):
@@ -84,8 +98,7 @@ def _distinct_columns(columns):
                             axis=1)
         bits[:, start // 8:start // 8 + block.shape[1]] = block
     groups, n_groups = _group(bits.view(np.uint64))
-    first = np.full(n_groups, n_columns)
-    np.minimum.at(first, groups, np.arange(n_columns))
+    first = first_of(groups, n_groups)
     first.sort()
     return first[bits[first].any(axis=1)]
 
@@ -119,8 +132,7 @@ def prepare(X, y, n_classes, sample_weight=None, *, counts=None, min_samples_lea
         if weight is not None:
             rows_of_cell = np.bincount(cells, weights=counts, minlength=n_groups * n_classes)
             used = np.flatnonzero(table.ravel() > 0)
-            first = np.full(n_groups, len(X))
-            np.minimum.at(first, groups, np.arange(len(X)))
+            first = first_of(groups, n_groups)
             X, y = X[first[used // n_classes]], used % n_classes
             weight, number = table.ravel()[used], rows_of_cell[used].astype(np.float64)
             whole = np.all(weight == np.floor(weight))

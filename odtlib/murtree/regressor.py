@@ -21,8 +21,9 @@ from . import _search as S
 from ._regression_kernels import ABSOLUTE, N_SUMS
 from .classifier import _Run
 from .columns import BudgetPathMixin
+from .greedy import with_thresholds
 from .options import MurTreeSearch
-from .preparation import Problem, _as_words, _distinct_columns, _group
+from .preparation import Problem, _as_words, _distinct_columns, _group, first_of
 from .solver import Solver, warm_up_search
 
 # Weights of one are counted in words of bits: faster, while so few rows more are there for it.
@@ -96,8 +97,7 @@ def prepare_regression(X, y, weight, *, absolute, merge_columns=True):
         new[1:] = (np.diff(groups[order]) != 0) | (np.diff(target[order]) != 0)
         groups[order] = np.cumsum(new) - 1
         n_groups = int(new.sum())
-    first = np.full(n_groups, len(X))
-    np.minimum.at(first, groups, np.arange(len(X)))
+    first = first_of(groups, n_groups)
     total = np.bincount(groups, weights=weight, minlength=n_groups)
     mean = np.bincount(groups, weights=weight * target, minlength=n_groups) / total
     number = np.bincount(groups, minlength=n_groups)
@@ -371,14 +371,9 @@ class _RegressionRun(_Run):
 
     def checked(self, nested, claim):
         """Turn the solver's nested tuples into a tree over the columns that costs as claimed."""
-        def convert(part):
-            if not isinstance(part, tuple):
-                return part
-            column, zero, one = part
-            return int(self.problem.columns[column]), 0.5, convert(zero), convert(one)
-
         tree = self.valued(DecisionTree.from_nested(
-            convert(nested), kind="regression", n_features=self.columns.shape[1]))
+            with_thresholds(nested, self.problem.columns), kind="regression",
+            n_features=self.columns.shape[1]))
         if self.cost(tree) > claim + PROOF:
             raise RuntimeError(f"the tree has cost {self.unit * self.cost(tree):g}, the search "
                                f"counted {self.unit * claim:g}; please report this as a bug of "

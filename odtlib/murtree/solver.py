@@ -37,22 +37,9 @@ SECONDS_PER_PAIR = {2: (4e-12, 8e-9), 4: (8e-12, 1.6e-8), 8: (5e-10, 1.6e-8)}
 class Solver:
     """Search one data set for optimal trees; the cache stays for the next subproblem.
 
-    Parameters
-    ----------
-    problem : Problem
-        From :func:`odtlib.murtree.preparation.prepare`.
-    max_depth, max_nodes : int
-        The largest tree that will be asked for.
-    split_penalty : float, default=0.0
-        Cost of one split.
-    min_samples_leaf : int, default=1
-        Minimum number of samples per leaf.
-    search : MurTreeSearch, optional
-        Options of the search (default: ``MurTreeSearch()``).
-    n_jobs : int, default=1
-        Threads that share the splits of the root, once a search has taken a slice of time.
-    memory_limit : float, optional
-        Megabytes that the cache may take.
+    ``max_depth`` and ``max_nodes`` are of the largest tree that will be asked for.  Once a search
+    has taken a slice of time, ``n_jobs`` threads share the splits of the root.  ``memory_limit`` is
+    for the cache, in megabytes.
     """
 
     def __init__(self, problem, max_depth, max_nodes, *, split_penalty=0.0, min_samples_leaf=1,
@@ -234,28 +221,11 @@ class Solver:
 
     def solve(self, depth, nodes, *, smallest=None, upper=np.inf, lower=0.0, rows=None, clock=None,
               watch=None):
-        """Find the best trees with cost below ``upper``.
+        """Find the best trees for all node budgets from ``smallest`` to ``nodes``.
 
-        Parameters
-        ----------
-        depth, nodes : int
-            Limits on depth and feature nodes.
-        smallest : int, optional
-            Answer for all node budgets from ``smallest`` to ``nodes`` (default: for ``nodes``).
-        upper, lower : float or array
-            Only trees cheaper than ``upper`` count; one that costs ``lower`` ends the search.
-            Arrays give one number for each node budget from 0 on.
-        rows : array of int, optional
-            Rows of the problem (default: all).
-        clock : Clock, optional
-            Ends the search early.
-        watch : callable, optional
-            Called with the solver after every slice.
-
-        Returns
-        -------
-        bool
-            Whether the search was finished.
+        Only trees cheaper than ``upper`` count; one that costs ``lower`` ends the search.  Arrays
+        give one such number for each node budget from 0 on.  ``watch`` is called with the solver
+        after every slice.  Return whether the search was finished.
         """
         clock = Clock() if clock is None else clock
         together = rows is None and self.n_jobs > 1
@@ -558,24 +528,11 @@ class Solver:
 
         No tree below a node costs more than the optimal one seen from its parent, so the tree costs
         no more than the best one of depth ``horizon``, and often much less.  A subtree that is
-        certain to be optimal at any depth is taken whole.
+        certain to be optimal at any depth is taken whole.  When the time is over, or at a Ctrl-C,
+        what is missing is grown by CART above optimal trees of depth two, within ``seconds``.
 
-        Parameters
-        ----------
-        depth, horizon : int
-            Maximum depth of the tree, and of those that are solved.
-        clock : Clock
-            When its time is over, or at a Ctrl-C, what is missing is grown by CART above optimal
-            trees of depth two, within ``seconds``.
-
-        Returns
-        -------
-        nested : tuple or int
-            The tree, as from :meth:`tree`.
-        first : float or None
-            Cost of the best tree of depth ``horizon``; None where it was not solved.
-        status : str
-            "heuristic", "time_limit" or "interrupted".
+        Return the tree as nested tuples, the cost of the best tree of depth ``horizon`` (None where
+        it was not solved), and "heuristic", "time_limit" or "interrupted".
         """
         first, status, finishing = None, "heuristic", None
 

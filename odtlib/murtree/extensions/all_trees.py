@@ -15,7 +15,7 @@ import numpy as np
 
 from odtlib.report import TimeUp
 
-from ..preparation import prepare
+from ..preparation import prepare, set_name
 from ..solver import Solver
 from .fronts import DepthwiseRun
 
@@ -44,9 +44,7 @@ class AllTreesRun(DepthwiseRun):
 
     def name(self, rows, depth):
         """Return a subproblem as a key that no other one has."""
-        member = np.zeros(len(self.problem.rows), np.uint8)
-        member[rows] = 1
-        return np.packbits(member).tobytes(), depth
+        return set_name(rows, len(self.problem.rows)), depth
 
     def optimum(self, rows, depth):
         """Return the least errors with at most 0, 1, 2 ... feature nodes."""

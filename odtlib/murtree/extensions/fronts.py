@@ -25,8 +25,8 @@ from odtlib._tolerance import ROUNDING
 from odtlib.report import Clock, SolveReport, TimeUp, default_objective, these
 from odtlib.tree import DecisionTree
 
-from ..greedy import blas, cart
-from ..preparation import _as_words, _distinct_columns, _group
+from ..greedy import blas, cart, with_thresholds
+from ..preparation import _as_words, _distinct_columns, _group, first_of, set_name
 from . import _front_kernels as kernels
 from ._front_kernels import IF_0, IF_1, KEY, NUMBER
 
@@ -39,22 +39,9 @@ FrontEntry = namedtuple("FrontEntry", "errors optimal tree")
 class FrontSearch:
     """Fronts of the subproblems of one data set.
 
-    Parameters
-    ----------
-    columns : array of 0/1, shape (n_rows, n_columns)
-        Predicates of the rows.
-    values : array of int, shape (n_rows, 4)
-        What each row adds: key and errors if class 1 is predicted, errors if class 0 is, and 1.
-    n_keys : int
-        Keys are smaller than this.
-    pareto : bool
-        Whether a smaller key is better.
-    min_leaf : int
-        Minimum number of samples per leaf.
-    clock : Clock
-        Ends the search.
-    memory_limit : float or None
-        Megabytes that remembered fronts may take; above it none is added.
+    ``values``, (n_rows, 4), is what each row adds: key and errors if class 1 is predicted, errors
+    if class 0 is, and 1.  Keys are smaller than ``n_keys``; with ``pareto`` a smaller one is
+    better.  ``memory_limit``, in megabytes, is for remembered fronts.
     """
 
     def __init__(self, columns, values, n_keys, *, pareto, min_leaf, clock, memory_limit=None):
@@ -63,8 +50,7 @@ class FrontSearch:
                              f"{MAX_KEYS} that fit; use fewer rows or smaller weights.")
         self.columns = _distinct_columns(columns)
         groups, n_groups = _group(_as_words(columns[:, self.columns]))
-        first = np.full(n_groups, len(columns))
-        np.minimum.at(first, groups, np.arange(len(columns)))
+        first = first_of(groups, n_groups)
         self.bits = columns[first][:, self.columns].astype(np.float64)
         self.values = np.zeros((n_groups, 4))
         np.add.at(self.values, groups, values)
@@ -125,7 +111,7 @@ class FrontSearch:
         nodes = min(nodes, 2 ** depth - 1)
         if depth <= 2 or nodes <= 1:
             return self.least_two(nodes, *(self.sums(rows) if sums is None else sums))
-        name = (self.name(rows), depth, nodes)
+        name = (set_name(rows, len(self.bits)), depth, nodes)
         if name not in self.bounds:
             totals = self.values[rows].sum(axis=0)
             best = min(totals[IF_0], totals[IF_1])
@@ -172,12 +158,6 @@ class FrontSearch:
 
     # Fronts -------------------------------------------------------------------------------------
 
-    def name(self, rows):
-        """Return the rows as a key that no other rows have."""
-        member = np.zeros(len(self.bits), np.uint8)
-        member[rows] = 1
-        return np.packbits(member).tobytes()
-
     def arrays(self, depth):
         """Return the arrays in which fronts of a depth are collected."""
         if depth not in self.scratch:
@@ -207,7 +187,7 @@ class FrontSearch:
             n = kernels.front_two(pairs, single, total, nodes if depth == 2 else min(nodes, 1),
                                   self.min_leaf, self.pareto, limit, best, touched)
             return self.collected(best, touched, n)
-        name = (self.name(rows), depth, nodes)
+        name = (set_name(rows, len(self.bits)), depth, nodes)
         known = self.known.get(name)
         if known is not None and known[0] >= limit:
             self.counters["cache_hits"] += 1
@@ -367,17 +347,13 @@ class DepthwiseRun:
         if self.status != "optimal":
             self.update_incumbent(self.built(self.cart()), "cart")
         cost, tree = self.best
-        limits = f"depth {self.model.max_depth}"
-        if self.nodes < 2 ** self.depth - 1:
-            limits += f" and {self.nodes} feature nodes"
-        if self.model.min_samples_leaf > 1:
-            limits += f", at least {self.model.min_samples_leaf} samples per leaf"
         report = SolveReport(
             self.status, cost, min(self.bound, cost), self.clock.elapsed,
             counters=self.counters(tree), trace=self.trace, evaluate=self.evaluate(),
             scale=self.scale,
-            proof=f"optimal for {these(self.columns.shape[1], 'predicate')} at {limits}, "
-                  f"{self.what}" if self.status == "optimal" else "")
+            proof=f"optimal for {these(self.columns.shape[1], 'predicate')} at "
+                  f"{self.model._limits(len(self.y))}, {self.what}"
+            if self.status == "optimal" else "")
         return tree, report
 
     def cart(self):
@@ -388,15 +364,11 @@ class DepthwiseRun:
             sums = of_class[rows].sum(axis=0)
             return sums.sum() - sums.max(), int(sums.argmax())
 
-        def with_thresholds(part):
-            if not isinstance(part, tuple):
-                return part
-            return part[0], 0.5, with_thresholds(part[1]), with_thresholds(part[2])
-
-        return with_thresholds(cart(
-            self.columns, of_class, self.weight, np.ones(len(self.y)),
-            min(self.depth, int(np.log2(self.nodes + 1))), self.model.min_samples_leaf, leaf,
-            np.arange(len(self.y))))
+        depth = min(self.depth, int(np.log2(self.nodes + 1)))
+        return with_thresholds(
+            cart(self.columns, of_class, self.weight, np.ones(len(self.y)), depth,
+                 self.model.min_samples_leaf, leaf, np.arange(len(self.y))),
+            range(self.columns.shape[1]))
 
     def solve(self, depth, nodes):
         """Find the best tree of a depth, and update the incumbent."""

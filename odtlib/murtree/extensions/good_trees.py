@@ -26,7 +26,7 @@ from odtlib.report import Clock, TimeUp
 from odtlib.tree import DecisionTree
 from odtlib.trees import penalised_errors
 
-from ..preparation import _as_words, _group, prepare
+from ..preparation import _as_words, _group, first_of, prepare, set_name
 from ..solver import Solver
 from ._good_kernels import count_two
 from .fronts import DepthwiseRun
@@ -86,9 +86,7 @@ class _Counting:
 
     def name(self, rows, depth):
         """Return a subproblem as a key that no other one has."""
-        member = np.zeros(len(self.bits), np.uint8)
-        member[rows] = 1
-        return np.packbits(member).tobytes(), depth
+        return set_name(rows, len(self.bits)), depth
 
     def leaf(self, rows):
         """Return the errors of a leaf and the classes that it may predict."""
@@ -383,8 +381,7 @@ class GoodTreesRun(DepthwiseRun):
                              split_penalty=self.penalty, min_samples_leaf=model.min_samples_leaf)
         groups, n_groups = _group(_as_words(problem.rows))
         self.group, self.columns_of = groups, problem.columns
-        first = np.full(n_groups, len(groups))
-        np.minimum.at(first, groups, np.arange(len(groups)))
+        first = first_of(groups, n_groups)
         classes = np.zeros((n_groups, self.n_classes + 1))
         np.add.at(classes, (groups, self.solver.row_class), problem.weights[:, 0])
         np.add.at(classes[:, -1], groups, problem.weights[:, 1])

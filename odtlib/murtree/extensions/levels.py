@@ -13,7 +13,7 @@ import numpy as np
 
 from odtlib.report import default_objective
 
-from ..preparation import _distinct_columns
+from ..preparation import _distinct_columns, set_name
 from .fronts import DepthwiseRun
 
 
@@ -55,8 +55,7 @@ class LevelRun(DepthwiseRun):
         depth = min(depth, nodes)
         if depth <= 2:
             return self.depth_two(rows, level, nodes if depth == 2 else min(nodes, 1))
-        name = (np.packbits(np.isin(np.arange(len(self.y)), rows, kind="table")).tobytes(), depth,
-                level, nodes)
+        name = set_name(rows, len(self.y)), depth, level, nodes
         if name in self.known and (self.known[name][1] is not None
                                    or self.known[name][0] >= upper):
             self.work["cache_hits"] += 1
