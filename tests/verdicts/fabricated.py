@@ -386,7 +386,7 @@ def solved(dataset, spent, depth=4, job="budgets", entries=0.0, copies=1, **opti
     return row({"dataset": dataset, "search": "paper", "job": job, "max_depth": depth,
                 "cache": "dataset", "similarity_bound": True, "incremental_counts": True,
                 "feature_order": "in-order", "child_order": "dynamic", "copies": copies,
-                **options},
+                "time_limit": 600.0, **options},
                status="optimal" if math.isfinite(spent) else "time_limit",
                cpu_seconds=spent if math.isfinite(spent) else 60.0,
                counters={"cache_entries": entries * 1000},

@@ -10,7 +10,7 @@ import pytest
 from odtbook.experiments import book_root, published
 from odtbook.experiments.book import names
 from odtbook.experiments.results import load_records
-from odtbook.verdicts import words
+from odtbook.verdicts import demirovic2022, words
 from odtbook.verdicts.evidence import (
     Missing,
     Records,
@@ -258,6 +258,15 @@ def made(rows):
             "counters": {"relaxation": row["value"], "columns": row["columns"],
                          "converged": row.get("status") != "time_limit"}})
     return Records(lambda name: pd.DataFrame(lines), ["column_generation"])
+
+
+@pytest.mark.parametrize(("limit", "printed", "tells"), [
+    (60.0, 30.0, True), (60.0, 31.0, False), (60.0, math.inf, False), (600.0, math.inf, True)])
+def test_a_stopped_run_says_only_what_its_limit_can_tell(limit, printed, tells):
+    runs = pd.DataFrame([{"status": "time_limit", "cpu_seconds": limit, "time_limit": limit,
+                          "counters": {}}], index=["a set"])
+    found = demirovic2022._measured(runs, "a set", printed)
+    assert math.isinf(found) if tells else math.isnan(found)
 
 
 def test_variants_are_compared_within_blocks_of_equal_runs():
