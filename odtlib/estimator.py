@@ -43,7 +43,17 @@ class Outcome(NamedTuple):
     answer: Any = None      # to a question beyond the fit, such as the tree of every node budget
 
 
-class _TreeEstimator(BaseEstimator):
+class DescribedParameters:
+    """Mixin of all estimators: the HTML diagram shows the text of each parameter."""
+
+    def _get_params_html(self, *arguments, **options):
+        parameters = super()._get_params_html(*arguments, **options)
+        if not getattr(parameters, "doc_link", None):
+            parameters.doc_link = "#"    # scikit-learn shows a text only where it has a link
+        return parameters
+
+
+class _TreeEstimator(DescribedParameters, BaseEstimator):
     """Validate, compile, call ``_solve``, and wrap the tree that it returns.
 
     A subclass defines ``_solve(X, y, sample_weight, **task) -> Outcome``, where ``X`` is float64

@@ -358,9 +358,11 @@ class RestrictedTreeClassifier(CandidateTreeClassifier):
     stopping : {"fixed", "no-new-root"}, default="fixed"
         "fixed" grows ``n_trees`` trees; "no-new-root" goes on until that many in a row bring no new
         root split.
-    root_candidates, node_candidates : int, "all" or None, default=None
-        Number of splits kept at the root and at each other node; more can only improve the
-        training accuracy.  None keeps the papers' numbers.
+    root_candidates : int, "all" or None, default=None
+        Number of splits kept at the root; more can only improve the training accuracy.  None keeps
+        the papers' number.
+    node_candidates : int, "all" or None, default=None
+        The same for each other node.
     sampling : {"compiled", "sklearn"}, default="compiled"
         What grows the trees; the two differ where splits are equally good.
     max_nodes : int or None, default=None

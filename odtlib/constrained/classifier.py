@@ -15,14 +15,15 @@ from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from odtlib._validation import check_labels, checked, checked_weight, class_weights, weighted_rows
 from odtlib.constrained.sets import FeasibleSet
-from odtlib.estimator import OverEstimator, _estimator_has
+from odtlib.estimator import DescribedParameters, OverEstimator, _estimator_has
 from odtlib.tree import DecisionTree
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
-class ConstrainedTreeClassifier(OverEstimator, MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
+class ConstrainedTreeClassifier(DescribedParameters, OverEstimator, MetaEstimatorMixin,
+                                ClassifierMixin, BaseEstimator):
     """Predict several class targets together, only in feasible combinations.
 
     The reduction of Birbil et al. (2024, section 1): every feasible combination of target values

@@ -27,10 +27,10 @@ from odtlib.constrained.regressor import (
     target_metric,
 )
 from odtlib.constrained.sets.base import FeasibleSet
-from odtlib.estimator import OverEstimator, TreeRegressor
+from odtlib.estimator import DescribedParameters, OverEstimator, TreeRegressor
 
 
-class _ProjectedPredictions(RegressorMixin, BaseEstimator):
+class _ProjectedPredictions(DescribedParameters, RegressorMixin, BaseEstimator):
     """Validate, let the subclass learn and predict anything, and project.
 
     A subclass defines ``_learn(X, Y, sample_weight)`` and ``_raw(X)``, which returns predictions

@@ -2,6 +2,7 @@
 
 import functools
 import pickle
+import re
 import types
 
 import numpy as np
@@ -163,6 +164,17 @@ def test_what_a_user_of_scikit_learn_tries_first(name, options):
         assert np.array_equal(model.predict_log_proba(X), expected)
     assert model.plot().get_figure() is not None
     plt.close("all")
+
+
+@pytest.mark.parametrize("name", [name for name in odtlib.__all__
+                                  if name.endswith(("Classifier", "Regressor"))])
+def test_the_html_diagram_shows_the_text_of_every_parameter(name):
+    if 'class="param-doc-description"' not in DecisionTreeClassifier()._repr_html_():
+        pytest.skip("this scikit-learn shows no texts")
+    model = getattr(odtlib, name)()
+    shown = re.findall(r'<a class="param-doc-link"[^>]*>\s*(\w+)\s*<span class="param-doc-desc',
+                       model._repr_html_())
+    assert sorted(shown) == sorted(model.get_params(deep=False))
 
 
 # Estimators around others, and what they leave out of that for a reason.
