@@ -2,6 +2,7 @@
 
     python benchmarks/continuous.py [--depth 2 3 4] [--repeat 3] [--sets bank ...]
     python benchmarks/continuous.py --threads
+    python benchmarks/continuous.py --fixed
 
 Both are timed from validated arrays to the checked tree: scikit-learn's validation, the same on
 both sides, is left out, preparation is not, and our compilation is printed first (start with an
@@ -10,6 +11,8 @@ repeated.  The optima must agree.
 
 With ``--threads`` one thread is compared with two instead: the CPU seconds of the thread that works
 longest, which other processes on the machine do not change as they change wall time.
+
+With ``--fixed`` a fit to twenty rows is compared with scikit-learn's validation of them.
 
 To measure a processor without AVX-512, set NUMBA_CPU_NAME=haswell, NUMBA_CPU_FEATURES to what it
 has (+avx2,+fma,+bmi,+bmi2,+popcnt,+lzcnt,+sse4.2 ...) and NUMBA_CACHE_DIR to an empty folder.
@@ -22,6 +25,9 @@ from unittest import mock
 import numpy as np
 from pycontree import ConTree
 from pycontree.base import solve
+from sklearn.tree import DecisionTreeClassifier
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import validate_data
 
 from odtlib import ContinuousTreeClassifier
 from odtlib.continuous import solver
@@ -52,17 +58,37 @@ def run_ours(X, y, depth):
 def longest_thread(X, y, depth, n_jobs):
     """Return the CPU seconds of the longest path through a fit's searches, and the errors."""
     seconds = []
-    work = solver.Run._work
+    work = solver._Shared.work
 
-    def timed(run, search):
+    def timed(shared, search, queue):
         started = time.thread_time()
-        work(run, search)
+        work(shared, search, queue)
         seconds.append(time.thread_time() - started)
 
-    with mock.patch.object(solver.Run, "_work", timed):
+    with mock.patch.object(solver._Shared, "work", timed):
         report = ContinuousTreeClassifier(depth, n_jobs=n_jobs).fit(X, y).report_
     # the root and its probes come first, on one thread
     return sum(seconds[:2]) + max(seconds[2:], default=0), report.objective
+
+
+def fixed_cost(repeat=300):
+    """Print the CPU seconds of a fit to a few rows, and of scikit-learn's checks of these rows."""
+    X, y = np.random.default_rng(0).normal(size=(20, 2)), np.arange(20) % 2
+    for depth in (2, 3):
+        model, checks = ContinuousTreeClassifier(depth), DecisionTreeClassifier()
+        fits, validations = [], []
+        for _ in range(repeat):
+            started = time.process_time()
+            model.fit(X, y)
+            fits.append(time.process_time() - started)
+            started = time.process_time()
+            checks._validate_params()
+            validate_data(checks, X, y, dtype=np.float64, order="C")
+            check_classification_targets(y)
+            validations.append(time.process_time() - started)
+        least, checked = 1e3 * min(fits), 1e3 * min(validations)
+        print(f"depth {depth}: a fit takes {least:.3f} ms of CPU, checks {checked:.3f} ms, "
+              f"the rest {least - checked:.3f} ms (goal 1)")
 
 
 def compare_threads():
@@ -99,6 +125,7 @@ def main():
     parser.add_argument("--repeat", type=int, default=15)
     parser.add_argument("--sets", nargs="+")
     parser.add_argument("--threads", action="store_true")
+    parser.add_argument("--fixed", action="store_true")
     chosen = parser.parse_args()
 
     X = np.random.default_rng(0).normal(size=(50, 3))
@@ -107,8 +134,8 @@ def main():
         ContinuousTreeClassifier(3).fit(X, np.arange(50) % n_classes)
         print(f"ready for {n_classes} classes after {time.process_time() - started:.1f} CPU s")
 
-    if chosen.threads:
-        compare_threads()
+    if chosen.threads or chosen.fixed:
+        compare_threads() if chosen.threads else fixed_cost()
         return
     for depth in chosen.depth:
         print(f"\ndepth {depth}      errors      ours   ConTree     ratio")

@@ -15,10 +15,19 @@ import numpy as np
 from sklearn.datasets import load_diabetes, make_friedman1
 
 from odtlib import ContinuousTreeRegressor, MurTreeRegressor
+from odtlib.datasets import load
+
+
+def quality(name):
+    """Return the features of a set of wines, and their marks as numbers."""
+    data = load(name)
+    return data.X, data.y.astype(float)
+
 
 SETS = {"diabetes": load_diabetes(return_X_y=True),
         "Friedman 1, 1000 rows": make_friedman1(1000, 10, noise=1.0, random_state=0)}
-LARGE = {"Friedman 1, 5000 rows": make_friedman1(5000, 10, noise=1.0, random_state=0)}
+LARGE = {"Friedman 1, 5000 rows": make_friedman1(5000, 10, noise=1.0, random_state=0),
+         **{name: quality(name) for name in ("winequality-red", "winequality-white")}}
 
 
 def columns(X, cuts):

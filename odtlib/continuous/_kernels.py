@@ -344,8 +344,8 @@ def evaluate(order, cut, segment, counts, rows, feature, chosen, k, labels, weig
                 for c in range(n_classes):
                     total[c * width + x] = classes[1, c]
                 if weight is not None:
-                    vectors[3, x] = end
-                    vectors[3, lanes + x] = rows - end
+                    vectors[4, x] = end
+                    vectors[4, lanes + x] = rows - end
     if two and not leaves:
         for x in range(width):
             best[x] = -rows
@@ -367,13 +367,14 @@ def evaluate(order, cut, segment, counts, rows, feature, chosen, k, labels, weig
             continue
         if table_weighted is not None:
             sweep_weighted(order[g], segment[g], counts[g, 1], code, table_weighted, best,
-                           n_classes, total, vectors[2], weight, problem[MIN_LEAF], vectors[3])
+                           n_classes, total, vectors[2], vectors[3], weight, problem[MIN_LEAF],
+                           vectors[4])
         if table_two is not None:
             if two:
                 sweep_two(order[g], segment[g], counts[g, 1], code, table_two, best)
             else:
                 sweep_many(order[g], segment[g], counts[g, 1], code, table_many, best, n_classes,
-                           total, vectors[2])
+                           total, vectors[2], vectors[3])
     mass = rows
     if weight is not None:
         mass = 0

@@ -37,6 +37,7 @@ from odtlib._numba.vector import (
 
 LANES_TWO = 32     # thresholds per batch with two classes: both children fill 64 lanes of 8 bits
 LANES_MANY = 16    # thresholds per batch with more classes, or with weights: 32 wider lanes
+FEW_CLASSES = 5    # up to so many it costs less to seek the largest than to ask whether to
 BLOCK = 120        # rows that an 8-bit lane can count before it is widened
 
 
@@ -127,29 +128,31 @@ def sweep_two(order, segment, n_segments, code, table, best):
 
 
 @njit(**INNER)
-def largest_rest(total, prefix, n_classes):
-    """Return the weight of the largest class in the rest of each child, after a prefix."""
-    rest = subtract(load32(total, 0), load32(prefix, 0))
+def largest_class(suffix, n_classes):
+    """Return the weight of the largest class in each lane."""
+    largest = load32(suffix, 0)
     for c in range(1, n_classes):
-        at = c * 2 * LANES_MANY
-        rest = maximum(rest, subtract(load32(total, at), load32(prefix, at)))
-    return rest
+        largest = maximum(largest, load32(suffix, c * 2 * LANES_MANY))
+    return largest
 
 
 @njit(**INNER)
-def sweep_many(order, segment, n_segments, code, table, best, n_classes, total, prefix):
+def sweep_many(order, segment, n_segments, code, table, best, n_classes, total, prefix, suffix):
     """Any number of classes.  ``best[lane]``: most rows right so far.
 
-    ``total`` and ``prefix`` hold rows per class and lane.  Runs of one class are taken together.
-    The largest class of a prefix never shrinks, so it is a running maximum.  That of the rest never
-    grows: an old one is an upper bound, and a new one is sought only if a split might then be best.
+    ``total``, ``prefix`` and ``suffix`` hold rows per class and lane.  Runs of one class are taken
+    together.  The largest class of a prefix never shrinks, so it is a running maximum.  That of the
+    rest never grows: an old one is an upper bound, and with many classes a new one is sought only
+    if a split might then be best.
     """
     width = 2 * LANES_MANY
     found = load32(best, 0)
     top = zeros_like(found)
     for c in range(n_classes):
         store(prefix, c * width, top)
-    rest = largest_rest(total, prefix, n_classes)
+        store(suffix, c * width, load32(total, c * width))
+    rest = largest_class(suffix, n_classes)
+    few = n_classes <= FEW_CLASSES
     i = 0
     for s in range(n_segments):
         end = read(segment, s)
@@ -167,18 +170,19 @@ def sweep_many(order, segment, n_segments, code, table, best, n_classes, total, 
                 run = add(run, load32(table, (at & 31) * width))
                 i += 1
             at = label * width
+            store(suffix, at, subtract(load32(suffix, at), run))
             run = add(load32(prefix, at), run)
             store(prefix, at, run)
             top = maximum(top, run)
-            if (free or i == end) and any_above(add(top, rest), found):
-                rest = largest_rest(total, prefix, n_classes)
+            if (free or i == end) and (few or any_above(add(top, rest), found)):
+                rest = largest_class(suffix, n_classes)
                 found = maximum(found, add(top, rest))
     store(best, 0, found)
 
 
 @njit(**INNER)
-def sweep_weighted(order, segment, n_segments, code, table, best, n_classes, total, prefix, weight,
-                   min_leaf, rows):
+def sweep_weighted(order, segment, n_segments, code, table, best, n_classes, total, prefix, suffix,
+                   weight, min_leaf, rows):
     """Integer weights and a minimum number of rows per leaf, any number of classes.
 
     ``best[lane]``: largest weight right so far; ``rows`` likewise: the rows of each child.
@@ -189,7 +193,8 @@ def sweep_weighted(order, segment, n_segments, code, table, best, n_classes, tot
     nothing = zeros_like(found)
     for c in range(n_classes):
         store(prefix, c * width, nothing)
-    rest = largest_rest(total, prefix, n_classes)
+        store(suffix, c * width, load32(total, c * width))
+    rest = largest_class(suffix, n_classes)
     top = nothing
     taken = nothing
     least = spread_like(nothing, min_leaf)
@@ -206,6 +211,7 @@ def sweep_weighted(order, segment, n_segments, code, table, best, n_classes, tot
             taken = subtract(taken, mask)
             gain = bitwise_and(mask, spread_like(mask, read(weight, row)))
             at = (at >> 5) * width
+            store(suffix, at, subtract(load32(suffix, at), gain))
             gain = add(load32(prefix, at), gain)
             store(prefix, at, gain)
             top = maximum(top, gain)
@@ -214,7 +220,7 @@ def sweep_weighted(order, segment, n_segments, code, table, best, n_classes, tot
                 smaller = minimum(taken, subtract(members, taken))
                 right = keep_where_at_least(add(top, rest), smaller, least, nothing)
                 if any_above(right, found):
-                    rest = largest_rest(total, prefix, n_classes)
+                    rest = largest_class(suffix, n_classes)
                     right = keep_where_at_least(add(top, rest), smaller, least, nothing)
                     found = maximum(found, right)
     store(best, 0, found)

@@ -310,18 +310,16 @@ class _Node:
     def __init__(self, rows, parent, inside, n):
         p = len(parent)
         self.orders = np.empty((rows.n_sweeps, p, n), np.int32)
-        tie_states = np.empty((rows.n_sweeps, p, n), np.uint8)
+        self.tie_states = np.empty((rows.n_sweeps, p, n), np.uint8)
         self.cuts, self.last_ids = np.empty((2, p, n), np.int32)
         self.n_cuts = np.empty(p, np.int64)
-        leaves, self.lower = np.empty((2, p, n)), np.zeros((2, p, n))
+        self.leaves, self.lower = np.empty((2, p, n)), np.zeros((2, p, n))
         self.swept = np.zeros((p, n), bool)
-        index_rows(parent, inside, rows.ids, rows.product, rows.mass, self.orders, tie_states,
-                   self.cuts, self.last_ids, self.n_cuts, leaves)
+        index_rows(parent, inside, rows.ids, rows.product, rows.mass, self.orders, self.tie_states,
+                   self.cuts, self.last_ids, self.n_cuts, self.leaves)
         self.hints, self.promise = np.zeros(p, np.int64), np.full(p, -1.0)
         self.bounds = np.where(self.n_cuts > 0, 0.0, np.inf)
         self.n_open, self.progress = self.n_cuts.copy(), np.zeros(N_PROGRESS, np.int64)
-        self.data = (self.orders, tie_states, self.cuts, self.n_cuts, leaves, self.lower,
-                     self.swept, rows.product, rows.mass, rows.share)
         self.leaf = rows.leaf_cost(self.orders[0, 0])
 
     @property
@@ -374,8 +372,9 @@ class _Search:
         self.tolerance = ROUNDING * rows.whole
         self.counters = {"depth_two": 0, "batches": 0, "thresholds": 0, "candidates": 0}
         n = len(rows.y)
-        self.scratch = (np.empty(n, np.uint8), np.empty(LANE_ARRAY), np.empty((4, LANES)),
-                        np.empty(LANES, np.int64), np.empty(LANES, np.int64))
+        self.bucket, self.lanes = np.empty(n, np.uint8), np.empty(LANE_ARRAY)
+        self.saved = np.empty((4, LANES))
+        self.chosen, self.places = np.empty((2, LANES), np.int64)
 
     def tree(self, plan, clock=NO_LIMIT):
         """Return the tree of a plan within the limits, and its cost."""
@@ -434,16 +433,18 @@ class _Search:
 
     def solve_pair(self, node, max_nodes, leaf, cap, watch):
         """Return the solution of a node with two levels or two splits left."""
-        best = np.array([leaf])
+        best, rows = np.array([leaf]), self.rows
         node.progress[FEATURE] = -1
         finished = False
         while not finished:
             finished = solve_pair(
-                *node.data, max_nodes, self.penalty, self.least, cap, self.tolerance, SLICE,
-                *self.scratch, node.hints, node.promise, node.bounds, node.n_open, best,
-                node.progress)
+                node.orders, node.tie_states, node.cuts, node.n_cuts, node.leaves, node.lower,
+                node.swept, rows.product, rows.mass, rows.share, max_nodes, self.penalty,
+                self.least, cap, self.tolerance, SLICE, self.bucket, self.lanes, self.saved,
+                self.chosen, self.places, node.hints, node.promise, node.bounds, node.n_open,
+                best, node.progress)
             f, k = node.progress[:2].tolist()
-            plan = (f, node.threshold(self.rows.X, f, k), None, None) if f >= 0 else None
+            plan = (f, node.threshold(rows.X, f, k), None, None) if f >= 0 else None
             for name, at in (("batches", BATCHES), ("thresholds", SWEPT)):
                 self.counters[name] += int(node.progress[at])
                 node.progress[at] = 0

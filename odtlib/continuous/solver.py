@@ -136,7 +136,7 @@ def search_arrays(n, p, cost, max_depth, wide, max_nodes=None):
         "segment": ((slots, p, n + 1), np.int32),
         "mass": ((slots, p, n + 1 if weighted else 0), np.int64),
         "count": ((slots, p, 3), np.int64),
-        "vectors": ((4, max(4 * LANES_TWO, 2 * LANES_MANY * cost.n_classes)), lane),
+        "vectors": ((5, max(4 * LANES_TWO, 2 * LANES_MANY * cost.n_classes)), lane),
         "code": ((n,), np.uint16),
         "placed": ((2, n if max_depth > 2 else 0), np.int64 if wide else np.int32),
         "classes": ((2, cost.n_classes), np.int64),

@@ -69,6 +69,26 @@ def test_equals_enumeration(seed):
         check(model, X, y, optimum(X, y, depth))
 
 
+@pytest.mark.parametrize("wide", [False, True])
+def test_sorted_columns_equal_a_sort_by_value_and_class(wide):
+    random = np.random.default_rng(50)
+    for round_ in range(200):
+        X, y = instance(random, int(random.integers(2, 60)), 3, int(random.integers(2, 6)))
+        y[:2] = 0, 1
+        if round_ % 2:            # leading bits tell nothing: the column is sorted by its ranks
+            X[:, 0] = 1.0 + random.permutation(len(y)) * np.spacing(1.0)
+        cost = module.Costs(y, int(y.max()) + 1, None, 0.0, 1)
+        arrays = solver.search_arrays(*X.shape, cost, 3, wide)
+        columns = solver.SortedColumns(X, y, cost, arrays, module.Clock())
+        for f, column in enumerate(X.T):
+            order = np.lexsort((y, column))
+            ids = np.unique(column, return_inverse=True)[1]
+            assert (columns.order[0, f] == order).all()
+            assert (columns.keys[f] == (ids << 16) + y).all()
+            ends = np.flatnonzero(np.diff(ids[order])) + 1
+            assert (columns.cut[0, f, :columns.count[0, f, 0]] == ends).all()
+
+
 @pytest.mark.parametrize("seed", range(4))
 def test_wide_kernels_equal_enumeration(seed, monkeypatch):
     monkeypatch.setattr(module, "NARROW_ROWS", 0)

@@ -100,7 +100,8 @@ def test_sweep_equals_one_split_at_a_time(seed, uneven, least):
     inside = random.random(n_rows) < 0.8
     chosen = np.flatnonzero(inside)
     node = module._Node(rows, rows.order, inside, len(chosen))
-    orders, tie_states, cuts, n_cuts, leaves = node.data[:5]
+    orders, tie_states, cuts = node.orders, node.tie_states, node.cuts
+    n_cuts, leaves = node.n_cuts, node.leaves
     places = np.full(LANES, len(chosen))
     some = np.sort(random.permutation(n_cuts[0])[:LANES - 1])
     places[:len(some)] = cuts[0, some]
