@@ -374,10 +374,11 @@ class Master:
             lp.setOptionValue("time_limit", limit)
             run()
             status = lp.getModelStatus()
-            if status != self.highspy.HighsModelStatus.kTimeLimit:
+            late = status == self.highspy.HighsModelStatus.kTimeLimit
+            if not late or lp.getRunTime() >= end:
                 break
-            if lp.getRunTime() >= end:
-                return None
+        if late:
+            return None
         if status != self.highspy.HighsModelStatus.kOptimal:
             raise RuntimeError("HiGHS ended the master problem with "
                                f"{lp.modelStatusToString(status)}.")
