@@ -23,8 +23,9 @@ SIZES = {"firat2020 T6", "patel2023 T5", "firat2020-data-sets", "patel2023-data-
 # Statements on times of a program that we only have a substitute for, whatever is recorded: no
 # verdict but "not run"; what stands beside must answer both ways all the same.
 SUBSTITUTES = {
-    "birbil2024-times", "birbil2024-compromise", "birbil2024-class-times", "birbil2024-class-tradeoff", "birbil2024-slow",
-    "demirovic2022-sat", "demirovic2022-sparse-any", "demirovic2022-murtree-time"}
+    "birbil2024-times", "birbil2024-compromise", "birbil2024-class-times",
+    "birbil2024-class-tradeoff", "birbil2024-slow", "demirovic2022-sat",
+    "demirovic2022-sparse-any", "demirovic2022-murtree-time"}
 # items that speak of them, or of runs of fifteen hours, in more than a tenth of what they say
 OPEN_ITEMS = {"patel2023 F1", "patel2023 F4", "birbil2024 F5", "demirovic2022 F5"}
 
