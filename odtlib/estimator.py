@@ -505,7 +505,7 @@ class OverEstimator:
         return self.estimator_.feature_importances_
 
 
-class OverBinaryColumns:
+class BinarisingMixin:
     """Mixin of the estimators that work on 0/1 columns, with a parameter ``binarizer``."""
 
     def _keeps_frame(self, X):

@@ -234,7 +234,7 @@ class SolveReport:
         return f"objective {self.objective:g}{bound} ({claim}), {self.seconds:.3g} s"
 
 
-def these(number, what):
+def pluralised(number, what):
     """Return ``these 5 predicates``, or ``this predicate`` for one."""
     return f"this {what}" if number == 1 else f"these {number} {what}s"
 

@@ -18,7 +18,7 @@ from odtlib.estimator import TreeClassifier
 from odtlib.heuristics import starting_tree, warm_up_sampling, warm_up_start
 from odtlib.heuristics.threshold_sampling import TreeSampler, sample_splits, tree_of_splits
 from odtlib.mip.units import TooLarge, look
-from odtlib.report import Clock, SolveReport, TimeUp, these
+from odtlib.report import Clock, SolveReport, TimeUp, pluralised
 from odtlib.tree import DecisionTree, midpoint
 from odtlib.trees import cut_back, penalised_errors
 
@@ -238,7 +238,7 @@ class CandidateTreeClassifier(TreeClassifier):
         return run.outcome(
             tree, status, bound, start=None if cart is None else "cart",
             counters={**counters, **found}, trace=trace,
-            proof=f"optimal for {these(self.problem_.n_splits, 'candidate split')} at depth "
+            proof=f"optimal for {pluralised(self.problem_.n_splits, 'candidate split')} at depth "
                   f"{depth}{limit}")
 
     def _feature_limits(self, n_features):

@@ -8,11 +8,11 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils._param_validation import HasMethods, StrOptions
 
-from odtlib.estimator import BINARIZERS, OverBinaryColumns
+from odtlib.estimator import BINARIZERS, BinarisingMixin
 from odtlib.milp.program import Formulation, ProgramClassifier, add_terms
 from odtlib.milp.thresholds import ancestors
 from odtlib.mip.model import Model
-from odtlib.report import these
+from odtlib.report import pluralised
 from odtlib.tree import DecisionTree
 
 
@@ -165,7 +165,7 @@ class FlowModel:
                                         n_features=self.columns.shape[1])
 
 
-class FlowOCTClassifier(OverBinaryColumns, ProgramClassifier):
+class FlowOCTClassifier(BinarisingMixin, ProgramClassifier):
     """Find a classification tree by the flow formulation FlowOCT.
 
     The model of Aghaei, Gómez and Vayanos (2024) over 0/1 columns: rows are flows, and no
@@ -256,7 +256,7 @@ class FlowOCTClassifier(OverBinaryColumns, ProgramClassifier):
         self.verbose = verbose
 
     def _space(self, problem):
-        return these(problem.X.shape[1], "predicate")
+        return pluralised(problem.X.shape[1], "predicate")
 
     def _model_columns(self, X, y, sample_weight):
         return self._columns(X, y, sample_weight).astype(np.float64)

@@ -18,9 +18,9 @@ from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 
 from odtlib._tolerance import PROOF, ROUNDING
 from odtlib._validation import LARGEST
-from odtlib.estimator import BINARIZERS, Outcome, OverBinaryColumns, TreeClassifier
+from odtlib.estimator import BINARIZERS, BinarisingMixin, Outcome, TreeClassifier
 from odtlib.heuristics import starting_tree, warm_up_start
-from odtlib.report import Clock, SolveReport, these
+from odtlib.report import Clock, SolveReport, pluralised
 from odtlib.tree import LEAF, DecisionTree
 from odtlib.trees import penalised_errors
 
@@ -36,7 +36,7 @@ from .preparation import possible_kernels, prepare
 from .solver import Solver, warm_up_search
 
 
-class MurTreeClassifier(BudgetPathMixin, OverBinaryColumns, TreeClassifier):
+class MurTreeClassifier(BudgetPathMixin, BinarisingMixin, TreeClassifier):
     """Find the classification tree with the fewest training errors, its depth and size limited.
 
     The search of Demirović et al. (2022): dynamic programming over depth and node budget (Eq. 1),
@@ -669,7 +669,8 @@ class _Run:
             counters=self.counters, scale=scale,
             trace=[(seconds, self.shown(incumbent), self.shown(bound), event)
                    for seconds, incumbent, bound, event in self.trace],
-            proof=f"optimal for {these(self.columns.shape[1], 'predicate')} at {limits}{fewest}"
+            proof=f"optimal for {pluralised(self.columns.shape[1], 'predicate')} at "
+                  f"{limits}{fewest}"
             if self.status == "optimal" else "",
             evaluate=self.evaluate())
         return tree, report
@@ -814,7 +815,7 @@ def _f1_tree(model, columns, y, sample_weight, clock, search):
     return best.pruned(), SolveReport(
         status, objective, min(bound, objective), clock.elapsed, start=model._start_word(),
         counters={**counters, "searches": rounds}, trace=trace, evaluate=f1_loss, scale=1.0,
-        proof=f"optimal for {these(columns.shape[1], 'predicate')} at "
+        proof=f"optimal for {pluralised(columns.shape[1], 'predicate')} at "
               f"{model._limits(len(y))}, F1" if status == "optimal" else "")
 
 

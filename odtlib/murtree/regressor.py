@@ -12,7 +12,7 @@ from sklearn.tree import DecisionTreeRegressor
 from sklearn.utils._param_validation import HasMethods, StrOptions
 
 from odtlib._tolerance import PROOF, ROUNDING
-from odtlib.estimator import BINARIZERS, OverBinaryColumns, SingleTargetRegressor
+from odtlib.estimator import BINARIZERS, BinarisingMixin, SingleTargetRegressor
 from odtlib.heuristics import warm_up_start
 from odtlib.report import Clock
 from odtlib.tree import DecisionTree
@@ -165,7 +165,7 @@ class RegressionSolver(Solver):
         return loss_of(y, value, weight, self.absolute), [value]
 
 
-class MurTreeRegressor(BudgetPathMixin, OverBinaryColumns, SingleTargetRegressor):
+class MurTreeRegressor(BudgetPathMixin, BinarisingMixin, SingleTargetRegressor):
     """Find the regression tree with the least training error within limits on depth and size.
 
     The search of :class:`odtlib.MurTreeClassifier` on sums of targets (Demirović et al., 2022,

@@ -22,7 +22,7 @@ import numpy as np
 
 from odtlib._numba.warm import warm_up
 from odtlib._tolerance import ROUNDING
-from odtlib.report import Clock, SolveReport, TimeUp, default_objective, these
+from odtlib.report import Clock, SolveReport, TimeUp, default_objective, pluralised
 from odtlib.tree import DecisionTree
 
 from ..greedy import blas, cart, with_thresholds
@@ -351,7 +351,7 @@ class DepthwiseRun:
             self.status, cost, min(self.bound, cost), self.clock.elapsed,
             counters=self.counters(tree), trace=self.trace, evaluate=self.evaluate(),
             scale=self.scale,
-            proof=f"optimal for {these(self.columns.shape[1], 'predicate')} at "
+            proof=f"optimal for {pluralised(self.columns.shape[1], 'predicate')} at "
                   f"{self.model._limits(len(self.y))}, {self.what}"
             if self.status == "optimal" else "")
         return tree, report
