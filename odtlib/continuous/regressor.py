@@ -126,6 +126,8 @@ class ContinuousTreeRegressor(SingleTargetRegressor):
         def run():
             rows = _Rows(np.arange(6.0)[:, None], np.array([0.0, 1, 0, 1, 0, 2]), np.ones(6))
             rows.sort(NO_LIMIT)
+            node = _Node(rows, rows.order, np.ones(6, bool), 6)
+            inherit(*node.known, node.last_ids, node.n_cuts, node.lower)
             _Search(rows, 3, 7, 0.0, 1, NO_LIMIT).run(_Found(*rows.tree(None, 0, 0)),
                                                       lambda *state: None)
 
@@ -335,7 +337,7 @@ class _Node:
     @property
     def known(self):
         """Which thresholds were swept (feature, id), and the relaxed costs of both sides."""
-        features, places = np.nonzero(self.swept)
+        features, places = map(np.ascontiguousarray, np.nonzero(self.swept))
         return (features, self.last_ids[features, places],
                 self.lower[LEFT, features, places], self.lower[RIGHT, features, places])
 

@@ -279,7 +279,7 @@ class ThresholdSearch:
 
     @property
     def tree(self):
-        """The best tree found here: (feature or -1, value id) per node in preorder."""
+        """The best tree found here: nodes in preorder, as :func:`decode` reads them."""
         return self.arrays["trees"][0]
 
     @property
