@@ -200,6 +200,8 @@ class CandidateTreeClassifier(TreeClassifier):
                 self.cart_ = tree_of_splits(cart, X, y, run.n_classes, sample_weight).replace(
                     classes=self.classes_)
                 if not splits[0]:
+                    if not counters["trees"]:
+                        raise TimeUp        # before the first tree of the sample
                     return run.outcome(run.leaf(), "heuristic", counters={"splits": 0, **counters})
             counters["sampling_seconds"] = clock.elapsed
             self.problem_ = RestrictedProblem(

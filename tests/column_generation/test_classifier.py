@@ -13,6 +13,7 @@ from odtlib import (
     RestrictedTreeClassifier,
 )
 from odtlib.column_generation.restricted import optimum
+from odtlib.heuristics.threshold_sampling import SampledSplits
 
 
 def data(seed=0, n_rows=80, n_classes=3):
@@ -169,6 +170,17 @@ def test_at_a_time_limit_a_tree_comes_back(limit):
     model.fit(X, y)
     assert model.report_.status == "time_limit"
     assert model.verify(X, y) == model.report_.objective
+
+
+def test_without_time_for_a_sample_cart_comes_back(monkeypatch):
+    from odtlib.column_generation import restricted
+
+    X, y = data()
+    nothing = SampledSplits(2, [[]] * 3, [[]] * 3, [None] * 3, 0, 0.1, False)
+    monkeypatch.setattr(restricted, "sample_splits", lambda *rows, **options: nothing)
+    model = column_generation(2, time_limit=60.0).fit(X, y)
+    assert model.report_.status == "time_limit"
+    assert model.score(X, y) > np.bincount(y).max() / len(y)    # better than a leaf
 
 
 def test_an_interrupt_returns_a_tree(monkeypatch):
