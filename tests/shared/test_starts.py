@@ -28,7 +28,7 @@ def problem(seed=0, n_rows=30):
 
 @each_solver
 def test_fitted_estimators_start_a_search(solver, options):
-    X, y = problem()
+    X, y = problem(n_rows=20)
     optimum = solver(2, **options).fit(X, y).report_.objective
     ours = odtlib.MurTreeClassifier(2, binarizer="all").fit(X, y)
     theirs = DecisionTreeClassifier(max_depth=2, random_state=0).fit(X, y)
