@@ -12,10 +12,10 @@ TESTERS ?= 3
 PARALLEL := --dist loadscope --no-loadscope-reorder --max-worker-restart 0
 
 # What each stage is said to take, on two idle cores.
-TESTS_TAKE := about six minutes
-NOTEBOOKS_TAKE := three to five minutes
-BOOK_TAKES := four to six minutes; two after make test
-PAGES_TAKE := four to six minutes
+TESTS_TAKE := four to six minutes
+NOTEBOOKS_TAKE := two to four minutes
+BOOK_TAKES := three to six minutes; one after make test
+PAGES_TAKE := four to five minutes
 COMPILING_TAKES := one to three minutes, once
 INSTALLING_TAKES := one to three minutes, once
 
