@@ -216,7 +216,7 @@ def test_starts(loss):
 
 @pytest.mark.parametrize("loss", LOSSES)
 def test_limits(loss, monkeypatch):
-    X, y = numbers(n_rows=400, n_columns=40)
+    X, y = numbers(n_rows=400, n_columns=120)
     model = MurTreeRegressor(5, loss=loss, time_limit=0.3).fit(X, y)
     assert model.report_.status == "time_limit"
     assert model.report_.lower_bound <= model.report_.objective
