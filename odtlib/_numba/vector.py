@@ -242,21 +242,19 @@ def largest_float(typing, vector):
     return types.float64(vector), generate
 
 
-def _reduction(name, signed):
+def _reduction(name):
     @intrinsic
     def apply(typing, vector):
         def generate(context, builder, signature, args):
             narrow = _call(builder, f"llvm.vector.reduce.{name}.v{vector.lanes}i{vector.bits}",
                            vector.llvm.element, args)
-            widen = builder.sext if signed else builder.zext
-            return widen(narrow, ir.IntType(64))
+            return builder.sext(narrow, ir.IntType(64))
         return types.int64(vector), generate
     return apply
 
 
-largest_unsigned = _reduction("umax", False)
-largest = _reduction("smax", True)
-smallest = _reduction("smin", True)
+largest = _reduction("smax")
+smallest = _reduction("smin")
 
 
 @intrinsic
