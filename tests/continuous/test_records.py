@@ -61,7 +61,7 @@ def test_regression_optima_are_those_of_quant_bnb(name, depth):
 
 def test_recorded_regression_trees_are_proved_and_never_worse_than_cart():
     records = experiments.load_records("continuous_regression")
-    assert len(records) == 88
+    assert len(records) == 136
     assert (records["status"] == "optimal").all()
     for row in records[records["split_penalty"] == 0].itertuples():
         scores = row.measures["train"]
