@@ -27,6 +27,7 @@ _warm = set()
 
 def run(estimator: BaseEstimator, dataset: Any,
         split: int | tuple[ArrayLike, ArrayLike] | None = None, *,
+        sample_weight: ArrayLike | None = None,
         measures: Callable[..., dict[str, float]] | None = None) -> dict[str, Any]:
     """Fit an estimator on a data set and return the record of the run.
 
@@ -44,6 +45,8 @@ def run(estimator: BaseEstimator, dataset: Any,
     split : int or (array, array), optional
         Number of one of the data set's five splits, or row numbers for training and testing.  By
         default all rows are used for training and nothing is tested.
+    sample_weight : array, optional
+        Weight of each row of the data set; the fit gets those of the training rows.
     measures : callable, optional
         ``measures(estimator, X, y)`` returns a dictionary of numbers; it is called with the
         training and, if there is one, with the testing rows, and the record keeps both under
@@ -61,8 +64,9 @@ def run(estimator: BaseEstimator, dataset: Any,
     X_train, y_train = X.iloc[train], y[train]
     classes = None if is_regressor(estimator) else len(np.unique(y_train))
     compile_seconds = _warm_up(estimator, X_train, y_train, classes)
+    weights = () if sample_weight is None else (np.asarray(sample_weight)[train],)
     wall, cpu = time.perf_counter(), _cpu_seconds()
-    estimator.fit(X_train, y_train)
+    estimator.fit(X_train, y_train, *weights)
     wall, cpu = time.perf_counter() - wall, _cpu_seconds() - cpu
 
     report = getattr(estimator, "report_", None)

@@ -25,6 +25,7 @@ KINDS = {
     "uci": "further tables that MurTree's sets were made from",
     "murtree": "the 0/1 tables of Demirović et al. (MurTree)",
     "continuous": "the tables of Briţa et al. (ConTree)",
+    "quantbnb": "regression tables of Mazumder et al. (Quant-BnB)",
     "constrained": "the tables of Birbil et al. (output-constrained trees)",
 }
 TASKS = ("classification", "regression")

@@ -272,7 +272,7 @@ def available(kind: str | None = None, task: str | None = None, *,
         Only those of one kind: ``"shipped"`` (comes with the project; an installed package lacks
         the largest files), ``"generated"`` (needs no file at all), ``"small"`` and ``"large"``
         (the tables of the column-generation papers), ``"uci"``, ``"murtree"``, ``"continuous"``,
-        ``"constrained"``. A set can be of several kinds.
+        ``"quantbnb"``, ``"constrained"``. A set can be of several kinds.
     task : str, default=None
         Only ``"classification"`` or only ``"regression"``.
     as_frame : bool, default=False

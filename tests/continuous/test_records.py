@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from odtbook import experiments
-from odtlib import ContinuousTreeClassifier
+from odtlib import ContinuousTreeClassifier, ContinuousTreeRegressor
 from odtlib.datasets import load, splits
 
 
@@ -45,3 +45,24 @@ def test_no_recorded_tree_beats_the_yardstick():
                 compared += 1
                 assert row.train_accuracy <= optimum[key] + 1e-12, key
         assert compared > 100
+
+
+@pytest.mark.parametrize("depth", [2, 3])
+@pytest.mark.parametrize("name", ["concrete", "fish", "qsar"])
+def test_regression_optima_are_those_of_quant_bnb(name, depth):
+    data = load(f"quantbnb/{name}")
+    y = data.y.ravel()
+    model = ContinuousTreeRegressor(depth).fit(data.X, y)
+    published = experiments.published("bos2025_quantbnb").set_index("max_depth", append=True)
+    assert model.report_.status == "optimal"
+    assert model.score(data.X, y) == pytest.approx(
+        published.loc[(name, depth), "train_score"], rel=1e-9)
+
+
+def test_recorded_regression_trees_are_proved_and_never_worse_than_cart():
+    records = experiments.load_records("continuous_regression")
+    assert len(records) == 136
+    assert (records["status"] == "optimal").all()
+    for row in records[records["split_penalty"] == 0].itertuples():
+        scores = row.measures["train"]
+        assert scores["r2"] >= scores["r2_cart"] - 1e-12, row.dataset

@@ -60,7 +60,7 @@ def test_all_but_the_sets_without_a_licence_are_shipped():
     for name, entry in catalogue.entries().items():
         unlicensed = entry.licence == "not stated" or name == "hand_posture"
         assert ("shipped" in entry.kinds) != unlicensed, name
-    assert len(available("shipped")) == 145
+    assert len(available("shipped")) == 149
 
 
 def test_shipped_files_are_listed_and_credited(shipped_files):
@@ -154,7 +154,9 @@ def test_available_filters():
     assert len(available("murtree")) == 82 + 2
     assert len(available("continuous")) == 14
     stand_ins = [f"{name}_generated" for name in ("scores", "cars", "hts", "manifold")]
-    assert set(available(task="regression")) == {*available("constrained"), *stand_ins}
+    assert set(available(task="regression")) == {
+        *available("quantbnb"), *available("constrained"), *stand_ins}
+    assert len(available("quantbnb")) == 4
     assert available("generated", "regression") == [
         *(name for name in available("constrained") if name.startswith("class_")), *stand_ins]
     with pytest.raises(ValueError, match="kind is one of"):

@@ -129,6 +129,17 @@ def test_measures_are_taken_on_both_parts_and_regression_has_no_accuracy(data):
     assert record["measures"]["train"]["mse"] == pytest.approx(wanted, rel=1e-12)
 
 
+def test_the_fit_gets_the_weights_of_its_rows(data):
+    data.y = data.X[:, 0]
+    weight = np.arange(200.0)
+    rows = np.random.default_rng(1).permutation(200)
+    model = DecisionTreeRegressor(max_depth=1)
+    experiments.run(model, data, (rows[:50], rows[50:]), sample_weight=weight)
+    by_hand = DecisionTreeRegressor(max_depth=1).fit(
+        data.X[rows[:50]], data.y[rows[:50]], weight[rows[:50]])
+    assert np.array_equal(model.tree_.value, by_hand.tree_.value)
+
+
 def test_known_data_sets_use_the_splits_of_the_papers():
     from odtlib.datasets import load, splits
     record = experiments.run(DecisionTreeClassifier(max_depth=2, random_state=0), "iris", 1)
