@@ -269,6 +269,22 @@ def test_a_stopped_run_says_only_what_its_limit_can_tell(limit, printed, tells):
     assert math.isinf(found) if tells else math.isnan(found)
 
 
+@pytest.mark.parametrize(("five", "status", "expected"), [
+    ([4.0, 90.0], "optimal", True), ([1.0, 12.0], "optimal", True), ([1.0, 1.0], "optimal", False),
+    ([1.0, 60.0], "time_limit", True), ([0.1, 2.0], "time_limit", None)])
+def test_stopped_runs_of_depth_five_prove_that_it_is_harder_but_not_that_it_is_easier(
+        monkeypatch, five, status, expected):
+    sets = ["murtree/anneal", "murtree/vehicle"]
+    runs = {4: pd.DataFrame({"cpu_seconds": [1.0, 1.0], "status": "optimal"}, sets),
+            5: pd.DataFrame({"cpu_seconds": five, "status": ["optimal", status]}, sets)}
+    monkeypatch.setattr(demirovic2022, "_full", lambda side, depth: runs[depth])
+    if expected is None:
+        with pytest.raises(Missing, match="1 runs of depth five"):
+            demirovic2022.five_harder(None)
+    else:
+        assert demirovic2022.five_harder(None)[0] is expected
+
+
 def test_variants_are_compared_within_blocks_of_equal_runs():
     rows = [{"row_cuts": cuts, "split": split, "seconds": 1.0 + split, "value": 8.5, "columns": 3}
             for cuts in ("none", "upper") for split in (0, 1)]
