@@ -15,7 +15,7 @@ from numba import njit
 from odtlib._numba.compiler import INNER, OPTIONS
 from odtlib._numba.vector import call_at, fetch_add
 
-from ._cache import find, is_exact, pack_details, problem_key, store_entry
+from ._cache import find, is_exact, pack_details, prefetch_entries, problem_key, store_entry
 from ._kernels import (
     IMPURITY,
     LEAF_0,
@@ -439,6 +439,18 @@ def search(work, control, penalty, state, cost, choice, leaf, exact, keys, rows,
                     control[ADDRESS_SIMILARITY], control[ADDRESS_EARLIER], totals[t], width,
                     (totals[t - 1], state[t - 1, N_ACTIVE], state[t - 1, WIDTH]), bound_1[t],
                     bound_0[t], counters)
+            if control[CACHE] == DATASET and depth == pairwise:
+                size = n_columns + 32
+                for k in range(n_active):
+                    if penalty + bound_1[t, st[CHILD_HIGH], k] + bound_0[t, st[CHILD_HIGH], k] < co[TARGET, high]:
+                        column = active[t + 1, k]
+                        key_low, key_high = column_keys[t, column], column_keys[t, size + column]
+                        other_low = column_keys[t, n_columns] - key_low
+                        other_high = column_keys[t, size + n_columns] - key_high
+                        key_low, key_high = problem_key(key_low, key_high, two, st[CHILD_HIGH])
+                        prefetch_entries(table, key_low, key_high)
+                        key_low, key_high = problem_key(other_low, other_high, two, st[CHILD_HIGH])
+                        prefetch_entries(table, key_low, key_high)
             mode = ADVANCE
             continue
 
