@@ -219,21 +219,21 @@ def pack_child(feature, side, class_start, width, shape, blocks, local_bits, sin
     found, word, child_word = 0, 0, np.int64(0)
     child_start[0] = 0
     child_words[0] = 0
-    full = np.int64((1 << per_word) - 1)
     for c in range(n_classes):
-        size = class_start[c + 1] - class_start[c]
-        row = class_start[c]
-        while size > 0:
-            bits = np.int64(blocks[word * width + feature])
+        row, stop = class_start[c], class_start[c + 1]
+        while row < stop:
+            # 64 rows at a time: the end of each inner loop is a branch that is hard to predict.
+            size, bits = min(stop - row, 64), np.int64(0)
+            for first in range(0, size, per_word):
+                bits |= np.int64(read(blocks, word * width + feature)) << first
+                word += 1
             if side == 0:
-                bits = ~bits & (full if size >= per_word else (np.int64(1) << size) - 1)
+                bits = ~bits & (np.int64(-1) if size == 64 else (np.int64(1) << size) - 1)
             while bits != 0:
                 child_rows[found] = row + lowest_bit(bits)
                 found += 1
                 bits &= bits - 1
-            row += per_word
-            size -= per_word
-            word += 1
+            row += 64
         child_start[c + 1] = found
         first_word = child_word
         child_word = pack_rows(local_bits, width // 8, child_rows, child_start[c], found,
