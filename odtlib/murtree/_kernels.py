@@ -51,6 +51,7 @@ from odtlib._numba.vector import (
 )
 
 WORDS_PER_BYTE = 16          # a byte holds the number of set bits of so many bytes, and of more
+FEW_WORDS = 6                # so few are counted again where a copy would have to be transposed
 # Entries of ``shape``, the integers that stay the same during a search.
 N_CLASSES, N_COLUMNS, MIN_LEAF, MERGE_COLUMNS, KEYS_FROM_ROWS, COUNT_PAIRS = range(6)
 # Rows of ``side_cost``: score of side 0 and 1 of each split, as a leaf and after one more split,
@@ -280,7 +281,7 @@ def count_pairs(blocks, width, n_active, start, middle, stop, counts, base, scra
     bits are counted in bytes, which are widened to counts once in ``WORDS_PER_BYTE`` words.
     """
     zero = zeros_like(load32(counts, base))
-    copies = stop - start >= 6
+    copies = stop - start >= FEW_WORDS
     for row in range(0, width, 32):
         for first in range(row if copies else 0, width, 32):
             for i in range(row, row + 32):
@@ -300,6 +301,25 @@ def count_pairs(blocks, width, n_active, start, middle, stop, counts, base, scra
             if copies and first > row:
                 transpose(counts, base + row * width + first, base + first * width + row, width,
                           scratch)
+
+
+@njit(**INNER)
+def count_strip(blocks, width, n_active, middle, stop, first, counts):
+    """Count 32 columns of ``FQ``, from ``first`` on, over few words.
+
+    ``counts[32 * i + j]`` receives ``FQ(i, first + j)`` over the words up to ``middle``, minus that
+    over ``middle:stop``.  They are read again at once, while they are in the processor's cache.
+    """
+    zero = zeros_like(load32(blocks, 0))
+    for i in range(n_active):
+        count = zero
+        for w in range(middle):
+            count = add(count, population_count(bitwise_and(
+                spread_like(zero, read(blocks, w * width + i)), load32(blocks, w * width + first))))
+        for w in range(middle, stop):
+            count = subtract(count, population_count(bitwise_and(
+                spread_like(zero, read(blocks, w * width + i)), load32(blocks, w * width + first))))
+        store(counts, 32 * i, count)
 
 
 # Phase two for two classes: differences of counts, and their extremes --------------------------
@@ -402,13 +422,19 @@ def children_two_classes(feature, side, class_start, n_active, width, shared_arr
         small = subtract(load32(child_singles, first), load32(child_singles, width + first))
         store(child_singles, x + first, small)
         store(child_singles, y + first, subtract(load32(singles, 2 * width + first), small))
-    count_pairs(child_blocks, width, n_active, np.int64(0), child_words[1], child_words[2],
-                child_pairs, np.int64(0), width * width)
+    in_strips = child_words[2] < FEW_WORDS
+    if not in_strips:
+        count_pairs(child_blocks, width, n_active, np.int64(0), child_words[1], child_words[2],
+                    child_pairs, np.int64(0), width * width)
     for first in range(0, width, 32):
+        if in_strips:
+            count_strip(child_blocks, width, n_active, child_words[1], child_words[2], first,
+                        child_pairs)
+        place, line = (0, 32) if in_strips else (first, width)
         most_1, least_1, most_0, least_0 = zero, zero, zero, zero
         large_most_1, large_least_1, large_most_0, large_least_0 = zero, zero, zero, zero
         for i in range(n_active):
-            inside = load32(child_pairs, i * width + first)
+            inside = load32(child_pairs, place + i * line)
             outside = subtract(spread_like(zero, read(child_singles, x + i)), inside)
             most_1, least_1 = maximum(most_1, inside), minimum(least_1, inside)
             most_0, least_0 = maximum(most_0, outside), minimum(least_0, outside)
