@@ -51,7 +51,7 @@ from odtlib._numba.vector import (
 )
 
 WORDS_PER_BYTE = 16          # a byte holds the number of set bits of so many bytes, and of more
-FEW_WORDS = 6                # so few are counted again where a copy would have to be transposed
+STRIP_WORDS = 48             # so few are counted strip by strip, without transposed copies
 # Entries of ``shape``, the integers that stay the same during a search.
 N_CLASSES, N_COLUMNS, MIN_LEAF, MERGE_COLUMNS, KEYS_FROM_ROWS, COUNT_PAIRS = range(6)
 # Rows of ``side_cost``: score of side 0 and 1 of each split, as a leaf and after one more split,
@@ -281,7 +281,7 @@ def count_pairs(blocks, width, n_active, start, middle, stop, counts, base, scra
     bits are counted in bytes, which are widened to counts once in ``WORDS_PER_BYTE`` words.
     """
     zero = zeros_like(load32(counts, base))
-    copies = stop - start >= FEW_WORDS
+    copies = stop - start >= 6
     for row in range(0, width, 32):
         for first in range(row if copies else 0, width, 32):
             for i in range(row, row + 32):
@@ -304,22 +304,22 @@ def count_pairs(blocks, width, n_active, start, middle, stop, counts, base, scra
 
 
 @njit(**INNER)
-def count_strip(blocks, width, n_active, middle, stop, first, counts):
+def count_strip(blocks, width, n_active, start, middle, stop, first, counts, base):
     """Count 32 columns of ``FQ``, from ``first`` on, over few words.
 
-    ``counts[32 * i + j]`` receives ``FQ(i, first + j)`` over the words up to ``middle``, minus that
-    over ``middle:stop``.  They are read again at once, while they are in the processor's cache.
+    ``counts[base + 32 * i + j]`` receives ``FQ(i, first + j)`` over the words ``start:middle``,
+    minus that over ``middle:stop``.  Read at once, a strip is still in the processor's cache.
     """
     zero = zeros_like(load32(blocks, 0))
     for i in range(n_active):
         count = zero
-        for w in range(middle):
+        for w in range(start, middle):
             count = add(count, population_count(bitwise_and(
                 spread_like(zero, read(blocks, w * width + i)), load32(blocks, w * width + first))))
         for w in range(middle, stop):
             count = subtract(count, population_count(bitwise_and(
                 spread_like(zero, read(blocks, w * width + i)), load32(blocks, w * width + first))))
-        store(counts, 32 * i, count)
+        store(counts, base + 32 * i, count)
 
 
 # Phase two for two classes: differences of counts, and their extremes --------------------------
@@ -369,16 +369,25 @@ def prepare_two_classes(class_start, shared_arrays, count_arrays, totals, side_c
         y = load32(singles, width + first)
         store(totals, n_active * width + first, add(x, y))
         store(singles, 2 * width + first, subtract(x, y))
-    if shape[COUNT_PAIRS]:
+    in_strips = words <= STRIP_WORDS
+    if shape[COUNT_PAIRS] and not in_strips:
         scratch = width * width
         count_pairs(blocks, width, n_active, np.int64(0), words_0, words_0, child_pairs,
                     np.int64(0), scratch)
         count_pairs(blocks, width, n_active, words_0, words, words, pairs, np.int64(0), scratch)
     for first in range(0, width if shape[COUNT_PAIRS] else 0, 32):
+        place, line = first, width
+        if in_strips:
+            place, line = 0, 32
+            count_strip(blocks, width, n_active, np.int64(0), words_0, words_0, first, child_pairs,
+                        np.int64(0))
+            count_strip(blocks, width, n_active, words_0, words, words, first, child_pairs,
+                        32 * width)
         most_1, least_1, most_0, least_0 = zero, zero, zero, zero
         for i in range(n_active):
-            count_0 = load32(child_pairs, i * width + first)
-            count_1 = load32(pairs, i * width + first)
+            count_0 = load32(child_pairs, place + i * line)
+            count_1 = (load32(child_pairs, 32 * (width + i)) if in_strips
+                       else load32(pairs, i * width + first))
             inside = subtract(count_0, count_1)
             store(pairs, i * width + first, inside)
             store(totals, i * width + first, add(count_0, count_1))
@@ -422,14 +431,14 @@ def children_two_classes(feature, side, class_start, n_active, width, shared_arr
         small = subtract(load32(child_singles, first), load32(child_singles, width + first))
         store(child_singles, x + first, small)
         store(child_singles, y + first, subtract(load32(singles, 2 * width + first), small))
-    in_strips = child_words[2] < FEW_WORDS
+    in_strips = child_words[2] <= STRIP_WORDS
     if not in_strips:
         count_pairs(child_blocks, width, n_active, np.int64(0), child_words[1], child_words[2],
                     child_pairs, np.int64(0), width * width)
     for first in range(0, width, 32):
         if in_strips:
-            count_strip(child_blocks, width, n_active, child_words[1], child_words[2], first,
-                        child_pairs)
+            count_strip(child_blocks, width, n_active, np.int64(0), child_words[1], child_words[2],
+                        first, child_pairs, np.int64(0))
         place, line = (0, 32) if in_strips else (first, width)
         most_1, least_1, most_0, least_0 = zero, zero, zero, zero
         large_most_1, large_least_1, large_most_0, large_least_0 = zero, zero, zero, zero
