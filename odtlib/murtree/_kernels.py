@@ -352,7 +352,8 @@ def prepare_two_classes(class_start, shared_arrays, count_arrays, totals, side_c
                         found):
     """Count an open node with two classes; see :func:`prepare_classes`.
 
-    ``pairs`` receives ``FQ`` of class 0 minus ``FQ`` of class 1.
+    ``pairs`` receives ``FQ`` of class 0 minus ``FQ`` of class 1, one strip of 32 columns after the
+    other.
     """
     shape = shared_arrays[0]
     _, blocks, pairs, singles, extremes, _, child_pairs, _ = count_arrays
@@ -371,14 +372,15 @@ def prepare_two_classes(class_start, shared_arrays, count_arrays, totals, side_c
         store(singles, 2 * width + first, subtract(x, y))
     in_strips = words <= STRIP_WORDS
     if shape[COUNT_PAIRS] and not in_strips:
-        scratch = width * width
+        square = width * width
         count_pairs(blocks, width, n_active, np.int64(0), words_0, words_0, child_pairs,
-                    np.int64(0), scratch)
-        count_pairs(blocks, width, n_active, words_0, words, words, pairs, np.int64(0), scratch)
+                    np.int64(0), 2 * square)
+        count_pairs(blocks, width, n_active, words_0, words, words, child_pairs, square,
+                    2 * square)
     for first in range(0, width if shape[COUNT_PAIRS] else 0, 32):
-        place, line = first, width
+        place, other, line = first, width * width + first, width
         if in_strips:
-            place, line = 0, 32
+            place, other, line = 0, 32 * width, 32
             count_strip(blocks, width, n_active, np.int64(0), words_0, words_0, first, child_pairs,
                         np.int64(0))
             count_strip(blocks, width, n_active, words_0, words, words, first, child_pairs,
@@ -386,10 +388,9 @@ def prepare_two_classes(class_start, shared_arrays, count_arrays, totals, side_c
         most_1, least_1, most_0, least_0 = zero, zero, zero, zero
         for i in range(n_active):
             count_0 = load32(child_pairs, place + i * line)
-            count_1 = (load32(child_pairs, 32 * (width + i)) if in_strips
-                       else load32(pairs, i * width + first))
+            count_1 = load32(child_pairs, other + i * line)
             inside = subtract(count_0, count_1)
-            store(pairs, i * width + first, inside)
+            store(pairs, first * width + 32 * i, inside)
             store(totals, i * width + first, add(count_0, count_1))
             outside = subtract(spread_like(zero, read(singles, 2 * width + i)), inside)
             most_1, least_1 = maximum(most_1, inside), minimum(least_1, inside)
@@ -447,7 +448,7 @@ def children_two_classes(feature, side, class_start, n_active, width, shared_arr
             outside = subtract(spread_like(zero, read(child_singles, x + i)), inside)
             most_1, least_1 = maximum(most_1, inside), minimum(least_1, inside)
             most_0, least_0 = maximum(most_0, outside), minimum(least_0, outside)
-            inside = subtract(load32(pairs, i * width + first), inside)
+            inside = subtract(load32(pairs, first * width + 32 * i), inside)
             outside = subtract(spread_like(zero, read(child_singles, y + i)), inside)
             large_most_1, large_least_1 = (maximum(large_most_1, inside),
                                            minimum(large_least_1, inside))
