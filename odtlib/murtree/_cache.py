@@ -58,8 +58,8 @@ def find(table, values, low, high):
 
 
 @njit(**INNER)
-def prefetch_entries(table, low, high):
-    """Ask for the memory where :func:`find` will look first."""
+def prefetch_entries(table, low):
+    """Ask for the memory where :func:`find` will look first for a key of first word ``low``."""
     n_buckets = np.uint64(len(table) // (BUCKET * ENTRY))
     first = np.int64((low >> np.uint64(20)) & (n_buckets - np.uint64(1))) * BUCKET * ENTRY
     prefetch(table, first)

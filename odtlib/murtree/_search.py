@@ -216,6 +216,23 @@ def look_up(table, values, low, high, depth, budget, counters):
 
 
 @njit(**INNER)
+def prefetch_children(table, column_keys, width, active, n_active, budget, bound_1, bound_0, upper):
+    """Ask for the cache's memory of all children of depth two that will be looked up.
+
+    It is scattered and slow to come; the pairs of the first splits are counted meanwhile.
+    """
+    depth, size = min(np.int64(2), budget), width + 32
+    for k in range(n_active):
+        if bound_1[k] + bound_0[k] < upper:
+            low, high = column_keys[active[k]], column_keys[size + active[k]]
+            other_low, other_high = column_keys[width] - low, column_keys[size + width] - high
+            low, high = problem_key(low, high, depth, budget)
+            prefetch_entries(table, low)
+            low, high = problem_key(other_low, other_high, depth, budget)
+            prefetch_entries(table, low)
+
+
+@njit(**INNER)
 def remember(table, values, low, high, depth, budget, value, exact, feature, budget_1, size):
     """Enter the result for a subproblem into the cache; return 1 if the table grew."""
     budget = min(budget, (1 << min(depth, MAX_FULL_DEPTH)) - 1)
@@ -462,17 +479,9 @@ def search(work, control, penalty, state, cost, choice, leaf, exact, keys, rows,
                     (totals[t - 1], state[t - 1, N_ACTIVE], state[t - 1, WIDTH]), bound_1[t],
                     bound_0[t], counters)
             if control[CACHE] == DATASET and depth == pairwise:
-                size = n_columns + 32
-                for k in range(n_active):
-                    if penalty + bound_1[t, st[CHILD_HIGH], k] + bound_0[t, st[CHILD_HIGH], k] < co[TARGET, high]:
-                        column = active[t + 1, k]
-                        key_low, key_high = column_keys[t, column], column_keys[t, size + column]
-                        other_low = column_keys[t, n_columns] - key_low
-                        other_high = column_keys[t, size + n_columns] - key_high
-                        key_low, key_high = problem_key(key_low, key_high, two, st[CHILD_HIGH])
-                        prefetch_entries(table, key_low, key_high)
-                        key_low, key_high = problem_key(other_low, other_high, two, st[CHILD_HIGH])
-                        prefetch_entries(table, key_low, key_high)
+                n = st[CHILD_HIGH]
+                prefetch_children(table, column_keys[t], n_columns, active[t + 1], n_active, n,
+                                  bound_1[t, n], bound_0[t, n], co[TARGET, high] - penalty)
             mode = ADVANCE
             continue
 
