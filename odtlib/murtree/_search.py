@@ -408,7 +408,7 @@ def search(work, control, penalty, state, cost, choice, leaf, exact, keys, rows,
             mode = FINISH
             if nothing_open(co, low, high):
                 continue
-            from_rows = shape[KEYS_FROM_ROWS]
+            from_rows = shape[KEYS_FROM_ROWS]        # not where the sibling has left them
             if t > 0 and from_rows:
                 name = 2 * order[t - 1, state[t - 1, POSITION]] + state[t - 1, CHILD_SIDE]
                 if subtract_keys(name, st[KEYED], column_keys[t - 1], column_keys[t]):
