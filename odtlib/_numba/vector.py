@@ -341,6 +341,20 @@ def fetch_add(typing, counter):
 
 
 @intrinsic
+def prefetch(typing, array, index):
+    """Ask for the cache line of an element, which will be read a little later."""
+    def generate(context, builder, signature, args):
+        address = builder.bitcast(_address(context, builder, signature.args[0], *args),
+                                  ir.IntType(8).as_pointer())
+        number = ir.IntType(32)
+        kind = ir.FunctionType(ir.VoidType(), [address.type, number, number, number])
+        function = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0i8")
+        builder.call(function, [address, *(ir.Constant(number, k) for k in (0, 3, 1))])
+        return context.get_dummy_value()
+    return types.void(array, types.intp), generate
+
+
+@intrinsic
 def call_at(typing, address, arguments):
     """Call the compiled function at ``address`` with a tuple of arguments; it returns nothing.
 

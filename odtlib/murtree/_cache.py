@@ -16,7 +16,7 @@ import numpy as np
 from numba import njit
 
 from odtlib._numba.compiler import INNER, OPTIONS
-from odtlib._numba.vector import bits_of
+from odtlib._numba.vector import bits_of, prefetch
 
 BUCKET = 8
 ENTRY = 4
@@ -55,6 +55,15 @@ def find(table, values, low, high):
         if table[place] ^ seal_low == low and table[place + 1] ^ seal_high == high:
             return value, word
     return 0.0, np.uint64(0)
+
+
+@njit(**INNER)
+def prefetch_entries(table, low):
+    """Ask for the memory where :func:`find` will look first for a key of first word ``low``."""
+    n_buckets = np.uint64(len(table) // (BUCKET * ENTRY))
+    first = np.int64((low >> np.uint64(20)) & (n_buckets - np.uint64(1))) * BUCKET * ENTRY
+    prefetch(table, first)
+    prefetch(table, first + BUCKET)
 
 
 @njit(**OPTIONS)

@@ -51,6 +51,7 @@ from odtlib._numba.vector import (
 )
 
 WORDS_PER_BYTE = 16          # a byte holds the number of set bits of so many bytes, and of more
+STRIP_WORDS = 48             # so few are counted strip by strip, without transposed copies
 # Entries of ``shape``, the integers that stay the same during a search.
 N_CLASSES, N_COLUMNS, MIN_LEAF, MERGE_COLUMNS, KEYS_FROM_ROWS, COUNT_PAIRS = range(6)
 # Rows of ``side_cost``: score of side 0 and 1 of each split, as a leaf and after one more split,
@@ -219,21 +220,21 @@ def pack_child(feature, side, class_start, width, shape, blocks, local_bits, sin
     found, word, child_word = 0, 0, np.int64(0)
     child_start[0] = 0
     child_words[0] = 0
-    full = np.int64((1 << per_word) - 1)
     for c in range(n_classes):
-        size = class_start[c + 1] - class_start[c]
-        row = class_start[c]
-        while size > 0:
-            bits = np.int64(blocks[word * width + feature])
+        row, stop = class_start[c], class_start[c + 1]
+        while row < stop:
+            # 64 rows at a time: the end of each inner loop is a branch that is hard to predict.
+            size, bits = min(stop - row, 64), np.int64(0)
+            for first in range(0, size, per_word):
+                bits |= np.int64(read(blocks, word * width + feature)) << first
+                word += 1
             if side == 0:
-                bits = ~bits & (full if size >= per_word else (np.int64(1) << size) - 1)
+                bits = ~bits & (np.int64(-1) if size == 64 else (np.int64(1) << size) - 1)
             while bits != 0:
                 child_rows[found] = row + lowest_bit(bits)
                 found += 1
                 bits &= bits - 1
-            row += per_word
-            size -= per_word
-            word += 1
+            row += 64
         child_start[c + 1] = found
         first_word = child_word
         child_word = pack_rows(local_bits, width // 8, child_rows, child_start[c], found,
@@ -302,6 +303,25 @@ def count_pairs(blocks, width, n_active, start, middle, stop, counts, base, scra
                           scratch)
 
 
+@njit(**INNER)
+def count_strip(blocks, width, n_active, start, middle, stop, first, counts, base):
+    """Count 32 columns of ``FQ``, from ``first`` on, over few words.
+
+    ``counts[base + 32 * i + j]`` receives ``FQ(i, first + j)`` over the words ``start:middle``,
+    minus that over ``middle:stop``.  Read at once, a strip is still in the processor's cache.
+    """
+    zero = zeros_like(load32(blocks, 0))
+    for i in range(n_active):
+        count = zero
+        for w in range(start, middle):
+            count = add(count, population_count(bitwise_and(
+                spread_like(zero, read(blocks, w * width + i)), load32(blocks, w * width + first))))
+        for w in range(middle, stop):
+            count = subtract(count, population_count(bitwise_and(
+                spread_like(zero, read(blocks, w * width + i)), load32(blocks, w * width + first))))
+        store(counts, base + 32 * i, count)
+
+
 # Phase two for two classes: differences of counts, and their extremes --------------------------
 
 
@@ -332,7 +352,8 @@ def prepare_two_classes(class_start, shared_arrays, count_arrays, totals, side_c
                         found):
     """Count an open node with two classes; see :func:`prepare_classes`.
 
-    ``pairs`` receives ``FQ`` of class 0 minus ``FQ`` of class 1.
+    ``pairs`` receives ``FQ`` of class 0 minus ``FQ`` of class 1, one strip of 32 columns after the
+    other.
     """
     shape = shared_arrays[0]
     _, blocks, pairs, singles, extremes, _, child_pairs, _ = count_arrays
@@ -349,18 +370,27 @@ def prepare_two_classes(class_start, shared_arrays, count_arrays, totals, side_c
         y = load32(singles, width + first)
         store(totals, n_active * width + first, add(x, y))
         store(singles, 2 * width + first, subtract(x, y))
-    if shape[COUNT_PAIRS]:
-        scratch = width * width
+    in_strips = words <= STRIP_WORDS
+    if shape[COUNT_PAIRS] and not in_strips:
+        square = width * width
         count_pairs(blocks, width, n_active, np.int64(0), words_0, words_0, child_pairs,
-                    np.int64(0), scratch)
-        count_pairs(blocks, width, n_active, words_0, words, words, pairs, np.int64(0), scratch)
+                    np.int64(0), 2 * square)
+        count_pairs(blocks, width, n_active, words_0, words, words, child_pairs, square,
+                    2 * square)
     for first in range(0, width if shape[COUNT_PAIRS] else 0, 32):
+        place, other, line = first, width * width + first, width
+        if in_strips:
+            place, other, line = 0, 32 * width, 32
+            count_strip(blocks, width, n_active, np.int64(0), words_0, words_0, first, child_pairs,
+                        np.int64(0))
+            count_strip(blocks, width, n_active, words_0, words, words, first, child_pairs,
+                        32 * width)
         most_1, least_1, most_0, least_0 = zero, zero, zero, zero
         for i in range(n_active):
-            count_0 = load32(child_pairs, i * width + first)
-            count_1 = load32(pairs, i * width + first)
+            count_0 = load32(child_pairs, place + i * line)
+            count_1 = load32(child_pairs, other + i * line)
             inside = subtract(count_0, count_1)
-            store(pairs, i * width + first, inside)
+            store(pairs, first * width + 32 * i, inside)
             store(totals, i * width + first, add(count_0, count_1))
             outside = subtract(spread_like(zero, read(singles, 2 * width + i)), inside)
             most_1, least_1 = maximum(most_1, inside), minimum(least_1, inside)
@@ -402,17 +432,23 @@ def children_two_classes(feature, side, class_start, n_active, width, shared_arr
         small = subtract(load32(child_singles, first), load32(child_singles, width + first))
         store(child_singles, x + first, small)
         store(child_singles, y + first, subtract(load32(singles, 2 * width + first), small))
-    count_pairs(child_blocks, width, n_active, np.int64(0), child_words[1], child_words[2],
-                child_pairs, np.int64(0), width * width)
+    in_strips = child_words[2] <= STRIP_WORDS
+    if not in_strips:
+        count_pairs(child_blocks, width, n_active, np.int64(0), child_words[1], child_words[2],
+                    child_pairs, np.int64(0), width * width)
     for first in range(0, width, 32):
+        if in_strips:
+            count_strip(child_blocks, width, n_active, np.int64(0), child_words[1], child_words[2],
+                        first, child_pairs, np.int64(0))
+        place, line = (0, 32) if in_strips else (first, width)
         most_1, least_1, most_0, least_0 = zero, zero, zero, zero
         large_most_1, large_least_1, large_most_0, large_least_0 = zero, zero, zero, zero
         for i in range(n_active):
-            inside = load32(child_pairs, i * width + first)
+            inside = load32(child_pairs, place + i * line)
             outside = subtract(spread_like(zero, read(child_singles, x + i)), inside)
             most_1, least_1 = maximum(most_1, inside), minimum(least_1, inside)
             most_0, least_0 = maximum(most_0, outside), minimum(least_0, outside)
-            inside = subtract(load32(pairs, i * width + first), inside)
+            inside = subtract(load32(pairs, first * width + 32 * i), inside)
             outside = subtract(spread_like(zero, read(child_singles, y + i)), inside)
             large_most_1, large_least_1 = (maximum(large_most_1, inside),
                                            minimum(large_least_1, inside))

@@ -13,11 +13,12 @@ import numpy as np
 from numba import njit
 
 from odtlib._numba.compiler import INNER, OPTIONS
-from odtlib._numba.vector import call_at, fetch_add
+from odtlib._numba.vector import call_at, fetch_add, read
 
-from ._cache import find, is_exact, pack_details, problem_key, store_entry
+from ._cache import find, is_exact, pack_details, prefetch_entries, problem_key, store_entry
 from ._kernels import (
     IMPURITY,
+    KEYS_FROM_ROWS,
     LEAF_0,
     LEAF_1,
     N_CLASSES,
@@ -29,7 +30,7 @@ from ._kernels import (
 # Columns of ``state``: integers that a level remembers.  A level answers for all node budgets from
 # LOW to HIGH at once; those of its children go from CHILD_LOW to CHILD_HIGH.
 (DEPTH, LOW, HIGH, CHILD_LOW, CHILD_HIGH, N_CANDIDATES, N_ACTIVE, WIDTH, POSITION, STEP, FIRST_SIDE,
- CHILD_SIDE, N_EARLIER, N_STATE) = range(14)
+ CHILD_SIDE, N_EARLIER, KEYED, N_STATE) = range(15)
 # Rows of ``cost``, per level and node budget.  TARGET is the cost to beat: BEST, or minus infinity
 # where nothing better is wanted.
 UPPER, LOWER, BEST, TARGET, REFINED, VALUE, BEST_VALUE_1, BEST_VALUE_0, N_COST = range(9)
@@ -66,9 +67,9 @@ def split_rows(row_bits, row_bytes, rows, class_start, n_classes, feature, side,
     for c in range(n_classes):
         child_start[c] = found
         for r in range(class_start[c], class_start[c + 1]):
-            row = rows[r]
+            row = read(rows, r)
             child_rows[found] = row
-            found += (np.int64(row_bits[np.int64(row) * row_bytes + byte]) >> bit & 1) == side
+            found += (read(row_bits, row * row_bytes + byte) >> bit & 1) == side
     child_start[n_classes] = found
 
 
@@ -189,6 +190,19 @@ def child_keys(kind, key, column, column_keys, width, literals, child_key):
 
 
 @njit(**INNER)
+def subtract_keys(name, keyed, parent_keys, column_keys):
+    """Make the keys of a node those of its parent less those of its sibling, if these are there.
+
+    ``name`` tells the split of the parent and the side of it that the node is, ``keyed`` whose keys
+    ``column_keys`` holds.  Return whether they are now the node's.
+    """
+    if keyed == (name ^ 1):
+        for place in range(len(column_keys)):
+            column_keys[place] = parent_keys[place] - column_keys[place]
+    return keyed >> 1 == name >> 1
+
+
+@njit(**INNER)
 def look_up(table, values, low, high, depth, budget, counters):
     """Return the bound that the cache has, and whether it is the optimum."""
     budget = min(budget, (1 << min(depth, MAX_FULL_DEPTH)) - 1)
@@ -199,6 +213,23 @@ def look_up(table, values, low, high, depth, budget, counters):
         if is_exact(word):
             return value, 1
     return value, 0
+
+
+@njit(**INNER)
+def prefetch_children(table, column_keys, width, active, n_active, budget, bound_1, bound_0, upper):
+    """Ask for the cache's memory of all children of depth two that will be looked up.
+
+    It is scattered and slow to come; the pairs of the first splits are counted meanwhile.
+    """
+    depth, size = min(np.int64(2), budget), width + 32
+    for k in range(n_active):
+        if bound_1[k] + bound_0[k] < upper:
+            low, high = column_keys[active[k]], column_keys[size + active[k]]
+            other_low, other_high = column_keys[width] - low, column_keys[size + width] - high
+            low, high = problem_key(low, high, depth, budget)
+            prefetch_entries(table, low)
+            low, high = problem_key(other_low, other_high, depth, budget)
+            prefetch_entries(table, low)
 
 
 @njit(**INNER)
@@ -377,9 +408,17 @@ def search(work, control, penalty, state, cost, choice, leaf, exact, keys, rows,
             mode = FINISH
             if nothing_open(co, low, high):
                 continue
+            from_rows = shape[KEYS_FROM_ROWS]        # not where the sibling has left them
+            if t > 0 and from_rows:
+                name = 2 * order[t - 1, state[t - 1, POSITION]] + state[t - 1, CHILD_SIDE]
+                if subtract_keys(name, st[KEYED], column_keys[t - 1], column_keys[t]):
+                    shape[KEYS_FROM_ROWS] = 0
+                st[KEYED] = name
+            state[t + 1, KEYED] = UNKNOWN
             call_at(control[ADDRESS_OPEN],
                     (rows[t], starts, active[t], st[N_CANDIDATES], shared_arrays, count_arrays,
                      active[t + 1], column_keys[t], found))
+            shape[KEYS_FROM_ROWS] = from_rows
             call_at(control[ADDRESS_PREPARE],
                     (starts, shared_arrays, count_arrays, totals[t], side_cost, best_by_size,
                     found))
@@ -439,6 +478,10 @@ def search(work, control, penalty, state, cost, choice, leaf, exact, keys, rows,
                     control[ADDRESS_SIMILARITY], control[ADDRESS_EARLIER], totals[t], width,
                     (totals[t - 1], state[t - 1, N_ACTIVE], state[t - 1, WIDTH]), bound_1[t],
                     bound_0[t], counters)
+            if control[CACHE] == DATASET and depth == pairwise:
+                n = st[CHILD_HIGH]
+                prefetch_children(table, column_keys[t], n_columns, active[t + 1], n_active, n,
+                                  bound_1[t, n], bound_0[t, n], co[TARGET, high] - penalty)
             mode = ADVANCE
             continue
 

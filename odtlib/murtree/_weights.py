@@ -29,6 +29,7 @@ from odtlib._numba.vector import (
 
 from ._kernels import (
     IMPURITY,
+    KEYS_FROM_ROWS,
     LEAF_0,
     LEAF_1,
     MERGE_COLUMNS,
@@ -191,7 +192,8 @@ def open_rows(rows, n_rows, per_row, candidates, n_candidates, shared_arrays, ac
     shape, row_bits, row_keys, numbers, counts, slots, local_bits, _, _, _ = shared_arrays
     n_columns = shape[N_COLUMNS]
     row_bytes = n_columns // 8
-    sum_keys(row_bits, row_bytes, rows, n_rows, row_keys, n_columns, column_keys)
+    if shape[KEYS_FROM_ROWS]:
+        sum_keys(row_bits, row_bytes, rows, n_rows, row_keys, n_columns, column_keys)
     n_original = np.int64(0)
     for feature in range(n_columns):
         counts[feature] = 0

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 from numba import njit
 
-from odtlib.murtree._kernels import WORDS_PER_BYTE, count_pairs
+from odtlib.murtree._kernels import STRIP_WORDS, WORDS_PER_BYTE, count_pairs, count_strip
 from odtlib.murtree._objectives import choose_kernel
+from odtlib.murtree._search import UNKNOWN, subtract_keys
 from odtlib.murtree.preparation import prepare
 from odtlib.murtree.solver import Solver
 from tests.murtree.building import build
@@ -58,6 +59,23 @@ def pairs(*arguments):
     count_pairs(*arguments)
 
 
+@njit
+def strip(*arguments):
+    count_strip(*arguments)
+
+
+@njit
+def keys_from_sibling(*arguments):
+    return subtract_keys(*arguments)
+
+
+def packed(rows, n_words, bits, element):
+    """Return rows, in whole words, as blocks, and one vector more."""
+    blocks = np.packbits(rows.reshape(n_words, bits, rows.shape[1]), axis=1, bitorder="little")
+    blocks = np.ascontiguousarray(blocks.transpose(0, 2, 1)).view(element).ravel()
+    return np.append(blocks, np.zeros(32, element))
+
+
 @pytest.mark.parametrize("element", [np.uint16, np.uint32])
 def test_pairwise_counts_of_any_number_of_words(element):
     rng, bits = np.random.default_rng(4), 8 * np.dtype(element).itemsize
@@ -67,19 +85,51 @@ def test_pairwise_counts_of_any_number_of_words(element):
             (64, 33, 3 * WORDS_PER_BYTE - 1, 40), (32, 32, 2000, 100)]:
         rows = rng.random(((first + second) * bits, width)) < rng.choice([0.05, 0.5, 1.0], width)
         rows[:, n_active:] = False
-        blocks = np.packbits(rows.reshape(first + second, bits, width), axis=1, bitorder="little")
-        blocks = np.ascontiguousarray(blocks.transpose(0, 2, 1)).view(element).ravel()
         counts = np.full(width * width + 2048, 77, element)
-        pairs(np.append(blocks, np.zeros(32, element)), width, n_active, 0, first, first + second,
-              counts, 0, width * width)
+        pairs(packed(rows, first + second, bits, element), width, n_active, 0, first,
+              first + second, counts, 0, width * width)
         rows, middle = rows.astype(np.int64), first * bits
         expected = rows[:middle].T @ rows[:middle] - rows[middle:].T @ rows[middle:]
         assert np.array_equal(counts[:width * width].reshape(width, width),
                               expected.astype(element))
 
 
+@pytest.mark.parametrize("element", [np.uint16, np.uint32])
+@pytest.mark.parametrize("seed", range(10))
+def test_a_strip_of_pairwise_counts(element, seed):
+    rng, bits = np.random.default_rng(seed), 8 * np.dtype(element).itemsize
+    width = int(rng.choice([32, 64, 96]))
+    n_active = int(rng.integers(1, width + 1))
+    start, middle, stop = np.sort(rng.integers(0, STRIP_WORDS + 1, 3))
+    rows = rng.random((stop * bits, width)) < rng.choice([0.05, 0.5, 1.0], width)
+    counts = np.full(32 * width + 40, 77, element)
+    for first in range(0, width, 32):
+        strip(packed(rows, stop, bits, element), width, n_active, start, middle, stop, first,
+              counts, 8)
+        parts = [part.astype(np.int64) for part in
+                 (rows[start * bits:middle * bits], rows[middle * bits:])]
+        expected = [part[:, :n_active].T @ part[:, first:first + 32] for part in parts]
+        found = counts[8:8 + 32 * n_active].reshape(n_active, 32)
+        assert np.array_equal(found, (expected[0] - expected[1]).astype(element))
+        assert (counts[:8] == 77).all() and (counts[8 + 32 * n_active:] == 77).all()
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_keys_of_a_node_from_its_sibling(seed):
+    rng = np.random.default_rng(seed)
+    below, above = rng.integers(0, 2**64, (2, 40), np.uint64)
+    for name, keyed in rng.integers(0, 6, (30, 2)):
+        keys = below.copy()
+        known = keys_from_sibling(name, keyed, above, keys)
+        assert known == (name // 2 == keyed // 2)
+        sibling = known and name != keyed
+        assert np.array_equal(keys, above - below if sibling else below)
+    assert not keys_from_sibling(0, UNKNOWN, above, below)
+
+
 @pytest.mark.parametrize("kernel", KERNELS)
-@pytest.mark.parametrize("shape", [(1, 1), (15, 31), (16, 32), (33, 33), (90, 40), (70, 65)])
+@pytest.mark.parametrize("shape", [(1, 1), (15, 31), (16, 32), (33, 33), (90, 40), (70, 65),
+                                   (2000, 33)])
 def test_fronts_of_a_node(kernel, shape):
     rng = np.random.default_rng(shape[0])
     n_classes = 2 if "two" in kernel else 3
@@ -101,10 +151,11 @@ def fronts_of_children(n_rows, n_classes):
 
 
 @pytest.mark.parametrize("kernel", KERNELS)
-def test_fronts_of_both_children(kernel):
+@pytest.mark.parametrize("n_rows", [75, 1500, 4000])
+def test_fronts_of_both_children(kernel, n_rows):
     """Depth three with every node budget is a root over two fronts."""
     n_classes = 2 if "two" in kernel else 4
-    X, y, fronts = fronts_of_children(75, n_classes)
+    X, y, fronts = fronts_of_children(n_rows, n_classes)
     for nodes in (3, 4, 5, 6, 7):
         expected = min(one[a] + zero[nodes - 1 - a] for one, zero in fronts
                        for a in range(max(0, nodes - 4), min(4, nodes)))
