@@ -91,7 +91,7 @@ def test_sorted_columns_equal_a_sort_by_value_and_class(wide):
 
 @pytest.mark.parametrize("seed", range(4))
 def test_wide_kernels_equal_enumeration(seed, monkeypatch):
-    monkeypatch.setattr(module, "NARROW_ROWS", 0)
+    monkeypatch.setattr(solver, "NARROW_ROWS", 0)
     random = np.random.default_rng(100 + seed)
     for _ in range(50):
         depth, X, y = draw(random)
