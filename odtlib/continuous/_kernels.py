@@ -30,7 +30,7 @@ import numpy as np
 from numba import njit
 
 from odtlib._numba.compiler import INNER, OPTIONS
-from odtlib._numba.vector import read
+from odtlib._numba.vector import add_where, largest, load32, read, spread_like, write
 from odtlib.continuous._columns import split_node
 from odtlib.continuous._sweep import (
     BUCKETS_MANY,
@@ -671,6 +671,8 @@ RUNNING, WANTS_FEATURE, IMPROVED, DONE = range(4)
 # profile: the evaluated thresholds of the current feature, with both ends
 AT, AT_MASS, AT_LEFT, AT_RIGHT, AT_ARCHIVE = range(5)
 
+SOLVED = 32     # thresholds of a node that similarity bounds look at: bits of a row's `sides`
+
 
 @njit(**INNER)
 def widest_interval(profile, size, cut, mass, weight, unit, monotone, bound, similar, use_similar,
@@ -729,34 +731,44 @@ def widest_interval(profile, size, cut, mass, weight, unit, monotone, bound, sim
 
 
 @njit(**INNER)
-def measure_similarity(seen, n_seen, order, rows, keys, weight, unit, similar):
+def note_solved(solved, sides, q, order, left_rows, left, right, unit):
+    """Keep a solved threshold for similarity bounds.
+
+    ``left``: what its left child costs at least, less the mass of that child; ``right``: what its
+    right child costs at least.
+    """
+    solved[0, q] = left // unit
+    solved[1, q] = right // unit
+    bit = 1 << q
+    for i in range(left_rows):
+        row = read(order, i)
+        write(sides, row, read(sides, row) | bit)
+
+
+@njit(**INNER)
+def measure_similarity(solved, sides, order, rows, weight, unit, similar):
     """Bound both children of every prefix of a column by thresholds solved for other features.
 
     A child that holds all but mass d of a solved set costs at least that set's optimum less d.
+    One lane per solved threshold; ``sides[row]``: the thresholds that have the row on their left.
     ``similar[0, i]`` bounds the first i rows, ``similar[1, i]`` the others.
     """
+    left = load32(solved, 0)
+    right = load32(solved, SOLVED)
+    term = spread_like(left, 1)
+    passed = 0
     for i in range(rows + 1):
-        similar[0, i] = 0
-        similar[1, i] = 0
-    for q in range(n_seen):
-        other = keys[seen[q, 0]]
-        limit = (seen[q, 1] + 1) << 16
-        left = seen[q, 2]
-        right = seen[q, 3]
-        for i in range(rows):
-            similar[0, i] = max(similar[0, i], left)
-            similar[1, i] = max(similar[1, i], right)
+        similar[0, i] = largest(left) * unit
+        similar[1, i] = (largest(right) - passed) * unit
+        if i < rows:
             row = read(order, i)
-            cost = unit if weight is None else weight[row]
-            if read(other, row) < limit:
-                left += cost
+            if weight is None:
+                passed += 1
             else:
-                right -= cost
-        similar[0, rows] = max(similar[0, rows], left)
-    for i in range(1, rows + 1):
-        similar[0, i] = max(similar[0, i], similar[0, i - 1])
-    for i in range(rows - 1, -1, -1):
-        similar[1, i] = max(similar[1, i], similar[1, i + 1])
+                term = spread_like(left, weight[row])
+                passed += weight[row]
+            left = add_where(left, sides, row, term)
+            right = add_where(right, sides, row, term)
 
 
 # an entry of the subset cache; its rows are a bit set of their own
@@ -825,7 +837,7 @@ def store_entry(table, entries, sets, mixed, tag, members, bound, state):
 def search(keys, labels, weight, problem, order, cut, segment, mass, count, table_two, table_many,
            table_weighted, vectors, code, classes, tally, errors, chosen, halves, intervals,
            spare, features, state, frames, probes, profiles, lower, feature_order, seed_threshold, archive,
-           similar, seen, trees, child_trees, members, table, entries, sets):
+           similar, solved, sides, trees, child_trees, members, table, entries, sets):
     """Search for one slice and return RUNNING, WANTS_FEATURE, IMPROVED or DONE.
 
     Level l of the search is a node with ``DEPTH - l >= 3`` levels of splits left (the root of a
@@ -917,6 +929,11 @@ def search(keys, labels, weight, problem, order, cut, segment, mass, count, tabl
                 frame[MASS] = state[PAIR_MASS]
                 frame[POSITION] = -1
                 frame[SEEN] = 0
+                for i in range(sides.shape[1]):
+                    sides[level, i] = 0
+                for q in range(SOLVED):      # bounds that stay below zero for every prefix
+                    solved[level, 0, q] = -1 - state[PAIR_MASS] // unit
+                    solved[level, 1, q] = -1
                 frame[PHASE] = NEXT_FEATURE
                 if depth == 2 or best <= penalty or budget < NO_BUDGET:
                     frame[PHASE] = FINISHED
@@ -947,9 +964,9 @@ def search(keys, labels, weight, problem, order, cut, segment, mass, count, tabl
                 continue
             frame[COMPARED] = monotone and frame[SEEN] > 0 and n_divisions == 1
             if frame[COMPARED]:
-                measure_similarity(seen[level], frame[SEEN], order[slot, f], rows, keys, weight,
+                measure_similarity(solved[level], sides[level], order[slot, f], rows, weight,
                                    unit, similar[level])
-                state[WORK] += frame[SEEN] * rows
+                state[WORK] += 10 * rows
             for q in range(5):
                 profile[q, 0] = 0
                 profile[q, 1] = 0
@@ -1119,12 +1136,9 @@ def search(keys, labels, weight, problem, order, cut, segment, mass, count, tabl
                 trees[level, 0, 1] = last_row
                 at = copy_tree(child_trees[level, 0], trees[level], 1)
                 copy_tree(child_trees[level, 1], trees[level], at)
-            if frame[SEEN] < seen.shape[1]:
-                q = frame[SEEN]
-                seen[level, q, 0] = f
-                seen[level, q, 1] = keys[f, last_row] >> 16
-                seen[level, q, 2] = left - frame[CUT_MASS]
-                seen[level, q, 3] = right
+            if monotone and frame[SEEN] < SOLVED:
+                note_solved(solved[level], sides[level], frame[SEEN], order[slot, f], left_rows,
+                            left - frame[CUT_MASS], right, unit)
                 frame[SEEN] += 1
             k = frame[SIZE]
             while k > j + 1:

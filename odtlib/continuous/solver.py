@@ -27,7 +27,6 @@ NARROW_CLASSES = 1 << (16 - CLASS_SHIFT)      # and 16-bit codes this many class
 SLICE = 20_000_000        # row visits between two looks at the clock: some 30 ms
 MAX_INTERVALS = 1024           # open intervals kept per feature of a depth-two problem
 MAX_KEPT = 1024           # evaluated thresholds whose bounds per feature are inherited
-MAX_SEEN = 32             # evaluated thresholds that similarity bounds look at
 CACHE_BYTES = 1 << 26     # what the subset cache may take
 CACHED_THRESHOLDS = 32    # thresholds per feature, on average, above which subsets hardly come back
 COLUMN_ARRAYS = ("order", "keys", "labels", "cut", "segment", "mass", "count")
@@ -168,7 +167,8 @@ def search_arrays(n, p, cost, max_depth, wide, max_nodes=None):
         "seed_threshold": ((levels, p), np.int64),
         "archive": ((levels, 2, min(n + 3, MAX_KEPT), candidates), np.int64),
         "similar": ((levels, 2, n + 1), np.int64),
-        "seen": ((levels, min(n * p, MAX_SEEN), 4), np.int64),
+        "solved": ((levels, 2, k.SOLVED), lane),
+        "sides": ((levels, n if max_depth > 2 else 0), np.uint32),
         "trees": ((levels, nodes, 2), np.int64),
         "child_trees": ((levels, 2, nodes, 2), np.int64),
         "members": ((levels, 2, -(-n // 64)), np.int64),
