@@ -77,9 +77,9 @@ def sort_column(column, packed, row_bits, packed_bits, most_moves, weight, stric
 def index_column(order, rows, keys, by_row, weight, strict, cut, segment, mass, counts):
     """List the thresholds of a sorted column and its segments (see ``_sweep``).
 
-    ``keys``: the key at each place or, ``by_row``, of each row.  ``strict``: within a tie nothing may be taken, whatever its
-    classes.  ``counts``: thresholds, segments, and whether all values are distinct, which children
-    inherit: ``cut[i] = i + 1``.
+    ``keys``: the key at each place or, ``by_row``, of each row.  ``strict``: within a tie nothing
+    may be taken, whatever its classes.  ``counts``: thresholds, segments, and whether all values
+    are distinct, which children inherit: ``cut[i] = i + 1``.
     """
     n_cuts = 0
     n_segments = 0

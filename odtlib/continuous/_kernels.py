@@ -30,7 +30,16 @@ import numpy as np
 from numba import njit
 
 from odtlib._numba.compiler import INNER, OPTIONS
-from odtlib._numba.vector import add_where, largest, load32, read, spread_like, write
+from odtlib._numba.vector import (
+    LANES,
+    add_where,
+    largest,
+    load32,
+    read,
+    spread_like,
+    store,
+    write,
+)
 from odtlib.continuous._columns import split_node
 from odtlib.continuous._sweep import (
     BUCKETS_MANY,
@@ -315,7 +324,7 @@ def refine(intervals, spare, cut, mass, weight, unit, monotone, bound, chosen, k
 
 @njit(**INNER)
 def evaluate(order, cut, segment, counts, rows, halves, chosen, labels, weight, problem, n_classes,
-             table_two, table_many, table_weighted, vectors, code, classes, errors):
+             table_two, table_many, table_weighted, vectors, buckets, code, classes, errors):
     """Compute the optimal stumps of both children for a batch of thresholds.
 
     ``halves``: what each half of the batch holds; ``chosen`` and the columns of ``errors`` are
@@ -330,6 +339,7 @@ def evaluate(order, cut, segment, counts, rows, halves, chosen, labels, weight, 
     two = table_two is not None and n_classes == 2
     relabel = problem[N_CLASSES] > 2         # a node may hold two of many classes
     half = HALF_TWO if two else HALF_MANY
+    width = 4 * half
     leaves = penalty > 0
     for h in range(2):
         leaves = leaves or halves[h, LEFT_BUDGET] == 0 or halves[h, RIGHT_BUDGET] == 0
@@ -342,52 +352,60 @@ def evaluate(order, cut, segment, counts, rows, halves, chosen, labels, weight, 
         k = halves[h, HALF_SIZE]
         first = h * half
         lane = 2 * first                     # of the left child at the first threshold
-        for c in range(n_classes):
-            classes[1, c] = 0
         i = 0
-        for x in range(half + 1):
-            end = cut[feature, chosen[first + x]] if x < k else rows
-            if two and not leaves:
-                while i < end:
-                    row = read(column, i)
+        for x in range(k + 1):       # whole vectors, of which the next bucket overwrites some
+            end = np.int64(cut[feature, chosen[first + x]]) if x < k else rows
+            filled = spread_like(load32(buckets, 0), x)
+            while i < end:
+                store(buckets, i, filled)
+                i += LANES
+            i = end
+        if two and not leaves:
+            for i in range(rows):
+                row = read(column, i)
+                x = read(buckets, i)
+                if h == 1:
+                    write(code, row, read(code, row) + x)
+                else:
                     c = read(labels, row)
                     if relabel:
                         c = read(classes[0], c)
-                    code[row] = ((c * BUCKETS_TWO + x) * BUCKETS_TWO if h == 0
-                                 else read(code, row) + x)
-                    i += 1
-                continue
-            while i < end:
-                row = read(column, i)
-                c = read(classes[0], read(labels, row))
-                classes[1, c] += 1 if weight is None else weight[row]
-                if h == 1:
-                    code[row] = read(code, row) + x
-                elif two:
-                    code[row] = (c * BUCKETS_TWO + x) * BUCKETS_TWO
-                else:
-                    code[row] = (c << CLASS_SHIFT) + x * BUCKETS_MANY
-                i += 1
-            if x < half:
-                for c in range(n_classes):
-                    total[c * 4 * half + lane + x] = classes[1, c]
-                if weight is not None:
-                    vectors[4, lane + x] = end
-                    vectors[4, lane + half + x] = rows - end
-        if two and not leaves:
+                    write(code, row, (c * BUCKETS_TWO + x) * BUCKETS_TWO)
             continue
-        for x in range(lane, lane + half):
+        for c in range(n_classes):
+            for x in range(half + 1):
+                total[c * width + lane + x] = 0
+        for i in range(rows):
+            row = read(column, i)
+            x = read(buckets, i)
+            c = read(classes[0], read(labels, row))
+            total[c * width + lane + x] += 1 if weight is None else weight[row]
+            if h == 1:
+                write(code, row, read(code, row) + x)
+            elif two:
+                write(code, row, (c * BUCKETS_TWO + x) * BUCKETS_TWO)
+            else:
+                write(code, row, (c << CLASS_SHIFT) + x * BUCKETS_MANY)
+        for c in range(n_classes):
+            for x in range(lane, lane + half):
+                total[c * width + x + 1] += total[c * width + x]
+            classes[1, c] = total[c * width + lane + half]
+        for x in range(half):
             most = 0
             rest = 0
             for c in range(n_classes):
-                left = total[c * 4 * half + x]
-                total[c * 4 * half + half + x] = classes[1, c] - left
+                left = np.int64(total[c * width + lane + x])
+                total[c * width + lane + half + x] = classes[1, c] - left
                 most = max(most, left)
                 rest = max(rest, classes[1, c] - left)
-            errors[2, x - first] = most
-            errors[3, x - first] = rest
-            best[x] = -rows if two else most
-            best[half + x] = -rows if two else rest
+            errors[2, first + x] = most
+            errors[3, first + x] = rest
+            best[lane + x] = -rows if two else most
+            best[lane + half + x] = -rows if two else rest
+            if weight is not None:
+                end = np.int64(cut[feature, chosen[first + x]]) if x < k else rows
+                vectors[4, lane + x] = end
+                vectors[4, lane + half + x] = rows - end
     for g in range(order.shape[0]):
         if counts[g, 0] == 0:
             continue
@@ -415,7 +433,7 @@ def evaluate(order, cut, segment, counts, rows, halves, chosen, labels, weight, 
         if weight is not None:
             left = 0
             for c in range(n_classes):
-                left += total[c * WIDTH_MANY + lane]
+                left += total[c * width + lane]
         elif held:
             left = np.int64(cut[halves[h, HALF_FEATURE], chosen[y]])
         right = mass - left
@@ -436,8 +454,8 @@ def evaluate(order, cut, segment, counts, rows, halves, chosen, labels, weight, 
 
 @njit(**INNER)
 def depth_two(order, cut, segment, mass, counts, rows, labels, weight, problem, budget, cap, lower,
-              table_two, table_many, table_weighted, vectors, code, classes, errors, chosen, halves,
-              intervals, spare, features, state):
+              table_two, table_many, table_weighted, vectors, buckets, code, classes, errors,
+              chosen, halves, intervals, spare, features, state):
     """Find the best tree of depth two if its objective is below ``cap``, else bound it.
 
     ``lower[v]`` (in and out): lower bound when the root uses candidate v.  Returns False when the
@@ -554,7 +572,8 @@ def depth_two(order, cut, segment, mass, counts, rows, labels, weight, problem, 
             halves[0, HALF_SIZE] = min(k, half)
             halves[1, HALF_SIZE] = k - halves[0, HALF_SIZE]
         evaluate(order, cut, segment, counts, rows, halves, chosen, labels, weight, problem,
-                 n_classes, table_two, table_many, table_weighted, vectors, code, classes, errors)
+                 n_classes, table_two, table_many, table_weighted, vectors, buckets, code, classes,
+                 errors)
         state[WORK] += scale * p * rows + 100
         state[BATCHES] += 1
         state[EVALUATED] += halves[0, HALF_SIZE] + halves[1, HALF_SIZE]
@@ -835,9 +854,9 @@ def store_entry(table, entries, sets, mixed, tag, members, bound, state):
 
 @njit(**OPTIONS)
 def search(keys, labels, weight, problem, order, cut, segment, mass, count, table_two, table_many,
-           table_weighted, vectors, code, classes, tally, errors, chosen, halves, intervals,
-           spare, features, state, frames, probes, profiles, lower, feature_order, seed_threshold, archive,
-           similar, solved, sides, trees, child_trees, members, table, entries, sets):
+           table_weighted, vectors, buckets, code, classes, tally, errors, chosen, halves, intervals,
+           spare, features, state, frames, probes, profiles, lower, feature_order, seed_threshold,
+           archive, similar, solved, sides, trees, child_trees, members, table, entries, sets):
     """Search for one slice and return RUNNING, WANTS_FEATURE, IMPROVED or DONE.
 
     Level l of the search is a node with ``DEPTH - l >= 3`` levels of splits left (the root of a
@@ -907,8 +926,9 @@ def search(keys, labels, weight, problem, order, cut, segment, mass, count, tabl
                     continue
             if not depth_two(order[pair_slot], cut[pair_slot], segment[pair_slot], mass[pair_slot],
                              count[pair_slot], pair_rows, labels, weight, problem, pair_budget, cap,
-                             pair_lower, table_two, table_many, table_weighted, vectors, code,
-                             classes, errors, chosen, halves, intervals, spare, features, state):
+                             pair_lower, table_two, table_many, table_weighted, vectors, buckets,
+                             code, classes, errors, chosen, halves, intervals, spare, features,
+                             state):
                 return RUNNING
             if phase == START:
                 best = state[RESULT]

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from odtlib._numba.vector import LANES
 from odtlib.continuous import _kernels as k
 from odtlib.continuous._columns import pack_column, sort_column, surround
 from odtlib.continuous._sweep import (
@@ -149,6 +150,7 @@ def search_arrays(n, p, cost, max_depth, wide, max_nodes=None):
         "mass": ((slots, p, n + 1 if weighted else 0), np.int64),
         "count": ((slots, p, 3), np.int64),
         "vectors": ((5, max(WIDTH_TWO, WIDTH_MANY * cost.n_classes)), lane),
+        "buckets": ((n + LANES,), np.uint32 if wide else np.uint16),
         "code": ((n,), np.uint32 if wide else np.uint16),
         "classes": ((2, cost.n_classes), np.int64),
         "tally": ((4, cost.n_classes), np.int64),
