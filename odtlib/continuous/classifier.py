@@ -254,9 +254,12 @@ class ContinuousTreeClassifier(TreeClassifier):
                              (lambda: start.grown()[1]) if affordable else None, watch)
         # a run cut short falls back on CART, unless growing it would overrun the limit by far
         quick = run.status == "time_limit" and sorted_in < 0.1
-        tree, best = start.grown() if quick else start.known
-        if run.tree is not None and run.best <= best:
+        if quick:
+            start.grown()
+        if run.tree is not None and run.best <= start.known_cost:
             tree, best = decode(run.tree, X, y, cost, sample_weight), run.best
+        else:
+            tree, best = start.known
         return _Found(tree, best, min(best, run.bound), run.status, run.counters, trace)
 
 
@@ -283,6 +286,11 @@ class _Start:
         self.start = start
         if isinstance(start, DecisionTree):
             self.grown()        # a tree that does not fit is refused whatever the search does
+
+    @property
+    def known_cost(self):
+        """The cost of the best tree known so far."""
+        return self.leaf_cost if self.tree is None else self.tree[1]
 
     @property
     def known(self):
