@@ -106,7 +106,7 @@ class ContinuousTreeClassifier(TreeClassifier):
     -----
     The problem is that of ConTree (Brita, van der Linden, Demirović, AAAI 2025) and of Quant-BnB
     (Mazumder, Meng, Wang, ICML 2022); intervals of thresholds are closed by the bounds of the
-    former.  The sweep that solves the last two levels for 64 thresholds at once is explained in
+    former.  The sweep that solves the last two levels for 32 thresholds at once is explained in
     chapter 8 of the book.
 
     Weights and the price of a split are compared as integers: exactly if they are whole numbers,
