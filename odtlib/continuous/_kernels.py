@@ -47,7 +47,6 @@ from odtlib.continuous._sweep import (
     CLASS_SHIFT,
     HALF_MANY,
     HALF_TWO,
-    WIDTH_MANY,
     WIDTH_TWO,
     sweep_many,
     sweep_two,
@@ -854,9 +853,10 @@ def store_entry(table, entries, sets, mixed, tag, members, bound, state):
 
 @njit(**OPTIONS)
 def search(keys, labels, weight, problem, order, cut, segment, mass, count, table_two, table_many,
-           table_weighted, vectors, buckets, code, classes, tally, errors, chosen, halves, intervals,
-           spare, features, state, frames, probes, profiles, lower, feature_order, seed_threshold,
-           archive, similar, solved, sides, trees, child_trees, members, table, entries, sets):
+           table_weighted, vectors, buckets, code, classes, tally, errors, chosen, halves,
+           intervals, spare, features, state, frames, probes, profiles, lower, feature_order,
+           seed_threshold, archive, similar, solved, sides, trees, child_trees, members, table,
+           entries, sets):
     """Search for one slice and return RUNNING, WANTS_FEATURE, IMPROVED or DONE.
 
     Level l of the search is a node with ``DEPTH - l >= 3`` levels of splits left (the root of a
