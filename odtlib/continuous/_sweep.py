@@ -1,11 +1,11 @@
 """Sweeps: the best last split of both children, for a batch of root thresholds at once.
 
-A batch has two halves.  Each holds so many thresholds of one root feature, in increasing order; the
-features of both halves may differ.  A row's *bucket* in a half is the number of thresholds of that
-half that leave it on the right.  ``code[row]`` combines the class of a row with its two buckets,
-and ``table[code]`` is what the row adds to a prefix of the left child and to one of the right child
-for every threshold of the batch: one pass over a sorted column then evaluates all splits of both
-children at that column, for all thresholds at once.
+A batch has two halves.  Each holds up to ``HALF_TWO`` or ``HALF_MANY`` thresholds of one root
+feature, in increasing order; the two features may differ.  A row's *bucket* in a half is the number
+of thresholds of that half that leave it on the right.  ``code[row]`` combines the class of a row
+with its two buckets, and ``table[code]`` is what the row adds to a prefix of the left child and to
+one of the right child for every threshold of the batch: one pass over a sorted column then
+evaluates all splits of both children at that column, for all thresholds at once.
 
 Lanes of a vector: the left children of the first half, its right ones, then those of the second.
 
