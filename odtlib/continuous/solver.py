@@ -149,7 +149,7 @@ def search_arrays(n, p, cost, max_depth, wide, max_nodes=None):
         "segment": ((slots, p, n + 1), np.int32),
         "mass": ((slots, p, n + 1 if weighted else 0), np.int64),
         "count": ((slots, p, 3), np.int64),
-        "vectors": ((5, max(WIDTH_TWO, WIDTH_MANY * cost.n_classes)), lane),
+        "vectors": ((5, max(2 * WIDTH_TWO, WIDTH_MANY * cost.n_classes)), lane),
         "buckets": ((n + LANES,), np.uint32 if wide else np.uint16),
         "code": ((n,), np.uint32 if wide else np.uint16),
         "classes": ((2, cost.n_classes), np.int64),
