@@ -407,12 +407,11 @@ class DecisionTree:
                 stack.append((lefts[node], low, {**high, f: tighter[1]},
                               missing_goes(node, True, present), kept[-1], 3))
 
-        predicted = self.value if self.label is None else self.label
+        predicted = (self.value if self.label is None else self.label).tolist()
         for entry in reversed(kept):            # children stand behind their parent
             if entry[1] >= 0:
                 left, right = kept[entry[3]], kept[entry[4]]
-                if left[1] < 0 and right[1] < 0 and np.array_equal(predicted[left[5]],
-                                                                   predicted[right[5]]):
+                if left[1] < 0 and right[1] < 0 and predicted[left[5]] == predicted[right[5]]:
                     entry[1:] = [LEAF, np.nan, LEAF, LEAF, left[5]]
         reached = np.zeros(len(kept), bool)
         reached[0] = True

@@ -90,6 +90,18 @@ def read(typing, array, index):
 
 
 @intrinsic
+def write(typing, array, index, number):
+    """Write one integer, cut to the size of an element, without the check for negative indices."""
+    def generate(context, builder, signature, args):
+        address = _address(context, builder, signature.args[0], args[0], args[1])
+        bits = array.dtype.bitwidth
+        value = args[2] if bits == 64 else builder.trunc(args[2], ir.IntType(bits))
+        builder.store(value, address)
+        return context.get_dummy_value()
+    return types.void(array, types.intp, types.int64), generate
+
+
+@intrinsic
 def zeros_like(typing, vector):
     """Return a vector of zeros of the same type."""
     def generate(context, builder, signature, args):

@@ -10,7 +10,7 @@ import numpy as np
 from numba import njit
 
 from odtlib._numba.compiler import INNER, OPTIONS
-from odtlib._numba.vector import read
+from odtlib._numba.vector import read, write
 
 
 @njit(**OPTIONS)
@@ -68,27 +68,27 @@ def sort_column(column, packed, row_bits, packed_bits, most_moves, weight, stric
     if len(keys) > 0:
         for i in range(n):
             keys[order[i]] = placed[i]
-    index_column(order, n, placed, weight, strict, cut, segment, mass, counts)
+    index_column(order, n, placed, False, weight, strict, cut, segment, mass, counts)
     counts[2] = counts[0] == n - 1
     return True
 
 
 @njit(**INNER)
-def index_column(order, rows, placed, weight, strict, cut, segment, mass, counts):
+def index_column(order, rows, keys, by_row, weight, strict, cut, segment, mass, counts):
     """List the thresholds of a sorted column and its segments (see ``_sweep``).
 
-    ``placed``: the key at each place.  ``strict``: within a tie nothing may be taken, whatever its
-    classes.  ``counts``: thresholds, segments, and whether all values are distinct, which children
-    inherit: ``cut[i] = i + 1``.
+    ``keys``: the key at each place or, ``by_row``, of each row.  ``strict``: within a tie nothing
+    may be taken, whatever its classes.  ``counts``: thresholds, segments, and whether all values
+    are distinct, which children inherit: ``cut[i] = i + 1``.
     """
     n_cuts = 0
     n_segments = 0
     done = 0             # rows that segments cover so far
     mixed = False        # whether the current tie holds several classes
-    key = read(placed, 0)
+    key = read(keys, read(order, 0) if by_row else 0)
     for i in range(1, rows):
         before = key
-        key = read(placed, i)
+        key = read(keys, read(order, i) if by_row else i)
         new = (key >> 16) != (before >> 16)
         if mixed and new:
             segment[n_segments] = 2 * i
@@ -101,7 +101,7 @@ def index_column(order, rows, placed, weight, strict, cut, segment, mass, counts
             if begin > done:
                 segment[n_segments] = 2 * begin + 1
                 n_segments += 1
-        cut[n_cuts] = i
+        write(cut, n_cuts, i)
         n_cuts += np.int64(new)
     if mixed or rows > done:
         segment[n_segments] = 2 * rows + (0 if mixed else 1)
@@ -119,15 +119,15 @@ def index_column(order, rows, placed, weight, strict, cut, segment, mass, counts
 
 
 @njit(**INNER)
-def split_node(order, counts, rows, keys, weight, strict, feature, left_rows, side, placed,
-               left_order, right_order, cut, segment, mass, count, left, right):
+def split_node(order, counts, rows, keys, weight, strict, feature, left_rows, side, left_order,
+               right_order, cut, segment, mass, count, left, right):
     """Split the sorted columns of a node at a threshold and index those of both children.
 
-    ``side`` and ``placed`` (two lines): work, one number per row.
+    ``side``: work, one number per row.
     """
     right_rows = rows - left_rows
     for i in range(rows):
-        side[read(order[feature], i)] = i < left_rows
+        write(side, read(order[feature], i), np.int64(i < left_rows))
     for g in range(order.shape[0]):
         column = order[g]
         to_left = left_order[g]
@@ -136,13 +136,9 @@ def split_node(order, counts, rows, keys, weight, strict, feature, left_rows, si
         a = 0
         b = 0
         for i in range(rows):
-            row = column[i]
-            to_left[a] = row
-            to_right[b] = row
-            if not distinct:
-                key = keys[g, row]
-                placed[0, a] = key
-                placed[1, b] = key
+            row = read(column, i)
+            write(to_left, a, row)
+            write(to_right, b, row)
             goes_left = read(side, row)
             a += goes_left
             b += 1 - goes_left
@@ -160,9 +156,9 @@ def split_node(order, counts, rows, keys, weight, strict, feature, left_rows, si
             segment[left, g, 0] = 2 * left_rows + 1
             segment[right, g, 0] = 2 * right_rows + 1
         else:
-            index_column(to_left, left_rows, placed[0], weight, strict, cut[left, g],
+            index_column(to_left, left_rows, keys[g], True, weight, strict, cut[left, g],
                          segment[left, g], mass[left, g], count[left, g])
-            index_column(to_right, right_rows, placed[1], weight, strict, cut[right, g],
+            index_column(to_right, right_rows, keys[g], True, weight, strict, cut[right, g],
                          segment[right, g], mass[right, g], count[right, g])
 
 

@@ -30,11 +30,24 @@ import numpy as np
 from numba import njit
 
 from odtlib._numba.compiler import INNER, OPTIONS
-from odtlib._numba.vector import read
+from odtlib._numba.vector import (
+    LANES,
+    add_where,
+    largest,
+    load32,
+    read,
+    spread_like,
+    store,
+    write,
+)
 from odtlib.continuous._columns import split_node
 from odtlib.continuous._sweep import (
-    LANES_MANY,
-    LANES_TWO,
+    BUCKETS_MANY,
+    BUCKETS_TWO,
+    CLASS_SHIFT,
+    HALF_MANY,
+    HALF_TWO,
+    WIDTH_TWO,
     sweep_many,
     sweep_two,
     sweep_weighted,
@@ -53,6 +66,9 @@ LEAF, STUMP = -1, -2       # roots of a depth-two solution that is smaller than 
 
 # an interval between two evaluated thresholds a and b: thresholds LOW .. HIGH - 1 are open
 LOW, HIGH, MASS_A, LEFT_A, RIGHT_A, MASS_B, LEFT_B, RIGHT_B = range(8)
+
+# per half of a batch: candidate, its feature, its thresholds, and what the children may spend
+CANDIDATE, HALF_FEATURE, HALF_SIZE, LEFT_BUDGET, RIGHT_BUDGET = range(5)
 
 # per feature, in a depth-two solve
 ERROR, INDEX, CLOSED, INTERVALS, OPEN = range(5)
@@ -244,15 +260,17 @@ def choose(intervals, n_intervals, cut, mass, weight, unit, bound, want, chosen,
                 chosen[k] = low + x
                 k += 1
         else:
+            step = (size << 20) // share
             for x in range(share):
-                chosen[k] = low + size * (2 * x + 1) // (2 * share)
+                chosen[k] = low + ((step * x + (step >> 1)) >> 20)
                 k += 1
     return k
 
 
 @njit(**INNER)
-def refine(intervals, spare, cut, mass, weight, unit, monotone, chosen, k, errors, feature_state):
-    """Split the intervals at the thresholds that were evaluated."""
+def refine(intervals, spare, cut, mass, weight, unit, monotone, bound, chosen, k, errors,
+           feature_state):
+    """Split the intervals at the thresholds that were evaluated, and drop what is closed now."""
     n_intervals = feature_state[INTERVALS]
     for j in range(n_intervals):
         for q in range(8):
@@ -261,39 +279,42 @@ def refine(intervals, spare, cut, mass, weight, unit, monotone, chosen, k, error
     x = 0
     for j in range(n_intervals):
         low = spare[j, LOW]
-        high = spare[j, HIGH]
         mass_a = spare[j, MASS_A]
         left_a = spare[j, LEFT_A]
         right_a = spare[j, RIGHT_A]
-        while x < k and chosen[x] < high:
-            t = chosen[x]
-            mass_t = cut[t] * unit if weight is None else mass[t]
-            left_t = errors[0, x]
-            right_t = errors[1, x]
-            if t > low:
-                intervals[w, LOW] = low
-                intervals[w, HIGH] = t
-                intervals[w, MASS_A] = mass_a
-                intervals[w, LEFT_A] = left_a
-                intervals[w, RIGHT_A] = right_a
-                intervals[w, MASS_B] = mass_t
-                intervals[w, LEFT_B] = left_t
-                intervals[w, RIGHT_B] = right_t if monotone else 0
-                w += 1
-            low = t + 1
-            mass_a = mass_t
-            left_a = left_t if monotone else 0
-            right_a = right_t
-            x += 1
-        if high > low:
-            intervals[w, LOW] = low
-            intervals[w, HIGH] = high
-            intervals[w, MASS_A] = mass_a
-            intervals[w, LEFT_A] = left_a
-            intervals[w, RIGHT_A] = right_a
-            for q in range(MASS_B, RIGHT_B + 1):
-                intervals[w, q] = spare[j, q]
-            w += 1
+        more = True
+        while more:
+            more = x < k and chosen[x] < spare[j, HIGH]
+            if more:
+                high = chosen[x]
+                mass_b = np.int64(cut[high]) * unit if weight is None else mass[high]
+                left_b = errors[0, x]
+                right_b = errors[1, x]
+                x += 1
+            else:
+                high = spare[j, HIGH]
+                mass_b = spare[j, MASS_B]
+                left_b = spare[j, LEFT_B]
+                right_b = spare[j, RIGHT_B]
+            least_b = right_b if monotone or not more else 0     # right of what lies before b
+            if low < high:
+                proved = interval_bound(mass_a, left_a, right_a, mass_b, left_b, least_b)
+                if max(left_a + least_b, left_b + right_a - (mass_b - mass_a)) >= bound:
+                    feature_state[CLOSED] = min(feature_state[CLOSED], proved)
+                else:
+                    intervals[w, LOW] = low
+                    intervals[w, HIGH] = high
+                    intervals[w, MASS_A] = mass_a
+                    intervals[w, LEFT_A] = left_a
+                    intervals[w, RIGHT_A] = right_a
+                    intervals[w, MASS_B] = mass_b
+                    intervals[w, LEFT_B] = left_b
+                    intervals[w, RIGHT_B] = least_b
+                    w += 1
+            low = high + 1
+            mass_a = mass_b
+            left_a = left_b if monotone else 0
+            right_a = right_b
     feature_state[INTERVALS] = w
 
 
@@ -301,67 +322,89 @@ def refine(intervals, spare, cut, mass, weight, unit, monotone, chosen, k, error
 
 
 @njit(**INNER)
-def evaluate(order, cut, segment, counts, rows, feature, chosen, k, labels, weight, problem,
-             n_classes, left_budget, right_budget, table_two, table_many, table_weighted, vectors,
-             code, classes, errors):
+def evaluate(order, cut, segment, counts, rows, halves, chosen, labels, weight, problem, n_classes,
+             table_two, table_many, table_weighted, vectors, buckets, code, classes, errors):
     """Compute the optimal stumps of both children for a batch of thresholds.
 
-    ``errors[0, lane]`` and ``errors[1, lane]``: objectives of the left and the right child; lanes
-    k and above take all rows as the left child.  A child without a budget is a leaf.
-    ``classes[0]``: compact class numbers.
+    ``halves``: what each half of the batch holds; ``chosen`` and the columns of ``errors`` are
+    divided likewise.  ``errors[0]`` and ``errors[1]``: objectives of the left and the right child;
+    where a half has no further threshold the left child has all rows.  A child without a budget
+    is a leaf.  ``classes[0]``: compact class numbers.
     """
     unit = problem[UNIT]
     penalty = problem[PENALTY]
-    column = order[feature]
     best = vectors[0]
     total = vectors[1]
     two = table_two is not None and n_classes == 2
     relabel = problem[N_CLASSES] > 2         # a node may hold two of many classes
-    leaves = penalty > 0 or left_budget == 0 or right_budget == 0
-    lanes = LANES_TWO if two else LANES_MANY
-    width = 2 * lanes
-    for c in range(n_classes):
-        classes[1, c] = 0
-    i = 0
-    for x in range(lanes + 1):
-        end = cut[feature, chosen[x]] if x < k else rows
-        if two and not leaves:
-            while i < end:
-                row = read(column, i)
-                c = read(labels, row)
-                if relabel:
-                    c = read(classes[0], c)
-                code[row] = c * (LANES_TWO + 1) + x
-                i += 1
-        else:
-            while i < end:
-                row = read(column, i)
-                c = read(classes[0], read(labels, row))
-                code[row] = c * (LANES_TWO + 1) + x if two else (c << 5) + x
-                classes[1, c] += 1 if weight is None else weight[row]
-                i += 1
-            if x < lanes:
-                for c in range(n_classes):
-                    total[c * width + x] = classes[1, c]
-                if weight is not None:
-                    vectors[4, x] = end
-                    vectors[4, lanes + x] = rows - end
+    half = HALF_TWO if two else HALF_MANY
+    width = 4 * half
+    leaves = penalty > 0
+    for h in range(2):
+        leaves = leaves or halves[h, LEFT_BUDGET] == 0 or halves[h, RIGHT_BUDGET] == 0
     if two and not leaves:
-        for x in range(width):
+        for x in range(WIDTH_TWO):
             best[x] = -rows
-    else:
-        for x in range(lanes):
+    for h in range(2):
+        feature = halves[h, HALF_FEATURE]
+        column = order[feature]
+        k = halves[h, HALF_SIZE]
+        first = h * half
+        lane = 2 * first                     # of the left child at the first threshold
+        i = 0
+        for x in range(k + 1):       # whole vectors, of which the next bucket overwrites some
+            end = np.int64(cut[feature, chosen[first + x]]) if x < k else rows
+            filled = spread_like(load32(buckets, 0), x)
+            while i < end:
+                store(buckets, i, filled)
+                i += LANES
+            i = end
+        if two and not leaves:
+            for i in range(rows):
+                row = read(column, i)
+                x = read(buckets, i)
+                if h == 1:
+                    write(code, row, read(code, row) + x)
+                else:
+                    c = read(labels, row)
+                    if relabel:
+                        c = read(classes[0], c)
+                    write(code, row, (c * BUCKETS_TWO + x) * BUCKETS_TWO)
+            continue
+        for c in range(n_classes):
+            for x in range(half + 1):
+                total[c * width + lane + x] = 0
+        for i in range(rows):
+            row = read(column, i)
+            x = read(buckets, i)
+            c = read(classes[0], read(labels, row))
+            total[c * width + lane + x] += 1 if weight is None else weight[row]
+            if h == 1:
+                write(code, row, read(code, row) + x)
+            elif two:
+                write(code, row, (c * BUCKETS_TWO + x) * BUCKETS_TWO)
+            else:
+                write(code, row, (c << CLASS_SHIFT) + x * BUCKETS_MANY)
+        for c in range(n_classes):
+            for x in range(lane, lane + half):
+                total[c * width + x + 1] += total[c * width + x]
+            classes[1, c] = total[c * width + lane + half]
+        for x in range(half):
             most = 0
             rest = 0
             for c in range(n_classes):
-                left = total[c * width + x]
-                total[c * width + lanes + x] = classes[1, c] - left
+                left = np.int64(total[c * width + lane + x])
+                total[c * width + lane + half + x] = classes[1, c] - left
                 most = max(most, left)
                 rest = max(rest, classes[1, c] - left)
-            errors[2, x] = most
-            errors[3, x] = rest
-            best[x] = -rows if two else most
-            best[lanes + x] = -rows if two else rest
+            errors[2, first + x] = most
+            errors[3, first + x] = rest
+            best[lane + x] = -rows if two else most
+            best[lane + half + x] = -rows if two else rest
+            if weight is not None:
+                end = np.int64(cut[feature, chosen[first + x]]) if x < k else rows
+                vectors[4, lane + x] = end
+                vectors[4, lane + half + x] = rows - end
     for g in range(order.shape[0]):
         if counts[g, 0] == 0:
             continue
@@ -380,34 +423,38 @@ def evaluate(order, cut, segment, counts, rows, feature, chosen, k, labels, weig
         mass = 0
         for c in range(n_classes):
             mass += classes[1, c]
-    for x in range(lanes):
+    for y in range(2 * half):
+        h = np.int64(y >= half)
+        x = y - h * half
+        lane = y + h * half
+        held = x < halves[h, HALF_SIZE]
         left = rows
         if weight is not None:
             left = 0
             for c in range(n_classes):
-                left += total[c * width + x]
-        elif x < k:
-            left = np.int64(cut[feature, chosen[x]])
+                left += total[c * width + lane]
+        elif held:
+            left = np.int64(cut[halves[h, HALF_FEATURE], chosen[y]])
         right = mass - left
         if two:
-            errors[0, x] = ((left - best[x]) >> 1) * unit
-            errors[1, x] = ((right - best[lanes + x]) >> 1) * unit
+            errors[0, y] = ((left - best[lane]) >> 1) * unit
+            errors[1, y] = ((right - best[half + lane]) >> 1) * unit
         else:
-            errors[0, x] = (left - best[x]) * unit
-            errors[1, x] = (right - best[lanes + x]) * unit
+            errors[0, y] = (left - best[lane]) * unit
+            errors[1, y] = (right - best[half + lane]) * unit
         if penalty > 0:
-            errors[0, x] = min(errors[0, x] + penalty, (left - errors[2, x]) * unit)
-            errors[1, x] = min(errors[1, x] + penalty, (right - errors[3, x]) * unit)
-        if left_budget == 0 and x < k:
-            errors[0, x] = (left - errors[2, x]) * unit
-        if right_budget == 0:
-            errors[1, x] = (right - errors[3, x]) * unit
+            errors[0, y] = min(errors[0, y] + penalty, (left - errors[2, y]) * unit)
+            errors[1, y] = min(errors[1, y] + penalty, (right - errors[3, y]) * unit)
+        if halves[h, LEFT_BUDGET] == 0 and held:
+            errors[0, y] = (left - errors[2, y]) * unit
+        if halves[h, RIGHT_BUDGET] == 0:
+            errors[1, y] = (right - errors[3, y]) * unit
 
 
 @njit(**INNER)
 def depth_two(order, cut, segment, mass, counts, rows, labels, weight, problem, budget, cap, lower,
-              table_two, table_many, table_weighted, vectors, code, classes, errors, chosen,
-              intervals, spare, features, state):
+              table_two, table_many, table_weighted, vectors, buckets, code, classes, errors,
+              chosen, halves, intervals, spare, features, state):
     """Find the best tree of depth two if its objective is below ``cap``, else bound it.
 
     ``lower[v]`` (in and out): lower bound when the root uses candidate v.  Returns False when the
@@ -470,7 +517,7 @@ def depth_two(order, cut, segment, mass, counts, rows, labels, weight, problem, 
         state[PAIR_PHASE] = 1
     best = state[PAIR_BEST]
     n_classes = state[PAIR_CLASSES]
-    lanes = LANES_TWO if table_two is not None and n_classes <= 2 else LANES_MANY
+    half = HALF_TWO if table_two is not None and n_classes <= 2 else HALF_MANY
     scale = 1 if n_classes <= 2 else 4
     if weight is not None:
         scale = 10 * n_classes
@@ -479,55 +526,89 @@ def depth_two(order, cut, segment, mass, counts, rows, labels, weight, problem, 
         if state[WORK] >= state[LIMIT]:
             state[PAIR_BEST] = best
             return False
-        step = state[PAIR_STEP]
-        if step < candidates:
-            v = step
-            state[PAIR_STEP] += 1
-            if features[v, INTERVALS] == 0 or lower[v] >= min(best, cap):
-                continue
-            if state[PAIR_STUMP] >= 0:
-                intervals[v, 0, RIGHT_A] = state[PAIR_STUMP]
-                intervals[v, 0, LEFT_B] = state[PAIR_STUMP]
-        else:
+        bound = min(best, cap)
+        stump = state[PAIR_STUMP]
+        parts = 0                    # candidates in the batch
+        while parts < 2:
             v = -1
-            for h in range(candidates):       # the most promising first
-                if features[h, OPEN] and (v < 0 or features[h, ERROR] < features[v, ERROR]):
-                    v = h
-            if v < 0:
-                break
-        f, left_budget, right_budget = child_budgets(2, budget, v)
-        want = lanes - 1 if state[PAIR_STUMP] < 0 else lanes
-        k = choose(intervals[v], features[v, INTERVALS], cut[f], mass[f], weight, unit,
-                   min(best, cap) - penalty, want, chosen, features[v])
-        features[v, OPEN] = k > 0
-        if k == 0:
-            continue
-        evaluate(order, cut, segment, counts, rows, f, chosen, k, labels, weight, problem,
-                 n_classes, left_budget, right_budget, table_two, table_many, table_weighted,
-                 vectors, code, classes, errors)
+            if state[PAIR_STEP] < candidates:
+                v = state[PAIR_STEP]
+                state[PAIR_STEP] += 1
+                if features[v, INTERVALS] == 0 or lower[v] >= bound:
+                    continue
+                if stump >= 0:
+                    intervals[v, 0, RIGHT_A] = stump
+                    intervals[v, 0, LEFT_B] = stump
+            else:
+                for h in range(candidates):       # the most promising first
+                    if (features[h, OPEN] and (parts == 0 or h != halves[0, CANDIDATE])
+                            and (v < 0 or features[h, ERROR] < features[v, ERROR])):
+                        v = h
+                if v < 0:
+                    break
+            f, left_budget, right_budget = child_budgets(2, budget, v)
+            # the first batch leaves its last lane free, where the left child has all rows
+            k = choose(intervals[v], features[v, INTERVALS], cut[f], mass[f], weight, unit,
+                       bound - penalty, half - np.int64(stump < 0 and parts == 1),
+                       chosen[parts * half:], features[v])
+            features[v, OPEN] = k > 0
+            if k > 0:
+                halves[parts, CANDIDATE] = v
+                halves[parts, HALF_FEATURE] = f
+                halves[parts, HALF_SIZE] = k
+                halves[parts, LEFT_BUDGET] = left_budget
+                halves[parts, RIGHT_BUDGET] = right_budget
+                parts += 1
+        if parts == 0:
+            break
+        if parts == 1:               # one candidate has both halves
+            v = halves[0, CANDIDATE]
+            f = halves[0, HALF_FEATURE]
+            k = choose(intervals[v], features[v, INTERVALS], cut[f], mass[f], weight, unit,
+                       bound - penalty, 2 * half - np.int64(stump < 0), chosen, features[v])
+            for q in range(5):
+                halves[1, q] = halves[0, q]
+            halves[0, HALF_SIZE] = min(k, half)
+            halves[1, HALF_SIZE] = k - halves[0, HALF_SIZE]
+        evaluate(order, cut, segment, counts, rows, halves, chosen, labels, weight, problem,
+                 n_classes, table_two, table_many, table_weighted, vectors, buckets, code, classes,
+                 errors)
         state[WORK] += scale * p * rows + 100
         state[BATCHES] += 1
-        state[EVALUATED] += k
-        if state[PAIR_STUMP] < 0:
-            stump = errors[0, lanes - 1]
+        state[EVALUATED] += halves[0, HALF_SIZE] + halves[1, HALF_SIZE]
+        if stump < 0:
+            stump = errors[0, 2 * half - 1]
             state[PAIR_STUMP] = stump
             if stump < best:
                 best = stump
                 state[PAIR_ROOT] = STUMP
-            intervals[v, 0, RIGHT_A] = stump
-            intervals[v, features[v, INTERVALS] - 1, LEFT_B] = stump
+            for h in range(parts):
+                v = halves[h, CANDIDATE]
+                intervals[v, 0, RIGHT_A] = stump
+                intervals[v, features[v, INTERVALS] - 1, LEFT_B] = stump
             known = budget == 1
-        refine(intervals[v], spare, cut[f], mass[f], weight, unit, monotone, chosen, k, errors,
-               features[v])
-        for x in range(k):
-            error = errors[0, x] + errors[1, x]
-            if error < features[v, ERROR]:
-                features[v, ERROR] = error
-                features[v, INDEX] = chosen[x]
-        if features[v, ERROR] + penalty < best:
-            best = features[v, ERROR] + penalty
-            state[PAIR_ROOT] = v
-            state[PAIR_VALUE] = features[v, INDEX]
+        if parts == 1:
+            halves[0, HALF_SIZE] += halves[1, HALF_SIZE]
+        for h in range(parts):
+            v = halves[h, CANDIDATE]
+            first = h * half
+            for x in range(first, first + halves[h, HALF_SIZE]):
+                error = errors[0, x] + errors[1, x]
+                if error < features[v, ERROR]:
+                    features[v, ERROR] = error
+                    features[v, INDEX] = chosen[x]
+            if features[v, ERROR] + penalty < best:
+                best = features[v, ERROR] + penalty
+                state[PAIR_ROOT] = v
+                state[PAIR_VALUE] = features[v, INDEX]
+        for h in range(parts):
+            v = halves[h, CANDIDATE]
+            f = halves[h, HALF_FEATURE]
+            first = h * half
+            refine(intervals[v], spare, cut[f], mass[f], weight, unit, monotone,
+                   min(best, cap) - penalty, chosen[first:], halves[h, HALF_SIZE],
+                   errors[:, first:], features[v])
+            features[v, OPEN] = features[v, INTERVALS] > 0
     state[PAIR_PHASE] = 0
     state[PAIR_BEST] = best
     bound = best
@@ -608,6 +689,8 @@ RUNNING, WANTS_FEATURE, IMPROVED, DONE = range(4)
 # profile: the evaluated thresholds of the current feature, with both ends
 AT, AT_MASS, AT_LEFT, AT_RIGHT, AT_ARCHIVE = range(5)
 
+SOLVED = 32     # thresholds of a node that similarity bounds look at: bits of a row's `sides`
+
 
 @njit(**INNER)
 def widest_interval(profile, size, cut, mass, weight, unit, monotone, bound, similar, use_similar,
@@ -666,34 +749,44 @@ def widest_interval(profile, size, cut, mass, weight, unit, monotone, bound, sim
 
 
 @njit(**INNER)
-def measure_similarity(seen, n_seen, order, rows, keys, weight, unit, similar):
+def note_solved(solved, sides, q, order, left_rows, left, right, unit):
+    """Keep a solved threshold for similarity bounds.
+
+    ``left``: what its left child costs at least, less the mass of that child; ``right``: what its
+    right child costs at least.
+    """
+    solved[0, q] = left // unit
+    solved[1, q] = right // unit
+    bit = 1 << q
+    for i in range(left_rows):
+        row = read(order, i)
+        write(sides, row, read(sides, row) | bit)
+
+
+@njit(**INNER)
+def measure_similarity(solved, sides, order, rows, weight, unit, similar):
     """Bound both children of every prefix of a column by thresholds solved for other features.
 
     A child that holds all but mass d of a solved set costs at least that set's optimum less d.
+    One lane per solved threshold; ``sides[row]``: the thresholds that have the row on their left.
     ``similar[0, i]`` bounds the first i rows, ``similar[1, i]`` the others.
     """
+    left = load32(solved, 0)
+    right = load32(solved, SOLVED)
+    term = spread_like(left, 1)
+    passed = 0
     for i in range(rows + 1):
-        similar[0, i] = 0
-        similar[1, i] = 0
-    for q in range(n_seen):
-        other = keys[seen[q, 0]]
-        limit = (seen[q, 1] + 1) << 16
-        left = seen[q, 2]
-        right = seen[q, 3]
-        for i in range(rows):
-            similar[0, i] = max(similar[0, i], left)
-            similar[1, i] = max(similar[1, i], right)
+        similar[0, i] = largest(left) * unit
+        similar[1, i] = (largest(right) - passed) * unit
+        if i < rows:
             row = read(order, i)
-            cost = unit if weight is None else weight[row]
-            if read(other, row) < limit:
-                left += cost
+            if weight is None:
+                passed += 1
             else:
-                right -= cost
-        similar[0, rows] = max(similar[0, rows], left)
-    for i in range(1, rows + 1):
-        similar[0, i] = max(similar[0, i], similar[0, i - 1])
-    for i in range(rows - 1, -1, -1):
-        similar[1, i] = max(similar[1, i], similar[1, i + 1])
+                term = spread_like(left, weight[row])
+                passed += weight[row]
+            left = add_where(left, sides, row, term)
+            right = add_where(right, sides, row, term)
 
 
 # an entry of the subset cache; its rows are a bit set of their own
@@ -760,9 +853,10 @@ def store_entry(table, entries, sets, mixed, tag, members, bound, state):
 
 @njit(**OPTIONS)
 def search(keys, labels, weight, problem, order, cut, segment, mass, count, table_two, table_many,
-           table_weighted, vectors, code, placed, classes, tally, errors, chosen, intervals, spare,
-           features, state, frames, probes, profiles, lower, feature_order, seed_threshold, archive,
-           similar, seen, trees, child_trees, members, table, entries, sets):
+           table_weighted, vectors, buckets, code, classes, tally, errors, chosen, halves,
+           intervals, spare, features, state, frames, probes, profiles, lower, feature_order,
+           seed_threshold, archive, similar, solved, sides, trees, child_trees, members, table,
+           entries, sets):
     """Search for one slice and return RUNNING, WANTS_FEATURE, IMPROVED or DONE.
 
     Level l of the search is a node with ``DEPTH - l >= 3`` levels of splits left (the root of a
@@ -832,8 +926,9 @@ def search(keys, labels, weight, problem, order, cut, segment, mass, count, tabl
                     continue
             if not depth_two(order[pair_slot], cut[pair_slot], segment[pair_slot], mass[pair_slot],
                              count[pair_slot], pair_rows, labels, weight, problem, pair_budget, cap,
-                             pair_lower, table_two, table_many, table_weighted, vectors, code,
-                             classes, errors, chosen, intervals, spare, features, state):
+                             pair_lower, table_two, table_many, table_weighted, vectors, buckets,
+                             code, classes, errors, chosen, halves, intervals, spare, features,
+                             state):
                 return RUNNING
             if phase == START:
                 best = state[RESULT]
@@ -854,6 +949,11 @@ def search(keys, labels, weight, problem, order, cut, segment, mass, count, tabl
                 frame[MASS] = state[PAIR_MASS]
                 frame[POSITION] = -1
                 frame[SEEN] = 0
+                for i in range(sides.shape[1]):
+                    sides[level, i] = 0
+                for q in range(SOLVED):      # bounds that stay below zero for every prefix
+                    solved[level, 0, q] = -1 - state[PAIR_MASS] // unit
+                    solved[level, 1, q] = -1
                 frame[PHASE] = NEXT_FEATURE
                 if depth == 2 or best <= penalty or budget < NO_BUDGET:
                     frame[PHASE] = FINISHED
@@ -884,9 +984,9 @@ def search(keys, labels, weight, problem, order, cut, segment, mass, count, tabl
                 continue
             frame[COMPARED] = monotone and frame[SEEN] > 0 and n_divisions == 1
             if frame[COMPARED]:
-                measure_similarity(seen[level], frame[SEEN], order[slot, f], rows, keys, weight,
+                measure_similarity(solved[level], sides[level], order[slot, f], rows, weight,
                                    unit, similar[level])
-                state[WORK] += frame[SEEN] * rows
+                state[WORK] += 10 * rows
             for q in range(5):
                 profile[q, 0] = 0
                 profile[q, 1] = 0
@@ -971,8 +1071,8 @@ def search(keys, labels, weight, problem, order, cut, segment, mass, count, tabl
                     right = max(right, similar[level, 1, left_rows])
             first_slot = 2 * level + 1
             split_node(order[slot], count[slot], rows, keys, weight, strict, f, left_rows, code,
-                       placed, order[first_slot], order[first_slot + 1], cut, segment, mass,
-                       count, first_slot, first_slot + 1)
+                       order[first_slot], order[first_slot + 1], cut, segment, mass, count,
+                       first_slot, first_slot + 1)
             state[WORK] += 3 * p * rows
             if level > 0 and len(entries) > 0:
                 for side in range(2):
@@ -1056,12 +1156,9 @@ def search(keys, labels, weight, problem, order, cut, segment, mass, count, tabl
                 trees[level, 0, 1] = last_row
                 at = copy_tree(child_trees[level, 0], trees[level], 1)
                 copy_tree(child_trees[level, 1], trees[level], at)
-            if frame[SEEN] < seen.shape[1]:
-                q = frame[SEEN]
-                seen[level, q, 0] = f
-                seen[level, q, 1] = keys[f, last_row] >> 16
-                seen[level, q, 2] = left - frame[CUT_MASS]
-                seen[level, q, 3] = right
+            if monotone and frame[SEEN] < SOLVED:
+                note_solved(solved[level], sides[level], frame[SEEN], order[slot, f], left_rows,
+                            left - frame[CUT_MASS], right, unit)
                 frame[SEEN] += 1
             k = frame[SIZE]
             while k > j + 1:

@@ -1,11 +1,13 @@
 """Sweeps: the best last split of both children, for a batch of root thresholds at once.
 
-A batch holds ``lanes`` thresholds of one root feature, in increasing order.  ``code[row]``
-combines the class of a row with the number of thresholds of the batch that leave it on the right,
-its *bucket*.  ``table[code]`` is what the row adds to a prefix of the left child (first half of the
-lanes) and to one of the right child (second half), for every threshold of the batch: one pass over
-a sorted column then evaluates all splits of both children at that column, for all thresholds at
-once.
+A batch has two halves.  Each holds up to ``HALF_TWO`` or ``HALF_MANY`` thresholds of one root
+feature, in increasing order; the two features may differ.  A row's *bucket* in a half is the number
+of thresholds of that half that leave it on the right.  ``code[row]`` combines the class of a row
+with its two buckets, and ``table[code]`` is what the row adds to a prefix of the left child and to
+one of the right child for every threshold of the batch: one pass over a sorted column then
+evaluates all splits of both children at that column, for all thresholds at once.
+
+Lanes of a vector: the left children of the first half, its right ones, then those of the second.
 
 ``segment`` describes the column: each entry is ``2 * end + free``.  In a free segment every prefix
 may be taken as a split: where equal values share one class, what the inner prefixes of a tie give
@@ -35,28 +37,32 @@ from odtlib._numba.vector import (
     zeros_like,
 )
 
-LANES_TWO = 32     # thresholds per batch with two classes: both children fill 64 lanes of 8 bits
-LANES_MANY = 16    # thresholds per batch with more classes, or with weights: 32 wider lanes
+HALF_TWO = 16      # thresholds per half with two classes: a batch fills 64 lanes of 8 bits
+HALF_MANY = 8      # with more classes, or with weights: 32 wider lanes
+WIDTH_TWO = 4 * HALF_TWO        # lanes of a batch
+WIDTH_MANY = 4 * HALF_MANY
+BUCKETS_TWO = HALF_TWO + 1      # of each half
+BUCKETS_MANY = HALF_MANY + 1
+CLASS_SHIFT = 7    # with more classes, bits of a code below its class: both buckets
+BOTH_BUCKETS = (1 << CLASS_SHIFT) - 1
 FEW_CLASSES = 5    # up to so many it costs less to seek the largest than to ask whether to
 BLOCK = 120        # rows that an 8-bit lane can count before it is widened
 
 
 def two_class_table():
     """Return the table of ``sweep_two``: +1 for the second class, -1 for the first."""
-    table = np.zeros((2, LANES_TWO + 1, 2, LANES_TWO), np.int8)
-    for bucket in range(LANES_TWO + 1):
-        table[1, bucket, 0, bucket:] = 1
-        table[1, bucket, 1, :bucket] = 1
-    table[0] = -table[1]
-    return table.ravel()
+    table = bucket_table(np.int8, 1, HALF_TWO)
+    return np.concatenate([-table, table])
 
 
-def bucket_table(dtype, value):
+def bucket_table(dtype, value, half=HALF_MANY):
     """Return the table of ``sweep_many`` (value 1) or ``sweep_weighted`` (value -1, a mask)."""
-    table = np.zeros((LANES_MANY + 1, 2, LANES_MANY), dtype)
-    for bucket in range(LANES_MANY + 1):
-        table[bucket, 0, bucket:] = value
-        table[bucket, 1, :bucket] = value
+    table = np.zeros((half + 1, half + 1, 2, 2, half), dtype)
+    for bucket in range(half + 1):
+        table[bucket, :, 0, 0, bucket:] = value
+        table[bucket, :, 0, 1, :bucket] = value
+        table[:, bucket, 1, 0, bucket:] = value
+        table[:, bucket, 1, 1, :bucket] = value
     return table.ravel()
 
 
@@ -88,20 +94,20 @@ def sweep_two(order, segment, n_segments, code, table, best):
                 later_high = nothing
                 middle = i + count
                 while i < middle - 1:
-                    at = read(code, read(order, i)) * (2 * LANES_TWO)
+                    at = read(code, read(order, i)) * WIDTH_TWO
                     block = add(block, load64(table, at))
-                    at = read(code, read(order, i + count)) * (2 * LANES_TWO)
+                    at = read(code, read(order, i + count)) * WIDTH_TWO
                     later = add(later, load64(table, at))
                     low = minimum(low, block)
                     later_low = minimum(later_low, later)
                     high = maximum(high, block)
                     later_high = maximum(later_high, later)
                     i += 1
-                block = add(block, load64(table, read(code, read(order, i)) * (2 * LANES_TWO)))
+                block = add(block, load64(table, read(code, read(order, i)) * WIDTH_TWO))
                 low = minimum(low, block)
                 high = maximum(high, block)
                 if i + count < end:
-                    at = read(code, read(order, i + count)) * (2 * LANES_TWO)
+                    at = read(code, read(order, i + count)) * WIDTH_TWO
                     later = add(later, load64(table, at))
                     later_low = minimum(later_low, later)
                     later_high = maximum(later_high, later)
@@ -116,7 +122,7 @@ def sweep_two(order, segment, n_segments, code, table, best):
                 stop = min(i + BLOCK, end)
                 block = nothing
                 while i < stop:
-                    block = add(block, load64(table, read(code, read(order, i)) * (2 * LANES_TWO)))
+                    block = add(block, load64(table, read(code, read(order, i)) * WIDTH_TWO))
                     i += 1
                 surplus = add(surplus, widen_like(surplus, block))
         if not free:
@@ -132,7 +138,7 @@ def largest_class(suffix, n_classes):
     """Return the weight of the largest class in each lane."""
     largest = load32(suffix, 0)
     for c in range(1, n_classes):
-        largest = maximum(largest, load32(suffix, c * 2 * LANES_MANY))
+        largest = maximum(largest, load32(suffix, c * WIDTH_MANY))
     return largest
 
 
@@ -145,12 +151,11 @@ def sweep_many(order, segment, n_segments, code, table, best, n_classes, total, 
     rest never grows: an old one is an upper bound, and with many classes a new one is sought only
     if a split might then be best.
     """
-    width = 2 * LANES_MANY
     found = load32(best, 0)
     top = zeros_like(found)
     for c in range(n_classes):
-        store(prefix, c * width, top)
-        store(suffix, c * width, load32(total, c * width))
+        store(prefix, c * WIDTH_MANY, top)
+        store(suffix, c * WIDTH_MANY, load32(total, c * WIDTH_MANY))
     rest = largest_class(suffix, n_classes)
     few = n_classes <= FEW_CLASSES
     i = 0
@@ -160,16 +165,16 @@ def sweep_many(order, segment, n_segments, code, table, best, n_classes, total, 
         end >>= 1
         while i < end:
             at = read(code, read(order, i))
-            label = at >> 5
-            run = load32(table, (at & 31) * width)
+            label = at >> CLASS_SHIFT
+            run = load32(table, (at & BOTH_BUCKETS) * WIDTH_MANY)
             i += 1
             while i < end:
                 at = read(code, read(order, i))
-                if at >> 5 != label:
+                if at >> CLASS_SHIFT != label:
                     break
-                run = add(run, load32(table, (at & 31) * width))
+                run = add(run, load32(table, (at & BOTH_BUCKETS) * WIDTH_MANY))
                 i += 1
-            at = label * width
+            at = label * WIDTH_MANY
             store(suffix, at, subtract(load32(suffix, at), run))
             run = add(load32(prefix, at), run)
             store(prefix, at, run)
@@ -188,12 +193,11 @@ def sweep_weighted(order, segment, n_segments, code, table, best, n_classes, tot
     ``best[lane]``: largest weight right so far; ``rows`` likewise: the rows of each child.
     ``table`` holds masks of 64 bits.
     """
-    width = 2 * LANES_MANY
     found = load32(best, 0)
     nothing = zeros_like(found)
     for c in range(n_classes):
-        store(prefix, c * width, nothing)
-        store(suffix, c * width, load32(total, c * width))
+        store(prefix, c * WIDTH_MANY, nothing)
+        store(suffix, c * WIDTH_MANY, load32(total, c * WIDTH_MANY))
     rest = largest_class(suffix, n_classes)
     top = nothing
     taken = nothing
@@ -207,10 +211,10 @@ def sweep_weighted(order, segment, n_segments, code, table, best, n_classes, tot
         while i < end:
             row = read(order, i)
             at = read(code, row)
-            mask = load32(table, (at & 31) * width)
+            mask = load32(table, (at & BOTH_BUCKETS) * WIDTH_MANY)
             taken = subtract(taken, mask)
             gain = bitwise_and(mask, spread_like(mask, read(weight, row)))
-            at = (at >> 5) * width
+            at = (at >> CLASS_SHIFT) * WIDTH_MANY
             store(suffix, at, subtract(load32(suffix, at), gain))
             gain = add(load32(prefix, at), gain)
             store(prefix, at, gain)

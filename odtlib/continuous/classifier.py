@@ -19,13 +19,13 @@ from odtlib.continuous.progress import Progress
 from odtlib.continuous.solver import (
     CACHE_BYTES,
     MAX_CLASSES,
-    NARROW_ROWS,
     SortedColumns,
     ThresholdSearch,
     bytes_needed,
     decode,
     run_search,
     search_arrays,
+    wide_numbers,
 )
 from odtlib.estimator import TreeClassifier
 from odtlib.heuristics import starting_tree, warm_up_start
@@ -106,7 +106,7 @@ class ContinuousTreeClassifier(TreeClassifier):
     -----
     The problem is that of ConTree (Brita, van der Linden, Demirović, AAAI 2025) and of Quant-BnB
     (Mazumder, Meng, Wang, ICML 2022); intervals of thresholds are closed by the bounds of the
-    former.  The sweep that solves the last two levels for 64 thresholds at once is explained in
+    former.  The sweep that solves the last two levels for 32 thresholds at once is explained in
     chapter 8 of the book.
 
     Weights and the price of a split are compared as integers: exactly if they are whole numbers,
@@ -152,14 +152,14 @@ class ContinuousTreeClassifier(TreeClassifier):
         self.verbose = verbose
 
     def _warm_up(self, X, y, sample_weight):
-        wide = len(y) > NARROW_ROWS or sample_weight is not None
         weighted = sample_weight is not None or self.min_samples_leaf > 1
+        wide = wide_numbers(len(y), len(self.classes_), weighted)
 
         def run():
             X = np.array([[0.0], [1.0], [2.0], [3.0]])
             y = np.array([0, 1, 2, 1])
             cost = Costs(y, 3, np.full(4, 2.0) if weighted else None, 0.0, 1)
-            arrays = search_arrays(4, 1, cost, 2, wide or weighted)
+            arrays = search_arrays(4, 1, cost, 2, wide)
             columns = SortedColumns(X, y, cost, arrays, Clock())
             decode(columns.best_stump(cost), X, y, cost)
             ThresholdSearch(columns, cost, 2, arrays).advance()
@@ -216,8 +216,8 @@ class ContinuousTreeClassifier(TreeClassifier):
             depth = min(depth, start.leaf_cost // cost.penalty)
         if depth == 0:
             return _Found(*start.known, start.leaf_cost, "done")
-        arrays = search_arrays(n, p, cost, depth, n > NARROW_ROWS or cost.weight is not None,
-                               max_nodes)
+        wide = wide_numbers(n, cost.n_classes, cost.weight is not None)
+        arrays = search_arrays(n, p, cost, depth, wide, max_nodes)
         cache_bytes = CACHE_BYTES if self.cache else 0
         if self.memory_limit is not None:
             spare = self.memory_limit * 1e6 / n_jobs - bytes_needed(arrays)
@@ -254,9 +254,12 @@ class ContinuousTreeClassifier(TreeClassifier):
                              (lambda: start.grown()[1]) if affordable else None, watch)
         # a run cut short falls back on CART, unless growing it would overrun the limit by far
         quick = run.status == "time_limit" and sorted_in < 0.1
-        tree, best = start.grown() if quick else start.known
-        if run.tree is not None and run.best <= best:
+        if quick:
+            start.grown()
+        if run.tree is not None and run.best <= start.known_cost:
             tree, best = decode(run.tree, X, y, cost, sample_weight), run.best
+        else:
+            tree, best = start.known
         return _Found(tree, best, min(best, run.bound), run.status, run.counters, trace)
 
 
@@ -283,6 +286,11 @@ class _Start:
         self.start = start
         if isinstance(start, DecisionTree):
             self.grown()        # a tree that does not fit is refused whatever the search does
+
+    @property
+    def known_cost(self):
+        """The cost of the best tree known so far."""
+        return self.leaf_cost if self.tree is None else self.tree[1]
 
     @property
     def known(self):

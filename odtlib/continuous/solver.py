@@ -10,22 +10,30 @@ from typing import NamedTuple
 
 import numpy as np
 
+from odtlib._numba.vector import LANES
 from odtlib.continuous import _kernels as k
 from odtlib.continuous._columns import pack_column, sort_column, surround
-from odtlib.continuous._sweep import LANES_MANY, LANES_TWO, bucket_table, two_class_table
+from odtlib.continuous._sweep import (
+    CLASS_SHIFT,
+    HALF_TWO,
+    WIDTH_MANY,
+    WIDTH_TWO,
+    bucket_table,
+    two_class_table,
+)
 from odtlib.tree import LEAF, DecisionTree, midpoint
 
 NARROW_ROWS = 32_767      # 16-bit counters and ranks hold this many rows
+NARROW_CLASSES = 1 << (16 - CLASS_SHIFT)      # and 16-bit codes this many classes
 SLICE = 20_000_000        # row visits between two looks at the clock: some 30 ms
 MAX_INTERVALS = 1024           # open intervals kept per feature of a depth-two problem
 MAX_KEPT = 1024           # evaluated thresholds whose bounds per feature are inherited
-MAX_SEEN = 32             # evaluated thresholds that similarity bounds look at
 CACHE_BYTES = 1 << 26     # what the subset cache may take
 CACHED_THRESHOLDS = 32    # thresholds per feature, on average, above which subsets hardly come back
 COLUMN_ARRAYS = ("order", "keys", "labels", "cut", "segment", "mass", "count")
 CONSTANT_ARRAYS = ("keys", "labels", "weight", "table_two", "table_many", "table_weighted")
 CACHE_ARRAYS = ("table", "entries", "sets")
-MAX_CLASSES = 1000        # a row's code has 11 bits for its class
+MAX_CLASSES = 1000        # more labels than that are a numeric target
 
 
 class SortedColumns:
@@ -115,6 +123,11 @@ def _problem(cost, max_depth, allowed_gap):
                      allowed_gap], np.int64)
 
 
+def wide_numbers(n, n_classes, weighted):
+    """Return whether a search needs the larger types of integers."""
+    return n > NARROW_ROWS or n_classes > NARROW_CLASSES or weighted
+
+
 def search_arrays(n, p, cost, max_depth, wide, max_nodes=None):
     """Return shape and type of every large array of a search, but for those of its cache."""
     levels = max(1, max_depth - 2)
@@ -127,7 +140,7 @@ def search_arrays(n, p, cost, max_depth, wide, max_nodes=None):
     nodes = max(7, 2 * min(n - 1, max_nodes if limited else most) + 1)
     weighted = cost.weight is not None
     lane = np.int64 if weighted else np.int32 if wide else np.int16
-    intervals = min(n // 2 + 3, MAX_INTERVALS) + LANES_TWO + 2
+    intervals = min(n // 2 + 3, MAX_INTERVALS) + 2 * HALF_TWO + 2
     return {
         "order": ((slots, p, n), np.uint32 if wide else np.uint16),
         "keys": ((p, n if max_depth > 2 else 0), np.int64 if wide else np.int32),
@@ -136,13 +149,14 @@ def search_arrays(n, p, cost, max_depth, wide, max_nodes=None):
         "segment": ((slots, p, n + 1), np.int32),
         "mass": ((slots, p, n + 1 if weighted else 0), np.int64),
         "count": ((slots, p, 3), np.int64),
-        "vectors": ((5, max(4 * LANES_TWO, 2 * LANES_MANY * cost.n_classes)), lane),
-        "code": ((n,), np.uint16),
-        "placed": ((2, n if max_depth > 2 else 0), np.int64 if wide else np.int32),
+        "vectors": ((5, max(2 * WIDTH_TWO, WIDTH_MANY * cost.n_classes)), lane),
+        "buckets": ((n + LANES,), np.uint32 if wide else np.uint16),
+        "code": ((n,), np.uint32 if wide else np.uint16),
         "classes": ((2, cost.n_classes), np.int64),
         "tally": ((4, cost.n_classes), np.int64),
-        "errors": ((4, LANES_TWO), np.int64),
-        "chosen": ((LANES_TWO + 1,), np.int64),
+        "errors": ((4, 2 * HALF_TWO), np.int64),
+        "chosen": ((2 * HALF_TWO,), np.int64),
+        "halves": ((2, 5), np.int64),
         "intervals": ((pair_candidates, intervals, 8), np.int64),
         "spare": ((intervals, 8), np.int64),
         "features": ((pair_candidates, 5), np.int64),
@@ -155,7 +169,8 @@ def search_arrays(n, p, cost, max_depth, wide, max_nodes=None):
         "seed_threshold": ((levels, p), np.int64),
         "archive": ((levels, 2, min(n + 3, MAX_KEPT), candidates), np.int64),
         "similar": ((levels, 2, n + 1), np.int64),
-        "seen": ((levels, min(n * p, MAX_SEEN), 4), np.int64),
+        "solved": ((levels, 2, k.SOLVED), lane),
+        "sides": ((levels, n if max_depth > 2 else 0), np.uint32),
         "trees": ((levels, nodes, 2), np.int64),
         "child_trees": ((levels, 2, nodes, 2), np.int64),
         "members": ((levels, 2, -(-n // 64)), np.int64),

@@ -69,6 +69,24 @@ def test_equals_enumeration(seed):
         check(model, X, y, optimum(X, y, depth))
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_batches_of_one_and_of_two_features_equal_enumeration(seed):
+    """More rows than a batch has thresholds: several rounds, with one feature left in the last."""
+    random = np.random.default_rng(70 + seed)
+    for _ in range(6):
+        X, y = instance(random, int(random.integers(60, 130)), int(random.integers(1, 4)),
+                        int(random.integers(2, 4)))
+        y[:2] = 0, 1
+        check(ContinuousTreeClassifier(2, start=None), X, y, optimum(X, y, 2))
+
+
+@pytest.mark.parametrize("n_classes", [512, 513])
+def test_more_classes_than_narrow_codes_hold(n_classes):
+    X = np.random.default_rng(80).permutation(n_classes + 30)
+    y = np.minimum(X, n_classes - 1)      # one leaf holds the last class, three get one row right
+    check(ContinuousTreeClassifier(2, start=None), X[:, None].astype(float), y, n_classes - 4)
+
+
 @pytest.mark.parametrize("wide", [False, True])
 def test_sorted_columns_equal_a_sort_by_value_and_class(wide):
     random = np.random.default_rng(50)
@@ -91,7 +109,7 @@ def test_sorted_columns_equal_a_sort_by_value_and_class(wide):
 
 @pytest.mark.parametrize("seed", range(4))
 def test_wide_kernels_equal_enumeration(seed, monkeypatch):
-    monkeypatch.setattr(module, "NARROW_ROWS", 0)
+    monkeypatch.setattr(solver, "NARROW_ROWS", 0)
     random = np.random.default_rng(100 + seed)
     for _ in range(50):
         depth, X, y = draw(random)
