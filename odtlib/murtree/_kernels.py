@@ -159,9 +159,12 @@ def count_singles(blocks, width, first_word, last_word, singles, offset):
 
 
 @njit(**ADDRESSED)
-def open_node(rows, class_start, candidates, n_candidates, shared_arrays, count_arrays, active,
-              column_keys, found):
-    """Pack a node, choose its features, and lay out blocks and rows of those features only."""
+def open_node(rows, class_start, candidates, n_candidates, keys_from_rows, shared_arrays,
+              count_arrays, active, column_keys, found):
+    """Pack a node, choose its features, and lay out blocks and rows of those features only.
+
+    ``keys_from_rows``: whether to sum up ``column_keys``; else they are there, or not wanted.
+    """
     shape, row_bits, row_keys, _, counts, slots, local_bits, _, _, _ = shared_arrays
     all_blocks, blocks, _, singles, _, _, _, _ = count_arrays
     n_classes, n_columns = shape[N_CLASSES], shape[N_COLUMNS]
@@ -178,7 +181,7 @@ def open_node(rows, class_start, candidates, n_candidates, shared_arrays, count_
         count_singles(all_blocks, n_columns, first_word, word, singles, np.int64(0))
         for feature in range(n_columns):
             counts[feature] += singles[feature]
-    if shape[KEYS_FROM_ROWS]:
+    if keys_from_rows:
         sum_keys(row_bits, row_bytes, rows, n_rows, row_keys, n_columns, column_keys)
     kept = choose_columns(candidates, n_candidates, counts, n_rows, shape[MIN_LEAF],
                           shape[MERGE_COLUMNS], column_keys, n_columns, slots, active)

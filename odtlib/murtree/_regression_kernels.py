@@ -79,13 +79,13 @@ NOTHING = 1e-13                              # costs below this share of the roo
 
 
 @njit(**ADDRESSED)
-def open_sums(rows, starts, candidates, n_candidates, shared_arrays, count_arrays, active,
-              column_keys, found):
+def open_sums(rows, starts, candidates, n_candidates, keys_from_rows, shared_arrays, count_arrays,
+              active, column_keys, found):
     """Choose the features of a node and lay out its rows as bits and numbers."""
     n_rows, numbers, local_bits = starts[1], shared_arrays[3], shared_arrays[6]
     blocks, amounts, lists = count_arrays[0], count_arrays[1], count_arrays[5]
-    open_rows(rows, n_rows, np.int64(3), candidates, n_candidates, shared_arrays, active,
-              column_keys, found)
+    open_rows(rows, n_rows, np.int64(3), candidates, n_candidates, keys_from_rows, shared_arrays,
+              active, column_keys, found)
     for r in range(n_rows):
         row = np.int64(rows[r])
         weight, target = numbers[3 * row], numbers[3 * row + 1]

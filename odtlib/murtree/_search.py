@@ -408,17 +408,16 @@ def search(work, control, penalty, state, cost, choice, leaf, exact, keys, rows,
             mode = FINISH
             if nothing_open(co, low, high):
                 continue
-            from_rows = shape[KEYS_FROM_ROWS]        # not where the sibling has left them
-            if t > 0 and from_rows:
+            keys_from_rows = shape[KEYS_FROM_ROWS]
+            if t > 0 and keys_from_rows:
                 name = 2 * order[t - 1, state[t - 1, POSITION]] + state[t - 1, CHILD_SIDE]
                 if subtract_keys(name, st[KEYED], column_keys[t - 1], column_keys[t]):
-                    shape[KEYS_FROM_ROWS] = 0
+                    keys_from_rows = nothing
                 st[KEYED] = name
             state[t + 1, KEYED] = UNKNOWN
             call_at(control[ADDRESS_OPEN],
-                    (rows[t], starts, active[t], st[N_CANDIDATES], shared_arrays, count_arrays,
-                     active[t + 1], column_keys[t], found))
-            shape[KEYS_FROM_ROWS] = from_rows
+                    (rows[t], starts, active[t], st[N_CANDIDATES], keys_from_rows, shared_arrays,
+                     count_arrays, active[t + 1], column_keys[t], found))
             call_at(control[ADDRESS_PREPARE],
                     (starts, shared_arrays, count_arrays, totals[t], side_cost, best_by_size,
                     found))

@@ -29,7 +29,6 @@ from odtlib._numba.vector import (
 
 from ._kernels import (
     IMPURITY,
-    KEYS_FROM_ROWS,
     LEAF_0,
     LEAF_1,
     MERGE_COLUMNS,
@@ -183,8 +182,8 @@ def best_sizes(pairs, singles, n_active, width, n_classes, min_leaf, sides, best
 
 
 @njit(**INNER)
-def open_rows(rows, n_rows, per_row, candidates, n_candidates, shared_arrays, active, column_keys,
-              found):
+def open_rows(rows, n_rows, per_row, candidates, n_candidates, keys_from_rows, shared_arrays,
+              active, column_keys, found):
     """Choose the features of a node and pack those of its rows.
 
     Every distinct row has ``per_row`` numbers, the last of them how many original rows it is.
@@ -192,7 +191,7 @@ def open_rows(rows, n_rows, per_row, candidates, n_candidates, shared_arrays, ac
     shape, row_bits, row_keys, numbers, counts, slots, local_bits, _, _, _ = shared_arrays
     n_columns = shape[N_COLUMNS]
     row_bytes = n_columns // 8
-    if shape[KEYS_FROM_ROWS]:
+    if keys_from_rows:
         sum_keys(row_bits, row_bytes, rows, n_rows, row_keys, n_columns, column_keys)
     n_original = np.int64(0)
     for feature in range(n_columns):
@@ -220,13 +219,13 @@ def open_rows(rows, n_rows, per_row, candidates, n_candidates, shared_arrays, ac
 
 
 @njit(**ADDRESSED)
-def open_node(rows, class_start, candidates, n_candidates, shared_arrays, count_arrays, active,
-              column_keys, found):
+def open_node(rows, class_start, candidates, n_candidates, keys_from_rows, shared_arrays,
+              count_arrays, active, column_keys, found):
     """Choose the features of a node; the form of ``_kernels.open_node`` for weights."""
     row_weights, local_weights = shared_arrays[3], count_arrays[1]
     n_rows = class_start[shared_arrays[0][N_CLASSES]]
-    open_rows(rows, n_rows, np.int64(2), candidates, n_candidates, shared_arrays, active,
-              column_keys, found)
+    open_rows(rows, n_rows, np.int64(2), candidates, n_candidates, keys_from_rows, shared_arrays,
+              active, column_keys, found)
     for r in range(n_rows):
         row = np.int64(rows[r])
         local_weights[2 * r], local_weights[2 * r + 1] = (row_weights[2 * row],
