@@ -31,6 +31,7 @@ import time
 from functools import partial
 
 import numpy as np
+from lookahead import NOISE, made
 from numba import njit
 
 from odtlib import MurTreeClassifier, MurTreeSearch
@@ -67,12 +68,16 @@ SETS = ["anneal", "australian-credit", "diabetes", "german-credit", "heart-cleve
         "vehicle", "vote", "yeast", "HTRU_2", "biodeg", "magic04", "spambase",
         "heart-statlog-un_", "promoters-un_"]
 MADE = [(100, 20), (100, 200), (1000, 50), (1000, 200), (5000, 100), (20000, 20), (20000, 200)]
-NOISE, MADE_DEPTH = 0.1, 5
+MADE_DEPTH = 5
 
 
 @njit(**INNER)
 def class_difference(blocks, width, b, first, start, middle, stop):
-    """Count, for 32 columns, the rows with column ``b`` of the first class minus the second."""
+    """Count, for 32 columns, the rows with column ``b`` of the first class minus the second.
+
+    ``count_pairs`` has the same loop inline: called from there, this would make tall tables 5 %
+    slower.
+    """
     zero = zeros_like(load32(blocks, first))
     count = zero
     for part in range(2):
@@ -264,18 +269,6 @@ def by_search(problem, depth=3, **options):
     return int(solver.incumbent()), solver.counted()
 
 
-def made(n_rows, n_columns):
-    """Return independent columns, with labels from a random tree."""
-    rng = np.random.default_rng(0)
-    X = (rng.random((n_rows, n_columns)) < rng.uniform(0.1, 0.9, n_columns)).astype(np.uint8)
-    columns = rng.integers(0, n_columns, 2 ** MADE_DEPTH - 1)
-    at = np.zeros(n_rows, np.int64)
-    for _ in range(MADE_DEPTH):
-        at = 2 * at + 1 + X[np.arange(n_rows), columns[at]]
-    y = rng.integers(0, 2, 2 ** (MADE_DEPTH + 1))[at]
-    return X, np.where(rng.random(n_rows) < NOISE, 1 - y, y)
-
-
 def check(n_tables):
     """Compare all node budgets with the search on small tables, many with columns alike."""
     rng = np.random.default_rng(0)
@@ -341,7 +334,7 @@ def load_sets(options):
     """Yield name, table and classes of the data sets that were asked for."""
     if options.made is not None:
         for shape in [options.made] if options.made else MADE:
-            yield "made", *made(*shape)
+            yield "made", *made(*shape, MADE_DEPTH)
         return
     for name in available("murtree"):
         if not name.endswith("_derived") and any(part in name for part in options.sets):

@@ -24,18 +24,18 @@ from odtlib.datasets import load
 SETS = ["murtree/german-credit", "murtree/diabetes", "murtree/tic-tac-toe", "murtree/yeast",
         "murtree/biodeg_categorical_bin", "murtree/magic04_categorical_bin",
         "murtree/default_credit_categorical_bin"]
-NOISE, MADE_DEPTH = 0.1, 8
+NOISE = 0.1
 
 
-def made(n_rows, n_columns):
-    """Return rows with labels from a random tree."""
+def made(n_rows, n_columns, depth=8):
+    """Return independent columns, with labels from a random tree."""
     rng = np.random.default_rng(0)
     X = (rng.random((n_rows, n_columns)) < rng.uniform(0.1, 0.9, n_columns)).astype(np.uint8)
-    columns = rng.integers(0, n_columns, 2 ** MADE_DEPTH - 1)
+    columns = rng.integers(0, n_columns, 2 ** depth - 1)
     at = np.zeros(n_rows, np.int64)
-    for _ in range(MADE_DEPTH):
+    for _ in range(depth):
         at = 2 * at + 1 + X[np.arange(n_rows), columns[at]]
-    y = rng.integers(0, 2, 2 ** (MADE_DEPTH + 1))[at]
+    y = rng.integers(0, 2, 2 ** (depth + 1))[at]
     return X, np.where(rng.random(n_rows) < NOISE, 1 - y, y)
 
 
