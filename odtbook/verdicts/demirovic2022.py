@@ -303,7 +303,7 @@ def five_harder(side):
     harder = bool(middle >= words.MUCH and ratio.max() >= words.ORDER * ratio.min())
     stopped = int((five["status"].reindex(ratio.index) != "optimal").sum())
     if stopped and not harder:
-        raise Missing(f"{stopped} runs of depth five that their limit stopped may decide")
+        raise Missing(f"stopped runs of depth five may decide ({stopped})")
     more = " or more" if stopped else ""
     return harder, (f"factor {middle:.1f}{more} (geometric mean of {count} data sets of Table 5), "
                     f"from {ratio.min():.1f} to {ratio.max():.0f}")

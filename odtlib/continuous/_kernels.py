@@ -260,7 +260,7 @@ def choose(intervals, n_intervals, cut, mass, weight, unit, bound, want, chosen,
                 chosen[k] = low + x
                 k += 1
         else:
-            step = (size << 20) // share
+            step = (size << 20) // share         # in fixed point, for one division
             for x in range(share):
                 chosen[k] = low + ((step * x + (step >> 1)) >> 20)
                 k += 1
