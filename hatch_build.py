@@ -1,4 +1,4 @@
-"""Put the data sets into a wheel as ``odtlib/_data``, and the book as ``odtbook/_book``.
+"""Put the data sets into a wheel as ``odtbook/_data``, and the book as ``odtbook/_book``.
 
 The data sets, the runner and ``odt new`` look there when there is no checkout. An editable install
 has the checkout, and gets no second copy that would go stale. Of the data sets a wheel has the
@@ -29,7 +29,7 @@ class BookHook(BuildHookInterface):
         for path in [data / "catalogue.toml", data / "manifest.json", *(data / "sets").rglob("*")]:
             if path.is_file() and path.stat().st_size <= LARGEST:
                 name = path.relative_to(data).as_posix()
-                included[f"data/{name}"] = f"odtlib/_data/{name}"
+                included[f"data/{name}"] = f"odtbook/_data/{name}"
 
 
 class AddressHook(MetadataHookInterface):

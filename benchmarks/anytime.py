@@ -16,8 +16,8 @@ from types import SimpleNamespace
 import numpy as np
 
 import odtlib.report
+from odtbook.datasets import load
 from odtlib import LocalSearchTreeClassifier, MurTreeClassifier, MurTreeSearch
-from odtlib.datasets import load
 
 SETS = ("german-credit yeast diabetes tic-tac-toe australian-credit hypothyroid kr-vs-kp vehicle "
         "biodeg_categorical_bin magic04_categorical_bin").split()

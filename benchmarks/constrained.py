@@ -12,8 +12,8 @@ import time
 import numpy as np
 from sklearn.tree import DecisionTreeRegressor
 
+from odtbook.datasets.constrained_generators import grades
 from odtlib.constrained import ConstrainedTreeRegressor, sets
-from odtlib.datasets.constrained_generators import grades
 
 
 def seconds(model, X, Y):

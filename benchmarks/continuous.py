@@ -29,9 +29,9 @@ from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
+from odtbook.datasets import load
 from odtlib import ContinuousTreeClassifier
 from odtlib.continuous import solver
-from odtlib.datasets import load
 
 SETS = {
     2: ("bank raisin wilt rice segment bidding fault page occupancy room htru magic eeg "

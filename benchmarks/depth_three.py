@@ -34,6 +34,7 @@ import numpy as np
 from lookahead import NOISE, made
 from numba import njit
 
+from odtbook.datasets import available, load
 from odtlib import MurTreeClassifier, MurTreeSearch
 from odtlib._numba.compiler import INNER, OPTIONS
 from odtlib._numba.vector import (
@@ -54,7 +55,6 @@ from odtlib._numba.vector import (
     sum_of_bytes,
     zeros_like,
 )
-from odtlib.datasets import available, load
 from odtlib.murtree._kernels import WORDS_PER_BYTE, count_singles, pack_rows, score_two_classes
 from odtlib.murtree._search import sort_by_key
 from odtlib.murtree.preparation import prepare

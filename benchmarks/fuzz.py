@@ -31,6 +31,7 @@ import numpy as np
 from sklearn.base import is_regressor
 
 import odtlib
+from odtbook import formulations
 from odtlib.constrained import sets
 
 PROOF = 1e-9            # of the scale: what "optimal" may leave open
@@ -603,7 +604,7 @@ def oct_program(random):
     depth, share, budget = program_limits(random)
     min_leaf = int(pick(random, 1, 1, 2))
     price = share * data[5].sum()
-    model = odtlib.OCTClassifier(
+    model = formulations.OCTClassifier(
         depth, split_penalty=price, max_nodes=budget, min_samples_leaf=min_leaf,
         constraint_form=pick(random, "per_node", "per_leaf"), solver=whole_solver(random, data),
         start=pick(random, None, "cart", "local-search"), random_state=0)
@@ -615,7 +616,7 @@ def flow_program(random):
     data = classified(random, most_rows=7, most_features=3, most_classes=3)
     depth, share, budget = program_limits(random)
     price, min_leaf = share * data[5].sum(), int(pick(random, 1, 1, 2))
-    model = odtlib.FlowOCTClassifier(
+    model = formulations.FlowOCTClassifier(
         depth, split_penalty=price, max_nodes=budget, min_samples_leaf=min_leaf, binarizer="all",
         solver=whole_solver(random, data), start=pick(random, None, "cart", "local-search"),
         random_state=0)
@@ -627,7 +628,7 @@ def binoct_program(random):
     data = classified(random, most_rows=7, most_features=3, most_classes=3)
     depth, share, budget = program_limits(random)
     min_leaf, price = int(pick(random, 1, 1, 2)), share * data[5].sum()
-    model = odtlib.BinOCTClassifier(
+    model = formulations.BinOCTClassifier(
         depth, solver=whole_solver(random, data), split_penalty=price, max_nodes=budget,
         min_samples_leaf=min_leaf, random_state=0,
         constraint_form=pick(random, "summed", "per_row", "ordered"),

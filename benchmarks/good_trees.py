@@ -18,8 +18,8 @@ from pathlib import Path
 
 import numpy as np
 
+from odtbook.datasets import load
 from odtlib import MurTreeClassifier
-from odtlib.datasets import load
 
 PEER = """
 import sys, time

@@ -18,8 +18,8 @@ from sklearn.base import clone
 from sklearn.model_selection import train_test_split
 from sklearn.tree import DecisionTreeClassifier
 
+from odtbook.datasets import load
 from odtlib import LocalSearchTreeClassifier, MurTreeClassifier, MurTreeSearch
-from odtlib.datasets import load
 
 SETS = ["murtree/german-credit", "murtree/diabetes", "murtree/tic-tac-toe", "murtree/yeast",
         "murtree/biodeg_categorical_bin", "murtree/magic04_categorical_bin",

@@ -38,8 +38,8 @@ from pathlib import Path
 
 import numpy as np
 
+from odtbook.datasets import available, load
 from odtlib import MurTreeClassifier
-from odtlib.datasets import available, load
 from odtlib.murtree.solver import Solver
 
 SHORTEST = 0.1

@@ -15,8 +15,8 @@ import numpy as np
 from pystreed import STreeDClassifier, STreeDGroupFairnessClassifier
 from sklearn.metrics import f1_score
 
+from odtbook.datasets import load
 from odtlib import MurTreeClassifier
-from odtlib.datasets import load
 
 SETS = {"f1": "anneal heart-cleveland german-credit yeast diabetes hypothyroid kr-vs-kp "
               "australian-credit".split(),

@@ -14,8 +14,8 @@ import time
 import numpy as np
 from sklearn.datasets import load_diabetes, make_friedman1
 
+from odtbook.datasets import load
 from odtlib import ContinuousTreeRegressor, MurTreeRegressor
-from odtlib.datasets import load
 
 
 def quality(name):

@@ -27,8 +27,8 @@ from pathlib import Path
 
 import numpy as np
 
-import odtlib
-from odtlib import datasets
+from odtbook import datasets
+from odtbook.estimators import NAMES, class_of
 from odtlib.constrained import sets
 
 ALLOWED = 1.0       # seconds over the limit
@@ -115,10 +115,8 @@ def fits(quick):
         of(partial(noise, size(20_000), 10, outputs=3), "ConstrainedTreeRegressor",
            constraints=sets.Box(0, 100), split="medoid"),
     ]
-    for name in odtlib.__all__:         # all that have a time limit, and no depth at all
-        if not name.endswith(("Classifier", "Regressor")):
-            continue
-        known = getattr(odtlib, name)().get_params()
+    for name in NAMES:         # all that have a time limit, and no depth at all
+        known = class_of(name)().get_params()
         if "time_limit" in known:
             constraints = {"constraints": sets.Box(0, 1000)} if "constraints" in known else {}
             found.append(of(partial(large, name, quick), name, **constraints))
@@ -136,7 +134,7 @@ def measure(number, limit, quick, interrupt, answers):
     _, name, parameters, data = fits(quick)[number]
     X, y = data()
     warnings.simplefilter("ignore")
-    build = partial(getattr(odtlib, name), **parameters)
+    build = partial(class_of(name), **parameters)
     few = np.concatenate([np.flatnonzero(y == label)[:8] for label in np.unique(y)]
                          if name.endswith("Classifier") else [np.arange(min(40, len(y)))])
     try:

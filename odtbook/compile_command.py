@@ -16,6 +16,7 @@ from pathlib import Path
 import numpy as np
 
 import odtlib
+from odtbook.estimators import NAMES, class_of
 
 TIME_LIMIT = 1.0  # seconds: some solvers would not end on the small problem
 
@@ -39,8 +40,7 @@ def forget_stale_kernels(package: Path) -> int:
 
 def estimators() -> list[tuple[str, dict]]:
     """Return the names of all estimators, with arguments of fits that reach all kernels."""
-    names = [name for name in odtlib.__all__ if name.endswith(("Classifier", "Regressor"))]
-    return [*((name, {}) for name in names), ("MurTreeClassifier", {"objective": "f1"}),
+    return [*((name, {}) for name in NAMES), ("MurTreeClassifier", {"objective": "f1"}),
             ("MurTreeClassifier", {"search": "paper"}),
             ("ConstrainedTreeRegressor", {"criterion": "absolute_error", "split": "exact"})]
 
@@ -73,7 +73,7 @@ def fit(name: str, options: dict) -> tuple[str, bool]:
     if options.get("search") == "paper":
         options = {"search": odtlib.MurTreeSearch.paper()}
     try:
-        estimator = getattr(odtlib, name)(**options_of(name), **options)
+        estimator = class_of(name)(**options_of(name), **options)
         if "max_depth" in estimator.get_params():
             deepest = 2 if name == "ContinuousTreeRegressor" else 3
             estimator.set_params(max_depth=deepest)

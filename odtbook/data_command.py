@@ -5,8 +5,8 @@ from __future__ import annotations
 import sys
 import urllib.parse
 
-from odtlib.datasets import catalogue, loading, manifest
-from odtlib.datasets.tables import DataError
+from odtbook.datasets import catalogue, loading, manifest
+from odtbook.datasets.tables import DataError
 
 
 def add_parser(subparsers) -> None:

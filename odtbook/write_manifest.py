@@ -12,9 +12,9 @@ import hashlib
 import json
 from pathlib import Path
 
-from odtlib.datasets import catalogue
-from odtlib.datasets.loading import find_file
-from odtlib.datasets.manifest import CHECKSUMS, data_path, facts, measure
+from odtbook.datasets import catalogue
+from odtbook.datasets.loading import find_file
+from odtbook.datasets.manifest import CHECKSUMS, data_path, facts, measure
 
 
 def describe(entry: catalogue.Entry, measured: dict, feature_names, target_names) -> dict:
@@ -81,7 +81,7 @@ def main() -> None:
     path = data_path("manifest.json")
     document = {
         "written_by": "python -m odtbook.write_manifest",
-        "sha256": "of the canonical table; see data/README.md and odtlib.datasets.tables.digest",
+        "sha256": "of the canonical table; see data/README.md and odtbook.datasets.tables.digest",
         "data_sets": build(),
     }
     path.write_text(

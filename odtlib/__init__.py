@@ -1,4 +1,4 @@
-"""Optimal decision trees: exact solvers, fast heuristics, and the course that explains them.
+"""Optimal decision trees: exact solvers and fast heuristics, compiled by numba.
 
 Public names are loaded on first use, so that ``import odtlib`` stays cheap and compiles nothing.
 """
@@ -15,9 +15,6 @@ _HOME = {
     "CARTClassifier": "odtlib.heuristics",
     "TunedCARTClassifier": "odtlib.heuristics",
     "LocalSearchTreeClassifier": "odtlib.heuristics",
-    "OCTClassifier": "odtlib.milp",
-    "FlowOCTClassifier": "odtlib.milp",
-    "BinOCTClassifier": "odtlib.milp",
     "ColumnGenerationClassifier": "odtlib.column_generation",
     "ColumnGenerationSearch": "odtlib.column_generation",
     "RestrictedTreeClassifier": "odtlib.column_generation",

@@ -39,15 +39,6 @@ from odtlib.heuristics import (
 from odtlib.heuristics import (
     TunedCARTClassifier as TunedCARTClassifier,
 )
-from odtlib.milp import (
-    BinOCTClassifier as BinOCTClassifier,
-)
-from odtlib.milp import (
-    FlowOCTClassifier as FlowOCTClassifier,
-)
-from odtlib.milp import (
-    OCTClassifier as OCTClassifier,
-)
 from odtlib.murtree import (
     MurTreeClassifier as MurTreeClassifier,
 )

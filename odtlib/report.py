@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from odtlib._tolerance import PROOF
 from odtlib.requirements import needs
+from odtlib.tolerance import PROOF
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

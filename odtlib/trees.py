@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from odtlib._tolerance import ROUNDING
 from odtlib.report import default_objective
+from odtlib.tolerance import ROUNDING
 from odtlib.tree import LEAF, midpoint
 
 

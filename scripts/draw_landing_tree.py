@@ -5,8 +5,8 @@ from pathlib import Path
 import matplotlib as mpl
 import matplotlib.pyplot as plt
 
+from odtbook.datasets import load
 from odtlib import MurTreeClassifier, plotting
-from odtlib.datasets import load
 
 TARGET = Path(__file__).resolve().parents[1] / "_static" / "optimal-tree.svg"
 

@@ -25,13 +25,14 @@ ROOT = Path(__file__).resolve().parents[1]
 
 CORE = """
 import odtlib
-from odtlib.datasets import load
+from odtbook.datasets import load
+from odtbook.formulations import OCTClassifier
 assert odtlib.__file__.startswith({prefix!r}), odtlib.__file__
 monks = load("monk1_full")
 tree = odtlib.MurTreeClassifier(max_depth=3, binarizer="all").fit(monks.X, monks.y)
 assert tree.report_.status == "optimal" and tree.report_.objective == 48, tree.report_
 for use, extra in [(tree.plot, "plot"), (lambda: tree.report_.trace, "plot"),
-                   (lambda: odtlib.OCTClassifier(max_depth=1).fit(monks.X, monks.y), "solvers")]:
+                   (lambda: OCTClassifier(max_depth=1).fit(monks.X, monks.y), "solvers")]:
     try:
         use()
     except ModuleNotFoundError as error:
@@ -43,7 +44,7 @@ for use, extra in [(tree.plot, "plot"), (lambda: tree.report_.trace, "plot"),
 PLOT = """
 import matplotlib; matplotlib.use("agg")
 import odtlib
-from odtlib.datasets import load
+from odtbook.datasets import load
 monks = load("monk1_full", as_frame=True)
 tree = odtlib.MurTreeClassifier(max_depth=3, binarizer="all").fit(monks.X, monks.y)
 tree.plot(); tree.report_.plot(); assert len(tree.report_.trace)
@@ -51,10 +52,11 @@ tree.plot(); tree.report_.plot(); assert len(tree.report_.trace)
 
 SOLVERS = """
 import numpy as np, odtlib
+from odtbook.formulations import BinOCTClassifier, OCTClassifier
 X = np.array([[0, 0], [0, 1], [1, 0], [1, 1]] * 3, float)
 y = X[:, 0] != X[:, 1]
-for model in (odtlib.OCTClassifier(max_depth=2), odtlib.BinOCTClassifier(max_depth=2),
-              odtlib.OCTClassifier(max_depth=2, solver="cp-sat"),
+for model in (OCTClassifier(max_depth=2), BinOCTClassifier(max_depth=2),
+              OCTClassifier(max_depth=2, solver="cp-sat"),
               odtlib.ColumnGenerationClassifier(max_depth=2)):
     assert model.fit(X, y).report_.objective == 0, model
 """
@@ -62,7 +64,7 @@ for model in (odtlib.OCTClassifier(max_depth=2), odtlib.BinOCTClassifier(max_dep
 
 TYPES = """
 from odtlib import DecisionTree, MurTreeClassifier, SolveReport
-from odtlib.datasets import available, load
+from odtbook.datasets import available, load
 
 monks = load("monk1_full")
 model = MurTreeClassifier(max_depth=3).fit(monks.X, monks.y)
@@ -203,7 +205,7 @@ def check_contents(wheel: Path) -> None:
     """Check what has to be in the wheel, and in the source distribution beside it."""
     names = set(zipfile.ZipFile(wheel).namelist())
     for end in ("/licenses/LICENSE", "/licenses/LICENSE-text", "/licenses/data/sets/LICENSES.md",
-                "odtlib/py.typed", "odtlib/__init__.pyi", "odtlib/_data/catalogue.toml"):
+                "odtlib/py.typed", "odtlib/__init__.pyi", "odtbook/_data/catalogue.toml"):
         if not any(name.endswith(end) for name in names):
             sys.exit(f"test-wheel: {wheel.name} has no {end}")
     for source in wheel.parent.glob("*.tar.gz"):

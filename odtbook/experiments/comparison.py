@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-import odtlib
+from odtbook.estimators import NAMES, class_of
 
 from .measure import load_dataset, read_table, run
 
@@ -88,7 +88,7 @@ def compare(data: str | Path | DataFrame, target: str | None = None, *, max_dept
     for name in methods or known:
         settings = {"max_depth": max_depth, "time_limit": time_limit,
                     "random_state": random_state}
-        estimator = getattr(odtlib, METHODS[name])()
+        estimator = class_of(METHODS[name])()
         estimator.set_params(**{parameter: value for parameter, value in settings.items()
                                 if parameter in estimator.get_params()})
         try:
@@ -105,7 +105,7 @@ def compare(data: str | Path | DataFrame, target: str | None = None, *, max_dept
 
 def existing_methods() -> list[str]:
     """Return the names of :data:`METHODS` whose class this version of odtlib has."""
-    return [name for name, public in METHODS.items() if public in odtlib.__all__]
+    return [name for name, public in METHODS.items() if public in NAMES]
 
 
 def _split(y, test_size, random_state):

@@ -146,7 +146,7 @@ def load_dataset(dataset):
         return dataset
     if dataset.endswith(".csv"):
         return read_table(dataset)
-    from odtlib.datasets import load
+    from odtbook.datasets import load
     return load(dataset)
 
 
@@ -182,9 +182,9 @@ def _parts(dataset, split, n_rows):
     if not isinstance(split, int):
         return split
     if not isinstance(dataset, str) or dataset.endswith(".csv"):
-        from odtlib.datasets.loading import rule
+        from odtbook.datasets.loading import rule
         return rule(n_rows, split)[:2]
-    from odtlib.datasets import splits
+    from odtbook.datasets import splits
     return splits(dataset)[split][:2]
 
 

@@ -59,7 +59,7 @@ def check_dataset(name):
         if not Path(name).is_file():
             raise ValueError(f"there is no file {name!r}; paths count from the working folder.")
         return
-    from odtlib.datasets.catalogue import find
+    from odtbook.datasets.catalogue import find
     find(name)
 
 

@@ -125,10 +125,10 @@ def table(dataset):
     private services, and the eleven supersectors that add up to them.
     """
     if dataset in CLASS_SETS:
-        from odtlib.datasets.constrained_generators import grades
+        from odtbook.datasets.constrained_generators import grades
         data = grades(*map(int, dataset.split("_")[1:]))
         return data.X, data.y
-    from odtlib.datasets import load
+    from odtbook.datasets import load
     data = load(dataset)
     if dataset == "seismic_bumps":
         column = dict(zip(data.feature_names, data.X.T, strict=True))

@@ -150,7 +150,7 @@ def cars_rows(side):
 
 
 def scores_rows(side):
-    from odtlib.datasets import manifest
+    from odtbook.datasets import manifest
     rows = side.records.of("constrained", dataset="scores")["rows"].max()
     return int(rows), manifest.facts()["scores"]["targets"]
 

@@ -31,7 +31,7 @@ LIMIT = 600.0       # seconds: the limit of Table 5
 @functools.cache
 def names():
     """Return (name, rows) in the paper -> name of the data set, stand-ins left out."""
-    from odtlib.datasets import manifest
+    from odtbook.datasets import manifest
     columns_of = {(name, line["rows"]): line["features"] for k in (1, 2, 4, 5)
                   for name, line in published(f"demirovic2022_table{k}").iterrows()}
     found = {}

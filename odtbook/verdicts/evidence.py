@@ -224,7 +224,7 @@ def _mean_and_seeds(records, pair, part, at):
 
 def sizes(name, columns):
     """Cells of a table of data sets: rows, features, classes; ours from the manifest."""
-    from odtlib.datasets import manifest
+    from odtbook.datasets import manifest
     facts = manifest.facts()
     return table_of([
         {"row": line["Dataset"], "column": column, "published": number(line[column]),

@@ -6,7 +6,7 @@ import heapq
 
 import numpy as np
 
-from odtlib._tolerance import PROOF, ROUNDING
+from odtlib.tolerance import PROOF, ROUNDING
 
 
 class BranchAndPrice:

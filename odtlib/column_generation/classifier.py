@@ -12,7 +12,6 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from odtlib._numba.warm import warm_up
-from odtlib._tolerance import PROOF
 from odtlib.column_generation import _kernels as kernels
 from odtlib.column_generation.branch_and_price import BranchAndPrice, dive
 from odtlib.column_generation.candidates import NODE_BYTES, CandidateGeneration
@@ -34,6 +33,7 @@ from odtlib.heuristics.threshold_sampling import TreeSampler, tree_of_splits
 from odtlib.mip.units import TooLarge
 from odtlib.report import Clock, TimeUp
 from odtlib.requirements import needs
+from odtlib.tolerance import PROOF
 
 MAX_FEATURE_COST = 1_000_000
 SWITCHES = ("leaf_priority", "reset", "first_only", "distinct", "needed_only", "separate_duals",

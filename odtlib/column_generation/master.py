@@ -7,11 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from odtlib._numba.vector import pack
-from odtlib._tolerance import PROOF
 from odtlib.column_generation import _kernels as kernels
 from odtlib.mip import run_highs
 from odtlib.mip.units import TooLarge, look
 from odtlib.requirements import needs
+from odtlib.tolerance import PROOF
 
 AT_ONCE = 0.3           # seconds of a linear program after which it gets a thread of its own
 MAX_LINKS = 5_000_000   # linking rows

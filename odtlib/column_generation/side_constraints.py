@@ -7,7 +7,7 @@ from itertools import combinations
 
 import numpy as np
 
-from odtlib._tolerance import ROUNDING
+from odtlib.tolerance import ROUNDING
 
 
 @dataclass(frozen=True)

@@ -8,11 +8,11 @@ from typing import NamedTuple
 import numpy as np
 
 from odtlib._numba.warm import warm_up
-from odtlib._tolerance import ROUNDING
 from odtlib.constrained import _growth, _lazy, _projections
 from odtlib.constrained._losses import LOSSES
 from odtlib.constrained.sets import Box, Polyhedron
 from odtlib.report import Clock
+from odtlib.tolerance import ROUNDING
 from odtlib.tree import DecisionTree
 
 SLICE = 20_000_000   # additions, or so, between two looks at the clock

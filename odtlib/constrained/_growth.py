@@ -17,8 +17,8 @@ import numpy as np
 from numba import njit
 
 from odtlib._numba.compiler import INNER, OPTIONS
-from odtlib._tolerance import ROUNDING
 from odtlib.constrained._projections import SEPARABLE, SHIFTED, SIMPLEX, project_closed
+from odtlib.tolerance import ROUNDING
 
 SQUARED, POISSON = 0, 1
 

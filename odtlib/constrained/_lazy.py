@@ -19,7 +19,6 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from odtlib._tolerance import ROUNDING
 from odtlib.constrained._growth import (
     SQUARED,
     box_gain,
@@ -29,6 +28,7 @@ from odtlib.constrained._growth import (
     weights_after,
 )
 from odtlib.constrained._projections import SEPARABLE, project
+from odtlib.tolerance import ROUNDING
 
 # What may be used to raise bounds: nothing; superadditivity; also the squares of the rows between
 # two candidates; also the distance to the set.

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from odtlib._tolerance import ROUNDING
 from odtlib.constrained._growth import SQUARED, _best_split, gain, midpoint
+from odtlib.tolerance import ROUNDING
 
 
 @njit(cache=True, nogil=True)

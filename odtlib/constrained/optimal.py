@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from odtlib._numba.warm import warm_up
-from odtlib._tolerance import PROOF, ROUNDING
 from odtlib.constrained import _lazy, _projections, _stumps, sets
 from odtlib.constrained._builder import make_loss
 from odtlib.constrained._growth import SQUARED, midpoint, partition
@@ -25,6 +24,7 @@ from odtlib.constrained.regressor import (
 )
 from odtlib.estimator import TreeRegressor
 from odtlib.report import Clock, SolveReport
+from odtlib.tolerance import PROOF, ROUNDING
 from odtlib.tree import DecisionTree
 from odtlib.trees import cut_back
 

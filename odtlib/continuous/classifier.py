@@ -12,7 +12,6 @@ from sklearn.base import BaseEstimator
 from sklearn.utils._param_validation import Interval
 
 from odtlib._numba.warm import warm_up
-from odtlib._tolerance import PROOF, ROUNDING
 from odtlib.continuous import _kernels as k
 from odtlib.continuous.costs import Costs, node_limit
 from odtlib.continuous.progress import Progress
@@ -31,6 +30,7 @@ from odtlib.estimator import TreeClassifier
 from odtlib.heuristics import starting_tree, warm_up_start
 from odtlib.heuristics.cart import single_leaf
 from odtlib.report import Clock, SolveReport, TimeUp
+from odtlib.tolerance import PROOF, ROUNDING
 from odtlib.tree import DecisionTree
 from odtlib.trees import cut_back, penalised_errors
 

@@ -13,7 +13,6 @@ from sklearn.base import BaseEstimator
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 
 from odtlib._numba.warm import warm_up
-from odtlib._tolerance import PROOF, ROUNDING
 from odtlib.continuous._regression import (
     BATCHES,
     FEATURE,
@@ -33,6 +32,7 @@ from odtlib.estimator import SingleTargetRegressor
 from odtlib.heuristics import warm_up_start
 from odtlib.heuristics.cart import patient_clock
 from odtlib.report import Clock, SolveReport, TimeUp
+from odtlib.tolerance import PROOF, ROUNDING
 from odtlib.tree import DecisionTree, midpoint
 from odtlib.trees import build, cut_back, penalised_errors
 

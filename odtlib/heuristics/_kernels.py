@@ -9,7 +9,7 @@ is the root.  Lines that are not in use stand on the stack ``unused[1:unused[0] 
 import numpy as np
 from numba import njit
 
-from odtlib._tolerance import ROUNDING
+from odtlib.tolerance import ROUNDING
 
 LEAF, UNUSED = -1, -2
 FEATURE, CUT, LEFT, RIGHT = 0, 1, 2, 3

@@ -18,7 +18,7 @@ from sklearn.utils.class_weight import compute_sample_weight
 from odtlib import _tree_kernels
 from odtlib._numba.warm import warm_up
 from odtlib.estimator import TreeClassifier
-from odtlib.heuristics._ranks import RankedRows
+from odtlib.heuristics.ranks import RankedRows
 from odtlib.report import Clock, SolveReport, TimeUp, default_objective
 from odtlib.tree import LEAF, DecisionTree
 

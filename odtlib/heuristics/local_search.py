@@ -10,12 +10,12 @@ from sklearn.utils._param_validation import Interval
 from tqdm import tqdm
 
 from odtlib._numba.warm import warm_up
-from odtlib._tolerance import ROUNDING
 from odtlib.estimator import TreeClassifier
 from odtlib.heuristics import _kernels
-from odtlib.heuristics._ranks import RankedRows
 from odtlib.heuristics.cart import ONE_LEAF, cart_nodes, patient_clock, single_leaf, warm_up_trees
+from odtlib.heuristics.ranks import RankedRows
 from odtlib.report import Clock, SolveReport, TimeUp, default_objective
+from odtlib.tolerance import ROUNDING
 
 SLICE = 4_000_000        # rows read between two looks at the clock: some 20 milliseconds
 SHARE = 0.7              # of the rows, for the CART that a later restart begins with

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 from sklearn.utils import check_random_state
 
-from odtlib.heuristics._ranks import RankedRows
 from odtlib.heuristics.cart import cart_nodes, patient_clock, single_leaf, warm_up_trees
 from odtlib.heuristics.local_search import search_trees, warm_up_search
+from odtlib.heuristics.ranks import RankedRows
 from odtlib.report import TimeUp
 from odtlib.tree import DecisionTree
 from odtlib.trees import without_empty_splits

@@ -12,8 +12,8 @@ from sklearn.utils import check_random_state
 
 from odtlib._numba.warm import warm_up
 from odtlib.heuristics import _sampling_kernels as kernels
-from odtlib.heuristics._ranks import RankedRows
 from odtlib.heuristics.cart import cart_nodes, patient_clock
+from odtlib.heuristics.ranks import RankedRows
 from odtlib.report import Clock, TimeUp
 from odtlib.tree import DecisionTree, midpoint
 from odtlib.trees import build, class_weights

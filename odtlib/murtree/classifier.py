@@ -16,11 +16,11 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 
-from odtlib._tolerance import PROOF, ROUNDING
 from odtlib._validation import LARGEST
 from odtlib.estimator import BINARIZERS, BinarisingMixin, Outcome, TreeClassifier
 from odtlib.heuristics import starting_tree, warm_up_start
 from odtlib.report import Clock, SolveReport, pluralised
+from odtlib.tolerance import PROOF, ROUNDING
 from odtlib.tree import LEAF, DecisionTree
 from odtlib.trees import penalised_errors
 

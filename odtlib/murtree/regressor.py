@@ -11,10 +11,10 @@ from sklearn.base import BaseEstimator
 from sklearn.tree import DecisionTreeRegressor
 from sklearn.utils._param_validation import HasMethods, StrOptions
 
-from odtlib._tolerance import PROOF, ROUNDING
 from odtlib.estimator import BINARIZERS, BinarisingMixin, SingleTargetRegressor
 from odtlib.heuristics import warm_up_start
 from odtlib.report import Clock
+from odtlib.tolerance import PROOF, ROUNDING
 from odtlib.tree import DecisionTree
 
 from . import _search as S

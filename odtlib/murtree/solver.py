@@ -11,8 +11,8 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from odtlib._numba.warm import warm_up
-from odtlib._tolerance import ROUNDING
 from odtlib.report import Clock
+from odtlib.tolerance import ROUNDING
 
 from . import _search as S
 from ._cache import ENTRY, find_problem, move_entries, root_of

@@ -8,9 +8,10 @@ import re
 import pytest
 
 import odtlib
+from odtbook.estimators import NAMES
 
-MODULES = ["odtlib.binarize", "odtlib.datasets", "odtlib.plotting", "odtbook.experiments",
-           "odtbook.interactive", "odtlib.constrained.sets"]
+MODULES = ["odtlib.binarize", "odtbook.datasets", "odtbook.formulations", "odtlib.plotting",
+           "odtbook.experiments", "odtbook.interactive", "odtlib.constrained.sets"]
 
 
 def import_if_there(home):
@@ -101,7 +102,7 @@ def test_docstring_agrees_with_signature(home, name):
 
 @pytest.mark.parametrize(
     ("home", "name"),
-    [(home, name) for home, name in PUBLIC if name in odtlib._HOME or name.islower()],
+    [(home, name) for home, name in PUBLIC if name in {*odtlib._HOME, *NAMES} or name.islower()],
 )
 def test_first_word_is_a_verb(home, name):
     word = inspect.cleandoc(getattr(importlib.import_module(home), name).__doc__).split()[0]
@@ -133,7 +134,7 @@ WORDING = {
 }
 RETIRED = {"sparsity", "complexity", "leaf_penalty", "class_costs", "rows", "threads"}
 ESTIMATORS = [(home, name) for home, name in PUBLIC
-              if name in odtlib._HOME and name.endswith(("Classifier", "Regressor"))]
+              if name in NAMES]
 
 
 def parameter_texts(docstring):

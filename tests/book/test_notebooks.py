@@ -8,7 +8,7 @@ import nbformat
 import pytest
 import yaml
 
-from odtlib.datasets import available
+from odtbook.datasets import available
 
 ROOT = Path(__file__).resolve().parents[2]
 

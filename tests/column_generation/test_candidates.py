@@ -8,9 +8,9 @@ from odtlib import (
     ColumnGenerationSearch,
     ContinuousTreeClassifier,
 )
-from odtlib._tolerance import PROOF
 from odtlib.column_generation.candidates import CandidateGeneration
 from odtlib.report import Clock, TimeUp
+from odtlib.tolerance import PROOF
 
 WEIGHTS = ("none", "whole", "real", "extreme")
 

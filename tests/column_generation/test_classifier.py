@@ -258,7 +258,7 @@ def test_all_thresholds_at_depth_two_equal_the_solver_over_all_thresholds(seed):
 
 
 def test_all_thresholds_of_a_data_set_of_the_papers():
-    from odtlib.datasets import load, splits
+    from odtbook.datasets import load, splits
     data = load("IndiansDiabetes")
     rows = splits("IndiansDiabetes")[0][0]
     X, y = np.asarray(data.X, float)[rows], np.asarray(data.y)[rows]

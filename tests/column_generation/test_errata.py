@@ -131,7 +131,7 @@ def test_published_accuracies_cannot_come_from_nine_tenths_of_the_rows():
 
     No tree over the splits of CARTs on 90 % of the rows is as accurate; over those on 70 % one is.
     """
-    from odtlib.datasets import load, splits
+    from odtbook.datasets import load, splits
     data = load("tic-tac-toe")
     X, y = np.asarray(data.X, float), np.unique(data.y, return_inverse=True)[1]
     accuracy = {}
@@ -153,7 +153,7 @@ def test_ties_explain_the_cell_of_table_7_that_is_furthest(monkeypatch):
     With the published program's seed for scikit-learn's ties the optimum of the candidates is a
     little lower, with another seed it is the printed number.
     """
-    from odtlib.datasets import load, splits
+    from odtbook.datasets import load, splits
     from odtlib.heuristics import threshold_sampling
     data = load("IndiansDiabetes")
     X, y = np.asarray(data.X, float), np.unique(data.y, return_inverse=True)[1]

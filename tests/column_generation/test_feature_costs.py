@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from column_generation.reference import column_generation, draw_problem, leaf_cost
 
+from odtbook.datasets import load
 from odtlib import ColumnGenerationClassifier
-from odtlib.datasets import load
 
 
 def least_cost_within(problem, costs, budget, max_leaves=None):

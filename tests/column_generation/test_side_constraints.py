@@ -7,12 +7,13 @@ import pytest
 from column_generation.reference import column_generation, draw_problem, path_table
 from column_generation.test_generation import random_duals
 
-from odtlib import BinOCTClassifier, ColumnGenerationClassifier, MurTreeClassifier
+from odtbook.datasets import load
+from odtbook.formulations import BinOCTClassifier
+from odtlib import ColumnGenerationClassifier, MurTreeClassifier
 from odtlib.column_generation.master import Master
 from odtlib.column_generation.paths import RestrictedProblem
 from odtlib.column_generation.pricing import all_reduced_costs, some_reduced_costs
 from odtlib.column_generation.side_constraints import side_constraints
-from odtlib.datasets import load
 
 KINDS = ("recall", "precision", "both", "demographic-parity", "equal-opportunity")
 

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 from constrained import reference
 
+from odtbook.datasets import constrained_generators as generators
+from odtbook.datasets import load, manifest
+from odtbook.datasets.tables import Table
 from odtbook.studies import constrained as study
 from odtlib.constrained import ConstrainedTreeRegressor, make_loss, sets
-from odtlib.datasets import constrained_generators as generators
-from odtlib.datasets import load, manifest
-from odtlib.datasets.tables import Table
 
 
 def published(name):

@@ -11,7 +11,6 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.tree import DecisionTreeRegressor
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from odtlib._tolerance import PROOF
 from odtlib.constrained import (
     ConstrainedTreeRegressor,
     OptimalConstrainedTreeRegressor,
@@ -20,6 +19,7 @@ from odtlib.constrained import (
 )
 from odtlib.constrained._builder import make_loss
 from odtlib.report import Clock
+from odtlib.tolerance import PROOF
 
 RNG = np.random.default_rng(61)
 

@@ -12,14 +12,14 @@ from interrupt import ctrl_c
 from sklearn.base import clone
 from sklearn.utils.estimator_checks import check_estimator
 
+from odtbook.datasets import load
 from odtlib import ContinuousTreeClassifier
-from odtlib._tolerance import PROOF, ROUNDING
 from odtlib._tree_kernels import apply
 from odtlib.continuous import _columns, _kernels, solver
 from odtlib.continuous import classifier as module
-from odtlib.datasets import load
 from odtlib.heuristics._kernels import search
 from odtlib.report import Clock, TimeUp
+from odtlib.tolerance import PROOF, ROUNDING
 
 KERNELS = [_kernels.search, _kernels.rebuild_pair, _columns.pack_column, _columns.sort_column,
            _columns.surround, apply, search]

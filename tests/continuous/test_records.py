@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from odtbook import experiments
+from odtbook.datasets import load, splits
 from odtlib import ContinuousTreeClassifier, ContinuousTreeRegressor
-from odtlib.datasets import load, splits
 
 
 def test_yardstick_is_complete_at_depths_two_and_three():

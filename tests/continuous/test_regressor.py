@@ -13,6 +13,7 @@ from interrupt import ctrl_c
 from sklearn.tree import DecisionTreeRegressor
 from sklearn.utils.estimator_checks import check_estimator
 
+from odtbook.datasets import load
 from odtlib import ContinuousTreeRegressor
 from odtlib.continuous import regressor as module
 from odtlib.continuous._regression import (
@@ -23,7 +24,6 @@ from odtlib.continuous._regression import (
     solve_pair,
     sweep_squares,
 )
-from odtlib.datasets import load
 
 
 def leaf(y, weight):
@@ -225,7 +225,7 @@ def test_never_worse_than_cart():
 
 
 def _names():
-    from odtlib.datasets import available
+    from odtbook.datasets import available
     return set(available())
 
 

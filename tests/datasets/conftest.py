@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from odtlib.datasets import load, loading, manifest
+from odtbook.datasets import load, loading, manifest
 
 
 @pytest.fixture(scope="session")

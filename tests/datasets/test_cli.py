@@ -8,8 +8,8 @@ import gzip
 import pytest
 
 from odtbook import data_command
-from odtlib.datasets import available, catalogue, loading
-from odtlib.datasets.tables import DataError
+from odtbook.datasets import available, catalogue, loading
+from odtbook.datasets.tables import DataError
 
 
 def run(*arguments) -> int:

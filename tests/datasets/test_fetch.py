@@ -13,9 +13,9 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from odtlib.datasets import DataError, catalogue, fetch, load, loading, manifest
-from odtlib.datasets.fetch import Delimited, OpenML, read_member
-from odtlib.datasets.tables import Table
+from odtbook.datasets import DataError, catalogue, fetch, load, loading, manifest
+from odtbook.datasets.fetch import Delimited, OpenML, read_member
+from odtbook.datasets.tables import Table
 
 
 def zipped(method=zipfile.ZIP_DEFLATED, **files) -> bytes:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from odtlib.datasets import generators, load, tables
+from odtbook.datasets import generators, load, tables
 
 
 def _can_end(board, turn="x"):

@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 
 from odtbook import write_manifest
-from odtlib.datasets import (
+from odtbook.datasets import (
     DataError,
     available,
     catalogue,
@@ -482,7 +482,7 @@ def test_the_manifest_is_found_in_an_installed_package(tmp_path, monkeypatch):
 
 def test_the_import_is_cheap():
     code = (
-        "import sys, odtlib.datasets as d; d.available(); d.catalogue; "
+        "import sys, odtbook.datasets as d; d.available(); d.catalogue; "
         "heavy = {'pandas', 'sklearn', 'numba', 'scipy'} & set(sys.modules); "
         "sys.exit(f'imported {heavy}' if heavy else 0)"
     )

@@ -141,7 +141,7 @@ def test_the_fit_gets_the_weights_of_its_rows(data):
 
 
 def test_known_data_sets_use_the_splits_of_the_papers():
-    from odtlib.datasets import load, splits
+    from odtbook.datasets import load, splits
     record = experiments.run(DecisionTreeClassifier(max_depth=2, random_state=0), "iris", 1)
     train, test, _ = splits("iris")[1]
     data = load("iris")

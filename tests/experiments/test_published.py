@@ -4,8 +4,8 @@ import math
 
 import pytest
 
+from odtbook.datasets import manifest
 from odtbook.experiments import published
-from odtlib.datasets import manifest
 
 
 def test_cells_are_those_of_the_paper():

@@ -5,9 +5,9 @@ import pytest
 from heuristics import reference
 
 from odtlib.heuristics import _kernels
-from odtlib.heuristics._ranks import RankedRows
 from odtlib.heuristics.cart import ONE_LEAF, cart_nodes
 from odtlib.heuristics.local_search import _Search
+from odtlib.heuristics.ranks import RankedRows
 
 
 def instances(count, seed=0):

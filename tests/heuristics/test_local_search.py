@@ -9,8 +9,8 @@ from heuristics import reference
 from sklearn.datasets import load_breast_cancer, load_wine, make_blobs
 from sklearn.utils.estimator_checks import check_estimator
 
+from odtbook.datasets import load
 from odtlib import CARTClassifier, LocalSearchTreeClassifier
-from odtlib.datasets import load
 from odtlib.heuristics import _kernels, local_search
 from odtlib.heuristics.local_search import _Search
 from odtlib.report import TimeUp

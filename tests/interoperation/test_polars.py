@@ -6,8 +6,9 @@ import pytest
 
 import odtlib
 from odtbook.compile_command import options_of
+from odtbook.estimators import NAMES, class_of
 
-ESTIMATORS = [name for name in odtlib.__all__ if name.endswith(("Classifier", "Regressor"))]
+ESTIMATORS = NAMES
 
 
 @pytest.fixture
@@ -16,7 +17,7 @@ def pl(tool):
 
 
 def small_estimator(name):
-    estimator = getattr(odtlib, name)(**options_of(name))
+    estimator = class_of(name)(**options_of(name))
     wanted = {"max_depth": 2, "time_limit": 5.0, "random_state": 0}
     known = estimator.get_params()
     return estimator.set_params(**{key: wanted[key] for key in wanted if key in known})

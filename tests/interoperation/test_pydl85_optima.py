@@ -10,8 +10,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from odtbook.datasets import load
 from odtlib import MurTreeClassifier
-from odtlib.datasets import load
 
 # data set: optimum at depth two, at depth three
 OPTIMA = {

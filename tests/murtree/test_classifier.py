@@ -10,9 +10,9 @@ from sklearn.datasets import load_iris
 from sklearn.model_selection import GridSearchCV
 from sklearn.utils.estimator_checks import check_estimator
 
+from odtbook.datasets import load
 from odtlib import DecisionTree, MurTreeClassifier, MurTreeSearch
 from odtlib.binarize import QuantileBinarizer
-from odtlib.datasets import load
 from odtlib.murtree.solver import Solver
 from tests.murtree.building import build
 from tests.murtree.test_search import blobs, stairs

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from odtlib import MurTreeClassifier, MurTreeRegressor, MurTreeSearch
-from odtlib._tolerance import PROOF, ROUNDING
+from odtlib.tolerance import PROOF, ROUNDING
 from tests.murtree.building import build
 from tests.murtree.test_regressor import best_loss
 from tests.naive import best_tree_cost

@@ -23,9 +23,9 @@ from odtlib.binarize import MDLPBinarizer, QuantileBinarizer, ThresholdBinarizer
 from odtlib.constrained import sets
 from odtlib.mip import model
 
-MODULES = ["odtlib.binarize", "odtlib.datasets", "odtlib.plotting", "odtlib.constrained.sets",
-           "odtlib.policy", "odtlib.mip", "odtbook.experiments", "odtbook.interactive",
-           "odtbook.verdicts"]
+MODULES = ["odtlib.binarize", "odtbook.datasets", "odtbook.formulations", "odtlib.plotting",
+           "odtlib.constrained.sets", "odtlib.policy", "odtlib.mip", "odtbook.experiments",
+           "odtbook.interactive", "odtbook.verdicts"]
 PUBLIC = {name: getattr(odtlib, name) for name in odtlib._HOME} | {
     f"{home}.{name}": getattr(importlib.import_module(home), name)
     for home in MODULES for name in importlib.import_module(home).__all__}

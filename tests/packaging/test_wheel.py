@@ -10,7 +10,7 @@ from types import ModuleType
 
 import pytest
 
-from odtlib.datasets import available, catalogue
+from odtbook.datasets import available, catalogue
 
 ROOT = Path(__file__).parents[2]
 
@@ -44,13 +44,13 @@ def included(hooks):
 
 def test_a_wheel_has_the_small_tables_and_the_credits(included):
     files = included("standard")
-    assert all(place in (f"odtbook/_book/{name}", f"odtlib/_{name}")
+    assert all(place in (f"odtbook/_book/{name}", f"odtbook/_{name}")
                for name, place in files.items())
     for name in ("chapters", "data/results", "data/published"):
         assert files[name] == f"odtbook/_book/{name}"
     for name in ("data/manifest.json", "data/sets/SHA256SUMS", "data/sets/LICENSES.md",
                  "data/sets/cg_splits/splits.npz"):
-        assert files[name] == f"odtlib/_{name}"
+        assert files[name] == f"odtbook/_{name}"
     entries = catalogue.entries()
     wanted = {entries[name].file for name in (*available("small"), *available("uci"))}
     assert {f"data/sets/{file}" for file in wanted - {None}} <= set(files)

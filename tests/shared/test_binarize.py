@@ -14,8 +14,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
+from odtbook.datasets import load
 from odtlib.binarize import MDLPBinarizer, QuantileBinarizer, ThresholdBinarizer
-from odtlib.datasets import load
 from odtlib.tree import DecisionTree
 
 VARIANTS = [

@@ -12,6 +12,8 @@ from matplotlib import pyplot as plt
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 import odtlib
+from odtbook.estimators import NAMES as ESTIMATORS
+from odtbook.estimators import class_of
 from odtlib.constrained import sets
 
 CONSTRAINED = {"constraints": sets.Box(0.0, 9.0)}
@@ -36,7 +38,7 @@ CASES = [
     ("ConstrainedTreeRegressor", CONSTRAINED),
     ("OptimalConstrainedTreeRegressor", CONSTRAINED),
 ]
-NAMES = [f"{name}-{'-'.join(map(str, options.values()))}" for name, options in CASES]
+IDS = [f"{name}-{'-'.join(map(str, options.values()))}" for name, options in CASES]
 
 
 @functools.cache
@@ -50,7 +52,7 @@ def rows(kind):
 def fitted(name, options, y=None):
     X, targets = rows("classifier" if name.endswith("Classifier") else "regressor")
     y = targets if y is None else y
-    return getattr(odtlib, name)(max_depth=2, **options).fit(X, y), X, y
+    return class_of(name)(max_depth=2, **options).fit(X, y), X, y
 
 
 def parts_of(thing):
@@ -90,7 +92,7 @@ def test_the_search_for_cycles_finds_one():
     assert cycle_from(report) == ["SolveReport", "dict", "method", "SolveReport"]
 
 
-@pytest.mark.parametrize(("name", "options"), CASES, ids=NAMES)
+@pytest.mark.parametrize(("name", "options"), CASES, ids=IDS)
 def test_a_fitted_estimator_holds_no_cycle_and_survives_pickle(name, options):
     model, X, y = fitted(name, options)
     assert cycle_from(model) is None
@@ -100,7 +102,7 @@ def test_a_fitted_estimator_holds_no_cycle_and_survives_pickle(name, options):
     assert copy.verify(X, y) == pytest.approx(model.report_.objective)
 
 
-@pytest.mark.parametrize(("name", "options"), CASES, ids=NAMES)
+@pytest.mark.parametrize(("name", "options"), CASES, ids=IDS)
 def test_verify_refuses_other_rows_in_one_sentence(name, options):
     model, X, y = fitted(name, options)
     with pytest.raises(ValueError, match=r"y has shape \(29,\) and X has 30 rows; verify with"):
@@ -113,7 +115,7 @@ def test_verify_refuses_other_rows_in_one_sentence(name, options):
 
 @pytest.mark.parametrize(("name", "options"),
                          [case for case in CASES if case[0].endswith("Classifier")],
-                         ids=NAMES[:sum(name.endswith("Classifier") for name, _ in CASES)])
+                         ids=IDS[:sum(name.endswith("Classifier") for name, _ in CASES)])
 def test_labels_may_be_dates(name, options):
     days = np.array(["2020-01-01", "2021-06-30"], "datetime64[D]")
     _, labels = rows("classifier")
@@ -126,11 +128,11 @@ def test_labels_may_be_dates(name, options):
 
 @pytest.mark.parametrize(("name", "options"),
                          [case for case in CASES if case[0].endswith("Regressor")],
-                         ids=NAMES[sum(name.endswith("Classifier") for name, _ in CASES):])
+                         ids=IDS[sum(name.endswith("Classifier") for name, _ in CASES):])
 def test_regression_trees_carry_the_weights_of_their_rows(name, options):
     X, y = rows("regressor")
     weight = np.arange(30) % 4.0
-    model = getattr(odtlib, name)(max_depth=2, **options).fit(X, y, weight)
+    model = class_of(name)(max_depth=2, **options).fit(X, y, weight)
     columns = model.binarizer_.transform(X) if model._tree_over_columns else X
     leaves, tree = model.apply(X), model.tree_.to_sklearn().tree_
     assert tree.weighted_n_node_samples[0] == weight.sum()
@@ -144,7 +146,7 @@ def test_regression_trees_carry_the_weights_of_their_rows(name, options):
     assert model.tree_.to_sklearn().feature_importances_.sum() == pytest.approx(1.0)
 
 
-@pytest.mark.parametrize(("name", "options"), CASES, ids=NAMES)
+@pytest.mark.parametrize(("name", "options"), CASES, ids=IDS)
 def test_what_a_user_of_scikit_learn_tries_first(name, options):
     model, X, y = fitted(name, options)
     assert model.get_depth() == model.tree_.depth <= 2
@@ -166,12 +168,11 @@ def test_what_a_user_of_scikit_learn_tries_first(name, options):
     plt.close("all")
 
 
-@pytest.mark.parametrize("name", [name for name in odtlib.__all__
-                                  if name.endswith(("Classifier", "Regressor"))])
+@pytest.mark.parametrize("name", ESTIMATORS)
 def test_the_html_diagram_shows_the_text_of_every_parameter(name):
     if 'class="param-doc-description"' not in DecisionTreeClassifier()._repr_html_():
         pytest.skip("this scikit-learn shows no texts")
-    model = getattr(odtlib, name)()
+    model = class_of(name)()
     shown = re.findall(r'<a class="param-doc-link"[^>]*>\s*(\w+)\s*<span class="param-doc-desc',
                        model._repr_html_())
     assert sorted(shown) == sorted(model.get_params(deep=False))
@@ -194,13 +195,12 @@ TRIED_FIRST = ["get_depth", "get_n_leaves", "feature_importances_", "to_sklearn"
 ONLY_CLASSIFIERS = ["n_classes_", "predict_proba", "predict_log_proba"]
 
 
-@pytest.mark.parametrize("name", [name for name in odtlib.__all__
-                                  if name.endswith(("Classifier", "Regressor"))])
+@pytest.mark.parametrize("name", ESTIMATORS)
 def test_what_is_missing_is_missing_for_a_reason(name):
     options, left_out = AROUND_OTHERS.get(name) or (
         {"max_depth": 2, **next(options for case, options in CASES if case == name)}, {})
     X, y = rows("classifier" if name.endswith("Classifier") else "regressor")
-    model = getattr(odtlib, name)(**options).fit(X, y)
+    model = class_of(name)(**options).fit(X, y)
     for method in TRIED_FIRST:
         assert hasattr(model, method) == (method not in left_out), method
     for method in ONLY_CLASSIFIERS:

@@ -8,6 +8,7 @@ import pytest
 from interrupt import ctrl_c
 
 import odtlib
+from odtbook import formulations
 from odtlib.constrained import optimal, sets
 from odtlib.heuristics import start
 from odtlib.mip import run
@@ -17,6 +18,7 @@ AFTER_A_FIT = """
 import os, signal, time
 import numpy as np
 import odtlib
+import odtbook.formulations
 random = np.random.default_rng(0)
 X, y = random.integers(0, 4, (30, 3)), random.integers(0, 2, 30)
 {model}.fit(X, y)
@@ -30,8 +32,8 @@ except KeyboardInterrupt:
 
 
 @pytest.mark.parametrize("model", [
-    "odtlib.BinOCTClassifier(1, solver='highs')",
-    "odtlib.BinOCTClassifier(1, solver='cp-sat')",
+    "odtbook.formulations.BinOCTClassifier(1, solver='highs')",
+    "odtbook.formulations.BinOCTClassifier(1, solver='cp-sat')",
     "odtlib.ColumnGenerationClassifier(2, pricing='cp-sat')",
     "odtlib.ColumnGenerationClassifier(2, pricing='milp')",
     "odtlib.ColumnGenerationClassifier(2, row_cuts='extra')",
@@ -75,8 +77,8 @@ def table():
 
 @pytest.mark.parametrize("model", [
     odtlib.MurTreeClassifier(3, start="local-search"),
-    odtlib.OCTClassifier(2, start="local-search"),
-    odtlib.BinOCTClassifier(2, start="local-search")], ids=lambda model: type(model).__name__)
+    formulations.OCTClassifier(2, start="local-search"),
+    formulations.BinOCTClassifier(2, start="local-search")], ids=lambda model: type(model).__name__)
 def test_ctrl_c_during_the_start_ends_the_fit(model, monkeypatch):
     def interrupted(*arguments, **options):
         tree, report = search(*arguments, **options)

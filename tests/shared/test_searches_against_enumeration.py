@@ -9,7 +9,8 @@ were freed, 355 were equal, in 1,068 calls.
 import numpy as np
 import pytest
 
-from odtlib import BinOCTClassifier, LocalSearchTreeClassifier, OptimalConstrainedTreeRegressor
+from odtbook.formulations import BinOCTClassifier
+from odtlib import LocalSearchTreeClassifier, OptimalConstrainedTreeRegressor
 from odtlib.constrained import sets
 
 SEARCHES = {

@@ -6,14 +6,15 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 import odtlib
+from odtbook import formulations
 from odtlib.binarize import ThresholdBinarizer
 
 SOLVERS = [
     (odtlib.MurTreeClassifier, {"binarizer": "all"}),
     (odtlib.ContinuousTreeClassifier, {}),
-    (odtlib.OCTClassifier, {"time_limit": 600}),
-    (odtlib.FlowOCTClassifier, {"binarizer": "all", "time_limit": 600}),
-    (odtlib.BinOCTClassifier, {"time_limit": 600}),
+    (formulations.OCTClassifier, {"time_limit": 600}),
+    (formulations.FlowOCTClassifier, {"binarizer": "all", "time_limit": 600}),
+    (formulations.BinOCTClassifier, {"time_limit": 600}),
 ]
 each_solver = pytest.mark.parametrize(("solver", "options"), SOLVERS,
                                       ids=[solver.__name__ for solver, _ in SOLVERS])

@@ -6,10 +6,10 @@ import pytest
 from scipy.stats import ttest_1samp
 
 from odtbook import experiments
+from odtbook.datasets import available
 from odtbook.experiments.grid import Experiment
 from odtbook.statistics import corrected_interval
 from odtbook.studies import does_it_pay
-from odtlib.datasets import available
 
 METHODS = set(does_it_pay.NAMES)
 

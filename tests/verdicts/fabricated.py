@@ -9,11 +9,11 @@ import math
 import numpy as np
 import pandas as pd
 
+from odtbook.datasets import manifest
 from odtbook.experiments import published
 from odtbook.verdicts import demirovic2022
 from odtbook.verdicts.evidence import Records, sets_of
 from odtbook.verdicts.patel2023 import ROW_CUTS, SETS
-from odtlib.datasets import manifest
 
 VARIANTS = ("S(A):L(A)", "S(A):L(M)", "S(A):L(O)", "S(M):L(M)", "S(M):L(O)", "S(O):L(M)",
             "S(O):L(O)", "S(R):L(M)", "S(R):L(O)", "S(R):L(R)")

@@ -6,12 +6,12 @@ import warnings
 import pytest
 from verdicts import fabricated
 
+from odtbook.datasets import manifest
 from odtbook.experiments import published
 from odtbook.verdicts import demirovic2022
 from odtbook.verdicts.evidence import Records
 from odtbook.verdicts.papers import PAPERS
 from odtbook.verdicts.report import _Judge, verdict_on
-from odtlib.datasets import manifest
 
 CLAIMS = published("claims")
 ANSWERED = [name for paper in PAPERS.values() for name in paper.answers]

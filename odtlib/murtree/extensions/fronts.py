@@ -21,8 +21,8 @@ from math import prod
 import numpy as np
 
 from odtlib._numba.warm import warm_up
-from odtlib._tolerance import ROUNDING
 from odtlib.report import Clock, SolveReport, TimeUp, default_objective, pluralised
+from odtlib.tolerance import ROUNDING
 from odtlib.tree import DecisionTree
 
 from ..greedy import blas, cart, with_thresholds

@@ -21,8 +21,8 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from odtlib._numba.warm import warm_up
-from odtlib._tolerance import ROUNDING
 from odtlib.report import Clock, TimeUp
+from odtlib.tolerance import ROUNDING
 from odtlib.tree import DecisionTree
 from odtlib.trees import penalised_errors
 

@@ -8,9 +8,9 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils._param_validation import HasMethods, StrOptions
 
+from odtbook.formulations.program import Formulation, ProgramClassifier, add_terms
+from odtbook.formulations.thresholds import ancestors
 from odtlib.estimator import BINARIZERS, BinarisingMixin
-from odtlib.milp.program import Formulation, ProgramClassifier, add_terms
-from odtlib.milp.thresholds import ancestors
 from odtlib.mip.model import Model
 from odtlib.report import pluralised
 from odtlib.tree import DecisionTree
@@ -223,7 +223,7 @@ class FlowOCTClassifier(BinarisingMixin, ProgramClassifier):
 
     Examples
     --------
-    >>> from odtlib import FlowOCTClassifier
+    >>> from odtbook.formulations import FlowOCTClassifier
     >>> X, y = [[0, 0], [0, 1], [1, 0], [1, 1]], [0, 1, 1, 0]
     >>> FlowOCTClassifier(max_depth=2, start=None).fit(X, y).report_.objective
     0.0

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from odtlib._tolerance import ROUNDING
-from odtlib.milp.program import MAX_NONZEROS, add_terms, disparity
-from odtlib.milp.thresholds import from_full_tree, to_full_tree
+from odtbook.formulations.program import MAX_NONZEROS, add_terms, disparity
+from odtbook.formulations.thresholds import from_full_tree, to_full_tree
 from odtlib.mip.model import Model
 from odtlib.mip.units import SECONDS_PER_NONZERO
 from odtlib.report import Clock, TimeUp
+from odtlib.tolerance import ROUNDING
 
 FORMS = ("summed", "per_row", "ordered")
 

@@ -6,7 +6,7 @@ read from the folder named by the environment variable ``ODTLIB_DATA``, else fro
 else fetched.
 """
 
-from odtlib.datasets.loading import available, load, splits
-from odtlib.datasets.tables import DataError, Dataset
+from odtbook.datasets.loading import available, load, splits
+from odtbook.datasets.tables import DataError, Dataset
 
 __all__ = ["DataError", "Dataset", "available", "load", "splits"]

@@ -7,21 +7,16 @@ import numpy as np
 import pytest
 from scale import SCALE
 
-from odtlib import (
-    BinOCTClassifier,
-    ColumnGenerationClassifier,
-    FlowOCTClassifier,
-    OCTClassifier,
-    RestrictedTreeClassifier,
-)
+from odtbook.formulations import BinOCTClassifier, FlowOCTClassifier, OCTClassifier
+from odtbook.formulations.binoct_model import BinOCTModel
+from odtbook.formulations.thresholds import candidate_cuts
+from odtlib import ColumnGenerationClassifier, RestrictedTreeClassifier
 from odtlib._numba import warm as _warm
 from odtlib.column_generation import _kernels as kernels
 from odtlib.column_generation import paths
 from odtlib.column_generation.master import Master
 from odtlib.column_generation.pricing import Enumeration, Sweep
-from odtlib.heuristics._ranks import RankedRows
-from odtlib.milp.binoct_model import BinOCTModel
-from odtlib.milp.thresholds import candidate_cuts
+from odtlib.heuristics.ranks import RankedRows
 from odtlib.report import Clock, TimeUp
 
 MODELS = [BinOCTClassifier, OCTClassifier, FlowOCTClassifier, RestrictedTreeClassifier,
@@ -145,7 +140,7 @@ def test_splits_that_are_none_are_named(splits, message):
 
 INTERRUPTED = """
 import numpy as np
-from odtlib import *
+from odtlib import *; from odtbook.formulations import *
 random = np.random.default_rng(0)
 X, y = random.normal(size=({rows}, 8)), random.integers(0, 3, {rows})
 model = {model}

@@ -12,10 +12,10 @@ from functools import cache, partial
 from itertools import product
 from pathlib import Path
 
-from odtlib.datasets import constrained_generators, generators, tables
-from odtlib.datasets.fetch import Delimited, OpenML, Rows
-from odtlib.datasets.manifest import data_path, facts
-from odtlib.datasets.tables import Table
+from odtbook.datasets import constrained_generators, generators, tables
+from odtbook.datasets.fetch import Delimited, OpenML, Rows
+from odtbook.datasets.manifest import data_path, facts
+from odtbook.datasets.tables import Table
 
 KINDS = {
     "shipped": "comes with the project: generated, or a file of its folder data/sets",

@@ -11,11 +11,11 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from odtlib.heuristics._ranks import RankedRows
-from odtlib.milp.binoct_model import FORMS, BinOCTModel
-from odtlib.milp.lns import NeighbourhoodSearch
-from odtlib.milp.program import Formulation, ProgramClassifier
-from odtlib.milp.thresholds import candidate_cuts, from_full_tree
+from odtbook.formulations.binoct_model import FORMS, BinOCTModel
+from odtbook.formulations.lns import NeighbourhoodSearch
+from odtbook.formulations.program import Formulation, ProgramClassifier
+from odtbook.formulations.thresholds import candidate_cuts, from_full_tree
+from odtlib.heuristics.ranks import RankedRows
 from odtlib.report import Clock
 from odtlib.tree import DecisionTree
 
@@ -110,7 +110,7 @@ class BinOCTClassifier(ProgramClassifier):
 
     Examples
     --------
-    >>> from odtlib import BinOCTClassifier
+    >>> from odtbook.formulations import BinOCTClassifier
     >>> X, y = [[0, 0], [0, 1], [1, 0], [1, 1]], [0, 1, 1, 0]
     >>> model = BinOCTClassifier(max_depth=2).fit(X, y)
     >>> model.report_.objective, model.report_.status

@@ -2,18 +2,12 @@
 
 import numpy as np
 import pytest
-from milp.reference import optimum
+from formulations.reference import optimum
 
-from odtlib import (
-    BinOCTClassifier,
-    ColumnGenerationClassifier,
-    ColumnGenerationSearch,
-    FlowOCTClassifier,
-    OCTClassifier,
-    RestrictedTreeClassifier,
-)
-from odtlib._tolerance import PROOF
+from odtbook.formulations import BinOCTClassifier, FlowOCTClassifier, OCTClassifier
+from odtlib import ColumnGenerationClassifier, ColumnGenerationSearch, RestrictedTreeClassifier
 from odtlib.mip.model import Model, Solution
+from odtlib.tolerance import PROOF
 
 SPLITS = {"splits": [[(j, 0.5) for j in range(3)]] * 3}
 MODELS = {

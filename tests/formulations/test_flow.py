@@ -7,12 +7,12 @@ import pytest
 from scale import instances
 from sklearn.utils.estimator_checks import check_estimator
 
+from odtbook.datasets import load
+from odtbook.formulations import FlowOCTClassifier
+from odtbook.formulations.flow import FlowModel, ancestors
+from odtbook.formulations.oct import OCTModel
 from odtlib import MurTreeClassifier
 from odtlib.binarize import MDLPBinarizer, ThresholdBinarizer
-from odtlib.datasets import load
-from odtlib.milp import FlowOCTClassifier
-from odtlib.milp.flow import FlowModel, ancestors
-from odtlib.milp.oct import OCTModel
 from tests.naive import best_tree_cost, tree_cost
 
 

@@ -9,24 +9,15 @@ from itertools import product
 
 import numpy as np
 import pytest
+from formulations.reference import boundary, fair_optimum, instance, midpoints, optimum
 from interrupt import ctrl_c
-from milp.reference import boundary, fair_optimum, instance, midpoints, optimum
 from scale import instances
 from sklearn.base import clone
 from sklearn.utils.estimator_checks import check_estimator
 
-from odtlib import (
-    BinOCTClassifier,
-    CARTClassifier,
-    ContinuousTreeClassifier,
-    DecisionTree,
-    MurTreeClassifier,
-)
-from odtlib.binarize import ThresholdBinarizer
-from odtlib.datasets import load
-from odtlib.heuristics._ranks import RankedRows
-from odtlib.milp import binoct_model
-from odtlib.milp.binoct_model import (
+from odtbook.datasets import load
+from odtbook.formulations import BinOCTClassifier, binoct_model
+from odtbook.formulations.binoct_model import (
     FORMS,
     BinOCTModel,
     cost_of,
@@ -35,8 +26,11 @@ from odtlib.milp.binoct_model import (
     threshold_bits,
     threshold_tree_nodes,
 )
-from odtlib.milp.lns import NeighbourhoodSearch
-from odtlib.milp.thresholds import candidate_cuts, cut_below, from_full_tree, to_full_tree
+from odtbook.formulations.lns import NeighbourhoodSearch
+from odtbook.formulations.thresholds import candidate_cuts, cut_below, from_full_tree, to_full_tree
+from odtlib import CARTClassifier, ContinuousTreeClassifier, DecisionTree, MurTreeClassifier
+from odtlib.binarize import ThresholdBinarizer
+from odtlib.heuristics.ranks import RankedRows
 from odtlib.mip import run as _run
 from odtlib.report import Clock
 from tests.naive import best_tree_cost

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from odtlib.datasets.tables import DataError, Table, class_counts, digest
+from odtbook.datasets.tables import DataError, Table, class_counts, digest
 
 SPLITS = "sets/cg_splits/splits.npz"
 CHECKSUMS = "sets/SHA256SUMS"  # of the shipped files
@@ -20,7 +20,7 @@ CHECKSUMS = "sets/SHA256SUMS"  # of the shipped files
 
 def data_path(name: str):
     """The path of a file of the project's ``data`` folder, in a wheel or in a checkout."""
-    root = importlib.resources.files("odtlib")
+    root = importlib.resources.files("odtbook")
     installed = root.joinpath("_data", name)
     if installed.is_file():
         return installed

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.utils._param_validation import StrOptions
 
-from odtlib.milp.program import Formulation, ProgramClassifier, add_terms
+from odtbook.formulations.program import Formulation, ProgramClassifier, add_terms
 from odtlib.mip.model import Model
 from odtlib.tree import DecisionTree, midpoint
 from odtlib.trees import lower_hull
@@ -253,7 +253,7 @@ class OCTClassifier(ProgramClassifier):
 
     Examples
     --------
-    >>> from odtlib import OCTClassifier
+    >>> from odtbook.formulations import OCTClassifier
     >>> X, y = [[0, 0], [0, 1], [1, 0], [1, 1]], [0, 1, 1, 0]
     >>> OCTClassifier(max_depth=2, start=None).fit(X, y).report_.objective
     0.0

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Literal, overload
 
 import numpy as np
 
-from odtlib.datasets import catalogue, fetch, manifest
-from odtlib.datasets.tables import DataError, Dataset, Table
+from odtbook.datasets import catalogue, fetch, manifest
+from odtbook.datasets.tables import DataError, Dataset, Table
 from odtlib.requirements import needs
 
 if TYPE_CHECKING:
@@ -187,7 +187,7 @@ def load(
 
     Examples
     --------
-    >>> from odtlib.datasets import load
+    >>> from odtbook.datasets import load
     >>> load("monk1_full")
     Dataset('monk1_full': 432 rows, 6 features, 2 classes)
     """
@@ -285,7 +285,7 @@ def available(kind: str | None = None, task: str | None = None, *,
 
     Examples
     --------
-    >>> from odtlib.datasets import available
+    >>> from odtbook.datasets import available
     >>> available("small")[:3]
     ['iris_uci', 'wine', 'balance-scale']
     """

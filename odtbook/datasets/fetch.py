@@ -19,7 +19,7 @@ from pathlib import PurePosixPath
 
 import numpy as np
 
-from odtlib.datasets.tables import DataError, Table, labels
+from odtbook.datasets.tables import DataError, Table, labels
 
 # The address under which the files of the project's repository can be read, ending in a slash.
 # While it is None, the original sources are asked.

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 from sklearn.utils import check_random_state
 
-from odtlib._tolerance import ROUNDING
-from odtlib.heuristics._ranks import RankedRows
-from odtlib.milp.binoct_model import BinOCTModel, cost_of, cut_positions
-from odtlib.milp.thresholds import ancestors, to_full_tree
+from odtbook.formulations.binoct_model import BinOCTModel, cost_of, cut_positions
+from odtbook.formulations.thresholds import ancestors, to_full_tree
+from odtlib.heuristics.ranks import RankedRows
+from odtlib.tolerance import ROUNDING
 
 NONZEROS = 60_000       # of a neighbourhood's model, about; a second to build and solve
 FORM = "ordered"

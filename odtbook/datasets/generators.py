@@ -7,7 +7,7 @@ from itertools import product
 
 import numpy as np
 
-from odtlib.datasets.tables import Table
+from odtbook.datasets.tables import Table
 
 # Levels in the order in which the UCI file counts through them; the last attribute runs fastest.
 CAR_LEVELS = {

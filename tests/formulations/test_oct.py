@@ -8,11 +8,11 @@ from scale import instances
 from sklearn.base import clone
 from sklearn.utils.estimator_checks import check_estimator
 
+from odtbook.datasets import load
+from odtbook.formulations import OCTClassifier
+from odtbook.formulations.oct import OCTModel, leaves_below
 from odtlib import ContinuousTreeClassifier
 from odtlib.binarize import ThresholdBinarizer
-from odtlib.datasets import load
-from odtlib.milp import OCTClassifier
-from odtlib.milp.oct import OCTModel, leaves_below
 from tests.naive import best_tree_cost, tree_cost
 
 
@@ -222,7 +222,7 @@ def test_time_limit_leaves_the_start():
 
 
 def test_too_large_a_model_is_not_built(monkeypatch):
-    monkeypatch.setattr("odtlib.milp.program.MAX_NONZEROS", 1000)
+    monkeypatch.setattr("odtbook.formulations.program.MAX_NONZEROS", 1000)
     data = load("breast_cancer")
     report = OCTClassifier(3).fit(data.X, data.y).report_
     assert report.status == "memory_limit" and report.lower_bound == 0
