@@ -10,12 +10,20 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from odtlib.schema import brief, check, read_json
+
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from scipy.sparse import csr_matrix
     from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 LEAF = -1
+SHOWN_LEVELS = 2000     # of a text, whose lines grow with the depth
+FORMAT = "odtlib.DecisionTree/1"
+# Labels of these kinds of numpy types can be written as JSON, in these types of it.
+LABELS = {"b": bool, "i": int, "u": int, "f": float, "U": str, "S": str, "M": str, "m": int,
+          "O": (bool, int, float, str, None)}
+LARGEST_LABELS = 2**24   # bytes of all labels: a type such as U1000000 is more than its labels need
 
 
 class DecisionTree:
@@ -84,17 +92,19 @@ class DecisionTree:
                  missing_left: ArrayLike | None = None) -> None:
         if kind not in ("classification", "regression"):
             raise ValueError(f"kind is {kind!r}; use 'classification' or 'regression'.")
-        feature = np.array(feature, dtype=np.int64, ndmin=1)
+        feature = _whole("feature", feature)
         n_nodes = len(feature)
         value = np.array(value, dtype=np.float64)
         if value.ndim == 1:
             value = value[:, None]
-        parts = [np.array(a, dtype=t, ndmin=1) for a, t in
-                 ((threshold, np.float64), (left, np.int64), (right, np.int64))]
+        if value.ndim != 2 or not np.isfinite(value).all():
+            raise ValueError("value needs one row of finite numbers per node.")
+        threshold = np.array(threshold, dtype=np.float64, ndmin=1)
+        left, right = _whole("left", left), _whole("right", right)
+        parts = (feature, threshold, left, right)
         if n_nodes == 0 or any(a.shape != (n_nodes,) for a in parts) or len(value) != n_nodes:
             raise ValueError("feature, threshold, left, right and value must have one entry per "
                              "node and at least one node.")
-        threshold, left, right = parts
         leaf = feature < 0
         feature[leaf], left[leaf], right[leaf], threshold[leaf] = LEAF, LEAF, LEAF, np.nan
         inner = np.flatnonzero(~leaf)
@@ -105,7 +115,7 @@ class DecisionTree:
                              "child of exactly one earlier node.")
         finite = np.isfinite(threshold)
         if missing_left is not None:
-            missing_left = np.array(missing_left, dtype=np.int8, ndmin=1)
+            missing_left = _whole("missing_left", missing_left, np.int8)
             if missing_left.shape != (n_nodes,) or ((missing_left < -1) | (missing_left > 1)).any():
                 raise ValueError("missing_left needs one number per node: 1, 0 or -1.")
             missing_left[leaf] = -1
@@ -118,6 +128,7 @@ class DecisionTree:
         needed = int(feature.max()) + 1 if len(inner) else 0
         if n_features is None:
             n_features = needed if feature_names is None else len(feature_names)
+        n_features = _whole("n_features", n_features, np.int32).item()
         if n_features < needed or (feature_names is not None and len(feature_names) != n_features):
             raise ValueError(f"the tree tests feature {needed - 1}, but n_features is "
                              f"{n_features} and names are given for "
@@ -126,17 +137,23 @@ class DecisionTree:
             label = classes = None
         else:
             classes = np.arange(value.shape[1]) if classes is None else np.array(classes)
-            if len(classes) != value.shape[1]:
+            if classes.shape != value.shape[1:]:
                 raise ValueError(f"value has {value.shape[1]} columns for {len(classes)} classes.")
-            label = np.argmax(value, axis=1) if label is None else np.array(label, np.int64)
+            if len(set(classes.tolist())) < len(classes):
+                raise ValueError("classes names the same label twice; give each class its own.")
+            if (value < 0).any():
+                raise ValueError("value holds a negative number; the weights of classes are at "
+                                 "least 0.")
+            label = np.argmax(value, axis=1) if label is None else _whole("label", label)
             if label.shape != (n_nodes,) or np.any((label < 0) | (label >= len(classes))):
                 raise ValueError("label needs one class index per node.")
         weight, impurity = (None if a is None else np.array(a, dtype=np.float64)
                             for a in (weight, impurity))
         for array in (weight, impurity):
-            if array is not None and (kind == "classification" or array.shape != (n_nodes,)):
+            if array is not None and (kind == "classification" or array.shape != (n_nodes,)
+                                      or not (np.isfinite(array) & (array >= 0)).all()):
                 raise ValueError("weight and impurity belong to regression trees, with one number "
-                                 "per node.")
+                                 "per node, finite and at least 0.")
         set_ = object.__setattr__
         for name, array in (("feature", feature), ("threshold", threshold), ("left", left),
                             ("right", right), ("value", value), ("label", label),
@@ -146,7 +163,7 @@ class DecisionTree:
                 array.setflags(write=False)
             set_(self, name, array)
         set_(self, "feature_names", feature_names)
-        set_(self, "n_features", int(n_features))
+        set_(self, "n_features", n_features)
         set_(self, "kind", kind)
 
     def __setattr__(self, name, value):
@@ -487,6 +504,13 @@ class DecisionTree:
             amounts[node] = amounts[self.left[node]] + amounts[self.right[node]]
         return amounts
 
+    def _nodes_below(self):
+        """Return how many nodes the subtree of each node has, itself included."""
+        below = np.ones(self.n_nodes, np.int64)
+        for node in np.flatnonzero(self.feature >= 0)[::-1]:
+            below[node] += below[self.left[node]] + below[self.right[node]]
+        return below
+
     def _shares(self):
         """Return weight, class shares and Gini impurity of every node of a classification tree."""
         weight = self.value.sum(axis=1)
@@ -662,12 +686,18 @@ class DecisionTree:
             One where the row passes the node, root and leaf included.
         """
         from scipy.sparse import csr_matrix
-        paths = [[] for _ in range(self.n_nodes)]
-        paths[0] = [0]
-        for node in np.flatnonzero(self.feature >= 0):
-            for child in (self.left[node], self.right[node]):
-                paths[child] = paths[node] + [int(child)]
-        passed = [paths[leaf] for leaf in self.apply(X)]
+        parent = np.full(self.n_nodes, -1)
+        inner = np.flatnonzero(self.feature >= 0)
+        parent[self.left[inner]] = parent[self.right[inner]] = inner
+        leaves = self.apply(X)
+        paths = {}
+        for leaf in np.unique(leaves):
+            path, node = [], leaf
+            while node >= 0:
+                path.append(node)
+                node = parent[node]
+            paths[leaf] = path[::-1]
+        passed = [paths[leaf] for leaf in leaves]
         indptr = np.concatenate([[0], np.cumsum([len(p) for p in passed])]).astype(np.int64)
         indices = np.fromiter((i for p in passed for i in p), np.int64, indptr[-1])
         return csr_matrix((np.ones(len(indices), np.int64), indices, indptr),
@@ -767,13 +797,18 @@ class DecisionTree:
         Returns
         -------
         str
-            Each leaf shows its prediction and the training weight of every class.
+            Each leaf shows its prediction and the training weight of every class.  Nodes deeper
+            than 2,000 splits are counted, not shown.
         """
         lines, stack = [], [(0, "", "")]
+        below = self._nodes_below() if self.depth > SHOWN_LEVELS else None
         while stack:
             node, first, rest = stack.pop()
             if self.feature[node] < 0:
                 lines.append(first + self.leaf_text(node))
+                continue
+            if len(rest) > 8 * SHOWN_LEVELS:
+                lines.append(f"{first}... {below[node]} nodes, not shown")
                 continue
             text, (left, right) = self._test(node)
             lines.append(first + text)
@@ -794,7 +829,15 @@ class DecisionTree:
         -------
         list of str
             For instance ``if a <= 1 and b > 2 then yes  [0 7]``.
+
+        Raises
+        ------
+        ValueError
+            If the tree is deeper than 2,000 splits.
         """
+        if self.depth > SHOWN_LEVELS:
+            raise ValueError(f"the tree has {self.depth} splits on a path, too many for a rule; "
+                             f"cut it back to {SHOWN_LEVELS}, or use decision_path.")
         found, stack = [], [(0, ())]
         while stack:
             node, conditions = stack.pop()
@@ -838,7 +881,7 @@ class DecisionTree:
         """
         classes = None if self.classes is None else _plain(self.classes)
         data = {
-            "format": "odtlib.DecisionTree/1",
+            "format": FORMAT,
             "kind": self.kind,
             "feature": self.feature.tolist(),
             "threshold": [None if np.isnan(t) else float(t) if np.isfinite(t) else "inf"
@@ -856,8 +899,8 @@ class DecisionTree:
             if getattr(self, name) is not None:
                 data[name] = getattr(self, name).tolist()
         try:
-            return json.dumps(data)
-        except TypeError:
+            return json.dumps(data, allow_nan=False)
+        except (TypeError, ValueError):
             raise ValueError(f"labels of type {type(classes[0]).__name__} cannot be written as "
                              "JSON; pickle the tree, or turn them into text before the fit."
                              ) from None
@@ -878,16 +921,31 @@ class DecisionTree:
         Raises
         ------
         ValueError
-            If the text is not that of a tree.
+            If the text is not that of one tree, in all its parts: nothing is rounded or left out.
         """
-        data = json.loads(text)
-        if not isinstance(data, dict) or data.pop("format", None) != "odtlib.DecisionTree/1":
+        data = read_json(text, "the text of the tree")
+        written = data.get("format") if isinstance(data, dict) else None
+        if written != FORMAT:
+            if isinstance(written, str) and written.startswith("odtlib.DecisionTree/"):
+                raise ValueError(f"the tree was written as {brief(written)}, and this version "
+                                 f"reads {FORMAT}; update odtlib.")
             raise ValueError("this is not a tree written by DecisionTree.to_json.")
-        dtype = data.pop("classes_dtype")
-        if data["classes"] is not None:
-            data["classes"] = _typed(data["classes"], np.dtype(dtype))
-        data["threshold"] = [np.nan if t is None else float(t) for t in data["threshold"]]
-        return cls(**data)
+        check(data, SCHEMA, "tree")
+        arguments = {name: entry for name, entry in data.items()
+                     if name not in ("format", "classes_dtype")}
+        if data.get("classes") is not None:
+            arguments["classes"] = _typed(data["classes"], data.get("classes_dtype"))
+        arguments["threshold"] = [np.nan if t is None else float(t) for t in data["threshold"]]
+        try:
+            tree = cls(**arguments)
+            again = json.loads(tree.to_json())
+        except OverflowError as error:
+            raise ValueError(f"the tree holds a number that is too large: {error}.") from None
+        for name, entry in again.items():
+            if data.get(name) != entry:
+                raise ValueError(f"{name} of the tree is not as to_json writes it: it would be "
+                                 "changed when the tree is read.")
+        return tree
 
     def __eq__(self, other):
         if not isinstance(other, DecisionTree):
@@ -994,6 +1052,25 @@ class DecisionTree:
         return draw_tree(self, ax=ax, **options)
 
 
+SCHEMA = {
+    "format": FORMAT, "kind": ("classification", "regression"),
+    "feature": [int], "threshold": [(float, None, "inf")], "left": [int], "right": [int],
+    "value": [[float]], "label": ([int], None), "classes": ([LABELS["O"]], None),
+    "classes_dtype": (str, None), "feature_names": ([str], None), "n_features": int,
+    "weight": ([float], None), "impurity": ([float], None), "missing_left": ([int], None)}
+
+
+def _whole(name, values, dtype=np.int64):
+    """Return whole numbers as a vector of integers; refuse all others."""
+    given = np.array(values, ndmin=1)
+    with np.errstate(invalid="ignore"):
+        whole = given.astype(dtype) if given.dtype.kind in "biuf" else None
+    if whole is None or (whole != given).any():
+        raise ValueError(f"{name} holds something that is no whole number, or one outside the "
+                         f"range of {np.dtype(dtype)}.")
+    return whole
+
+
 def _rebuilt(arguments):
     """Return a tree from its constructor's arguments: what pickles call."""
     return DecisionTree(**arguments)
@@ -1018,10 +1095,22 @@ def _plain(labels):
 
 
 def _typed(labels, dtype):
-    """Read labels that ``_plain`` has written."""
-    if dtype.kind == "S":
-        labels = [label.encode("latin-1") for label in labels]
-    return np.array(labels, dtype=dtype)
+    """Read labels that ``_plain`` has written, and the name of their numpy type."""
+    try:
+        kind = LABELS[np.dtype(str(dtype)).kind]
+        dtype = np.dtype(dtype)
+    except (KeyError, SyntaxError, TypeError, ValueError):
+        raise ValueError(f"classes_dtype {brief(dtype)} is no type of labels.") from None
+    if dtype.itemsize * len(labels) > LARGEST_LABELS:
+        raise ValueError(f"classes_dtype {brief(dtype.str)} makes labels of more than "
+                         f"{LARGEST_LABELS} bytes.")
+    check(labels, [kind], "classes")
+    try:
+        if dtype.kind == "S":
+            labels = [label.encode("latin-1") for label in labels]
+        return np.array(labels, dtype=dtype)
+    except (OverflowError, TypeError, ValueError) as error:
+        raise ValueError(f"classes are no labels of the type {dtype.str}: {error}.") from None
 
 
 def _short(number, digits=None):

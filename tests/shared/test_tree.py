@@ -3,6 +3,7 @@
 import datetime
 import json
 import pickle
+import time
 
 import numpy as np
 import pytest
@@ -350,3 +351,167 @@ def test_rules_and_text_of_a_deep_tree():
     tree = DecisionTree.from_nested(nested)
     assert len(tree.rules()) == 1501 == tree.n_leaves
     assert tree.to_text().count("\n") == 3000
+
+
+def chain(depth):
+    """A tree of one long path, whose features take turns."""
+    nodes, leaves = np.arange(depth), np.arange(depth, 2 * depth + 1)
+    left = np.r_[nodes + 1, np.full(depth + 1, -1)]
+    left[depth - 1] = leaves[-1]
+    return DecisionTree(feature=np.r_[nodes % 3, np.full(depth + 1, -1)],
+                        threshold=-np.arange(2 * depth + 1.0), left=left,
+                        right=np.r_[leaves[:-1], np.full(depth + 1, -1)],
+                        value=np.tile([[1.0, 2.0], [2.0, 1.0]], (depth, 1)).tolist() + [[3, 1]])
+
+
+def test_a_chain_of_twenty_thousand_nodes_takes_no_time():
+    began = time.process_time()
+    tree = chain(10_000)
+    copy = DecisionTree.from_json(tree.to_json())
+    assert copy == tree and copy.depth == 10_000 and copy.n_nodes == 20_001
+    lines = str(copy).splitlines()
+    assert len(lines) == 4003 and lines[2001].endswith("... 15999 nodes, not shown")
+    assert copy.decision_path([[-3.5, 0.0, 0.0]]).sum() == 3
+    assert copy.to_dot().count("\n") == 1 + 20_001 + 20_000 + 1
+    with pytest.raises(ValueError, match="10000 splits on a path, too many for a rule"):
+        copy.rules()
+    assert time.process_time() - began < 5      # it took more than twenty for the text alone
+    assert len(chain(2000).rules()) == 2001
+    assert "not shown" not in str(chain(2000))
+
+
+def json_case(seed):
+    """The JSON of a random tree of any kind, with and without all that is optional."""
+    rng, _, tree, X = random_case(seed)
+    if seed % 3 == 0:
+        values = rng.integers(-5, 6, (tree.n_nodes, 1 + seed % 2)) * SCALES[seed % 4]
+        tree = DecisionTree(tree.feature, tree.threshold, tree.left, tree.right, values,
+                            kind="regression", n_features=tree.n_features)
+        tree = tree.with_weights(X, rng.normal(size=len(X))) if seed % 2 else tree
+    elif seed % 3 == 1:
+        labels = [["a", "bc", "", "\x00é"], [1, 2, 3, -9], [0.5, 1e300, -0.25, 7.0], [
+            "x", 1, 2.5, None]][seed % 4][:len(tree.classes)]
+        tree = tree.replace(classes=np.array(labels, object if seed % 4 == 3 else None))
+    if seed % 5 < 2:
+        tree = tree.replace(feature_names=[f"f {j}" for j in range(tree.n_features)])
+    if seed % 4 == 1:
+        tree = tree.replace(missing_left=rng.integers(-1, 2, tree.n_nodes))
+    return rng, tree.to_json()
+
+
+STRANGE = [None, True, False, -1, 0, 1, 1.5, 2**31, 2**63, 10**400, -7, 1e400, -0.5, 2**53 + 1,
+           float("nan"), "", "inf", "nan", "1", "<U1", "|O", "<i8", "<U99999999", "V9", "O,O", [],
+           [[]], [1], [1.5], {}, {"a": 1}, [None], [["x"]]]
+
+
+def places(data, path=()):
+    """Every place of nested lists and dictionaries, as the keys that lead to it."""
+    yield path
+    for key, part in (data.items() if isinstance(data, dict) else
+                      enumerate(data) if isinstance(data, list) else ()):
+        yield from places(part, (*path, key))
+
+
+def mutated(data, rng):
+    """Change one place: another value, one entry less or more, two exchanged, one scaled."""
+    path = [*places(data)][1:]
+    path = path[rng.integers(len(path))]
+    holder = data
+    for key in path[:-1]:
+        holder = holder[key]
+    key, way = path[-1], rng.integers(4)
+    if way == 0:
+        del holder[key]
+    elif way == 1 and isinstance(holder, list):
+        holder.insert(key, holder[rng.integers(len(holder))])
+    elif way == 2 and isinstance(holder[key], int | float):
+        holder[key] = holder[key] * 2 + 1
+    else:
+        holder[key] = STRANGE[rng.integers(len(STRANGE))]
+    if rng.random() < 0.05:
+        data["more"] = 1
+
+
+def same(a, b):
+    """Whether two parsed texts say the same: 1 is 1.0, but neither is True."""
+    if isinstance(a, dict) and isinstance(b, dict):
+        return all(same(a.get(key), b.get(key)) for key in a.keys() | b.keys())
+    if isinstance(a, list) and isinstance(b, list):
+        return len(a) == len(b) and all(map(same, a, b))
+    return a == b and isinstance(a, bool) == isinstance(b, bool)
+
+
+@pytest.mark.parametrize("seed", range(600))
+def test_changed_json_is_read_as_it_stands_or_refused_in_one_sentence(seed):
+    rng, text = json_case(seed)
+    assert DecisionTree.from_json(text).to_json() == text
+    for _ in range(10):
+        if rng.random() < 0.6:
+            data = json.loads(text)
+            mutated(data, rng)
+            changed = json.dumps(data)
+        else:
+            raw = bytearray(text.encode())
+            at = int(rng.integers(len(raw)))
+            if rng.random() < 0.5:
+                raw[at] = rng.integers(256)
+            else:
+                del raw[at:at + int(rng.integers(1, 40)) if rng.random() < 0.5 else None]
+            changed = bytes(raw)
+        try:
+            tree = DecisionTree.from_json(changed)
+        except ValueError as error:
+            assert len(str(error)) < 400 and "\n" not in str(error), changed
+        else:
+            assert same(json.loads(tree.to_json()), json.loads(changed)), changed
+
+
+@pytest.mark.parametrize(("changes", "says"), [
+    ({"left": [1.5, -1, -1]}, r"tree\['left'\]\[0\] = 1.5 is not int"),
+    ({"left": [1.0, -1, -1]}, "1.0 is not int"),
+    ({"n_features": 1.7}, "'n_features'. = 1.7 is not int"),
+    ({"n_features": True}, "True is not int"),
+    ({"n_features": 10**12}, "n_features holds something"),
+    ({"feature": [-2, -1, -1]}, "one tree"),
+    ({"feature": [0, -7, -1]}, "feature of the tree is not as to_json writes it"),
+    ({"left": [0, -1, -1]}, "one tree"), ({"left": [2, -1, -1]}, "one tree"),
+    ({"classes": ["a", "a"]}, "the same label twice"),
+    ({"classes": ["b", "abc"]}, "classes of the tree is not as"),
+    ({"classes": ["a", 1]}, r"classes\[1\] = 1 is not str"),
+    ({"classes_dtype": "<U99999999"}, "bytes"), ({"classes_dtype": "V9"}, "no type of labels"),
+    ({"value": [[1, 1], [1, 0], [0, -1]]}, "negative"),
+    ({"value": [[1, 1], [1, 0], [0]]}, "."),
+    ({"value": [[1, 1], [1, 0], [0, float("nan")]]}, "NaN is not a number"),
+    ({"value": [[1, 1], [1, 0], [0, 2**53 + 1]]}, "value of the tree is not as"),
+    ({"threshold": [0.5, 1.0, None]}, "threshold of the tree is not as"),
+    ({"threshold": ["inf", None, None]}, "infinite"),
+    ({"weight": [1.0, 1.0, -1.0]}, "weight and impurity"),
+    ({"extra": 1}, "has the key 'extra', which is none of format, kind"),
+    ({"left": ...}, "tree has no 'left'"), ({"classes_dtype": ...}, "no type of labels"),
+    ({"format": "odtlib.DecisionTree/2"}, "update odtlib"), ({"format": 1}, "not a tree"),
+    ({"kind": "Regression"}, "'Regression' is not 'classification' or 'regression'"),
+])
+def test_what_is_wrong_with_json_is_said(changes, says):
+    data = json.loads(DecisionTree.from_nested((0, 0.5, 0, 1), classes=["a", "b"]).to_json())
+    data = {name: value for name, value in {**data, **changes}.items() if value is not ...}
+    with pytest.raises(ValueError, match=says):
+        DecisionTree.from_json(json.dumps(data))
+
+
+@pytest.mark.parametrize("text", ["", "[" * 100_000, '{"a": 1, "a": 2}', b"\xff\xfe", None, 5,
+                                  "[1]", "null", "1e400", "9" * 5000, "\x00" * 50])
+def test_what_is_no_json_of_a_tree_is_refused(text):
+    with pytest.raises(ValueError, match="text of the tree is not valid JSON|not a tree written"):
+        DecisionTree.from_json(text)
+
+
+@pytest.mark.parametrize("arguments", [
+    {"feature": [0.5, -1, -1]}, {"left": [1.5, -1, -1]}, {"right": ["2", "-1", "-1"]},
+    {"left": [2**70, -1, -1]}, {"label": [0, 0.5, 1]}, {"missing_left": [257, -1, -1]},
+    {"value": [[1, 1], [1, 0], [np.nan, 1]]}, {"value": [[1, 1], [1, 0], [-1, 1]]},
+    {"classes": ["a", "a"]}, {"n_features": 1.5}, {"feature": [[0], [-1], [-1]]}])
+def test_no_argument_is_rounded(arguments):
+    good = dict(feature=[0, -1, -1], threshold=[0.5, 0, 0], left=[1, -1, -1], right=[2, -1, -1],
+                value=[[1, 1], [1, 0], [0, 1]])
+    with pytest.raises(ValueError):
+        DecisionTree(**{**good, **arguments})
