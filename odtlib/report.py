@@ -21,6 +21,23 @@ if TYPE_CHECKING:
 STATUSES = ("optimal", "time_limit", "node_limit", "memory_limit", "interrupted", "heuristic")
 
 
+def status_of(ended: str, objective: float, lower_bound: float, scale: float = 0.0) -> str:
+    """Return "optimal" where the bound meets the objective, and how the run ended elsewhere.
+
+    Every status of a fit is made here, whatever stopped the clock.  ``ended`` is one of
+    ``STATUSES``, and "optimal" only where the bound proves it; ``scale`` is that of
+    :class:`SolveReport`.
+    """
+    if ended not in STATUSES:
+        raise ValueError(f"status {ended!r} is not one of {', '.join(STATUSES)}.")
+    if objective - lower_bound <= PROOF * max(abs(objective), scale):
+        return "optimal"
+    if ended == "optimal":
+        raise ValueError(f"status is 'optimal', but the bound {lower_bound} is below the objective "
+                         f"{objective}.")
+    return ended
+
+
 class TimeUp(Exception):
     """Say that a time limit has passed; :meth:`Clock.check` raises it and a fit catches it."""
 
@@ -65,13 +82,15 @@ class SolveReport:
     Parameters
     ----------
     status : str
-        ``optimal`` (with a proof), ``time_limit``, ``node_limit``, ``memory_limit``,
-        ``interrupted`` or ``heuristic`` (no proof was tried).
+        How the run ended: ``optimal`` (the search is complete), ``time_limit``, ``node_limit``,
+        ``memory_limit``, ``interrupted`` or ``heuristic`` (no proof was tried).  Where the bound
+        meets the objective the attribute says ``optimal``, whatever ended the run.
     objective : float
         Value of the returned tree, always minimised: weighted misclassification score, or loss
         plus penalty.
     lower_bound : float
-        No tree of the search space has a smaller objective; ``-inf`` where nothing is known.
+        No tree of the search space has a smaller objective; ``-inf`` where nothing is known.  It
+        is lowered to the objective where a tree from outside that space costs less.
     seconds : float
         Wall time of the fit without compilation.
     start : str, optional
@@ -79,9 +98,11 @@ class SolveReport:
     counters : dict, optional
         Search nodes, cache hits, cuts, columns ...: whatever the method counts.
     trace : list of (float, float, float, str), optional
-        Seconds, incumbent, bound, and what happened; kept as ``events``, shown by ``trace``.
+        Seconds, incumbent, bound, and what happened; kept as ``events``, shown by ``trace``, with
+        a last line for the end of the run.
     proof : str, default=""
-        What the tree is optimal for: "optimal for these 132 predicates at depth 4".
+        What the tree is optimal for: "optimal for these 132 predicates at depth 4".  Kept where
+        the status is "optimal"; a tree that costs nothing is optimal at any depth.
     compile_seconds : float, default=0.0
         Time that compilation took, not part of ``seconds``.
     evaluate : callable, optional
@@ -103,28 +124,23 @@ class SolveReport:
                  trace: Iterable[tuple[float, float, float, str]] | None = None, proof: str = "",
                  compile_seconds: float = 0.0, evaluate: Callable[..., float] | None = None,
                  scale: float | None = None) -> None:
-        self.status = status
         self.objective = float(objective)
-        self.lower_bound = float(lower_bound)
+        self.lower_bound = min(float(lower_bound), self.objective)
         self.seconds = float(seconds)
         self.start = start
         self.counters = dict(counters or {})
-        self.events = list(trace or [])
-        self.proof = proof
         self.compile_seconds = float(compile_seconds)
         self.evaluate = evaluate
         self.scale = max(abs(self.objective), 0.0 if scale is None else float(scale))
         self.tree = self.binarizer = None   # bound by the estimator, for verify
-        if self.status not in STATUSES:
-            raise ValueError(f"status {self.status!r} is not one of {', '.join(STATUSES)}.")
+        self.status = status_of(status, self.objective, self.lower_bound, self.scale)
+        self.proof = ""
         if self.status == "optimal":
-            if not self.proof:
+            if not proof and self.lower_bound > 0:
                 raise ValueError("a report that says 'optimal' must say for what (proof=...).")
-            if self.gap > PROOF * self.scale:
-                raise ValueError(f"status is 'optimal', but the bound {self.lower_bound} is "
-                                 f"below the objective {self.objective}.")
-        if not self.events:
-            self.events = [(self.seconds, self.objective, self.lower_bound, self.status)]
+            self.proof = proof or "optimal at any depth"    # nothing costs less than zero
+        self.events = [*(trace or ()),
+                       (self.seconds, self.objective, self.lower_bound, self.status)]
 
     @property
     def gap(self) -> float:

@@ -15,7 +15,7 @@ from odtlib.heuristics import starting_tree, warm_up_start
 from odtlib.heuristics.cart import single_leaf
 from odtlib.mip.engines import library
 from odtlib.mip.units import MAX_WHOLE_SUM, SECONDS_PER_NONZERO, in_units
-from odtlib.report import Clock, SolveReport, default_objective
+from odtlib.report import Clock, SolveReport, default_objective, status_of
 from odtlib.tolerance import PROOF, ROUNDING
 from odtlib.trees import cut_back
 
@@ -366,27 +366,25 @@ class ProgramClassifier(TreeClassifier):
         return grown, min(candidates, key=problem.cost)
 
     def _outcome(self, problem, run, space):
-        status = STATUS.get(run.status, run.status)
+        ended = STATUS.get(run.status, run.status)
         if "fallback" in run.counters or run.shown > run.objective:
             if not run.given and run.status != "optimal":
                 run.counters["fallback"] = 1
                 run.note(run.clock.elapsed, "cart, as the solver found no tree", run.objective)
-        if run.objective <= run.bound + PROOF * problem.scale:
-            status, run.bound = "optimal", run.objective
-        elif status not in ("time_limit", "memory_limit", "interrupted"):
-            status = "heuristic"
-        run.shown = run.objective
-        run.note(run.clock.elapsed, status)
+        if ended not in ("time_limit", "memory_limit", "interrupted"):
+            ended = "heuristic"
+        if status_of(ended, run.objective, run.bound, problem.scale) == "optimal":
+            run.bound = run.objective       # a solver's bound is right up to its tolerance
         if run.given:
             run.counters["gain"] = run.counters["start_objective"] - run.objective
         if problem.groups is not None:
             run.counters["disparity"] = disparity_of(run.tree, problem.X, problem.groups,
                                                      problem.sample_weight)
         run.counters["time_to_best"] = next(
-            seconds for seconds, incumbent, _, _ in run.trace
-            if incumbent <= run.objective + PROOF * problem.scale)
+            (seconds for seconds, incumbent, _, _ in run.trace
+             if incumbent <= run.objective + PROOF * problem.scale), run.clock.elapsed)
         report = SolveReport(
-            status, run.objective, min(run.bound, run.objective), run.clock.elapsed,
+            ended, run.objective, run.bound, run.clock.elapsed,
             counters=run.counters, start=self._start_word(), trace=run.trace,
             proof=f"optimal for {space} at {self._limits(problem)}", evaluate=problem.objective,
             scale=problem.scale)

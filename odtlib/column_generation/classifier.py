@@ -31,7 +31,7 @@ from odtlib.column_generation.side_constraints import side_constraints
 from odtlib.column_generation.subproblems import Subproblems
 from odtlib.heuristics.threshold_sampling import TreeSampler, tree_of_splits
 from odtlib.mip.units import TooLarge
-from odtlib.report import Clock, TimeUp
+from odtlib.report import Clock, TimeUp, status_of
 from odtlib.requirements import needs
 from odtlib.tolerance import PROOF
 
@@ -381,7 +381,6 @@ class ColumnGenerationClassifier(CandidateTreeClassifier):
             generation.run(depth, total - known, watch)
         except (TimeUp, TooLarge, KeyboardInterrupt) as error:
             status = STOPPED_BY[type(error)]
-        trace.append((clock.elapsed, run.objective(tree), bound, status))
         return run.outcome(tree, status, bound, start="cart", counters=counters, trace=trace,
                            proof=f"optimal over all thresholds at depth {depth}")
 
@@ -445,14 +444,8 @@ class ColumnGenerationClassifier(CandidateTreeClassifier):
             **{f"{phase}_seconds": spent for phase, spent in generation.seconds.items()})
         self.iterations_ = generation.iterations
         least = self._least_errors(problem, bound)
-        errors = problem.cost(best)
-        status = "heuristic"
-        if errors <= least + PROOF * problem.total:
-            status = "optimal"
-        elif ended is not None:
-            status = ended
-        elif clock.expired:
-            status = "time_limit"
+        status = status_of(ended or ("time_limit" if clock.expired else "heuristic"),
+                           problem.cost(best), least, problem.total)
         return best, least / factor, status, counters, trace
 
     @staticmethod

@@ -227,10 +227,6 @@ class CandidateTreeClassifier(TreeClassifier):
                 if status == "optimal" else f"no tree with {' and '.join(side.names)} was found "
                 "within the limits of the search; weaken one, or give more time.")
         tree = self.problem_.tree(choices)
-        objective = run.objective(tree)
-        if status == "optimal" or bound > objective:
-            bound = objective
-        trace.append((clock.elapsed, objective, bound, status))
         limit = "" if self.problem_.max_leaves is None else (
             f" with at most {self.problem_.max_leaves} leaves")
         if self.problem_.max_feature_cost is not None:
@@ -321,8 +317,6 @@ class Run:
     def outcome(self, tree, status, bound=0.0, **report):
         """Return a tree and its report."""
         objective = self.objective(tree)
-        if objective == 0.0 and status != "optimal":
-            status, report["proof"] = "optimal", "optimal at any depth"
         if self.side is not None:
             report["counters"] = {**report.get("counters", {}),
                                   **self.side.measures(tree.predict_codes(self.X))}

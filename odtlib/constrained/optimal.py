@@ -23,8 +23,8 @@ from odtlib.constrained.regressor import (
     tree_loss,
 )
 from odtlib.estimator import TreeRegressor
-from odtlib.report import Clock, SolveReport
-from odtlib.tolerance import PROOF, ROUNDING
+from odtlib.report import Clock, SolveReport, status_of
+from odtlib.tolerance import ROUNDING
 from odtlib.tree import DecisionTree
 from odtlib.trees import cut_back
 
@@ -295,19 +295,20 @@ class OptimalConstrainedTreeRegressor(TreeRegressor):
         stopped = search.interrupted or clock.expired
         objective = evaluate(tree, *original)
         trained = evaluate(tree, X, Y, sample_weight)   # differs where targets were projected
-        optimal = not stopped or bound >= trained - PROOF * scale
-        status = "optimal" if optimal else ("interrupted" if search.interrupted else "time_limit")
-        if optimal:
-            bound = trained
-        if trained != objective:
-            bound = objective if optimal else -np.inf
+        ended = status_of("interrupted" if search.interrupted else
+                          "time_limit" if stopped else "heuristic",
+                          trained, bound if stopped else trained, scale)
+        if ended == "optimal":
+            bound = objective
+        elif trained != objective:
+            bound = -np.inf
         report = SolveReport(
-            status, objective, min(bound, objective), clock.elapsed, start="greedy exact tree",
+            ended, objective, bound, clock.elapsed, start="greedy exact tree",
             counters={"splits_evaluated": search.evaluated, "subproblems": search.nodes},
-            trace=[*search.events, (clock.elapsed, objective, min(bound, objective), status)],
+            trace=search.events,
             proof=f"optimal among all trees of depth {self.max_depth} and at most {budget} splits "
                   f"over all thresholds, with at least {self.min_samples_leaf} samples per leaf, "
-                  "for the targets trained on" if optimal else "", evaluate=evaluate, scale=scale)
+                  "for the targets trained on", evaluate=evaluate, scale=scale)
         self.target_weights_ = weights
         if self.verbose:
             print(report)

@@ -30,7 +30,7 @@ from odtlib.estimator import TreeClassifier
 from odtlib.heuristics import starting_tree, warm_up_start
 from odtlib.heuristics.cart import single_leaf
 from odtlib.report import Clock, SolveReport, TimeUp
-from odtlib.tolerance import PROOF, ROUNDING
+from odtlib.tolerance import ROUNDING
 from odtlib.tree import DecisionTree
 from odtlib.trees import cut_back, penalised_errors
 
@@ -186,22 +186,16 @@ class ContinuousTreeClassifier(TreeClassifier):
         objective = cost.split_penalty * tree.n_splits + float(
             np.count_nonzero(wrong) if sample_weight is None else sample_weight[wrong].sum())
         scale = cost.total / cost.scale
-        bound, status = cost.bound(found.bound), found.status
+        bound = cost.bound(found.bound)
         if objective - bound <= ROUNDING * scale:
             bound = objective
-        if objective - bound <= PROOF * scale:
-            status = "optimal"
-        elif status == "done":
-            status = "heuristic"
         proof = (f"optimal over all thresholds of {X.shape[1]} features on {len(y)} rows at depth "
                  f"{self.max_depth}")
         if max_nodes is not None:
             proof += f" with at most {max_nodes} splits"
-        seconds = clock.elapsed
         return tree, SolveReport(
-            status, objective, bound, seconds, counters=found.counters,
-            trace=[*found.trace, (seconds, objective, bound, status)], proof=proof,
-            start=self._start_word(), scale=scale,
+            found.ended, objective, bound, clock.elapsed, counters=found.counters,
+            trace=found.trace, proof=proof, start=self._start_word(), scale=scale,
             evaluate=partial(penalised_errors, split_penalty=cost.split_penalty))
 
     def _search(self, X, y, sample_weight, cost, max_nodes, start, clock):
@@ -215,7 +209,7 @@ class ContinuousTreeClassifier(TreeClassifier):
         if cost.penalty > 0:
             depth = min(depth, start.leaf_cost // cost.penalty)
         if depth == 0:
-            return _Found(*start.known, start.leaf_cost, "done")
+            return _Found(*start.known, start.leaf_cost, "heuristic")
         wide = wide_numbers(n, cost.n_classes, cost.weight is not None)
         arrays = search_arrays(n, p, cost, depth, wide, max_nodes)
         cache_bytes = CACHE_BYTES if self.cache else 0
@@ -232,7 +226,7 @@ class ContinuousTreeClassifier(TreeClassifier):
             if depth <= 1:
                 tree = decode(columns.best_stump(cost), X, y, cost, sample_weight)
                 best = cost.of(tree.predict_codes(X) != y, tree)
-                return _Found(tree, best, best, "done")
+                return _Found(tree, best, best, "heuristic")
             search = ThresholdSearch(
                 columns, cost, depth, arrays, max_nodes=max_nodes, cache_bytes=cache_bytes,
                 allowed_gap=int(self.max_gap * cost.total))
@@ -253,14 +247,14 @@ class ContinuousTreeClassifier(TreeClassifier):
             run = run_search(search, clock, n_jobs,
                              (lambda: start.grown()[1]) if affordable else None, watch)
         # a run cut short falls back on CART, unless growing it would overrun the limit by far
-        quick = run.status == "time_limit" and sorted_in < 0.1
+        quick = run.ended == "time_limit" and sorted_in < 0.1
         if quick:
             start.grown()
         if run.tree is not None and run.best <= start.known_cost:
             tree, best = decode(run.tree, X, y, cost, sample_weight), run.best
         else:
             tree, best = start.known
-        return _Found(tree, best, min(best, run.bound), run.status, run.counters, trace)
+        return _Found(tree, best, min(best, run.bound), run.ended, run.counters, trace)
 
 
 class _Found(NamedTuple):
@@ -269,7 +263,7 @@ class _Found(NamedTuple):
     tree: DecisionTree
     cost: int
     bound: int
-    status: str
+    ended: str
     counters: dict = {}
     trace: list = []
 

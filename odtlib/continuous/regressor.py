@@ -145,7 +145,7 @@ class ContinuousTreeRegressor(SingleTargetRegressor):
         found = _Found(*rows.tree(None, 0, 0))
         if nodes > 0 and found.cost > search.penalty + search.tolerance:
             found = self._search(rows, search, found, start, preparation)
-        tree, cost, status = found.tree, found.cost * rows.unit, found.status
+        tree, cost, ended = found.tree, found.cost * rows.unit, found.ended
         evaluate = partial(penalised_errors, split_penalty=float(self.split_penalty))
         objective = evaluate(tree, X, y, sample_weight)
         scale = rows.whole * rows.unit
@@ -154,13 +154,12 @@ class ContinuousTreeRegressor(SingleTargetRegressor):
         if abs(objective - cost) > PROOF * scale + rows.weight.sum() * rounded ** 2:
             raise RuntimeError(f"the tree costs {objective}, the search counted {cost}: please "
                                "report this data set as a bug of odtlib.")
-        bound = objective if status == "optimal" else min(objective, found.bound * rows.unit)
-        trace = [*found.trace, (clock.elapsed, objective, bound, status)]
+        bound = objective if ended == "optimal" else found.bound * rows.unit
         proof = (f"optimal over all thresholds of {X.shape[1]} features on {len(y)} rows at "
                  f"depth {self.max_depth}{'' if limit is None else f' with at most {limit} splits'}"
                  ", up to rounding")
-        report = SolveReport(status, objective, bound, clock.elapsed, counters=search.counters,
-                             trace=trace, proof=proof, start=self._start_word(),
+        report = SolveReport(ended, objective, bound, clock.elapsed, counters=search.counters,
+                             trace=found.trace, proof=proof, start=self._start_word(),
                              evaluate=evaluate, scale=scale)
         return tree, report
 
@@ -174,9 +173,9 @@ class ContinuousTreeRegressor(SingleTargetRegressor):
                     found = found._replace(tree=tree, cost=cost)
             preparation.check()
         except TimeUp:
-            return found._replace(status="time_limit")
+            return found._replace(ended="time_limit")
         except KeyboardInterrupt:
-            return found._replace(status="interrupted")
+            return found._replace(ended="interrupted")
         with Progress(self.verbose, rows.n_thresholds, "threshold", rows.unit) as progress:
             return search.run(found, progress.show)
 
@@ -361,7 +360,7 @@ class _Found(NamedTuple):
     tree: DecisionTree
     cost: float
     bound: float = 0.0
-    status: str = "optimal"
+    ended: str = "optimal"
     trace: tuple = ()
 
 
@@ -384,7 +383,7 @@ class _Search:
 
     def run(self, known, show):
         """Search for a better tree than a known one, to the end or to a limit."""
-        rows, trace, status = self.rows, [], "optimal"
+        rows, trace, ended = self.rows, [], "optimal"
         tree, best, bound = known.tree, known.cost, 0.0
 
         def watch(plan, cost, lower, closed):
@@ -404,10 +403,10 @@ class _Search:
             solution = self.solve(root, self.depth, self.max_nodes, best, watch)
             watch(solution.plan, solution.cost, np.inf, self.counters["candidates"])
         except TimeUp:
-            status = "time_limit"
+            ended = "time_limit"
         except KeyboardInterrupt:
-            status = "interrupted"
-        return _Found(tree, best, bound, status, tuple(trace))
+            ended = "interrupted"
+        return _Found(tree, best, bound, ended, tuple(trace))
 
     def solve(self, node, depth, max_nodes, cap, watch=None):
         """Return the solution of a node with at most so many levels and splits."""

@@ -333,12 +333,13 @@ def _aligned(array):
 class SearchResult(NamedTuple):
     """What a search has found.
 
-    ``status`` is ``done``, ``time_limit`` or ``interrupted``, ``best`` the cost of the best known
-    tree, ``bound`` a lower bound on the cost of every tree (at most ``best``), and ``tree`` holds
-    the nodes of the best tree, None where it is that of ``start``.
+    ``ended`` is ``time_limit``, ``interrupted``, or ``heuristic`` where nothing was cut short,
+    ``best`` the cost of the best known tree, ``bound`` a lower bound on the cost of every tree (at
+    most ``best``), and ``tree`` holds the nodes of the best tree, None where it is that of
+    ``start``.
     """
 
-    status: str
+    ended: str
     best: int
     bound: int
     tree: np.ndarray | None
@@ -353,7 +354,7 @@ def run_search(search, clock, n_jobs=1, start=None, watch=lambda *event: None):
     closed root feature, of which ``done`` are closed.
     """
     shared = _Shared(search, clock, start, watch)
-    status = "done"
+    ended = "heuristic"
     try:
         shared.work(search, [])      # the root's depth-two tree
         if shared.open_candidates():    # one threshold per feature, then features in that order
@@ -363,16 +364,17 @@ def run_search(search, clock, n_jobs=1, start=None, watch=lambda *event: None):
             shared.work_together(queue)
     except KeyboardInterrupt:
         shared.stop.set()
-        status = "interrupted"
+        ended = "interrupted"
     else:
-        status = "time_limit" if shared.timed_out else "done"
+        ended = "time_limit" if shared.timed_out else "heuristic"
     if search.salvage() and search.best < shared.best:
         shared.best, shared.tree = search.best, search.tree.copy()
     states = [part.arrays["state"] for part in shared.searches]
     counters = {name: int(sum(state[at] for state in states)) for name, at in
                 (("nodes", k.NODES), ("depth_two", k.PAIRS), ("batches", k.BATCHES),
                  ("thresholds", k.EVALUATED), ("cache_stored", k.STORED), ("cache_hits", k.HITS))}
-    return SearchResult(status, shared.best, shared.bound(status == "done"), shared.tree, counters)
+    bound = shared.bound(ended == "heuristic")
+    return SearchResult(ended, shared.best, bound, shared.tree, counters)
 
 
 class _Shared:

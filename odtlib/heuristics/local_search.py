@@ -146,7 +146,7 @@ def search_trees(X, y, n_classes, sample_weight, *, max_depth, min_samples_leaf,
         rows = every_row.merged()
         search = _Search(rows, max_depth, min_samples_leaf, patience, depth_two)
         bound = rows.forced
-        while status == "heuristic" and max_depth > 0 and restart != max_restarts:
+        while max_depth > 0 and restart != max_restarts:
             begin = clock.elapsed
             if restart > 0:
                 if clock.remaining <= cart_seconds:
@@ -168,8 +168,8 @@ def search_trees(X, y, n_classes, sample_weight, *, max_depth, min_samples_leaf,
             restart += 1
             bar.update()
             if objective <= bound + ROUNDING * total:
-                status = "optimal"
-            elif not search.finished:
+                break
+            if not search.finished:
                 raise TimeUp
     except TimeUp:
         status = "time_limit"
@@ -179,8 +179,6 @@ def search_trees(X, y, n_classes, sample_weight, *, max_depth, min_samples_leaf,
         bar.close()
     if search is not None and search.growing:
         keep_if_better(search.nodes, "growing")
-    bound = min(bound, objective)
-    trace.append((clock.elapsed, objective, bound, status))
     counted = (0, 0) if search is None else (search.kicks, search.sweeps)
     report = SolveReport(
         status, objective, bound, clock.elapsed, start="cart", trace=trace, proof=PROOF,

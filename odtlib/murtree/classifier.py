@@ -403,7 +403,7 @@ class _Run:
         # The report says unit * cost + shift.
         self.unit, self.shift = unit * self.problem.unit, shift
         self.trace = []
-        self.status, self.bound = "optimal", -np.inf
+        self.ended, self.bound = "optimal", -np.inf
         self.start, self.upper = None, np.inf        # a tree to begin with, and its cost
         self.predicted = None
         # As deep as any tree fits the node budget.
@@ -511,14 +511,14 @@ class _Run:
                                    f"{allowed} discrepancies"))
 
     def look_ahead(self):
-        """Grow a tree deeper than is searched; keep status, bound and tree."""
+        """Grow a tree deeper than is searched; keep the end, bound and tree."""
         if self.nodes < min(2 ** self.depth, len(self.y)) - 1:
             raise ValueError("lookahead needs the full node budget; leave out max_nodes and "
                              "max_leaf_nodes, or give split_penalty for a smaller tree.")
         solver, offset = self.solver, self.problem.offset
-        nested, first, self.status = solver.lookahead_tree(self.depth, self.horizon, self.clock,
-                                                           FINISHING)
-        left = self.clock.remaining if self.status == "heuristic" else 0.0
+        nested, first, self.ended = solver.lookahead_tree(self.depth, self.horizon, self.clock,
+                                                          FINISHING)
+        left = self.clock.remaining if self.ended == "heuristic" else 0.0
         self.finishing = Clock(max(FINISHING, left))
         self.bound = offset + solver.least
         if first is not None:       # a tree of more depth has at least so many splits
@@ -538,7 +538,7 @@ class _Run:
                          "cache_bytes": self.solver.space.table.nbytes}
 
     def search(self):
-        """Run the search; keep status, bound, and cost and tree for each node budget."""
+        """Run the search; keep its end, bound, and cost and tree for each node budget."""
         if self.horizon < self.depth:
             self.look_ahead()
             return
@@ -560,11 +560,11 @@ class _Run:
                 self.depth, self.nodes, smallest=self.smallest, upper=self.upper,
                 clock=self.clock, watch=self.watch)
             if not finished:
-                self.status = "time_limit"
+                self.ended = "time_limit"
         except KeyboardInterrupt:
-            self.status = "interrupted"
+            self.ended = "interrupted"
         self.bound = solver.bound() + self.problem.offset
-        self.record(self.status)
+        self.record("search")
         self.count()
         if self.predicted is not None:
             self.counters["predicted_seconds"] = self.predicted
@@ -572,9 +572,9 @@ class _Run:
         # A budget that gains nothing takes the tree of the one below.
         budgets = [self.smallest + k for k, cost in enumerate(costs)
                    if np.isfinite(cost) and (k == 0 or cost < costs[k - 1])]
-        claims = [costs[n - self.smallest] + self.problem.offset if self.status == "optimal"
+        claims = [costs[n - self.smallest] + self.problem.offset if self.ended == "optimal"
                   else np.inf for n in budgets]
-        self.finishing = Clock(None if self.status == "optimal" else FINISHING)
+        self.finishing = Clock(None if self.ended == "optimal" else FINISHING)
         self.found = {n: self.checked(nested, claim) for n, nested, claim in zip(
             budgets, solver.trees(self.depth, budgets, self.finishing), claims, strict=True)}
         if budgets:
@@ -583,26 +583,24 @@ class _Run:
     def smaller(self, tree):
         """Return a tree of the same cost with the fewest feature nodes (Algorithm 7).
 
-        A search that is cut short leaves the tree, and costs the report its proof.
+        With it, whether that is proved: a search that is cut short leaves the tree.
         """
         cost = self.cost(tree)
         value = cost - self.problem.offset
         if tree.n_splits == 0:
-            return tree
+            return tree, True
         try:
             if not self.solver.solve(self.depth, tree.n_splits - 1, smallest=0, lower=value,
                                      upper=self.solver.just_above(value), clock=self.clock):
-                self.status = "time_limit"
-                return tree
+                return tree, False
         except KeyboardInterrupt:
-            self.status = "interrupted"
-            return tree
+            return tree, False
         found = [n for n in range(tree.n_splits) if np.isfinite(self.solver.incumbent(n))]
         for nested in self.solver.trees(self.depth, found):
             smaller = self.checked(nested, cost)
             if self.cost(smaller) <= cost + self.solver.slack:
-                return smaller
-        return tree
+                return smaller, True
+        return tree, True
 
     def checked(self, nested, claim):
         """Turn the solver's nested tuples into a tree over the columns that costs as claimed."""
@@ -641,21 +639,19 @@ class _Run:
         model = self.model
         fewest = ""
         trees = [self.found.get(self.nodes), self.start]
-        if self.status != "optimal":                 # never worse than CART
+        if self.ended != "optimal":                 # never worse than CART
             rows = np.arange(len(self.problem.rows))
             trees += [self.checked(nested, np.inf) for nested in (
                 self.solver.greedy_tree(self.safe_depth, self.finishing),
                 self.solver._leaf(rows)[1])]
         tree = min((tree for tree in trees if tree is not None), key=self.cost)
-        if self.status == "optimal" and self.options.minimise_nodes and self.smallest == self.nodes:
-            tree = self.smaller(tree)
-            fewest = ", with the fewest feature nodes"
+        if self.ended == "optimal" and self.options.minimise_nodes and self.smallest == self.nodes:
+            tree, proved = self.smaller(tree)
+            fewest = ", with the fewest feature nodes" if proved else ""
         objective = self.shown(self.cost(tree))
         scale = self.unit * self.problem.scale + abs(self.shift)
-        bound = min(self.shown(self.bound), objective)
-        if self.status == "heuristic" and objective - bound <= ROUNDING * scale:
-            self.status = "optimal"
-        if self.status == "optimal" and objective - bound <= ROUNDING * scale:
+        bound = self.shown(self.bound)
+        if objective - bound <= ROUNDING * scale:
             bound = objective                    # they are sums of the same numbers
         # The splits of a deeper tree alone may cost as much.
         limits = model._limits(len(self.y), any_depth=(
@@ -665,13 +661,12 @@ class _Run:
         if model.split_penalty:
             limits += f", split penalty {model.split_penalty:g}"
         report = SolveReport(
-            self.status, objective, bound, self.clock.elapsed, start=model._start_word(),
+            self.ended, objective, bound, self.clock.elapsed, start=model._start_word(),
             counters=self.counters, scale=scale,
             trace=[(seconds, self.shown(incumbent), self.shown(bound), event)
                    for seconds, incumbent, bound, event in self.trace],
             proof=f"optimal for {pluralised(self.columns.shape[1], 'predicate')} at "
-                  f"{limits}{fewest}"
-            if self.status == "optimal" else "",
+                  f"{limits}{fewest}",
             evaluate=self.evaluate())
         return tree, report
 
@@ -681,7 +676,9 @@ class _Run:
 
     def path(self, tree, report):
         """Return ``(nodes, cost, tree)`` for every node budget."""
-        trees = {**self.found, self.nodes: tree}
+        leaf = {} if 0 in self.found else {
+            0: self.checked(self.solver._leaf(np.arange(len(self.problem.rows)))[1], np.inf)}
+        trees = {**leaf, **self.found, self.nodes: tree}
         best, least, entries = None, np.inf, []
         for nodes in range(self.nodes + 1):
             if nodes in trees and (cost := self.cost(trees[nodes])) < least - self.solver.slack:
@@ -773,7 +770,7 @@ def _f1_tree(model, columns, y, sample_weight, clock, search):
               for label in range(2)]
     best = min(leaves, key=lambda tree: loss_of(tree)[0] / loss_of(tree)[1])
     a, b = loss_of(best)
-    status, bound, counters, rounds, trace = "optimal", 0.0, {}, 0, []
+    ended, bound, counters, rounds, trace = "optimal", 0.0, {}, 0, []
     trace.append((clock.elapsed, a / b, bound, "one leaf"))
     while 0 < a < b:
         common = gcd(a, b)
@@ -787,12 +784,12 @@ def _f1_tree(model, columns, y, sample_weight, clock, search):
             run.search()
             tree, report = run.finish()
         except KeyboardInterrupt:
-            status = "interrupted"
+            ended = "interrupted"
             break
         rounds += 1
         for name, count in run.counters.items():
             counters[name] = counters.get(name, 0) + count
-        tree, status = as_given(tree), report.status
+        tree, ended = as_given(tree), report.status
         # for every tree a' b - a b' is at least this, and b' at least the rows of class 1
         lead = report.lower_bound - 2 * positives * a
         if np.isfinite(lead):
@@ -804,19 +801,16 @@ def _f1_tree(model, columns, y, sample_weight, clock, search):
         if better:
             a, b = found
             trace.append((clock.elapsed, a / b, min(bound, a / b), f"search {rounds}"))
-        if status not in ("optimal", "heuristic") or not better:
+        if ended not in ("optimal", "heuristic") or not better:
             break
     objective = a / b
-    if status == "heuristic" and a == 0:
-        status = "optimal"
-    if status == "optimal":
+    if ended == "optimal":
         bound = objective
-    trace.append((clock.elapsed, objective, min(bound, objective), status))
     return best.pruned(), SolveReport(
-        status, objective, min(bound, objective), clock.elapsed, start=model._start_word(),
+        ended, objective, bound, clock.elapsed, start=model._start_word(),
         counters={**counters, "searches": rounds}, trace=trace, evaluate=f1_loss, scale=1.0,
         proof=f"optimal for {pluralised(columns.shape[1], 'predicate')} at "
-              f"{model._limits(len(y))}, F1" if status == "optimal" else "")
+              f"{model._limits(len(y))}, F1")
 
 
 def total_cost(tree, X, y, sample_weight=None, *, costs, penalty):

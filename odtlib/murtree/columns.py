@@ -7,6 +7,7 @@ from collections import namedtuple
 from numpy.typing import ArrayLike
 
 from odtlib.estimator import Outcome
+from odtlib.report import status_of
 
 from ._search import MAX_FULL_DEPTH
 from .preparation import MAX_COPIES
@@ -78,7 +79,8 @@ class BudgetPathMixin:
         Returns
         -------
         list of PathEntry
-            ``(max_nodes, objective, optimal, tree)`` for each budget, the smallest first.
+            ``(max_nodes, objective, optimal, tree)`` for each budget, the smallest first.  Where a
+            limit ended the search, a tree is optimal if it costs no more than the lower bound.
         """
         if self.start is not None:
             raise ValueError("path searches the trees of all budgets from nothing; leave start at "
@@ -87,14 +89,18 @@ class BudgetPathMixin:
             if value := getattr(self.search, option, None):
                 raise ValueError(f"search has {option}={value}, which path does not have: it "
                                  "answers for all budgets at once; leave it at its default.")
-        entries = self._fit(X, y, sample_weight, task="path")
-        optimal = self.report_.status == "optimal"
-        return [PathEntry(nodes, cost, optimal, self._finished(tree))
+        ended, entries = self._fit(X, y, sample_weight, task="path")
+
+        def proved(cost):
+            bound = cost if ended == "optimal" else self.report_.lower_bound
+            return status_of(ended, cost, bound, self.report_.scale) == "optimal"
+
+        return [PathEntry(nodes, cost, proved(cost), self._finished(tree))
                 for nodes, cost, tree in entries]
 
     def _outcome(self, run):
         """Search; return tree and report, and the path where it was asked for."""
         run.search()
         tree, report = run.finish()
-        answer = run.path(tree, report) if run.wants_path else None
+        answer = (run.ended, run.path(tree, report)) if run.wants_path else None
         return Outcome(self._in_features(tree), report, answer)

@@ -542,7 +542,7 @@ def test_a_cut_depth_two_solve_is_used(monkeypatch):
     search = solver.ThresholdSearch(columns, cost, 4, arrays)
     monkeypatch.setattr(solver.ThresholdSearch.advance, "__defaults__", (1,))
     run = solver.run_search(search, clock)
-    assert run.status == "time_limit"
+    assert run.ended == "time_limit"
     tree = solver.decode(run.tree, X, y, cost)
     assert cost.of(tree.predict_codes(X) != y, tree) == run.best < min(np.bincount(y))
 

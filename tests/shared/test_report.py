@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from odtlib import DecisionTree, SolveReport
-from odtlib.report import Clock, default_objective
+from odtlib.report import STATUSES, Clock, default_objective
 
 
 def test_optimal_needs_a_proof_and_a_bound_that_carries_it():
@@ -17,6 +17,18 @@ def test_optimal_needs_a_proof_and_a_bound_that_carries_it():
     report = SolveReport("optimal", 3, 3, 0.1, proof="optimal for 4 predicates at depth 2")
     assert report.gap == report.relative_gap == 0
     assert "4 predicates" in str(report)
+
+
+@pytest.mark.parametrize("ended", STATUSES)
+def test_where_bound_and_objective_meet_it_is_optimal_whatever_ended_the_run(ended):
+    report = SolveReport(ended, 3, 3, 0.1, proof="these")
+    assert report.status == report.events[-1][-1] == "optimal" and report.proof == "these"
+    assert SolveReport(ended, 0, 0, 0.1).proof == "optimal at any depth"
+    above = SolveReport(ended, 3, 4, 0.1, proof="these")    # a tree from outside the search space
+    assert (above.status, above.lower_bound, above.gap) == ("optimal", 3, 0)
+    if ended != "optimal":
+        report = SolveReport(ended, 3, 2, 0.1, proof="these")
+        assert report.status == report.events[-1][-1] == ended and report.proof == ""
 
 
 @pytest.mark.parametrize("unit", [1e-12, 1.0, 1e12])
@@ -39,7 +51,7 @@ def test_gap_and_trace():
     report = SolveReport("time_limit", 4, 3, 1.0, trace=events)
     assert report.gap == 1 and report.relative_gap == 0.25
     assert report.trace.columns.tolist() == ["seconds", "incumbent", "bound", "event"]
-    assert report.trace.values.tolist() == [list(e) for e in events]
+    assert report.trace.values.tolist() == [*map(list, events), [1.0, 4.0, 3.0, "time_limit"]]
     # 0.5 s at gap 5/9, then nothing
     assert report.primal_integral() == pytest.approx(0.5 * 5 / 9)
     assert report.primal_integral(best=2) == pytest.approx(0.5 * 7 / 9 + 0.5 * 0.5)

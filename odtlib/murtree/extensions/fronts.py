@@ -303,7 +303,7 @@ class DepthwiseRun:
         self.nodes = model._nodes(len(y))
         self.depth = min(model._depth_within(len(y)), self.nodes)
         self.n_classes = len(model.classes_)
-        self.trace, self.status = [], "optimal"
+        self.trace, self.ended = [], "optimal"
         self.bound, self.best, self.scale = 0.0, None, float(self.weight.sum())
 
     def built(self, nested):
@@ -341,19 +341,18 @@ class DepthwiseRun:
                     self.solve(depth, min(self.nodes, 2 ** depth - 1))
             self.bound = self.best[0]
         except TimeUp:
-            self.status = "time_limit"
+            self.ended = "time_limit"
         except KeyboardInterrupt:
-            self.status = "interrupted"
-        if self.status != "optimal":
+            self.ended = "interrupted"
+        if self.ended != "optimal":
             self.update_incumbent(self.built(self.cart()), "cart")
         cost, tree = self.best
         report = SolveReport(
-            self.status, cost, min(self.bound, cost), self.clock.elapsed,
+            self.ended, cost, self.bound, self.clock.elapsed,
             counters=self.counters(tree), trace=self.trace, evaluate=self.evaluate(),
             scale=self.scale,
             proof=f"optimal for {pluralised(self.columns.shape[1], 'predicate')} at "
-                  f"{self.model._limits(len(self.y))}, {self.what}"
-            if self.status == "optimal" else "")
+                  f"{self.model._limits(len(self.y))}, {self.what}")
         return tree, report
 
     def cart(self):
@@ -424,6 +423,9 @@ def f1_loss(tree, X, y, sample_weight=None):
     return float(1 - 2 * right / max(1e-300, 2 * right + errors_0 + errors_1))
 
 
+FINISHING = 0.4         # seconds for the trees of a front that was cut short
+
+
 class ParetoRun(FrontRun):
     """Trees on the front of (errors of class 0, errors of class 1), and the one of best F1."""
 
@@ -450,15 +452,20 @@ class ParetoRun(FrontRun):
 
     def answer(self):
         """Return ``(errors, optimal, tree)`` for all points of the last finished front."""
-        if self.front is None:
-            trees = self.constants()
-        else:
-            depth, nodes, keys, errors = self.front
-            trees = [self.built(self.search.tree(self.search.all_rows, depth, nodes, *point))
-                     for point in zip(keys, errors, strict=True)]
+        trees = []
+        complete = self.ended == "optimal"
+        self.search.clock = Clock(None if complete else FINISHING)
+        try:
+            if self.front is not None:
+                depth, nodes, keys, errors = self.front
+                trees += [self.built(self.search.tree(self.search.all_rows, depth, nodes, *point))
+                          for point in zip(keys, errors, strict=True)]
+        except TimeUp:
+            trees = []
+        trees = trees or self.constants()
         weight = self.weight.astype(float)
         entries = [(errors_by_class(tree, self.columns, self.y, weight),
-                    self.status == "optimal", tree) for tree in trees]
+                    complete, tree) for tree in trees]
         return sorted(entries, key=lambda entry: entry[0])
 
     def evaluate(self):

@@ -188,13 +188,13 @@ class PaperRun(DepthwiseRun):
             self.best = self.best[0], tree
 
     def answer(self):
-        """Return ``(nodes, cost, tree)`` for every node budget."""
+        """Return how the run ended, and ``(nodes, cost, tree)`` for every node budget."""
         best = min(((self.judge(tree), tree) for tree in self.constants()), key=lambda x: x[0])
         found = []
         for n in range(self.nodes + 1):
             best = self.entries.get(n, best)
             found.append((n, *best))
-        return found
+        return self.ended, found
 
 
 def warm_up_paper():
