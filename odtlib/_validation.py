@@ -2,14 +2,110 @@
 
 from __future__ import annotations
 
+from copy import copy
+from dataclasses import replace
+from functools import wraps
+from numbers import Integral, Real
+from typing import Any, Self
+
 import numpy as np
-from sklearn.base import is_regressor
+from scipy.sparse import issparse
+from sklearn.base import BaseEstimator, _fit_context, is_regressor
+from sklearn.utils._param_validation import Interval
 from sklearn.utils.class_weight import compute_sample_weight
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, validate_data
 
 SMALLEST, LARGEST = 1e-100, 1e100   # of weights and targets: their squares are still numbers
 REMEDY = "replace it or leave such rows out"
+MOST = 2 ** 53      # no number of rows, nodes or steps is larger, and floats still count exactly
+
+
+def plain(name, value, constraints=()):
+    """Return a number of any type as a plain Python number, and anything else as it is.
+
+    ``constraints`` are those that scikit-learn validates: they say whether the parameter is whole,
+    and a whole number without an upper limit is lowered to ``MOST``.
+    """
+    if isinstance(value, np.bool_):
+        return bool(value)
+    if isinstance(value, bool) or not isinstance(value, Real):
+        return value
+    intervals = [limit for limit in constraints if isinstance(limit, Interval)]
+    if isinstance(value, Integral):
+        whole = [limit for limit in intervals if limit.type is Integral]
+        if whole and any(limit.right is None for limit in whole):
+            return min(int(value), MOST)
+        if whole or not intervals:
+            return int(value)
+    try:
+        return float(value)
+    except OverflowError:
+        raise ValueError(f"{name} is larger than 1e308; give a smaller number.") from None
+
+
+def plain_copy(estimator):
+    """Return a copy of an estimator, or of an object of options, with plain Python numbers."""
+    copied, constraints = copy(estimator), getattr(estimator, "_parameter_constraints", {})
+    for name, value in estimator.get_params(deep=False).items():
+        if getattr(value, "is_options", False):
+            value = plain_copy(value)
+        elif isinstance(value, dict):
+            value = {key: plain(name, number) for key, number in value.items()}
+        setattr(copied, name, plain(name, value, constraints.get(name, ())))
+    return copied
+
+
+class SearchOptions(BaseEstimator):
+    """Base of the options of a search: a dataclass that scikit-learn can clone, tune and print.
+
+    ``__post_init__`` validates.
+    """
+
+    is_options = True
+
+    def set_params(self, **params: Any) -> Self:
+        """Change options, as scikit-learn does: ``search__lookahead`` is one of an estimator.
+
+        Parameters
+        ----------
+        **params
+            Options by name.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError
+            If an option does not exist, or has a value that does not exist; nothing is changed
+            then.
+        """
+        unknown = set(params) - set(self.get_params())
+        if not unknown:
+            replace(self, **params)
+        return super().set_params(**params)
+
+
+def with_plain_parameters(fit):
+    """Validate the parameters, and let a method read them as plain Python numbers.
+
+    It works on a copy of the estimator, whose own parameters stay what ``get_params`` gave; what
+    the method sets is set on the estimator afterwards.
+    """
+    validated = _fit_context(prefer_skip_nested_validation=False)(fit)
+
+    @wraps(fit)
+    def run(self, *arguments, **options):
+        copied = plain_copy(self)
+        result = validated(copied, *arguments, **options)
+        parameters = self.get_params(deep=False)
+        vars(self).update({name: value for name, value in vars(copied).items()
+                           if name not in parameters})
+        return self if result is copied else result
+
+    return run
 
 
 def checked(estimator, X, *y, missing=False, **options):
@@ -18,6 +114,9 @@ def checked(estimator, X, *y, missing=False, **options):
     ``missing`` allows NaN in the rows; options are those of scikit-learn's ``validate_data``.
     """
     X = pandas_frame(X)
+    check_columns(X)
+    if y:
+        check_targets_given(y[0])
     if _kinds(X) & {"M", "m"}:
         raise ValueError("X holds dates or times; turn them into numbers first, such as days "
                          "since a first day.")
@@ -42,6 +141,42 @@ def pandas_frame(X):
     import pandas as pd
     return pd.DataFrame({name: column.to_numpy() for name, column
                          in zip(X.columns, X.get_columns())})
+
+
+def check_columns(X):
+    """Refuse a data frame that has two columns of one name."""
+    names = getattr(X, "columns", None)
+    if names is not None and len(set(names)) < len(names):
+        twice = next(name for name in names if list(names).count(name) > 1)
+        raise ValueError(f"X has two columns named {str(twice)!r}; rename one of them.")
+
+
+def check_targets_given(y):
+    """Refuse labels or targets that are sparse, or that are missing in some row."""
+    if issparse(y):
+        raise ValueError("y is sparse; give y.toarray().")
+    try:
+        values = np.asarray(y, None if hasattr(y, "dtype") else object)
+        values = values.reshape(len(values), -1)
+    except (TypeError, ValueError):
+        return                          # refused elsewhere, in other words
+    if hasattr(y, "isna"):
+        bad = np.asarray(y.isna()).reshape(values.shape)
+    elif values.dtype.kind == "O":
+        bad = np.frompyfunc(_is_missing, 1, 1)(values).astype(bool)
+    else:
+        bad = values != values          # NaN and NaT
+    if bad.any():
+        row, column = np.argwhere(bad)[0]
+        value = values[row, column]
+        name = "NaN" if isinstance(value, float) else f"a missing value ({value})"
+        raise ValueError(f"row {row} of y holds {name}; {REMEDY}.")
+
+
+def _is_missing(value):
+    """Return whether a value is None, NaN, NaT or pandas' NA."""
+    return value is None or type(value).__name__ in ("NAType", "NaTType") or (
+        isinstance(value, float) and value != value)
 
 
 def _kinds(X):
@@ -91,6 +226,7 @@ def _first_fault(values, missing=False):
                 float(value)
             except (TypeError, ValueError):
                 return row, f"text ({str(value)!r})" if isinstance(value, str) else (
+                    f"a missing value ({value})" if _is_missing(value) else
                     f"an object of type {type(value).__name__}, and each entry of this argument "
                     "must be a number or a string that reads as a number")
         return None, None
@@ -213,6 +349,10 @@ def weighted_rows(X, y, weight):
 
 def class_weights(class_weight, y):
     """Return the weight that the class of each row gives it, as scikit-learn's trees take it."""
+    if isinstance(class_weight, list) and not all(isinstance(one, dict | str)
+                                                  for one in class_weight):
+        raise ValueError(f"class_weight is {class_weight}; give a dict of weights for each "
+                         "target, or 'balanced'.")
     try:
         weight = compute_sample_weight(class_weight, y)
     except ValueError as error:

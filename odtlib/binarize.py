@@ -19,7 +19,7 @@ from typing import Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator, TransformerMixin, _fit_context
+from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import (
@@ -31,7 +31,7 @@ from sklearn.utils.validation import (
 )
 
 from odtlib._text import threshold_text
-from odtlib._validation import check_length
+from odtlib._validation import check_length, with_plain_parameters
 from odtlib.report import Clock
 from odtlib.tree import DecisionTree, midpoint
 
@@ -70,7 +70,6 @@ class _Binarizer(TransformerMixin, BaseEstimator):
         """
         raise NotImplementedError
 
-    @_fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: ArrayLike, y: ArrayLike | None = None) -> Self:
         """Find the thresholds and categories of every feature.
 
@@ -89,6 +88,7 @@ class _Binarizer(TransformerMixin, BaseEstimator):
         """
         return self.fit_until(Clock(), X, y)
 
+    @with_plain_parameters
     def fit_until(self, clock: Clock, X: ArrayLike, y: ArrayLike | None = None) -> Self:
         """Fit, but leave the features uncut that remain when the clock has expired.
 

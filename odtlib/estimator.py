@@ -3,25 +3,31 @@
 from __future__ import annotations
 
 from functools import partial
+from math import ceil
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, _fit_context, clone
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, clone
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_array, check_is_fitted, column_or_1d, validate_data
 
 from odtlib._validation import (
+    MOST,
+    check_columns,
     check_labels,
     check_length,
+    check_targets_given,
     checked,
     checked_weight,
     class_weights,
     numeric_targets,
     pandas_frame,
+    plain_copy,
     weighted_rows,
+    with_plain_parameters,
 )
 from odtlib.binarize import MDLPBinarizer, QuantileBinarizer, ThresholdBinarizer
 from odtlib.report import SolveReport
@@ -68,10 +74,11 @@ class _TreeEstimator(DescribedParameters, BaseEstimator):
     report_: SolveReport
 
     _parameter_constraints = {
-        "max_depth": [Interval(Integral, 0, None, closed="left")],
+        "max_depth": [Interval(Integral, 0, None, closed="left"), None],
         "max_nodes": [Interval(Integral, 0, None, closed="left"), None],
         "max_leaf_nodes": [Interval(Integral, 1, None, closed="left"), None],
-        "min_samples_leaf": [Interval(Integral, 1, None, closed="left")],
+        "min_samples_leaf": [Interval(Integral, 1, None, closed="left"),
+                             Interval(Real, 0, 1, closed="neither")],
         "split_penalty": [Interval(Real, 0, None, closed="left")],
         "class_weight": [dict, StrOptions({"balanced"}), None],
         "start": [StrOptions({"cart", "local-search"}), HasMethods("predict"), None],
@@ -112,7 +119,7 @@ class _TreeEstimator(DescribedParameters, BaseEstimator):
         self._fit(X, y, sample_weight)
         return self
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @with_plain_parameters
     def _fit(self, X, y, sample_weight, protected=None, costs=None, **task):
         """Fit, set the fitted attributes, and return the answer to the task.
 
@@ -148,7 +155,14 @@ class _TreeEstimator(DescribedParameters, BaseEstimator):
         """Validate; return rows, targets for kernels, weights or None, and the rows left in."""
         X, y = self._check_training_data(X, y)
         weight = self._row_weights(X, y, checked_weight(X, sample_weight))
-        return weighted_rows(X, self._check_targets(y), weight)
+        X, targets, weight, used = weighted_rows(X, self._check_targets(y), weight)
+        self._count_rows_per_leaf(len(targets))
+        return X, targets, weight, used
+
+    def _count_rows_per_leaf(self, n_rows):
+        """Make a share of the rows a number, in the copy that a fit works on."""
+        if isinstance(getattr(self, "min_samples_leaf", 1), float):
+            self.min_samples_leaf = ceil(self.min_samples_leaf * n_rows)
 
     def _row_weights(self, X, y, sample_weight):
         """Return the weight that every row has in the objective, or None for ones."""
@@ -156,15 +170,22 @@ class _TreeEstimator(DescribedParameters, BaseEstimator):
 
     def _compile_kernels(self, X, y, sample_weight=None):
         """Compile what a fit to such data calls, and return the seconds that it took."""
-        return self._warm_up(*self._training_arrays(X, y, sample_weight)[:3])
+        copied = plain_copy(self)
+        return copied._warm_up(*copied._training_arrays(X, y, sample_weight)[:3])
 
     def _warm_up(self, X, y, sample_weight):
         """Compile what ``_solve`` calls for such data; return the seconds that it took."""
         return 0.0
 
     def _depth_within(self, n_rows):
-        """Return ``max_depth`` as a Python integer, no larger than ``n_rows`` rows can reach."""
-        return min(int(self.max_depth), max(0, n_rows - 1))
+        """Return ``max_depth``, no larger than ``n_rows`` rows can reach."""
+        most = max(0, n_rows - 1)
+        return most if self.max_depth is None else min(int(self.max_depth), most)
+
+    def _depth_in_words(self):
+        """Return what a proof says of ``max_depth``."""
+        unlimited = self.max_depth is None or self.max_depth >= MOST
+        return "any depth" if unlimited else f"depth {self.max_depth}"
 
     def _node_budget(self, n_rows):
         """Return the maximum number of feature nodes of a tree whose leaves all hold rows."""
@@ -206,6 +227,8 @@ class _TreeEstimator(DescribedParameters, BaseEstimator):
         X = pandas_frame(X)
         if not self._keeps_frame(X):
             return checked(self, X, y, missing=self._accepts_missing, **self._target_options)
+        check_columns(X)
+        check_targets_given(y)
         validate_data(self, X, y, skip_check_array=True)
         if len(X) == 0:
             raise ValueError("X has no rows; a tree needs at least one.")
@@ -386,9 +409,6 @@ class TreeClassifier(ClassifierMixin, _TreeEstimator):
         check_labels(y)
         y = np.asarray(y)
         self.classes_, codes = np.unique(y.ravel(), return_inverse=True)
-        if len(self.classes_) < 2:
-            raise ValueError(f"y holds one class only ({self.classes_[0]}); a classifier needs "
-                             "rows of at least two classes.")
         return codes.astype(np.int64)
 
     def _row_weights(self, X, y, sample_weight):

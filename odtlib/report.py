@@ -217,6 +217,8 @@ class SolveReport:
             if values is not None and np.shape(values)[:1] != (len(X),):
                 raise ValueError(f"{name} has shape {np.shape(values)} and X has {len(X)} rows; "
                                  "verify with the rows and weights of the fit.")
+        if y is not None and np.ndim(y) == 2 and np.shape(y)[1] == 1:
+            y = np.ravel(y)
         rows = X if self.binarizer is None else self.binarizer.transform(X)
         found = float((self.evaluate or default_objective)(self.tree, rows, y, sample_weight))
         if not abs(found - self.objective) <= PROOF * self.scale:

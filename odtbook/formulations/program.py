@@ -391,7 +391,7 @@ class ProgramClassifier(TreeClassifier):
         return Outcome(self._tree_of_features(run.tree), report)
 
     def _limits(self, problem):
-        limits = f"depth {self.max_depth}"
+        limits = self._depth_in_words()
         if problem.max_splits < min(2 ** problem.depth, len(problem.y)) - 1:
             limits += f" and {problem.max_splits} feature nodes"
         if self.min_samples_leaf > 1:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 
 from sklearn.utils._param_validation import StrOptions, validate_parameter_constraints
 
+from odtlib._validation import SearchOptions, plain
 from odtlib.column_generation.restricted import SAMPLING_CONSTRAINTS
 
 CONSTRAINTS = {
@@ -22,12 +23,12 @@ CONSTRAINTS = {
 }
 
 
-@dataclass(frozen=True)
-class ColumnGenerationSearch:
+@dataclass(repr=False)
+class ColumnGenerationSearch(SearchOptions):
     """Choose the steps of column generation that the papers and their programs do differently.
 
-    The defaults keep the papers' model, price exactly and cut to convergence.  An object cannot be
-    changed; change a copy with ``dataclasses.replace``.
+    The defaults keep the papers' model, price exactly and cut to convergence.  Options can be
+    tuned as those of an estimator, by names such as ``search__n_trees``.
 
     Parameters
     ----------
@@ -86,6 +87,8 @@ class ColumnGenerationSearch:
     >>> model = ColumnGenerationClassifier(max_depth=2, search=exact)
     """
 
+    _parameter_constraints = CONSTRAINTS
+
     n_trees: int = 300
     stopping: str = "fixed"
     root_candidates: int | str | None = None
@@ -102,5 +105,6 @@ class ColumnGenerationSearch:
     integer: str = "master"
 
     def __post_init__(self):
-        values = {field.name: getattr(self, field.name) for field in fields(self)}
+        values = {name: plain(name, value, CONSTRAINTS.get(name, ()))
+                  for name, value in self.get_params(deep=False).items()}
         validate_parameter_constraints(CONSTRAINTS, values, type(self).__name__)

@@ -181,7 +181,10 @@ class CandidateTreeClassifier(TreeClassifier):
         splits = self.splits
         depth, max_nodes = self._depth_within(len(X)), self._node_budget(len(X))
         if isinstance(splits, list):
-            depth = int(self.max_depth)     # the lists make the tree
+            if self.max_depth is not None:  # the lists make the tree
+                depth = self.max_depth
+            else:
+                depth = (len(splits) + 1).bit_length() - 1
             _check_splits(splits, depth)
         limits = self.max_nodes, self.max_leaf_nodes
         max_leaves = None if limits == (None, None) else max_nodes + 1

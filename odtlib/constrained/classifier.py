@@ -7,13 +7,20 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, _fit_context, clone
+from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils._param_validation import HasMethods, StrOptions
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
-from odtlib._validation import check_labels, checked, checked_weight, class_weights, weighted_rows
+from odtlib._validation import (
+    check_labels,
+    checked,
+    checked_weight,
+    class_weights,
+    weighted_rows,
+    with_plain_parameters,
+)
 from odtlib.constrained.sets import FeasibleSet
 from odtlib.estimator import DescribedParameters, OverEstimator, _estimator_has
 from odtlib.tree import DecisionTree
@@ -83,7 +90,7 @@ class ConstrainedTreeClassifier(DescribedParameters, OverEstimator, MetaEstimato
             return self.constraints.contains(values)
         return np.array([bool(self.constraints(c)) for c in combinations])
 
-    @_fit_context(prefer_skip_nested_validation=False)
+    @with_plain_parameters
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Label the feasible combinations and fit the classifier.
 
@@ -103,8 +110,8 @@ class ConstrainedTreeClassifier(DescribedParameters, OverEstimator, MetaEstimato
         Raises
         ------
         ValueError
-            If a training row is not feasible and ``on_infeasible_targets="raise"``, if fewer
-            than two combinations are left, or if ``class_weight`` is given and the estimator's
+            If a training row is not feasible and ``on_infeasible_targets="raise"``, if no
+            combination is left, or if ``class_weight`` is given and the estimator's
             ``fit`` takes no ``sample_weight``.
         """
         X, y = checked(self, X, y, multi_output=True)
@@ -137,9 +144,9 @@ class ConstrainedTreeClassifier(DescribedParameters, OverEstimator, MetaEstimato
             weight[rows] *= class_weights(self.class_weight, Y[rows])
         rows &= weight > 0
         kept, labels = np.unique(codes[rows], return_inverse=True)
-        if len(kept) < 2:
-            raise ValueError(f"y holds {len(kept)} feasible combination (one class only); a "
-                             "classifier needs at least two.")
+        if not len(kept):
+            raise ValueError("no training row with a weight above zero has a feasible combination "
+                             "of targets; correct the data or the constraints.")
         self.combinations_ = combinations[kept]
         classes = [np.unique(column) for column in self.combinations_.T]
         self.classes_ = classes[0] if self._single else classes
@@ -259,7 +266,8 @@ class ConstrainedTreeClassifier(DescribedParameters, OverEstimator, MetaEstimato
         -------
         float
         """
-        right = np.asarray(self.predict(X) == np.asarray(y)).reshape(len(X), -1).all(axis=1)
+        predicted = np.reshape(self.predict(X), (len(X), -1))
+        right = np.asarray(predicted == np.reshape(y, predicted.shape)).all(axis=1)
         return float(np.average(right, weights=sample_weight))
 
     def __sklearn_tags__(self):

@@ -12,13 +12,19 @@ from typing import Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator, MetaEstimatorMixin, RegressorMixin, _fit_context, clone
+from sklearn.base import BaseEstimator, MetaEstimatorMixin, RegressorMixin, clone
 from sklearn.tree import DecisionTreeRegressor
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from odtlib._validation import checked, checked_weight, numeric_targets, weighted_rows
+from odtlib._validation import (
+    checked,
+    checked_weight,
+    numeric_targets,
+    weighted_rows,
+    with_plain_parameters,
+)
 from odtlib.constrained.regressor import (
     SHARED,
     ConstrainedTreeRegressor,
@@ -37,7 +43,7 @@ class _ProjectedPredictions(DescribedParameters, RegressorMixin, BaseEstimator):
     of shape (n_rows, n_targets).
     """
 
-    @_fit_context(prefer_skip_nested_validation=False)
+    @with_plain_parameters
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Fit without the constraints; predictions are projected.
 

@@ -306,9 +306,9 @@ class OptimalConstrainedTreeRegressor(TreeRegressor):
             ended, objective, bound, clock.elapsed, start="greedy exact tree",
             counters={"splits_evaluated": search.evaluated, "subproblems": search.nodes},
             trace=search.events,
-            proof=f"optimal among all trees of depth {self.max_depth} and at most {budget} splits "
-                  f"over all thresholds, with at least {self.min_samples_leaf} samples per leaf, "
-                  "for the targets trained on", evaluate=evaluate, scale=scale)
+            proof=f"optimal among all trees of {self._depth_in_words()} and at most {budget} "
+                  f"splits over all thresholds, with at least {self.min_samples_leaf} samples per "
+                  "leaf, for the targets trained on", evaluate=evaluate, scale=scale)
         self.target_weights_ = weights
         if self.verbose:
             print(report)

@@ -180,7 +180,6 @@ class ConstrainedTreeRegressor(TreeRegressor):
         "medoid": [StrOptions({"criterion", "euclidean"})],
         "penalty": [StrOptions({"distance", "linear", "released"})],
         "penalty_strength": [Interval(Real, 0, None, closed="left")],
-        "max_depth": [Interval(Integral, 0, None, closed="left"), None],
         "min_samples_split": [Interval(Integral, 2, None, closed="left")],
         "min_impurity_decrease": [Interval(Real, 0, None, closed="left")],
         "ccp_alpha": [Interval(Real, 0, None, closed="left")],
@@ -225,7 +224,7 @@ class ConstrainedTreeRegressor(TreeRegressor):
         Y, inside = prepare_targets(Y, feasible, self.on_infeasible_targets, self.tol, weights)
         self._check_combination(Y, feasible, loss)
         rules = Rules(
-            max_depth=len(X) - 1 if self.max_depth is None else self._depth_within(len(X)),
+            max_depth=self._depth_within(len(X)),
             min_samples_split=int(self.min_samples_split),
             min_samples_leaf=int(self.min_samples_leaf),
             min_decrease=float(self.min_impurity_decrease * w.sum()),

@@ -189,8 +189,8 @@ class ContinuousTreeClassifier(TreeClassifier):
         bound = cost.bound(found.bound)
         if objective - bound <= ROUNDING * scale:
             bound = objective
-        proof = (f"optimal over all thresholds of {X.shape[1]} features on {len(y)} rows at depth "
-                 f"{self.max_depth}")
+        proof = (f"optimal over all thresholds of {X.shape[1]} features on {len(y)} rows at "
+                 f"{self._depth_in_words()}")
         if max_nodes is not None:
             proof += f" with at most {max_nodes} splits"
         return tree, SolveReport(
@@ -302,7 +302,8 @@ class _Start:
         model, cost = self.model, self.cost
         limit = self.clock.time_limit and self.clock.remaining / 2
         tree = starting_tree(start, self.X, self.y, cost.n_classes, self.sample_weight,
-                             model.max_depth, model.min_samples_leaf, model.random_state, limit)
+                             model._depth_within(len(self.y)), model.min_samples_leaf,
+                             model.random_state, limit)
         if self.max_nodes is not None and tree.n_splits > self.max_nodes:
             if isinstance(start, DecisionTree):
                 raise ValueError(f"start has {tree.n_splits} splits and the limit is "

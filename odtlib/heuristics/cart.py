@@ -136,12 +136,9 @@ class CARTClassifier(TreeClassifier):
 
     _parameter_constraints = {
         **TreeClassifier._parameter_constraints,
-        "max_depth": [Interval(Integral, 0, None, closed="left"), None],
         "criterion": [StrOptions({"gini", "entropy"})],
         "min_samples_split": [Interval(Integral, 2, None, closed="left"),
                               Interval(Real, 0.0, 1.0, closed="right")],
-        "min_samples_leaf": [Interval(Integral, 1, None, closed="left"),
-                             Interval(Real, 0.0, 1.0, closed="neither")],
         "min_weight_fraction_leaf": [Interval(Real, 0.0, 0.5, closed="both")],
         "ccp_alpha": [Interval(Real, 0.0, None, closed="left")],
     }
@@ -252,7 +249,7 @@ class TunedCARTClassifier(TreeClassifier):
         accuracy = np.full((1, len(combinations)), np.nan)
         folds, trees, longest, status = [], {}, 0.0, "heuristic"
         try:
-            folds = list(self._folds(X, y))
+            folds = self._folds(X, y)
             accuracy = np.full((len(folds), len(combinations)), np.nan)
             for fold, (train, test) in enumerate(folds):
                 grow = _Grower(X[train], self.classes_[y[train]], y[train], n_classes,
@@ -285,14 +282,21 @@ class TunedCARTClassifier(TreeClassifier):
         return tree, _report(status, tree, X, y, sample_weight, clock, folds=len(folds),
                              combinations=len(combinations), fits=int(seen.sum()) + 1)
 
+    def _count_rows_per_leaf(self, n_rows):
+        """Leave a share as it is: it is one of the rows of each fold."""
+
     def _folds(self, X, y):
         cv = self.cv
         if isinstance(cv, Integral):
             cv = min(cv, np.bincount(y).max())
             if cv < 2:
-                raise ValueError("TunedCARTClassifier cannot cross-validate: every class has a "
-                                 "single row; use CARTClassifier.")
-        return check_cv(cv, y, classifier=True).split(X, y)
+                raise ValueError("TunedCARTClassifier cannot cross-validate: every class has one "
+                                 "sample only; use CARTClassifier.")
+        folds = list(check_cv(cv, y, classifier=True).split(X, y))
+        if not folds:
+            raise ValueError("cv makes no folds; give a number of folds of at least 2, or pairs of "
+                             "training and testing rows.")
+        return folds
 
 
 class _Grower:

@@ -110,7 +110,7 @@ class LocalSearchTreeClassifier(TreeClassifier):
         return warm_up_trees() + warm_up_search()
 
     def _solve(self, X, y, sample_weight):
-        parameters = self.get_params()
+        parameters = {**self.get_params(), "max_depth": self._depth_within(len(y))}
         del parameters["class_weight"]      # is in the weights already
         return search_trees(X, y, len(self.classes_), sample_weight, **parameters)
 
@@ -122,8 +122,8 @@ def search_trees(X, y, n_classes, sample_weight, *, max_depth, min_samples_leaf,
         raise ValueError("max_restarts and time_limit are both None, so the search would never "
                          "end; give one of the two.")
     clock, preparation = Clock(time_limit), patient_clock(time_limit)
-    max_depth = int(max_depth) if X.shape[1] else 0     # nothing to split without features
-    min_samples_leaf, patience = int(min_samples_leaf), int(patience)
+    if not X.shape[1]:
+        max_depth = 0       # nothing to split
     random = check_random_state(random_state)
     total = float(len(y) if sample_weight is None else sample_weight.sum())
     tree = single_leaf(X, y, n_classes, sample_weight)

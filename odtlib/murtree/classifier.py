@@ -484,7 +484,7 @@ class _Run:
         pairs = int(self.solver.counters[S.DEPTH_TWO_PAIRS]) - self.pairs_before
         columns = int(self.solver.state[0, S.N_ACTIVE])
         if self.predicted is None and pairs > 0 and columns > 0:
-            expected = 1.5 * columns ** max(0.5, self.depth - 2.5)
+            expected = 1.5 * columns ** min(max(0.5, self.depth - 2.5), 50)
             self.predicted = (self.clock.elapsed - self.begun) * max(1.0, expected / pairs)
             self.record(f"predicted {self.predicted:.3g} s, within a factor of five")
 

@@ -50,8 +50,8 @@ class BudgetPathMixin:
     def _limits(self, n_rows, *, any_depth=False):
         """Return the limits that a proof holds for, in words."""
         nodes = self._nodes(n_rows)
-        limits = "any depth" if any_depth else f"depth {self.max_depth}"
-        if nodes < 2 ** self._depth_within(n_rows) - 1:
+        limits = "any depth" if any_depth else self._depth_in_words()
+        if nodes < min(2 ** self._depth_within(n_rows), n_rows) - 1:    # more leaves than rows: no
             limits += f" and {nodes} feature nodes"
         if self.min_samples_leaf > 1:
             limits += f", at least {self.min_samples_leaf} samples per leaf"

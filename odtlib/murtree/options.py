@@ -7,6 +7,9 @@ from numbers import Integral
 from typing import Any
 
 import numpy as np
+from sklearn.utils._param_validation import Interval
+
+from odtlib._validation import SearchOptions
 
 CHOICES = {
     "cache": ("dataset", "branch", "closure", None),
@@ -29,12 +32,12 @@ NOT_PUBLISHED = {
 WHOLE_DEPTH = ("as_published", "deepening", "discrepancy_search", "minimise_nodes")
 
 
-@dataclass(frozen=True)
-class MurTreeSearch:
+@dataclass(repr=False)
+class MurTreeSearch(SearchOptions):
     """Choose the techniques of the search of MurTree; only ``lookahead`` gives up the optimum.
 
-    The default is what is fastest on most data.  An object cannot be changed; change a copy with
-    ``dataclasses.replace``.
+    The default is what is fastest on most data.  Options can be tuned as those of an estimator:
+    ``GridSearchCV(MurTreeClassifier(search=MurTreeSearch()), {"search__lookahead": [2, 3]})``.
 
     Parameters
     ----------
@@ -124,6 +127,9 @@ class MurTreeSearch:
     >>> from odtlib import MurTreeClassifier, MurTreeSearch
     >>> model = MurTreeClassifier(max_depth=3, search=MurTreeSearch.paper())
     """
+
+    _parameter_constraints = {"n_exact_children": [Interval(Integral, 0, None, closed="left")],
+                              "lookahead": [Interval(Integral, 2, None, closed="left"), None]}
 
     as_published: bool = False
     cache: str | None = "dataset"

@@ -263,11 +263,11 @@ def test_importances_of_a_forest_are_those_of_scikit_learn():
     ({"class_weight": [{0: -1.0}, {}]}, "class_weight holds a negative number"),
     ({"class_weight": {0: 2.0}}, "list of dicts"),
     ({"class_weight": [{0: 2.0}]}, "number of elements in class_weight should match"),
-    ({"class_weight": [{0: 0.0}, {}]}, "y holds 1 feasible combination"),
+    ({"class_weight": [1, 2]}, "give a dict of weights for each target"),
     ({"class_weight": "balanced", "estimator": KNeighborsClassifier()},
      "takes sample_weight, and that of KNeighborsClassifier does not"),
     ({"class_weight": "balanced", "on_infeasible_targets": "drop", "constraints": lambda c: False},
-     "y holds 0 feasible combination"),
+     "no training row with a weight above zero has a feasible combination"),
 ])
 def test_class_weights_that_cannot_be_used_are_refused(options, match):
     with pytest.raises(ValueError, match=match):

@@ -1,7 +1,7 @@
 """The options of the search: values, presets, and what scikit-learn does with them."""
 
 import pickle
-from dataclasses import FrozenInstanceError, replace
+from dataclasses import replace
 from inspect import signature
 
 import numpy as np
@@ -9,7 +9,13 @@ import pytest
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV
 
-from odtlib import MurTreeClassifier, MurTreeRegressor, MurTreeSearch
+from odtlib import (
+    ColumnGenerationClassifier,
+    ColumnGenerationSearch,
+    MurTreeClassifier,
+    MurTreeRegressor,
+    MurTreeSearch,
+)
 from tests.murtree.test_search import blobs
 
 
@@ -58,9 +64,36 @@ def test_options_of_the_published_search_are_refused_without_it(option):
     assert not getattr(MurTreeSearch.paper(**{option: False}), option)
 
 
-def test_options_cannot_be_changed():
-    with pytest.raises(FrozenInstanceError):
-        MurTreeSearch().cache = None
+@pytest.mark.parametrize(("made", "text", "wrong", "message"), [
+    (MurTreeSearch(lookahead=3), "MurTreeSearch(lookahead=3)", {"cache": "all"}, "has cache='all'"),
+    (MurTreeSearch(), "MurTreeSearch()", {"deepening": True, "lookahead": 2}, "choose one of them"),
+    (ColumnGenerationSearch(n_trees=7), "ColumnGenerationSearch(n_trees=7)", {"link": "leaf"},
+     "'link' parameter of ColumnGenerationSearch"),
+])
+def test_options_are_cloned_changed_and_printed_as_estimators_are(made, text, wrong, message):
+    before = made.get_params()
+    assert repr(made) == text and clone(made) == made and clone(made) is not made
+    with pytest.raises(ValueError, match=message):
+        made.set_params(**wrong)
+    assert made.get_params() == before
+    with pytest.raises(ValueError, match="Invalid parameter 'depth'"):
+        made.set_params(depth=3)
+    name = "random_state" if "random_state" in before else "n_trees"
+    assert made.set_params(**{name: 5}) is made and made.get_params() == {**before, name: 5}
+
+
+@pytest.mark.parametrize(("model", "grid"), [
+    (MurTreeClassifier(3, search=MurTreeSearch()), {"search__lookahead": [2, None]}),
+    (MurTreeRegressor(3, search=MurTreeSearch()), {"search__minimise_nodes": [False, True]}),
+    (ColumnGenerationClassifier(2, search=ColumnGenerationSearch()), {"search__n_trees": [3, 9]}),
+])
+def test_options_of_a_search_are_tuned(model, grid):
+    X, y = blobs(n_rows=60, n_columns=5)
+    search = GridSearchCV(model, grid, cv=2, refit=True).fit(X, y)
+    (name, values), = grid.items()
+    assert search.best_params_[name] in values
+    assert getattr(search.best_estimator_.search, name.split("__")[1]) == search.best_params_[name]
+    assert model.search == type(model.search)()        # the one given is left alone
 
 
 @pytest.mark.parametrize("options", [{"cache": "closure"}, {"merge_rows": False},

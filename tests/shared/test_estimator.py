@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.sparse import csr_array
 from sklearn.utils.estimator_checks import check_estimator
 
 from odtlib import DecisionTree, SolveReport
@@ -82,7 +83,6 @@ def test_labels_names_and_report_come_back():
 @pytest.mark.parametrize("change, message", [
     (dict(X=np.where(X > 2, np.nan, X)), "NaN"),
     (dict(X=np.empty((0, 2)), y=[]), "0 sample"),
-    (dict(y=["no"] * 4), "one class only"),
     (dict(X=X[:, 0]), "Expected 2D array"),
     (dict(y=LABELS[:3]), "inconsistent numbers of samples"),
     (dict(y=[0.5, 1.5, 0.2, 0.1]), "continuous"),
@@ -206,7 +206,20 @@ FRAME = pd.DataFrame({"size": [0.0, 1, 2, 3], "width": [1.0, np.nan, 0, 0]})
     (dict(X=FRAME), r"row 1, column 'width' of X holds NaN; replace it or"),
     (dict(y=LABELS[:3]), r"X and y have inconsistent numbers of samples, 4 and 3; give one label"),
     (dict(y=[0.0, 1, np.nan, 1]), r"row 2 of y holds NaN; replace it or leave such rows out"),
-    (dict(y=np.array([0, "a", None, 1], object)), r"y mixes labels of type NoneType, int, str"),
+    (dict(y=np.array([0, "a", 2.5, 1], object)), r"y mixes labels of type float, int, str"),
+    (dict(y=np.array([0, "a", None, 1], object)), r"row 2 of y holds a missing value \(None\)"),
+    (dict(y=["a", "b", np.nan, "a"]), r"row 2 of y holds NaN; replace it or leave"),
+    (dict(y=pd.Series(["a", None, "b", "a"], dtype="string")),
+     r"row 1 of y holds a missing value \(<NA>\); replace it or leave such rows out"),
+    (dict(y=pd.array([1, 0, 1, None], dtype="Int64")), r"row 3 of y holds (NaN|a miss)"),
+    (dict(y=pd.Series([True, None, True, False], dtype="boolean")), r"row 1 of y holds a missing"),
+    (dict(y=pd.Categorical(["a", None, "b", "a"])), r"row 1 of y holds (NaN|a missing value)"),
+    (dict(y=csr_array([[0], [1], [0], [1]])), r"y is sparse; give y\.toarray\(\)"),
+    (dict(X=pd.DataFrame(X, columns=["a", "a"])), r"X has two columns named 'a'; rename one of"),
+    (dict(X=pd.DataFrame({"a": [1, pd.NA, 2, 3], "b": 0})),
+     r"row 1, column 'a' of X holds a missing value \(<NA>\); replace it or leave such rows out"),
+    (dict(X=pd.DataFrame({"a": pd.array([1, None, 2, 3], dtype="Int64"), "b": 0})),
+     r"row 1, column 'a' of X holds (NaN|a missing value)"),
     (dict(sample_weight=[1, 1, -1, 1]), r"row 2 of sample_weight holds -1; give finite numbers"),
     (dict(sample_weight=[1, np.nan, 0, 1]), r"row 1 of sample_weight holds NaN"),
     (dict(sample_weight=["a"] * 4), r"sample_weight holds something that is no number; give"),
@@ -219,7 +232,15 @@ def test_bad_input_is_described_with_its_place_and_a_remedy(change, message):
     assert str(refusal.value).count("\n") == 0
 
 
+def test_a_single_class_makes_a_constant_tree():
+    model = StumpClassifier().fit(X, ["no"] * 4)
+    assert model.classes_.tolist() == ["no"] and model.tree_.n_leaves == 1
+    assert model.predict_proba(X).tolist() == [[1.0]] * 4
+
+
 @pytest.mark.parametrize("y, message", [
+    ([0.0, 1, None, 2], r"row 2 of y holds a missing value \(None\)"),
+    (pd.array([1.0, None, 2, 3], dtype="Float64"), r"row 1 of y holds"),
     (["a", "b", "c", "d"], r"row 0 of y holds text \('a'\); a regressor needs numbers"),
     ([0.0, 1, 2, np.inf], r"row 3 of y holds infinity \(inf\); replace it or leave such rows out"),
     ([0.0, 1, 2], r"inconsistent numbers of samples, 4 and 3; give one label or target per row"),

@@ -29,6 +29,8 @@ class LevelRun(DepthwiseRun):
     def __init__(self, model, columns, y, sample_weight, clock, what):
         super().__init__(model, columns, y, sample_weight, clock, what)
         self.penalties = np.asarray(model.split_penalty, np.float64)
+        if model.max_depth is None:
+            raise ValueError("split_penalty per level needs a max_depth; give a number.")
         if self.penalties.shape != (model.max_depth,) or not np.all(self.penalties >= 0):
             raise ValueError(f"split_penalty has shape {self.penalties.shape}; give one "
                              f"number, or one for each of the "
