@@ -246,6 +246,7 @@ class _TreeEstimator(DescribedParameters, BaseEstimator):
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = self._accepts_missing
+        tags.input_tags.categorical = self._accepts_categories
         return tags
 
     def _to_tree_columns(self, X):

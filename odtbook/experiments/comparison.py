@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from odtbook.estimators import NAMES, class_of
+from odtbook.tables import is_file, read_table
 
-from .measure import load_dataset, read_table, run
+from .measure import load_dataset, run
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -38,8 +39,9 @@ def compare(data: str | Path | DataFrame, target: str | None = None, *, max_dept
     Parameters
     ----------
     data : str, pathlib.Path or pandas.DataFrame
-        Path of a CSV file, or a data frame, or the name of a known data set.  Columns of text
-        become one 0/1 column per value.
+        Path of a table or a data frame, read by :func:`~odtbook.tables.read_table`, whose report is
+        printed; or the name of a known data set.  A method that takes no gaps gets the median and
+        a column that says where, one that takes no text one 0/1 column per value.
     target : str, optional
         Column of the labels (default: the last).
     max_depth : int, default=3
@@ -60,12 +62,14 @@ def compare(data: str | Path | DataFrame, target: str | None = None, *, max_dept
     -------
     pandas.DataFrame
         One row per method: training and testing accuracy, depth, leaves, wall seconds, status.
-        A method that cannot take the data has the status "failed" and says why under ``error``.
+        A method that cannot take the data has the status "failed", one whose package is not
+        installed "left out", and one that Ctrl-C stopped "interrupted", as are those after it;
+        ``error`` says why, and what to install.  Rows that are finished are never lost.
 
     Raises
     ------
     ValueError
-        If the data cannot be read, or a method is unknown.
+        If the data cannot be read or have no classes, or a method is unknown.
 
     Examples
     --------
@@ -79,10 +83,16 @@ def compare(data: str | Path | DataFrame, target: str | None = None, *, max_dept
     if unknown:
         raise ValueError(f"there is no method {sorted(unknown)[0]!r}; use "
                          f"{', '.join(known)}.")
-    if isinstance(data, str) and not data.endswith(".csv"):
+    if isinstance(data, str) and not is_file(data):
         dataset = load_dataset(data)
     else:
         dataset = read_table(data, target)
+        print(dataset.report)
+        if dataset.report.unusable:
+            raise ValueError(dataset.report.unusable)
+    if dataset.task == "regression":
+        raise ValueError("the target is a quantity, and compare fits classifiers; `odt try` fits "
+                         "trees to quantities, too.")
     parts = _split(np.asarray(dataset.y), test_size, random_state)
     rows = []
     for name in methods or known:
@@ -93,12 +103,19 @@ def compare(data: str | Path | DataFrame, target: str | None = None, *, max_dept
                                 if parameter in estimator.get_params()})
         try:
             record = {**run(estimator, dataset, parts), "error": ""}
-        except ValueError as error:
-            record = {"status": "failed", "error": str(error)}
+        except ModuleNotFoundError as error:
+            record = {"status": "left out", "error": str(error)}
+        except KeyboardInterrupt:
+            rows += [{"method": rest, "status": "interrupted", "error": "stopped by Ctrl-C"}
+                     for rest in list(methods or known)[len(rows):]]
+            break
+        except Exception as error:      # whatever one method dies of, the others have their rows
+            record = {"status": "failed", "error": f"{error}" if isinstance(error, ValueError)
+                      else f"{type(error).__name__}: {error}"}
         rows.append({"method": name, **record})
     columns = ["train_accuracy", "test_accuracy", "depth", "leaves", "wall_seconds", "status"]
     table = pd.DataFrame(rows).set_index("method")
-    if (table["status"] == "failed").any():
+    if (table["error"] != "").any():
         columns.append("error")
     return table.reindex(columns=columns)
 

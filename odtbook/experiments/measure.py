@@ -10,11 +10,12 @@ import time
 from collections.abc import Callable
 from importlib import metadata
 from pathlib import Path
-from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
+
+from odtbook.tables import Table, is_file, read_table
 
 from .records import COLUMNS
 
@@ -40,8 +41,9 @@ def run(estimator: BaseEstimator, dataset: Any,
     estimator : estimator
         Fitted in place, so that the template can draw ``estimator.tree_`` afterwards.
     dataset : str or Dataset
-        Name of a data set; or path of a CSV file whose last column is the label; or anything with
-        the attributes ``X`` and ``y``.
+        Name of a data set; or path of a table whose last column is the label, read by
+        :func:`~odtbook.tables.read_table`, whose report is printed; or anything with the
+        attributes ``X`` and ``y``.
     split : int or (array, array), optional
         Number of one of the data set's five splits, or row numbers for training and testing.  By
         default all rows are used for training and nothing is tested.
@@ -59,8 +61,9 @@ def run(estimator: BaseEstimator, dataset: Any,
     """
     from sklearn.base import is_regressor
     data = load_dataset(dataset)
-    X, y = _frame(data), np.asarray(data.y)
+    y = np.asarray(data.y)
     train, test = _parts(dataset, split, len(y))
+    X = data.suited_to(estimator, train) if isinstance(data, Table) else _frame(data)
     X_train, y_train = X.iloc[train], y[train]
     classes = None if is_regressor(estimator) else len(np.unique(y_train))
     compile_seconds = _warm_up(estimator, X_train, y_train, classes)
@@ -141,29 +144,17 @@ def emit(record: dict[str, Any]) -> None:
 
 
 def load_dataset(dataset):
-    """Return a data set by name, by the path of a CSV file, or as it is."""
+    """Return a data set by name, by the path of a file, or as it is; print how a file was read."""
     if not isinstance(dataset, str):
         return dataset
-    if dataset.endswith(".csv"):
-        return read_table(dataset)
+    if is_file(dataset):
+        table = read_table(dataset)
+        print(table.report)
+        if table.report.unusable:
+            raise ValueError(f"{dataset}: {table.report.unusable}")
+        return table
     from odtbook.datasets import load
     return load(dataset)
-
-
-def read_table(table, target=None):
-    """Read the reader's own data: a CSV file or data frame with a label column."""
-    import pandas as pd
-    frame = table if isinstance(table, pd.DataFrame) else pd.read_csv(table)
-    target = frame.columns[-1] if target is None else target
-    if target not in frame.columns:
-        raise ValueError(f"there is no column {target!r}; the columns are "
-                         f"{', '.join(map(str, frame.columns))}.")
-    gaps = frame.columns[frame.isna().any()]
-    if len(gaps):
-        raise ValueError(f"column {gaps[0]!r} has missing values; fill or drop them first.")
-    X = pd.get_dummies(frame.drop(columns=target), prefix_sep=" = ")
-    return SimpleNamespace(X=X.to_numpy(dtype=float), y=frame[target].to_numpy(),
-                           feature_names=[str(name) for name in X.columns])
 
 
 def _frame(data):
@@ -181,7 +172,7 @@ def _parts(dataset, split, n_rows):
         return np.arange(n_rows), None
     if not isinstance(split, int):
         return split
-    if not isinstance(dataset, str) or dataset.endswith(".csv"):
+    if not isinstance(dataset, str) or is_file(dataset):
         from odtbook.datasets.loading import rule
         return rule(n_rows, split)[:2]
     from odtbook.datasets import splits

@@ -7,6 +7,8 @@ import json
 import re
 from pathlib import Path
 
+from odtbook.tables import is_file
+
 from .book import find_notebook, suggestion
 from .records import COLUMNS
 
@@ -54,8 +56,8 @@ class Template:
 
 
 def check_dataset(name):
-    """Raise ValueError unless ``name`` is a known data set or the path of a CSV file."""
-    if str(name).endswith(".csv"):
+    """Raise ValueError unless ``name`` is a known data set or the path of a table."""
+    if is_file(name):
         if not Path(name).is_file():
             raise ValueError(f"there is no file {name!r}; paths count from the working folder.")
         return

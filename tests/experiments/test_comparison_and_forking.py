@@ -38,14 +38,45 @@ def test_a_csv_goes_through_every_method_that_exists(my_csv):
     assert (table["train_accuracy"] <= table.loc["all thresholds", "train_accuracy"]).all()
 
 
-def test_a_method_that_cannot_take_the_data_says_why(my_csv):
+def test_what_cannot_be_compared_is_refused(my_csv):
     frame = pd.read_csv(my_csv)
     frame["label"] = np.linspace(0.0, 1.0, len(frame))   # not classes
-    table = experiments.compare(frame, target="label", methods=["CART"])
-    assert table.loc["CART", "status"] == "failed"
-    assert "continuous" in table.loc["CART", "error"]
+    with pytest.raises(ValueError, match="quantity.*odt try"):
+        experiments.compare(frame, target="label", methods=["CART"])
     with pytest.raises(ValueError, match="there is no method 'CHAID'; use CART"):
         experiments.compare(my_csv, methods=["CHAID"])
+
+
+@pytest.mark.parametrize(("fault", "status", "says"), [
+    (ModuleNotFoundError("OCT needs highspy; pip install it", name="highspy"), "left out", "pip"),
+    (ValueError("too many classes"), "failed", "^too many classes"),
+    (RuntimeError("solver fell over"), "failed", "^RuntimeError: solver fell over"),
+    (KeyboardInterrupt(), "interrupted", "Ctrl-C"),
+])
+def test_finished_rows_are_kept_whatever_a_method_dies_of(my_csv, monkeypatch, fault, status, says):
+    def run(estimator, dataset, parts):
+        if type(estimator).__name__ == "LocalSearchTreeClassifier":
+            raise fault
+        return {"train_accuracy": 0.5, "status": "optimal"}
+
+    monkeypatch.setattr(comparison, "run", run)
+    table = experiments.compare(my_csv, target="label", methods=["CART", "local search", "MurTree"])
+    assert table.loc["CART", "status"] == "optimal" and table.loc["CART", "error"] == ""
+    assert table.loc["local search", "status"] == status
+    assert pd.Series(table.loc["local search", "error"]).str.contains(says).all()
+    assert table.loc["MurTree", "status"] == (
+        "interrupted" if status == "interrupted" else "optimal")
+
+
+def test_gaps_words_and_rare_levels_go_through_every_fast_method(my_csv, capsys):
+    frame = pd.read_csv(my_csv)
+    frame.loc[::7, "age"] = np.nan
+    frame.loc[3:5, "colour"] = None
+    frame["town"] = ["Bern"] * 119 + ["Ulm"]
+    table = experiments.compare(frame, target="label", max_depth=2, time_limit=5, methods=[
+        "CART", "CART*", "local search", "MurTree", "all thresholds"])
+    assert "error" not in table.columns, table["error"].tolist()
+    assert "'age' has 18 gaps" in capsys.readouterr().out
 
 
 def test_a_template_is_forked_run_and_tested(tmp_path, monkeypatch, toy, capsys):

@@ -153,22 +153,14 @@ def test_known_data_sets_use_the_splits_of_the_papers():
 
 def test_a_csv_file_trains_on_half_and_tests_on_a_quarter(tmp_path):
     path = tmp_path / "my.csv"
-    pd.DataFrame({"x": range(40), "colour": ["red", "blue"] * 20,
+    pd.DataFrame({"x": [*range(20), *range(30, 50)],
+                  "colour": ["red", "blue"] * 20,
                   "label": ["yes"] * 20 + ["no"] * 20}).to_csv(path, index=False)
     model = DecisionTreeClassifier(max_depth=2)
     record = experiments.run(model, str(path), 0)
-    assert (record["rows"], record["features"]) == (20, 3)
-    assert list(model.feature_names_in_) == ["x", "colour = blue", "colour = red"]
+    assert (record["rows"], record["features"]) == (20, 2)
+    assert list(model.feature_names_in_) == ["x", "colour = red"]
     assert record["train_accuracy"] == 1.0
-
-
-@pytest.mark.parametrize(("table", "target", "says"), [
-    ({"x": [1, 2], "label": [0, 1]}, "class", "no column 'class'; the columns are x, label"),
-    ({"x": [1, None], "label": [0, 1]}, "label", "column 'x' has missing values"),
-])
-def test_a_table_that_cannot_be_used_is_refused(table, target, says):
-    with pytest.raises(ValueError, match=says):
-        measure.read_table(pd.DataFrame(table), target)
 
 
 def test_an_estimator_that_spends_a_childs_time_is_charged_for_it():

@@ -1,0 +1,817 @@
+"""Read a person's own table: features, labels, and a report of what was done to it and why.
+
+pandas reads the cells as text; this module decides what they mean.  skrub would be the other way:
+its ``Cleaner`` leaves decimal commas and identifiers alone and says nothing of what it did.
+"""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import re
+from collections import Counter
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from odtlib.requirements import needs
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from numpy.typing import ArrayLike
+    from sklearn.base import BaseEstimator
+    from sklearn.compose import ColumnTransformer
+
+__all__ = ["Report", "Table", "is_file", "read_table"]
+
+OTHER = "(other)"
+#: Cells that stand for no value, beside the empty cell.
+GAPS = {"na", "n/a", "#n/a", "#na", "nan", "<na>", "null", "none", "nil", "?", "-", "--", ".", "–",
+        "#value!", "#div/0!", "inf", "-inf", "+inf", "infinity", "-infinity", "missing"}
+SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "vertical bars"}
+FILES = re.compile(r"\.(csv|tsv|txt|tab|data|dat|parquet|pq|xlsx?|ods)(\.gz)?$", re.I)
+IDENTIFIER = re.compile(
+    r"(^|[^a-z])(id|ids|uuid|guid|key|index|idx|number|num|nr|no|code|row|record)$|^id([^a-z]|$)|"
+    r"^unnamed", re.I)
+SENTINELS = (-9999, -999, -99, 999, 9999, 99999)
+UNITS = re.compile(r"^[€$£¥]\s*|\s*[€$£¥%]$")
+PLAIN = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?", re.I)
+GROUPED = {mark: re.compile(rf"[+-]?\d{{1,3}}({re.escape(mark)}\d{{3}})+")
+           for mark in (",", ".", "'", " ")}
+COMMA_NUMBER = re.compile(r"[+-]?\d+(\.\d{3})*(,\d+)?")
+FEW_ROWS, MANY_NUMBERS, MANY_LEVELS = 20, 20, 30
+
+
+@dataclass
+class Report:
+    """What was done to a table and why, one sentence after the other.
+
+    Attributes
+    ----------
+    lines : list of str
+        The sentences; those of a column begin with its name in quotes.
+    columns : dict of str to str
+        What became of each column of the source: "target", "number", "category", "date",
+        or "dropped".
+    unusable : str
+        Why no tree can be learned from the table; empty where one can.
+    """
+
+    lines: list[str] = field(default_factory=list)
+    columns: dict[str, str] = field(default_factory=dict)
+    unusable: str = ""
+
+    def say(self, sentence: str, column: str | None = None) -> None:
+        """Add a sentence, about a column if one is named."""
+        self.lines.append(sentence if column is None else f"{column!r} {sentence}")
+
+    def __str__(self) -> str:
+        return "\n".join(f"- {line}" for line in self.lines)
+
+
+@dataclass(eq=False)
+class Table:
+    """Features and labels, as :func:`read_table` returns them.
+
+    Attributes
+    ----------
+    X : DataFrame, shape (n_rows, n_features)
+        float64 columns with NaN for gaps, and columns of text (object, None for gaps).
+    y : ndarray, shape (n_rows,)
+        Labels: text or int64; float64 where ``task`` is "regression".
+    report : Report
+        What was done and why.
+    task : str
+        "classification" or "regression".
+    target : str
+        Name of the column of the labels.
+    rows : ndarray of int, shape (n_rows,)
+        Number of each row in the source; its first row of data is 0.
+    """
+
+    X: pd.DataFrame
+    y: np.ndarray
+    report: Report
+    task: str
+    target: str
+    rows: np.ndarray
+    origins: dict[str, Any] = field(default_factory=dict, repr=False)
+
+    @property
+    def feature_names(self) -> list[str]:
+        """Names of the columns of ``X``."""
+        return list(self.X.columns)
+
+    @property
+    def categories(self) -> list[str]:
+        """Names of the columns that hold text."""
+        return [name for name in self.X.columns if self.X[name].dtype == object]
+
+    def encoder(self, keep_gaps: bool = False) -> ColumnTransformer:
+        """Return scikit-learn's transformer that makes numbers of ``X``.
+
+        Gaps are filled with the median, and a column says where; a text column becomes a column of
+        zeros and ones per value, zeros for values that the fit did not see.
+
+        Parameters
+        ----------
+        keep_gaps : bool, default=False
+            Leave gaps of numbers as NaN, for a method that takes them.
+
+        Returns
+        -------
+        sklearn.compose.ColumnTransformer
+            Not fitted; its output is a data frame.
+        """
+        from sklearn.compose import ColumnTransformer
+        from sklearn.impute import SimpleImputer
+        from sklearn.preprocessing import OneHotEncoder
+        words = self.categories
+        numbers = [name for name in self.X.columns if name not in words]
+        return ColumnTransformer([
+            ("numbers", "passthrough" if keep_gaps else SimpleImputer(
+                strategy="median", add_indicator=True, keep_empty_features=True), numbers),
+            ("words", OneHotEncoder(drop="if_binary", handle_unknown="ignore", sparse_output=False,
+                                    feature_name_combiner=_equals), words),
+        ], verbose_feature_names_out=False).set_output(transform="pandas")
+
+
+    def suited_to(self, estimator: BaseEstimator, train: ArrayLike | None = None) -> pd.DataFrame:
+        """Return ``X`` as an estimator takes it: encoded as far as it needs, and no further.
+
+        Parameters
+        ----------
+        estimator : estimator
+            Its tags say whether it takes categories and gaps.
+        train : array of int, optional
+            Positions of the rows from which medians and categories are learned (default: all).
+
+        Returns
+        -------
+        DataFrame
+        """
+        from sklearn.utils import get_tags
+        tags = get_tags(estimator).input_tags
+        gaps = self.X[[name for name in self.X.columns if name not in self.categories]].isna()
+        if (tags.categorical or not self.categories) and (
+                tags.allow_nan or not gaps.to_numpy().any()):
+            return self.X
+        rows = self.X if train is None else self.X.iloc[train]
+        return self.encoder(keep_gaps=tags.allow_nan).fit(rows).transform(self.X)
+
+
+def _equals(name, value):
+    return f"{name} = {'missing' if value is None or value != value else value}"
+
+
+def read_table(path_or_frame: str | Path | Any, target: str | None = None, *,
+               task: str | None = None, like: Table | None = None) -> Table:
+    """Read a table of one row per case, and say in words what was done to it.
+
+    Nothing is dropped or guessed without a line in the report.  Dropped are columns that are
+    constant, repeat another, identify the row, or hold sentences; and rows without a label or with
+    a wrong number of cells.
+
+    Parameters
+    ----------
+    path_or_frame : str, pathlib.Path, or a pandas or polars data frame
+        A text file of any separator and encoding (``.csv``, ``.tsv``, ``.txt``, also ``.gz``), a
+        Parquet file, or a data frame.
+    target : str, optional
+        Column to predict (default: the last).
+    task : {"classification", "regression"}, optional
+        By default decided from the target: more than 20 different numbers are a quantity.
+    like : Table, optional
+        A table that was read before: the columns, categories and dates of this one are read as
+        those of that, and values that it did not have are reported.
+
+    Returns
+    -------
+    Table
+
+    Raises
+    ------
+    FileNotFoundError
+        If there is no such file.
+    ValueError
+        If the file is no table, or has no such column.
+    """
+    pd = needs("pandas", "tables", "A table of your own")
+    report = Report()
+    if isinstance(path_or_frame, str | Path):
+        frame = _read_file(Path(path_or_frame), report, pd)
+    else:
+        frame = _as_frame(path_or_frame, report, pd)
+    if like is not None and target is None:
+        target = like.target
+    if not len(frame.columns):
+        raise ValueError("the table has no columns; give one with a row of names and a row per "
+                         "case.")
+    if target is None:
+        target = frame.columns[-1]
+        report.say("is the target, since it is the last column and no other was named.", target)
+    target = str(target).strip()
+    if target not in frame.columns:
+        raise ValueError(f"there is no column {target!r}; the columns are "
+                         f"{', '.join(map(str, frame.columns))}.")
+    report.columns = dict.fromkeys(frame.columns, "dropped")
+    report.columns[target] = "target"
+    commas = _has_decimal_commas(frame)
+    frame, y, task = _labels(frame, target, like.task if like is not None else task, report, pd,
+                             commas)
+    rows = frame.index.to_numpy()
+    frame = frame.reset_index(drop=True)
+    features, origins = _features(frame, report, pd, commas) if like is None else \
+        _alike(frame, like, report, pd, commas)
+    _judge(features, y, task, target, report)
+    return Table(features, y, report, task, target, rows, origins)
+
+
+def is_file(name: str | Path) -> bool:
+    """Tell whether a name means a file of a table rather than a data set of the book.
+
+    Parameters
+    ----------
+    name : str or pathlib.Path
+        ``my.csv``; what ends in none of the usual ways counts if it is the path of a file.
+
+    Returns
+    -------
+    bool
+    """
+    return bool(FILES.search(str(name))) or len(Path(name).parts) > 1 and Path(name).is_file()
+
+
+def _count(number, thing, things=None):
+    return f"{number:,} {thing if number == 1 else things or thing + 's'}"
+
+
+def _listed(values, most=3):
+    shown = ", ".join(repr(value) for value in values[:most])
+    return shown + (f" and {len(values) - most} more" if len(values) > most else "")
+
+
+# From a file to a frame of text ------------------------------------------------------------------
+
+def _read_file(path, report, pd):
+    if not path.exists():
+        raise FileNotFoundError(2, "there is no such file", str(path))
+    if path.is_dir():
+        raise ValueError(f"{path} is a folder; give a file.")
+    ending = path.suffix.lower()
+    if ending in (".parquet", ".pq"):
+        needs("pyarrow", "tables", "A Parquet file")
+        return _as_frame(pd.read_parquet(path), report, pd)
+    if ending in (".xlsx", ".xls", ".ods"):
+        raise ValueError(f"{path.name} is a spreadsheet; save the sheet as CSV and give that file.")
+    data = path.read_bytes()
+    if data[:2] == b"\x1f\x8b":
+        data = gzip.decompress(data)
+    text = _decoded(data, report)
+    lines = [line for line in text.splitlines() if line.strip()]
+    if not lines:
+        raise ValueError(f"{path.name} is empty; give a table with a row of names and a row per "
+                         "case.")
+    try:
+        separator, first = _layout(lines, report)
+        return _text_frame(text, separator, first, report, pd)
+    except csv.Error as error:
+        raise ValueError(f"{path.name} is no table of text ({error}).") from None
+
+
+def _decoded(data, report):
+    """Return the text of a file, and report an encoding that is not plain UTF-8."""
+    for mark, name in ((b"\xef\xbb\xbf", "utf-8-sig"), (b"\xff\xfe", "utf-16"),
+                       (b"\xfe\xff", "utf-16")):
+        if data.startswith(mark):
+            report.say(f"The file begins with a byte order mark and is read as "
+                       f"{name.removesuffix('-sig').upper()}.")
+            return data.decode(name)
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError:
+        pass
+    from charset_normalizer import from_bytes
+    found = from_bytes(data[:200_000], cp_isolation=[
+        "cp1252", "cp1250", "cp1251", "cp1253", "shift_jis", "gb18030", "big5", "euc_kr"]).best()
+    name = "cp1252" if found is None else found.encoding
+    report.say(f"The file is not UTF-8; its letters are read as {name}, which is a guess.")
+    return data.decode(name, errors="replace")
+
+
+def _layout(lines, report):
+    """Return the separator, and the position among the lines that are not blank of the names."""
+    sample = lines[:200]
+    best = None
+    for separator in SEPARATORS:
+        counts = [len(row) for row in csv.reader(sample, delimiter=separator)]
+        width, times = Counter(counts).most_common(1)[0]
+        if width > 1:
+            # The separator that divides most lines alike; of equal ones the one with more fields.
+            score = (times / len(counts), width)
+            if best is None or score > best[0]:
+                best = score, separator, counts, width
+    if best is None:
+        return ",", 0
+    _, separator, counts, width = best
+    if separator != ",":
+        report.say(f"The fields are separated by {SEPARATORS[separator]}.")
+    first = counts.index(width)
+    if first:
+        report.say(f"The first {_count(first, 'line')} of the file, before the row of names, "
+                   f"{'is' if first == 1 else 'are'} skipped: {_listed(lines[:first], 2)}.")
+    return separator, first
+
+
+def _text_frame(text, separator, first, report, pd):
+    """Return the cells as text; NaN where a line has too few fields."""
+    rows = csv.reader(io.StringIO(text), delimiter=separator)
+    rows = [row for row in rows if row and (len(row) > 1 or row[0].strip())][first:]
+    names = rows[0]
+    if all(PLAIN.fullmatch(name.strip()) for name in names) and len(rows) > 1:
+        report.say("The first line holds numbers only, so it is read as a row, and the columns are "
+                   "called column1, column2, ….")
+        names = [f"column{j + 1}" for j in range(len(names))]
+    else:
+        rows = rows[1:]
+    width = len(names)
+    while width > 1 and not names[width - 1].strip() and not any(
+            "".join(row[width - 1:]).strip() for row in rows):
+        width -= 1      # a separator at the end of every line
+    if width < len(names):
+        report.say(f"{_count(len(names) - width, 'column')} without name and values at the end "
+                   f"{'is' if len(names) - width == 1 else 'are'} left out.")
+        rows = [row[:width] if len(row) <= len(names) else row for row in rows]
+    kept = [row for row in rows if len(row) == width]
+    ragged = [i for i, row in enumerate(rows) if len(row) != width]
+    if ragged:
+        report.say(f"{_count(len(ragged), 'row')} with more or fewer than {width} fields "
+                   f"{'is' if len(ragged) == 1 else 'are'} left out: rows "
+                   f"{', '.join(str(i) for i in ragged[:5])}{', …' if len(ragged) > 5 else ''} "
+                   "(the first is row 0).")
+    index = np.setdiff1d(np.arange(len(rows)), ragged)
+    frame = pd.DataFrame(kept, columns=_names(names[:width], report), index=index, dtype=object)
+    return frame
+
+
+def _names(names, report):
+    """Return the names of the columns as text without blanks around, each once."""
+    clean, seen = [], Counter()
+    for j, given in enumerate(names):
+        name = str(given).strip().strip("\ufeff") or f"column{j + 1}"
+        seen[name] += 1
+        new = name if seen[name] == 1 else f"{name}.{seen[name]}"
+        if seen[name] > 1:
+            report.say(f"is the name of more than one column; this one is called {new!r}.", name)
+        elif not str(given).strip():
+            report.say(f"Column {j + 1} has no name and is called {new!r}.")
+        clean.append(new)
+    return clean
+
+
+def _as_frame(frame, report, pd):
+    """Return a frame of pandas, of whatever kind its columns are."""
+    if not isinstance(frame, pd.DataFrame):
+        if not hasattr(frame, "get_columns"):
+            raise ValueError(f"a {type(frame).__name__} is no table; give the path of a file, or a "
+                             "pandas or polars data frame.")
+        frame = pd.DataFrame({name: column.to_list() for name, column
+                              in zip(frame.columns, frame.get_columns())},
+                             columns=list(frame.columns))
+    frame = frame.copy(deep=False)
+    plain_index = isinstance(frame.index, pd.RangeIndex) or (
+        frame.index.name is None and frame.index.dtype.kind in "iu")
+    if not plain_index:
+        report.say("The index of the frame is no feature and is left out.")
+    frame.columns = _names([" ".join(map(str, name)) if isinstance(name, tuple) else name
+                            for name in frame.columns], report)
+    return frame.reset_index(drop=True)
+
+
+# From cells to numbers, categories and dates -----------------------------------------------------
+
+def _cells(column, pd):
+    """Return a column as objects, gaps as None; and the marks that were read as gaps."""
+    kind = column.dtype
+    if isinstance(kind, pd.CategoricalDtype):
+        column = column.astype(object)
+    values = column.astype(object).to_numpy(dtype=object, na_value=None)
+    marks = Counter()
+    cells = np.empty(len(values), object)
+    for i, value in enumerate(values):
+        if isinstance(value, bytes):
+            value = value.decode(errors="replace")
+        if isinstance(value, str):
+            value = value.strip()
+            if not value or value.lower() in GAPS:
+                marks[value] += 1
+                value = None
+        elif value is not None and (value != value or value in (np.inf, -np.inf)):
+            if value == value:
+                marks["infinity"] += 1
+            value = None
+        cells[i] = value
+    return cells, marks
+
+
+def _number(column, pd):
+    """Return a column that pandas already holds as numbers, as float64; None for others."""
+    kind = column.dtype
+    if isinstance(kind, pd.CategoricalDtype) or not (
+            pd.api.types.is_numeric_dtype(kind) or pd.api.types.is_bool_dtype(kind)):
+        return None
+    if pd.api.types.is_complex_dtype(kind):
+        return None
+    return column.to_numpy(dtype=np.float64, na_value=np.nan)
+
+
+def _has_decimal_commas(frame):
+    """Tell whether a column of text holds numbers whose commas cannot divide thousands."""
+    for name in frame.columns:
+        texts = [text.strip() for text in frame[name].head(500) if isinstance(text, str)]
+        texts = [text for text in texts if text and text.lower() not in GAPS]
+        numbers = [text for text in texts if COMMA_NUMBER.fullmatch(UNITS.sub("", text))]
+        if len(numbers) > 0.9 * len(texts) and any(
+                "," in text and not GROUPED[","].fullmatch(text) for text in numbers):
+            return True
+    return False
+
+
+def _parsed(texts, commas_everywhere):
+    """Return text cells as numbers (NaN where a cell is none), and how the marks were read.
+
+    ``commas_everywhere`` says that another column has decimal commas without doubt.
+    """
+    bare = [UNITS.sub("", text).replace("\u00a0", " ").replace("\u202f", " ")
+            .replace("\u2212", "-") for text in texts]
+    units = sum(a != b for a, b in zip(bare, texts))
+    both = [text for text in bare if "," in text and "." in text]
+    commas = [text for text in bare if "," in text]
+    how = []
+    if both:
+        ends = Counter("," if text.rfind(",") > text.rfind(".") else "." for text in both)
+        decimal = ends.most_common(1)[0][0]
+    elif commas_everywhere:
+        points = [text for text in bare if "." in text]
+        decimal = "," if commas or points and all(
+            GROUPED["."].fullmatch(text) for text in points) else "."
+    elif commas:
+        thousands = all(GROUPED[","].fullmatch(text) for text in commas) and not any(
+            text.startswith("0") for text in commas)
+        decimal = "." if thousands else ","
+    else:
+        decimal = "."
+    group = "." if decimal == "," else ","
+    if decimal == "," and commas:
+        how.append("decimal commas")
+    numbers = np.full(len(bare), np.nan)
+    for i, text in enumerate(bare):
+        whole, mark, rest = text.partition(decimal)
+        for sign in (group, "'", " "):
+            if sign in whole and GROUPED[sign].fullmatch(whole):
+                whole = whole.replace(sign, "")
+                word = {" ": "blanks", "'": "apostrophes", ",": "commas", ".": "points"}[sign]
+                if f"{word} between thousands" not in how:
+                    how.append(f"{word} between thousands")
+        text = whole + ("." + rest if mark else "")
+        if PLAIN.fullmatch(text):
+            numbers[i] = float(text)
+    if units:
+        how.append("signs of a unit, such as % or €, left out")
+    return numbers, how
+
+
+def _dates(texts, pd):
+    """Return text cells as dates, and the format in words; None where they are none."""
+    if not re.match(r"\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}|\d{1,2}[ -][A-Za-z]{3}|[A-Za-z]{3,9} \d",
+                    texts[0]):
+        return None
+    for options, words in (({"format": "ISO8601"}, "year-month-day"),
+                           ({"dayfirst": True, "format": "mixed"}, "day first"),
+                           ({"format": "mixed"}, "month first")):
+        first = re.match(r"(\d{1,2})[-/.](\d{1,2})[-/.]", texts[0])
+        if words == "day first":
+            pairs = [re.match(r"(\d{1,2})[-/.](\d{1,2})[-/.]", text) for text in texts]
+            seconds = [int(pair[2]) for pair in pairs if pair]
+            if first and seconds and max(seconds) > 12:
+                continue        # a month above 12: the day comes second
+            firsts = [int(pair[1]) for pair in pairs if pair]
+            if firsts and max(firsts) <= 12:
+                words = "day first, which is a guess: month first is as possible"
+        found = pd.to_datetime(pd.Series(texts), errors="coerce", utc=True, **options)
+        if found.notna().mean() > 0.95:
+            return found, words
+    return None
+
+
+def _gaps_line(values, marks):
+    gaps = sum(value is None or value != value for value in values)
+    if not gaps:
+        return ""
+    known = [mark for mark in marks if mark]
+    how = f", some written {_listed(known)}" if known else ""
+    return f"{_count(gaps, 'gap')} in {_count(len(values), 'row')}{how}"
+
+
+@dataclass
+class _Read:
+    """A column as it was understood: kind, values, and sentences about it."""
+
+    kind: str                   # "number", "category", "date", "empty"
+    values: np.ndarray
+    says: list
+    whole: bool = False         # a number that is whole everywhere
+    origin: Any = None
+
+
+def _understand(column, pd, commas=False):
+    """Decide what the cells of one column are."""
+    numbers = _number(column, pd)
+    if numbers is not None:
+        infinite = int(np.isinf(numbers).sum())
+        numbers = np.where(np.isinf(numbers), np.nan, numbers)
+        return _as_number(numbers, [], Counter({"infinity": infinite} if infinite else {}))
+    if pd.api.types.is_datetime64_any_dtype(column.dtype):
+        return _as_date(column, "", pd)
+    cells, marks = _cells(column, pd)
+    present = np.array([cell is not None for cell in cells], bool)
+    if not present.any():
+        return _Read("empty", cells, [])
+    held = cells[present]
+    if isinstance(held[0], list | dict | set | tuple | np.ndarray):
+        held = np.array([str(value) for value in held], object)
+    kinds = {type(value) for value in held}
+    if all(hasattr(value, "year") for value in held):
+        return _as_date(pd.Series([pd.Timestamp(v) if v is not None else pd.NaT for v in cells]),
+                        "", pd)
+    if kinds == {bool}:
+        return _as_number(np.array([np.nan if cell is None else float(cell) for cell in cells]),
+                          [], marks)
+    texts = [value if isinstance(value, str) else str(value) for value in held]
+    different = list(dict.fromkeys(texts))
+    numbers, how = _parsed(different, commas)
+    lookup = dict(zip(different, numbers))
+    parsed = np.array([lookup[text] for text in texts])
+    share = np.mean(~np.isnan(parsed))
+    leading_zeros = sum(bool(re.fullmatch(r"0\d+", text)) for text in texts)
+    if share > 0.9 and leading_zeros < len(texts) / 10:
+        numbers = np.full(len(cells), np.nan)
+        numbers[present] = parsed
+        says = [f"is read as numbers with {' and '.join(how)}."] if how else []
+        wrong = sorted({text for text, number in zip(texts, parsed) if np.isnan(number)})
+        if wrong:
+            says.append(f"holds numbers, and {_count(int(np.isnan(parsed).sum()), 'cell')} "
+                        f"with {_listed(wrong)}, read as gaps.")
+        return _as_number(numbers, says, marks)
+    found = _dates(texts, pd)
+    if found is not None:
+        dates = pd.Series(pd.NaT, index=range(len(cells)), dtype="datetime64[ns, UTC]")
+        dates[np.flatnonzero(present)] = found[0].to_numpy()
+        return _as_date(dates, f" ({found[1]})", pd)
+    words = np.empty(len(cells), object)
+    words[present] = texts
+    says = []
+    if leading_zeros >= len(texts) / 10 and share > 0.9:
+        says.append("holds digits that begin with 0, so they are read as words.")
+    gaps = _gaps_line(words, marks)
+    if gaps:
+        says.append(f"has {gaps}.")
+    return _Read("category", words, says)
+
+
+def _as_number(numbers, says, marks):
+    numbers = np.asarray(numbers, np.float64)
+    present = numbers[~np.isnan(numbers)]
+    if not len(present):
+        return _Read("empty", numbers, says)
+    gaps = _gaps_line(numbers, marks)
+    says = [*says, f"has {gaps}."] if gaps else says
+    for value in SENTINELS:
+        rest = present[present != value]
+        times = len(present) - len(rest)
+        if times and len(rest) and not rest.min() - np.ptp(rest) <= value <= \
+                rest.max() + np.ptp(rest):
+            says.append(f"holds {value} {_count(times, 'time')}, far from its other values; it is "
+                        "read as a number; if it stands for a gap, empty these cells.")
+    return _Read("number", numbers, says, bool(np.all(present == np.floor(present))))
+
+
+def _as_date(dates, words, pd):
+    dates = pd.to_datetime(dates).reset_index(drop=True)
+    if dates.dt.tz is not None:
+        dates = dates.dt.tz_localize(None)      # the time on the clock of that place
+    first = dates.min()
+    first = first if first is pd.NaT else first.normalize()
+    days = (dates - first).dt.total_seconds().to_numpy() / 86_400
+    if np.isnan(days).all():
+        return _Read("empty", days, [])
+    says = [f"holds dates{words} and is read as days since {first:%Y-%m-%d}."]
+    gaps = _gaps_line(days, {})
+    return _Read("date", days, [*says, f"has {gaps}."] if gaps else says, origin=first)
+
+
+# The target --------------------------------------------------------------------------------------
+
+def _labels(frame, target, task, report, pd, commas):
+    """Return the frame without the target and the rows that lack it, the labels, and the task."""
+    if task not in (None, "classification", "regression"):
+        raise ValueError(f"task is {task!r}; use 'classification', 'regression' or None.")
+    read = _understand(frame[target], pd, commas)
+    numeric = read.kind in ("number", "date")
+    for sentence in read.says:
+        if " gap" not in sentence or "read as gaps" in sentence:
+            report.say(sentence, target)
+    values = read.values
+    known = np.array([value is not None and value == value for value in values], bool)
+    if not known.all() and len(known):
+        report.say(f"{_count(int((~known).sum()), 'row')} without a value of {target!r} "
+                   f"{'is' if (~known).sum() == 1 else 'are'} left out.")
+    frame, values = frame.drop(columns=target)[known], values[known]
+    if not numeric:
+        if task == "regression":
+            raise ValueError(f"{target!r} holds words, such as {values[0]!r}; regression needs "
+                             "numbers." if len(values) else f"{target!r} holds no numbers.")
+        return frame, np.array([str(value) for value in values], object).astype(str), \
+            "classification"
+    values = values.astype(np.float64)
+    distinct = len(np.unique(values))
+    if task is None:
+        quantity = distinct > MANY_NUMBERS or (not read.whole and distinct > 2)
+        task = "regression" if quantity else "classification"
+        if quantity:
+            report.say(f"holds {distinct:,} different numbers and is read as a quantity "
+                       "(regression); with task=\"classification\" each number is a class.", target)
+        elif distinct > 2:
+            report.say(f"holds {distinct} different whole numbers and is read as {distinct} "
+                       "classes; with task=\"regression\" it is a quantity.", target)
+    if task == "regression":
+        return frame, values, task
+    return frame, values.astype(np.int64) if np.all(values == np.floor(values)) and len(values) \
+        else np.array([f"{value:g}" for value in values], str), task
+
+
+# The features ------------------------------------------------------------------------------------
+
+def _features(frame, report, pd, commas):
+    """Return the features that are kept; say why each of the others is not."""
+    n = len(frame)
+    columns, seen, origins = {}, {}, {}
+    for name in frame.columns:
+        read = _understand(frame[name], pd, commas)
+        reason = _why_dropped(name, read, n)
+        if reason is None and n:
+            key = (read.kind, read.values.tobytes() if read.kind != "category" else
+                   tuple(_codes(read.values)))
+            twin = seen.setdefault(key, name)
+            if twin != name:
+                reason = f"says the same as {twin!r} in every row and is dropped."
+        if reason is not None:
+            report.say(reason, name)
+            continue
+        for sentence in read.says:
+            report.say(sentence, name)
+        report.columns[name] = read.kind
+        values = read.values
+        if read.kind == "date":
+            origins[name] = read.origin
+        if read.kind == "category":
+            values = _merged(name, values, report)
+        elif read.kind == "number" and read.whole and n >= FEW_ROWS and \
+                len(np.unique(values)) == n:
+            report.say("holds a different whole number in each row; it is read as a number; drop "
+                       "it if it is an identifier.", name)
+        columns[name] = pd.Series(values, dtype=object if read.kind == "category" else np.float64)
+    return pd.DataFrame(columns, index=range(n)), origins
+
+
+def _codes(values):
+    """Return numbers by first appearance: two columns with the same divide the rows alike."""
+    order = {}
+    return [order.setdefault(value, len(order)) for value in values]
+
+
+def _why_dropped(name, read, n):
+    """Return why a column is no feature, or None."""
+    if n == 0:
+        return None
+    if read.kind == "empty":
+        return "holds no value in any row and is dropped."
+    gaps = sum(value is None or value != value for value in read.values)
+    present = [value for value in read.values if value is not None and value == value]
+    distinct = len(set(present))
+    if distinct == 1 and not gaps:
+        return f"is {present[0]!r} in every row and is dropped." if read.kind == "category" else \
+            f"is {present[0]:g} in every row and is dropped."
+    if read.kind == "category":
+        words = np.mean([len(value.split()) for value in present])
+        if words >= 4 and distinct > max(10, len(present) / 4):
+            return (f"holds sentences ({words:.0f} words on average, {distinct:,} different ones) "
+                    "and is dropped; turn it into numbers first, for example by "
+                    "sklearn.feature_extraction.text.TfidfVectorizer.")
+        if len(present) >= FEW_ROWS and distinct > 0.9 * len(present):
+            return (f"has a value of its own in nearly every row ({distinct:,} values in "
+                    f"{n:,} rows), so it identifies the row and is dropped.")
+    if read.kind == "number" and read.whole and n >= FEW_ROWS and distinct > 0.95 * n and not gaps:
+        span = max(present) - min(present) + 1
+        if IDENTIFIER.search(str(name)) or span == n == distinct:
+            return (f"numbers the rows ({distinct:,} values in {n:,} rows), so it identifies the "
+                    "row and is dropped.")
+    return None
+
+
+def _merged(name, values, report):
+    """Return categories with the rare ones under one name, where there are at least two."""
+    counts = Counter(value for value in values if value is not None)
+    fewest = min(5, max(2, len(values) // 20))
+    rare = sorted(value for value, count in counts.items() if count < fewest)
+    if len(rare) > 1 and len(counts) > 2:
+        report.say(f"has {_count(len(rare), 'value')} with fewer than {fewest} rows "
+                   f"({_listed(rare)}), read together as {OTHER!r}.", name)
+        gone = set(rare)
+        values = np.array([OTHER if value in gone else value for value in values], object)
+        counts = Counter(value for value in values if value is not None)
+    elif rare:
+        report.say(f"has the value {rare[0]!r} in {_count(counts[rare[0]], 'row')} only.", name)
+    if len(counts) > MANY_LEVELS:
+        report.say(f"is read as categories and has {len(counts)} of them, one 0/1 column each.",
+                   name)
+    return values
+
+
+def _alike(frame, like, report, pd, commas):
+    """Return the features of a table that was read before."""
+    columns = {}
+    for name in like.X.columns:
+        if name not in frame.columns:
+            raise ValueError(f"the table has no column {name!r}, which the first one had.")
+        read = _understand(frame[name], pd, commas)
+        kind = like.report.columns[name]
+        values = read.values
+        if kind == "category":
+            known = set(like.X[name].dropna())
+            texts = [None if value is None or value != value else
+                     f"{value:g}" if isinstance(value, float) else value for value in values]
+            unseen = sorted({text for text in texts if text is not None and text not in known})
+            instead = OTHER if OTHER in known else None
+            if unseen:
+                report.say(f"has values that the first table did not have ({_listed(unseen)}), "
+                           f"read as {'gaps' if instead is None else repr(instead)}.", name)
+            values = np.array([text if text is None or text in known else instead
+                               for text in texts], object)
+        elif read.kind in ("category", "empty"):
+            if read.kind == "category":
+                report.say("holds words here and numbers in the first table; they are read as "
+                           "gaps.", name)
+            values = np.full(len(frame), np.nan)
+        elif kind == "date":
+            values = values + (read.origin - like.origins[name]).total_seconds() / 86_400
+        report.columns[name] = kind
+        columns[name] = pd.Series(values, dtype=object if kind == "category" else np.float64)
+    extra = [name for name, what in report.columns.items()
+             if what == "dropped" and name in frame.columns]
+    if extra:
+        report.say(f"Not read, as in the first table: {_listed(extra, 20)}.")
+    return pd.DataFrame(columns, index=range(len(frame))), like.origins
+
+
+def _judge(X, y, task, target, report):
+    """Say whether a tree can be learned, and what to know before one is."""
+    n, classes = len(y), Counter(y.tolist())
+    if n == 0:
+        report.unusable = "The table has no rows with a label."
+    elif X.shape[1] == 0:
+        report.unusable = f"There is no column to predict {target!r} from."
+    elif len(classes) == 1:
+        report.unusable = f"{target!r} is {next(iter(classes))!r} in every row: nothing to predict."
+    elif task == "classification" and len(classes) > n / 2:
+        report.unusable = (f"{target!r} has {len(classes):,} classes in {n:,} rows: too few rows "
+                           "of each to learn from.")
+    if report.unusable:
+        report.say(report.unusable)
+        return
+    if task == "classification":
+        rare = sorted((str(label) for label, count in classes.items() if count < 5))
+        if rare:
+            report.say(f"has fewer than five rows of {_count(len(rare), 'class', 'classes')} "
+                       f"({_listed(rare)}); little can be learned about "
+                       f"{'it' if len(rare) == 1 else 'them'}.", target)
+        for name in X.columns:
+            if _gives_away(X[name], y, n):
+                report.say(f"alone tells {target!r} in every row; if it is known only afterwards, "
+                           "drop it.", name)
+    if n < 50:
+        report.say(f"{n} rows are very few: any accuracy below is a rough guess.")
+    report.say(f"Read: {_count(n, 'row')}, {_count(X.shape[1], 'feature')}, target {target!r} "
+               + (f"with {len(classes)} classes." if task == "classification" else
+                  "as a quantity."))
+
+
+def _gives_away(column, y, n):
+    """Tell whether each of a few values of a column belongs to one class."""
+    values = column.tolist()
+    if len(set(values)) > max(2, n / 10):
+        return False
+    return len(set(zip(values, y.tolist()))) == len(set(values))

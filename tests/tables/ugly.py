@@ -1,0 +1,134 @@
+"""Twenty-odd ugly tables: what people's files look like, and what their report must say."""
+
+import gzip
+import io
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+
+@dataclass
+class Ugly:
+    """A table, its target, words that its report must hold, and what becomes of its columns."""
+
+    name: str
+    content: object             # bytes of a file, or a data frame
+    target: str
+    words: tuple = ()
+    dropped: tuple = ()
+    kinds: dict | None = None
+    ending: str = ".csv"
+    task: str = "classification"
+    usable: bool = True
+    rows: int | None = None
+
+
+def plain(n=240, seed=0):
+    """A table without faults: sick where (age > 50) xor male, one label in ten wrong."""
+    rng = np.random.default_rng(seed)
+    frame = pd.DataFrame({"age": rng.integers(20, 80, n), "dose": rng.normal(5, 2, n).round(2),
+                          "sex": rng.choice(["male", "female"], n)})
+    sick = (frame["age"] > 50) ^ (frame["sex"] == "male") ^ (rng.random(n) < 0.1)
+    return frame.assign(label=np.where(sick, "sick", "well"))
+
+
+def text(frame, **options):
+    return frame.to_csv(index=False, **options).encode()
+
+
+def tables():
+    """Return all of them."""
+    rng = np.random.default_rng(1)
+    base = plain()
+    n = len(base)
+    every = [Ugly("plain", text(base), "label", ("240 rows", "3 features", "2 classes"))]
+
+    def add(*given, **options):
+        every.append(Ugly(*given, **options))
+
+    add("semicolons and decimal commas", text(base, sep=";", decimal=","), "label",
+        ("semicolons", "decimal commas"), kinds={"dose": "number"})
+    add("tabs", text(base, sep="\t"), "label", ("tabs",), ending=".tsv")
+    add("byte order mark", b"\xef\xbb\xbf" + text(base), "label", ("byte order mark",))
+    towns = base.assign(town=rng.choice(["Köln", "Zürich", "Málaga", "Genève"], n))
+    add("Latin-1", towns.to_csv(index=False, sep=";").encode("latin-1"), "label", ("not UTF-8",),
+        kinds={"town": "category"})
+    add("UTF-16", towns.to_csv(index=False).encode("utf-16"), "label", ("UTF-16",))
+    amounts = base.assign(amount=[f"{a:,.2f}" for a in rng.uniform(500, 90000, n)],
+                          share=[f"{a:.0f}%" for a in rng.uniform(0, 100, n)])
+    add("thousands and per cent", text(amounts), "label",
+        ("commas between thousands", "signs of a unit"),
+        kinds={"amount": "number", "share": "number"})
+    german = base.assign(price=[f"{a:.2f}".replace(".", ",") for a in rng.uniform(1, 9, n)],
+                         sum=[f"{a:,}".replace(",", ".") for a in rng.integers(1000, 99000, n)])
+    add("points between thousands", text(german, sep=";"), "label",
+        ("decimal commas", "points between thousands"), kinds={"sum": "number"})
+    dated = base.assign(customer_id=rng.permutation(n) + 10_000,
+                        visit=[f"2023-{m:02d}-{d:02d}" for m, d in
+                               zip(rng.integers(1, 13, n), rng.integers(1, 29, n))],
+                        token=[f"u{a:08x}" for a in rng.integers(0, 2**32, n)])
+    add("identifiers and dates", text(dated), "label", ("days since 2023", "identifies the row"),
+        dropped=("customer_id", "token"), kinds={"visit": "date"})
+    add("an index column", base.to_csv().encode(), "label", ("numbers the rows",),
+        dropped=("column1",))
+    again = base.assign(version=3, empty="", copy=base["age"],
+                        gender=base["sex"].map({"male": "m", "female": "f"}))
+    add("constant, empty and repeated columns", text(again), "label",
+        ("in every row", "no value in any row", "says the same as"),
+        dropped=("version", "empty", "copy", "gender"))
+    holes = base.astype(object)
+    for j, mark in enumerate(["?", "NA", "-"]):
+        holes.iloc[rng.choice(n, 30, replace=False), j] = mark
+    holes.iloc[:3, 3] = ""
+    add("gaps", text(holes), "label", ("30 gaps", "'?'", "3 rows without a value of 'label'"),
+        kinds={"age": "number", "dose": "number"}, rows=n - 3)
+    rare = base.assign(town=np.where(np.arange(n) < 9, [f"Ulm{i}" for i in range(n)], "Bern"))
+    add("rare levels", text(rare), "label", ("9 values with fewer than 5 rows",))
+    notes = base.assign(note=[f"the patient number {i} came in on a day with {a} others"
+                              for i, a in enumerate(rng.integers(0, 99, n))])
+    add("sentences", text(notes), "label", ("holds sentences",), dropped=("note",))
+    add("a numeric target", text(base), "dose", ("regression",), task="regression")
+    add("one class", text(base.assign(label="well")), "label", ("nothing to predict",),
+        usable=False)
+    add("no rows", text(base.head(0)), "label", ("no rows",), usable=False, rows=0)
+    add("no features", text(base[["label"]]), "label", ("no column to predict",), usable=False)
+    mess = text(base).decode().splitlines()
+    mess[5] += ",surplus"
+    mess[9] = "31,2.5"
+    add("ragged rows and a title", "\n".join(["Export of 12 May", "", *mess]).encode(), "label",
+        ("2 rows with more or fewer than 4 fields", "Export of 12 May"), rows=n - 2)
+    rows = base.assign(zip=[f"{z:05d}" for z in rng.choice([1067, 1069, 4109, 9111], n)])
+    add("zip codes and quotes", text(rows, quoting=1), "label", ("begin with 0",),
+        kinds={"zip": "category"})
+    add("rare fraud", text(base.assign(label=np.where(np.arange(n) % 60 == 0, "fraud", "fine"))),
+        "label", ("fewer than five rows",))
+    add("sentinels and hostile names", text(
+        base.assign(**{"<b>&\"x\"": np.where(rng.random(n) < .1, -999, rng.integers(0, 9, n)),
+                       "a, b": rng.integers(0, 5, n), "{y}": rng.choice(["<i>", "&amp;"], n)})),
+        "label", ("holds -999",))
+    add("zipped, names twice", gzip.compress(
+        text(base).replace(b"dose", b"age", 1)), "label", ("more than one column",),
+        ending=".csv.gz")
+    add("few rows", text(base.head(14)), "label", ("very few",))
+    add("no names", text(base, header=False).replace(b"male", b"1").replace(b"fe1", b"2")
+        .replace(b"sick", b"1").replace(b"well", b"0"), "column4", ("numbers only",))
+    nullable = base.convert_dtypes()
+    nullable.loc[:9, "age"] = pd.NA
+    nullable["sex"] = nullable["sex"].astype("category")
+    nullable["old"] = (base["age"] > 60).astype("boolean")
+    nullable["seen"] = pd.date_range("2024-01-01", periods=n, tz="Europe/Berlin")
+    add("nullable types", nullable, "label", ("10 gaps", "days since 2024-01-01"),
+        kinds={"age": "number", "sex": "category", "old": "number", "seen": "date"})
+    many = base.assign(label=[f"c{i % 120}" for i in range(n)])
+    add("as many classes as rows allow", text(many), "label",
+        ("fewer than five rows of 120 classes",))
+    return every
+
+
+def arrow(frame):
+    """Return a frame with columns of Arrow's types."""
+    buffer = io.BytesIO()
+    frame.to_parquet(buffer)
+    buffer.seek(0)
+    return pd.read_parquet(buffer, dtype_backend="pyarrow")
