@@ -32,6 +32,7 @@ from sklearn.base import is_regressor
 
 import odtlib
 from odtbook import formulations
+from odtlib.column_generation import ThresholdSampling
 from odtlib.constrained import sets
 
 PROOF = 1e-9            # of the scale: what "optimal" may leave open
@@ -568,17 +569,17 @@ def over_candidates(random, name, most_rows, depths, **fixed):
 
 def restricted(random):
     return over_candidates(random, "RestrictedTreeClassifier", 12, (0, 1, 2, 2, 3),
-                           n_trees=20)
+                           sampling=ThresholdSampling(n_trees=20))
 
 
 def column_generation(random):
     integer = pick(random, "branch-and-price", "branch-and-price", "master", "milp", "diving")
     case = over_candidates(
         random, "ColumnGenerationClassifier", 8, (1, 2, 2),
-        row_cuts=pick(random, "none", "upper", "equal", "all"),
-        pricing=pick(random, "enumeration", "sweep"),
-        search=odtlib.ColumnGenerationSearch(
-            n_trees=20, integer=integer, link=pick(random, "node", "prefix"),
+        sampling=ThresholdSampling(n_trees=20), search=odtlib.ColumnGenerationSearch(
+            row_cuts=pick(random, "none", "upper", "equal", "all"),
+            pricing=pick(random, "enumeration", "sweep"), integer=integer,
+            link=pick(random, "node", "prefix"),
             heuristic_pricing=pick(random, None, None, "pool", "random"),
             merge_rows=bool(random.random() < 0.7)))
     if integer != "branch-and-price":

@@ -11,7 +11,7 @@ from typing import Any, Self
 import numpy as np
 from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, _fit_context, is_regressor
-from sklearn.utils._param_validation import Interval
+from sklearn.utils._param_validation import Interval, validate_parameter_constraints
 from sklearn.utils.class_weight import compute_sample_weight
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, validate_data
@@ -57,12 +57,16 @@ def plain_copy(estimator):
 
 
 class SearchOptions(BaseEstimator):
-    """Base of the options of a search: a dataclass that scikit-learn can clone, tune and print.
-
-    ``__post_init__`` validates.
-    """
+    """Base of the options of a search: a dataclass that scikit-learn can clone, tune and print."""
 
     is_options = True
+    _parameter_constraints: dict = {}
+
+    def __post_init__(self):
+        validate_parameter_constraints(
+            self._parameter_constraints,
+            {name: plain(name, value) for name, value in self.get_params(deep=False).items()},
+            type(self).__name__)
 
     def set_params(self, **params: Any) -> Self:
         """Change options, as scikit-learn does: ``search__lookahead`` is one of an estimator.
@@ -82,7 +86,7 @@ class SearchOptions(BaseEstimator):
             If an option does not exist, or has a value that does not exist; nothing is changed
             then.
         """
-        unknown = set(params) - set(self.get_params())
+        unknown = set(params) - set(self.get_params(deep=False))
         if not unknown:
             replace(self, **params)
         return super().set_params(**params)

@@ -1,7 +1,27 @@
-"""Integer programs for trees: BinOCT, OCT and the flow model."""
+"""Integer programs for trees: BinOCT, OCT and the flow model, for HiGHS and CP-SAT.
 
-from odtbook.formulations.binoct import BinOCTClassifier
-from odtbook.formulations.flow import FlowOCTClassifier
-from odtbook.formulations.oct import OCTClassifier
+Names are loaded on first use: the child process that runs a solver needs only its engine.
+"""
 
-__all__ = ["BinOCTClassifier", "FlowOCTClassifier", "OCTClassifier"]
+from __future__ import annotations
+
+import importlib
+
+_HOME = {
+    "BinOCTClassifier": "odtbook.formulations.binoct",
+    "FlowOCTClassifier": "odtbook.formulations.flow",
+    "Model": "odtbook.formulations.model",
+    "OCTClassifier": "odtbook.formulations.oct",
+}
+
+__all__ = list(_HOME)
+
+
+def __getattr__(name):
+    if name in _HOME:
+        return getattr(importlib.import_module(_HOME[name]), name)
+    raise AttributeError(f"module 'odtbook.formulations' has no attribute {name!r}")
+
+
+def __dir__():
+    return sorted(__all__)

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from odtbook.formulations.model import Model
 from odtbook.formulations.program import MAX_NONZEROS, add_terms, disparity
 from odtbook.formulations.thresholds import from_full_tree, to_full_tree
-from odtlib.mip.model import Model
-from odtlib.mip.units import SECONDS_PER_NONZERO
+from odtlib.column_generation.units import SECONDS_PER_NONZERO
 from odtlib.report import Clock, TimeUp
 from odtlib.tolerance import ROUNDING
 

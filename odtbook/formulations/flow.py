@@ -8,10 +8,10 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils._param_validation import HasMethods, StrOptions
 
+from odtbook.formulations.model import Model
 from odtbook.formulations.program import Formulation, ProgramClassifier, add_terms
 from odtbook.formulations.thresholds import ancestors
 from odtlib.estimator import BINARIZERS, BinarisingMixin
-from odtlib.mip.model import Model
 from odtlib.report import pluralised
 from odtlib.tree import DecisionTree
 

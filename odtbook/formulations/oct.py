@@ -11,8 +11,8 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.utils._param_validation import StrOptions
 
+from odtbook.formulations.model import Model
 from odtbook.formulations.program import Formulation, ProgramClassifier, add_terms
-from odtlib.mip.model import Model
 from odtlib.tree import DecisionTree, midpoint
 from odtlib.trees import lower_hull
 

@@ -10,11 +10,11 @@ from joblib import effective_n_jobs
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import StrOptions
 
+from odtbook.formulations.engines import library
+from odtlib.column_generation.units import MAX_WHOLE_SUM, SECONDS_PER_NONZERO, in_units
 from odtlib.estimator import Outcome, TreeClassifier
 from odtlib.heuristics import starting_tree, warm_up_start
 from odtlib.heuristics.cart import single_leaf
-from odtlib.mip.engines import library
-from odtlib.mip.units import MAX_WHOLE_SUM, SECONDS_PER_NONZERO, in_units
 from odtlib.report import Clock, SolveReport, default_objective, status_of
 from odtlib.tolerance import PROOF, ROUNDING
 from odtlib.trees import cut_back

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from copy import deepcopy
+from functools import partial
 from inspect import signature
-from numbers import Integral, Real
 from typing import Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import StrOptions
 
 from odtlib._numba.warm import warm_up
 from odtlib.column_generation import _kernels as kernels
@@ -17,7 +18,11 @@ from odtlib.column_generation.branch_and_price import BranchAndPrice, dive
 from odtlib.column_generation.candidates import NODE_BYTES, CandidateGeneration
 from odtlib.column_generation.generation import ColumnGeneration
 from odtlib.column_generation.master import Master
-from odtlib.column_generation.options import ColumnGenerationSearch
+from odtlib.column_generation.options import (
+    ColumnGenerationSearch,
+    ThresholdSampling,
+    TreeLimits,
+)
 from odtlib.column_generation.paths import RestrictedProblem, check_size
 from odtlib.column_generation.pricing import Enumeration, PathPool, RandomPaths, Sweep
 from odtlib.column_generation.restricted import (
@@ -28,16 +33,13 @@ from odtlib.column_generation.restricted import (
     Run,
 )
 from odtlib.column_generation.side_constraints import side_constraints
-from odtlib.column_generation.subproblems import Subproblems
+from odtlib.column_generation.units import TooLarge
 from odtlib.heuristics.threshold_sampling import TreeSampler, tree_of_splits
-from odtlib.mip.units import TooLarge
 from odtlib.report import Clock, TimeUp, status_of
 from odtlib.requirements import needs
 from odtlib.tolerance import PROOF
 
 MAX_FEATURE_COST = 1_000_000
-SWITCHES = ("leaf_priority", "reset", "first_only", "distinct", "needed_only", "separate_duals",
-            "warm_start")
 
 
 class ColumnGenerationClassifier(CandidateTreeClassifier):
@@ -45,9 +47,7 @@ class ColumnGenerationClassifier(CandidateTreeClassifier):
 
     The method of Firat et al. (2020) and Patel et al. (2023): candidate splits sampled by CART, a
     master problem over paths, pricing, row constraints as cuts, and an integer master.  Each
-    step of both papers is a choice of a parameter or of ``search``.  The defaults keep the papers'
-    model, price exactly and cut to convergence; ``link="prefix"`` with ``row_cuts="none"`` is the
-    fastest way to a tree that is proved optimal for its candidates.
+    step of both papers is an option of ``search``.
 
     Parameters
     ----------
@@ -60,46 +60,18 @@ class ColumnGenerationClassifier(CandidateTreeClassifier):
         :func:`odtlib.heuristics.sample_splits`.  "generate" samples them too, takes the best tree
         of these, and then generates splits over all thresholds until none can improve it, see
         :class:`odtlib.column_generation.candidates.CandidateGeneration`: the tree is then proved
-        optimal over all thresholds.  ``max_depth`` is then the only limit that may be set, and of
-        ``search`` only the options of the sampling are used.
-    sample_share : float, default=0.9
-        Share of the rows behind each sampled tree.  Both papers state 0.9; the published numbers
-        of Patel et al. come from 0.7.
-    pricing : {"enumeration", "sweep", "cp-sat", "milp"} or None, default="enumeration"
-        Exact pricing.  Enumeration takes milliseconds, the integer programs thousands of times
-        longer.  "sweep" needs no list of all paths, for very many candidates.  None stops where
-        the heuristic finds nothing, without a bound, as Firat et al. do for large data.
-    row_cuts : {"none", "lower", "upper", "equal", "all", "extra"}, default="upper"
-        Constraints (1c), which put each row on one path.  "none" leaves them out; "upper", "lower"
-        and "equal" add violated ones as cuts: at most, at least, or exactly one path; "all" has
-        those of all training rows from the beginning (Firat et al.); "extra" adds cuts for points
-        outside the data, too (Patel et al.).  Without them the relaxation of the node form is weak.
+        optimal over all thresholds.  ``max_depth`` is then the only limit that may be set, and
+        ``search`` has no effect.
+    sampling : ThresholdSampling or None, default=None
+        How candidates are sampled; None takes the defaults of :class:`ThresholdSampling`.
     search : ColumnGenerationSearch or None, default=None
-        All other steps; None takes the defaults of :class:`ColumnGenerationSearch`.
-    max_feature_cost : int or None, default=None
-        Maximum sum of the costs of the features that the tree tests, each paid once; None for no
-        limit.  With the default costs it is the maximum number of distinct features.  It is a
-        constraint over the whole tree, which a dynamic program over nodes cannot handle;
-        ``integer="branch-and-price"`` proves the optimum.  Like limits on recall, precision and
-        disparity, it is refused with ``link="prefix"``.
-    feature_costs : array of int, shape (n_features,), or None, default=None
-        Cost of each feature, a whole number; None makes each cost 1.
-    min_recall : dict or None, default=None
-        Minimum share of the rows of a class that are predicted as this class, for labels of ``y``:
-        ``{"bad": 0.8}``.  This limit and the next two are side constraints: one row, and one dual
-        value, of the master each.  A leaf then takes the class that keeps them, not always the best
-        for its rows.  Rows count with their weight, ``class_weight`` included.  They need
-        ``pricing="enumeration"`` or a pricing heuristic; ``integer="branch-and-price"`` proves the
-        optimum.
-    min_precision : dict or None, default=None
-        Minimum share of rows of a class among those predicted as this class; it also holds where no
-        row is predicted so.
-    max_disparity : float or None, default=None
-        Maximum difference in the shares of rows predicted as ``classes_[1]`` between any two of
-        the groups given to ``fit`` as ``protected``; None for no limit.
-    disparity : {"demographic-parity", "equal-opportunity"}, default="demographic-parity"
-        "demographic-parity" compares shares of all rows of a group, "equal-opportunity" shares of
-        those of class ``classes_[1]`` only.
+        Pricing, cuts, form of the master, integer solution; None takes the defaults of
+        :class:`ColumnGenerationSearch`.
+    limits : TreeLimits or None, default=None
+        Limits over the whole tree: on recall, precision, disparity between groups, and the cost of
+        the features that are tested.  ``integer="branch-and-price"`` proves the optimum.  They are
+        refused with ``link="prefix"``, and those on predictions need ``pricing="enumeration"`` or a
+        pricing heuristic.
     max_nodes : int or None, default=None
         Maximum number of feature nodes; None for no limit.
     max_leaf_nodes : int or None, default=None
@@ -151,24 +123,14 @@ class ColumnGenerationClassifier(CandidateTreeClassifier):
 
     _parameter_constraints = {
         **CandidateTreeClassifier._parameter_constraints,
-        "row_cuts": [StrOptions({"none", "lower", "upper", "equal", "all", "extra"})],
         "splits": [list, StrOptions({"all", "generate"}), None],
-        "pricing": [StrOptions({"enumeration", "sweep", "cp-sat", "milp"}), None],
         "search": [ColumnGenerationSearch, None],
-        "max_feature_cost": [Interval(Integral, 0, None, closed="left"), None],
-        "feature_costs": ["array-like", None],
-        "min_recall": [dict, None],
-        "min_precision": [dict, None],
-        "max_disparity": [Interval(Real, 0, 1, closed="both"), None],
-        "disparity": [StrOptions({"demographic-parity", "equal-opportunity"})],
+        "limits": [TreeLimits, None],
     }
 
     def __init__(self, max_depth: int = 4, *, splits: list | str | None = None,
-                 sample_share: float = 0.9, pricing: str | None = "enumeration",
-                 row_cuts: str = "upper", search: ColumnGenerationSearch | None = None,
-                 max_feature_cost: int | None = None, feature_costs: ArrayLike | None = None,
-                 min_recall: dict | None = None, min_precision: dict | None = None,
-                 max_disparity: float | None = None, disparity: str = "demographic-parity",
+                 sampling: ThresholdSampling | None = None,
+                 search: ColumnGenerationSearch | None = None, limits: TreeLimits | None = None,
                  max_nodes: int | None = None, max_leaf_nodes: int | None = None,
                  min_samples_leaf: int = 1, split_penalty: float = 0.0,
                  class_weight: dict | str | None = None, time_limit: float | None = None,
@@ -176,16 +138,9 @@ class ColumnGenerationClassifier(CandidateTreeClassifier):
                  random_state: int | np.random.RandomState | None = 0, verbose: int = 0) -> None:
         self.max_depth = max_depth
         self.splits = splits
-        self.sample_share = sample_share
-        self.pricing = pricing
-        self.row_cuts = row_cuts
+        self.sampling = sampling
         self.search = search
-        self.max_feature_cost = max_feature_cost
-        self.feature_costs = feature_costs
-        self.min_recall = min_recall
-        self.min_precision = min_precision
-        self.max_disparity = max_disparity
-        self.disparity = disparity
+        self.limits = limits
         self.max_nodes = max_nodes
         self.max_leaf_nodes = max_leaf_nodes
         self.min_samples_leaf = min_samples_leaf
@@ -225,85 +180,63 @@ class ColumnGenerationClassifier(CandidateTreeClassifier):
             If the data or a parameter cannot be used, or no tree is found within the limits; the
             message says what to do instead.
         """
-        if (protected is None) != (self.max_disparity is None):
-            raise ValueError("max_disparity and protected belong together: give "
-                             f"{type(self).__name__}(max_disparity=...) and "
+        if (protected is None) != (self._limits.max_disparity is None):
+            raise ValueError("max_disparity and protected belong together; give "
+                             f"{type(self).__name__}(limits=TreeLimits(max_disparity=...)) and "
                              "fit(..., protected=...).")
         self._fit(X, y, sample_weight, protected)
         return self
 
+    @property
+    def _limits(self):
+        return self.limits or TreeLimits()
+
+    @property
+    def _steps(self):
+        return self.search or ColumnGenerationSearch()
+
     def _side_constraints(self, y, sample_weight, protected):
+        limits = self._limits
         side = side_constraints(
             y, np.ones(len(y)) if sample_weight is None else sample_weight, self.classes_,
-            min_recall=self.min_recall, min_precision=self.min_precision,
-            max_disparity=self.max_disparity, disparity=self.disparity, protected=protected)
-        if side is not None and self.pricing not in ("enumeration", None):
+            min_recall=limits.min_recall, min_precision=limits.min_precision,
+            max_disparity=limits.max_disparity, disparity=limits.disparity, protected=protected)
+        if side is not None and self._steps.pricing not in ("enumeration", None):
             raise ValueError("limits on recall, precision and disparity are priced by "
                              "enumeration; set pricing='enumeration'.")
         return side
 
-    def _sampling_options(self):
-        return self.search or ColumnGenerationSearch()
-
     def _feature_limits(self, n_features):
-        if self.max_feature_cost is None:
-            if self.feature_costs is not None:
+        limits = self._limits
+        if limits.max_feature_cost is None:
+            if limits.feature_costs is not None:
                 raise ValueError("feature_costs has no effect without max_feature_cost; give both.")
             return {}
-        costs = np.ones(n_features) if self.feature_costs is None else self.feature_costs
+        costs = np.ones(n_features) if limits.feature_costs is None else limits.feature_costs
         costs = np.asarray(costs)
         if costs.shape != (n_features,) or costs.dtype.kind not in "iuf" or not np.all(
                 (costs >= 0) & (costs == np.rint(costs)) & (costs <= MAX_FEATURE_COST)):
             raise ValueError(f"feature_costs needs {n_features} whole numbers, one per feature, "
                              f"from 0 to {MAX_FEATURE_COST}; multiply fractions by a power of ten.")
         return {"feature_costs": costs.astype(np.int64),
-                "max_feature_cost": int(self.max_feature_cost)}
+                "max_feature_cost": int(limits.max_feature_cost)}
 
     def _pricing(self, random):
         """Return the pricing methods in the order in which they are tried."""
-        search = self.search or ColumnGenerationSearch()
-        kinds = []
-        if search.heuristic_pricing is not None:
-            kinds.append({"pool": PathPool, "random": RandomPaths}[search.heuristic_pricing])
-        if self.pricing is not None:
-            kinds.append({"enumeration": Enumeration, "sweep": Sweep}.get(self.pricing,
-                                                                          Subproblems))
-        given = {RandomPaths: {"random": random}, PathPool: {"random": random},
-                 Subproblems: {"solver": self.pricing, "merged": search.subproblems == "merged",
-                               "merge_rows": search.merge_rows}}
-        options = dict(search.pricing_options or {})
-        methods, known = [], []
-        for kind in kinds:
-            fixed = given.get(kind, {})
-            mine = [name for name in signature(kind).parameters if name not in fixed]
-            known += mine
-            methods.append(kind(**fixed, **{name: options[name] for name in mine
-                                            if name in options}))
-        unknown = set(options) - set(known)
-        if unknown:
-            raise ValueError(f"pricing_options has {unknown.pop()!r}, which the pricing in use "
-                             f"does not know; it knows {', '.join(known) or 'nothing'}.")
-        for name, value in options.items():
-            wanted = bool if name in SWITCHES else Real
-            if not isinstance(value, wanted) or (wanted is Real and value < 1):
-                raise ValueError(f"pricing_options has {name}={value!r}; give "
-                                 + ("True or False." if wanted is bool else "a number of at "
-                                    "least 1."))
+        search = self._steps
+        words = {"pool": partial(PathPool, random), "random": partial(RandomPaths, random),
+                 "enumeration": Enumeration, "sweep": Sweep}
+        methods = [words[kind]() if isinstance(kind, str) else deepcopy(kind)
+                   for kind in (search.heuristic_pricing, search.pricing) if kind is not None]
         if not methods:
             raise ValueError("pricing and heuristic_pricing are both None: nothing would ever find "
                              "a path; give one of them.")
-        if search.integer == "branch-and-price" and self.pricing is None:
+        if search.integer == "branch-and-price" and search.pricing is None:
             raise ValueError("branch-and-price needs exact pricing; set pricing='enumeration'.")
-        if search.link == "prefix" and self.pricing in ("cp-sat", "milp"):
-            raise ValueError("the subproblem models price the papers' form only; use link='node' "
-                             "or pricing='enumeration'.")
         return methods
 
     def _warm_up(self, X, y, sample_weight, protected=None):
-        search = self.search or ColumnGenerationSearch()
         needs("highspy", "solvers", type(self).__name__)
-        if self.pricing == "cp-sat" or (self.row_cuts == "extra" and search.separation == "cp-sat"):
-            needs("ortools.sat.python.cp_model", "solvers", type(self).__name__)
 
         def run():
             X, y = np.array([[0.0], [1.0], [2.0]]), np.array([0, 1, 0])
@@ -323,9 +256,8 @@ class ColumnGenerationClassifier(CandidateTreeClassifier):
         if not (isinstance(self.splits, str) and self.splits == "generate"):
             return super()._solve(X, y, sample_weight, protected)
         standard = signature(type(self)).parameters
-        for name in ("pricing", "row_cuts", "max_feature_cost", "feature_costs", "min_recall",
-                     "min_precision", "max_disparity", "max_nodes", "max_leaf_nodes",
-                     "min_samples_leaf", "split_penalty"):
+        for name in ("search", "limits", "max_nodes", "max_leaf_nodes", "min_samples_leaf",
+                     "split_penalty"):
             given, default = getattr(self, name), standard[name].default
             if given is not None if default is None else given != default:
                 raise ValueError(f"splits='generate' has no use for {name}; leave it at its "
@@ -385,7 +317,7 @@ class ColumnGenerationClassifier(CandidateTreeClassifier):
                            proof=f"optimal over all thresholds at depth {depth}")
 
     def _search(self, problem, start, clock):
-        search = self.search or ColumnGenerationSearch()
+        search = self._steps
         problem, factor = problem.for_solver(clock)     # values below are in its unit
         pricing = self._pricing(check_random_state(self.random_state))
         if problem.side is not None:
@@ -395,7 +327,7 @@ class ColumnGenerationClassifier(CandidateTreeClassifier):
         master = Master(problem, search.link, clock)
         master.add_tree(best)
         if search.start_columns == "sampled" and self.splits is None:
-            self._add_sampled(problem, master, clock, search.sampling)
+            self._add_sampled(problem, master, clock)
         counters = {}
         ended = None
 
@@ -410,8 +342,8 @@ class ColumnGenerationClassifier(CandidateTreeClassifier):
                       "{columns} paths  {cuts} cuts".format(**line), flush=True)
 
         generation = ColumnGeneration(
-            master, pricing, clock, row_cuts=self.row_cuts, schedule=search.cut_schedule,
-            separation=search.separation, merge_rows=search.merge_rows, watch=watch)
+            master, pricing, clock, row_cuts=search.row_cuts, merge_rows=search.merge_rows,
+            watch=watch)
         bound = np.inf
         begin = clock.elapsed
         try:
@@ -463,10 +395,10 @@ class ColumnGenerationClassifier(CandidateTreeClassifier):
             return found
         return best
 
-    def _add_sampled(self, problem, master, clock, sampling):
+    def _add_sampled(self, problem, master, clock):
         """Add the paths of 100 CARTs on 80 % of the rows, where their splits are candidates."""
         sampler = TreeSampler(problem.X, problem.y, problem.n_classes, problem.weights,
-                              problem.depth, sampling)
+                              problem.depth, (self.sampling or ThresholdSampling()).backend)
         candidates = [set(node) for node in problem.splits]
         leaves, paths = [], []
         for seed in range(100):

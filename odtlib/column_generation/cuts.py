@@ -1,16 +1,14 @@
-"""Row constraints as cutting planes: which rows a relaxation sends down more or less than one path.
-
-A row need not be in the data: every point of the feature space follows one path of a tree, whatever
-its label (Patel et al. 2023, Section 3.3).
-"""
+"""Row constraints (1c) of the master problem, as cutting planes."""
 
 from __future__ import annotations
 
-import numpy as np
+from typing import TYPE_CHECKING
 
-from odtlib._numba.vector import pack
-from odtlib.column_generation._programs import solutions
-from odtlib.mip import Model
+import numpy as np
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from odtlib.column_generation.master import Master
 
 TOLERANCE = 1e-6
 
@@ -31,76 +29,59 @@ def violated_rows(master, x, sides, rows=None):
     return rows[wrong]
 
 
-def violated_point(master, x, solver="cp-sat", seconds=np.inf):
-    """Find points of the feature space that a relaxation sends down more than one path in all.
+class RowCuts:
+    """Add the violated constraints of all training rows in each iteration, until none is left.
 
-    Patel et al. (2023), model (8): choose a branch for each split, consistent between thresholds of
-    one feature, so that the paths followed weigh most; ``x`` holds the value of each path.
-
-    Returns the points whose constraint is violated, shape (n_points, n_features), and whether it is
-    proved that there is none, or that the best is among them.  CP-SAT returns each solution above
-    one that it meets on the way, HiGHS ("milp") only the best.
+    Parameters
+    ----------
+    sides : {"lower", "upper", "equal"}, default="upper"
+        A row follows at least, at most, or exactly one path.
     """
-    problem = master.problem
-    tests = {}           # (feature, threshold) -> number
-    paths, value = [], []   # of each column that points can follow: (test, goes right)
-    levels = slice(master.n_linked)
-    for column in np.flatnonzero(x > 1e-9):
-        leaf = master.leaf[column]
-        choices = problem.choices(leaf, master.path[[column]])[0]
-        splits = (problem.start[master.nodes[leaf]] + choices[:problem.depth])[levels]
-        path = []
-        for s, left in zip(splits, master.to_left[leaf][levels], strict=True):
-            if np.isfinite(problem.threshold[s]):
-                test = int(problem.feature[s]), float(problem.threshold[s])
-                path.append((tests.setdefault(test, len(tests)), not left))
-            elif left != (problem.threshold[s] > 0):   # without a split all go one way
-                break
-        else:
-            paths.append(path)
-            value.append(x[column])
-    order = sorted(tests)
-    chain = [(tests[a], tests[b]) for a, b in zip(order[:-1], order[1:], strict=True)
-             if a[0] == b[0]]
-    model, right = _separation(len(tests), paths, value, chain)
-    found, bound = solutions(model, solver, seconds, scale=1e6)
-    points = np.array([_point(problem, tests, values[right] > 0.5) for values in found])
-    points = points.reshape(-1, problem.X.shape[1])
-    if len(points):
-        left = pack(problem.branches(points))
-        sums = master.row_sums(x, left, np.arange(len(points)))
-        points = points[sums > 1.0 + TOLERANCE]
-    return points, bound is not None
+
+    until_none = True       # the relaxation is solved only when none is violated
+
+    def __init__(self, sides: str = "upper") -> None:
+        self.sides = sides
+
+    def begin(self, master: Master, rows: NDArray[np.int_]) -> None:
+        """Add the constraints that the first master has."""
+
+    def rounds(self, iteration: int) -> int:
+        """Return how often constraints are looked for in an iteration (the first is 1)."""
+        return 1
+
+    def add(self, master: Master, x: NDArray[np.float64], rows: NDArray[np.int_], seconds: float,
+            last: bool = False) -> int:
+        """Add violated constraints and return their number.
+
+        ``x`` is the value of each path, ``rows`` are the training rows to look at, and ``last``
+        says that no path improves the relaxation any more.
+        """
+        wrong = violated_rows(master, x, self.sides, rows)
+        master.add_cuts(master.problem.goes_left[:, wrong], self.sides)
+        return len(wrong)
 
 
-def _separation(n_tests, paths, value, chain):
-    """Return the model, to be minimised, and its variables that say which tests go right.
+class NoRows(RowCuts):
+    """Leave the row constraints out: the relaxation is that of the paths alone."""
 
-    A path that is followed is worth its value, so that nothing needs to force it.
-    """
-    model = Model("separation")
-    right = model.add_variables("right", n_tests, kind="integer")
-    follows = model.add_variables("follows", len(paths), cost=-np.array(value), kind="implied")
-    # left at the lower threshold, then left at the higher
-    rows = [((right[high], right[low]), (1.0, -1.0), 0.0) for low, high in chain]
-    for follow, path in zip(follows, paths, strict=True):
-        rows += [((follow, right[test]), (1.0, -1.0 if side else 1.0), 0.0 if side else 1.0)
-                 for test, side in path]
-    column, sign, upper = ([row[part] for row in rows] for part in range(3))
-    model.add_rows("way", len(rows), np.repeat(np.arange(len(rows)), 2), column, np.ravel(sign),
-                   upper=upper)
-    return model, right
+    until_none = False
+
+    def rounds(self, iteration: int) -> int:
+        """Look for no constraint."""
+        return 0
 
 
-def _point(problem, tests, right):
-    """Return a point that takes the branches given for some tests."""
-    point = problem.X[0].copy()
-    for feature in {f for f, _ in tests}:
-        mine = [(t, right[i]) for (f, t), i in tests.items() if f == feature]
-        above = max((t for t, side in mine if side), default=-np.inf)
-        below = min((t for t, side in mine if not side), default=np.inf)
-        if below < np.inf:
-            point[feature] = below
-        else:
-            point[feature] = above + 1.0 if above + 1.0 > above else np.nextafter(above, np.inf)
-    return point
+class AllRows(NoRows):
+    """Have the constraints of all training rows from the beginning (Firat et al. 2020)."""
+
+    def begin(self, master: Master, rows: NDArray[np.int_]) -> None:
+        """Add the constraint that each row follows exactly one path."""
+        master.add_cuts(master.problem.goes_left[:, rows], "equal")
+
+
+def row_cuts_of(kind):
+    """Return what a word of ``row_cuts`` stands for; an object stands for itself."""
+    if not isinstance(kind, str):
+        return kind
+    return {"none": NoRows, "all": AllRows}.get(kind, lambda: RowCuts(kind))()

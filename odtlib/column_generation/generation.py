@@ -7,11 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from odtlib.column_generation.cuts import violated_point, violated_rows
-from odtlib.mip.units import TooLarge
-
-SIDES = {"none": None, "lower": "lower", "upper": "upper", "equal": "equal", "all": None,
-         "extra": "equal"}
+from odtlib.column_generation.cuts import row_cuts_of
+from odtlib.column_generation.units import TooLarge
 
 
 @dataclass
@@ -46,15 +43,10 @@ class ColumnGeneration:
         :class:`odtlib.column_generation.pricing.Enumeration`.
     clock : Clock
         Its limit ends the work.
-    row_cuts : {"none", "lower", "upper", "equal", "all", "extra"}, default="none"
+    row_cuts : {"none", "lower", "upper", "equal", "all"} or RowCuts, default="none"
         Which constraints (1c) are added where violated; "all" has those of all rows from the
-        beginning, "extra" adds points outside the data once no training row is violated.
-    schedule : {"thorough", "published"}, default="thorough"
-        "thorough" adds all violated rows in each iteration and ends with a separation that finds
-        none.  "published" adds ten rows at a time, up to ten times, in each tenth iteration, and
-        never at the end.
-    separation : {"cp-sat", "milp"}, default="cp-sat"
-        Solver of the model for points outside the data.
+        beginning, and an object decides for itself, see
+        :class:`odtlib.column_generation.cuts.RowCuts`.
     merge_rows : bool, default=True
         Have one constraint for all rows that take the same branches.
     watch : callable, optional
@@ -67,18 +59,16 @@ class ColumnGeneration:
         seconds spent in the master, in pricing and in separation.
     """
 
-    def __init__(self, master, pricing, clock, *, row_cuts="none", schedule="thorough",
-                 separation="cp-sat", merge_rows=True, watch=None):
+    def __init__(self, master, pricing, clock, *, row_cuts="none", merge_rows=True, watch=None):
         self.master, self.pricing, self.clock = master, pricing, clock
-        self.row_cuts, self.schedule, self.separation = row_cuts, schedule, separation
+        self.row_cuts = row_cuts_of(row_cuts)
         problem = master.problem
         self.rows = problem.representatives if merge_rows else np.arange(problem.n_rows)
         self.watch = watch
         self.iterations = []
         self.seconds = {"master": 0.0, "pricing": 0.0, "separation": 0.0}
         self.exact_calls = 0
-        if row_cuts == "all":
-            master.add_cuts(problem.goes_left[:, self.rows], "equal")
+        self.row_cuts.begin(master, self.rows)
 
     def _timed(self, phase, work, *arguments):
         begin = time.perf_counter()
@@ -86,18 +76,10 @@ class ColumnGeneration:
         self.seconds[phase] += time.perf_counter() - begin
         return answer
 
-    def _cut(self, x, max_rows=None, points=False):
+    def _cut(self, x, last=False):
         """Add violated row constraints; return how many."""
-        sides = SIDES[self.row_cuts]
-        problem = self.master.problem
-        rows = violated_rows(self.master, x, sides, self.rows)[:max_rows]
-        branches = problem.goes_left[:, rows]
-        if len(rows) == 0 and points and self.row_cuts == "extra":
-            found, _ = violated_point(self.master, x, self.separation, self.clock.remaining)
-            branches = problem.branches(found)
-            branches = np.unique(branches, axis=1) if len(found) else branches
-        self.master.add_cuts(branches, sides)
-        return branches.shape[1]
+        return self._timed("separation", self.row_cuts.add, self.master, x, self.rows,
+                           self.clock.remaining, last)
 
     def solve(self, allowed=None):
         """Generate columns and cuts until the relaxation is solved or time is over.
@@ -109,35 +91,27 @@ class ColumnGeneration:
         if allowed is None:
             allowed = np.ones(problem.start[-1], bool)
         bound, last = np.inf, None
-        cutting = SIDES[self.row_cuts] is not None
         while True:
             relaxation = self._timed("master", master.solve, self.clock.remaining)
             if relaxation is None:
                 return Outcome(last, bound, False)
             number = len(self.iterations) + 1
             n_cuts = 0
-            if cutting and self.schedule == "thorough":
-                n_cuts = self._timed("separation", self._cut, relaxation.x)
-                if n_cuts:
-                    relaxation = self._timed("master", master.solve, self.clock.remaining)
-            elif cutting and number % 10 == 0:
-                for _ in range(10):
-                    if relaxation is None:
-                        break
-                    new = self._timed("separation", self._cut, relaxation.x, 10, True)
-                    if not new:
-                        break
-                    n_cuts += new
-                    relaxation = self._timed("master", master.solve, self.clock.remaining)
-            if relaxation is None:
-                return Outcome(last, bound, False)
+            for _ in range(self.row_cuts.rounds(number)):
+                new = self._cut(relaxation.x)
+                if not new:
+                    break
+                n_cuts += new
+                relaxation = self._timed("master", master.solve, self.clock.remaining)
+                if relaxation is None:
+                    return Outcome(last, bound, False)
             last = relaxation
             new, best, who = self._price(relaxation, allowed)
             if best is not None:
                 # one path per leaf: the relaxation gains at most the best reduced cost of each
                 bound = min(bound, relaxation.value + np.maximum(best, 0.0).sum())
-            if not new and best is not None and cutting and self.schedule == "thorough":
-                n_cuts += self._timed("separation", self._cut, relaxation.x, None, True)
+            if not new and best is not None and self.row_cuts.until_none:
+                n_cuts += self._cut(relaxation.x, last=True)
             line = {"iteration": number, "seconds": self.clock.elapsed,
                     "value": relaxation.value, "bound": bound, "columns": master.n_columns,
                     "new_columns": new, "cuts": master.n_cuts, "new_cuts": n_cuts,
@@ -150,7 +124,7 @@ class ColumnGeneration:
                 self.watch(line)
             if not new:
                 settled = best is not None
-                if not (settled and n_cuts and self.schedule == "thorough"):
+                if not (settled and n_cuts and self.row_cuts.until_none):
                     return Outcome(relaxation, bound, settled)
             if self.clock.expired:
                 return Outcome(relaxation, bound, False)

@@ -8,9 +8,9 @@ import numpy as np
 
 from odtlib._numba.vector import pack
 from odtlib.column_generation import _kernels as kernels
-from odtlib.mip import run_highs
-from odtlib.mip.units import TooLarge, look
+from odtlib.column_generation.units import TooLarge, look
 from odtlib.requirements import needs
+from odtlib.solver_threads import run_highs
 from odtlib.tolerance import PROOF
 
 AT_ONCE = 0.3           # seconds of a linear program after which it gets a thread of its own
@@ -304,6 +304,13 @@ class Master:
             mine = np.flatnonzero(used & (self.leaf == leaf))
             sums += x[mine] @ self.members(leaf, self.path[mine], left, rows)
         return sums
+
+    def point_sums(self, x, branches):
+        """Return the left-hand side of (1c) for points that take the given branches.
+
+        ``branches`` are those of :meth:`add_cuts`.
+        """
+        return self.row_sums(x, pack(branches), np.arange(branches.shape[1]))
 
     def add_cuts(self, branches, sides="upper"):
         """Add the constraint (1c) that a row follows one path, for labelled rows or any other.

@@ -9,8 +9,8 @@ import numpy as np
 
 from odtlib._numba.vector import pack
 from odtlib.column_generation import _kernels as kernels
+from odtlib.column_generation.units import TooLarge, in_units, look
 from odtlib.heuristics.threshold_sampling import tree_of_splits
-from odtlib.mip.units import TooLarge, in_units, look
 
 MAX_PATHS = 2e7         # 16 bytes each
 PATH_BYTES = 16

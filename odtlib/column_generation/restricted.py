@@ -8,16 +8,17 @@ from numbers import Integral, Real
 
 import numpy as np
 from joblib import effective_n_jobs
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import StrOptions
 
 from odtlib._numba.warm import warm_up
 from odtlib.column_generation import _kernels as k
+from odtlib.column_generation.options import ThresholdSampling
 from odtlib.column_generation.paths import RestrictedProblem, check_size
 from odtlib.column_generation.side_constraints import SideConstraints
+from odtlib.column_generation.units import TooLarge, look
 from odtlib.estimator import TreeClassifier
 from odtlib.heuristics import starting_tree, warm_up_sampling, warm_up_start
 from odtlib.heuristics.threshold_sampling import TreeSampler, sample_splits, tree_of_splits
-from odtlib.mip.units import TooLarge, look
 from odtlib.report import Clock, SolveReport, TimeUp, pluralised
 from odtlib.tree import DecisionTree, midpoint
 from odtlib.trees import cut_back, penalised_errors
@@ -27,14 +28,6 @@ MAX_KEPT = 128          # row sets that a node keeps for similarity bounds
 MAX_TREE_BYTES = 2**31  # of the best subtrees for each level and budget
 MEGABYTE = 1e6
 STOPPED_BY = {TimeUp: "time_limit", TooLarge: "memory_limit", KeyboardInterrupt: "interrupted"}
-
-SAMPLING_CONSTRAINTS = {
-    "n_trees": [Interval(Integral, 1, None, closed="left")],
-    "stopping": [StrOptions({"fixed", "no-new-root"})],
-    "root_candidates": [Interval(Integral, 1, None, closed="left"), StrOptions({"all"}), None],
-    "node_candidates": [Interval(Integral, 1, None, closed="left"), StrOptions({"all"}), None],
-    "sampling": [StrOptions({"compiled", "sklearn"})],
-}
 
 
 class DynamicProgram:
@@ -159,7 +152,7 @@ class CandidateTreeClassifier(TreeClassifier):
     _parameter_constraints = {
         **TreeClassifier._parameter_constraints,
         "splits": [list, StrOptions({"all"}), None],
-        "sample_share": [Interval(Real, 0, 1, closed="right")],
+        "sampling": [ThresholdSampling, None],
     }
 
     def _warm_up(self, X, y, sample_weight):
@@ -259,11 +252,9 @@ class CandidateTreeClassifier(TreeClassifier):
             if not found:
                 raise ValueError("splits='all' finds no threshold: every column of X is constant.")
             return [found] * n_nodes, TreeSampler(*rows, run.depth).grow(), {}
-        options = self._sampling_options()
+        options = (self.sampling or ThresholdSampling()).get_params()
         sampled = sample_splits(
-            *rows, max_depth=run.depth, n_trees=options.n_trees, sample_share=self.sample_share,
-            stopping=options.stopping, root_candidates=options.root_candidates,
-            node_candidates=options.node_candidates, backend=options.sampling,
+            *rows, max_depth=run.depth, **options,
             n_jobs=effective_n_jobs(self.n_jobs), random_state=self.random_state,
             # as published: a third of the time
             time_limit=None if self.time_limit is None else self.time_limit / 3)
@@ -350,20 +341,8 @@ class RestrictedTreeClassifier(CandidateTreeClassifier):
         Use no split twice on a path, as in the k-CTCP of Firat et al. (2020, Definition 2).  A
         repeated split sends all rows one way, so allowing it allows smaller trees, which can be
         better.
-    n_trees : int, default=300
-        Number of trees to sample splits from.
-    sample_share : float, default=0.9
-        Share of the rows behind each sampled tree; a smaller share gives more varied candidates.
-    stopping : {"fixed", "no-new-root"}, default="fixed"
-        "fixed" grows ``n_trees`` trees; "no-new-root" goes on until that many in a row bring no new
-        root split.
-    root_candidates : int, "all" or None, default=None
-        Number of splits kept at the root; more can only improve the training accuracy.  None keeps
-        the papers' number.
-    node_candidates : int, "all" or None, default=None
-        The same for each other node.
-    sampling : {"compiled", "sklearn"}, default="compiled"
-        What grows the trees; the two differ where splits are equally good.
+    sampling : ThresholdSampling or None, default=None
+        How candidates are sampled; None takes the defaults of :class:`ThresholdSampling`.
     max_nodes : int or None, default=None
         Maximum number of feature nodes; None for no limit.
     max_leaf_nodes : int or None, default=None
@@ -412,14 +391,11 @@ class RestrictedTreeClassifier(CandidateTreeClassifier):
 
     _parameter_constraints = {
         **CandidateTreeClassifier._parameter_constraints,
-        **SAMPLING_CONSTRAINTS,
         "distinct_splits": ["boolean"],
     }
 
     def __init__(self, max_depth: int = 4, *, splits: list | str | None = None,
-                 distinct_splits: bool = False, n_trees: int = 300, sample_share: float = 0.9,
-                 stopping: str = "fixed", root_candidates: int | str | None = None,
-                 node_candidates: int | str | None = None, sampling: str = "compiled",
+                 distinct_splits: bool = False, sampling: ThresholdSampling | None = None,
                  max_nodes: int | None = None, max_leaf_nodes: int | None = None,
                  min_samples_leaf: int = 1, split_penalty: float = 0.0,
                  class_weight: dict | str | None = None, time_limit: float | None = None,
@@ -428,11 +404,6 @@ class RestrictedTreeClassifier(CandidateTreeClassifier):
         self.max_depth = max_depth
         self.splits = splits
         self.distinct_splits = distinct_splits
-        self.n_trees = n_trees
-        self.sample_share = sample_share
-        self.stopping = stopping
-        self.root_candidates = root_candidates
-        self.node_candidates = node_candidates
         self.sampling = sampling
         self.max_nodes = max_nodes
         self.max_leaf_nodes = max_leaf_nodes
@@ -444,9 +415,6 @@ class RestrictedTreeClassifier(CandidateTreeClassifier):
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
-
-    def _sampling_options(self):
-        return self
 
     def _search(self, problem, start, clock):
         program = DynamicProgram(problem, start, self.distinct_splits)

@@ -105,7 +105,7 @@ ALLOWED = {
     "plotting": {"_text", "requirements"},
     "estimator": {"tolerance", "_validation", "binarize", "report", "tree", "plotting"},
     "trees": {"tolerance", "_numba", "report", "tree"},
-    "mip": {"tolerance", "_numba", "report", "tree", "requirements", "estimator"},
+    "solver_threads": set(),
     "heuristics": {"tolerance", "_tree_kernels", "_numba", "report", "tree", "trees", "binarize",
                    "estimator", "requirements", "plotting"},
 }

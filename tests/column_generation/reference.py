@@ -4,7 +4,9 @@ import itertools
 
 import numpy as np
 
+from odtbook import published
 from odtlib import ColumnGenerationClassifier, ColumnGenerationSearch
+from odtlib.column_generation import ThresholdSampling, TreeLimits
 from odtlib.column_generation.paths import RestrictedProblem
 
 
@@ -36,10 +38,24 @@ def draw_problem(random, depth=None, n_classes=None, weights=None, most_rows=30,
 
 
 def column_generation(max_depth, **options):
-    """Return the estimator, with the options of its search among those given."""
-    inner = {name: options.pop(name) for name in list(options)
-             if name in ColumnGenerationSearch.__dataclass_fields__}
-    return ColumnGenerationClassifier(max_depth, **options, search=ColumnGenerationSearch(**inner))
+    """Return the estimator; the options of its sampling, search and limits are among those given.
+
+    Words that name variants of the published programs stand for their objects.
+    """
+    if options.get("pricing") in ("cp-sat", "milp"):
+        options["pricing"] = published.pricing(
+            options["pricing"], options.pop("subproblems", "merged"),
+            options.get("merge_rows", True))
+    cuts = {name: options.pop(name) for name in ("schedule", "solver") if name in options}
+    if cuts or options.get("row_cuts") == "extra":
+        options["row_cuts"] = published.row_cuts(options["row_cuts"], **cuts)
+    objects = {}
+    for name, kind in (("sampling", ThresholdSampling), ("search", ColumnGenerationSearch),
+                       ("limits", TreeLimits)):
+        fields = {field: options.pop(field) for field in list(options)
+                  if field in kind.__dataclass_fields__}
+        objects[name] = kind(**fields) if fields else None
+    return ColumnGenerationClassifier(max_depth, **options, **objects)
 
 
 def all_choices(problem):

@@ -8,6 +8,7 @@ from odtlib import (
     ColumnGenerationSearch,
     ContinuousTreeClassifier,
 )
+from odtlib.column_generation import ThresholdSampling, TreeLimits
 from odtlib.column_generation.candidates import CandidateGeneration
 from odtlib.report import Clock, TimeUp
 from odtlib.tolerance import PROOF
@@ -72,7 +73,7 @@ def test_the_estimator_equals_the_search_over_all_thresholds(part):
         X, y, weight = instance(seed, 40)
         depth = 1 + seed // 4 % 4
         model = ColumnGenerationClassifier(
-            depth, splits="generate", search=ColumnGenerationSearch(n_trees=5)).fit(X, y, weight)
+            depth, splits="generate", sampling=ThresholdSampling(n_trees=5)).fit(X, y, weight)
         other = ContinuousTreeClassifier(depth).fit(X, y, weight)
         scale = weight.sum()
         assert model.report_.status == "optimal"
@@ -119,8 +120,8 @@ def test_memory_that_does_not_suffice_gives_the_best_of_the_candidates():
 
 @pytest.mark.parametrize("limit", [
     {"max_nodes": 3}, {"max_leaf_nodes": 3}, {"min_samples_leaf": 2}, {"split_penalty": 1.0},
-    {"max_feature_cost": 1}, {"feature_costs": np.ones(2)}, {"min_recall": {0: 0.5}},
-    {"pricing": "sweep"}, {"row_cuts": "none"}])
+    {"limits": TreeLimits(max_feature_cost=1)},
+    {"search": ColumnGenerationSearch(pricing="sweep")}])
 def test_what_generation_does_not_know_is_refused(limit):
     X, y = np.array([[0.0], [1.0], [2.0]]), np.array([0, 1, 0])
     with pytest.raises(ValueError, match=f"splits='generate' has no use for {next(iter(limit))}"):

@@ -8,10 +8,12 @@ from column_generation.reference import column_generation
 from sklearn.base import clone
 from sklearn.utils.estimator_checks import check_estimator
 
+from odtbook.published import Subproblems
 from odtlib import (
     ContinuousTreeClassifier,
     RestrictedTreeClassifier,
 )
+from odtlib.column_generation.pricing import Enumeration, PathPool, RandomPaths
 from odtlib.column_generation.restricted import optimum
 from odtlib.heuristics.threshold_sampling import SampledSplits
 
@@ -43,14 +45,14 @@ def test_the_estimator_passes_scikit_learns_checks():
 
 CHOICES = [
     *({"row_cuts": cuts} for cuts in ("none", "lower", "upper", "equal", "all", "extra")),
-    {"row_cuts": "extra", "separation": "milp"},
-    {"row_cuts": "equal", "cut_schedule": "published", "heuristic_pricing": "random"},
+    {"row_cuts": "extra", "solver": "milp"},
+    {"row_cuts": "equal", "schedule": "published", "heuristic_pricing": "random"},
     {"heuristic_pricing": "pool"}, {"start_columns": "sampled"}, {"link": "prefix",
                                                                   "row_cuts": "none"},
     {"integer": "milp"}, {"integer": "diving", "row_cuts": "none"},
     {"integer": "branch-and-price", "row_cuts": "none"},
     {"integer": "branch-and-price"}, {"heuristic_pricing": "pool", "pricing": None},
-    {"sampling": "sklearn"}, {"stopping": "no-new-root", "n_trees": 20},
+    {"backend": "sklearn"}, {"stopping": "no-new-root", "n_trees": 20},
     {"root_candidates": "all", "node_candidates": 2},
 ]
 
@@ -149,16 +151,22 @@ def test_more_rows_a_leaf_than_there_are_is_refused():
         RestrictedTreeClassifier(2, min_samples_leaf=81).fit(X, y)
 
 
-@pytest.mark.parametrize("options, settings", [
-    ({"pool_size": 30, "n_leaves": 20, "n_added": 10, "attempts": 2, "leaf_priority": False,
-      "reset": False}, {"heuristic_pricing": "pool"}),
-    ({"n_paths": 20, "per_leaf": 3}, {"heuristic_pricing": "random", "merge_rows": False}),
-    ({"distinct": True, "needed_only": False, "scale": 1e6, "warm_start": False,
-      "first_only": False}, {"pricing": "cp-sat", "max_depth": 2, "node_candidates": 3})], ids=str)
-def test_inner_choices_of_pricing(options, settings):
+RANDOM = np.random.RandomState(0)
+
+
+@pytest.mark.parametrize("settings", [
+    {"heuristic_pricing": PathPool(RANDOM, pool_size=30, n_leaves=20, n_added=10, attempts=2,
+                                   leaf_priority=False, reset=False)},
+    {"heuristic_pricing": RandomPaths(RANDOM, n_paths=20), "pricing": Enumeration(3),
+     "merge_rows": False},
+    {"pricing": Subproblems("cp-sat", distinct=True, needed_only=False, scale=1e6,
+                            warm_start=False, first_only=False),
+     "max_depth": 2, "node_candidates": 3}], ids=("pool", "random", "programs"))
+def test_pricing_methods_with_choices_of_their_own(settings):
     X, y = data()
-    check(column_generation(**{"max_depth": 3, "n_trees": 20, **settings},
-                                     pricing_options=options), X, y)
+    model = column_generation(**{"max_depth": 3, "n_trees": 20, **settings})
+    first = check(model, X, y).report_.counters["columns"]
+    assert check(model, X, y).report_.counters["columns"] == first   # a fit leaves them as given
 
 
 @pytest.mark.parametrize("limit", [1e-6, 0.3])
@@ -205,14 +213,6 @@ def test_choices_that_cannot_work_are_refused():
             ({"pricing": "milp", "link": "prefix"}, "papers' form only")):
         with pytest.raises(ValueError, match=message):
             column_generation(2, n_trees=5, **settings).fit(X, y)
-    for options, message in (({"pool": 3}, "has 'pool', which the pricing in use does not know"),
-                             ({"per_leaf": "x"}, "give a number of at least 1"),
-                             ({"per_leaf": 0}, "give a number of at least 1")):
-        with pytest.raises(ValueError, match=message):
-            column_generation(2, n_trees=5, pricing_options=options).fit(X, y)
-    with pytest.raises(ValueError, match="reset=1; give True or False"):
-        column_generation(2, n_trees=5, heuristic_pricing="pool",
-                              pricing_options={"reset": 1}).fit(X, y)
     with pytest.raises(ValueError, match="more than column generation can enumerate"):
         column_generation(
             4, splits=[[(0, t / 10) for t in range(60)]] * 15).fit(X, y)

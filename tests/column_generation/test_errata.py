@@ -10,12 +10,12 @@ import pytest
 from column_generation.reference import draw_problem
 from scipy.optimize import linprog
 
+from odtbook.published.subproblems import Subproblems
 from odtlib.column_generation.generation import ColumnGeneration
 from odtlib.column_generation.master import Master
 from odtlib.column_generation.paths import RestrictedProblem
 from odtlib.column_generation.pricing import Enumeration
 from odtlib.column_generation.restricted import optimum
-from odtlib.column_generation.subproblems import Subproblems
 from odtlib.heuristics import sample_splits
 from odtlib.report import Clock
 

@@ -7,7 +7,6 @@ import pytest
 from column_generation.reference import column_generation, draw_problem, leaf_cost
 
 from odtbook.datasets import load
-from odtlib import ColumnGenerationClassifier
 
 
 def least_cost_within(problem, costs, budget, max_leaves=None):
@@ -109,7 +108,7 @@ def test_german_credit_at_depth_three_is_proved():
 def test_costs_that_cannot_be_used_are_refused(options, message):
     X, y = np.array([[0, 0], [1, 0], [0, 1.0]]), [0, 1, 1]
     with pytest.raises(ValueError, match=message):
-        ColumnGenerationClassifier(1, **options).fit(X, y)
+        column_generation(1, **options).fit(X, y)
 
 
 def test_the_prefix_form_has_no_budget_of_features():

@@ -7,8 +7,10 @@ import pytest
 from column_generation.reference import all_choices, draw_problem, errors, path_table
 from scipy.optimize import linprog
 
+from odtbook.published.separation import row_cuts, violated_point
+from odtbook.published.subproblems import Subproblems, build
 from odtlib.column_generation.branch_and_price import BranchAndPrice, dive
-from odtlib.column_generation.cuts import violated_point, violated_rows
+from odtlib.column_generation.cuts import violated_rows
 from odtlib.column_generation.generation import ColumnGeneration
 from odtlib.column_generation.master import Master, Relaxation
 from odtlib.column_generation.pricing import (
@@ -20,7 +22,6 @@ from odtlib.column_generation.pricing import (
     some_reduced_costs,
 )
 from odtlib.column_generation.restricted import optimum
-from odtlib.column_generation.subproblems import Subproblems, build
 from odtlib.report import Clock
 
 
@@ -357,7 +358,7 @@ def test_violated_rows_follow_their_definition(seed):
 @pytest.mark.parametrize("seed", range(10))
 def test_extra_cuts_end_with_no_point_on_more_than_one_path(seed):
     problem = draw_problem(np.random.RandomState(300 + seed), depth=3, most_rows=10)
-    generation, outcome = generate(problem, row_cuts="extra")
+    generation, outcome = generate(problem, row_cuts=row_cuts("extra"))
     points, proved = violated_point(generation.master, outcome.relaxation.x)
     assert outcome.converged and proved and len(points) == 0
     _, weaker = generate(problem, row_cuts="equal")
@@ -368,8 +369,8 @@ def test_extra_cuts_end_with_no_point_on_more_than_one_path(seed):
 @pytest.mark.parametrize("seed", range(6))
 def test_published_schedule_cuts_every_tenth_iteration_only(seed):
     problem = draw_problem(np.random.RandomState(400 + seed), depth=3)
-    generation, outcome = generate(problem, [Enumeration(1)], row_cuts="upper",
-                                   schedule="published")
+    generation, outcome = generate(problem, [Enumeration(1)],
+                                   row_cuts=row_cuts("upper", "published"))
     lines = generation.iterations
     assert all(line["new_cuts"] == 0 or line["iteration"] % 10 == 0 for line in lines)
     assert all(line["new_cuts"] <= 100 for line in lines)

@@ -13,6 +13,7 @@ from column_generation.reference import (
 from sklearn.utils.estimator_checks import check_estimator
 
 from odtlib import RestrictedTreeClassifier
+from odtlib.column_generation import ThresholdSampling
 from odtlib.column_generation.paths import RestrictedProblem
 from odtlib.column_generation.restricted import DynamicProgram, optimum
 from odtlib.report import TimeUp
@@ -145,7 +146,8 @@ def test_merged_rows_take_the_same_way_through_every_tree(seed):
 
 
 def test_the_estimator_passes_scikit_learns_checks():
-    check_estimator(RestrictedTreeClassifier(max_depth=2, n_trees=10), expected_failed_checks={
+    model = RestrictedTreeClassifier(max_depth=2, sampling=ThresholdSampling(n_trees=10))
+    check_estimator(model, expected_failed_checks={
         "check_class_weight_classifiers": "pure regions of the light class stay its own"})
 
 
@@ -154,7 +156,7 @@ def test_report_and_tree_agree(weighted):
     random = np.random.RandomState(1)
     X, y = random.rand(200, 4), random.randint(0, 3, 200)
     weight = random.rand(200) if weighted else None
-    model = RestrictedTreeClassifier(2, n_trees=30).fit(X, y, weight)
+    model = RestrictedTreeClassifier(2, sampling=ThresholdSampling(n_trees=30)).fit(X, y, weight)
     assert model.report_.status == "optimal"
     assert model.verify(X, y, weight) == pytest.approx(model.report_.objective)
     assert model.report_.objective <= model.report_.trace["incumbent"][0] + 1e-9
@@ -177,8 +179,8 @@ def test_given_splits_are_used():
 def test_a_time_limit_returns_a_tree_and_no_proof():
     random = np.random.RandomState(0)
     X, y = random.rand(3000, 10), random.randint(0, 2, 3000)
-    model = RestrictedTreeClassifier(6, n_trees=300, sample_share=0.5, root_candidates="all",
-                                     node_candidates="all", time_limit=1.0).fit(X, y)
+    model = RestrictedTreeClassifier(6, time_limit=1.0, sampling=ThresholdSampling(
+        sample_share=0.5, root_candidates="all", node_candidates="all")).fit(X, y)
     assert model.report_.status == "time_limit"
     assert model.report_.lower_bound < model.report_.objective
     assert model.verify(X, y) == model.report_.objective

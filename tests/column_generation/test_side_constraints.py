@@ -9,7 +9,7 @@ from column_generation.test_generation import random_duals
 
 from odtbook.datasets import load
 from odtbook.formulations import BinOCTClassifier
-from odtlib import ColumnGenerationClassifier, MurTreeClassifier
+from odtlib import MurTreeClassifier
 from odtlib.column_generation.master import Master
 from odtlib.column_generation.paths import RestrictedProblem
 from odtlib.column_generation.pricing import all_reduced_costs, some_reduced_costs
@@ -240,10 +240,10 @@ def test_limits_that_cannot_be_used_are_refused(options, message):
 
 def test_groups_that_cannot_be_compared_are_refused():
     X, y = np.array([[0, 0], [1, 0], [0, 1.0], [1, 1]]), np.array([0, 1, 1, 0])
-    model = ColumnGenerationClassifier(1, max_disparity=0.1)
+    model = column_generation(1, max_disparity=0.1)
     with pytest.raises(ValueError, match="protected has 1 distinct values"):
         model.fit(X, y, protected=np.zeros(4))
     with pytest.raises(ValueError, match="protected has 2 distinct values and y 3 classes"):
         model.fit(X, [0, 1, 2, 0], protected=[0, 0, 1, 1])
     with pytest.raises(ValueError, match="each with rows of class 1"):
-        model.set_params(disparity="equal-opportunity").fit(X, y, protected=[0, 1, 1, 0])
+        model.set_params(limits__disparity="equal-opportunity").fit(X, y, protected=[0, 1, 1, 0])

@@ -17,6 +17,7 @@ from sklearn.utils.estimator_checks import check_estimator
 
 from odtbook.datasets import load
 from odtbook.formulations import BinOCTClassifier, binoct_model
+from odtbook.formulations import run as _run
 from odtbook.formulations.binoct_model import (
     FORMS,
     BinOCTModel,
@@ -31,7 +32,6 @@ from odtbook.formulations.thresholds import candidate_cuts, cut_below, from_full
 from odtlib import CARTClassifier, ContinuousTreeClassifier, DecisionTree, MurTreeClassifier
 from odtlib.binarize import ThresholdBinarizer
 from odtlib.heuristics.ranks import RankedRows
-from odtlib.mip import run as _run
 from odtlib.report import Clock
 from tests.naive import best_tree_cost
 

@@ -2,6 +2,7 @@
 
 import sys
 import time
+from functools import partial
 
 import numpy as np
 import pytest
@@ -10,7 +11,8 @@ from scale import SCALE
 from odtbook.formulations import BinOCTClassifier, FlowOCTClassifier, OCTClassifier
 from odtbook.formulations.binoct_model import BinOCTModel
 from odtbook.formulations.thresholds import candidate_cuts
-from odtlib import ColumnGenerationClassifier, RestrictedTreeClassifier
+from odtbook.published import pricing, row_cuts
+from odtlib import ColumnGenerationClassifier, ColumnGenerationSearch, RestrictedTreeClassifier
 from odtlib._numba import warm as _warm
 from odtlib.column_generation import _kernels as kernels
 from odtlib.column_generation import paths
@@ -107,7 +109,8 @@ def test_kernels_are_compiled_before_the_clock_starts(model, monkeypatch):
     monkeypatch.setattr(_warm, "_warm", set())
     X, y = noise()
     names = [name for name in vars(kernels) if hasattr(vars(kernels)[name], "signatures")]
-    settings = {} if model is RestrictedTreeClassifier else {"pricing": "sweep"}
+    settings = {} if model is RestrictedTreeClassifier else {
+        "search": ColumnGenerationSearch(pricing="sweep")}
     estimator = model(2, **settings)
     assert estimator._compile_kernels(X, y) > 0
     before = {name: len(vars(kernels)[name].signatures) for name in names}
@@ -119,15 +122,20 @@ def test_kernels_are_compiled_before_the_clock_starts(model, monkeypatch):
     (OCTClassifier(), "highspy"), (FlowOCTClassifier(), "highspy"), (BinOCTClassifier(), "highspy"),
     (OCTClassifier(solver="cp-sat"), "ortools.sat.python.cp_model"),
     (BinOCTClassifier(solver="lns"), "ortools.sat.python.cp_model"),
-    (ColumnGenerationClassifier(), "highspy"),
-    (ColumnGenerationClassifier(pricing="cp-sat"), "ortools.sat.python.cp_model"),
-    (ColumnGenerationClassifier(row_cuts="extra"), "ortools.sat.python.cp_model")])
+    (ColumnGenerationClassifier(), "highspy")])
 def test_a_missing_solver_is_named_before_anything_is_compiled(model, module, monkeypatch):
     monkeypatch.setitem(sys.modules, module, None)
     monkeypatch.setattr(_warm, "_warm", set())
     with pytest.raises(ImportError, match=r'pip install "optimal-decision-trees\[solvers\]"'):
         model.fit(*noise())
     assert not _warm._warm
+
+
+@pytest.mark.parametrize("make", [partial(pricing, "cp-sat"), partial(row_cuts, "extra")])
+def test_a_missing_solver_of_a_published_variant_is_named_at_once(make, monkeypatch):
+    monkeypatch.setitem(sys.modules, "ortools.sat.python.cp_model", None)
+    with pytest.raises(ImportError, match=r'pip install "optimal-decision-trees\[solvers\]"'):
+        make()
 
 
 @pytest.mark.parametrize(("splits", "message"), [
@@ -141,6 +149,7 @@ def test_splits_that_are_none_are_named(splits, message):
 INTERRUPTED = """
 import numpy as np
 from odtlib import *; from odtbook.formulations import *
+from odtbook.published import pricing
 random = np.random.default_rng(0)
 X, y = random.normal(size=({rows}, 8)), random.integers(0, 3, {rows})
 model = {model}
@@ -157,11 +166,11 @@ print(model.fit(X, y).report_.status, flush=True)
     "BinOCTClassifier(3, solver='cp-sat')", "BinOCTClassifier(4, solver='lns')",
     "RestrictedTreeClassifier(3, splits='all')",
     "ColumnGenerationClassifier(4, search=ColumnGenerationSearch(integer='branch-and-price'))",
-    "ColumnGenerationClassifier(4, pricing='milp')",
-    "ColumnGenerationClassifier(4, pricing='cp-sat')",
-    "ColumnGenerationClassifier(4, row_cuts='none', search=ColumnGenerationSearch(integer='milp'))",
-    "ColumnGenerationClassifier(2, splits='all', pricing='sweep', "
-    "search=ColumnGenerationSearch(link='prefix'))"])
+    "ColumnGenerationClassifier(4, search=ColumnGenerationSearch(pricing=pricing('milp')))",
+    "ColumnGenerationClassifier(4, search=ColumnGenerationSearch(pricing=pricing('cp-sat')))",
+    "ColumnGenerationClassifier(4, search=ColumnGenerationSearch(row_cuts='none', integer='milp'))",
+    "ColumnGenerationClassifier(2, splits='all', "
+    "search=ColumnGenerationSearch(pricing='sweep', link='prefix'))"])
 def test_ctrl_c_ends_every_solver(model, seconds, child):
     """In a process of its own, in whichever phase it comes."""
     rows = 5000 if "splits='all'" in model else 400      # a fit must not end before Ctrl-C

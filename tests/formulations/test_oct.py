@@ -233,7 +233,7 @@ def test_an_interruption_leaves_the_start(monkeypatch):
     def interrupted(*arguments, **settings):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("odtlib.mip.model.Model.solve", interrupted)
+    monkeypatch.setattr("odtbook.formulations.model.Model.solve", interrupted)
     data = load("iris")
     report = check(OCTClassifier(2, start="cart", random_state=0), np.asarray(data.X, float),
                    np.asarray(data.y))

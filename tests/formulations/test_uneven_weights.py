@@ -5,8 +5,8 @@ import pytest
 from formulations.reference import optimum
 
 from odtbook.formulations import BinOCTClassifier, FlowOCTClassifier, OCTClassifier
+from odtbook.formulations.model import Model, Solution
 from odtlib import ColumnGenerationClassifier, ColumnGenerationSearch, RestrictedTreeClassifier
-from odtlib.mip.model import Model, Solution
 from odtlib.tolerance import PROOF
 
 SPLITS = {"splits": [[(j, 0.5) for j in range(3)]] * 3}
@@ -18,7 +18,7 @@ MODELS = {
     "paths": ColumnGenerationClassifier(
         2, **SPLITS, search=ColumnGenerationSearch(integer="branch-and-price")),
     "pairs of paths": ColumnGenerationClassifier(
-        2, **SPLITS, row_cuts="none", search=ColumnGenerationSearch(link="prefix"))}
+        2, **SPLITS, search=ColumnGenerationSearch(link="prefix", row_cuts="none"))}
 
 
 def instance(random):

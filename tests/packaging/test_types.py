@@ -18,13 +18,13 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 import odtbook
 import odtlib
 from odtbook import exercises, statistics
+from odtbook.formulations import model
 from odtbook.verdicts import report
 from odtlib.binarize import MDLPBinarizer, QuantileBinarizer, ThresholdBinarizer
 from odtlib.constrained import sets
-from odtlib.mip import model
 
 MODULES = ["odtlib.binarize", "odtbook.datasets", "odtbook.formulations", "odtlib.plotting",
-           "odtlib.constrained.sets", "odtlib.policy", "odtlib.mip", "odtbook.experiments",
+           "odtlib.constrained.sets", "odtlib.policy", "odtbook.published", "odtbook.experiments",
            "odtbook.interactive", "odtbook.verdicts"]
 PUBLIC = {name: getattr(odtlib, name) for name in odtlib._HOME} | {
     f"{home}.{name}": getattr(importlib.import_module(home), name)

@@ -14,6 +14,7 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 import odtlib
 from odtbook.estimators import NAMES as ESTIMATORS
 from odtbook.estimators import class_of
+from odtlib.column_generation import ThresholdSampling
 from odtlib.constrained import sets
 
 CONSTRAINED = {"constraints": sets.Box(0.0, 9.0)}
@@ -24,7 +25,7 @@ CASES = [
     ("OCTClassifier", {}),
     ("FlowOCTClassifier", {"split_penalty": 0.1}),
     ("BinOCTClassifier", {}),
-    ("ColumnGenerationClassifier", {"search": odtlib.ColumnGenerationSearch(n_trees=10)}),
+    ("ColumnGenerationClassifier", {"sampling": ThresholdSampling(n_trees=10)}),
     ("RestrictedTreeClassifier", {"split_penalty": 0.1}),
     ("MurTreeClassifier", {"binarizer": "all", "split_penalty": 0.1}),
     ("MurTreeClassifier", {"binarizer": "all", "objective": "f1"}),

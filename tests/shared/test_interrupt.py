@@ -9,9 +9,9 @@ from interrupt import ctrl_c
 
 import odtlib
 from odtbook import formulations
+from odtbook.formulations import run
 from odtlib.constrained import optimal, sets
 from odtlib.heuristics import start
-from odtlib.mip import run
 from odtlib.murtree import solver
 
 AFTER_A_FIT = """
@@ -19,6 +19,7 @@ import os, signal, time
 import numpy as np
 import odtlib
 import odtbook.formulations
+from odtbook import published
 random = np.random.default_rng(0)
 X, y = random.integers(0, 4, (30, 3)), random.integers(0, 2, 30)
 {model}.fit(X, y)
@@ -34,11 +35,10 @@ except KeyboardInterrupt:
 @pytest.mark.parametrize("model", [
     "odtbook.formulations.BinOCTClassifier(1, solver='highs')",
     "odtbook.formulations.BinOCTClassifier(1, solver='cp-sat')",
-    "odtlib.ColumnGenerationClassifier(2, pricing='cp-sat')",
-    "odtlib.ColumnGenerationClassifier(2, pricing='milp')",
-    "odtlib.ColumnGenerationClassifier(2, row_cuts='extra')",
-    "odtlib.ColumnGenerationClassifier(2, row_cuts='extra', "
-    "search=odtlib.ColumnGenerationSearch(separation='milp'))"])
+    *(f"odtlib.ColumnGenerationClassifier(2, search=odtlib.ColumnGenerationSearch({steps}))"
+      for steps in ("pricing=published.pricing('cp-sat')", "pricing=published.pricing('milp')",
+                    "row_cuts=published.row_cuts('extra')",
+                    "row_cuts=published.row_cuts('extra', solver='milp')"))])
 def test_after_a_fit(model, child):
     """In another process: where the handler is gone, Ctrl-C ends it."""
     child.run(AFTER_A_FIT.format(model=model))
@@ -48,7 +48,7 @@ def test_after_a_fit(model, child):
 def test_cp_sat_stops():
     from ortools.sat.python import cp_model
 
-    from odtlib.mip import run_cp_sat
+    from odtbook.formulations.run import run_cp_sat
 
     class Watch(cp_model.CpSolverSolutionCallback):
         def on_solution_callback(self):

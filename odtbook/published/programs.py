@@ -1,11 +1,12 @@
-"""The integer programs of pricing and separation, solved by HiGHS or CP-SAT (private)."""
+"""The integer programs of pricing and separation, solved by HiGHS or CP-SAT."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from odtlib.mip import run_cp_sat, run_highs
-from odtlib.mip.engines import library, load, load_cp_sat
+from odtbook.formulations.engines import library, load, load_cp_sat
+from odtbook.formulations.run import run_cp_sat
+from odtlib.solver_threads import run_highs
 
 ABSOLUTE_GAP = 1e-7
 

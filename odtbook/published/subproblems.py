@@ -6,9 +6,10 @@ import time
 
 import numpy as np
 
-from odtlib.column_generation._programs import solutions
+from odtbook.formulations.engines import library
+from odtbook.formulations.model import Model
+from odtbook.published.programs import solutions
 from odtlib.column_generation.pricing import TOLERANCE, some_reduced_costs
-from odtlib.mip import Model
 
 
 def build(master, relaxation, leaf, allowed, *, target=None, distinct=False, needed_only=True,
@@ -139,6 +140,29 @@ def build(master, relaxation, leaf, allowed, *, target=None, distinct=False, nee
     return model, splits
 
 
+def pricing(kind: str, subproblems: str = "merged",
+            merge_rows: bool = True) -> str | Subproblems | None:
+    """Return the exact pricing of a variant, as a parameter of an experiment names it.
+
+    Parameters
+    ----------
+    kind : {"enumeration", "sweep", "cp-sat", "milp", "none"}
+        "cp-sat" and "milp" are the integer programs of the papers.
+    subproblems : {"merged", "per-class"}, default="merged"
+        One program per leaf (Patel et al.) or one per leaf and class (Firat et al.).
+    merge_rows : bool, default=True
+        See :func:`build`.
+
+    Returns
+    -------
+    str, Subproblems or None
+        For ``pricing`` of :class:`odtlib.ColumnGenerationSearch`.
+    """
+    if kind in ("cp-sat", "milp"):
+        return Subproblems(kind, subproblems == "merged", merge_rows=merge_rows)
+    return None if kind == "none" else kind
+
+
 class Subproblems:
     """Price by solving integer programs, leaf after leaf.
 
@@ -164,9 +188,11 @@ class Subproblems:
 
     exact = True
 
-    def __init__(self, solver="cp-sat", merged=True, *, first_only=True, distinct=False,
-                 needed_only=True, merge_rows=True, separate_duals=False, scale=1e5,
-                 warm_start=True):
+    def __init__(self, solver: str = "cp-sat", merged: bool = True, *, first_only: bool = True,
+                 distinct: bool = False, needed_only: bool = True, merge_rows: bool = True,
+                 separate_duals: bool = False, scale: float = 1e5,
+                 warm_start: bool = True) -> None:
+        library(solver)     # which may not be installed
         self.solver, self.merged, self.first_only = solver, merged, first_only
         self.options = dict(distinct=distinct, needed_only=needed_only, merge_rows=merge_rows,
                             separate_duals=separate_duals)

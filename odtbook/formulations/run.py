@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import atexit
 import os
 import pickle
 import queue
@@ -14,10 +13,11 @@ from typing import Any
 
 import numpy as np
 
-from odtlib.mip.engines import ENGINES, library
+from odtbook.formulations.engines import ENGINES, library
+from odtlib.solver_threads import SolverThread, in_thread
 
 GRACE = 0.1             # seconds after the limit until a solver is ended by force
-CHILD = "from odtlib.mip.run import work_in_child; work_in_child()"
+CHILD = "from odtbook.formulations.run import work_in_child; work_in_child()"
 
 
 class Stop(threading.Event):
@@ -36,25 +36,6 @@ class Stop(threading.Event):
         super().set()
         if self.act is not None:
             self.act()
-
-
-class SolverThread(threading.Thread):
-    """A thread that a solver works in; it ends before Python does, which HiGHS would otherwise
-    abort."""
-
-    def __init__(self, work, stop):
-        super().__init__(target=work, daemon=True)
-        self.stop = stop
-        atexit.register(self.end)       # for a Ctrl-C that comes between start and end
-        self.start()
-
-    def end(self):
-        """Tell the solver to stop until it has stopped: it forgets what it is told before its
-        start."""
-        while self.is_alive():
-            self.stop()
-            self.join(0.05)
-        atexit.unregister(self.end)
 
 
 class InThread(SolverThread):
@@ -166,24 +147,6 @@ def run(engine, arrays, options, clock, in_subprocess, receive):
             worker.end()
 
 
-def run_highs(highs: Any) -> None:
-    """Solve the model that a ``highspy.Highs`` object holds; Ctrl-C raises KeyboardInterrupt."""
-    stop = threading.Event()
-
-    def interrupt(event):
-        if stop.is_set():
-            event.interrupt()
-
-    events = highs.cbMipInterrupt, highs.cbSimplexInterrupt
-    for event in events:
-        event.subscribe(interrupt)
-    try:
-        _in_thread(highs.run, stop.set)
-    finally:
-        for event in events:
-            event.unsubscribe(interrupt)
-
-
 def run_cp_sat(model: Any, watch: Any, seconds: float = np.inf,
                n_jobs: int = 1) -> tuple[Any, Any]:
     """Solve a ``CpModel``; return the ``CpSolver`` and its status.  Ctrl-C is passed on.
@@ -196,25 +159,4 @@ def run_cp_sat(model: Any, watch: Any, seconds: float = np.inf,
     solver.parameters.catch_sigint_signal = False
     if np.isfinite(seconds):
         solver.parameters.max_time_in_seconds = max(0.01, seconds)
-    return solver, _in_thread(lambda: solver.solve(model, watch), solver.stop_search)
-
-
-def _in_thread(work, stop):
-    """Return the result of ``work``, done in a thread; on Ctrl-C call ``stop`` until it ends."""
-    outcome, errors = [], []
-
-    def call():
-        try:
-            outcome.append(work())
-        except Exception as error:
-            errors.append(error)
-
-    thread = SolverThread(call, stop)
-    try:
-        while thread.is_alive():
-            thread.join(0.5)        # some systems deliver Ctrl-C only between short waits
-    finally:
-        thread.end()
-    if errors:
-        raise errors[0]
-    return outcome[0]
+    return solver, in_thread(lambda: solver.solve(model, watch), solver.stop_search)

@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
-from odtlib.mip import engines
-from odtlib.mip.run import run
-from odtlib.mip.units import common_denominator
+from odtbook.formulations import engines
+from odtbook.formulations.run import run
+from odtlib.column_generation.units import common_denominator
 from odtlib.report import Clock
 from odtlib.requirements import needs
 
@@ -84,7 +84,7 @@ class Model:
     Examples
     --------
     >>> import numpy as np
-    >>> from odtlib.mip import Model
+    >>> from odtbook.formulations.model import Model
     >>> model = Model()
     >>> x = model.add_variables("x", 3, cost=[-5, -4, -3], kind="integer")
     >>> model.add_rows("weight", 1, np.zeros(3), x, [2, 3, 1], upper=3)

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from interrupt import ctrl_c
 
-from odtlib.mip import run as _run
-from odtlib.mip.model import Model
+from odtbook.formulations import run as _run
+from odtbook.formulations.model import Model
 
 
 def knapsack(random, n=8, rows=2, scale=1.0):

@@ -10,7 +10,8 @@ import pytest
 from interrupt import ctrl_c
 from ortools.sat.python import cp_model
 
-from odtlib.mip import run_cp_sat, run_highs
+from odtbook.formulations.run import run_cp_sat
+from odtlib.solver_threads import run_highs
 
 
 def market_split(rows=6, columns=50):
@@ -48,7 +49,7 @@ def test_errors_of_the_solver_are_raised():
 
 
 def test_the_child_process_loads_nothing_heavy():
-    code = ("import sys, odtlib.mip.run; "
+    code = ("import sys, odtbook.formulations.run; "
             "print([name for name in ('sklearn', 'scipy', 'numba', 'pandas') "
             "if name in sys.modules])")
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
@@ -59,7 +60,7 @@ ABANDONED = """
 import sys, time
 sys.path[:0] = {path!r}
 from test_model import hard
-from odtlib.mip import run
+from odtbook.formulations import run
 model = hard()[0]
 arrays = model.arrays() if {solver!r} == "highs" else model.to_integer()
 run.InThread({solver!r}, arrays, dict(n_jobs=1, settings={{}}, unit=1.0, start=None, seed=0,
