@@ -422,7 +422,7 @@ def test_a_fractional_solution_sends_a_row_down_more_than_one_path():
 @pytest.mark.parametrize("seed", range(12))
 def test_the_integer_master_never_beats_the_optimum(seed, cuts):
     problem = draw_problem(np.random.RandomState(500 + seed), weights=(None, "floats")[seed % 2])
-    generation, outcome = generate(problem, row_cuts=cuts)
+    generation, outcome = generate(problem, row_cuts=row_cuts(cuts))
     choices, proved = generation.master.solve_integer(choices=first_tree(problem))
     best = optimum(problem)
     assert proved

@@ -10,6 +10,7 @@ from column_generation.test_generation import random_duals
 from odtbook.datasets import load
 from odtbook.formulations import BinOCTClassifier
 from odtlib import MurTreeClassifier
+from odtlib.column_generation import TreeLimits
 from odtlib.column_generation.master import Master
 from odtlib.column_generation.paths import RestrictedProblem
 from odtlib.column_generation.pricing import all_reduced_costs, some_reduced_costs
@@ -208,11 +209,11 @@ def test_labels_may_be_words_and_weights_count():
     weight = np.array([1, 1, 1, 5, 1, 1.0])
     model = column_generation(1, splits=[[(0, 0.5)]], integer="branch-and-price")
     assert model.fit(X, y, weight).report_.objective == 3
-    model.set_params(min_recall={"yes": 1.0}).fit(X, y, weight)
+    model.set_params(limits=TreeLimits(min_recall={"yes": 1.0})).fit(X, y, weight)
     assert np.all(model.predict(X) == "yes") and model.report_.objective == 4
-    model.set_params(min_recall={"yes": 5 / 6}).fit(X, y, weight)
+    model.set_params(limits__min_recall={"yes": 5 / 6}).fit(X, y, weight)
     assert model.report_.objective == 3
-    model.set_params(min_recall={"no": 1.0}, max_depth=0, splits=None).fit(X, y, weight)
+    model.set_params(limits__min_recall={"no": 1.0}, max_depth=0, splits=None).fit(X, y, weight)
     assert np.all(model.predict(X) == "no") and model.report_.status == "optimal"
 
 
