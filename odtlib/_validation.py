@@ -65,7 +65,8 @@ class SearchOptions(BaseEstimator):
     def __post_init__(self):
         validate_parameter_constraints(
             self._parameter_constraints,
-            {name: plain(name, value) for name, value in self.get_params(deep=False).items()},
+            {name: plain(name, value, self._parameter_constraints.get(name, ()))
+             for name, value in self.get_params(deep=False).items()},
             type(self).__name__)
 
     def set_params(self, **params: Any) -> Self:

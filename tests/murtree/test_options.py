@@ -16,6 +16,7 @@ from odtlib import (
     MurTreeRegressor,
     MurTreeSearch,
 )
+from odtlib.column_generation import ThresholdSampling
 from tests.murtree.test_search import blobs
 
 
@@ -67,8 +68,8 @@ def test_options_of_the_published_search_are_refused_without_it(option):
 @pytest.mark.parametrize(("made", "text", "wrong", "message"), [
     (MurTreeSearch(lookahead=3), "MurTreeSearch(lookahead=3)", {"cache": "all"}, "has cache='all'"),
     (MurTreeSearch(), "MurTreeSearch()", {"deepening": True, "lookahead": 2}, "choose one of them"),
-    (ColumnGenerationSearch(n_trees=7), "ColumnGenerationSearch(n_trees=7)", {"link": "leaf"},
-     "'link' parameter of ColumnGenerationSearch"),
+    (ThresholdSampling(n_trees=7), "ThresholdSampling(n_trees=7)", {"stopping": "never"},
+     "'stopping' parameter of ThresholdSampling"),
 ])
 def test_options_are_cloned_changed_and_printed_as_estimators_are(made, text, wrong, message):
     before = made.get_params()
@@ -85,7 +86,8 @@ def test_options_are_cloned_changed_and_printed_as_estimators_are(made, text, wr
 @pytest.mark.parametrize(("model", "grid"), [
     (MurTreeClassifier(3, search=MurTreeSearch()), {"search__lookahead": [2, None]}),
     (MurTreeRegressor(3, search=MurTreeSearch()), {"search__minimise_nodes": [False, True]}),
-    (ColumnGenerationClassifier(2, search=ColumnGenerationSearch()), {"search__n_trees": [3, 9]}),
+    (ColumnGenerationClassifier(2, search=ColumnGenerationSearch()),
+     {"search__link": ["node", "prefix"]}),
 ])
 def test_options_of_a_search_are_tuned(model, grid):
     X, y = blobs(n_rows=60, n_columns=5)

@@ -7,6 +7,7 @@ import odtbook.formulations as formulations
 import odtlib
 from odtlib import ColumnGenerationSearch, MurTreeSearch
 from odtlib.binarize import ThresholdBinarizer
+from odtlib.column_generation import ThresholdSampling
 from odtlib.constrained import sets
 from odtlib.report import Clock
 from odtlib.tolerance import PROOF
@@ -31,11 +32,12 @@ CASES = {
     "gap": ("ContinuousTreeClassifier", {"max_gap": 0.1}),
     "continuous regression": ("ContinuousTreeRegressor", {}),
     "column generation": ("ColumnGenerationClassifier",
-                          {"search": ColumnGenerationSearch(n_trees=10)}),
-    "branch and price": ("ColumnGenerationClassifier", {"search": ColumnGenerationSearch(
-        n_trees=10, integer="branch-and-price")}),
+                          {"sampling": ThresholdSampling(n_trees=10)}),
+    "branch and price": ("ColumnGenerationClassifier", {
+        "sampling": ThresholdSampling(n_trees=10),
+        "search": ColumnGenerationSearch(integer="branch-and-price")}),
     "generated splits": ("ColumnGenerationClassifier", {"splits": "generate"}),
-    "restricted": ("RestrictedTreeClassifier", {"n_trees": 10}),
+    "restricted": ("RestrictedTreeClassifier", {"sampling": ThresholdSampling(n_trees=10)}),
     "constrained": ("ConstrainedTreeRegressor", BOX),
     "exact splits": ("ConstrainedTreeRegressor", {**BOX, "split": "exact"}),
     "optimal constrained": ("OptimalConstrainedTreeRegressor", BOX),
