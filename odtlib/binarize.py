@@ -80,7 +80,8 @@ class _Binarizer(TransformerMixin, BaseEstimator):
             NaN is a missing value; infinity is refused.
         y : array-like of shape (n_samples,), default=None
             Class labels. Needed by the supervised rules and with ``ordered_categories``, ignored
-            by the others.
+            by the others.  ``ordered_categories`` takes numbers that are not whole as targets, and
+            all others as labels; an estimator says which it has.
 
         Returns
         -------
@@ -89,7 +90,9 @@ class _Binarizer(TransformerMixin, BaseEstimator):
         return self.fit_until(Clock(), X, y)
 
     @with_plain_parameters
-    def fit_until(self, clock: Clock, X: ArrayLike, y: ArrayLike | None = None) -> Self:
+    def fit_until(self, clock: Clock, X: ArrayLike, y: ArrayLike | None = None, *,
+                  sample_weight: ArrayLike | None = None,
+                  regression: bool | None = None) -> Self:
         """Fit, but leave the features uncut that remain when the clock has expired.
 
         Parameters
@@ -97,7 +100,13 @@ class _Binarizer(TransformerMixin, BaseEstimator):
         clock : Clock
             See :class:`odtlib.report.Clock`.
         X, y : arrays
-            As in :meth:`fit`.
+            As in :meth:`fit`; with ``ordered_categories`` and several targets ``y`` may have the
+            shape (n_samples, n_outputs).
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the means by which categories are ordered; they move no threshold.
+        regression : bool, default=None
+            Whether ``y`` holds targets rather than labels, for ``ordered_categories``; None asks
+            whether its numbers are whole.
 
         Returns
         -------
@@ -110,9 +119,10 @@ class _Binarizer(TransformerMixin, BaseEstimator):
             codes, n_classes = np.zeros(len(table), np.int64), 1
 
         if self.ordered_categories and self.categories_:
-            worth = self._worth(y, len(table))
+            worth = self._worth(y, len(table), regression)
+            weight = np.ones(len(table)) if sample_weight is None else np.asarray(sample_weight)
             for j in self.categories_:
-                table[:, j] = self._put_in_order(j, table[:, j], worth)
+                table[:, j] = self._put_in_order(j, table[:, j], worth, weight)
 
         columns = []  # one (feature, lower, upper, pattern of the name, value if missing) each
         for j in range(table.shape[1]):
@@ -388,26 +398,38 @@ class _Binarizer(TransformerMixin, BaseEstimator):
             )
         return np.where(missing, np.nan, positions)
 
-    def _worth(self, y, n_rows):
-        """Return the number by whose mean categories are put in order, or None for many classes."""
+    def _worth(self, y, n_rows, regression):
+        """Return the numbers by whose means categories are ordered, shape (n_rows, n_numbers)."""
         if y is None:
             raise ValueError("ordered_categories=True needs y, by whose mean the categories of a "
                              "feature are ordered; pass y or leave it at False.")
-        y = column_or_1d(y)
+        y = np.asarray(y)
         check_length("y", y, n_rows)
-        if type_of_target(y) == "continuous":
-            return np.asarray(y, np.float64)
-        labels, codes = np.unique(y, return_inverse=True)
-        return codes.astype(np.float64) if len(labels) <= 2 else None
+        if regression is None:
+            regression = type_of_target(y).startswith("continuous")
+        if regression:
+            return y.reshape(n_rows, -1).astype(np.float64)
+        labels, codes = np.unique(column_or_1d(y), return_inverse=True)
+        return (codes[:, None] == np.arange(len(labels) > 1, len(labels))).astype(np.float64)
 
-    def _put_in_order(self, j, positions, worth):
-        """Order the categories of a feature by mean worth; return the positions of the rows."""
-        if worth is None:
-            return positions
+    def _put_in_order(self, j, positions, worth, weight):
+        """Order the categories of a feature by mean worth; return the positions of the rows.
+
+        Several means, of targets or of shares of classes, are ordered along the axis on which they
+        lie farthest apart.
+        """
         present = ~np.isnan(positions)
         at = positions[present].astype(np.int64)
-        total = np.bincount(at, worth[present], len(self.categories_[j]))
-        order = np.argsort(total / np.bincount(at, minlength=len(total)), kind="stable")
+        n_categories = len(self.categories_[j])
+        size = np.bincount(at, weight[present], n_categories)
+        means = np.column_stack([np.bincount(at, weight[present] * one, n_categories)
+                                 for one in worth[present].T]) / size[:, None]
+        if means.shape[1] > 1:
+            middle = size @ means / size.sum()
+            axis = np.linalg.svd(np.sqrt(size)[:, None] * (means - middle))[2][0]
+            axis *= np.sign(axis[np.argmax(np.abs(axis) > 0.5 * np.abs(axis).max())])
+            means = (means - middle) @ axis
+        order = np.argsort(means.ravel(), kind="stable")
         self.categories_[j] = self.categories_[j][order]
         moved = positions.copy()
         moved[present] = np.argsort(order)[at]
@@ -450,11 +472,13 @@ class MDLPBinarizer(_Binarizer):
         What ``transform`` does with a category that ``fit`` did not see, or with a missing value
         where ``fit`` saw none: refuse it, or give it zeros in every column of its feature.
     ordered_categories : bool, default=False
-        Whether the categories of a feature are ordered by their share of the second of two
-        classes (by their mean for numeric targets), and each set of the first few in that order
-        becomes a column too.  For one split of all rows the best subset is among them (Fisher,
-        1958); further down it need not be.  With more than two classes, or with False, columns
-        ask for one category against the rest.
+        Whether the categories of a feature are ordered, and each set of the first few in that
+        order becomes a column too; with False columns ask for one category against the rest.  The
+        order is that of the weighted mean of the target, or of the share of the second of two
+        classes.  For one split of all rows the best subset for squared error, and for the errors
+        of two classes, is among them (Fisher, 1958); further down it need not be.  With three or
+        more classes, or several targets, categories are ordered along the first principal axis of
+        their means (Coppersmith, Hong and Hosking, 1999), which may miss the best subset.
 
     Attributes
     ----------
@@ -487,6 +511,10 @@ class MDLPBinarizer(_Binarizer):
     ----------
     Fayyad and Irani (1993), Multi-interval discretization of continuous-valued attributes for
     classification learning, IJCAI.
+
+    Fisher (1958), On grouping for maximum homogeneity, JASA 53.  Coppersmith, Hong and Hosking
+    (1999), Partitioning nominal attributes in decision trees, Data Mining and Knowledge
+    Discovery 3.
 
     Examples
     --------

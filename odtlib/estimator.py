@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, clone
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, clone, is_regressor
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_array, check_is_fitted, column_or_1d, validate_data
@@ -30,7 +30,7 @@ from odtlib._validation import (
     with_plain_parameters,
 )
 from odtlib.binarize import MDLPBinarizer, QuantileBinarizer, ThresholdBinarizer
-from odtlib.report import SolveReport
+from odtlib.report import Clock, SolveReport
 from odtlib.tree import DecisionTree
 
 if TYPE_CHECKING:
@@ -552,14 +552,16 @@ class BinarisingMixin:
                              "give binarizer='mdlp' or another one.")
         chosen = self.binarizer
         self.binarizer_ = BINARIZERS[chosen]() if isinstance(chosen, str) else clone(chosen)
-        seen_X, seen_y = X, y
+        seen_X, seen_y, seen_weight = X, y, sample_weight
         if sample_weight is not None and np.all(sample_weight == np.floor(sample_weight)):
             if sample_weight.sum() <= self._most_copies(len(y)):
                 seen = np.repeat(np.arange(len(y)), sample_weight.astype(np.int64))
                 seen_X = X.iloc[seen] if frame else X[seen]
-                seen_y = y[seen]
-        timed = clock is not None and hasattr(self.binarizer_, "fit_until")
-        fit = partial(self.binarizer_.fit_until, clock) if timed else self.binarizer_.fit
+                seen_y, seen_weight = y[seen], None
+        fit = self.binarizer_.fit
+        if hasattr(self.binarizer_, "fit_until"):
+            fit = partial(self.binarizer_.fit_until, clock or Clock(), sample_weight=seen_weight,
+                          regression=is_regressor(self))
         columns = np.asarray(fit(seen_X, seen_y).transform(X))
         if not np.all((columns == 0) | (columns == 1)):
             raise ValueError("the binarizer made columns that are not 0/1; give one that does.")

@@ -117,8 +117,11 @@ def test_data_frames_with_categories_against_all_trees(seed):
 
     present = sorted({c for c in colour if c is not None})
     groups = [[c] for c in present]
-    if in_order and y.max() == 1:
-        present.sort(key=lambda c: y[colour == c].mean())
+    if in_order:
+        if y.max() == 1:
+            present.sort(key=lambda c: y[colour == c].mean())
+        else:
+            present = list(model.binarizer_.categories_[0])
         groups += [present[:k] for k in range(1, len(present))]
     sides = sides_of(age[:, None])
     for group in [*groups, []]:

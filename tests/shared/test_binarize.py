@@ -3,6 +3,7 @@
 import math
 import pickle
 from collections import Counter
+from itertools import combinations
 
 import numpy as np
 import pandas as pd
@@ -15,7 +16,9 @@ from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from odtbook.datasets import load
+from odtlib import MurTreeClassifier, MurTreeRegressor
 from odtlib.binarize import MDLPBinarizer, QuantileBinarizer, ThresholdBinarizer
+from odtlib.report import Clock
 from odtlib.tree import DecisionTree
 
 VARIANTS = [
@@ -466,3 +469,64 @@ def test_quantiles_make_the_binarised_sets_of_the_dl85_paper(name, raw):
     theirs = binary_table(name)
     theirs = columns(theirs[:, theirs.min(axis=0) < theirs.max(axis=0)])  # one is constant
     assert sorted(ours * 2) == theirs  # both x <= t and x > t are stored there
+
+
+def best_grouping(groups, cost):
+    """Return the least cost over all divisions of the categories into two sides."""
+    names = sorted(set(groups))
+    return min(cost(side) + cost(~side) for k in range(len(names))
+               for some in combinations(names, k) for side in [np.isin(groups, some)])
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_ordered_categories_hold_the_best_grouping_for_one_split(seed):
+    """Fisher's theorem: targets whole or not, tied or not, with weights, and two classes."""
+    rng = np.random.default_rng(seed)
+    n_rows = int(rng.integers(6, 40))
+    groups = rng.choice(list("abcdef"), n_rows).astype(object)
+    frame = pd.DataFrame({"g": groups})
+    weight = [None, rng.integers(1, 5, n_rows), rng.random(n_rows) * 7][seed % 3]
+    counted = np.ones(n_rows) if weight is None else weight
+    binarizer = [ThresholdBinarizer, QuantileBinarizer][seed % 2](ordered_categories=True)
+    y = [rng.integers(0, 6, n_rows), rng.integers(-3, 3, n_rows) / 2, rng.normal(size=n_rows),
+         rng.integers(0, 9, n_rows).astype(np.float32)][seed % 4]
+
+    def squares(side):
+        own = counted[side]
+        mean = np.average(y[side], weights=own) if side.any() else 0.0
+        return float((own * (y[side] - mean) ** 2).sum())
+
+    found = MurTreeRegressor(1, binarizer=binarizer).fit(frame, y, weight).report_.objective
+    assert found == pytest.approx(best_grouping(groups, squares), rel=1e-9, abs=1e-9)
+
+    labels = rng.integers(0, 2, n_rows)
+    labels[:2] = 0, 1
+
+    def errors(side):
+        return min(counted[side & (labels == k)].sum() for k in (0, 1))
+
+    found = MurTreeClassifier(1, binarizer=binarizer).fit(frame, labels, weight).report_.objective
+    assert found == pytest.approx(best_grouping(groups, errors), rel=1e-9, abs=1e-9)
+
+
+def test_categories_of_several_means_follow_their_principal_axis():
+    frame = pd.DataFrame({"g": list("abcd") * 5})
+    targets = np.array([[3, 6], [0, 0], [4, 8], [1, 2]] * 5)        # on a line: its order
+    binarizer = ThresholdBinarizer(ordered_categories=True)
+    binarizer.fit_until(Clock(), frame, targets, regression=True)
+    assert binarizer.categories_[0].tolist() == list("bdac")
+    assert "g in (b, d)" in binarizer.get_feature_names_out()
+    labels = [0, 2, 0, 2] * 4 + [0, 2, 1, 2]
+    binarizer.fit(frame, labels)
+    first, last = binarizer.categories_[0][:2], binarizer.categories_[0][2:]
+    assert {frozenset(first), frozenset(last)} == {frozenset("ac"), frozenset("bd")}
+
+
+def test_a_whole_number_is_a_target_for_a_regressor_and_a_label_for_a_classifier():
+    frame, y = pd.DataFrame({"city": list("abcd") * 5}), np.array([3, 0, 4, 1] * 5)
+    binarizer = ThresholdBinarizer(ordered_categories=True)
+    model = MurTreeRegressor(1, binarizer=binarizer).fit(frame, y)
+    assert model.report_.objective == pytest.approx(5.0)
+    assert model.binarizer_.categories_[0].tolist() == list("bdac")
+    assert MurTreeRegressor(1, binarizer=binarizer).fit(frame, y + 0.5).report_.objective \
+        == pytest.approx(5.0)
