@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 
 from odtbook import compile_command, data_command
 from odtlib import __version__
 from odtlib.requirements import needs
+
+KEPT = "finished runs are kept, --resume does the rest"
 
 
 def main(arguments=None):
@@ -26,15 +29,47 @@ def main(arguments=None):
     """
     options = _parser().parse_args(arguments)
     try:
-        return options.command(options)
-    except (ValueError, RuntimeError, OSError, ModuleNotFoundError) as error:
-        named = getattr(error, "filename", None)    # of the system's errors
-        print(f"odt: {f'{named}: {error.strerror}' if named else error}", file=sys.stderr)
-        return 2
-    except KeyboardInterrupt:
-        print("\nodt: interrupted; finished runs are kept, --resume does the rest",
-              file=sys.stderr)
-        return 130
+        status = options.command(options)
+        sys.stdout.flush()
+        return status
+    except BaseException as error:
+        if isinstance(error, SystemExit | GeneratorExit):
+            raise
+        if isinstance(error, BrokenPipeError) and _nobody_listens():
+            return 141      # as `odt report | head` has it from the system
+        status, sentence = _refusal(error)
+        print(f"odt: {' '.join(sentence.split())}", file=sys.stderr)
+        return status
+
+
+def _refusal(error):
+    """Return the exit status and the sentence with which a command ends by an exception."""
+    if isinstance(error, KeyboardInterrupt):
+        return 130, f"interrupted; {KEPT}"
+    if isinstance(error, MemoryError):
+        return 2, f"the memory of this machine does not suffice; {KEPT}"
+    if isinstance(error, OSError) and error.strerror:
+        return 2, f"{error.filename}: {error.strerror}" if error.filename else error.strerror
+    if isinstance(error, ValueError | RuntimeError | OSError | ModuleNotFoundError) \
+            and not isinstance(error, RecursionError | NotImplementedError) and str(error):
+        return 2, str(error)
+    last = error.__traceback__
+    while last.tb_next is not None:
+        last = last.tb_next
+    code = last.tb_frame.f_code
+    return 2, (f"{type(error).__name__}{': ' if str(error) else ''}{str(error)[:300]} (in "
+               f"{code.co_name}, {code.co_filename}, line {last.tb_lineno}); this is a fault of "
+               f"odt, please report it; {KEPT}")
+
+
+def _nobody_listens():
+    """Return whether the reader of the standard output has gone; then let nothing complain."""
+    try:
+        print(flush=True)
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return True
+    return False
 
 
 def _parser():

@@ -9,6 +9,8 @@ import sys
 from typing import Any
 
 ANY = object()    # whatever JSON can hold
+WORDS = {None: "empty", bool: "true or false", int: "a whole number", float: "a number",
+         str: "text", list: "a list", dict: "a table"}
 
 
 def read_json(text: str | bytes, name: str) -> Any:
@@ -37,6 +39,8 @@ def read_json(text: str | bytes, name: str) -> Any:
 
 def check(value: Any, schema: Any, name: str) -> None:
     """Raise ValueError, which says where, unless a value has the form that a schema gives.
+
+    ``name`` is that of the value; without one, the keys of a dictionary are named alone.
 
     A schema is a type (``float`` takes whole numbers too, but nothing infinite and no NaN), a
     constant, ``[schema]`` for a list of any length, ``{key: schema}`` for a dictionary, a tuple of
@@ -82,12 +86,13 @@ def _check_keys(table, forms, name):
     for key in forms:
         optional = isinstance(forms[key], tuple) and None in forms[key]
         if key is not str and key not in table and not optional:
-            raise ValueError(f"{name} has no {key!r}")
+            raise ValueError(f"{name or 'it'} has no {key}")
     for key, value in table.items():
         if key not in forms and str not in forms:
-            raise ValueError(f"{name} has the key {brief(key)}, which is none of "
+            raise ValueError(f"{name or 'it'} holds {brief(key)}, which is none of "
                              f"{', '.join(forms)}")
-        check(value, forms.get(key, forms.get(str)), f"{name}[{brief(key)}]")
+        word = key if key in forms else brief(key)
+        check(value, forms.get(key, forms.get(str)), f"{name}.{word}" if name else word)
 
 
 def _check_any(value, name):
@@ -105,6 +110,5 @@ def _check_any(value, name):
 
 
 def _word(form):
-    if isinstance(form, dict | list):
-        return type(form).__name__
-    return form.__name__ if isinstance(form, type) else repr(form)
+    kind = form if form is None or isinstance(form, type) else type(form)
+    return WORDS.get(kind, repr(form)) if not isinstance(form, str) else repr(form)

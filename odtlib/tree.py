@@ -930,7 +930,7 @@ class DecisionTree:
                 raise ValueError(f"the tree was written as {brief(written)}, and this version "
                                  f"reads {FORMAT}; update odtlib.")
             raise ValueError("this is not a tree written by DecisionTree.to_json.")
-        check(data, SCHEMA, "tree")
+        check(data, SCHEMA, "")
         arguments = {name: entry for name, entry in data.items()
                      if name not in ("format", "classes_dtype")}
         if data.get("classes") is not None:

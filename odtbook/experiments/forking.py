@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 
 from .book import find_notebook
-from .templates import Template, parameters_cell
+from .templates import Template, parameters_cell, read_notebook
 
 _TEST = '''"""The quick grid of {name} runs, and every run leaves a record."""
 
@@ -58,7 +58,7 @@ def new(name: str, source: str | Path, folder: str | Path = ".") -> Path:
     if target.exists():
         raise ValueError(f"{target} is there already; choose another name or remove it.")
     path = find_notebook(source)
-    notebook = _stripped(json.loads(path.read_text(encoding="utf-8")))
+    notebook = _stripped(read_notebook(path))
     if parameters_cell(notebook) is None:
         notebook["cells"].insert(0, _code("parameters", "seed = 0", tags=["parameters"]))
     if not any("experiments.emit(" in "".join(cell["source"]) for cell in notebook["cells"]):

@@ -4,14 +4,21 @@ from __future__ import annotations
 
 import ast
 import itertools
+import math
 import tomllib
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+from odtlib.schema import ANY, brief, check
+
 from .book import changed_place, locate
 from .records import key, read_csv, renamed
 from .templates import Template
+
+MOST_RUNS = 100_000     # of a grid
+SCHEMA = {"title": str, "template": str, "fixed": ({str: ANY}, None),
+          "grid": ([{str: ANY}], {str: ANY}, None), "quick": ({str: ANY}, None)}
 
 
 class Experiment:
@@ -54,27 +61,18 @@ class Experiment:
         self.name = self.place.name
         try:
             text = tomllib.loads(self.place.grid.read_text(encoding="utf-8"))
-        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        except (RecursionError, ValueError) as error:
             raise ValueError(f"{self.place.grid.name} is not valid TOML: {error}.") from None
-        unknown = set(text) - {"title", "template", "fixed", "grid", "quick"}
-        if unknown or "title" not in text or "template" not in text:
+        try:
+            check(text, SCHEMA, "")
+        except ValueError as error:
             raise ValueError(f"{self.place.grid.name} must hold title and template, and may hold "
-                             "[fixed], [grid] and [quick]"
-                             + (f"; it also holds {', '.join(sorted(unknown))}." if unknown
-                                else "."))
-        for name in ("title", "template"):
-            if not isinstance(text[name], str):
-                raise ValueError(f"{self.place.grid.name}: {name} = {text[name]!r} is not text.")
+                             f"[fixed], [grid] and [quick]: {error}.") from None
         self.title = text["title"]
         self.template = Template(text["template"], beside=self.place.grid.parent)
         fixed, grid = text.get("fixed", {}), text.get("grid", {})
         grids = grid if isinstance(grid, list) else [grid]
         self._quick = text.get("quick", {})
-        for name, tables in (("fixed", [fixed]), ("grid", grids), ("quick", [self._quick])):
-            for table in tables:
-                if not isinstance(table, dict):
-                    raise ValueError(f"{self.place.grid.name}: {name} holds {table!r}; write a "
-                                     f"table [{name}] with a line for each parameter.")
         self._tables = [{**fixed, **table} for table in grids]
         self._changes = parse_changes(changes, self.template)
         if self._changes:
@@ -85,10 +83,9 @@ class Experiment:
     def points(self, quick: bool = False) -> list[dict[str, Any]]:
         """Return the parameters of every run, in the order of the file, without duplicates."""
         shrunk = self._quick if quick else {}
-        points = {key(point): point for table in self._tables
-                  for point in expand({**table, **shrunk, **self._changes},
-                                       self.template)}
-        return list(points.values())
+        points = expand([{**table, **shrunk, **self._changes} for table in self._tables],
+                        self.template)
+        return list({key(point): point for point in points}.values())
 
     def records(self, further: Iterable[dict[str, Any]] = ()) -> dict[str, dict[str, Any]]:
         """Return the records of this experiment by key."""
@@ -116,8 +113,19 @@ class Experiment:
         return list(dict.fromkeys(map(key, [*self.points(), *self.points(quick=True)])))
 
 
-def expand(table, template):
-    """Return every combination of the listed values, checked and completed."""
+def expand(tables, template):
+    """Return every combination of the values that each table lists, checked and completed."""
+    grids = [_axes(table, template) for table in tables]
+    n_runs = sum(math.prod(map(len, axes)) for axes in grids)
+    if n_runs > MOST_RUNS:
+        raise ValueError(f"the grid has {n_runs:,} runs, more than {MOST_RUNS:,}; shorten its "
+                         "lists, or make several grids of it.")
+    return [{**template.defaults, **dict(point)} for axes in grids
+            for point in itertools.product(*axes)]
+
+
+def _axes(table, template):
+    """Return for each parameter its name with each of its values."""
     axes = []
     for name, values in table.items():
         is_list = isinstance(template.defaults.get(name), list)
@@ -128,7 +136,7 @@ def expand(table, template):
                              "out for its default.")
         axes.append([(name, template.complete({name: value})[name])
                      for value in (values if several else [values])])
-    return [{**template.defaults, **dict(point)} for point in itertools.product(*axes)]
+    return axes
 
 
 def parse_changes(changes, template):
@@ -141,7 +149,7 @@ def parse_changes(changes, template):
     for change in changes:
         name, equals, text = change.partition("=")
         if not equals:
-            raise ValueError(f"--set {change} is not key=value; the keys are "
+            raise ValueError(f"--set {brief(change)} is not key=value; the keys are "
                              f"{', '.join(template.defaults)}.")
         value = _literal(text)
         if isinstance(template.defaults.get(name), str) and not isinstance(value, str | list) \
@@ -155,8 +163,8 @@ def _literal(text):
     """Return the Python value that a text spells, or the text itself."""
     try:
         return ast.literal_eval({"true": "True", "false": "False"}.get(text, text))
-    except (ValueError, SyntaxError):
-        return text
+    except (MemoryError, RecursionError, SyntaxError, ValueError):
+        return text     # also where the parser gives up, on brackets or signs without end
 
 
 def select(points, conditions, defaults):

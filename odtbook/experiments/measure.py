@@ -120,7 +120,7 @@ def record(**values: Any) -> dict[str, Any]:
     if unknown:
         raise ValueError(f"records have no column {', '.join(sorted(unknown))}; put further "
                          "numbers into measures={...}.")
-    empty = {name: {} if types[0] is dict else None for name, types in COLUMNS.items()}
+    empty = {name: {} if isinstance(types[0], dict) else None for name, types in COLUMNS.items()}
     values = {"status": "executed", "versions": _versions(), "processor": _processor(),
               "cores": _cores(), **values}
     return {**empty, **{name: _plain(value, COLUMNS[name][0]) for name, value in values.items()}}

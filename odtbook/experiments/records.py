@@ -5,16 +5,20 @@ A record is one run: a dictionary with the keys of :data:`COLUMNS`.  Only the ru
 
 from __future__ import annotations
 
+import contextlib
 import csv
+import io
 import json
-import math
 import os
 from datetime import datetime
 from pathlib import Path
 
+from odtlib.schema import ANY, check, read_json
+
+TABLE = {str: ANY}
 # Column -> type; None beside a type: the cell may be empty.  Dictionaries are stored as JSON.
 COLUMNS = {
-    "parameters": (dict,),              # every parameter of the template
+    "parameters": (TABLE,),              # every parameter of the template
     "status": (str,),                   # of the solve report, or "executed", or "failed"
     "error": (str, None),               # what a failed run said
     "started_from": (str, None),        # warm start of the solver
@@ -32,9 +36,9 @@ COLUMNS = {
     "wall_seconds": (float, None),      # of the fit
     "compile_seconds": (float, None),   # compiling or loading kernels, before the fit
     "notebook_seconds": (float, None),  # the whole notebook, without starting the kernel
-    "counters": (dict,),                # what the solver counted
-    "measures": (dict,),                # further numbers of the template
-    "versions": (dict,),                # odtlib, python, numpy, numba, ...
+    "counters": (TABLE,),                # what the solver counted
+    "measures": (TABLE,),                # further numbers of the template
+    "versions": (TABLE,),                # odtlib, python, numpy, numba, ...
     "commit": (str, None),              # git commit of the code
     "dirty": (bool, None),              # whether that code had uncommitted changes
     "date": (str,),                     # UTC, ISO 8601
@@ -43,6 +47,7 @@ COLUMNS = {
 }
 SOLVED = ("optimal", "time_limit", "node_limit", "memory_limit", "interrupted", "heuristic")
 STATUSES = (*SOLVED, "executed", "failed")
+LARGEST_CELL = 100_000   # bytes; csv reads at most 131,072 characters
 
 # Template -> {name of a parameter in older records: its name now}.  Files of records and journals
 # keep the names that they were written with; whoever reads them sees the new ones.  Only a
@@ -75,15 +80,16 @@ def problems(record):
     found = []
     for name, types in COLUMNS.items():
         value = record[name]
-        if value is None and None in types:
+        try:
+            check(value, types, name)
+            if len(str(_to_text(value)).encode()) > LARGEST_CELL:
+                raise ValueError(f"{name} has more than {LARGEST_CELL} bytes")
+        except ValueError as error:     # also of text that has no UTF-8
+            found.append(str(error))
             continue
-        if not isinstance(value, types[0]) or (isinstance(value, bool) and types[0] is not bool):
-            found.append(f"{name} = {value!r} is not {types[0].__name__}")
-        elif types[0] is float and not math.isfinite(value):
-            found.append(f"{name} = {value!r} is not finite")
-        elif name.endswith("seconds") and value < 0:
+        if name.endswith("seconds") and value is not None and value < 0:
             found.append(f"{name} = {value!r} is negative")
-        elif name.endswith("accuracy") and not 0 <= value <= 1:
+        elif name.endswith("accuracy") and value is not None and not 0 <= value <= 1:
             found.append(f"{name} = {value!r} is not between 0 and 1")
     if found:
         return found
@@ -119,23 +125,29 @@ def read_csv(path):
     path = Path(path)
     if not path.exists():
         return []
-    with path.open(newline="", encoding="utf-8") as file:
-        try:
-            rows = list(csv.DictReader(file))
-        except (csv.Error, UnicodeDecodeError) as error:
-            raise ValueError(f"{path.name} is no table of records ({error}); restore it from git "
-                             "or delete it and run the experiment again.") from None
+    remedy = "restore it from git or delete it and run the experiment again."
+    try:
+        text = path.read_bytes().decode().replace("\r\n", "\n")     # of a checkout on Windows
+        header, *rows = csv.reader(io.StringIO(text, newline="")) or [[]]
+        if header != list(COLUMNS):
+            raise ValueError(f"its first line is not {','.join(COLUMNS)[:60]}...")
+    except (csv.Error, ValueError) as error:
+        raise ValueError(f"{path.name} is no table of records ({error}); {remedy}") from None
     records = []
     for number, row in enumerate(rows, start=2):
         try:
-            record = {name: _from_text(text, COLUMNS[name]) for name, text in row.items()}
+            cells = zip(COLUMNS.items(), row, strict=True)
+            record = {name: _from_text(text, types, name) for (name, types), text in cells}
             wrong = problems(record)
-        except (KeyError, TypeError, ValueError) as error:
+        except ValueError as error:
             wrong = [f"cannot be read ({error})"]
         if wrong:
-            raise ValueError(f"{path.name}, line {number}: {wrong[0]}; records are written by "
-                             "`odt run` alone, restore the file from git or run it again.")
+            raise ValueError(f"{path.name}, line {number}: {wrong[0][:200]}; records are written "
+                             "by `odt run` alone, restore the file from git or run it again.")
         records.append(record)
+    if _table(records) != text:
+        raise ValueError(f"{path.name} is not as `odt run` writes it, a part was cut off or "
+                         f"changed; {remedy}")
     return records
 
 
@@ -144,13 +156,20 @@ def write_csv(path, records):
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     draft = path.with_name(f".{path.name}.draft")
-    with draft.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(COLUMNS)
-        writer.writerows([_to_text(record[name]) for name in COLUMNS] for record in records)
+    with draft.open("wb") as file:
+        file.write(_table(records).encode())
         file.flush()
         os.fsync(file.fileno())
     os.replace(draft, path)
+
+
+def _table(records):
+    """Return records as the text of a CSV file."""
+    file = io.StringIO(newline="")
+    writer = csv.writer(file, lineterminator="\n")
+    writer.writerow(COLUMNS)
+    writer.writerows([_to_text(record[name]) for name in COLUMNS] for record in records)
+    return file.getvalue()
 
 
 def _to_text(value):
@@ -159,10 +178,20 @@ def _to_text(value):
     return "" if value is None else value
 
 
-def _from_text(text, types):
+def _from_text(text, types, name):
     if text == "" and None in types:
         return None
-    return json.loads(text) if types[0] in (dict, bool) else types[0](text)
+    return read_json(text, name) if types[0] in (TABLE, bool) else types[0](text)
+
+
+def put_aside(path):
+    """Give a file that cannot be read another name, so that nothing overwrites it; return it."""
+    number, aside = 1, path.with_name(f"{path.name}.unreadable")
+    while aside.exists():
+        number += 1
+        aside = path.with_name(f"{path.name}.unreadable-{number}")
+    path.rename(aside)
+    return aside
 
 
 class Journal:
@@ -176,19 +205,17 @@ class Journal:
         self.path = path
         self.asked, self.finished = set(), {}
         if path.exists():
-            lines = [json.loads(line) for line in path.read_bytes().split(b"\n") if _whole(line)]
-            begin, *records = lines or [{"asked": []}]
-            if not isinstance(begin, dict) or not isinstance(begin.get("asked"), list):
-                raise ValueError(self._damaged("does not begin with the runs asked for"))
+            begin, *records = [*_whole(path.read_bytes().split(b"\n"))] or [{"asked": []}]
+            try:
+                check(begin, {"asked": [str]}, "the first line")
+            except ValueError as error:
+                raise ValueError(f"{path} does not begin with the runs asked for: {error}."
+                                 ) from None
             for record in records:
                 if wrong := problems(record):
-                    raise ValueError(self._damaged(f"holds a record that is not valid: {wrong[0]}"))
-            self.asked = set(map(str, begin["asked"]))
+                    raise ValueError(f"{path} holds a record that is not valid: {wrong[0]}.")
+            self.asked = set(begin["asked"])
             self.finished = {key(record["parameters"]): record for record in records}
-
-    def _damaged(self, what):
-        return (f"{self.path} {what}; delete this file, and the runs that are not in the CSV file "
-                "yet are done again.")
 
     @property
     def open(self):
@@ -220,9 +247,8 @@ def _line(entry):
     return b"\n" + json.dumps(entry, ensure_ascii=False).encode() + b"\n"
 
 
-def _whole(line):
-    try:
-        json.loads(line)
-    except ValueError:
-        return False
-    return bool(line)
+def _whole(lines):
+    """Yield what each line says; leave out those that a kill tore, and empty ones."""
+    for line in lines:
+        with contextlib.suppress(ValueError):
+            yield read_json(line, "the line")

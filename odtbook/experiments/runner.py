@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import hashlib
 import json
@@ -24,10 +25,11 @@ from .book import PACKAGE
 from .grid import Experiment, expand, select
 from .measure import record as empty_record
 from .notebooks import execute_notebook, need_papermill
-from .records import Journal, key, problems, write_csv
+from .records import Journal, key, problems, put_aside, read_csv, write_csv
 from .templates import Template
 
 CONNECT_SECONDS = 10   # to reach a Dask scheduler
+LONGEST_SECONDS = 1e6   # of a limit of time; above it a kernel's client counts none
 
 
 def execute(template: str | Path, **parameters: Any) -> Any:
@@ -54,7 +56,7 @@ def execute(template: str | Path, **parameters: Any) -> Any:
         If the notebook fails.
     """
     template = Template(template)
-    points = expand(parameters, template)
+    points = expand([parameters], template)
     records, state = [], _code_state()
     for point in points:
         record = _finish(execute_notebook(template.notebook, point), point, state)
@@ -122,7 +124,9 @@ def run_experiment(experiment: str | Path, *, quick: bool = False, jobs: int = 1
     if executor is execute_notebook and not dask:
         need_papermill()
     with _Lock(place.runs / "lock", experiment.name), _workers(jobs, dask) as parallel:
-        journal = Journal(place.runs / "journal.jsonl")
+        journal = _readable(Journal, place.runs / "journal.jsonl", say)
+        if place.records == place.results:
+            _readable(read_csv, place.results, say)
         records = experiment.records(journal.finished.values())
         interrupted = {_current_key(experiment, name) for name in journal.open}
         dropped = set(records) - set(declared)
@@ -144,8 +148,9 @@ def run_experiment(experiment: str | Path, *, quick: bool = False, jobs: int = 1
             watched = None if dask or jobs == 1 else os.getpid()
             tasks = (delayed(_work)(executor, experiment.template.notebook, points[name], name,
                                     watched) for name in todo)
-            for answer, name in tqdm(parallel(tasks), total=len(todo), desc=experiment.name,
-                                     unit="run", disable=not todo, smoothing=0.1):
+            for answer, name in tqdm(_answers(parallel, tasks, dask), total=len(todo),
+                                     desc=experiment.name, unit="run", disable=not todo,
+                                     smoothing=0.1):
                 record = _finish(answer, points[name], state)
                 journal.append(record)
                 _keep_notebook(place, name, answer)
@@ -164,6 +169,28 @@ def run_experiment(experiment: str | Path, *, quick: bool = False, jobs: int = 1
         + ("; the code has uncommitted changes, so that reports leave these runs out"
            if any(record["dirty"] for record in asked) else ""))
     return asked
+
+
+def _readable(read, path, say):
+    """Read a file; if that cannot be done, put it aside, say so, and read as if there were none."""
+    try:
+        return read(path)
+    except ValueError as error:
+        aside = put_aside(path)
+        say(f"{error} It is kept as {os.path.relpath(aside)}, and what it held is run again "
+            "unless you bring it back.")
+        return read(path)
+
+
+def _answers(parallel, tasks, dask):
+    """Yield the answers of the workers as they come; say it in one sentence if one is lost."""
+    try:
+        yield from parallel(tasks)
+    except (Exception, asyncio.CancelledError) as error:
+        where = f"the Dask scheduler at {dask}" if dask else "a worker"
+        said = " ".join(str(error).split())[:200]
+        raise RuntimeError(f"{where} was lost ({type(error).__name__}{said and ': '}{said}); "
+                           "finished runs are kept, and --resume does the rest.") from error
 
 
 def _current_key(experiment, name):
@@ -192,7 +219,8 @@ def _work(executor, notebook, point, name, runner):
         _end_with(runner)
     # a solver that overruns its limit by far is stuck: the run fails instead of the experiment
     limit = point.get("time_limit")
-    return executor(notebook, point, None if limit is None else math.ceil(3 * limit + 300)), name
+    known = isinstance(limit, int | float) and limit < LONGEST_SECONDS
+    return executor(notebook, point, math.ceil(3 * limit + 300) if known else None), name
 
 
 def _end_with(runner):

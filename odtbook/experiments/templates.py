@@ -8,9 +8,14 @@ import re
 from pathlib import Path
 
 from odtbook.tables import is_file
+from odtlib.schema import ANY, brief, check, read_json
 
 from .book import find_notebook, suggestion
 from .records import COLUMNS
+
+LARGEST_VALUE = 10_000   # bytes of a parameter
+NOTEBOOK = {"cells": [{"cell_type": str, "source": (str, [str]), "metadata": {str: ANY}, str: ANY}],
+            str: ANY}
 
 
 class Template:
@@ -24,7 +29,7 @@ class Template:
 
     def __init__(self, name, beside=None):
         self.path = find_notebook(name, beside)
-        self.notebook = json.loads(self.path.read_text(encoding="utf-8"))
+        self.notebook = read_notebook(self.path)
         cell = parameters_cell(self.notebook)
         if cell is None:
             raise ValueError(f"{self.path.name} has no cell tagged 'parameters'; tag the one that "
@@ -44,15 +49,32 @@ class Template:
 
     def _check_value(self, name, value):
         default, allowed = self.defaults[name], self.choices.get(name)
+        try:
+            check(value, ANY, name)
+            if len(json.dumps(value, ensure_ascii=False).encode()) > LARGEST_VALUE:
+                raise ValueError(f"{name} = {brief(value)} has more than {LARGEST_VALUE} bytes")
+        except ValueError as error:     # also of text that has no UTF-8
+            raise ValueError(f"{self.path.name}: {error}.") from None
         if not any(_same_kind(value, other) for other in allowed or [default]):
             wanted = "a plain value" if default is None else f"{type(default).__name__}"
-            raise ValueError(f"{self.path.name}: {name} = {value!r} is {type(value).__name__}; "
-                             f"give {wanted}, like its default {default!r}.")
+            raise ValueError(f"{self.path.name}: {name} = {brief(value)} is "
+                             f"{type(value).__name__}; give {wanted}, like its default "
+                             f"{default!r}.")
         if allowed and value not in allowed:
-            raise ValueError(f"{self.path.name}: {name} = {value!r} is not one of "
+            raise ValueError(f"{self.path.name}: {name} = {brief(value)} is not one of "
                              f"{', '.join(map(repr, allowed))}.")
         if name == "dataset" and not allowed:
             check_dataset(value)
+
+
+def read_notebook(path):
+    """Return the JSON of a notebook; refuse a file that is none."""
+    text = read_json(path.read_bytes(), path.name)
+    try:
+        check(text, NOTEBOOK, "")
+    except ValueError as error:
+        raise ValueError(f"{path.name} is no notebook: {error}.") from None
+    return text
 
 
 def check_dataset(name):
@@ -77,7 +99,11 @@ def _source(cell):
 
 def _read_parameters(source, path):
     defaults, choices = {}, {}
-    for statement in ast.parse(source).body:
+    try:
+        statements = ast.parse(source).body
+    except (MemoryError, RecursionError, SyntaxError, ValueError) as error:
+        raise ValueError(f"{path.name}: the parameters cell is not Python: {error}.") from None
+    for statement in statements:
         try:
             (target,) = statement.targets
             name, value = target.id, ast.literal_eval(statement.value)
@@ -91,7 +117,11 @@ def _read_parameters(source, path):
         defaults[name] = value
         comment = re.search(r"#\s*one of:(.*)", source.splitlines()[statement.end_lineno - 1])
         if comment:
-            choices[name] = ast.literal_eval(f"[{comment[1]}]")
+            try:
+                choices[name] = ast.literal_eval(f"[{comment[1]}]")
+            except (SyntaxError, ValueError):
+                raise ValueError(f"{path.name}: the values after {comment[0][:20]!r} are not a "
+                                 "list like `2, 3`.") from None
     return defaults, choices
 
 

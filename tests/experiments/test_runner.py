@@ -1,5 +1,6 @@
 """The runner runs the grid, and nothing that happens to it loses or doubles a record."""
 
+import functools
 import inspect
 import json
 import multiprocessing
@@ -8,7 +9,9 @@ import random
 import signal
 import subprocess
 import sys
+import threading
 import time
+from concurrent.futures import CancelledError
 
 import pytest
 from experiments.runner_fakes import PARAMETERS, RUN, counting, pure, run_counting
@@ -208,6 +211,114 @@ def test_records_outside_the_grid_are_dropped_and_said(toy, monkeypatch, tmp_pat
     assert (tmp_path / "log").read_text().split() == list("11223344") + ["5", "5"]
 
 
+@pytest.mark.parametrize("content", [b"\0" * 900, b"parameters,status\n", b""])
+def test_files_that_cannot_be_read_are_put_aside_and_said(toy, tmp_path, monkeypatch, content):
+    monkeypatch.setenv("RUNS_LOG", str(tmp_path / "log"))
+    grid = toy()
+    table = grid.with_suffix(".csv")
+    journal = grid.parent / ".runs" / "toy" / "journal.jsonl"
+    experiments.run_experiment(grid, executor=counting, say=lambda line: None)
+    for number in ("", "-2"):       # the second time the name is taken
+        table.write_bytes(content)
+        journal.write_bytes(b'{"asked": [1]}\n')
+        said = []
+        records = experiments.run_experiment(grid, resume=True, executor=counting,
+                                             say=said.append)
+        assert len(records) == 8 and read_csv(table) == records
+        aside = table.with_name(f"toy.csv.unreadable{number}")
+        assert aside.read_bytes() == content
+        assert journal.with_name(f"journal.jsonl.unreadable{number}").exists()
+        assert "asked[0] = 1 is not text" in said[0] and "journal.jsonl.unreadable" in said[0]
+        assert "toy.csv is no table of records" in said[1] and aside.name in said[1]
+    assert len((tmp_path / "log").read_text().split()) == 24
+
+
+def failing(error, after=3):
+    """An executor that answers a few times, then raises."""
+    def answer(notebook, point, timeout):
+        if point["a"] == after:
+            raise error
+        return counting(notebook, point, timeout)
+    return answer
+
+
+@pytest.mark.parametrize(("error", "status", "says"), [
+    (KeyboardInterrupt(), 130, "interrupted"), (MemoryError(), 2, "a worker was lost (MemoryError"),
+    (RecursionError("too deep"), 2, "RecursionError: too deep"),
+    (OverflowError("too\nlarge"), 2, "OverflowError: too large"),
+    (OSError(28, "No space left on device"), 2, "No space left on device"),
+    (CancelledError("gone"), 2, "CancelledError: gone")])
+def test_whatever_ends_a_run_is_one_sentence_and_finished_runs_are_kept(
+        toy, tmp_path, monkeypatch, capsys, error, status, says):
+    monkeypatch.setenv("RUNS_LOG", str(tmp_path / "log"))
+    grid = toy()
+    monkeypatch.setattr("odtbook.experiments.run_experiment", functools.partial(
+        experiments.run_experiment, executor=failing(error)))
+    assert main(["run", str(grid)]) == status
+    *_, sentence = capsys.readouterr().err.strip().splitlines()
+    assert sentence.startswith("odt: ") and says in sentence
+    assert "finished runs are kept" in sentence
+    assert [record["parameters"]["a"] for record in read_csv(grid.with_suffix(".csv"))] == [
+        1, 1, 2, 2]
+    assert len(Journal(grid.parent / ".runs" / "toy" / "journal.jsonl").open) == 4
+
+
+@pytest.mark.parametrize(("error", "status", "says"), [
+    (OverflowError("too large"), 2, "OverflowError: too large (in "),
+    (RecursionError("too deep"), 2, "please report it"), (KeyError("x"), 2, "KeyError: 'x' (in"),
+    (NotImplementedError(), 2, "NotImplementedError (in"), (ValueError(), 2, "ValueError (in"),
+    (MemoryError(), 2, "memory"), (KeyboardInterrupt(), 130, "interrupted"),
+    (OSError(30, "Read-only file system", "/records"), 2, "/records: Read-only file system"),
+    (OSError(28, "No space left on device"), 2, "No space left on device"),
+    (BrokenPipeError(32, "Broken pipe"), 2, "Broken pipe"),     # not that of the output
+    (ValueError("two\nlines"), 2, "odt: two lines")])
+def test_a_command_ends_with_one_sentence_whatever_it_raises(monkeypatch, capsys, error, status,
+                                                             says):
+    def command(options):
+        raise error
+    monkeypatch.setattr("odtbook.cli._report", command)
+    assert main(["report"]) == status
+    message = capsys.readouterr().err
+    assert says in message and message.startswith("odt: ") and message.count("\n") == 1
+
+
+def test_a_reader_that_goes_away_hears_nothing(toy):
+    command = f"{sys.executable} -m odtbook report --experiments | head -n 1"
+    ended = subprocess.run(["bash", "-c", f"set -o pipefail; {command}"], capture_output=True,
+                           text=True)
+    assert ended.stderr == "" and ended.returncode in (0, 141)
+    broken = subprocess.run(
+        ["bash", "-c", f"{sys.executable} -c 'import time; time.sleep(1)\n"
+         "from odtbook.cli import main; import sys; sys.exit(main([\"data\", \"list\"]))' | true; "
+         "exit ${PIPESTATUS[0]}"], capture_output=True, text=True)
+    assert (broken.stderr, broken.returncode) == ("", 141)
+
+
+def test_records_are_kept_where_nothing_can_be_written(toy, tmp_path, monkeypatch, capsys):
+    """The disk is full after four runs: the journal keeps them, and --resume does the others."""
+    monkeypatch.setenv("RUNS_LOG", str(tmp_path / "log"))
+    grid = toy()
+    written = Journal.append
+
+    def full(*_):
+        raise OSError(28, "No space left on device", "records")
+
+    def append(journal, record):
+        if len(journal.finished) == 4:
+            full()
+        written(journal, record)
+    monkeypatch.setattr("odtbook.experiments.run_experiment", functools.partial(
+        experiments.run_experiment, executor=counting))
+    with monkeypatch.context() as patch:
+        patch.setattr(Journal, "append", append)
+        patch.setattr(runner, "write_csv", full)
+        assert main(["run", str(grid)]) == 2
+    assert capsys.readouterr().err.strip().endswith("odt: records: No space left on device")
+    assert main(["run", str(grid), "--resume"]) == 0
+    assert (tmp_path / "log").read_text().split() == list("112233344")
+    assert len(read_csv(grid.with_suffix(".csv"))) == 8
+
+
 def test_killed_at_eighteen_random_moments_the_records_are_those_of_one_undisturbed_run(
         toy, tmp_path):
     """Here papermill is replaced by a function that answers in milliseconds, so that kills fall
@@ -325,6 +436,29 @@ def test_a_dask_cluster_runs_the_grid(toy):
     assert [r["measures"]["sum"] for r in records] == [1.5, 2.0, 2.5, 3.0, 3.5, 4.0, 4.5, 5.0]
     assert len({r["measures"]["pid"] for r in records}) == 2
     assert read_csv(grid.with_suffix(".csv")) == records
+
+
+def test_a_scheduler_that_is_lost_is_one_sentence_and_finished_runs_are_kept(toy, capsys):
+    from distributed import LocalCluster
+    run = RUN.replace("record =", "import time\ntime.sleep(0.5 if a == 1 else 100)\nrecord =")
+    grid = toy(run=run)
+    journal = grid.parent / ".runs" / "toy" / "journal.jsonl"
+    cluster = LocalCluster(n_workers=1, threads_per_worker=2, processes=True, host="127.0.0.1",
+                           dashboard_address=None)
+
+    def close():
+        deadline = time.monotonic() + 60
+        while time.monotonic() < deadline and not (journal.exists()
+                                                   and len(Journal(journal).finished) == 2):
+            time.sleep(0.1)
+        cluster.close()
+    closing = threading.Thread(target=close)
+    closing.start()
+    assert main(["run", str(grid), "--dask", cluster.scheduler_address]) == 2
+    closing.join()
+    sentence = capsys.readouterr().err.strip().splitlines()[-1]
+    assert f"the Dask scheduler at {cluster.scheduler_address} was lost" in sentence
+    assert len(read_csv(grid.with_suffix(".csv"))) == 2
 
 
 def test_a_cluster_that_does_not_answer_is_one_sentence(toy, monkeypatch):

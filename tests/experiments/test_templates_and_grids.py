@@ -1,6 +1,11 @@
 """Whatever is wrong with a template, a grid or a parameter is refused before anything starts."""
 
+import json
+import random
+import time
+
 import pytest
+from experiments.runner_fakes import PARAMETERS
 
 from odtbook import experiments
 from odtbook.experiments import book
@@ -41,6 +46,9 @@ def test_wrong_parameters_are_refused(toy, parameters, says):
 @pytest.mark.parametrize(("parameters", "says"), [
     ("a = len('x')", "line 1 .* not a plain assignment"),
     ("a = 1\nprint(a)", "line 2 .* not a plain assignment"),
+    ("a = (", "the parameters cell is not Python"),
+    ("a = " + "-" * 100_000 + "1", "the parameters cell is not Python"),
+    ("a = 1  # one of: 1, (", "the values after '# one of: 1, .' are not a list"),
     ("a = b = 1", "line 1 .* not a plain assignment"),
     ("status = 'x'", "a parameter cannot be called 'status'"),
 ])
@@ -110,22 +118,90 @@ def test_a_parameter_that_is_a_list_takes_lists(toy):
 @pytest.mark.parametrize(("grid", "says"), [
     ("title = ", "not valid TOML"),
     ('title = "t"', "must hold title and template"),
-    ('title = "t"\ntemplate = "toy"\nsplits = 3', "it also holds splits"),
+    ('title = "t"\ntemplate = "toy"\nsplits = 3', "it holds 'splits', which is none of"),
     ('title = "t"\ntemplate = "toy"\n[grid]\nc = [1]', "no parameter 'c'"),
     ('title = "t"\ntemplate = "toy"\n[quick]\na = ["x"]', "a = 'x' is str"),
     ('title = "t"\ntemplate = "none"', "no template or chapter 'none'"),
     ('title = 3\ntemplate = "toy"', "title = 3 is not text"),
     ('title = "t"\ntemplate = 3', "template = 3 is not text"),
-    ('title = "t"\ntemplate = "toy"\ngrid = 3', r"grid holds 3; write a table \[grid\]"),
-    ('title = "t"\ntemplate = "toy"\ngrid = [3]', "grid holds 3"),
-    ('title = "t"\ntemplate = "toy"\nfixed = [1]', r"fixed holds \[1\]"),
-    ('title = "t"\ntemplate = "toy"\nquick = "x"', "quick holds 'x'"),
+    ('title = "t"\ntemplate = "toy"\ngrid = 3', "grid = 3 is not a list or a table or empty"),
+    ('title = "t"\ntemplate = "toy"\ngrid = [3]', "grid.0. = 3 is not a table"),
+    ('title = "t"\ntemplate = "toy"\nfixed = [1]', r"fixed = \[1\] is not a table"),
+    ('title = "t"\ntemplate = "toy"\nquick = "x"', "quick = 'x' is not a table"),
     ('title = "t"\ntemplate = "toy"\n[grid]\na = []', r"a = \[\] leaves nothing to run"),
     ('title = "t"\ntemplate = "toy"\n[quick]\na = []', r"a = \[\] leaves nothing to run"),
 ])
 def test_wrong_grid_files_are_refused(toy, grid, says):
     with pytest.raises(ValueError, match=says):
         Experiment(toy(grid=grid))
+
+
+LINES = ['title = "t"', 'template = "toy"', "[grid]", "[fixed]", "[quick]", "[[grid]]",
+         "a = [1, 2]", "b = 0.5", "b = 1e400", "b = inf", "b = [nan, 1]", "a = " + "[" * 5000,
+         "a = 1" + "0" * 5000,
+         "a = 0x" + "f" * 9000, "a = {x = 1}", "a = 1979-05-27", "a = []", "a = [[1]]", 'a = "1"',
+         'mode = "good"', 'note = "\\u0000"', 'note = """' + "x" * 20_000 + '"""',
+         "note = 9e999",
+         "note = 2024-01-01T00:00:00Z", "grid = 3", "a.b.c = 1", "a = 1_0", "b = -inf",
+         "c = 1", "=",
+         "a = " + "-" * 100_000 + "1", "a = 92233720368547758080", "\0", "title = 1"]
+
+
+@pytest.mark.parametrize("seed", range(200))
+def test_a_grid_of_random_lines_is_expanded_or_refused_in_one_sentence(toy, seed):
+    rng = random.Random(seed)
+    begin = LINES[:2 + rng.randrange(2)] if rng.random() < 0.9 else []
+    grid = toy(grid="\n".join(begin + rng.choices(LINES, k=rng.randrange(6))))
+    try:
+        experiment = Experiment(grid)
+    except ValueError as error:
+        assert len(str(error)) < 600 and "\n" not in str(error)
+        return
+    for point in experiment.points():
+        assert set(point) == {"a", "b", "mode", "note"}
+        assert json.loads(json.dumps(point, allow_nan=False)) == point
+
+
+@pytest.mark.parametrize("value", [
+    "1e400", "inf", "nan", "-" * 100_000 + "1", "[" * 100_000, "(" * 300 + "1", "9" * 5000,
+    "0x" + "f" * 9000, "1j", "b'x'", "{1: 2}", "{1, 2}", "[1, b'x']", "lambda: 0", "x" * 20_000,
+    "\ud800", "\0", "", "None", "1979", "1_0", "True"])
+@pytest.mark.parametrize("name", ["a", "b", "mode", "note", "sizes"])
+def test_a_value_on_the_command_line_is_taken_or_refused_in_one_sentence(toy, name, value):
+    grid = toy(parameters=PARAMETERS + "\nsizes = [1, 2]")
+    try:
+        points = Experiment(grid, [f"{name}={value}"]).points()
+    except ValueError as error:
+        assert len(str(error)) < 400 and "\n" not in str(error)
+    else:
+        assert json.loads(json.dumps(points, allow_nan=False)) == points
+        assert all(len(json.dumps(point)) < 11_000 for point in points)
+
+
+def test_a_huge_grid_is_counted_before_it_is_made(toy):
+    table = f"a = {list(range(2000))}\nb = {[k / 2 for k in range(2000)]}\n"
+    began = time.process_time()
+    for part in (f"[grid]\n{table}", "[grid]\na = 1\n[quick]\n" + table,
+                 f"[[grid]]\n{table}" * 3):
+        with pytest.raises(ValueError, match="the grid has (12|4),000,000 runs, more than 100,000"):
+            Experiment(toy(grid=f'title = "t"\ntemplate = "toy"\n{part}'))
+    assert time.process_time() - began < 20     # and no memory for four million runs
+    with pytest.raises(ValueError, match="4,000,000 runs"):
+        experiments.execute(toy().with_suffix(".ipynb"), a=[*range(2000)],
+                            b=[k / 2 for k in range(2000)])
+
+
+@pytest.mark.parametrize("content", [
+    b"", b"{", b"[]", b"\xff", b'{"cells": 3}', b'{"cells": [3]}', b'{"cells": [{}]}', b"[" * 9999,
+    b'{"cells": [{"cell_type": "code", "source": 3, "metadata": {}}]}', b'{"a": NaN, "cells": []}'])
+def test_a_file_that_is_no_notebook_is_refused(toy, content):
+    path = toy().with_name("toy.ipynb")
+    path.write_bytes(content)
+    says = "toy.ipynb (is not valid JSON|is no notebook|has no cell)"
+    with pytest.raises(ValueError, match=says):
+        Template(path)
+    with pytest.raises(ValueError, match=says):
+        experiments.run_experiment(path.with_suffix(".toml"))
 
 
 def test_a_grid_file_in_another_encoding_is_refused(toy):

@@ -467,17 +467,17 @@ def test_changed_json_is_read_as_it_stands_or_refused_in_one_sentence(seed):
 
 
 @pytest.mark.parametrize(("changes", "says"), [
-    ({"left": [1.5, -1, -1]}, r"tree\['left'\]\[0\] = 1.5 is not int"),
-    ({"left": [1.0, -1, -1]}, "1.0 is not int"),
-    ({"n_features": 1.7}, "'n_features'. = 1.7 is not int"),
-    ({"n_features": True}, "True is not int"),
+    ({"left": [1.5, -1, -1]}, r"left\[0\] = 1.5 is not a whole number"),
+    ({"left": [1.0, -1, -1]}, "1.0 is not a whole number"),
+    ({"n_features": 1.7}, "n_features = 1.7 is not a whole number"),
+    ({"n_features": True}, "True is not a whole number"),
     ({"n_features": 10**12}, "n_features holds something"),
     ({"feature": [-2, -1, -1]}, "one tree"),
     ({"feature": [0, -7, -1]}, "feature of the tree is not as to_json writes it"),
     ({"left": [0, -1, -1]}, "one tree"), ({"left": [2, -1, -1]}, "one tree"),
     ({"classes": ["a", "a"]}, "the same label twice"),
     ({"classes": ["b", "abc"]}, "classes of the tree is not as"),
-    ({"classes": ["a", 1]}, r"classes\[1\] = 1 is not str"),
+    ({"classes": ["a", 1]}, r"classes\[1\] = 1 is not text"),
     ({"classes_dtype": "<U99999999"}, "bytes"), ({"classes_dtype": "V9"}, "no type of labels"),
     ({"value": [[1, 1], [1, 0], [0, -1]]}, "negative"),
     ({"value": [[1, 1], [1, 0], [0]]}, "."),
@@ -486,8 +486,8 @@ def test_changed_json_is_read_as_it_stands_or_refused_in_one_sentence(seed):
     ({"threshold": [0.5, 1.0, None]}, "threshold of the tree is not as"),
     ({"threshold": ["inf", None, None]}, "infinite"),
     ({"weight": [1.0, 1.0, -1.0]}, "weight and impurity"),
-    ({"extra": 1}, "has the key 'extra', which is none of format, kind"),
-    ({"left": ...}, "tree has no 'left'"), ({"classes_dtype": ...}, "no type of labels"),
+    ({"extra": 1}, "holds 'extra', which is none of format, kind"),
+    ({"left": ...}, "it has no left"), ({"classes_dtype": ...}, "no type of labels"),
     ({"format": "odtlib.DecisionTree/2"}, "update odtlib"), ({"format": 1}, "not a tree"),
     ({"kind": "Regression"}, "'Regression' is not 'classification' or 'regression'"),
 ])
