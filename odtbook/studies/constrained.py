@@ -66,8 +66,8 @@ def make_variant(variant, feasible, max_depth, strength, builder="correct", medo
 
     ``criterion`` is the paper's squared error or "absolute_error" (which the penalties of R and the
     released builder do not have), ``builder`` is "correct" (ours) or "released" (that of the first
-    released code), ``medoid`` as in :class:`~odtlib.ConstrainedTreeRegressor`; the released code
-    takes "euclidean".
+    released code), ``medoid`` is "criterion" (the row of least loss) or "euclidean" (of least mean
+    distance, as the released code takes it).
     """
     stopping = dict(max_depth=max_depth, min_samples_split=10, min_samples_leaf=5)
     if variant in RELEASED:
@@ -76,10 +76,13 @@ def make_variant(variant, feasible, max_depth, strength, builder="correct", medo
         return ReleasedTree(feasible, variant, medoid, max_depth, strength)
     if variant == "S(A):L(A)":
         return DecisionTreeRegressor(criterion=criterion, random_state=20, **stopping)
+    split, leaf = SPLITS[variant[2]], LEAVES[variant[7]]
+    released = {"medoid": "euclidean-medoid"} if medoid == "euclidean" else {}
+    if feasible.linear_penalty is not None:
+        released["penalty"] = "released-penalty"
     return ConstrainedTreeRegressor(
-        feasible, split=SPLITS[variant[2]], leaf=LEAVES[variant[7]], medoid=medoid,
-        criterion=criterion, penalty="distance" if feasible.linear_penalty is None else "released",
-        penalty_strength=strength, on_infeasible_targets="keep", **stopping)
+        feasible, split=released.get(split, split), leaf=released.get(leaf, leaf),
+        criterion=criterion, penalty_strength=strength, on_infeasible_targets="keep", **stopping)
 
 
 def medoid_of(Y, medoid):
@@ -93,7 +96,8 @@ def any_medoids(model, X, Y):
     """Replace medoid leaves by the medoids among all rows, feasible or not, as the paper does."""
     leaf, value = model.apply(X), model.tree_.value.copy()
     for node in np.unique(leaf):
-        value[node] = medoid_of(Y[leaf == node], model.medoid)
+        value[node] = medoid_of(
+            Y[leaf == node], "euclidean" if model.leaf == "euclidean-medoid" else "criterion")
     return lambda rows: value[model.apply(rows)]
 
 

@@ -19,7 +19,7 @@ SLICE = 20_000_000   # additions, or so, between two looks at the clock
 LAZY_SLICE = 200_000  # the same for 20 per projection, of whatever set, or per row of a medoid
 PROJECTION = 10      # additions for each target of a point that is projected
 FREE = Box()
-EUCLIDEAN = "Euclidean medoid"   # a split by the medoids of the released code
+EUCLIDEAN = "euclidean-medoid"   # a split by the medoids of the released code
 
 
 @dataclass

@@ -12,12 +12,21 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from odtlib.constrained import sets
-from odtlib.constrained._builder import EUCLIDEAN, Rules, compile_growth, grow_tree, make_loss
+from odtlib.constrained._builder import (
+    EUCLIDEAN,
+    Rules,
+    compile_growth,
+    grow_tree,
+    make_loss,
+)
 from odtlib.constrained._losses import huber_points, linear_code, linear_points
 from odtlib.constrained.sets.base import target_weights
 from odtlib.estimator import TreeRegressor
 from odtlib.report import Clock, SolveReport
 from odtlib.trees import cut_back
+
+MEDOIDS = ("medoid", EUCLIDEAN)
+PENALTIES = ("penalty", "linear-penalty", "released-penalty")
 
 # Parameters that the estimators with constraints among the targets have in common.
 SHARED = {
@@ -95,27 +104,26 @@ class ConstrainedTreeRegressor(TreeRegressor):
     ----------
     constraints : FeasibleSet, optional
         A set of :mod:`odtlib.constrained.sets`; None allows every vector.
-    split : {"mean", "exact", "medoid", "penalty"}, default="mean"
+    split : {"mean", "exact", "medoid", "penalty"} or a word for reproduction, default="mean"
         How the two children of a candidate split are evaluated: by their unconstrained optimum
         (as fast as CART), by their best feasible prediction (as fast for sets with closed forms,
-        otherwise a lazy search with the same optimum), by their best training row (slow), or by
-        their penalised optimum.
-    leaf : {"project", "medoid", "mean", "penalty"}, default="project"
-        Prediction of a leaf.  With "project" and "medoid" every prediction is feasible; "mean" and
-        "penalty" promise nothing, see ``leaf_feasible_``.
+        otherwise a lazy search with the same optimum), by their training row of least loss
+        (equation 6, slow), or by their penalised optimum: in a node of n rows "penalty" adds ``n *
+        penalty_strength * distance(y, set)`` to the loss, zero exactly on the set.
+
+        Words for reproduction: "euclidean-medoid" takes the row of least mean Euclidean distance,
+        as the released code does.  On sets of :func:`odtlib.constrained.sets.paper_model`,
+        "linear-penalty" adds ``penalty_strength`` times the signed residuals (equation 5 as
+        printed), which rewards slack, and "released-penalty" n times as much, with targets within
+        the released code's bounds.  These and "penalty" need ``criterion="squared_error"``.
+    leaf : {"project", "medoid", "mean", "penalty"} or a word for reproduction, default="project"
+        Prediction of a leaf; the words for reproduction are those of ``split``.  With "project" and
+        medoids every prediction is feasible; "mean" and penalties promise nothing, see
+        ``leaf_feasible_``.
     criterion : {"squared_error", "absolute_error", "poisson"}, default="squared_error"
         Loss.  Poisson deviance is refused where the set forces zeros.
-    medoid : {"criterion", "euclidean"}, default="criterion"
-        For "medoid": the row of least loss (equation 6), or the row of least mean Euclidean
-        distance, as in the released code; the latter needs ``criterion="squared_error"``.
-    penalty : {"distance", "linear", "released"}, default="distance"
-        For "penalty", in a node of n rows: "distance" adds ``n * penalty_strength * distance(y,
-        set)`` to the loss, zero exactly on the set.  The others reward slack and are for
-        reproduction, on sets of :func:`odtlib.constrained.sets.paper_model`: "linear" adds
-        ``penalty_strength`` times the signed residuals (equation 5 as printed), "released" adds n
-        times as much and keeps the targets within the released code's bounds.
     penalty_strength : float, default=1.0
-        The paper's lambda, in units of the targets.  With "distance", 0 gives the mean, and any
+        The paper's lambda, in units of the targets.  With "penalty", 0 gives the mean, and any
         value above twice the distance of the mean from the set gives the exact projection.
     target_weights : None, "standardize" or array of shape (n_targets,), default=None
         Weight of each target in the loss; "standardize" divides by the variances, for targets in
@@ -140,8 +148,6 @@ class ConstrainedTreeRegressor(TreeRegressor):
         Time limit in seconds; None for no limit.  Nodes not yet split then become leaves.
     random_state : int, RandomState instance, optional
         Seed of the random choices.  They decide which features are drawn.
-    verbose : int, default=0
-        Verbosity: 0 is silent, 1 shows progress.
 
     Attributes
     ----------
@@ -174,11 +180,9 @@ class ConstrainedTreeRegressor(TreeRegressor):
     _parameter_constraints = {
         **TreeRegressor._parameter_constraints,
         **SHARED,
-        "split": [StrOptions({"mean", "exact", "medoid", "penalty"})],
-        "leaf": [StrOptions({"project", "medoid", "mean", "penalty"})],
+        "split": [StrOptions({"mean", "exact", *MEDOIDS, *PENALTIES})],
+        "leaf": [StrOptions({"project", "mean", *MEDOIDS, *PENALTIES})],
         "criterion": [StrOptions({"squared_error", "absolute_error", "poisson"})],
-        "medoid": [StrOptions({"criterion", "euclidean"})],
-        "penalty": [StrOptions({"distance", "linear", "released"})],
         "penalty_strength": [Interval(Real, 0, None, closed="left")],
         "min_samples_split": [Interval(Integral, 2, None, closed="left")],
         "min_impurity_decrease": [Interval(Real, 0, None, closed="left")],
@@ -188,20 +192,18 @@ class ConstrainedTreeRegressor(TreeRegressor):
     }
 
     def __init__(self, constraints: sets.FeasibleSet | None = None, *, split: str = "mean",
-                 leaf: str = "project", criterion: str = "squared_error", medoid: str = "criterion",
-                 penalty: str = "distance", penalty_strength: float = 1.0,
+                 leaf: str = "project", criterion: str = "squared_error",
+                 penalty_strength: float = 1.0,
                  target_weights: str | ArrayLike | None = None, max_depth: int | None = None,
                  min_samples_split: int = 2, min_samples_leaf: int = 1,
                  min_impurity_decrease: float = 0.0, ccp_alpha: float = 0.0,
                  max_features: float | None = None, on_infeasible_targets: str = "raise",
                  tol: float = 1e-6, time_limit: float | None = None,
-                 random_state: int | np.random.RandomState | None = None, verbose: int = 0) -> None:
+                 random_state: int | np.random.RandomState | None = None) -> None:
         self.constraints = constraints
         self.split = split
         self.leaf = leaf
         self.criterion = criterion
-        self.medoid = medoid
-        self.penalty = penalty
         self.penalty_strength = penalty_strength
         self.target_weights = target_weights
         self.max_depth = max_depth
@@ -214,12 +216,11 @@ class ConstrainedTreeRegressor(TreeRegressor):
         self.tol = tol
         self.time_limit = time_limit
         self.random_state = random_state
-        self.verbose = verbose
 
     def _solve(self, X, Y, sample_weight):
         clock = Clock(self.time_limit)
         original = Y
-        feasible, loss, linear, w = self._problem(Y, sample_weight)
+        feasible, loss, w = self._problem(Y, sample_weight)
         weights = loss.weights
         Y, inside = prepare_targets(Y, feasible, self.on_infeasible_targets, self.tol, weights)
         self._check_combination(Y, feasible, loss)
@@ -230,17 +231,17 @@ class ConstrainedTreeRegressor(TreeRegressor):
             min_decrease=float(self.min_impurity_decrease * w.sum()),
             max_features=self._n_features_drawn(X.shape[1]),
             seed=int(check_random_state(self.random_state).randint(2**31)))
-        penalty_rate = float(self.penalty_strength) if self.split == "penalty" else np.inf
-        growth = grow_tree(X, Y, sample_weight, loss, self._split(), feasible, penalty_rate,
-                           linear if self.split == "penalty" else None, rules, clock)
-        tree = self._predictions(growth, Y, w, inside, feasible, loss, linear, X)
+        penalty_rate = float(self.penalty_strength) if self.split in PENALTIES else np.inf
+        growth = grow_tree(X, Y, sample_weight, loss, self.split, feasible, penalty_rate,
+                           self._linear(self.split, feasible, loss), rules, clock)
+        tree = self._predictions(growth, Y, w, inside, feasible, loss, X)
         if self.ccp_alpha > 0:
             # scikit-learn's impurity is the mean over the targets, per unit of weight
             tree = cut_back(tree, tree.n_splits, self.ccp_alpha * w.sum() * Y.shape[1],
                             node_costs(tree, X, Y, w, loss))
         self.target_weights_ = weights
         self.leaf_feasible_ = feasible.contains(tree.value, self.tol) | (tree.feature >= 0)
-        if self.leaf in ("project", "medoid") and not self.leaf_feasible_.all():
+        if self.leaf in ("project", *MEDOIDS) and not self.leaf_feasible_.all():
             node = int(np.flatnonzero(~self.leaf_feasible_)[0])
             raise RuntimeError(f"the prediction of leaf {node} is not feasible "
                                f"({feasible.explain(tree.value[node])}); raise tol above the "
@@ -250,42 +251,36 @@ class ConstrainedTreeRegressor(TreeRegressor):
         report = SolveReport(growth.status, objective, 0.0, clock.elapsed,
                              counters=growth.counters, evaluate=evaluate,
                              scale=loss.cost(original, w, tree.value[0]))
-        if self.verbose:
-            print(report)
         return tree, report
 
     def _warm_up(self, X, Y, sample_weight):
-        feasible, loss, linear, _ = self._problem(Y, sample_weight)
-        return compile_growth(loss, self._split(), feasible,
-                              linear if self.split == "penalty" else None)
-
-    def _split(self):
-        """Return ``split``, or the name of a split by Euclidean medoids."""
-        return EUCLIDEAN if (self.split, self.medoid) == ("medoid", "euclidean") else self.split
+        feasible, loss, _ = self._problem(Y, sample_weight)
+        return compile_growth(loss, self.split, feasible,
+                              self._linear(self.split, feasible, loss))
 
     def _problem(self, Y, sample_weight):
-        """Return the set, the loss, the linear penalty or None, and the weights of the rows."""
+        """Return the set, the loss, and the weights of the rows."""
         feasible = prepare_constraints(self.constraints, Y.shape[1])
         w = np.ones(len(Y)) if sample_weight is None else sample_weight
         loss = make_loss(self.criterion, target_metric(self.target_weights, Y, w))
-        linear = None
-        if "penalty" in (self.split, self.leaf) and self.penalty != "distance":
-            if feasible.linear_penalty is None:
-                raise ValueError(f"penalty={self.penalty!r} reproduces Birbil et al. and needs a "
-                                 "set made by sets.paper_model; use penalty='distance'.")
-            linear = linear_code(feasible.linear_penalty, float(self.penalty_strength),
-                                 self.penalty == "released", loss.weights)
-        return feasible, loss, linear, w
+        return feasible, loss, w
+
+    def _linear(self, kind, feasible, loss):
+        """Return the encoded linear penalty that a split or a leaf takes, or None."""
+        if kind not in PENALTIES[1:]:
+            return None
+        if feasible.linear_penalty is None:
+            raise ValueError(f"{kind!r} reproduces Birbil et al. and needs a set made by "
+                             "sets.paper_model; use 'penalty'.")
+        return linear_code(feasible.linear_penalty, float(self.penalty_strength),
+                           kind == "released-penalty", loss.weights)
 
     def _check_combination(self, Y, feasible, loss):
         """Refuse what cannot be done."""
-        uses_penalty = "penalty" in (self.split, self.leaf)
-        if uses_penalty and self.criterion != "squared_error":
-            raise ValueError(f"the penalty needs criterion='squared_error', got "
-                             f"{self.criterion!r}; use split='exact' and leaf='project'.")
-        if self.medoid == "euclidean" and self.criterion != "squared_error":
-            raise ValueError(f"medoid='euclidean' needs criterion='squared_error', got "
-                             f"{self.criterion!r}.")
+        for kind in (self.split, self.leaf):
+            if kind in (*PENALTIES, "euclidean-medoid") and self.criterion != "squared_error":
+                raise ValueError(f"{kind!r} needs criterion='squared_error', got "
+                                 f"{self.criterion!r}; use split='exact' and leaf='project'.")
         if self.criterion == "poisson" and self.target_weights is not None:
             raise ValueError("Poisson deviance takes no target_weights; leave them out.")
         if self.split == "exact" or self.leaf == "project" or self.criterion == "poisson":
@@ -298,18 +293,19 @@ class ConstrainedTreeRegressor(TreeRegressor):
             return min(int(self.max_features), p)
         return max(1, int(self.max_features * p))
 
-    def _predictions(self, growth, Y, w, inside, feasible, loss, linear, X):
+    def _predictions(self, growth, Y, w, inside, feasible, loss, X):
         """Give every node the prediction that it would have as a leaf."""
         tree, value = growth.tree, growth.tree.value.copy()
         only_squares = loss.name == "squared_error"
+        linear = self._linear(self.leaf, feasible, loss)
         if only_squares and self.leaf == "project":
             value = feasible.project(value, loss.weights)
-        elif self.leaf == "penalty":
+        elif self.leaf in PENALTIES:
             value = linear_points(value, growth.weight, linear) if linear is not None else \
                 huber_points(value, feasible, self.penalty_strength, loss.weights)
         elif not (only_squares and self.leaf == "mean"):
             for node, rows in enumerate(node_rows(tree, X)):
-                if self.leaf == "medoid":
+                if self.leaf in MEDOIDS:
                     value[node] = self._medoid(rows, Y, w, inside, feasible, loss)
                 elif self.leaf == "mean" or (tree.feature[node] >= 0 and self.ccp_alpha == 0):
                     value[node] = loss.center(Y[rows], w[rows])
@@ -318,7 +314,7 @@ class ConstrainedTreeRegressor(TreeRegressor):
         return tree.replace(value=value)
 
     def _medoid(self, rows, Y, w, inside, feasible, loss):
-        medoid = loss.euclidean_medoid if self.medoid == "euclidean" else loss.medoid
+        medoid = loss.medoid if self.leaf == "medoid" else loss.euclidean_medoid
         candidates = Y[rows[inside[rows]]]
         if len(candidates):
             return medoid(Y[rows], w[rows], np.unique(candidates, axis=0))

@@ -148,8 +148,9 @@ def test_medoids_of_the_released_code_have_the_least_mean_euclidean_distance(wei
     def cost(Y, w):
         return float(w @ ((Y - euclidean_medoid(Y, w)) ** 2).sum(axis=1))
 
-    options = dict(split="medoid", leaf="medoid", max_depth=3, min_samples_leaf=3)
-    model = ConstrainedTreeRegressor(medoid="euclidean", **options).fit(X, Y, w)
+    options = dict(split="euclidean-medoid", leaf="euclidean-medoid", max_depth=3,
+                   min_samples_leaf=3)
+    model = ConstrainedTreeRegressor(**options).fit(X, Y, w)
     reference.check_splits(model.tree_, X, Y, w, cost, 3)
     leaves = model.apply(X)
     for leaf in np.unique(leaves):
@@ -170,7 +171,7 @@ def test_linear_penalty_is_equation_5_as_printed(targets):
 
     w = RNG.integers(1, 3, len(X)).astype(float)
     model = ConstrainedTreeRegressor(
-        feasible, split="penalty", leaf="penalty", penalty="linear", penalty_strength=strength,
+        feasible, split="linear-penalty", leaf="linear-penalty", penalty_strength=strength,
         max_depth=3, target_weights=targets, on_infeasible_targets="keep").fit(X, Y, w)
     reference.check_splits(model.tree_, X, Y, w,
                            lambda Y, w: w @ (weights * (Y - point(Y, w)) ** 2).sum(axis=1), 1)
@@ -223,8 +224,8 @@ def test_penalty_sweeps_from_the_mean_to_the_exact_prediction():
 def test_the_released_relaxation_predicts_zero_on_class():
     """S(R):L(R) of the paper: at lambda = 1500 every prediction is the zero vector."""
     X, Y = table(60, k=5)
-    model = ConstrainedTreeRegressor(sets.paper_model("class"), split="penalty", leaf="penalty",
-                                     penalty="released", penalty_strength=1500.0, max_depth=4,
+    model = ConstrainedTreeRegressor(sets.paper_model("class"), split="released-penalty",
+                                     leaf="released-penalty", penalty_strength=1500.0, max_depth=4,
                                      on_infeasible_targets="keep").fit(X, Y)
     assert not model.predict(X).any()
     assert model.report_.objective == pytest.approx((Y**2).sum())
@@ -348,9 +349,10 @@ def test_a_medoid_leaf_without_feasible_rows_is_projected():
     (dict(constraints=sets.Box(0, [5, 0, 5]), criterion="poisson"), "forces targets to zero"),
     (dict(constraints=sets.SparseSimplex(1, 5, integer=True), criterion="absolute_error"),
      "absolute error needs"),
-    (dict(split="penalty", criterion="absolute_error"), "penalty needs"),
-    (dict(medoid="euclidean", criterion="absolute_error"), "medoid='euclidean' needs"),
-    (dict(split="penalty", penalty="linear"), "paper_model"),
+    (dict(split="penalty", criterion="absolute_error"), "'penalty' needs"),
+    (dict(leaf="euclidean-medoid", criterion="absolute_error"), "'euclidean-medoid' needs"),
+    (dict(split="linear-penalty"), "paper_model"),
+    (dict(leaf="released-penalty"), "paper_model"),
     (dict(constraints=sets.Box(0, 1, 2)), "set for 2 targets"),
     (dict(constraints="box"), "constraints"),
     (dict(criterion="poisson", target_weights="standardize"), "target_weights"),

@@ -42,8 +42,8 @@ MODELS = [
        tree(split="medoid", leaf="medoid", **keep),
        tree(pieces, split="exact", criterion="absolute_error", **keep),
        tree(closed, split="exact", criterion="absolute_error", **keep)""",
-    """tree(split="medoid", medoid="euclidean", **keep),
-       tree(split="medoid", leaf="medoid", medoid="euclidean", max_features=1, **keep)""",
+    """tree(split="euclidean-medoid", **keep),
+       tree(split="euclidean-medoid", leaf="euclidean-medoid", max_features=1, **keep)""",
     "optimal(closed, **keep), optimal(closed, min_samples_leaf=np.int8(2), **keep)",
     "optimal(pieces, **keep), optimal(pieces, min_samples_leaf=np.int8(2), **keep)",
 ]
@@ -99,7 +99,7 @@ def test_no_kernel_is_compiled_after_the_clock_started():
 @pytest.mark.parametrize("options", [
     {"constraints": sets.AtMostKNonzero(1, 0, 5)},
     {"constraints": sets.Polyhedron([[1, 1, 1]], [1], lower=0), "split": "exact"},
-    {"split": "medoid", "leaf": "medoid", "medoid": "euclidean"},
+    {"split": "euclidean-medoid", "leaf": "euclidean-medoid"},
 ])
 def test_compiling_for_longer_than_the_time_limit_takes_nothing_from_it(options, monkeypatch):
     """By a clock that jumps a thousand seconds whenever the compilation calls kernels."""
