@@ -15,7 +15,7 @@ from pathlib import Path
 from odtbook.datasets import constrained_generators, generators, tables
 from odtbook.datasets.fetch import Delimited, OpenML, Rows
 from odtbook.datasets.manifest import data_path, facts
-from odtbook.datasets.tables import Table
+from odtbook.datasets.tables import LARGEST, Table
 
 KINDS = {
     "shipped": "comes with the project: generated, or a file of its folder data/sets",
@@ -29,6 +29,7 @@ KINDS = {
     "constrained": "the tables of Birbil et al. (output-constrained trees)",
 }
 TASKS = ("classification", "regression")
+LEAST_LIMIT, CELL = 2**24, 64   # bytes of a file to fetch: these, and as many for each cell
 
 
 @dataclass(frozen=True)
@@ -99,6 +100,8 @@ def _source(recipe: dict, name: str):
         recipe["delimiter"] = None
     if "levels" in recipe:
         recipe["levels"] = {int(column): letters for column, letters in recipe["levels"].items()}
+    cells = facts()[name]["rows"] * (facts()[name]["features"] + 1)
+    recipe["limit"] = min(LARGEST, LEAST_LIMIT + CELL * cells)
     if "one_hot" in recipe:
         recipe["feature_names"] = tuple(facts()[name]["feature_names"])
     return Delimited(**{key: tuple(value) if isinstance(value, list) else value

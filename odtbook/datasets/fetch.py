@@ -6,8 +6,11 @@ and the caller compares the resulting table with the manifest before it keeps it
 
 from __future__ import annotations
 
+import bz2
 import csv
+import gzip
 import io
+import lzma
 import tarfile
 import urllib.parse
 import urllib.request
@@ -19,25 +22,26 @@ from pathlib import PurePosixPath
 
 import numpy as np
 
-from odtbook.datasets.tables import DataError, Table, labels
+from odtbook.datasets.tables import LARGEST as LIMIT
+from odtbook.datasets.tables import DataError, Table, at_most, labels
 
 # The address under which the files of the project's repository can be read, ending in a slash.
 # While it is None, the original sources are asked.
 REPOSITORY: str | None = None
 TIMEOUT = 60  # seconds without an answer
-LIMIT = 256 * 2**20  # bytes; the largest source is a tenth of it
+TAR_FORMS = {b"\x1f\x8b": gzip.open, b"BZh": bz2.open, b"\xfd7zXZ": lzma.open}
 
 
-def download(url: str) -> bytes:
+def download(url: str, limit: int = LIMIT) -> bytes:
     """Read ``url``; refuse what is not http(s), what is too large, and what ends early."""
     if urllib.parse.urlsplit(url).scheme not in ("http", "https"):
         raise DataError(f"{url} is not an http(s) address")
     request = urllib.request.Request(url, headers={"User-Agent": "odtlib"})
     with urllib.request.urlopen(request, timeout=TIMEOUT) as response:
-        data = response.read(LIMIT + 1)
+        data = response.read(limit + 1)
         announced = response.headers.get("Content-Length")
-    if len(data) > LIMIT:
-        raise DataError(f"{url} is larger than {LIMIT >> 20} MB")
+    if len(data) > limit:
+        raise DataError(f"{url} is larger than {limit >> 20} MB")
     if announced is not None and not announced.isdecimal():
         raise DataError(f"{url} announces a length of {announced!r}, which is not a number")
     if announced is not None and len(data) != int(announced):
@@ -51,9 +55,10 @@ def _inside(name: str) -> bool:
     return not path.is_absolute() and ".." not in path.parts and ":" not in name
 
 
-def read_member(data: bytes, member: str) -> bytes:
+def read_member(data: bytes, member: str, limit: int = LIMIT) -> bytes:
     """Read one member of a zip or tar archive without unpacking anything.
 
+    Neither the member nor, in a tar, all that stands before it has more than ``limit`` bytes.
     An archive any of whose members would land outside its folder (an absolute name, a ``..``, a
     link) is refused as a whole: it is not the archive that its publisher made.
     """
@@ -62,14 +67,18 @@ def read_member(data: bytes, member: str) -> bytes:
         if zipfile.is_zipfile(stream):
             with zipfile.ZipFile(stream) as archive:
                 entries = {info.filename: info.file_size for info in archive.infolist()}
-                _check_members(entries, member)
+                _check_members(entries, member, limit)
                 return archive.read(member)
         stream.seek(0)
-        with tarfile.open(fileobj=stream) as archive:
+        forms = [opener for start, opener in TAR_FORMS.items() if data.startswith(start)]
+        for opener in forms:
+            with opener(stream) as packed:
+                stream = io.BytesIO(at_most(packed, limit, "the archive"))
+        with tarfile.open(fileobj=stream, mode="r:") as archive:
             infos = archive.getmembers()
             if any(not (info.isfile() or info.isdir()) for info in infos):
                 raise DataError("the archive holds links or devices")
-            _check_members({info.name: info.size for info in infos}, member)
+            _check_members({info.name: info.size for info in infos}, member, limit)
             if archive.getmember(member).isdir():
                 raise DataError(f"member {member!r} of the archive is a folder")
             return archive.extractfile(member).read()
@@ -81,14 +90,14 @@ def read_member(data: bytes, member: str) -> bytes:
         ) from error
 
 
-def _check_members(entries: dict[str, int], member: str) -> None:
+def _check_members(entries: dict[str, int], member: str, limit: int) -> None:
     for name in entries:
         if not _inside(name):
             raise DataError(f"the archive would write outside its folder ({name!r})")
     if member not in entries:
         raise DataError(f"the archive has no member {member!r}")
-    if entries[member] > LIMIT:
-        raise DataError(f"member {member!r} is larger than {LIMIT >> 20} MB")
+    if entries[member] > limit:
+        raise DataError(f"member {member!r} is larger than {limit >> 20} MB")
 
 
 @dataclass(frozen=True)
@@ -108,11 +117,12 @@ class Delimited:
     levels: Mapping[int, str] = field(default_factory=dict)  # ordinal letters of a column, in order
     one_hot: str | None = None  # "value_column" or "column_value": how the columns are named
     feature_names: tuple[str, ...] | None = None  # of the one-hot table
+    limit: int = LIMIT  # bytes of the file, and of each archive on the way to it
 
     def text(self) -> str:
-        data = download(self.url)
+        data = download(self.url, self.limit)
         for member in self.members:
-            data = read_member(data, member)
+            data = read_member(data, member, self.limit)
         try:
             return data.decode("utf-8-sig")
         except UnicodeDecodeError as error:

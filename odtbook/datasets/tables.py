@@ -5,11 +5,15 @@ from __future__ import annotations
 import csv
 import gzip
 import hashlib
+import io
+import zipfile
 from collections import Counter
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
+
+LARGEST = 256 * 2**20  # bytes of a file, packed or not; the largest is a tenth of it
 
 
 class DataError(RuntimeError):
@@ -144,10 +148,33 @@ def class_counts(y: np.ndarray) -> dict[str, int]:
     return {str(label): count for label, count in sorted(Counter(y.tolist()).items())}
 
 
+def at_most(file, limit: int, what: str) -> bytes:
+    """Read a file that is unpacked as it is read; refuse more than ``limit`` bytes."""
+    data = file.read(limit + 1)
+    if len(data) > limit:
+        raise DataError(f"{what} unpacks to more than {limit >> 20} MB")
+    return data
+
+
+def _text(path) -> str:
+    """Return the text of a gzipped file."""
+    with gzip.open(path) as file:
+        return at_most(file, LARGEST, "it").decode()
+
+
+def _loaded(path):
+    """Open an archive of arrays that says how large they are, and that this is not too much."""
+    with zipfile.ZipFile(path) as archive:
+        if sum(info.file_size for info in archive.infolist()) > LARGEST:
+            raise DataError(f"it unpacks to more than {LARGEST >> 20} MB")
+    if hasattr(path, "seek"):
+        path.seek(0)
+    return np.load(path, allow_pickle=False)
+
+
 def read_rows(path) -> list[list[str]]:
     """Read all rows of a gzipped CSV file as text."""
-    with gzip.open(path, "rt", encoding="utf-8", newline="") as file:
-        return list(csv.reader(file))
+    return list(csv.reader(io.StringIO(_text(path), newline="")))
 
 
 def from_rows(path, read) -> Table:
@@ -157,8 +184,7 @@ def from_rows(path, read) -> Table:
 
 def numeric_csv(path) -> Table:
     """Read a gzipped CSV file of numbers whose last column ``target`` is the class label."""
-    with gzip.open(path, "rt", encoding="utf-8") as file:
-        header, *lines = file.readlines() or [""]
+    header, *lines = _text(path).splitlines() or [""]
     if not lines:
         raise DataError("it has no rows")
     names = next(csv.reader([header]))
@@ -176,7 +202,7 @@ def labels(values: np.ndarray) -> np.ndarray:
 
 def packed_bits(path, member: str, label: str = "y") -> Table:
     """Read one 0/1 table of a ``murtree_binary`` archive (features packed eight to a byte)."""
-    with np.load(path, allow_pickle=False) as archive:
+    with _loaded(path) as archive:
         n_features = int(archive[f"{member}.nf"])
         bits = np.unpackbits(archive[f"{member}.X"], axis=1)[:, :n_features]
         return Table(bits.astype(np.float64), archive[f"{member}.{label}"].astype(np.int64))
@@ -184,7 +210,7 @@ def packed_bits(path, member: str, label: str = "y") -> Table:
 
 def arrays(path) -> Table:
     """Read an archive that holds one table as ``X`` and ``y``."""
-    with np.load(path, allow_pickle=False) as archive:
+    with _loaded(path) as archive:
         return Table(archive["X"].astype(np.float64), archive["y"].astype(np.int64))
 
 
@@ -200,7 +226,7 @@ def numeric_targets(values: np.ndarray, names, n_features: int) -> Table:
 
 def member_targets(path, member: str, n_features: int) -> Table:
     """Read one member of an archive of tables of numbers with several targets."""
-    with np.load(path, allow_pickle=False) as archive:
+    with _loaded(path) as archive:
         values = archive[member]
     names = [f"X{j}" for j in range(1, n_features + 1)]
     names += [f"y{j}" for j in range(1, values.shape[1] - n_features + 1)]

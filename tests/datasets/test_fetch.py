@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import gzip
 import io
+import random
 import tarfile
 import threading
+import time
+import tracemalloc
 import zipfile
 from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -13,7 +17,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from odtbook.datasets import DataError, catalogue, fetch, load, loading, manifest
+from odtbook.datasets import DataError, catalogue, fetch, load, loading, manifest, tables
 from odtbook.datasets.fetch import Delimited, OpenML, read_member
 from odtbook.datasets.tables import Table
 
@@ -107,7 +111,7 @@ def test_recipes_on_the_first_line_of_their_source(monkeypatch, name):
     for member in reversed(getattr(source, "members", ())):
         data = zipped(**{member: data, "Index": "also there"})
     asked = []
-    monkeypatch.setattr(fetch, "download", lambda url: asked.append(url) or data)
+    monkeypatch.setattr(fetch, "download", lambda url, limit: asked.append(url) or data)
     table = source.table()
     assert asked == [source.url]
     assert np.array_equal(table.X, X)
@@ -329,10 +333,9 @@ def test_only_http_is_asked(tmp_path):
         fetch.download(path.as_uri())
 
 
-def test_large_downloads_are_refused(entry, server, monkeypatch, nothing_at_hand):
-    monkeypatch.setattr(fetch, "LIMIT", 8)
+def test_large_downloads_are_refused(entry, server):
     with pytest.raises(DataError, match="is larger than"):
-        load(entry.name)
+        replace(entry.downloads[0], limit=8).table()
 
 
 def test_an_archive_in_an_archive(entry, server, monkeypatch):
@@ -508,12 +511,86 @@ def test_a_cell_that_is_too_long_is_refused(entry, server, monkeypatch, name, ca
     assert "failed   group/toy" in capsys.readouterr().err
 
 
-def test_a_missing_member_and_a_bomb_are_refused(monkeypatch):
+def test_a_missing_member_and_a_bomb_are_refused():
     with pytest.raises(DataError, match="has no member"):
         read_member(zipped(**{"other.csv": TEXT}), "toy.csv")
-    monkeypatch.setattr(fetch, "LIMIT", 1000)
     with pytest.raises(DataError, match="is larger than"):
-        read_member(zipped(**{"toy.csv": "0" * 100_000}), "toy.csv")
+        read_member(zipped(**{"toy.csv": "0" * 100_000}), "toy.csv", 1000)
+
+
+def tar_of_zeros(form: str, megabytes: int) -> bytes:
+    """A packed tar with one large member of zeros before the one that is wanted."""
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode=f"w:{form}") as archive:
+        for name, size in (("first", megabytes << 20), ("toy.csv", 10)):
+            info = tarfile.TarInfo(name)
+            info.size = size
+            archive.addfile(info, io.BytesIO(bytes(size)))
+    return buffer.getvalue()
+
+
+@pytest.mark.parametrize("form", ["gz", "bz2", "xz"])
+def test_what_a_tar_unpacks_on_the_way_to_its_member_is_bounded(form):
+    bomb = tar_of_zeros(form, 40)
+    assert len(bomb) < 100_000
+    assert read_member(bomb, "toy.csv") == bytes(10)
+    began = time.process_time()
+    tracemalloc.start()
+    with pytest.raises(DataError, match="the archive unpacks to more than 2 MB"):
+        read_member(bomb, "toy.csv", 2 << 20)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 16 << 20 and time.process_time() - began < 1
+
+
+def test_a_hole_in_a_tar_counts_with_its_size():
+    info = tarfile.TarInfo("toy.csv")
+    info.type, info.size = tarfile.GNUTYPE_SPARSE, 0
+    header = bytearray(info.tobuf(tarfile.GNU_FORMAT))
+    header[483:495] = b"00000000000\0".replace(b"0", b"7")     # the size with its holes
+    header[148:156] = b" " * 8
+    header[148:156] = f"{sum(header):06o}\0 ".encode()
+    with pytest.raises(DataError):
+        read_member(bytes(header) + bytes(1024), "toy.csv", 2 << 20)
+
+
+def test_the_catalogue_bounds_every_source():
+    limits = [source.limit for entry in catalogue.entries().values()
+              for source in entry.downloads if isinstance(source, Delimited)]
+    assert limits and all(2**24 < limit <= tables.LARGEST for limit in limits)
+    assert sorted(limits)[len(limits) // 2] < 2**25
+
+
+def test_packed_files_that_unpack_to_too_much_are_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr(tables, "LARGEST", 1 << 20)
+    (tmp_path / "a.csv.gz").write_bytes(gzip.compress(b"a,target\n" + b"1,1\n" * (1 << 19)))
+    np.savez_compressed(tmp_path / "a.npz", X=np.zeros((1 << 10, 1 << 10)), y=np.zeros(1 << 10))
+    for read, name in ((tables.numeric_csv, "a.csv.gz"), (tables.read_rows, "a.csv.gz"),
+                       (tables.arrays, "a.npz")):
+        with pytest.raises(DataError, match="unpacks to more than 1 MB"):
+            read(tmp_path / name)
+
+
+@pytest.mark.parametrize("seed", range(100))
+def test_a_damaged_archive_is_read_as_it_was_or_refused(seed):
+    rng = random.Random(seed)
+    content = bytes(rng.choices(b"0123456789,\n", k=3000))
+    info = tarfile.TarInfo("toy.csv")
+    info.size = len(content)
+    for whole in (zipped(**{"toy.csv": content}), tarred((info, content))):
+        for _ in range(5):
+            raw = bytearray(whole)
+            at = rng.randrange(len(raw))
+            if rng.random() < 0.3:
+                del raw[at:at + rng.choice([1, 30, len(raw)])]
+            else:
+                raw[at] = rng.randrange(256)
+            try:
+                found = read_member(bytes(raw), "toy.csv")
+            except DataError as error:
+                assert len(str(error)) < 400
+            else:
+                assert found == content
 
 
 def test_binary_rubbish_is_not_text(entry, server, nothing_at_hand):
