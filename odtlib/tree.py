@@ -227,8 +227,12 @@ class DecisionTree:
                 nodes.append([LEAF, np.nan, LEAF, LEAF, part])
         regression = options.get("kind") == "regression"
         scalars = [node[4] for node in nodes if node[0] == LEAF and np.ndim(node[4]) == 0]
-        if scalars and not regression and n_classes is None:
-            n_classes = int(max(scalars)) + 1
+        if scalars and not regression:
+            codes = _whole("a leaf", scalars)
+            n_classes = int(codes.max()) + 1 if n_classes is None else n_classes
+            if codes.min() < 0 or codes.max() >= n_classes:
+                raise ValueError(f"a leaf holds the class index {codes.min()} or {codes.max()}; "
+                                 f"give one from 0 to {n_classes - 1}, or the leaf's value.")
         for node in reversed(nodes):
             if node[0] != LEAF:
                 both = nodes[node[2]][4] + nodes[node[3]][4]

@@ -515,3 +515,9 @@ def test_no_argument_is_rounded(arguments):
                 value=[[1, 1], [1, 0], [0, 1]])
     with pytest.raises(ValueError):
         DecisionTree(**{**good, **arguments})
+
+
+@pytest.mark.parametrize("leaf", [1.5, -1, 2, "a", None, float("nan"), 10**30])
+def test_a_leaf_that_is_no_class_index_is_refused(leaf):
+    with pytest.raises(ValueError, match="a leaf holds"):
+        DecisionTree.from_nested((0, 0.5, 0, leaf), n_classes=2)
