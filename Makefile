@@ -43,7 +43,7 @@ $(INSTALLED): pyproject.toml constraints.txt | $(BIN)/python
 	@touch $@
 
 # Compiled once, beside the sources; what has changed since, and what calls it, is compiled again.
-$(KERNELS): $(INSTALLED) $(wildcard odtlib/*.py odtlib/*/*.py)
+$(KERNELS): $(INSTALLED) $(shell find odtlib odtbook/published -name '*.py' 2>/dev/null)
 	@echo "set-up: compiling the kernels ($(COMPILING_TAKES))"
 	@$(BIN)/odt compile --jobs $(WORKERS)
 	@touch $@
@@ -112,5 +112,5 @@ lock: ## resolve all versions afresh and write constraints.txt
 	mv constraints.new constraints.txt
 
 clean: ## remove what was built, keep the environment
-	rm -rf _build dist lab.md .pytest_cache .ruff_cache
+	rm -rf _build dist lab.md .pytest_cache .ruff_cache $(KERNELS)
 	find odtlib odtbook tests -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -32,11 +32,10 @@ from functools import partial
 
 import numpy as np
 from lookahead import NOISE, made
-from numba import njit
 
 from odtbook.datasets import available, load
 from odtlib import MurTreeClassifier, MurTreeSearch
-from odtlib._numba.compiler import INNER, OPTIONS
+from odtlib._numba.compiler import INNER, OPTIONS, njit
 from odtlib._numba.vector import (
     add,
     bitwise_and,

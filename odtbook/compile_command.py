@@ -10,8 +10,6 @@ from __future__ import annotations
 import multiprocessing
 import time
 from concurrent.futures import ProcessPoolExecutor
-from functools import cache
-from pathlib import Path
 
 import numpy as np
 
@@ -19,23 +17,6 @@ import odtlib
 from odtbook.estimators import NAMES, class_of
 
 TIME_LIMIT = 1.0  # seconds: some solvers would not end on the small problem
-
-
-def forget_stale_kernels(package: Path) -> int:
-    """Delete compiled kernels older than a source that they may have taken in; count them.
-
-    For itself numba looks at the file of a kernel alone, not at those of the kernels that it calls.
-    """
-    @cache
-    def changed(folder):
-        return max((file.stat().st_mtime for file in folder.glob("*.py")
-                    if "numba" in file.read_text(encoding="utf-8")), default=0.0)
-
-    stale = [index for index in package.rglob("*.nbi") if index.stat().st_mtime < max(
-        changed(package), changed(index.parent.parent))]
-    for index in stale:
-        index.unlink()
-    return len(stale)
 
 
 def estimators() -> list[tuple[str, dict]]:
@@ -118,7 +99,6 @@ def compile_command(options) -> int:
                          f"{', '.join(dict(estimators()))}.")
     print("Compiling the kernels of all estimators takes one and a half to two CPU minutes.",
           flush=True)
-    forget_stale_kernels(Path(odtlib.__file__).parent)
     status = 0
     workers = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(options.jobs, mp_context=workers) as pool:

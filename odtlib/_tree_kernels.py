@@ -1,6 +1,6 @@
 """Compiled routing of rows through an array tree (private: no validation)."""
 
-from numba import njit
+from odtlib._numba.compiler import njit
 
 
 @njit(cache=True, nogil=True)

@@ -63,6 +63,8 @@ def announce(method, kernel):
     if kernel.stats.cache_path and kernel._cache._cache_file._load_index():
         return False
     _announced.add(method)
-    print(f"odtlib: compiling {method} once, for about {SECONDS[method]} s; later runs start at "
-          "once.", file=sys.stderr, flush=True)
+    later = ("later runs start at once" if kernel.stats.cache_path else
+             "later runs will do so again, since no folder for compiled code can be written to")
+    print(f"odtlib: compiling {method} once, for about {SECONDS[method]} s; {later}.",
+          file=sys.stderr, flush=True)
     return True

@@ -9,8 +9,8 @@ fewer rows.  No validation.
 """
 
 import numpy as np
-from numba import njit
 
+from odtlib._numba.compiler import njit
 from odtlib._numba.vector import lowest_bit, popcount
 
 

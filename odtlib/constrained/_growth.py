@@ -14,9 +14,8 @@ as small as the cost of the root, and rounding errors with them, whatever the we
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
-from odtlib._numba.compiler import INNER, OPTIONS
+from odtlib._numba.compiler import INNER, OPTIONS, njit
 from odtlib.constrained._projections import SEPARABLE, SHIFTED, SIMPLEX, project_closed
 from odtlib.tolerance import ROUNDING
 

@@ -17,8 +17,8 @@ and the lowest threshold win.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from odtlib._numba.compiler import njit
 from odtlib.constrained._growth import (
     SQUARED,
     box_gain,

@@ -25,7 +25,8 @@ minimiser of a linear penalty, ``clip(point - shift, lower, upper)``.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from odtlib._numba.compiler import njit
 
 SEPARABLE, SIMPLEX, SPARSE_SIMPLEX, LINEAR, BOXES, POLYHEDRA, SHIFTED = range(7)
 

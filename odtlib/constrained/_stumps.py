@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from odtlib._numba.compiler import njit
 from odtlib.constrained._growth import SQUARED, _best_split, gain, midpoint
 from odtlib.tolerance import ROUNDING
 

@@ -27,9 +27,8 @@ on from the same arrays when it is called again.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
-from odtlib._numba.compiler import INNER, OPTIONS
+from odtlib._numba.compiler import INNER, OPTIONS, njit
 from odtlib._numba.vector import (
     LANES,
     add_where,

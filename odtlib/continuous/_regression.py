@@ -21,9 +21,8 @@ this minimum, whose best splits a second fraction per lane keeps.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
-from odtlib._numba.compiler import INNER, OPTIONS
+from odtlib._numba.compiler import INNER, OPTIONS, njit
 from odtlib._numba.vector import read
 
 LANES = 16

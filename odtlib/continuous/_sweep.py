@@ -17,9 +17,8 @@ lies between its ends.  In the other segments, ties of several classes, only the
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
-from odtlib._numba.compiler import INNER
+from odtlib._numba.compiler import INNER, njit
 from odtlib._numba.vector import (
     add,
     any_above,

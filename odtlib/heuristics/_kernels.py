@@ -7,8 +7,8 @@ is the root.  Lines that are not in use stand on the stack ``unused[1:unused[0] 
 """
 
 import numpy as np
-from numba import njit
 
+from odtlib._numba.compiler import njit
 from odtlib.tolerance import ROUNDING
 
 LEAF, UNUSED = -1, -2

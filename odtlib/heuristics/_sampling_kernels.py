@@ -1,7 +1,8 @@
 """Compiled depth-limited CART on part of presorted rows (private: no validation)."""
 
 import numpy as np
-from numba import njit
+
+from odtlib._numba.compiler import njit
 
 TIE = 1e-12   # purities that differ by less, relatively, are equal up to rounding
 OPEN, LAST = 0, 1

@@ -13,9 +13,8 @@ so an entry that two threads wrote at once fits no key and is as good as absent.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
-from odtlib._numba.compiler import INNER, OPTIONS
+from odtlib._numba.compiler import INNER, OPTIONS, njit
 from odtlib._numba.vector import bits_of, prefetch
 
 BUCKET = 8

@@ -23,9 +23,8 @@ All functions take arrays and fill arrays; nothing is checked.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
-from odtlib._numba.compiler import ADDRESSED, INNER
+from odtlib._numba.compiler import ADDRESSED, INNER, njit
 from odtlib._numba.vector import (
     add,
     add_where,

@@ -10,9 +10,8 @@ returns, and the same call goes on from the same arrays.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
-from odtlib._numba.compiler import INNER, OPTIONS
+from odtlib._numba.compiler import INNER, OPTIONS, njit
 from odtlib._numba.vector import call_at, fetch_add, read
 
 from ._cache import find, is_exact, pack_details, prefetch_entries, problem_key, store_entry

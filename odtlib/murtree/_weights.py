@@ -9,9 +9,8 @@ sums as long as they stay below 2^53.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
-from odtlib._numba.compiler import ADDRESSED, INNER
+from odtlib._numba.compiler import ADDRESSED, INNER, njit
 from odtlib._numba.vector import (
     add,
     add_where,

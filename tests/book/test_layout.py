@@ -95,9 +95,16 @@ def test_shared_files_and_heuristics_know_nobody_above_them():
         assert not known, f"{path.relative_to(ROOT)} imports {sorted(known)}"
 
 
+def test_kernels_are_compiled_by_our_njit_which_notices_edits():
+    for place in ("odtlib", "odtbook", "benchmarks"):
+        for path in (ROOT / place).rglob("*.py"):
+            known = {"numba.njit", "numba.jit", "numba.cfunc"} & set(imported_modules(path))
+            assert not known, f"{path.relative_to(ROOT)}: njit is in odtlib._numba.compiler"
+
+
 # What each shared file may import from odtlib; heuristics may import all of them.
 ALLOWED = {
-    "_text": set(), "tolerance": set(), "_tree_kernels": set(), "_numba": set(),
+    "_text": set(), "tolerance": set(), "_tree_kernels": {"_numba"}, "_numba": set(),
     "requirements": set(), "schema": set(), "_validation": set(),
     "tree": {"_tree_kernels", "plotting", "schema"},
     "report": {"tolerance", "plotting", "requirements", "tree"},

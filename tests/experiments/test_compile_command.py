@@ -1,4 +1,4 @@
-"""Compiling ahead: it reaches every kernel, and compiles again what a change has made stale."""
+"""Compiling ahead: it reaches every kernel."""
 
 import os
 import re
@@ -10,35 +10,10 @@ from pathlib import Path
 import pytest
 
 from odtbook.cli import main
-from odtbook.compile_command import estimators, forget_stale_kernels
+from odtbook.compile_command import estimators
 from odtbook.estimators import NAMES
 
 SCRIPT = Path(__file__).parents[2] / "scripts" / "measure_compilation.py"
-
-
-@pytest.mark.parametrize(("changed", "left"), [
-    ("one/_callee.py", {"two"}),                 # its callers are in the same package
-    ("_shared.py", set()),                       # everybody may call it
-    ("one/estimator.py", {"one", "two"}),             # compiles nothing
-    ("one/_caller.py", {"two"}),
-    (None, {"one", "two"}),
-])
-def test_a_changed_source_makes_its_package_stale(tmp_path, changed, left):
-    for name in ("_shared.py", "one/_callee.py", "one/_caller.py", "two/_kernels.py"):
-        file = tmp_path / name
-        file.parent.mkdir(exist_ok=True)
-        file.write_text("from numba import njit\n")
-        os.utime(file, (1000, 1000))
-    (tmp_path / "one" / "estimator.py").write_text("import numpy\n")
-    for package in ("one", "two"):
-        index = tmp_path / package / "__pycache__" / "_caller.search-1.py311.nbi"
-        index.parent.mkdir()
-        index.write_bytes(b"")
-        os.utime(index, (2000, 2000))
-    if changed:
-        os.utime(tmp_path / changed, (3000, 3000))
-    assert forget_stale_kernels(tmp_path) == 2 - len(left)
-    assert {index.parent.parent.name for index in tmp_path.rglob("*.nbi")} == left
 
 
 def test_seconds_of_a_method_leave_out_those_that_it_calls():

@@ -13,7 +13,8 @@ over the rows with feature ``i`` and over all rows.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from odtlib._numba.compiler import njit
 
 OPTIONS = {"cache": True, "nogil": True, "error_model": "numpy"}
 KEY, IF_1, IF_0, NUMBER = range(4)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from odtlib._numba.compiler import njit
 
 OPTIONS = {"cache": True, "nogil": True, "error_model": "numpy"}
 

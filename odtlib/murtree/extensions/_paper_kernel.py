@@ -10,9 +10,8 @@ of feature nodes.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
-from odtlib._numba.compiler import INNER, OPTIONS
+from odtlib._numba.compiler import INNER, OPTIONS, njit
 
 from .._search import sort_by_key
 
