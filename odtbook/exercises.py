@@ -8,6 +8,7 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Callable
 from dataclasses import dataclass
+from decimal import Decimal
 from difflib import get_close_matches
 from functools import cache
 from importlib import resources
@@ -78,8 +79,9 @@ def check(exercise: str, answer: Any) -> Verdict:
     except Hint as hint:
         return Verdict(False, str(hint))
     except Exception as error:  # the reader's own function may do anything
-        return Verdict(False, f"the answer could not be read ({type(error).__name__}: {error}); "
-                              f"it should be {_wanted(exercise)}")
+        why = f" ({type(error).__name__}: {error})" if callable(answer) else ""
+        return Verdict(False, f"the answer could not be read{why}; it should be "
+                              f"{_wanted(exercise)}")
     return Verdict(True, praise or "well done.")
 
 
@@ -121,14 +123,34 @@ def _numbers():
 
 def _judge_numbers(found, answer, hints, praise=""):
     """Go through the hints of an exercise of ``exercises.toml``; return the praise."""
-    found = np.ravel(np.asarray(found, float))
+    right = hints[-1]["is"]
+    try:
+        found = np.ravel(np.asarray(found, float))
+    except (TypeError, ValueError):
+        raise Hint(f"give {answer}") from None
+    _expect(len(found) == len(right) and np.isfinite(found).all(), f"give {answer}")
+
+    def matches(own, numbers):
+        return all(number == "any" or _close(value, *_number(number))
+                   for value, number in zip(own, numbers, strict=True))
+
+    in_order = [np.sort(found), sorted(right, key=lambda number: _number(number)[0])]
+    _expect(matches(found, right) or not matches(*in_order),
+            f"the numbers are right, but not in the order asked for; give {answer}")
     for line in hints:
-        numbers = line["is"] if "is" in line else line["not"]
-        _expect(len(found) == len(numbers), f"give {answer}")
-        same = all(_close(own, number, line.get("within", CLOSE))
-                   for own, number in zip(found, numbers, strict=True) if number != "any")
-        _expect(same == ("is" in line), line["hint"])
+        _expect(matches(found, line.get("is", line.get("not"))) == ("is" in line), line["hint"])
     return praise
+
+
+def _number(number):
+    """Return a number of ``exercises.toml`` and how near an answer must be.
+
+    A text is a number as the solution prints it, and takes all numbers that are rounded to it.
+    """
+    if not isinstance(number, str):
+        return number, CLOSE
+    exponent = Decimal(number).as_tuple().exponent
+    return float(number), max(CLOSE, 0.5 * 10.0**exponent)
 
 
 def _wanted(exercise):
@@ -181,12 +203,19 @@ def _(splits):
 
 @_exercise("ch1-pruning")
 def _(prices):
-    """the sequence of prices at which pruning cuts."""
-    prices = np.unique(np.round(np.atleast_1d(np.asarray(prices, float)), 3))
-    _expect(not _close(prices[0], 2 / 9) or len(prices) > 1,
-            "the impurity of a node counts with its share of the eight rows.")
-    _expect(len(prices) == 1 and _close(prices, 1 / 6), "compute the price of both feature nodes "
-            "in the whole tree; the root has three leaves below it.")
+    """two prices: that of the lower feature node and that of the root, in the whole tree."""
+    prices = np.ravel(np.asarray(prices, float))
+    _expect(len(prices) in (1, 2) and np.isfinite(prices).all(), "give two prices: that of the "
+            "lower feature node and that of the root.")
+    _expect(not _close(prices[0], 2 / 9), "the impurity of a node counts with its share of the "
+            "eight rows.")
+    _expect(_close(prices[0], 1 / 6), "the price of the lower node is wrong: its impurity and that "
+            "of its leaves count with their shares of the eight rows.")
+    _expect(len(prices) == 2, "that is the price of one feature node; give that of both, in the "
+            "whole tree, also where they are the same.")
+    _expect(_close(prices[1], 1 / 6), "the price of the root is wrong: it has three leaves below "
+            "it, so two splits are saved; compute it in the whole tree.")
+    return "both links are equally weak, so the whole tree is cut back at once."
 
 
 @_exercise("ch1-weights")
@@ -215,7 +244,8 @@ def _(answer):
             "upper.")
     _expect([int(bit) for bit in bits] == [0, 1, 1], "walk down the drawing: one leads to the "
             "left.")
-    _expect(int(number) == 10, "it is one more than the logarithm to base 2, rounded down.")
+    _expect(int(number) == 10, "it is the logarithm to base 2, rounded up: nine bits tell 512 "
+            "thresholds apart.")
 
 
 # ------------------------------------------------------------------ chapter 4

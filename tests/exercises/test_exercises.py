@@ -1,5 +1,6 @@
 """Every exercise that can be checked accepts a right answer and refuses wrong ones with a hint."""
 
+import json
 import re
 from pathlib import Path
 
@@ -7,7 +8,8 @@ import numpy as np
 import pytest
 
 from odtbook import check
-from odtbook.exercises import exercises, overview
+from odtbook.exercises import _numbers, exercises, overview
+from odtlib import CARTClassifier
 from odtlib.constrained import sets
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -75,7 +77,9 @@ WRONG = {
         ([(1, 2)], "could not be read"),
     ],
     "ch1-count": [(2744, "trees"), (233, "frozenset")],
-    "ch1-pruning": [([1 / 9, 1 / 6], "both feature nodes"), ([2 / 9], "share")],
+    "ch1-pruning": [([1 / 9, 1 / 6], "lower node"), ([2 / 9, 1 / 6], "share"), ([2 / 9], "share"),
+                    ([1 / 6], "of both"), ([1 / 6, 1 / 3], "price of the root"),
+                    ([], "two prices")],
     "ch1-weights": [(1, "not err on"), (9, "1 to 8")],
     "lp-corner": [((3, 1.5, 13.5), "old savings"), ((4, 0, 8), "four corners"),
                   ((0, 3, 12), "corner is right")],
@@ -89,7 +93,7 @@ WRONG = {
     "dp-count": [((99**3, 400), "order"), ((100, 400), "gaps"), ((156_849, 300), "one entry")],
     "dp-bound": [(2, "not fewer"), (5, "together")],
     "dp-similar": [((5, 12), "missing"), ((8, 12), "3 more"), ((7, 15), "new"),
-                   ((7, 10), "2 more")],
+                   ((7, 10), "2 more"), ((12, 7), "the order asked for"), ((7, 12, 3), "two numbers")],
     "ch2-relaxation": [((2, 3, 1), "row 6"), ((3, 1, 1), "naive"), ((3, 3, 3), "each way")],
     "ch2-bits": [(([1, 0, 0], 10), "lower half"), (([0, 0, 1], 10), "walk down"),
                  (([0, 1, 1], 9), "logarithm")],
@@ -104,7 +108,9 @@ WRONG = {
         ((sets.Box(0, 1, 1), [2.0], [3.0]), "not in the set"),
         ((sets.Box(0, 1, 1), [1.0], [1.0]), "must differ"),
     ],
-    "ch3-count": [((24, 1), "multiply"), ((216, 1), "three nodes"), ((2160, 7e10), "15 feature")],
+    "ch3-count": [((24, 1), "multiply"), ((216, 1), "three nodes"), ((2160, 7e10), "15 feature"),
+                  ((24, 7.8e11), "multiply"), ((2160, 7.7e11), "15 feature"),
+                  ((7.8e11, 2160), "the order asked for")],
     "ch3-reduced": [([1, 0.5, 1, 0.5], "paid by the others"), ([0, 0, 0, 0], "one for the leaf"),
                     ([1], "four paths")],
     "ch3-appendix": [(4, "which rows"), (9, "disjoint")],
@@ -164,6 +170,114 @@ def test_the_overview_names_every_exercise_on_its_page():
         text = notebook.read_text(encoding="utf-8")
         found = set(re.findall(r":label: ex-([a-z0-9-]+)", text))
         assert found == set(table["label"][table["page"] == notebook.stem]), notebook.name
+
+
+@pytest.mark.parametrize("label", sorted(RIGHT))
+@pytest.mark.parametrize("nonsense", ["six", None, [], {}, [[1, 2], [3]], float("nan"), object(),
+                                      "1/6", [None, 2], 1j, np.inf])
+def test_nonsense_gets_one_sentence_and_no_message_of_python(label, nonsense):
+    verdict = check(label, nonsense)
+    assert not verdict
+    assert "Error" not in verdict.message and "convert" not in verdict.message
+    assert "\n" not in verdict.message and len(verdict.message) < 250
+
+
+def solutions():
+    """Return the solution of each exercise: the text of its cells, and the code between them."""
+    found = {}
+    for notebook in sorted((ROOT / "chapters").glob("*.ipynb")):
+        inside = None
+        for cell in json.loads(notebook.read_text(encoding="utf-8"))["cells"]:
+            source = "".join(cell["source"])
+            if cell["cell_type"] == "code":
+                if inside:
+                    found[inside][1].append(source)
+                continue
+            for label, text in re.findall(
+                    r"[`:]{3}\{solution\} ex-([a-z0-9-]+)\n(.*?)\n(?:```|:::)", source, re.DOTALL):
+                found[label] = text, []
+            if begins := re.search(r"\{solution-start\} ex-([a-z0-9-]+)\n", source):
+                inside = begins[1]
+                found[inside] = source[begins.end():], []
+            if "{solution-end}" in source:
+                inside = None
+    return found
+
+
+SOLUTIONS = solutions()
+WORDS = {"one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "ten": 10}
+
+
+def printed_numbers(text):
+    """Return the numbers that a text prints: digits, fractions, powers of ten, and words."""
+    text = re.sub(r"\s+", " ", text.replace("{,}", ""))
+    text = re.sub(r"\\frac(?:(\d)(\d)|\{(\d+)\}\{(\d+)\})",
+                  lambda m: str(int(m[1] or m[3]) / int(m[2] or m[4])), text)
+    text = re.sub(r"(\d) \\cdot 10\^\{?(\d+)\}?", r"\1e\2", text)
+    text = re.sub(r"(\d),(\d{3})\b", r"\1\2", text)
+    words = [WORDS[word] for word in re.findall(r"[a-z]+", text.lower()) if word in WORDS]
+    return words + [float(one) for one in re.findall(r"-?\d+(?:\.\d+)?(?:e\d+)?", text)]
+
+
+def as_printed(label):
+    """Return the answer to an exercise as its printed solution gives it."""
+    text, code = SOLUTIONS[label]
+    numbers, space = printed_numbers(text), {"np": np, "sets": sets}
+    if label in _numbers():         # of each number that is asked for, the printed form
+        right = [float(one) for one in _numbers()[label]["hints"][-1]["is"]]
+        return [min(numbers, key=lambda own, one=one: abs(own - one)) for one in right]
+    if code:                        # a function, an example, or numbers that a cell prints
+        answers = []
+        space |= {"check": lambda label, answer: answers.append(answer), "print": (
+            lambda *words: answers.append(float(words[-1].split()[0])))}
+        exec("\n".join(code), space)
+        return answers[0] if label in "".join(code) else answers
+    pairs = [tuple(map(int, pair)) for pair in re.findall(r"\((\d+), (\d+)\)", text)]
+    if label == "ch1-misclassification":
+        return pairs[:2], pairs[2:4]
+    if label == "ch1-pruning":
+        return re.search(r"whole tree is cut back\nat \$\\alpha = \\frac16", text) and [
+            number for number in numbers if abs(number - 1 / 6) < 1e-9][:2]
+    if label == "ch1-weights":
+        from odtbook.exercises import _EIGHT_CLASSES, _EIGHT_ROWS
+        tree = CARTClassifier(2, random_state=0).fit(_EIGHT_ROWS, _EIGHT_CLASSES)
+        exec(re.search(r"`(w = .*?)`", text)[1], space | {
+            "tree": tree, "X": _EIGHT_ROWS, "y": _EIGHT_CLASSES}, space)
+        return int(np.argmax(space["w"])) + 1
+    if label == "ch2-bits":
+        return [int(bit) for bit in re.findall(r"\(([01])\)", text)], int(
+            re.search(r"rceil = (\d+)", text)[1])
+    if label == "ch4-share":
+        return numbers_before(text, ";")
+    if label == "ch4-costs":
+        weight = WORDS[re.search(r"every positive row the weight (\w+)", text)[1]]
+        return lambda y: np.where(y == 1, weight, 1)
+    if label == "ch6-project":
+        return [int(one) for one in re.findall(r"\((\d), (\d), (\d)\)", text)[0]]
+    if label == "ch6-twice":
+        feasible, mean = re.search(r"`(sets.*)\.project\((.*)\)`", text).groups()
+        return eval(feasible, space), eval(mean), [float(re.search(r"target (\d)", text)[1])]
+    if label == "ch8-2":
+        space["X"] = tie(0, 0)
+        space["X"][0] = [1, 6]
+        exec(re.search(r"`(Z = .*?)`", text)[1], space)
+        return space["Z"]
+    if label == "ch8-3":
+        rows, classes, t, b = re.search(
+            r"rows at (.*?) of class (.*?), with \$t = (.*?)\$ and \$b = (.*?)\$", text).groups()
+        return printed_numbers(rows), printed_numbers(classes), float(t), float(b)
+    raise AssertionError(f"say how the printed solution of {label} is read")
+
+
+def numbers_before(text, mark):
+    return [number for number in printed_numbers(text.partition(mark)[0]) if number < 1]
+
+
+@pytest.mark.parametrize("label", sorted(RIGHT))
+def test_the_printed_solution_passes_the_check(label):
+    answer = as_printed(label)
+    verdict = check(label, answer)
+    assert verdict, (answer, verdict)
 
 
 def test_an_unknown_exercise_is_named():
