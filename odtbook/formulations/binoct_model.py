@@ -109,7 +109,7 @@ class BinOCTModel:
         self.n_cuts = np.array([len(own) for own in cuts])
         if features is not None:
             self.n_cuts = np.where(features, self.n_cuts, 0)
-        self.n_bits = 1 + int(np.log2(self.n_cuts.max()))
+        self.n_bits = (int(self.n_cuts.max()) - 1).bit_length()
         self.positions = cut_positions(rows, cuts)
         self.model = Model("BinOCT")
         self.clock = clock or Clock()

@@ -130,7 +130,7 @@ def test_any_weights_equal_enumeration_with_highs():
         assert model.report_.lower_bound <= best + 1e-6
         model.verify(X, y, weight)
     with pytest.raises(ValueError, match="no small common denominator"):
-        BinOCTClassifier(solver="cp-sat").fit(X, y, weight)
+        BinOCTClassifier(solver="cp-sat", max_disparity=0.5).fit(X, y, weight, y)
 
 
 @pytest.mark.parametrize("solver", ["highs", "cp-sat"])
@@ -276,7 +276,7 @@ def test_search_tree_over_thresholds():
         for position in range(n):
             code = threshold_bits(position, n)
             assert read_bits(code + [0, 1], n) == position
-            assert len(code) <= 1 + int(np.log2(n))
+            assert len(code) <= np.ceil(np.log2(n))
     assert threshold_tree_nodes(0, 1) == [((), (0, 0), (1, 1))]
     assert threshold_tree_nodes(0, 2) == [((), (0, 1), (2, 2)), ((0,), (0, 0), (1, 1))]
 
@@ -288,11 +288,26 @@ def test_counts_are_those_of_the_formulation():
         built = BinOCTClassifier(depth).formulate(X, y)
         many, nodes, leaves = np.array([8] * 5), 2**depth - 1, 2**depth
         sizes = built.model.sizes()
-        binaries = nodes * (5 + 1 + 3) + leaves * 3
+        binaries = nodes * (5 + 3) + leaves * 3        # three bits number eight thresholds
         assert sizes["integer"] - leaves * 3 == binaries        # e is declared integer, too
         assert sizes["continuous"] == 60 * leaves
         assert sizes["rows"] == 60 + 2 * nodes * 35 + nodes * 5 + nodes + leaves + leaves * 3
         assert many.sum() == built.n_cuts.sum()
+
+
+@pytest.mark.parametrize("n_thresholds", [1, 2, 3, 4, 5, 8, 9, 16])
+def test_no_bit_is_idle(n_thresholds):
+    """As many bits as it takes to number the thresholds, and each of them is in a constraint."""
+    X = np.arange(n_thresholds + 1.0)[:, None]
+    y = np.arange(n_thresholds + 1) % 2
+    for form in ("summed", "per_row"):
+        model = BinOCTClassifier(1, add_thresholds=False, constraint_form=form)
+        built = model.formulate(X, y)
+        assert built.t.shape == (1, int(np.ceil(np.log2(n_thresholds))))
+        assert set(built.t.ravel()) <= set(built.model.matrix.indices)
+        best = optimum(X, y, np.ones(len(y)), midpoints(X), 1)
+        for solver in ("highs", "cp-sat"):
+            check(model.set_params(solver=solver), X, y, best)
 
 
 def test_linear_relaxation_is_zero_where_leaves_suffice():
