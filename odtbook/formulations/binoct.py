@@ -52,9 +52,10 @@ class BinOCTClassifier(ProgramClassifier):
         times the number of rows, ten points of difference cost as much as one point of accuracy.
     solver : {"highs", "cp-sat", "lns"}, default="highs"
         "highs": branch and cut.  "cp-sat": constraint programming on the same program; finds better
-        trees in the same time, and needs integer or simple fractional weights.  "lns": BinOCT-LNS,
-        a large-neighbourhood search; CP-SAT solves the program for two or three nodes at a time
-        while all others stay.  It needs a start and proves nothing.
+        trees in the same time.  It counts in whole numbers: weights and penalties without a small
+        common denominator are rounded down for it, and its bounds hold; groups need weights with
+        one.  "lns": BinOCT-LNS, a large-neighbourhood search; CP-SAT solves the program for two or
+        three nodes at a time while all others stay.  It needs a start and proves nothing.
     thresholds : {"all", "boundary", "forest"}, default="all"
         Candidate thresholds.  "all": all midpoints; "boundary": without those between two values
         that only have rows of one class (published; fewer, but from depth 2 on the best tree may be

@@ -194,7 +194,8 @@ class FlowOCTClassifier(BinarisingMixin, ProgramClassifier):
         fitted; it sees integer weights as copies of rows and ignores others.  The tree is optimal
         for the columns that it makes.
     solver : {"highs", "cp-sat"}, default="highs"
-        Solver of the program.  CP-SAT needs integer weights.
+        Solver of the program.  CP-SAT counts in whole numbers: weights and penalties without a
+        small common denominator are rounded down for it, and its bounds hold.
     start : {"cart", "local-search"}, DecisionTree, fitted estimator or None, default="cart"
         Warm start: None, a word, a :class:`DecisionTree` or a fitted tree estimator.  A
         DecisionTree is one over the 0/1 columns; of an estimator over the features the thresholds

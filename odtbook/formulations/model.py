@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 KINDS = ("continuous", "integer", "implied")
 MAX_IN_PROCESS = 20_000     # nonzeros up to which a model is solved in this process
 MAX_EXACT_INTEGER = 2**53   # beyond it float64 skips integers
+MAX_OBJECTIVE = 2**60       # of CP-SAT, which counts in 64 bits
+LOSS = 37                   # costs rounded down change the largest objective by 2**-37 of it
 
 
 class Block(NamedTuple):
@@ -387,9 +389,11 @@ class Model:
                     solution.objective, solution.values = objective, values
                 solution.bound = max(solution.bound, rounded(bound))
                 if status == "optimal":
+                    # a start's own value may lie above what the solver, in its units, proves
+                    solution.bound = min(objective, solution.objective)
                     if unit:            # off by what the solver allows
                         solution.objective = np.rint(solution.objective / unit) * unit
-                    solution.bound = solution.objective
+                        solution.bound = solution.objective
                 event = status
             elif what == "died":
                 solution.status, event = "died", f"the solver's process ended with {rest[0]}"
@@ -421,9 +425,11 @@ class Model:
         """Return :meth:`arrays` in whole numbers, and ``scale``, the multiplier of the objective.
 
         Each row is multiplied as it needs, and so is the objective; with a given ``scale`` it is
-        multiplied by that and rounded.  ValueError if a coefficient is no fraction with a
-        denominator of up to a million, a product is too large, a bound is infinite, or a variable
-        is continuous: CP-SAT cannot take such a model.
+        multiplied by that and rounded.  Costs without a small common denominator are multiplied by
+        a power of two and rounded *down*, so that bounds hold: where no variable is negative, a
+        solution loses at most 1e-11 of the largest objective.  ValueError if a coefficient of a
+        row is no fraction with a denominator of up to a million, a product is too large, a bound is
+        infinite, or a variable is continuous: CP-SAT cannot take such a model.
         """
         a = self.arrays()
         for j in np.flatnonzero(a["kind"] == 0)[:1]:
@@ -445,12 +451,13 @@ class Model:
             entries = a["value"][a["start"][row]:a["start"][row + 1]]
             factor[row] = common_denominator([*entries, finite_lower[row], finite_upper[row]],
                                        lambda row=row: _name(self.constraints, row))
-        if scale is None and np.all(a["cost"] == np.rint(a["cost"])):
-            scale = 1
-        elif scale is None:
-            scale = common_denominator(a["cost"], lambda: "the objective")
+        cost = a["cost"]
+        if scale is None:
+            scale, cost = self._whole_costs()
+        else:
+            cost = cost * scale
         result = {
-            "value": a["value"] * factor[rows], "cost": a["cost"] * scale, "lower": a["lower"],
+            "value": a["value"] * factor[rows], "cost": cost, "lower": a["lower"],
             "upper": a["upper"], "row_lower": finite_lower * factor,
             "row_upper": finite_upper * factor}
         for key, values in result.items():
@@ -461,6 +468,24 @@ class Model:
         result["row_lower"][~np.isfinite(a["row_lower"])] = -(1 << 61)
         result["row_upper"][~np.isfinite(a["row_upper"])] = 1 << 61
         return {**a, **result, "scale": scale}
+
+    def _whole_costs(self):
+        """Return a multiplier that makes all costs whole, and the whole costs."""
+        a = self.arrays()
+        cost = a["cost"]
+        size = np.maximum(np.abs(a["lower"]), np.abs(a["upper"]))
+        largest, total = np.abs(cost).max(initial=0.0), float(np.abs(cost) @ size)
+        try:
+            scale = 1 if np.all(cost == np.rint(cost)) else common_denominator(
+                cost, lambda: "the objective")
+            if largest * scale < MAX_EXACT_INTEGER and total * scale < MAX_OBJECTIVE:
+                return scale, np.rint(cost * scale)
+        except ValueError:
+            pass
+        lost = size[cost != np.rint(cost)].sum()        # by rounding down, before multiplication
+        scale = 2.0 ** np.floor(min(np.log2(lost / total) + LOSS, np.log2(MAX_EXACT_INTEGER)
+                                    - 1 - np.log2(largest), np.log2(MAX_OBJECTIVE / total)))
+        return scale, np.floor(cost * scale)
 
     def __repr__(self):
         sizes = ", ".join(f"{count} {what}" for what, count in self.sizes().items())

@@ -225,7 +225,8 @@ class OCTClassifier(ProgramClassifier):
         "per_leaf": in one for every leaf below it, as in the paper.  The latter is larger and its
         relaxation is weaker.
     solver : {"highs", "cp-sat"}, default="highs"
-        Solver of the program.  CP-SAT needs integer weights.
+        Solver of the program.  CP-SAT counts in whole numbers: weights and penalties without a
+        small common denominator are rounded down for it, and its bounds hold.
     start : {"cart", "local-search"}, DecisionTree, fitted estimator or None, default="cart"
         Warm start: None, a word, a :class:`DecisionTree` or a fitted tree estimator.  With None
         the solver begins from nothing; CART is then returned only if it finds no tree as good

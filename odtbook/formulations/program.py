@@ -20,6 +20,7 @@ from odtlib.tolerance import PROOF, ROUNDING
 from odtlib.trees import cut_back
 
 MAX_SUM_IN_CP_SAT = 2**40   # of whole weights
+ROUNDED_SHARE = 0.1        # share of what a proof leaves open that rounding weights down may cost
 MAX_NONZEROS = 60_000_000   # some 100 bytes each while a model is built and passed on
 # HiGHS's own tolerances are absolute and larger than what weights that are not whole can bear
 EXACT = dict.fromkeys(("mip_feasibility_tolerance", "primal_feasibility_tolerance",
@@ -71,7 +72,11 @@ def disparity_of(tree, X, groups, sample_weight=None):
 
 @dataclass
 class Problem:
-    """Training rows and limits of one fit; ``units`` are the weights times ``factor``."""
+    """Training rows and limits of one fit; ``units`` are the weights times ``factor``.
+
+    Weights that are not ``whole`` in this unit are ``rounded`` down for CP-SAT: every tree then
+    costs the program at most what it costs in fact, so that its bounds hold.
+    """
 
     X: np.ndarray
     y: np.ndarray
@@ -86,6 +91,7 @@ class Problem:
     groups: np.ndarray | None
     max_disparity: float | None
     disparity_penalty: float
+    rounded: bool = False
 
     @property
     def weight(self):
@@ -102,6 +108,8 @@ class Problem:
         units = self.weight * self.factor
         if self.whole:
             return np.rint(units)
+        if self.rounded:
+            return np.floor(units)
         if self.groups is None:
             order = np.argsort(units)
             units[order[np.cumsum(units[order]) <= 0.1 * PROOF * units.sum()]] = 0.0
@@ -244,13 +252,9 @@ class ProgramClassifier(TreeClassifier):
         # the program counts in a unit of its own, all else in the weights as they were given
         highs = self.solver == "highs"
         factor, whole = in_units(weight, MAX_WHOLE_SUM if highs else MAX_SUM_IN_CP_SAT)
-        if not (highs or whole):
-            raise ValueError("CP-SAT counts in whole numbers, and the weights, class_weight "
-                             "included, have no small common denominator; round them or use "
-                             "solver='highs'.")
-        penalties = self.split_penalty, self.disparity_penalty
-        if not highs:       # whole numbers after multiplication by a million at most
-            penalties = [round(penalty * factor, 6) / factor for penalty in penalties]
+        rounded = not (highs or whole)
+        if rounded:
+            factor = n_rows / (ROUNDED_SHARE * PROOF) / weight.sum()
         fair = self.max_disparity is not None or self.disparity_penalty > 0
         if fair != (protected is not None):
             raise ValueError("max_disparity or disparity_penalty and protected belong together: "
@@ -264,9 +268,14 @@ class ProgramClassifier(TreeClassifier):
                 raise ValueError(f"protected has {len(values)} distinct values and y "
                                  f"{len(self.classes_)} classes; there must be two groups and two "
                                  "classes.")
+            if rounded:
+                raise ValueError("CP-SAT compares the shares of groups in whole numbers, and the "
+                                 "weights, class_weight included, have no small common "
+                                 "denominator; round them or use solver='highs'.")
         return Problem(X, y, sample_weight, len(self.classes_), depth, self._node_budget(n_rows),
                        min(int(self.min_samples_leaf), n_rows), factor, whole,
-                       float(penalties[0]), groups, self.max_disparity, float(penalties[1]))
+                       float(self.split_penalty), groups, self.max_disparity,
+                       float(self.disparity_penalty), rounded)
 
     def _search(self, problem, clock, smaller=None):
         """Solve one problem; ``smaller`` is the best tree of fewer splits, if that is known."""

@@ -1,4 +1,7 @@
-"""Weights of any size against enumeration: the answer does not depend on their unit."""
+"""Weights and penalties of any size against enumeration: no answer depends on their unit."""
+
+from fractions import Fraction
+from itertools import product
 
 import numpy as np
 import pytest
@@ -95,3 +98,94 @@ def test_a_program_that_the_solver_calls_infeasible_leaves_the_stand_in(monkeypa
     monkeypatch.setattr(Model, "solve", lambda *arguments, **options: nothing)
     model = OCTClassifier(start=None).fit(X, y, weight)
     assert model.report_.objective == 0.0 and model.report_.counters["fallback"] == 1
+
+
+PENALTIES = [0.0, 1e-7, 1 / 3, 0.1, np.pi / 10, 1.0, 2.0, np.sqrt(2) * 1e3]
+WEIGHTS = {
+    "ones": lambda random, n: np.ones(n), "threes": lambda random, n: np.full(n, 3.0),
+    "huge": lambda random, n: random.randint(1, 9, n) * 1e11,
+    "tiny": lambda random, n: random.randint(1, 9, n) * 1e-9,
+    "thirds": lambda random, n: random.randint(1, 9, n) / 3,
+    "irrational": lambda random, n: random.random_sample(n) + 0.1,
+    "mixed": lambda random, n: 10.0 ** random.uniform(-6, 3, n),
+    "zero": lambda random, n: np.where(np.arange(n) < n - 3, 2.5, 0.0)}
+
+
+def exact_cost(tree, X, y, weight, penalty):
+    """Errors and penalties of a tree in fractions, from the parameters as they were given."""
+    wrong = np.flatnonzero(tree.predict(X) != y)
+    return (sum((Fraction(float(weight[i])) for i in wrong), Fraction(0))
+            + Fraction(float(penalty)) * tree.n_splits)
+
+
+def least_cost(X, y, weight, penalty, depth):
+    """Return the least errors plus penalties over all trees of 0/1 columns, in fractions."""
+    rows = [Fraction(float(one)) for one in weight]
+
+    def best(members, depth):
+        sums = [sum((rows[i] for i in members if y[i] == k), Fraction(0)) for k in set(y)]
+        cost = sum(sums) - max(sums)
+        for j in range(X.shape[1]) if depth else ():
+            left = [i for i in members if X[i, j] == 0]
+            right = [i for i in members if X[i, j] == 1]
+            if left and right:
+                cost = min(cost, Fraction(float(penalty)) + best(left, depth - 1)
+                           + best(right, depth - 1))
+        return cost
+
+    return best([i for i in range(len(y)) if weight[i] > 0], depth)
+
+
+@pytest.mark.parametrize("solver", ["highs", "cp-sat"])
+@pytest.mark.parametrize("name", ["binoct", "oct", "flow"])
+def test_objective_and_bound_hold_for_any_penalty_and_weight(name, solver):
+    random = np.random.RandomState(17 + len(name))
+    for kind, penalty in product(WEIGHTS, PENALTIES):
+        X, y = instance(random)
+        weight = WEIGHTS[kind](random, len(y))
+        if random.random_sample() < 0.5:        # penalties in the weights' own unit
+            penalty = penalty * float(weight.max())
+        depth, start = random.randint(1, 3), [None, "cart"][random.randint(2)]
+        model = MODELS[name].__class__(depth, solver=solver, split_penalty=penalty, start=start)
+        if name == "flow":
+            model.set_params(binarizer=None)
+        report = model.fit(X, y, weight).report_
+        near = PROOF * (weight.sum() + penalty)
+        cost, best = exact_cost(model.tree_, X, y, weight, penalty), least_cost(
+            X, y, weight, penalty, depth)
+        assert abs(report.objective - cost) <= 1e-3 * near, (kind, penalty)
+        assert abs(model.verify(X, y, weight) - cost) <= 1e-3 * near
+        assert report.lower_bound <= best + near * 1e-3 or report.status == "optimal"
+        assert report.lower_bound <= best + near, (kind, penalty, report, float(best))
+        assert cost >= best - Fraction(1, 10**20) * best
+        assert (report.status == "optimal") == (report.objective - report.lower_bound <= near)
+        if kind != "mixed" or solver == "cp-sat":
+            assert report.status == "optimal", (kind, penalty, report)
+
+
+def test_penalties_finer_than_a_millionth_of_the_unit_count_with_cp_sat():
+    X, y = [[0], [0], [1], [1], [0], [1]], [0, 0, 1, 1, 1, 1]
+    for weight, penalty, cost in ((3.0, 2.0, 5.0), (7.0, 1.0, 8.0), (1000.0, 5e-4, 1000.0005)):
+        report = BinOCTClassifier(1, solver="cp-sat", split_penalty=penalty).fit(
+            X, y, [weight] * 6).report_
+        assert report.status == "optimal"
+        assert report.objective == pytest.approx(cost, abs=1e-12)
+        assert report.lower_bound == report.objective
+
+
+def test_whole_costs_are_exact_where_they_can_be_and_never_above_the_cost():
+    random = np.random.default_rng(8)
+    for _ in range(300):
+        n = int(random.integers(1, 12))
+        cost = [random.integers(0, 50, n) / 12, random.random(n) * 10.0 ** random.integers(-9, 9),
+                10.0 ** random.uniform(-12, 12, n)][random.integers(3)]
+        upper = random.integers(1, 1000, n).astype(float)
+        model = Model()
+        model.add_variables("x", n, cost=cost, upper=upper, kind="integer")
+        whole = model.to_integer()
+        lost = [Fraction(float(c)) - Fraction(int(w)) / Fraction(whole["scale"])
+                for c, w in zip(cost, whole["cost"], strict=True)]
+        slack = 1e-14 * max(cost.max(), 1e-300)         # of thirds and other fractions, as floats
+        assert all(-slack <= one for one in lost)
+        assert sum(float(one) * u for one, u in zip(lost, upper, strict=True)) \
+            <= 2e-11 * float(cost @ upper)
