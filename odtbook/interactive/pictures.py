@@ -225,7 +225,8 @@ def draw_search_tree(nodes: Sequence[dict[str, Any]], *, box: tuple[float, float
     Returns
     -------
     list of (first, last, svg)
-        At the step at which a node appears its frame is thick.
+        At the step at which a node appears its frame is thick; until then a faint outline keeps
+        its place.
     """
     parts, level = [], []
     for node in nodes:
@@ -247,6 +248,10 @@ def draw_search_tree(nodes: Sequence[dict[str, Any]], *, box: tuple[float, float
             shift = box[1] / 2 + 5 + 19 * (k - (len(node["lines"]) - 1) / 2)
             svg += (f'<text x="{node["at"]:g}" y="{y + shift:g}" text-anchor="middle">'
                     f'{escape(line)}</text>')
+        if node["opened"] > 0:
+            parts.append((0, node["opened"] - 1,
+                          f'<rect class="odt-line odt-faint" stroke-dasharray="3 5" x="{x:g}" '
+                          f'y="{y:g}" width="{box[0]:g}" height="{box[1]:g}" rx="4"/>'))
         parts.append((node["opened"], None, svg))
         parts.append((node["opened"], node["opened"],
                       f'<rect class="odt-line" stroke-width="4" x="{x:g}" y="{y:g}" '

@@ -31,6 +31,11 @@ def _text(x, y, words, anchor="middle"):
     return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}">{escape(str(words))}</text>'
 
 
+def _number(value, sign=""):
+    """Write a number in three digits; what rounding has left of zero is 0, without a sign."""
+    return "0" if abs(value) < 1e-9 else f"{value:{sign}.3g}"
+
+
 def step_partitions(trees: Sequence[DecisionTree], captions: Sequence[str], X: ArrayLike,
                     y: ArrayLike, *, feature_names: Sequence[str] | None = None,
                     class_names: Sequence[str] | None = None, size: int = 320) -> Picture:
@@ -205,7 +210,7 @@ def step_columns(rows: Sequence[str], columns: Sequence[tuple[str, Sequence[floa
             strong = value is not None and value > 1e-9
             svg += _text(x + wide / 2, top - 8, name)
             if value is not None:
-                svg += _text(x + wide / 2, 14, f"{value:.3g}")
+                svg += _text(x + wide / 2, 14, _number(value))
             for i, coefficient in enumerate(coefficients):
                 if coefficient:
                     svg += (f'<rect x="{x + 3}" y="{top + high * i + 3}" width="{wide - 6}" '
@@ -215,11 +220,11 @@ def step_columns(rows: Sequence[str], columns: Sequence[tuple[str, Sequence[floa
                 svg += (f'<rect x="{x + 1}" y="{top + 1}" width="{wide - 2}" '
                         f'height="{foot - top - 2}" fill="none" stroke="{ORANGE}" '
                         'stroke-width="3"/>'
-                        + _text(x + wide / 2, foot + 18, f"{state['reduced']:+.3g}"))
+                        + _text(x + wide / 2, foot + 18, _number(state["reduced"], "+")))
         if entering:
             svg += _text(0, foot + 18, "reduced cost", "start")
         if state.get("duals") is not None:
-            svg += "".join(_text(right, top + high * (i + 0.65), f"{dual:.3g}", "start")
+            svg += "".join(_text(right, top + high * (i + 0.65), _number(dual), "start")
                            for i, dual in enumerate(state["duals"]))
         parts.append((step, step, svg))
     alt = alt or (f"The matrix of a master problem with {len(rows)} constraints, to which "
@@ -266,10 +271,11 @@ def step_intervals(scores: ArrayLike, sizes: ArrayLike, *,
     place = np.concatenate([[0.0], np.cumsum(sizes)])
     names = [f"{t:g}" for t in (range(1, n + 1) if thresholds is None else thresholds)]
     width, height = 560, 220
+    left, top = 56, 26      # a ring has room beside the axis, and below its name
     step_x, step_y = width / (n - 1), height / max(scores.max(), 1)
 
     def screen(k, score):
-        return 40 + step_x * k, 12 + height - step_y * score
+        return left + step_x * k, top + height - step_y * score
 
     def bound(a, b):
         """Return the lowest score that the ends of an interval allow inside."""
@@ -281,45 +287,55 @@ def step_intervals(scores: ArrayLike, sizes: ArrayLike, *,
         return f"{score:g} {unit.removesuffix('s') if score == 1 else unit}"
 
     parts, captions = [], []
-    best, step = np.inf, 0
+    best, step, open_intervals = np.inf, 0, []
 
-    def evaluate(k, why):
-        nonlocal best, step
+    def evaluate(k, why, new=()):
+        """Draw a score, and the intervals that it closes, of the open and the new ones."""
+        nonlocal best, step, open_intervals
         best = min(best, scores[k])
         x, y = screen(k, scores[k])
         parts.append((step, None, f'<circle cx="{x:.1f}" cy="{y:.1f}" r="6" fill="{BLUE}"/>'))
         parts.append((step, step, f'<circle cx="{x:.1f}" cy="{y:.1f}" r="11" fill="none" '
                                   f'stroke="{ORANGE}" stroke-width="3"/>'))
+        closed = 0
+        still_open = [(a, b) for a, b in (*open_intervals, *new) if b - a > 1]
+        open_intervals = []
+        for a, b in still_open:
+            if bound(a, b) < best:
+                open_intervals.append((a, b))
+                continue
+            closed += b - a - 1
+            (begin, _), (end, _) = screen(a, 0), screen(b, 0)
+            words = f"≥ {bound(a, b):g}"
+            parts.append((step, None, f'<rect x="{begin:.1f}" y="{top}" '
+                                      f'width="{end - begin:.1f}" height="{height}" '
+                                      'fill="currentColor" fill-opacity="0.12"/>'
+                          + (_text((begin + end) / 2, top + 16, words)
+                             if end - begin > 7 * len(words) else "")))
+        verb = "threshold is" if closed == 1 else "thresholds are"
+        said = f" {closed} more {verb} left out." if closed else ""
         captions.append(f"Threshold {names[k]}: {count(scores[k])}. {why} The best so far has "
-                        f"{best:g}.")
+                        f"{best:g}.{said}")
         step += 1
 
     evaluate(0, "We begin at both ends.")
-    evaluate(n - 1, "We begin at both ends.")
-    open_intervals = [(0, n - 1)] if n > 2 else []
+    evaluate(n - 1, "We begin at both ends.", [(0, n - 1)])
     while open_intervals:
         a, b = min(open_intervals, key=lambda ends: bound(*ends))
-        if bound(a, b) >= best:
-            break
         open_intervals.remove((a, b))
         middle = (a + b) // 2
-        evaluate(middle, f"Between {names[a]} and {names[b]} the bound was {bound(a, b):g}.")
-        open_intervals += [(i, j) for i, j in ((a, middle), (middle, b)) if j - i > 1]
+        evaluate(middle, f"Between {names[a]} and {names[b]} the bound was {bound(a, b):g}.",
+                 [(a, middle), (middle, b)])
     looked = step
-    for a, b in sorted(open_intervals):
-        (left, _), (right, _) = screen(a, 0), screen(b, 0)
-        parts.append((step, None, f'<rect x="{left:.1f}" y="12" width="{right - left:.1f}" '
-                                  f'height="{height}" fill="currentColor" fill-opacity="0.12"/>'
-                      + _text((left + right) / 2, 28, f"≥ {bound(a, b):g}")))
     captions.append(f"All other intervals have a bound of at least {best:g} and are left out: the "
                     f"best threshold has {count(best)}, proved by {looked} of {n} scores.")
-    axis = (f'<path class="odt-line odt-faint" d="M40,12 V{12 + height} H{40 + width}"/>'
-            + _text(40 + width, height + 32, "threshold →", "end")
-            + _text(46, 8, f"↑ {unit}", "start")
-            + _text(32, 17 + height, 0, "end")
+    axis = (f'<path class="odt-line odt-faint" d="M40,{top} V{top + height} H{left + width}"/>'
+            + _text(left + width, top + height + 20, "threshold →", "end")
+            + _text(36, 9, f"↑ {unit}", "start")
+            + _text(32, top + height + 5, 0, "end")
             + _text(32, screen(0, scores.max())[1] + 5, f"{scores.max():g}", "end"))
     parts.append((0, None, axis))
-    return step_through(parts, captions, size=(width + 56, height + 40), legend=[
+    return step_through(parts, captions, size=(left + width + 16, top + height + 28), legend=[
         (f'<circle cx="8" cy="8" r="6" fill="{BLUE}"/>', "score computed"),
         (_square("currentColor", 0.2), "left out, with its bound")],
         alt=f"Scores of {n} thresholds, of which {looked} are computed; the intervals between "

@@ -353,6 +353,10 @@ def test_a_search_tree_is_laid_out_without_overlaps(page):
     boxes = page.evaluate("[...document.querySelectorAll('rect.odt-box')].map("
                           "e => [e.x.baseVal.value, e.y.baseVal.value])")
     assert len(boxes) == 9
+    for step in range(9):       # every node has its place from the first step on
+        set_range(page, "input", step)
+        assert seen(page, "rect.odt-box") == step + 1
+        assert seen(page, "rect.odt-faint") == 8 - step
     for i, (x, y) in enumerate(boxes):
         assert all(abs(x - u) >= 104 + 16 - 1e-6 for u, v in boxes[:i] if v == y)
 
@@ -367,6 +371,14 @@ def test_a_column_enters_with_its_reduced_cost(page):
     page.click("text=Next")
     assert seen(page, ".odt-fit rect[stroke]") == 0
     assert seen(page, ".odt-fit rect[fill-opacity='0.8']") == 2
+
+
+def test_what_rounding_left_of_zero_has_no_sign(page):
+    show(page, step_columns(
+        ["leaf", "row 1"], [("p1", [1, 0])],
+        [dict(known=1, duals=[-0.0, -1e-17], values=[-0.0], reduced=None)] * 2, ["a", "b"]))
+    texts = page.eval_on_selector_all("svg text", "all => all.map(e => e.textContent)")
+    assert "-0" not in texts and texts.count("0") == 3 * 2
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -384,6 +396,27 @@ def test_intervals_find_the_best_threshold_and_bound_the_rest(page, seed):
     for caption in read[:-1]:
         name, score = caption.split(" error")[0].removeprefix("Threshold ").split(": ")
         assert scores[int(name) - 1] == float(score)
+    # an interval is grey from the step on at which its bound reaches the best score
+    closed = [int(said.rpartition(". ")[2].split()[0]) if "left out" in said else 0
+              for said in read[:-1]]
+    assert sum(closed) == len(scores) - (len(read) - 1)
+    grey = 0
+    for step, many in enumerate(closed):
+        set_range(page, "input", step)
+        now = seen(page, ".odt-fit rect[fill-opacity]")
+        assert (now > grey) == (many > 0)
+        grey = now
+
+
+def test_the_ring_of_the_first_score_leaves_the_axis_readable(page):
+    show(page, step_intervals([9, 8, 7, 8, 9], np.ones(4)))
+    set_range(page, "input", 0)
+    ring, *texts = page.evaluate("""[document.querySelector("circle[stroke]"),
+        ...document.querySelectorAll("svg text")].map(e => {
+            const b = e.getBoundingClientRect(); return [b.left, b.right, b.top, b.bottom]; })""")
+    for left, right, above, below in texts:
+        assert (left >= ring[1] or right <= ring[0] or above >= ring[3] or below <= ring[2]
+                or right == left)
 
 
 def test_intervals_refuse_scores_that_jump(page):
