@@ -170,8 +170,13 @@ class _TreeEstimator(DescribedParameters, BaseEstimator):
 
     def _compile_kernels(self, X, y, sample_weight=None):
         """Compile what a fit to such data calls, and return the seconds that it took."""
+        copied, *arrays = self._plain_data(X, y, sample_weight)
+        return copied._warm_up(*arrays)
+
+    def _plain_data(self, X, y, sample_weight=None):
+        """Return a copy with plain parameters, and what a fit would give to ``_solve``."""
         copied = plain_copy(self)
-        return copied._warm_up(*copied._training_arrays(X, y, sample_weight)[:3])
+        return copied, *copied._training_arrays(X, y, sample_weight)[:3]
 
     def _warm_up(self, X, y, sample_weight):
         """Compile what ``_solve`` calls for such data; return the seconds that it took."""

@@ -284,7 +284,7 @@ class DecisionTree:
         else:
             value = tree.value[:, :, 0]
             options.update(kind="regression", weight=tree.weighted_n_node_samples,
-                           impurity=tree.impurity)
+                           impurity=np.maximum(tree.impurity, 0.0))   # rounding
         return cls(tree.feature, tree.threshold, tree.children_left, tree.children_right, value,
                    n_features=model.n_features_in_,
                    feature_names=getattr(model, "feature_names_in_", None), **options)
@@ -556,6 +556,52 @@ class DecisionTree:
         """Number of splits on the longest path from the root to a leaf."""
         return int(self.node_depth.max())
 
+    # ------------------------------------------------- under the names of scikit-learn's tree_
+
+    @property
+    def node_count(self) -> int:
+        """Number of nodes, leaves included."""
+        return self.n_nodes
+
+    @property
+    def max_depth(self) -> int:
+        """Number of splits on the longest path."""
+        return self.depth
+
+    @property
+    def children_left(self) -> np.ndarray:
+        """Left child of each node, shape (n_nodes,); -1 at a leaf."""
+        return self.left
+
+    @property
+    def children_right(self) -> np.ndarray:
+        """Right child of each node, shape (n_nodes,); -1 at a leaf."""
+        return self.right
+
+    @property
+    def n_outputs(self) -> int:
+        """Number of targets; 1 for a classification tree."""
+        return 1 if self.kind == "classification" else self.value.shape[1]
+
+    @property
+    def n_classes(self) -> np.ndarray:
+        """Number of classes of each output, shape (n_outputs,); ones in a regression tree."""
+        return np.array([self.value.shape[1]] if self.kind == "classification"
+                        else [1] * self.n_outputs)
+
+    @property
+    def weighted_n_node_samples(self) -> np.ndarray:
+        """Training weight of the rows at each node, shape (n_nodes,).
+
+        In a regression tree built by hand, without weights, every leaf counts as one row.
+        """
+        return self.to_sklearn().tree_.weighted_n_node_samples
+
+    @property
+    def n_node_samples(self) -> np.ndarray:
+        """Number of training rows at each node, shape (n_nodes,): its weight, rounded."""
+        return self.to_sklearn().tree_.n_node_samples
+
     # ---------------------------------------------------------------- prediction
 
     def feature_importances(self) -> np.ndarray:
@@ -589,6 +635,8 @@ class DecisionTree:
         return removed / total if total > 0 else np.zeros(self.n_features)
 
     def _rows(self, X):
+        if hasattr(X, "toarray"):
+            raise ValueError("X is sparse; give X.toarray().")
         X = np.ascontiguousarray(X, dtype=np.float64)
         if X.ndim != 2 or X.shape[1] != self.n_features:
             raise ValueError(f"X has shape {X.shape}; the tree expects (n_rows, "

@@ -9,9 +9,10 @@ from threading import TIMEOUT_MAX, Thread
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.model_selection import ParameterGrid, check_cv
 from sklearn.tree import DecisionTreeClassifier
-from sklearn.utils import check_random_state
+from sklearn.utils import Bunch, check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.class_weight import compute_sample_weight
 
@@ -156,6 +157,30 @@ class CARTClassifier(TreeClassifier):
         self.min_weight_fraction_leaf = min_weight_fraction_leaf
         self.ccp_alpha = ccp_alpha
         self.random_state = random_state
+
+    def cost_complexity_pruning_path(self, X: ArrayLike, y: ArrayLike,
+                                     sample_weight: ArrayLike | None = None) -> Bunch:
+        """Compute the values of ``ccp_alpha`` at which the tree becomes smaller.
+
+        Parameters
+        ----------
+        X : array or data frame, shape (n_rows, n_features)
+            Training rows, without missing values.
+        y : array, shape (n_rows,)
+            Labels of any type.
+        sample_weight : array, shape (n_rows,), optional
+            Weight of every row (default: 1).
+
+        Returns
+        -------
+        Bunch
+            ``ccp_alphas`` and ``impurities``, as scikit-learn's trees return them.
+        """
+        fitted, X, codes, weight = self._plain_data(X, y, sample_weight)
+        ranks = RankedRows(X, codes, len(fitted.classes_), weight).ranks.T.astype(np.float32)
+        parameters = {**fitted.get_params(), "class_weight": None}      # is in the weights already
+        return DecisionTreeClassifier(**parameters).cost_complexity_pruning_path(
+            ranks, codes, weight)
 
     def _warm_up(self, X, y, sample_weight):
         return warm_up_trees()

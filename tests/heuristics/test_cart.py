@@ -244,3 +244,20 @@ def test_too_few_rows_to_cross_validate():
 def test_parameters_are_validated(model, message):
     with pytest.raises(ValueError, match=f"'{message}' parameter"):
         model.fit([[0.0], [1.0]], [0, 1])
+
+
+@pytest.mark.parametrize("options", [{}, {"max_depth": None}, {"class_weight": "balanced"},
+                                     {"min_samples_leaf": 0.1}, {"criterion": "entropy"}])
+def test_the_path_of_pruning_is_that_of_scikit_learn(options):
+    X, y, weight = reference.random_rows(np.random.RandomState(1), 60, 4, 9, 3, "integers")
+    options = {"max_depth": 4, "random_state": 0, **options}
+    ours = CARTClassifier(**options).cost_complexity_pruning_path(X, y, weight)
+    theirs = DecisionTreeClassifier(**options).cost_complexity_pruning_path(X, y, weight)
+    assert ours.ccp_alphas == pytest.approx(theirs.ccp_alphas, abs=1e-12)
+    assert ours.impurities == pytest.approx(theirs.impurities, abs=1e-12)
+
+
+@pytest.mark.parametrize("cv", [[], iter(())])
+def test_no_folds_are_refused(cv):
+    with pytest.raises(ValueError, match="cv makes no folds; give a number of folds"):
+        TunedCARTClassifier(cv=cv).fit([[0], [1], [2], [3]], [0, 1, 0, 1])

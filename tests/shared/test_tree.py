@@ -7,7 +7,8 @@ import time
 
 import numpy as np
 import pytest
-from sklearn.tree import DecisionTreeRegressor
+from scipy.sparse import csr_array
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from odtlib import DecisionTree
 from odtlib.tree import midpoint
@@ -521,3 +522,27 @@ def test_no_argument_is_rounded(arguments):
 def test_a_leaf_that_is_no_class_index_is_refused(leaf):
     with pytest.raises(ValueError, match="a leaf holds"):
         DecisionTree.from_nested((0, 0.5, 0, leaf), n_classes=2)
+
+
+@pytest.mark.parametrize("kind", ["classification", "regression"])
+def test_attributes_under_the_names_of_scikit_learn(kind):
+    random = np.random.default_rng(0)
+    X, y = random.integers(0, 5, (60, 3)).astype(float), random.integers(0, 3, 60)
+    model = (DecisionTreeClassifier if kind == "classification" else DecisionTreeRegressor)(
+        max_depth=3, random_state=0).fit(X, y)
+    theirs, ours = model.tree_, DecisionTree.from_sklearn(model)
+    for name in ("node_count", "max_depth", "n_leaves", "n_features", "n_outputs"):
+        assert getattr(ours, name) == getattr(theirs, name), name
+    for name in ("children_left", "children_right", "n_node_samples", "weighted_n_node_samples",
+                 "n_classes"):
+        assert np.array_equal(getattr(ours, name), getattr(theirs, name)), name
+    inner = ours.feature >= 0
+    assert np.array_equal(ours.feature[inner], theirs.feature[inner])
+    assert np.array_equal(ours.threshold[inner], theirs.threshold[inner])
+
+
+def test_sparse_rows_are_refused_in_one_sentence():
+    tree = DecisionTree.from_nested((0, 0.5, 0, 1))
+    for method in (tree.predict, tree.apply, tree.predict_proba, tree.decision_path):
+        with pytest.raises(ValueError, match=r"X is sparse; give X\.toarray\(\)"):
+            method(csr_array([[0.0], [1.0]]))
