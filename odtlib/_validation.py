@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from copy import copy
 from dataclasses import replace
 from functools import wraps
@@ -18,6 +19,7 @@ from sklearn.utils.validation import _check_sample_weight, validate_data
 
 SMALLEST, LARGEST = 1e-100, 1e100   # of weights and targets: their squares are still numbers
 REMEDY = "replace it or leave such rows out"
+MOST_THREADS = max(64, os.cpu_count() or 1)     # more are of no use
 MOST = 2 ** 53      # no number of rows, nodes or steps is larger, and floats still count exactly
 
 
@@ -35,7 +37,7 @@ def plain(name, value, constraints=()):
     if isinstance(value, Integral):
         whole = [limit for limit in intervals if limit.type is Integral]
         if whole and any(limit.right is None for limit in whole):
-            return min(int(value), MOST)
+            return min(int(value), MOST_THREADS if name == "n_jobs" else MOST)
         if whole or not intervals:
             return int(value)
     try:

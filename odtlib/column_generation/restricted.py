@@ -187,7 +187,8 @@ class CandidateTreeClassifier(TreeClassifier):
         run = Run(X, y, len(self.classes_), sample_weight, depth, self.split_penalty, clock,
                   max_bytes, side)
         try:
-            if depth == 0 or max_nodes == 0:
+            total = len(y) if sample_weight is None else sample_weight.sum()
+            if depth == 0 or max_nodes == 0 or (side is None and self.split_penalty >= total):
                 return run.outcome(run.leaf(), "optimal", proof="optimal without a split")
             cart, counters = None, {}
             if not isinstance(splits, list):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from numbers import Integral
 from threading import local
 
 import numpy as np
@@ -172,9 +173,10 @@ def sample_splits(X, y, n_classes, sample_weight=None, *, max_depth=4, n_trees=3
     anywhere.
     """
     clock = Clock(time_limit)
-    seed = random_state if isinstance(random_state, (int, np.integer)) else \
+    seed = int(random_state) if isinstance(random_state, Integral) else \
         check_random_state(random_state).randint(2 ** 31 - 1 - 10 ** 6)
-    n_nodes = 2 ** int(max_depth) - 1
+    max_depth, n_trees, sample_share = int(max_depth), int(n_trees), float(sample_share)
+    n_nodes = 2 ** max_depth - 1
     try:
         sampler = TreeSampler(X, y, n_classes, sample_weight, max_depth, backend,
                               patient_clock(time_limit))

@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 
-from odtlib._validation import LARGEST
+from odtlib._validation import LARGEST, MOST
 from odtlib.estimator import BINARIZERS, BinarisingMixin, Outcome, TreeClassifier
 from odtlib.heuristics import starting_tree, warm_up_start
 from odtlib.report import Clock, SolveReport, pluralised
@@ -335,7 +335,8 @@ class MurTreeClassifier(BudgetPathMixin, BinarisingMixin, TreeClassifier):
         if limit < 1:
             raise ValueError(f"limit is {limit}; ask for at least one tree.")
         count, trees, complete = self._fit(X, y, sample_weight, task="optimal_trees")
-        return OptimalTrees(count, [self._finished(tree) for tree in islice(trees, limit)],
+        shown = islice(trees, min(int(limit), MOST))
+        return OptimalTrees(count, [self._finished(tree) for tree in shown],
                             self.report_.objective, complete)
 
     def good_trees(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None, *,

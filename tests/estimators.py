@@ -1,0 +1,66 @@
+"""Every public estimator in a form that fits quickly, and rows to fit it to."""
+
+from __future__ import annotations
+
+import numpy as np
+
+import odtbook.formulations as formulations
+import odtlib
+from odtlib.column_generation import ThresholdSampling
+from odtlib.constrained import sets
+
+QUICK = {
+    "CARTClassifier": {"random_state": 0},
+    "TunedCARTClassifier": {"cv": 2, "random_state": 0},
+    "LocalSearchTreeClassifier": {"max_restarts": 2, "random_state": 0},
+    "MurTreeClassifier": {"binarizer": "all"},
+    "MurTreeRegressor": {"binarizer": "all"},
+    "ContinuousTreeClassifier": {},
+    "ContinuousTreeRegressor": {},
+    "ColumnGenerationClassifier": {"sampling": ThresholdSampling(n_trees=5), "random_state": 0},
+    "RestrictedTreeClassifier": {"sampling": ThresholdSampling(n_trees=5)},
+    "ConstrainedTreeRegressor": {"constraints": sets.Box(0.0, 9.0), "random_state": 0},
+    "ConstrainedTreeClassifier": {},
+    "ConstrainedForestRegressor": {"constraints": sets.Box(0.0, 9.0), "n_estimators": 2,
+                                   "random_state": 0},
+    "ProjectedRegressor": {"constraints": sets.Box(0.0, 9.0)},
+    "OptimalConstrainedTreeRegressor": {"constraints": sets.Box(0.0, 9.0)},
+    "OCTClassifier": {"random_state": 0},
+    "FlowOCTClassifier": {"binarizer": "all", "random_state": 0},
+    "BinOCTClassifier": {"random_state": 0},
+}
+PUBLIC = [name for name in (*odtlib.__all__, *formulations.__all__)
+          if name.endswith(("Classifier", "Regressor"))]
+CLASSIFIERS = [name for name in PUBLIC if name.endswith("Classifier")]
+
+
+def class_of(name):
+    """Return a public estimator by its name."""
+    return getattr(formulations if name in formulations.__all__ else odtlib, name)
+
+
+def made(name, **options):
+    """Return a public estimator of depth two, or of other options."""
+    kind = class_of(name)
+    small = {"max_depth": 2} if "max_depth" in kind._get_param_names() else {}
+    return kind(**{**small, **QUICK[name], **options})
+
+
+def rows(name):
+    """Return rows, fewer for integer programs, and labels or targets."""
+    random, n_rows = np.random.default_rng(5), 10 if name in formulations.__all__ else 24
+    X = random.integers(0, 4, (n_rows, 3)).astype(float)
+    y = (X[:, 0] + X[:, 1] > 3).astype(int) ^ (random.random(n_rows) < 0.2)
+    return X, np.where(y, "yes", "no") if name.endswith("Classifier") else y + 1.0
+
+# What scikit-learn's checks expect and an estimator does not do on purpose, and why.
+_TINY = {"check_class_weight_classifiers":
+         "the check wants classes of next to no weight given up; a tree with the least weight of "
+         "errors has leaves for them too, wherever that costs nothing"}
+EXPECTED_FAILURES = {
+    **{name: _TINY for name in CLASSIFIERS if name != "CARTClassifier"},
+    "TunedCARTClassifier": {**_TINY, "check_sample_weight_equivalence_on_dense_data":
+                            "folds, and shares of the rows, count rows and not weights"},
+    "ConstrainedForestRegressor": {"check_sample_weight_equivalence_on_dense_data":
+                                   "a bootstrap draws rows and not weights"},
+}

@@ -1,0 +1,182 @@
+"""Numbers as parameters: of whatever type, they mean what the plain Python number means."""
+
+from decimal import Decimal
+from fractions import Fraction
+from numbers import Integral, Real
+
+import numpy as np
+import pytest
+from sklearn.utils._param_validation import Interval
+
+import odtbook.formulations as formulations
+from odtlib import (
+    ColumnGenerationClassifier,
+    MurTreeClassifier,
+    MurTreeSearch,
+)
+from odtlib._validation import MOST, plain, plain_copy
+from odtlib.binarize import MDLPBinarizer, QuantileBinarizer, ThresholdBinarizer
+from odtlib.column_generation import ThresholdSampling
+from odtlib.constrained import sets
+from odtlib.heuristics import sample_splits
+from tests.estimators import PUBLIC, class_of, made, rows
+
+BINARIZERS = {kind.__name__: kind for kind in (MDLPBinarizer, QuantileBinarizer,
+                                               ThresholdBinarizer)}
+WHOLE = (np.int8, np.uint8, np.int16, np.int32, np.uint32, np.int64, np.uint64)
+REAL = (np.float16, np.float32, np.longdouble, Fraction)
+LARGE = (2**31, 2**63, 2**64 + 1, 10**30)
+# Values that fits take quickly; all are exact in float16.
+VALUES = {"time_limit": 16.0, "memory_limit": 512.0, "random_state": 3, "n_estimators": 3,
+          "max_restarts": 3, "max_leaf_nodes": 3, "n_bins": 3}
+
+
+def numeric(kind):
+    """Return the names of the parameters that take numbers, and their limits."""
+    found = {}
+    for name in kind._get_param_names():
+        limits = kind._parameter_constraints.get(name, ())
+        intervals = [limit for limit in limits if isinstance(limit, Interval)]
+        if intervals or "random_state" in limits or "verbose" in limits:
+            found[name] = intervals
+    return found
+
+
+def value_of(name, intervals):
+    whole = not intervals or any(limit.type is Integral for limit in intervals)
+    return VALUES.get(name, (0 if name == "verbose" else 2) if whole else 0.25)
+
+
+CASES = [(kind, name) for kind in PUBLIC for name in numeric(class_of(kind))]
+
+
+def outcome(kind, X, y, **options):
+    """Return what a fit gives: tree or predictions, status and objective; or what it refuses."""
+    try:
+        model = made(kind, **options).fit(X, y)
+    except (TypeError, ValueError) as refusal:
+        assert len(str(refusal)) > 20 and "ufunc" not in str(refusal)
+        return type(refusal), str(refusal)
+    assert all(model.get_params()[name] is value for name, value in options.items())
+    report = getattr(model, "report_", None)
+    return (model.predict(X).tolist(), report and (report.status, report.objective,
+                                                   report.lower_bound, report.proof))
+
+
+@pytest.mark.parametrize(("kind", "name"), CASES)
+def test_a_number_of_any_type_means_the_python_number(kind, name):
+    X, y = rows(kind)
+    intervals = numeric(class_of(kind))[name]
+    value = value_of(name, intervals)
+    expected = outcome(kind, X, y, **{name: value})
+    for make in WHOLE if isinstance(value, int) else REAL:
+        assert outcome(kind, X, y, **{name: make(value)}) == expected, make
+    if isinstance(value, float):
+        # what a narrow type holds, not what was written
+        narrow = np.float16(0.1) if intervals[0].right == 1 or value < 1 else np.float16(9.99)
+        assert outcome(kind, X, y, **{name: narrow}) == outcome(kind, X, y, **{name: float(narrow)})
+        if "disparity" not in name:         # these are refused without groups, before all else
+            refused = outcome(kind, X, y, **{name: Decimal("0.25")})
+            assert "must be" in refused[1] and name in refused[1]
+
+
+@pytest.mark.parametrize(("kind", "name"), [
+    (kind, name) for kind, name in CASES
+    if name not in ("n_estimators", "max_restarts", "n_trees", "patience")      # they mean work
+    and any(limit.type is Integral and limit.right is None
+            for limit in numeric(class_of(kind))[name])])
+def test_no_whole_number_is_too_large(kind, name):
+    X, y = rows(kind)
+    program = kind in formulations.__all__      # it may take long at any depth
+    limit = {"time_limit": 0.2} if program else {}
+    several = [outcome(kind, X, y, **{name: value}, **limit)[:1]
+               for value in LARGE[1 if program else 0::2]]
+    assert OverflowError not in several[0]
+    assert program or all(one == several[0] for one in several)
+
+
+@pytest.mark.parametrize(("kind", "name"), [
+    (kind, name) for kind, name in CASES
+    if "disparity" not in name and any(limit.type is Real and limit.right is None
+                                       for limit in numeric(class_of(kind))[name])])
+def test_a_number_that_no_float_holds_is_refused_in_one_sentence(kind, name):
+    X, y = rows(kind)
+    refused = outcome(kind, X, y, **{name: 10**400})
+    assert refused == (ValueError, f"{name} is larger than 1e308; give a smaller number.")
+    outcome(kind, X, y, **{name: 1e300})        # or the tree without a split
+
+
+@pytest.mark.parametrize("kind", BINARIZERS)
+def test_parameters_of_binarizers(kind):
+    X, y = rows("CARTClassifier")
+    for name, intervals in numeric(BINARIZERS[kind]).items():
+        value = value_of(name, intervals)
+        expected = BINARIZERS[kind](**{name: value}).fit_transform(X, y)
+        for make in WHOLE:
+            found = BINARIZERS[kind](**{name: make(value)}).fit_transform(X, y)
+            assert np.array_equal(found, expected)
+        for large in LARGE:
+            BINARIZERS[kind](**{name: large}).fit(X, y)
+    for flag in ("ordered_categories", "keep_binary"):
+        if flag in BINARIZERS[kind]._get_param_names():
+            BINARIZERS[kind](**{flag: np.True_}).fit(X, y)
+
+
+@pytest.mark.parametrize("make", [np.int8, np.uint64, np.int16])
+def test_options_of_searches_are_numbers_of_any_type(make):
+    X, y = rows("CARTClassifier")
+    for name in ("n_exact_children", "lookahead", "random_state"):
+        given, python = ({"search": MurTreeSearch(**{name: number})} for number in (make(2), 2))
+        first, second = (MurTreeClassifier(4, binarizer="all", **options).fit(X, y)
+                         for options in (given, python))
+        assert first.tree_ == second.tree_
+        assert first.report_.lower_bound == second.report_.lower_bound
+    MurTreeClassifier(4, search=MurTreeSearch(n_exact_children=2**70)).fit(X, y)
+    given, python = (ThresholdSampling(n_trees=number, sample_share=share, root_candidates=number,
+                                       node_candidates=number)
+                     for number, share in ((make(9), np.float32(0.75)), (9, 0.75)))
+    first, second = (ColumnGenerationClassifier(2, sampling=sampling, random_state=0).fit(X, y)
+                     for sampling in (given, python))
+    assert first.tree_ == second.tree_ and first.report_.counters["columns"] == \
+        second.report_.counters["columns"]
+
+
+@pytest.mark.parametrize("make", [np.float16, np.float32, np.longdouble, Fraction])
+def test_numbers_within_other_parameters(make):
+    X, y = rows("CARTClassifier")
+    weights = [{"no": number, "yes": 1} for number in (make(2.5), 2.5)]
+    first, second = (MurTreeClassifier(2, class_weight=weight).fit(X, y) for weight in weights)
+    assert first.report_.objective == second.report_.objective
+    assert len(MurTreeClassifier(2).good_trees(X, y, tolerance=make(1.0))) == len(
+        MurTreeClassifier(2).good_trees(X, y, tolerance=1.0))
+    box, same = sets.Box(make(0.5), make(4.25)), sets.Box(0.5, 4.25)
+    assert np.array_equal(box.project([[9.0, 0.0]]), same.project([[9.0, 0.0]]))
+
+
+@pytest.mark.parametrize("make", [np.int8, np.uint64])
+def test_numbers_given_to_methods_and_functions(make):
+    X, y = rows("CARTClassifier")
+    model = MurTreeClassifier(2, binarizer="all")
+    assert len(model.optimal_trees(X, y, limit=make(2)).trees) == len(
+        model.optimal_trees(X, y, limit=2).trees)
+    assert model.optimal_trees(X, y, limit=2**70).complete
+    labels = (y == "yes").astype(np.int64)
+    one, other = (sample_splits(X, labels, 2, max_depth=two, n_trees=many, random_state=seed)
+                  for two, many, seed in ((make(2), make(100), make(100)), (2, 100, 100)))
+    assert one.splits == other.splits
+    assert sets.AtMostKNonzero(make(1), 0, 9).max_nonzero == 1
+
+
+def test_a_copy_has_the_plain_numbers_and_the_estimator_keeps_what_it_was_given():
+    depth, penalty, limit = np.int8(3), np.float32(0.1), Fraction(1, 3)
+    model = MurTreeClassifier(depth, split_penalty=penalty, time_limit=limit,
+                              search=MurTreeSearch(lookahead=np.uint8(2)))
+    copied = plain_copy(model)
+    assert (copied.max_depth, copied.split_penalty, copied.time_limit) == (3, float(penalty), 1 / 3)
+    assert [type(value) for value in (copied.max_depth, copied.split_penalty, copied.time_limit,
+                                      copied.search.lookahead)] == [int, float, float, int]
+    assert model.max_depth is depth and model.split_penalty is penalty
+    assert type(model.search.lookahead) is np.uint8
+    assert plain("flag", np.True_) is True and plain("name", "cart") == "cart"
+    assert plain("rows", 2**70, [Interval(Integral, 1, None, closed="left")]) == MOST
+    assert plain("seed", 2**70) == 2**70
