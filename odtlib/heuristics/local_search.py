@@ -99,13 +99,6 @@ class LocalSearchTreeClassifier(TreeClassifier):
         self.random_state = random_state
         self.verbose = verbose
 
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        # scikit-learn's check of class_weight expects that rows of tiny weight are given up; a tree
-        # with the least weight of errors classifies them too, wherever it can.
-        tags.classifier_tags.poor_score = True
-        return tags
-
     def _warm_up(self, X, y, sample_weight):
         return warm_up_trees() + warm_up_search()
 

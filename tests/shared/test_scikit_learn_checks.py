@@ -1,0 +1,34 @@
+"""scikit-learn's own checks of every public estimator, with a time limit and without.
+
+What fails on purpose stands in ``EXPECTED_FAILURES`` of ``tests/estimators.py`` with its reason.
+"""
+
+import pytest
+from sklearn.utils.estimator_checks import check_estimator
+
+import odtbook.formulations as formulations
+from odtlib.heuristics import cart
+from tests.estimators import EXPECTED_FAILURES, PUBLIC, QUICK, class_of, made
+
+# Integer programs would take minutes: a limit keeps them short, or one that they hardly reach.
+LIMITS = {name: (0.05, 0.15) if name in formulations.__all__ else (None, 2.0) for name in PUBLIC}
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize(("name", "limit"), [
+    (name, limit) for name, limits in LIMITS.items() for limit in limits
+    if limit is None or "time_limit" in class_of(name)._get_param_names()])
+def test_scikit_learns_checks(name, limit, monkeypatch):
+    # The checks look at the interface, for which a part of the grid will do.
+    monkeypatch.setattr(cart, "TUNING_GRID", {**cart.TUNING_GRID, "min_samples_split": [0.02],
+                                              "min_samples_leaf": [0.1, 1]})
+    options = {option: None for option in ("random_state", "constraints") if option in QUICK[name]}
+    if limit is not None:
+        options["time_limit"] = limit
+    results = check_estimator(made(name, **options), on_fail=None, on_skip=None)
+    failed = {result["check_name"]: result["exception"] for result in results
+              if result["status"] == "failed"}
+    expected = set(EXPECTED_FAILURES.get(name, {}))
+    assert not set(failed) - expected, failed
+    assert limit or set(failed) == expected     # what has become right leaves the list
+    assert sum(result["status"] == "passed" for result in results) > 40
