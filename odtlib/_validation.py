@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import sys
+import warnings
 from copy import copy
 from dataclasses import replace
 from functools import wraps
@@ -18,6 +20,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, validate_data
 
 SMALLEST, LARGEST = 1e-100, 1e100   # of weights and targets: their squares are still numbers
+INSIDE = {"odtlib", "sklearn", "joblib"}
 REMEDY = "replace it or leave such rows out"
 MOST_THREADS = max(64, os.cpu_count() or 1)     # more are of no use
 MOST = 2 ** 53      # no number of rows, nodes or steps is larger, and floats still count exactly
@@ -370,3 +373,11 @@ def class_weights(class_weight, y):
     if (weight < 0).any():
         raise ValueError("class_weight holds a negative number; give weights of at least 0.")
     return weight
+
+
+def warn(message):
+    """Warn at the line outside odtlib, scikit-learn and joblib from which the call came."""
+    level, frame = 2, sys._getframe(1)
+    while frame.f_back and frame.f_globals.get("__name__", "").partition(".")[0] in INSIDE:
+        level, frame = level + 1, frame.f_back
+    warnings.warn(message, stacklevel=level)

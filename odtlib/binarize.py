@@ -1,4 +1,4 @@
-"""Turn a table into 0/1 columns: entropy cuts (MDLP), quantiles, or all thresholds.
+"""Turn a table into 0/1 columns: entropy cuts (MDLP), quantiles, both, or all thresholds.
 
 Every column knows where it comes from. A numeric column of the output is 1 on an interval
 ``lower < x <= upper`` of one feature; with ``encoding="thresholds"`` that interval is always
@@ -31,15 +31,18 @@ from sklearn.utils.validation import (
 )
 
 from odtlib._text import threshold_text
-from odtlib._validation import check_length, with_plain_parameters
+from odtlib._validation import check_length, warn, with_plain_parameters
 from odtlib.report import Clock
 from odtlib.tree import DecisionTree, midpoint
 
-__all__ = ["MDLPBinarizer", "QuantileBinarizer", "ThresholdBinarizer"]
+__all__ = ["AutoBinarizer", "MDLPBinarizer", "QuantileBinarizer", "ThresholdBinarizer"]
 
 # Cuts whose class information entropies differ by less than this are a tie (bits per row); the
 # rounding error of the sums below is about 1e-15 bits per row.
 ENTROPY_TIE = 1e-12
+
+# Fewest and most even cuts of a feature where the number of columns is limited.
+EVEN_CUTS = (3, 31)
 
 # Cells transformed at a time: keeps the float64 scratch copy of the repeated features small.
 CELLS_AT_A_TIME = 2 ** 22
@@ -53,7 +56,7 @@ class _Binarizer(TransformerMixin, BaseEstimator):
 
     _parameter_constraints = {
         "encoding": [StrOptions({"thresholds", "onehot"})],
-        "handle_unknown": [StrOptions({"error", "ignore"})],
+        "handle_unknown": [StrOptions({"error", "warn", "ignore"})],
         "ordered_categories": ["boolean"],
     }
 
@@ -390,12 +393,13 @@ class _Binarizer(TransformerMixin, BaseEstimator):
         missing = column.isna().to_numpy()
         positions = pandas.Index(categories).get_indexer(column.astype(object))
         unknown = (positions < 0) & ~missing
-        if self.handle_unknown == "error" and unknown.any():
+        if self.handle_unknown != "ignore" and unknown.any():
             row = int(np.argmax(unknown))
-            raise ValueError(
-                f"Feature {self._name(j)} has the category {column.iloc[row]!r} in row {row}, "
-                "which fit did not see; pass handle_unknown='ignore' to give such rows zeros."
-            )
+            fault = (f"Feature {self._name(j)} has the category {column.iloc[row]!r} in row {row}, "
+                     "which fit did not see; ")
+            if self.handle_unknown == "error":
+                raise ValueError(fault + "pass handle_unknown='ignore' to give such rows zeros.")
+            warn(fault + "such rows count as none of its categories.")
         return np.where(missing, np.nan, positions)
 
     def _worth(self, y, n_rows, regression):
@@ -468,9 +472,10 @@ class MDLPBinarizer(_Binarizer):
         Whether a 0/1 feature is kept as it is.  With False it is treated like any other: one column
         ``x <= 0.5`` if the test accepts the cut, none if not.  The binarised sets of the MurTree
         paper were made in that way.
-    handle_unknown : {"error", "ignore"}, default="error"
+    handle_unknown : {"error", "warn", "ignore"}, default="error"
         What ``transform`` does with a category that ``fit`` did not see, or with a missing value
-        where ``fit`` saw none: refuse it, or give it zeros in every column of its feature.
+        where ``fit`` saw none: refuse it, or give it zeros in every column of its feature, with a
+        warning for a category if it is "warn".
     ordered_categories : bool, default=False
         Whether the categories of a feature are ordered, and each set of the first few in that
         order becomes a column too; with False columns ask for one category against the rest.  The
@@ -571,6 +576,57 @@ class MDLPBinarizer(_Binarizer):
                 accepted.append(cut)
                 parts += [(start, cut), (cut, stop)]
         return np.sort(accepted).astype(np.int64)
+
+
+class AutoBinarizer(_Binarizer):
+    """Cut every feature where MDLP does, and evenly besides: the default of MurTreeClassifier.
+
+    MDLP alone drops a feature that helps only together with another one, such as both sides of an
+    exclusive or.  Even cuts keep it: all thresholds of a feature with few values, otherwise cuts
+    into bins of about equally many rows.
+
+    Parameters
+    ----------
+    max_columns : int, default=120
+        Number of even cuts that the features share, at least 3 and at most 31 each; those of MDLP
+        come on top.
+    encoding, handle_unknown, ordered_categories
+        As in :class:`MDLPBinarizer`.
+
+    Attributes
+    ----------
+    feature_ : ndarray of int of shape (n_columns,)
+        The original feature behind each column; the other attributes, too, are those of
+        :class:`MDLPBinarizer`.
+
+    Examples
+    --------
+    >>> from odtlib.binarize import AutoBinarizer, MDLPBinarizer
+    >>> rows, xor = [[1, 5], [1, 6], [2, 5], [2, 6]] * 10, [0, 1, 1, 0] * 10
+    >>> len(AutoBinarizer().fit(rows, xor).feature_), len(MDLPBinarizer().fit(rows, xor).feature_)
+    (2, 0)
+    """
+
+    _parameter_constraints = {
+        **_Binarizer._parameter_constraints,
+        "max_columns": [Interval(Integral, 1, None, closed="left")],
+    }
+    _needs_classes = True
+    _cuts_by_entropy = MDLPBinarizer._cuts
+
+    def __init__(self, max_columns: int = 120, *, encoding: str = "thresholds",
+                 handle_unknown: str = "error", ordered_categories: bool = False) -> None:
+        self.max_columns = max_columns
+        self.encoding = encoding
+        self.handle_unknown = handle_unknown
+        self.ordered_categories = ordered_categories
+
+    def _cuts(self, values, counts, clock):
+        even = int(np.clip(self.max_columns // self.n_features_in_ - 1, *EVEN_CUTS))
+        if len(values) <= even + 1:
+            return np.arange(1, len(values))
+        return np.union1d(_equal_frequency(counts.sum(axis=1), even + 1),
+                          self._cuts_by_entropy(values, counts, clock))
 
 
 class QuantileBinarizer(_Binarizer):

@@ -26,10 +26,11 @@ from odtlib._validation import (
     numeric_targets,
     pandas_frame,
     plain_copy,
+    warn,
     weighted_rows,
     with_plain_parameters,
 )
-from odtlib.binarize import MDLPBinarizer, QuantileBinarizer, ThresholdBinarizer
+from odtlib.binarize import AutoBinarizer, MDLPBinarizer, QuantileBinarizer, ThresholdBinarizer
 from odtlib.report import Clock, SolveReport
 from odtlib.tree import DecisionTree
 
@@ -38,7 +39,9 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
     from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-BINARIZERS = {"mdlp": MDLPBinarizer, "quantile": QuantileBinarizer, "all": ThresholdBinarizer}
+BINARIZERS = {"auto": AutoBinarizer, "mdlp": MDLPBinarizer, "quantile": QuantileBinarizer,
+              "all": ThresholdBinarizer}
+MANY_CATEGORIES = 30    # of one feature: more are worth a warning
 
 
 class Outcome(NamedTuple):
@@ -531,6 +534,25 @@ class OverEstimator:
         return self.estimator_.feature_importances_
 
 
+def _warn_of_columns(binarizer, X):
+    """Warn where one of odtlib made columns that the user should know of."""
+    if not hasattr(binarizer, "categories_"):
+        return
+    names = getattr(binarizer, "feature_names_in_", range(binarizer.n_features_in_))
+    for j, categories in binarizer.categories_.items():
+        if len(categories) > MANY_CATEGORIES:
+            warn(f"feature {names[j]!s} has {len(categories)} categories, one column for each; "
+                 "leave it out if it identifies the rows, or merge the rare ones.")
+    table = X.nunique() if hasattr(X, "nunique") else np.ptp(X, axis=0) + 1
+    varies = np.flatnonzero(np.nan_to_num(np.asarray(table, float), nan=2) > 1)
+    lost = [str(names[j]) for j in np.setdiff1d(varies, binarizer.feature_)]
+    if 2 * len(lost) > len(varies):
+        shown = ", ".join(lost[:3]) + (", ..." if len(lost) > 3 else "")
+        warn(f"{type(binarizer).__name__} made no column of {len(lost)} of {len(varies)} features "
+             f"({shown}), and what pays only together is lost; binarizer='auto' keeps every "
+             "feature.")
+
+
 class BinarisingMixin:
     """Mixin of the estimators that work on 0/1 columns, with a parameter ``binarizer``."""
 
@@ -554,9 +576,10 @@ class BinarisingMixin:
             return X.astype(np.uint8)
         if self.binarizer is None:
             raise ValueError("binarizer=None needs features that are 0 or 1 and X has others; "
-                             "give binarizer='mdlp' or another one.")
+                             "give binarizer='auto' or another one.")
         chosen = self.binarizer
-        self.binarizer_ = BINARIZERS[chosen]() if isinstance(chosen, str) else clone(chosen)
+        self.binarizer_ = BINARIZERS[chosen](handle_unknown="warn") \
+            if isinstance(chosen, str) else clone(chosen)
         seen_X, seen_y, seen_weight = X, y, sample_weight
         if sample_weight is not None and np.all(sample_weight == np.floor(sample_weight)):
             if sample_weight.sum() <= self._most_copies(len(y)):
@@ -568,6 +591,8 @@ class BinarisingMixin:
             fit = partial(self.binarizer_.fit_until, clock or Clock(), sample_weight=seen_weight,
                           regression=is_regressor(self))
         columns = np.asarray(fit(seen_X, seen_y).transform(X))
+        if clock is None or not clock.expired:
+            _warn_of_columns(self.binarizer_, X)
         if not np.all((columns == 0) | (columns == 1)):
             raise ValueError("the binarizer made columns that are not 0/1; give one that does.")
         self._tree_over_columns = bool(

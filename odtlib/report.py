@@ -143,6 +143,22 @@ class SolveReport:
                        (self.seconds, self.objective, self.lower_bound, self.status)]
 
     @property
+    def notes(self) -> list[str]:
+        """What to know of the tree beside its objective: one leaf only, or the features it uses."""
+        if self.tree is None:
+            return []
+        if self.tree.n_splits == 0:
+            return ["one leaf: " + ("no tree within the limits costs less"
+                                    if self.status == "optimal" else "no better tree was found")]
+        made, names = self.tree.n_features, self.tree.feature_names
+        used = np.unique(self.tree.feature[self.tree.feature >= 0])
+        if len(used) == made:
+            return []
+        shown = ", ".join(str(f"x{j}" if names is None else names[j]) for j in used[:9])
+        what = "features" if self.binarizer is None else "columns"
+        return [f"uses {len(used)} of {made} {what}: {shown}{', ...' if len(used) > 9 else ''}"]
+
+    @property
     def gap(self) -> float:
         """Objective minus lower bound; zero means proved optimal."""
         return max(0.0, self.objective - self.lower_bound)
@@ -249,7 +265,8 @@ class SolveReport:
     def __str__(self):
         claim = self.proof if self.status == "optimal" else self.status.replace("_", " ")
         bound = "" if self.gap == 0 else f", bound {self.lower_bound:g}"
-        return f"objective {self.objective:g}{bound} ({claim}), {self.seconds:.3g} s"
+        leaf = f"; {self.notes[0]}" if self.tree is not None and self.tree.n_splits == 0 else ""
+        return f"objective {self.objective:g}{bound} ({claim}), {self.seconds:.3g} s{leaf}"
 
 
 def pluralised(number, what):

@@ -187,7 +187,7 @@ class FlowOCTClassifier(BinarisingMixin, ProgramClassifier):
         ``penalty / (1 + penalty)`` with the penalty in rows.
     class_weight : dict, "balanced" or None, default=None
         Weights of the classes, as in scikit-learn.
-    binarizer : {"mdlp", "quantile", "all"}, transformer or None, default="mdlp"
+    binarizer : {"auto", "mdlp", "quantile", "all"}, transformer or None, default="mdlp"
         How features that are not 0/1 become 0/1 columns; not used when all features are 0/1.
         "mdlp" cuts by entropy and class, "quantile" at quantiles, "all" between any two values,
         which makes the model large.  None refuses other features.  A transformer is cloned and

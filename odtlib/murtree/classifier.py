@@ -78,12 +78,15 @@ class MurTreeClassifier(BudgetPathMixin, BinarisingMixin, TreeClassifier):
     disparity_penalty : float, default=0.0
         Cost of a difference of 1 in these shares, in the unit of ``report_.objective``.  Needs
         ``protected``, with or without ``max_disparity``.
-    binarizer : {"mdlp", "quantile", "all"}, transformer or None, default="mdlp"
+    binarizer : {"auto", "mdlp", "quantile", "all"}, transformer or None, default="auto"
         How features that are not 0/1 become 0/1 columns; not used when all features are 0/1.
-        "mdlp" cuts by entropy and class, "quantile" at quantiles, "all" between any two values,
-        which can make thousands of columns.  None refuses other features.  A transformer is cloned
-        and fitted.  The tree is optimal for the columns that it makes.  Categories of a data frame
-        become columns too; see ``ordered_categories`` of :class:`odtlib.binarize.MDLPBinarizer`.
+        "auto" makes about 120, evenly and where the classes change
+        (:class:`odtlib.binarize.AutoBinarizer`).
+        "mdlp" cuts by entropy and class, and drops what pays only together; "quantile" cuts at
+        quantiles, "all" between any two values, which can make thousands of columns.  None refuses
+        other features.  A transformer is cloned and fitted.  The tree is optimal for the columns
+        that it makes.  Categories of a data frame become columns too; see ``ordered_categories``
+        of :class:`odtlib.binarize.MDLPBinarizer`.  A warning names what the columns leave out.
     search : MurTreeSearch, optional
         Options of the search; None means ``MurTreeSearch()``.
     start : {None, "cart", "local-search"}, DecisionTree or fitted estimator, default=None
@@ -143,7 +146,7 @@ class MurTreeClassifier(BudgetPathMixin, BinarisingMixin, TreeClassifier):
                  split_penalty: float | Sequence[float] = 0.0, objective: str = "errors",
                  class_weight: dict | str | None = None, max_disparity: float | None = None,
                  disparity: str = "demographic-parity", disparity_penalty: float = 0.0,
-                 binarizer: str | BaseEstimator | None = "mdlp",
+                 binarizer: str | BaseEstimator | None = "auto",
                  search: MurTreeSearch | None = None,
                  start: str | DecisionTree | BaseEstimator | None = None,
                  time_limit: float | None = None, memory_limit: float | None = None,

@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator
 from sklearn.tree import DecisionTreeRegressor
 from sklearn.utils._param_validation import HasMethods, StrOptions
 
-from odtlib.estimator import BINARIZERS, BinarisingMixin, SingleTargetRegressor
+from odtlib.estimator import BinarisingMixin, SingleTargetRegressor
 from odtlib.heuristics import warm_up_start
 from odtlib.report import Clock
 from odtlib.tolerance import PROOF, ROUNDING
@@ -241,7 +241,7 @@ class MurTreeRegressor(BudgetPathMixin, BinarisingMixin, SingleTargetRegressor):
     _parameter_constraints = {
         **SingleTargetRegressor._parameter_constraints,
         "loss": [StrOptions({"squared_error", "absolute_error"})],
-        "binarizer": [StrOptions(set(BINARIZERS) - {"mdlp"}), HasMethods(["fit", "transform"]),
+        "binarizer": [StrOptions({"quantile", "all"}), HasMethods(["fit", "transform"]),
                       None],
         "search": [MurTreeSearch, None],
         "start": [StrOptions({"cart"}), HasMethods("predict"), None],

@@ -120,7 +120,7 @@ def test_fronts_and_levels_without_time(options):
     assert nothing.tree_.n_splits == 0
 
 
-@pytest.mark.parametrize("phase", ["odtlib.binarize.MDLPBinarizer._cuts",
+@pytest.mark.parametrize("phase", ["odtlib.binarize.AutoBinarizer._cuts",
                                    "odtlib.murtree.classifier.prepare"])
 def test_an_interruption_before_the_search_ends_the_fit(phase, monkeypatch):
     def interrupt(*data, **options):

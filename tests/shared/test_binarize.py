@@ -17,11 +17,13 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from odtbook.datasets import load
 from odtlib import MurTreeClassifier, MurTreeRegressor
-from odtlib.binarize import MDLPBinarizer, QuantileBinarizer, ThresholdBinarizer
+from odtlib.binarize import AutoBinarizer, MDLPBinarizer, QuantileBinarizer, ThresholdBinarizer
 from odtlib.report import Clock
 from odtlib.tree import DecisionTree
 
 VARIANTS = [
+    AutoBinarizer(),
+    AutoBinarizer(9, encoding="onehot"),
     MDLPBinarizer(),
     MDLPBinarizer("onehot"),
     MDLPBinarizer(keep_binary=False),
@@ -37,6 +39,20 @@ variants = pytest.mark.parametrize("binarizer", VARIANTS, ids=str)
 @parametrize_with_checks(VARIANTS)
 def test_scikit_learn_conventions(estimator, check):
     check(estimator)
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_auto_is_mdlp_and_even_cuts(seed):
+    rng = np.random.default_rng(seed)
+    n, p = int(rng.integers(3, 400)), int(rng.integers(1, 60))
+    X, y = rng.normal(size=(n, p)).round(int(rng.integers(0, 3))), rng.integers(0, 3, n)
+    even = max(3, min(31, 120 // p - 1))
+    found = AutoBinarizer().fit(X, y)
+    for j in range(p):
+        few = len(np.unique(X[:, j])) <= even + 1
+        others = [ThresholdBinarizer()] if few else [MDLPBinarizer(), QuantileBinarizer(even + 1)]
+        wanted = {t for other in others for t in other.fit(X[:, [j]], y).threshold_}
+        assert set(found.threshold_[found.feature_ == j]) == wanted
 
 
 # ------------------------------------------------------------------ slow references
