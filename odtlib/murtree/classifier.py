@@ -21,11 +21,11 @@ from odtlib.estimator import BINARIZERS, BinarisingMixin, Outcome, TreeClassifie
 from odtlib.heuristics import starting_tree, warm_up_start
 from odtlib.report import Clock, SolveReport, pluralised
 from odtlib.tolerance import PROOF, ROUNDING
-from odtlib.tree import LEAF, DecisionTree
+from odtlib.tree import DecisionTree
 from odtlib.trees import penalised_errors
 
 from . import _search as S
-from .columns import BudgetPathMixin
+from .columns import BudgetPathMixin, tree_over_columns
 from .extensions.all_trees import OptimalTrees
 from .extensions.fronts import FrontEntry, errors_by_class, f1_loss, warm_up_fronts
 from .extensions.good_trees import GoodTrees, warm_up_good_trees
@@ -608,31 +608,8 @@ class _Run:
 
     def checked(self, nested, claim):
         """Turn the solver's nested tuples into a tree over the columns that costs as claimed."""
-        feature, left, right = [], [], []            # a leaf leads to itself
-
-        def add(part):
-            index = len(feature)
-            for nodes, value in ((feature, LEAF), (left, index), (right, index)):
-                nodes.append(value)
-            if not isinstance(part, tuple):
-                return index, 0
-            feature[index] = int(self.problem.columns[part[0]])
-            left[index], depth_0 = add(part[1])
-            right[index], depth_1 = add(part[2])
-            return index, 1 + max(depth_0, depth_1)
-
-        _, depth = add(nested)
-        tested, zero, one = np.array(feature), np.array(left), np.array(right)
-        rows, at = np.arange(len(self.y)), np.zeros(len(self.y), np.int64)
-        for _ in range(depth):
-            at = np.where(self.columns[rows, tested[at]] == 1, one[at], zero[at])
-        value = np.bincount(at * self.n_classes + self.y, self.sample_weight,
-                            len(feature) * self.n_classes).reshape(len(feature), -1)
-        value = value.astype(np.float64)
-        for index in np.flatnonzero(tested >= 0)[::-1]:
-            value[index] = value[left[index]] + value[right[index]]
-        tree = DecisionTree(tested, np.full(len(feature), 0.5), zero, one, value,
-                            n_features=self.columns.shape[1]).pruned()
+        tree = tree_over_columns(nested, self.columns, self.y, self.n_classes, self.sample_weight,
+                                 self.problem.columns)
         if self.cost(tree) > claim + PROOF * self.problem.scale:
             raise RuntimeError(f"the tree has cost {self.cost(tree):g}, the search counted "
                                f"{claim:g}; please report this as a bug of odtlib.")

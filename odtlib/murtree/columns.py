@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections import namedtuple
 
+import numpy as np
 from numpy.typing import ArrayLike
 
 from odtlib.estimator import Outcome
 from odtlib.report import status_of
+from odtlib.tree import LEAF, DecisionTree
 
 from ._search import MAX_FULL_DEPTH
 from .preparation import MAX_COPIES
@@ -15,6 +17,42 @@ from .preparation import MAX_COPIES
 MAX_NODES = 2 ** MAX_FULL_DEPTH - 1
 
 PathEntry = namedtuple("PathEntry", "max_nodes objective optimal tree")
+
+
+def tree_over_columns(nested, columns, y, n_classes, weight=None, names=None, *, relabel=True):
+    """Turn nested tuples (column, child 0, child 1) into a tree with the class weights of the rows.
+
+    ``names`` is the position among ``columns`` of each column of the tuples.  Leaves predict the
+    class of largest weight or, with ``relabel=False``, the one that they are.
+    """
+    feature, left, right, label = [], [], [], []     # a leaf leads to itself
+
+    def add(part):
+        index = len(feature)
+        leaf = not isinstance(part, tuple)
+        for nodes, value in ((feature, LEAF), (left, index), (right, index),
+                             (label, part if leaf else LEAF)):
+            nodes.append(value)
+        if leaf:
+            return index, 0
+        feature[index] = int(part[0] if names is None else names[part[0]])
+        left[index], depth_0 = add(part[1])
+        right[index], depth_1 = add(part[2])
+        return index, 1 + max(depth_0, depth_1)
+
+    _, depth = add(nested)
+    tested, zero, one = np.array(feature), np.array(left), np.array(right)
+    rows, at = np.arange(len(y)), np.zeros(len(y), np.int64)
+    for _ in range(depth):
+        at = np.where(columns[rows, tested[at]] == 1, one[at], zero[at])
+    value = np.bincount(at * n_classes + y, weight,
+                        len(feature) * n_classes).reshape(len(feature), -1).astype(np.float64)
+    for index in np.flatnonzero(tested >= 0)[::-1]:
+        value[index] = value[left[index]] + value[right[index]]
+    most = value.argmax(axis=1)
+    return DecisionTree(
+        tested, np.full(len(feature), 0.5), zero, one, value, n_features=columns.shape[1],
+        label=most if relabel else np.where(tested >= 0, most, label)).pruned()
 
 
 class BudgetPathMixin:

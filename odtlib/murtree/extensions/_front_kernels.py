@@ -4,6 +4,9 @@ A tree is a point ``(key, error)``, the sum of those of its leaves: a leaf that 
 adds ``(0, errors if 0)`` and one that predicts class 1 adds ``(key, errors if 1)``.  A front holds
 the least error for every key.  ``best`` is an array over all keys with the least error so far (-1
 where there is none) and ``touched`` lists the keys that it has, so that clearing is cheap.
+``choices`` tells how the best tree of each key begins, in parts of an integer: its root, and for
+depth two the codes of both sides (:func:`side_points`), for deeper trees the feature nodes of child
+1 and its key; root 0 is a leaf, and the last part its class.
 
 ``sums[c, i, j]`` is the sum over the rows with features ``i`` and ``j`` of key, errors if class 1
 is predicted, errors if class 0 is, and number of rows; ``single[c, i]`` and ``total[c]`` are those
@@ -18,28 +21,39 @@ from odtlib._numba.compiler import njit
 
 OPTIONS = {"cache": True, "nogil": True, "error_model": "numpy"}
 KEY, IF_1, IF_0, NUMBER = range(4)
+SLICE = 10_000_000                 # points tried between two looks at the clock
+# Where the parts of a choice begin, above its last one: the root plus 1, and one part more.
+ROOT, FIRST = 42, 22
 
 
 @njit(**OPTIONS)
-def insert(key, error, limit, best, touched, n):
+def insert(key, error, choice, limit, best, choices, touched, n):
     """Enter a point that is within the limit and better than the last with its key."""
     if error <= limit:
         if best[key] < 0:
             touched[n] = key
             n += 1
-            best[key] = error
+            best[key], choices[key] = error, choice
         elif error < best[key]:
-            best[key] = error
+            best[key], choices[key] = error, choice
     return n
 
 
 @njit(**OPTIONS)
-def merge(keys_1, errors_1, keys_0, errors_0, limit, best, touched, n):
-    """Add every tree of one child to every tree of the other; return how many keys there are."""
-    for a in range(len(keys_1)):
+def merge(keys_1, errors_1, keys_0, errors_0, column, nodes, first, limit, best, choices, touched,
+          n):
+    """Add every tree of one child to every tree of the other, from ``first`` on.
+
+    Returns how many keys there are, and where to go on after a slice (-1: all is done).
+    """
+    step = max(1, SLICE // max(1, len(keys_0)))
+    last = min(len(keys_1), first + step)
+    for a in range(first, last):
+        choice = (column + 1) << ROOT | nodes << FIRST | keys_1[a]
         for b in range(len(keys_0)):
-            n = insert(keys_1[a] + keys_0[b], errors_1[a] + errors_0[b], limit, best, touched, n)
-    return n
+            n = insert(keys_1[a] + keys_0[b], errors_1[a] + errors_0[b], choice, limit, best,
+                       choices, touched, n)
+    return n, last if last < len(keys_1) else -1
 
 
 @njit(**OPTIONS)
@@ -50,12 +64,12 @@ def clear(best, touched, n):
 
 
 @njit(**OPTIONS)
-def side_points(sums, single, total, i, side, split, min_leaf, pareto, limit, keys, errors,
-                features):
+def side_points(sums, single, total, i, side, split, min_leaf, pareto, limit, keys, errors, codes):
     """List the trees with at most one feature node on one side of ``i``; return how many.
 
-    ``features`` tells each one's feature, negative ``-2 - j`` if class 1 is predicted without it,
-    and -1 for leaves.  With ``pareto``, those that another is as good as are left out.
+    ``codes`` tells each one: 0 and 1 are leaves of these classes, ``2 + 2 j`` predicts class 1 for
+    the rows with feature ``j`` and ``3 + 2 j`` for those without.  With ``pareto``, trees that
+    another is as good as are left out.
     """
     n = 0
     whole = np.empty(4)
@@ -92,94 +106,49 @@ def side_points(sums, single, total, i, side, split, min_leaf, pareto, limit, ke
                 kept = 0
                 for a in range(n):
                     if keys[a] < key or errors[a] < error:
-                        keys[kept], errors[kept], features[kept] = keys[a], errors[a], features[a]
+                        keys[kept], errors[kept], codes[kept] = keys[a], errors[a], codes[a]
                         kept += 1
                 n = kept
             keys[n], errors[n] = np.int64(key), np.int64(error)
-            features[n] = -1 if j < 0 else (j if turn == 0 else -2 - j)
+            codes[n] = turn if j < 0 else 2 + 2 * j + turn
             n += 1
     return n
 
 
 @njit(**OPTIONS)
-def both_sides(sums, single, total, i, nodes, turn, min_leaf, pareto, limit, keys_1, errors_1,
-               features_1, keys_0, errors_0, features_0):
-    """Collect the points of both sides of a root; return how many each has.
+def front_two(sums, single, total, nodes, min_leaf, pareto, first, limit, best, choices, touched,
+              n):
+    """Collect the front of the trees of depth at most two, from root ``first`` on (-1: the leaves).
 
-    With two nodes the second one is on side 1 in turn 0, and on side 0 in turn 1.
+    Returns how many keys there are, and where to go on after a slice (-1: all is done).
     """
+    p, work = sums.shape[1], 0
+    size = 2 * p + 2
+    keys_1, errors_1, codes_1 = (np.empty(size, np.int64), np.empty(size, np.int64),
+                                 np.empty(size, np.int64))
+    keys_0, errors_0, codes_0 = (np.empty(size, np.int64), np.empty(size, np.int64),
+                                 np.empty(size, np.int64))
     one, zero = np.int64(1), np.int64(0)      # literals would compile the callee once more for each
-    n_1 = side_points(sums, single, total, i, one, nodes == 3 or (nodes == 2 and turn == 0),
-                      min_leaf, pareto, limit, keys_1, errors_1, features_1)
-    n_0 = side_points(sums, single, total, i, zero, nodes == 3 or (nodes == 2 and turn == 1),
-                      min_leaf, pareto, limit, keys_0, errors_0, features_0)
-    return n_1, n_0
-
-
-@njit(**OPTIONS)
-def front_two(sums, single, total, nodes, min_leaf, pareto, limit, best, touched):
-    """Collect the front of the trees of depth at most two; return how many keys it has."""
-    p = sums.shape[1]
-    size = 2 * p + 2
-    keys_1, errors_1 = np.empty(size, np.int64), np.empty(size, np.int64)
-    keys_0, errors_0 = np.empty(size, np.int64), np.empty(size, np.int64)
-    features = np.empty(size, np.int64)
-    zero = np.int64(0)                        # no literal, as above
-    n = insert(np.int64(0), np.int64(total[IF_0]), limit, best, touched, zero)
-    n = insert(np.int64(total[KEY]), np.int64(total[IF_1]), limit, best, touched, n)
-    for i in range(p if nodes > 0 else 0):
+    if first < 0:
+        n = insert(zero, np.int64(total[IF_0]), zero, limit, best, choices, touched, n)
+        n = insert(np.int64(total[KEY]), np.int64(total[IF_1]), one, limit, best, choices,
+                   touched, n)
+    for i in range(max(first, 0), p if nodes > 0 else 0):
         if single[NUMBER, i] < min_leaf or total[NUMBER] - single[NUMBER, i] < min_leaf:
             continue
-        for turn in range(2 if nodes == 2 else 1):
-            n_1, n_0 = both_sides(sums, single, total, i, nodes, turn, min_leaf, pareto, limit,
-                                  keys_1, errors_1, features, keys_0, errors_0, features)
-            n = merge(keys_1[:n_1], errors_1[:n_1], keys_0[:n_0], errors_0[:n_0], limit, best,
-                      touched, n)
-    return n
-
-
-@njit(**OPTIONS)
-def class_with(feature, error, leaf_error, key):
-    """Return the class of the rows that have the feature of a side's tree, or of its leaf."""
-    if feature == -1:
-        return 0 if key == 0 and error == leaf_error else 1
-    return 1 if feature >= 0 else 0
-
-
-@njit(**OPTIONS)
-def find_two(sums, single, total, nodes, min_leaf, key, error, found):
-    """Find a tree of depth two with a given point; return whether there is one.
-
-    ``found`` gets the root (-1: a leaf) and, for both sides, feature and class of the rows that
-    have it (those of a leaf: -1 and its class).
-    """
-    p = sums.shape[1]
-    size = 2 * p + 2
-    keys_1, errors_1 = np.empty(size, np.int64), np.empty(size, np.int64)
-    keys_0, errors_0 = np.empty(size, np.int64), np.empty(size, np.int64)
-    features_1, features_0 = np.empty(size, np.int64), np.empty(size, np.int64)
-    pareto = np.bool_(False)                  # no literal, as above
-    found[0] = -1
-    for label in range(2):
-        if key == label * total[KEY] and error == total[IF_1 if label else IF_0]:
-            found[1], found[2] = -1, label
-            return True
-    for i in range(p if nodes > 0 else 0):
-        if single[NUMBER, i] < min_leaf or total[NUMBER] - single[NUMBER, i] < min_leaf:
-            continue
-        for turn in range(2 if nodes == 2 else 1):
-            n_1, n_0 = both_sides(sums, single, total, i, nodes, turn, min_leaf, pareto, error,
-                                  keys_1, errors_1, features_1, keys_0, errors_0, features_0)
+        if work > SLICE:
+            return n, i
+        for turn in range(2 if nodes == 2 else 1):       # the second node is on side 1, or on 0
+            n_1 = side_points(sums, single, total, i, one,
+                              nodes == 3 or (nodes == 2 and turn == 0), min_leaf, pareto, limit,
+                              keys_1, errors_1, codes_1)
+            n_0 = side_points(sums, single, total, i, zero,
+                              nodes == 3 or (nodes == 2 and turn == 1), min_leaf, pareto, limit,
+                              keys_0, errors_0, codes_0)
+            work += n_1 * n_0 + p * (n_1 + n_0 if pareto else 1)
             for a in range(n_1):
+                choice = (i + 1) << ROOT | codes_1[a] << FIRST
                 for b in range(n_0):
-                    if keys_1[a] + keys_0[b] == key and errors_1[a] + errors_0[b] == error:
-                        found[0] = i
-                        found[1], found[3] = features_1[a], features_0[b]
-                        found[2] = class_with(features_1[a], errors_1[a], single[IF_0, i],
-                                              keys_1[a])
-                        found[4] = class_with(features_0[b], errors_0[b],
-                                              total[IF_0] - single[IF_0, i], keys_0[b])
-                        found[1] = max(found[1], -2 - found[1])
-                        found[3] = max(found[3], -2 - found[3])
-                        return True
-    return False
+                    n = insert(keys_1[a] + keys_0[b], errors_1[a] + errors_0[b],
+                               choice | codes_0[b], limit, best, choices, touched, n)
+    return n, -1

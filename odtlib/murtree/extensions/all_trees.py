@@ -115,7 +115,7 @@ class AllTreesRun(DepthwiseRun):
                 for tree_1 in self.trees(one, depth - 1, a):
                     if a == b == 0 and tree_0 == tree_1:
                         continue
-                    yield int(self.problem.columns[column]), 0.5, tree_0, tree_1
+                    yield int(self.problem.columns[column]), tree_0, tree_1
 
     def sizes(self):
         """Return the numbers of feature nodes with which the optimum is reached."""

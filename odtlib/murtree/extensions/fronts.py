@@ -23,15 +23,17 @@ import numpy as np
 from odtlib._numba.warm import warm_up
 from odtlib.report import Clock, SolveReport, TimeUp, default_objective, pluralised
 from odtlib.tolerance import ROUNDING
-from odtlib.tree import DecisionTree
 
-from ..greedy import blas, cart, with_thresholds
+from ..columns import tree_over_columns
+from ..greedy import blas, cart
 from ..preparation import _as_words, _distinct_columns, _group, first_of, set_name
 from . import _front_kernels as kernels
-from ._front_kernels import IF_0, IF_1, KEY, NUMBER
+from ._front_kernels import FIRST, IF_0, IF_1, KEY, NUMBER, ROOT
 
 UNLIMITED = 2 ** 62
-MAX_KEYS = 2 ** 22
+MAX_KEYS = 2 ** FIRST
+CELLS = 2e8             # of a table of pairs that are summed up between two looks at the clock
+FINISHING = 0.4         # seconds for the trees of a front after the limit
 
 FrontEntry = namedtuple("FrontEntry", "errors optimal tree")
 
@@ -72,11 +74,15 @@ class FrontSearch:
 
     def sums(self, rows):
         """Return the sums over pairs of columns, single columns and all rows."""
-        bits, values = self.bits[rows], self.values[rows]
-        pairs = np.zeros((4, bits.shape[1], bits.shape[1]))
-        for c in self.summed:
-            pairs[c] = (bits * values[:, c:c + 1]).T @ bits
-        return pairs, values.T @ bits, values.sum(axis=0)
+        p, values = self.bits.shape[1], self.values[rows]
+        pairs = np.zeros((4, p, p))
+        step = max(1, int(CELLS / max(1, p * p)))
+        for first in range(0, len(rows), step):
+            bits = self.bits[rows[first:first + step]]
+            for c in self.summed:
+                self.clock.check()
+                pairs[c] += (bits * values[first:first + step, c:c + 1]).T @ bits
+        return pairs, values.T @ self.bits[rows], values.sum(axis=0)
 
     def sides(self, rows, column, sums):
         """Return rows and sums (if given those of the parent) of both sides of a column."""
@@ -161,55 +167,64 @@ class FrontSearch:
     def arrays(self, depth):
         """Return the arrays in which fronts of a depth are collected."""
         if depth not in self.scratch:
-            self.scratch[depth] = (np.full(self.n_keys, -1), np.zeros(self.n_keys, np.int64))
+            self.scratch[depth] = (np.full(self.n_keys, -1), np.zeros(self.n_keys, np.int64),
+                                   np.zeros(self.n_keys, np.int64))
         return self.scratch[depth]
 
-    def collected(self, best, touched, n):
-        """Take a front out of the arrays in which it was collected."""
+    def collected(self, best, choices, touched, n):
+        """Take keys, errors and choices out of the arrays in which a front was collected."""
         keys = np.sort(touched[:n])
-        errors = best[keys]
+        errors, choices = best[keys], choices[keys]
         kernels.clear(best, touched, n)
         if self.pareto and n:
             better = np.ones(n, bool)
             better[1:] = errors[1:] < np.minimum.accumulate(errors)[:-1]
-            keys, errors = keys[better], errors[better]
-        return keys, errors
+            keys, errors, choices = keys[better], errors[better], choices[better]
+        return keys, errors, choices
 
     def front(self, rows, depth, nodes, limit=UNLIMITED, sums=None):
-        """Return keys and least errors of all trees with at most ``limit`` errors."""
+        """Return keys, least errors and choices of all trees with at most ``limit`` errors."""
         nodes = min(nodes, 2 ** depth - 1)
         depth = min(depth, nodes)
-        best, touched = self.arrays(max(depth, 2))
         self.counters["fronts"] += 1
-        if depth <= 2:
-            self.counters["depth_two"] += 1
-            pairs, single, total = self.sums(rows) if sums is None else sums
-            n = kernels.front_two(pairs, single, total, nodes if depth == 2 else min(nodes, 1),
-                                  self.min_leaf, self.pareto, limit, best, touched)
-            return self.collected(best, touched, n)
-        name = (set_name(rows, len(self.bits)), depth, nodes)
+        name = (set_name(rows, len(self.bits)), depth, nodes) if depth > 2 else None
         known = self.known.get(name)
         if known is not None and known[0] >= limit:
             self.counters["cache_hits"] += 1
             within = known[2] <= limit
-            return known[1][within], known[2][within]
-        total = self.values[rows].sum(axis=0)
-        n = 0
+            return tuple(part[within] for part in known[1:])
+        arrays, n = self.arrays(max(depth, 2)), 0
+
+        def add(kernel, *arguments, first):
+            nonlocal n
+            while True:
+                n, first = kernel(*arguments, first, limit, *arrays, n)
+                if first < 0:
+                    return
+                self.clock.check()
+
         try:
-            for key, error in ((0, total[IF_0]), (total[KEY], total[IF_1])):
-                n = kernels.insert(np.int64(key), np.int64(error), limit, best, touched, n)
-            for _, parts, part_sums, budgets in self.splits(rows, depth, nodes):
+            if depth <= 2:
+                self.counters["depth_two"] += 1
+                add(kernels.front_two, *(self.sums(rows) if sums is None else sums), nodes,
+                    self.min_leaf, self.pareto, first=-1)
+                return self.collected(*arrays, n)
+            total = self.values[rows].sum(axis=0)
+            for key, error, label in ((0, total[IF_0], 0), (total[KEY], total[IF_1], 1)):
+                n = kernels.insert(np.int64(key), np.int64(error), np.int64(label), limit,
+                                   *arrays, n)
+            for column, parts, part_sums, budgets in self.splits(rows, depth, nodes):
                 for a, b in budgets:
                     points = self.both(parts, part_sums, depth - 1, a, b, limit)
                     if points is not None:
-                        n = kernels.merge(*points, limit, best, touched, n)
+                        add(kernels.merge, *points, column, a, first=0)
         except BaseException:
-            kernels.clear(best, touched, n)
+            kernels.clear(arrays[0], arrays[2], n)
             raise
-        keys, errors = self.collected(best, touched, n)
-        if self.room_for(keys.nbytes + errors.nbytes + len(name[0]) + 300):
-            self.known[name] = limit, keys, errors
-        return keys, errors
+        front = self.collected(*arrays, n)
+        if self.room_for(sum(part.nbytes for part in front) + len(name[0]) + 300):
+            self.known[name] = limit, *front
+        return front
 
     def both(self, parts, sums, depth, a, b, limit):
         """Return the fronts of both children, or None if no tree of theirs is within the limit."""
@@ -222,54 +237,37 @@ class FrontSearch:
                 return None
         front_1 = self.front(parts[0], depth, a, int(limit - bound_0), sums[0])
         front_0 = self.front(parts[1], depth, b, int(limit - bound_1), sums[1])
-        return *front_1, *front_0
+        return *front_1[:2], *front_0[:2]
 
     # Trees --------------------------------------------------------------------------------------
 
-    def tree(self, rows, depth, nodes, key, error):
-        """Return a tree with a given point as nested tuples over the given columns."""
+    def tree(self, rows, depth, nodes, key, choice, limit=UNLIMITED):
+        """Return the tree of a point as nested tuples over the given columns.
+
+        No part of it has more than ``limit`` errors.
+        """
         nodes = min(nodes, 2 ** depth - 1)
         depth = min(depth, nodes)
-        if depth <= 2:
-            return self.tree_of_two(rows, nodes if depth == 2 else min(nodes, 1), key, error)
-        total = self.values[rows].sum(axis=0)
-        for label, place in ((0, IF_0), (1, IF_1)):
-            if key == label * total[KEY] and error == total[place]:
-                return label
-        for column, parts, sums, budgets in self.splits(rows, depth, nodes):
-            for a, b in budgets:
-                points = self.both(parts, sums, depth - 1, a, b, error)
-                if points is None:
-                    continue
-                keys_1, errors_1, keys_0, errors_0 = points
-                place = np.searchsorted(keys_0, key - keys_1)
-                place[place == len(keys_0)] = 0
-                fits = np.flatnonzero((len(keys_0) > 0) & (keys_0[place] == key - keys_1)
-                                      & (errors_0[place] == error - errors_1)) \
-                    if len(keys_0) else ()
-                if len(fits):
-                    f = fits[0]
-                    one = self.tree(parts[0], depth - 1, a, keys_1[f], errors_1[f])
-                    zero = self.tree(parts[1], depth - 1, b, key - keys_1[f], error - errors_1[f])
-                    return int(self.columns[column]), 0.5, zero, one
-        raise RuntimeError("a point of a front has no tree; please report this as a bug of odtlib.")
-
-    def tree_of_two(self, rows, nodes, key, error):
-        """Return a tree of depth at most two with a given point."""
-        found = np.zeros(5, np.int64)
-        if not kernels.find_two(*self.sums(rows), nodes, self.min_leaf, key, error, found):
-            raise RuntimeError("a point of a front has no tree; please report this as a bug of "
-                               "odtlib.")
-        root, feature_1, class_1, feature_0, class_0 = found.tolist()
-
-        def side(feature, label):
-            if feature < 0:
-                return label
-            return int(self.columns[feature]), 0.5, 1 - label, label
-
+        root, first, last = (choice >> ROOT) - 1, choice >> FIRST & (1 << ROOT - FIRST) - 1, \
+            choice & (1 << FIRST) - 1
         if root < 0:
-            return side(feature_1, class_1)
-        return (int(self.columns[root]), 0.5, side(feature_0, class_0), side(feature_1, class_1))
+            return int(last)
+        column = int(self.columns[root])
+        if depth <= 2:
+            return column, self.side(last), self.side(first)
+        has = self.bits[rows, root] == 1
+        children = []
+        for part, size, part_key in ((rows[has], first, last),
+                                     (rows[~has], nodes - 1 - first, key - last)):
+            keys, _, choices = self.front(part, depth - 1, int(size), limit)
+            children.append(self.tree(part, depth - 1, int(size), part_key,
+                                      choices[np.searchsorted(keys, part_key)], limit))
+        return column, children[1], children[0]
+
+    def side(self, code):
+        """Return the tree with at most one feature node of a code."""
+        column, turn = divmod(int(code) - 2, 2)
+        return int(code) if code < 2 else (int(self.columns[column]), turn, 1 - turn)
 
 
 def warm_up_fronts():
@@ -279,9 +277,8 @@ def warm_up_fronts():
                              min_leaf=1, clock=Clock())
         nothing = np.zeros(0, np.int64)
         search.front(nothing, 2, 3)
-        search.tree(nothing, 2, 3, 0, 0)
-        kernels.insert(np.int64(0), np.int64(0), UNLIMITED, *search.arrays(2), 0)
-        kernels.merge(*[nothing] * 4, UNLIMITED, *search.arrays(2), 0)
+        kernels.insert(*[np.int64(0)] * 3, UNLIMITED, *search.arrays(2), 0)
+        kernels.merge(*[nothing] * 4, 0, 0, 0, UNLIMITED, *search.arrays(2), 0)
 
     return warm_up("fronts of trees", kernels.front_two, run)
 
@@ -306,12 +303,10 @@ class DepthwiseRun:
         self.trace, self.ended = [], "optimal"
         self.bound, self.best, self.scale = 0.0, None, float(self.weight.sum())
 
-    def built(self, nested):
+    def built(self, nested, names=None):
         """Turn nested tuples into a tree that keeps their labels."""
-        tree = DecisionTree.from_nested(nested, n_classes=self.n_classes,
-                                        n_features=self.columns.shape[1])
-        return tree.with_counts(self.columns, self.y, self.n_classes, self.weight,
-                                relabel=False).pruned()
+        return tree_over_columns(nested, self.columns, self.y, self.n_classes, self.weight, names,
+                                 relabel=False)
 
     def constants(self):
         """Return the trees that predict one class."""
@@ -364,10 +359,8 @@ class DepthwiseRun:
             return sums.sum() - sums.max(), int(sums.argmax())
 
         depth = min(self.depth, int(np.log2(self.nodes + 1)))
-        return with_thresholds(
-            cart(self.columns, of_class, self.weight, np.ones(len(self.y)), depth,
-                 self.model.min_samples_leaf, leaf, np.arange(len(self.y))),
-            range(self.columns.shape[1]))
+        return cart(self.columns, of_class, self.weight, np.ones(len(self.y)), depth,
+                    self.model.min_samples_leaf, leaf, np.arange(len(self.y)))
 
     def solve(self, depth, nodes):
         """Find the best tree of a depth, and update the incumbent."""
@@ -423,9 +416,6 @@ def f1_loss(tree, X, y, sample_weight=None):
     return float(1 - 2 * right / max(1e-300, 2 * right + errors_0 + errors_1))
 
 
-FINISHING = 0.4         # seconds for the trees of a front that was cut short
-
-
 class ParetoRun(FrontRun):
     """Trees on the front of (errors of class 0, errors of class 1), and the one of best F1."""
 
@@ -436,37 +426,39 @@ class ParetoRun(FrontRun):
         self.scale = 1.0 if self.f1 else self.scale
         negative = np.where(self.y == 0, self.weight, 0)
         self.search_over(negative, zeros, self.weight - negative, negative.sum() + 1, pareto=True)
-        self.front = None
+        self.front = 0, 0, *self.search.front(self.search.all_rows, 0, 0)
 
     def solve(self, depth, nodes):
         rows = self.search.all_rows
-        keys, errors = self.search.front(rows, depth, nodes)
+        front = self.search.front(rows, depth, nodes)
+        keys, errors, choices = front
         cost = keys + errors
         if self.f1:
             right = self.weight[self.y == 1].sum() - errors
             cost = 1 - 2 * right / np.maximum(1e-300, 2 * right + keys + errors)
         best = int(np.argmin(cost))
-        self.front = depth, nodes, keys, errors
         self.update_incumbent(self.built(self.search.tree(
-            rows, depth, nodes, keys[best], errors[best])), f"depth {depth}")
+            rows, depth, nodes, keys[best], choices[best])), f"depth {depth}")
+        self.front = depth, nodes, *front
 
     def answer(self):
-        """Return ``(errors, optimal, tree)`` for all points of the last finished front."""
-        trees = []
-        complete = self.ended == "optimal"
-        self.search.clock = Clock(None if complete else FINISHING)
+        """Return ``(errors, optimal, tree)`` for the points of the last finished front.
+
+        Where the time does not suffice for all their trees, they are some from all parts of it.
+        """
+        depth, nodes, keys, errors, choices = self.front
+        optimal, trees = self.ended == "optimal", {}
+        limit = self.clock.time_limit
+        self.search.clock = Clock(None if limit is None and optimal
+                                  else FINISHING + (self.clock.remaining if optimal else 0.0))
         try:
-            if self.front is not None:
-                depth, nodes, keys, errors = self.front
-                trees += [self.built(self.search.tree(self.search.all_rows, depth, nodes, *point))
-                          for point in zip(keys, errors, strict=True)]
-        except TimeUp:
-            trees = []
-        trees = trees or self.constants()
-        weight = self.weight.astype(float)
-        entries = [(errors_by_class(tree, self.columns, self.y, weight),
-                    complete, tree) for tree in trees]
-        return sorted(entries, key=lambda entry: entry[0])
+            for k in sorted(range(len(keys)), key=lambda k: -(k & -k) if k else -len(keys)):
+                self.search.clock.check()
+                trees[k] = self.built(self.search.tree(
+                    self.search.all_rows, depth, nodes, keys[k], choices[k]))
+        except (TimeUp, KeyboardInterrupt):
+            optimal = False
+        return [((float(keys[k]), float(errors[k])), optimal, trees[k]) for k in sorted(trees)]
 
     def evaluate(self):
         return f1_loss if self.f1 else default_objective
@@ -546,7 +538,7 @@ class FairRun(FrontRun):
         while limit + 1 < self.best[0]:
             limit = min(limit + step, int(np.ceil(self.best[0])) - 1)
             step *= 2
-            keys, errors = self.search.front(rows, depth, nodes, limit)
+            keys, errors, choices = self.search.front(rows, depth, nodes, limit)
             positive = [keys // place % (size + 1)
                         for place, size in zip(self.place, self.sizes, strict=True)]
             disparity = disparity_between(positive, self.sizes)
@@ -554,7 +546,7 @@ class FairRun(FrontRun):
             best = int(np.argmin(cost)) if len(cost) else 0
             if len(cost) and cost[best] < self.best[0]:
                 self.update_incumbent(self.built(self.search.tree(
-                    rows, depth, nodes, keys[best], errors[best])), f"depth {depth}")
+                    rows, depth, nodes, keys[best], choices[best], limit)), f"depth {depth}")
             if depth == self.depth:
                 self.bound = limit + 1
 

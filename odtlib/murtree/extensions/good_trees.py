@@ -182,9 +182,9 @@ class _Counting:
         rank -= ends[at - 1] if at else 0
         if size[0] == 1:
             zeros, ones = self.leaf(split.zero)[1], self.leaf(split.one)[1]
-            return (split.column, 0.5, *[(a, b) for a in zeros for b in ones if a != b][rank])
+            return (split.column, *[(a, b) for a in zeros for b in ones if a != b][rank])
         rank_1, rank_0 = divmod(rank, split.counts_0[size_0])
-        return (split.column, 0.5, self.tree(split.zero, depth - 1, size_0, rank_0),
+        return (split.column, self.tree(split.zero, depth - 1, size_0, rank_0),
                 self.tree(split.one, depth - 1, size_1, rank_1))
 
     def choices(self, rows, depth, size):
@@ -306,7 +306,7 @@ class GoodTrees(Sequence):
 
     def _features(self):
         """Return the feature that each column tests."""
-        stumps = [self._built((column, 0.5, 0, 1)) for column in self._counting.columns]
+        stumps = [self._built((column, 0, 1)) for column in self._counting.columns]
         return dict(zip(self._counting.columns, [int(stump.feature[0]) for stump in stumps],
                         strict=True))
 
@@ -415,12 +415,7 @@ class GoodTreesRun(DepthwiseRun):
 
     def over_columns(self, nested):
         """Turn nested tuples over the columns of the problem into a tree over the given ones."""
-        def renamed(part):
-            if not isinstance(part, tuple):
-                return part
-            return (int(self.columns_of[part[0]]), part[1], *map(renamed, part[2:]))
-
-        return self.built(renamed(nested))
+        return self.built(nested, self.columns_of)
 
     def count(self, depth):
         """Count all good trees; the best of them becomes the incumbent."""

@@ -83,7 +83,7 @@ class LevelRun(DepthwiseRun):
                                                 best[0] - spent - first)
                 if tree_0 is not None and spent + first + second < best[0]:
                     best = (spent + first + second,
-                            (int(self.distinct[column]), 0.5, tree_0, tree_1))
+                            (int(self.distinct[column]), tree_0, tree_1))
         size = len(name[0]) + 500
         if self.memory + size <= 1e6 * (self.model.memory_limit or np.inf):
             self.known[name] = best
@@ -136,7 +136,7 @@ class LevelRun(DepthwiseRun):
                 return int(np.argmax(whole[:, i]))
             j = int(second[i])
             one = counts(i, j)
-            return (int(self.distinct[j]), 0.5, int(np.argmax(whole[:, i] - one)),
+            return (int(self.distinct[j]), int(np.argmax(whole[:, i] - one)),
                     int(np.argmax(one)))
 
         for value_1, value_0 in ways:
@@ -146,5 +146,5 @@ class LevelRun(DepthwiseRun):
                 tree_1 = nested(value_1, leaf_1, single, second_1, lambda i, j: pairs[:, i, j], i)
                 tree_0 = nested(value_0, leaf_0, others, second_0,
                                 lambda i, j: single[:, j] - pairs[:, i, j], i)
-                best = float(cost[i]), (int(self.distinct[i]), 0.5, tree_0, tree_1)
+                best = float(cost[i]), (int(self.distinct[i]), tree_0, tree_1)
         return best

@@ -127,7 +127,7 @@ class PaperSearch:
                                rows[self.X[rows, feature] == side],
                                np.asarray(branch, np.uint64) + self.literals[feature, side])
                      for side, size in enumerate(sizes))
-        return int(columns[feature]), 0.5, zero, one
+        return int(columns[feature]), zero, one
 
 
 class PaperRun(DepthwiseRun):
