@@ -13,8 +13,8 @@ PARALLEL := --dist loadscope --no-loadscope-reorder --max-worker-restart 0
 
 # What each stage is said to take, on two idle cores.
 TESTS_TAKE := four to six minutes
-NOTEBOOKS_TAKE := two to four minutes
-BOOK_TAKES := three to six minutes; one after make test
+NOTEBOOKS_TAKE := six to eight minutes
+BOOK_TAKES := six to nine minutes from nothing, else as long as what changed
 PAGES_TAKE := four to five minutes
 COMPILING_TAKES := one to three minutes, once
 INSTALLING_TAKES := one to three minutes, once
@@ -22,6 +22,8 @@ INSTALLING_TAKES := one to three minutes, once
 # Solvers, tests and notebooks run side by side: none of them may take all the cores for itself.
 export OMP_NUM_THREADS ?= 1
 export PYTHONUTF8 := 1
+# Without bytecode each process of pytest would rewrite all assertions anew, for ten seconds.
+export PYTHONDONTWRITEBYTECODE :=
 # Multiplies the seeds of the tests that have them, and brings every instance (see tests/scale.py).
 export ODT_TEST_SCALE ?= 1
 
@@ -29,7 +31,7 @@ export ODT_TEST_SCALE ?= 1
 .PHONY: help book test test-all test-notebooks test-wheel test-oldest test-interoperation check-book archive lab experiments lint links lock clean pdf
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-20s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+%?:.*## / {printf "  make %-20s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 $(BIN)/python:
 	@test -n "$(PYTHON)" || { echo "Python 3.11 or later is needed; name it with make PYTHON=..."; exit 1; }
@@ -49,26 +51,27 @@ $(KERNELS): $(INSTALLED) $(shell find odtlib odtbook/published -name '*.py' 2>/d
 	@touch $@
 
 book: $(KERNELS) ## run the chapters and build the book (_build/html/index.html)
-	@echo "book: executing the notebooks that the cache does not hold, and building the pages" \
-		"($(BOOK_TAKES))"
-	@$(BIN)/python scripts/build_book.py --jobs $(WORKERS)
+	@echo "book: executing the notebooks that changed, or that read what changed, and building the" \
+		"pages ($(BOOK_TAKES))"
+	@$(BIN)/python scripts/build_book.py
 
 test: $(KERNELS) ## run the tests, then every chapter and template, and compare what they claim
 	@echo "test: the tests of the packages ($(TESTS_TAKE))"
 	@$(BIN)/python -m pytest -n $(TESTERS) $(PARALLEL) -q tests
-	@echo "test: executing the notebooks and comparing what they claim ($(NOTEBOOKS_TAKE);" \
-		"make book uses this execution again)"
-	@$(BIN)/python scripts/build_book.py --check --jobs $(WORKERS)
+	@$(MAKE) --no-print-directory test-notebooks
+
+test-%: $(KERNELS) ## run the tests of one package: make test-murtree, test-constrained, ... (tests/*)
+	@$(BIN)/python -m pytest -n $(TESTERS) $(PARALLEL) -q tests/$*
+
+test-notebooks: $(KERNELS) ## run every chapter and template cell by cell, and compare what they claim
+	@echo "test-notebooks: nbval runs the notebooks, each in a fresh kernel ($(NOTEBOOKS_TAKE))"
+	@$(BIN)/python -m pytest -n $(WORKERS) --dist loadscope --max-worker-restart 0 --nbval-lax \
+		-q chapters
 
 test-all: $(KERNELS) ## also the slow tests, and ten times the seeds: for the night (about an hour)
 	@echo "test-all: every test, with ten times the seeds (most of an hour)"
 	@ODT_TEST_SCALE=10 $(BIN)/python -m pytest -n $(TESTERS) $(PARALLEL) -q -m "slow or not slow" tests
-	@echo "test-all: executing the notebooks and comparing what they claim ($(NOTEBOOKS_TAKE))"
-	@$(BIN)/python scripts/build_book.py --check --jobs $(WORKERS)
-
-test-notebooks: $(KERNELS) ## run the notebooks cell by cell with nbval
-	@echo "test-notebooks: running the notebooks cell by cell ($(NOTEBOOKS_TAKE))"
-	@$(BIN)/python -m pytest -n $(WORKERS) $(PARALLEL) --nbval-lax -q chapters
+	@$(MAKE) --no-print-directory test-notebooks
 
 test-wheel: $(INSTALLED) ## build the wheel and try it outside the checkout, core and each extra
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check build
@@ -82,7 +85,7 @@ test-interoperation: ## run the tests with SHAP, ONNX, PMML and others (PMML nee
 
 check-book: $(INSTALLED) ## open every built page in a browser, desktop, phone, light, dark
 	@echo "check-book: opening every page in a browser, four times ($(PAGES_TAKE))"
-	@$(BIN)/python -m pytest -n $(WORKERS) --dist load --max-worker-restart 0 tests/book/test_pages.py -q
+	@$(BIN)/python -m pytest -n $(WORKERS) --dist load --max-worker-restart 0 tests/book/check_pages.py -q
 
 archive: book ## pack the built book for reading offline (dist/)
 	$(BIN)/python -c "import shutil; print(shutil.make_archive('dist/optimal-decision-trees', 'zip', '_build/html'))"
@@ -102,7 +105,7 @@ lint: $(INSTALLED) ## check the style of code and notebooks
 	$(BIN)/ruff check .
 
 links: $(INSTALLED) ## check the links that leave the book (needs a network)
-	$(BIN)/python scripts/build_book.py --jobs $(WORKERS) --builder linkcheck
+	$(BIN)/python scripts/build_book.py linkcheck
 
 lock: ## resolve all versions afresh and write constraints.txt
 	rm -rf .venv && $(PYTHON) -m venv .venv

@@ -88,10 +88,12 @@ def _check_keys(table, forms, name):
         if key is not str and key not in table and not optional:
             raise ValueError(f"{name or 'it'} has no {key}")
     for key, value in table.items():
+        if not isinstance(key, str):
+            raise ValueError(f"{name or 'it'} has a key that is no text")
         if key not in forms and str not in forms:
             raise ValueError(f"{name or 'it'} holds {brief(key)}, which is none of "
                              f"{', '.join(forms)}")
-        word = key if key in forms else brief(key)
+        word = key if key in forms or len(key) < 30 and key.isidentifier() else brief(key)
         check(value, forms.get(key, forms.get(str)), f"{name}.{word}" if name else word)
 
 

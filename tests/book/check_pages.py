@@ -1,7 +1,8 @@
 """The built book: read as files, and opened in headless Chromium as a reader without network would.
 
-Everything here is skipped where there is no built book; the browser's part also where there is no
-Chromium.
+`make check-book` names this file to pytest, which does not find it by itself: `make test` opens no
+page.  Everything here is skipped where there is no built book; the browser's part also where there
+is no Chromium.
 """
 
 import re
