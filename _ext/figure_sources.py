@@ -191,7 +191,7 @@ def fold(kind, page, cell, found, quick):
         about.append(f'<a href="{posixpath.relpath(template, posixpath.dirname(page))}">'
                      f"{escape(experiment)}</a>")
         lines.append(f"odt run {experiment}")
-    lines += [f'odt report --item "{item}"' for item in sorted(found - set(templates()))]
+    lines += [f'odt report --claim "{item}"' for item in sorted(found - set(templates()))]
     if posixpath.dirname(page) == "chapters/experiments":
         grids = sorted(grid for grid, template in templates().items() if template == name)
         lines += [f"odt run {name if name in grids else grids[0]} --quick"] if grids else []

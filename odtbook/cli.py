@@ -104,17 +104,15 @@ def _parser():
                      help="give a parameter another value than the grid does; may be given "
                           "several times, and the records go to a file of their own")
 
-    judging = ("judge the papers' tables, figures and statements by the records; list the "
-               "experiments")
+    judging = "say which claims of the papers our records confirm; list the experiments"
     report = commands.add_parser("report", help=judging, description=f"{judging.capitalize()}.")
     report.set_defaults(command=_report)
     report.add_argument("--paper", action="append", metavar="KEY",
                         help="only this paper, by its key in the bibliography (firat2020)")
-    report.add_argument("--claims", action="store_true", help="list the statements, too")
     instead = report.add_mutually_exclusive_group()
-    instead.add_argument("--item", metavar="KEY",
-                         help='one table or figure cell by cell ("firat2020 T7"), or one claim')
-    instead.add_argument("--missing", action="store_true", help="list what has no counterpart")
+    instead.add_argument("--claim", metavar="NAME",
+                         help='everything behind one claim, by its name (C4) or its table or '
+                         'figure ("firat2020 T7")')
     instead.add_argument("--write", metavar="FILE.md", help="write the whole report as Markdown")
     instead.add_argument("--experiments", action="store_true",
                          help="list the experiments and their records only")
@@ -166,23 +164,16 @@ def _report(options):
     if options.experiments:
         print(experiments)
         return 0
-    from odtbook.verdicts.papers import PAPERS
-    from odtbook.verdicts.report import reproduce
-    papers = options.paper
-    if options.item and not papers:      # its name begins with the paper; no need to judge others
-        papers = [paper for paper in PAPERS if options.item.lower().startswith(paper)]
-    found = reproduce(papers=papers)
-    if options.item:
-        print(found.describe(options.item))
+    from odtbook.verdicts import judge
+    report = judge(papers=options.paper)
+    if options.claim:
+        print(report.describe(options.claim))
     elif options.write:
         with open(options.write, "w", encoding="utf-8") as file:
-            file.write(found.markdown())
-        print(f"{options.write}: {len(found.items)} tables and figures, "
-              f"{len(found.statements)} statements")
-    elif options.missing:
-        print(found.missing().to_string())
+            file.write(report.markdown())
+        print(f"{options.write}: {len(report.claims)} claims")
     else:
-        print(found.text(claims=options.claims))
+        print(report.text())
         print(f"\n{experiments}")
     return 0
 

@@ -171,7 +171,7 @@ def main() -> int:
         run([odt, "report", "--experiments"], away, quiet=True)
         quick = ["--quick", "--only", "dataset=iris", "--only", "max_depth=2"]
         run([odt, "run", "murtree", *quick], away, quiet=True)
-        run([odt, "report", "--item", "demirovic2022 T1"], away, quiet=True)   # after a first run
+        run([odt, "report", "--claim", "demirovic2022 T1"], away, quiet=True)   # after a first run
         run([odt, "report", "--experiments"], away, quiet=True)
         run([odt, "new", "mine", "--from", "murtree"], away, quiet=True)
         say("checking the types (a minute)")

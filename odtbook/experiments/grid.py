@@ -17,7 +17,7 @@ from .records import key, read_csv, renamed
 from .templates import Template
 
 MOST_RUNS = 100_000     # of a grid
-SCHEMA = {"title": str, "template": str, "fixed": ({str: ANY}, None),
+SCHEMA = {"title": str, "template": str, "notes": (str, None), "fixed": ({str: ANY}, None),
           "grid": ([{str: ANY}], {str: ANY}, None), "quick": ({str: ANY}, None)}
 
 
@@ -28,6 +28,7 @@ class Experiment:
 
         title = "What the experiment asks"
         template = "murtree"           # a template of the book, or a notebook beside this file
+        notes = "three hours, idle"    # for whoever runs it
 
         [fixed]                        # the same for every run
         time_limit = 60.0
@@ -67,7 +68,7 @@ class Experiment:
             check(text, SCHEMA, "")
         except ValueError as error:
             raise ValueError(f"{self.place.grid.name} must hold title and template, and may hold "
-                             f"[fixed], [grid] and [quick]: {error}.") from None
+                             f"notes, [fixed], [grid] and [quick]: {error}.") from None
         self.title = text["title"]
         self.template = Template(text["template"], beside=self.place.grid.parent)
         fixed, grid = text.get("fixed", {}), text.get("grid", {})

@@ -1,6 +1,6 @@
-"""Verdicts: every table, figure and statement of the papers, judged by our records."""
+"""Verdicts: what each table and figure of the papers claims, judged by our records."""
 
 from . import patel2023
-from .report import cells_of, reproduce, runs_of, side_by_side
+from .report import cells_of, count_sentence, judge, runs_of, side_by_side
 
-__all__ = ["cells_of", "patel2023", "reproduce", "runs_of", "side_by_side"]
+__all__ = ["cells_of", "count_sentence", "judge", "patel2023", "runs_of", "side_by_side"]

@@ -4,32 +4,31 @@ from __future__ import annotations
 
 import pandas as pd
 
-from odtbook import experiments
+from odtbook.experiments.published import published
 from odtbook.studies import constrained as study
 
-from .report import cells_of
+from .evidence import Records, attempt
 
 
-def corners(load=None):
+def corners(records=None):
     """Return the error of every variant for each builder and medoid, beside the published one.
 
     The correct builder with the medoid of equation 6 are the records of "constrained"; the other
     three corners those of "constrained_medoids", without which there is nothing to return (None).
     Rows: kind of data and variant.  Columns: "published", then builder and medoid as text.
     """
-    load = experiments.load_records if load is None else load
-    try:
-        others = load("constrained_medoids")
-    except ValueError:      # not run
+    records = Records() if records is None else records
+    others = attempt(records.of, "constrained_medoids")
+    if others is None:
         return None
-    first = load("constrained").assign(builder="correct", medoid="criterion")
+    first = records.of("constrained").assign(builder="correct", medoid="criterion")
     is_class = first["dataset"].str.startswith("class")
     first = first[~is_class | ((first["max_depth"] == 15) & (first["max_courses"] == 1))]
     found = {}
     for figure, column, kind in (("F2", "scores, MSE", "scores"), ("F2", "cars, MSE", "cars"),
                                  ("F4", "MSE", "class")):
-        cells = cells_of(f"birbil2024 {figure}")["published"].xs(column, level="column")
-        for variant, value in cells.items():
+        source = published(f"birbil2024_figure{figure[1]}")[column].astype(float)
+        for variant, value in source.items():
             found[kind, variant] = {"published": value}
     for table in (first, others):
         for (builder, medoid), part in table.groupby(["builder", "medoid"]):
@@ -42,9 +41,9 @@ def corners(load=None):
     return pd.DataFrame.from_dict(found, orient="index").rename_axis(["data", "variant"])
 
 
-def describe_corners(load=None, share=0.04):
+def describe_corners(records=None, share=0.04):
     """Return :func:`corners` as text, and how many published errors each corner meets."""
-    table = corners(load)
+    table = corners(records)
     if table is None:
         return "not run: `odt run constrained_medoids` makes the records."
     ours = table.drop(columns="published")

@@ -1,7 +1,7 @@
-"""Find in the records what answers the papers: methods by kind, cells, seeds and hours needed.
+"""Find in the records what answers the papers: runs by method, cells of tables, and their noise.
 
 Which records stand for which method, and of what kind that method is, stands in
-``data/published/methods.toml``; what is said of a paper's items in ``data/published/<paper>.toml``.
+``data/published/methods.toml``.
 """
 
 from __future__ import annotations
@@ -10,14 +10,18 @@ import fnmatch
 import functools
 import math
 import tomllib
+from typing import NamedTuple
 
 import numpy as np
 
 from odtbook.experiments.book import book_root
 from odtbook.experiments.published import published
-from odtbook.experiments.results import undisturbed, unrecorded
+from odtbook.experiments.results import undisturbed
 
-CORES = 2       # on which needed hours are counted
+from .rules import Effect
+
+SPLITS = 5
+CERTAIN = 1e6       # degrees of freedom where nothing was drawn
 
 
 class Missing(LookupError):
@@ -40,15 +44,20 @@ def once(function):
     """Compute a function of records, or find out what it misses, at the first such call only."""
     @functools.wraps(function)
     def remembered(records, *arguments, **options):
-        key = function.__name__, repr((arguments, options))
+        key = function.__module__, function.__name__, repr((arguments, options))
         if key not in records.answers:
+            before, records.used = records.used, set()
             try:
-                records.answers[key] = function(records, *arguments, **options)
+                found = function(records, *arguments, **options)
             except Missing as error:
-                records.answers[key] = error
-        if isinstance(records.answers[key], Missing):
-            raise Missing(str(records.answers[key]))
-        return records.answers[key]
+                found = error
+            records.answers[key] = found, records.used
+            records.used = before | records.used
+        found, used = records.answers[key]
+        records.used |= used
+        if isinstance(found, Missing):
+            raise Missing(str(found))
+        return found
     return remembered
 
 
@@ -60,7 +69,8 @@ class Records:
         from odtbook.experiments.results import load_records
         load = load or load_records
         self._names = names() if experiments is None else experiments
-        self.answers = {}  # of the functions below, see ``once``
+        self.answers = {}       # of the functions below, see ``once``
+        self.used = set()       # experiments that have answered
 
         def load_or_none(name):
             try:
@@ -89,6 +99,7 @@ class Records:
                 keep &= table[column].isin(values) if column in table else False
             if keep.any():
                 found.append(table[keep])
+                self.used.add(name)
         if not found:
             said = ", ".join(f"{key} {value}" for key, value in where.items())
             raise Missing(f"no record of {pattern}" + (f" with {said}" if said else ""))
@@ -107,9 +118,20 @@ def _one_row_per_variant(table):
     return pd.DataFrame(rows, columns=["row_cuts", *table.columns])
 
 
+def attempt(function, *arguments, **options):
+    """Return what a function finds in the records, or None if there are none."""
+    try:
+        return function(*arguments, **options)
+    except Missing:
+        return None
+
+
+# ------------------------------------------------------------------ runs of a method
+
+
 @once
 def method_runs(records, method):
-    """Return the runs of a method on the splits of the papers."""
+    """Return the runs of a method on the splits of the papers, accuracies in per cent."""
     import pandas as pd
     found, missed = [], []
     for source in data("methods")["methods"][method]["sources"]:
@@ -138,32 +160,86 @@ def method_runs(records, method):
 
 
 @once
-def means(records, method, part, splits=5):
-    """Return the mean of a method over the five splits, by data set and depth; all five count."""
+def by_split(records, method, part):
+    """Return the accuracies of a method on all five splits, by data set and depth."""
     runs = method_runs(records, method).dropna(subset=[part])
-    found = runs.groupby(["dataset", "max_depth"])[part].agg(["mean", "count"])
-    return found.loc[found["count"] >= splits, "mean"]
+    found = runs.groupby(["dataset", "max_depth"])[part].apply(list)
+    return {at: values for at, values in found.items() if len(values) >= SPLITS}
 
 
 @once
 def seeds(records, method, part):
-    """Return the same mean for each of the recorded seeds, a list per data set and depth."""
-    name = data("methods")["methods"][method].get("seeds")
-    if name is None:
+    """Return the mean over the five splits for each recorded seed, by data set and depth."""
+    where = data("methods")["methods"][method].get("seeds")
+    if where is None:
         raise Missing(f"the seeds of {method} are not recorded")
-    runs = records.of("seeds*", method=name)
-    # a list per split of one accuracy per seed
+    runs = records.of("seeds*", **where).sort_values("n_seeds")     # the most seeds count
+    factor = 1 if part in ("integral", "converged") else 100
     return {(run["dataset"], run["max_depth"]): [
-        100 * float(value) for value in np.mean(run["measures"][part], axis=0)]
+        factor * float(value) for value in np.mean(np.array(run["measures"][part], float), axis=0)]
         for run in runs.to_dict("records")}
 
 
-def attempt(function, *arguments, **options):
-    """Return what a function finds in the records, or None if there are none."""
-    try:
-        return function(*arguments, **options)
-    except Missing:
+class Noise(NamedTuple):
+    """A mean of ours with the standard deviation of one published draw, that of ours, and df."""
+
+    mean: float
+    drawn: float
+    error: float
+    df: float
+
+
+@once
+def noise(records, method, part, source="seeds"):
+    """Return the :class:`Noise` of each mean over five splits, by data set and depth.
+
+    With ``source`` "seeds" both sides have the same splits and differ by a seed.  Where no seeds
+    are recorded, the spread of the other data sets at this depth stands in.  With "splits" the
+    paper has drawn other splits: both means are over five of them.
+    """
+    values, by_seed = by_split(records, method, part), {}
+    if source == "seeds":
+        by_seed = {at: one for at, one in (attempt(seeds, records, method, part) or {}).items()
+                   if len(one) > 1}
+    found, pooled = {}, {}
+    for at, one in by_seed.items():
+        spread = float(np.std(one, ddof=1))
+        found[at] = Noise(float(np.mean(one)), spread, spread / math.sqrt(len(one)), len(one) - 1)
+        pooled.setdefault(at[1], []).append((spread, len(one) - 1))
+    for at, splits in values.items():
+        if at in found:
+            continue
+        if source == "seeds" and at[1] in pooled:
+            spread = math.sqrt(np.mean([one ** 2 for one, _ in pooled[at[1]]]))
+            found[at] = Noise(float(np.mean(splits)), spread, spread,
+                              min(df for _, df in pooled[at[1]]))
+        else:
+            spread = float(np.std(splits, ddof=1)) / math.sqrt(len(splits))
+            found[at] = Noise(float(np.mean(splits)), spread, spread, len(splits) - 1)
+    return found
+
+
+def effect(name, cells):
+    """Return the effect of a mean over cells: published against ours, with the noise of both."""
+    cells = cells[cells["published"].notna() & cells["mean"].notna()]
+    if cells.empty:
         return None
+    drawn, error = (np.asarray(cells[side], float) ** 2 for side in ("noise", "error"))
+    both, df = drawn + error, np.asarray(cells["df"], float)
+    total = float((both ** 2 / df).sum())
+    return Effect(name, float(cells["published"].mean()), float(cells["mean"].mean()),
+                  math.sqrt(drawn.sum()) / len(cells), math.sqrt(error.sum()) / len(cells),
+                  float(both.sum() ** 2 / total) if total > 0 else CERTAIN)
+
+
+def effects(cells, columns=None):
+    """Return the effects of the columns of a table, one mean over its lines each."""
+    columns = dict.fromkeys(cells["column"]) if columns is None else columns
+    found = [effect(column, cells[cells["column"] == column]) for column in columns]
+    return [one for one in found if one is not None]
+
+
+# ------------------------------------------------------------------ cells of tables
 
 
 def number(text):
@@ -177,21 +253,25 @@ def number(text):
 def table_of(rows):
     """Return cells as a table with all the columns that cells may have.
 
-    ``row``, ``column``, ``published``, ``ours`` (as published), ``seeds`` (ours, by seed),
-    ``spread`` of the seeds, ``beside`` (other methods, by name), ``group``, ``rule`` and ``quoted``
-    (from another paper: shown and not judged).
+    ``row``, ``column``, ``published``, ``ours`` (the record), ``mean`` (over the recorded seeds),
+    ``noise`` (standard deviation of one published draw), ``error`` (of our mean), ``df``,
+    ``beside`` (other methods, by name), ``group`` ("seconds"), ``program``, ``rows`` and
+    ``columns`` of the data set, and ``quoted`` (from another paper: shown and not judged).
     """
     import pandas as pd
     cells = pd.DataFrame(rows).reindex(columns=[
-        "row", "column", "published", "ours", "seeds", "spread", "beside", "group", "rule",
-        "quoted"])
-    own = cells["seeds"].map(lambda s: max(s) - min(s) if isinstance(s, list) else math.nan)
-    return cells.assign(spread=cells["spread"].astype(float).fillna(own),
-                        quoted=cells["quoted"].eq(True))
+        "row", "column", "published", "ours", "mean", "noise", "error", "df", "beside", "group",
+        "program", "rows", "columns", "quoted"])
+    return cells.assign(quoted=cells["quoted"].eq(True),
+                        mean=cells["mean"].astype(float).fillna(cells["ours"].astype(float)))
 
 
-def accuracies(records, name, columns, part, quoted=()):
-    """Cells of a table of accuracies whose rows are data sets."""
+def accuracies(records, name, columns, part, quoted=(), source="seeds"):
+    """Cells of a table of accuracies whose rows are data sets.
+
+    ``columns`` maps a printed column to (method, depth), to (method, None) where the depth is a
+    column ``k`` of the table, or to a pair of methods, of which the first is ahead by so much.
+    """
     rows = []
     for label, line in published(name).iterrows():
         k = line.get("k")
@@ -203,23 +283,26 @@ def accuracies(records, name, columns, part, quoted=()):
             rows.append({
                 "row": label if k is None else f"{label}, k = {int(k)}", "column": column,
                 "published": number(line[column]), "quoted": column in quoted,
-                **_mean_and_seeds(records, pair, part, at),
-                "beside": {" - ".join(other): _mean_and_seeds(records, other, part, at)["ours"]
+                "ours": _lead(records, pair, part, at), **_noise(records, pair, part, at, source),
+                "beside": {" - ".join(other): _lead(records, other, part, at)
                            for other in others if other != pair}})
     return table_of(rows)
 
 
-def _mean_and_seeds(records, pair, part, at):
-    values, spread = [], []
-    for method in pair:
-        table = attempt(means, records, method, part)
-        values.append(math.nan if table is None else table.get(at, math.nan))
-        spread.append((attempt(seeds, records, method, part) or {}).get(at))
-    lead = values[0] - sum(values[1:])
-    if any(s is None for s in spread):
-        return {"ours": lead, "seeds": None}
-    # one method may have more seeds than the other
-    return {"ours": lead, "seeds": [s[0] - sum(s[1:]) for s in zip(*spread, strict=False)]}
+def _lead(records, pair, part, at):
+    means = [np.mean((attempt(by_split, records, method, part) or {}).get(at, math.nan))
+             for method in pair]
+    return float(means[0] - sum(means[1:]))
+
+
+def _noise(records, pair, part, at, source):
+    found = [(attempt(noise, records, method, part, source) or {}).get(at) for method in pair]
+    if None in found:
+        return {"mean": math.nan, "noise": math.nan, "error": math.nan, "df": math.nan}
+    return {"mean": found[0].mean - sum(one.mean for one in found[1:]),
+            "noise": math.hypot(*(one.drawn for one in found)),
+            "error": math.hypot(*(one.error for one in found)),
+            "df": min(one.df for one in found)}
 
 
 def sizes(name, columns):
@@ -233,115 +316,13 @@ def sizes(name, columns):
         for column, key in columns.items()])
 
 
-class Side:
-    """One side of a comparison."""
-
-    def __init__(self, cells, records=None, seed=None, *, lenient=False):
-        self._records, self.lenient = records, lenient
-        column = "published" if records is None else "ours"
-
-        @functools.cache
-        def pivot(key):
-            table = cells(key)
-            if seed is not None:
-                table = table.assign(ours=[
-                    line.seeds[seed] if isinstance(line.seeds, list) else line.ours
-                    for line in table.itertuples()])
-            if lenient:
-                table = table.assign(ours=table["ours"].fillna(table["beside"].map(
-                    lambda other: next((value for value in other.values()
-                                        if not math.isnan(value)), math.nan)
-                    if isinstance(other, dict) else math.nan).astype(float)))
-            if table[column].isna().all():
-                raise Missing(f"no cell of {key} has a record of the published method")
-            return table.pivot_table(index="row", columns="column", values=column,
-                                     sort=False, dropna=False, aggfunc="first")
-        self._pivot = pivot
-
-    def table(self, key, *columns):
-        """Return a table, rows by columns, of this side; columns that it needs in full."""
-        table = self._pivot(key).copy()
-        for column in columns:
-            gaps = int(table[column].isna().sum())
-            if gaps:
-                raise Missing(f"{gaps} of {len(table)} cells of {key}, {column}, have no record "
-                              "of the published method")
-        return table
-
-    def all_of(self, count):
-        """How many lines a statement must cover: all that the paper speaks of, or any."""
-        return None if self.lenient else count
-
-    @property
-    def records(self):
-        """Our records; the published side has none."""
-        if self._records is None:
-            raise Missing("the paper prints no table of this")
-        return self._records
+def places(cells, slips):
+    """Return position -> reason of the cells (row, column) that a paper has wrong."""
+    at = list(zip(cells["row"], cells["column"], strict=True))
+    return {at.index(cell): reason for cell, reason in slips.items()}
 
 
-class Paper:
-    """The items and statements of a paper: functions of its module, data of its TOML file."""
-
-    def __init__(self, key):
-        self.key = key
-        self.cells = {}         # "T7" -> function of the records
-        self.answers = {}       # claim -> function of a side
-
-    @property
-    def data(self):
-        """Its TOML file: name, items, statements, unmade runs."""
-        return data(self.key)
-
-    def table(self, label):
-        """Register the function that returns the cells of a table or figure."""
-        return functools.partial(self.cells.setdefault, label)
-
-    def collect(self, functions):
-        """Take the functions of a side as the answers to the claims of their names.
-
-        They return numbers, or truth, or truth and a text.
-        """
-        for name, function in functions.items():
-            if not name.startswith("_") and callable(function) and getattr(
-                    function, "__code__", None) and function.__code__.co_varnames[
-                    :function.__code__.co_argcount] == ("side",):
-                self.answers[f"{self.key}-{name.replace('_', '-')}"] = function
-
-
-def hours(records, runs):
-    """Say how long runs that were not made would take.
-
-    ``runs`` has ``what`` and ``parts``.  A part counts the seconds of some ``records`` (``where``;
-    a run that its limit stopped counts ``limit``), or ``runs`` of at most ``seconds``, or the time
-    limits of the runs of a ``grid`` (``where``) that are not recorded, or a ``column`` of a
-    ``published`` table; each multiplied by ``cores``.
-    """
-    import pandas as pd
-    total, most, only = 0.0, False, ""
-    if not runs["parts"]:
-        return f"not run: {runs['what']}"
-    for part in runs["parts"]:
-        if "runs" in part:
-            seconds, most = part["runs"] * part["seconds"], True
-        elif "grid" in part:
-            made, where = attempt(records.of, part["grid"]), part.get("where", {})
-            made = pd.DataFrame() if made is None else undisturbed(made)
-            left = unrecorded(part["grid"], made, **where)
-            seconds, most = float((left["time_limit"] * left.get("n_jobs", 1)).sum()), True
-            only = "".join(f" --only {name}={value}" for name, value in where.items())
-        elif "published" in part:
-            seconds = float(published(part["published"])[part["column"]].sum())
-        else:
-            table = attempt(records.of, part["records"], **part.get("where", {}))
-            if table is None:
-                return f"not run: {runs['what']}; no record tells how long that takes"
-            spent = table["wall_seconds"].where(
-                table["status"] != "time_limit", part.get("limit", table["wall_seconds"]))
-            seconds = float(spent.sum())
-        total += seconds * part.get("cores", 1) / 3600 / CORES
-    size = f"{total:.0f}" if total >= 2 else f"{total:.1g}"
-    unit = "hour" if size == "1" else "hours"
-    command = f"; `odt run {runs['experiment']}{only}`" if "experiment" in runs else ""
-    return (f"not run: {'at most' if most else 'about'} {size} {unit} on two cores "
-            f"({runs['what']}{command})")
+def pivot(cells, side="ours"):
+    """Return one side of cells as a table, rows by columns."""
+    return cells.pivot_table(index="row", columns="column", values=side, sort=False, dropna=False,
+                             aggfunc="first")

@@ -1,74 +1,43 @@
-"""Show verdicts: as tables, as text for the command, as HTML and a picture for the book."""
+"""Show judged claims: as text for the command, as HTML and pictures for the book."""
 
 from __future__ import annotations
 
-import json
 import math
-import re
 import textwrap
 from html import escape
 from typing import TYPE_CHECKING
 
-from odtbook.experiments.book import book_root
-
-from .papers import name_of
-from .rules import VERDICTS
-
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
     from pandas import DataFrame
 
-MARKS = dict(zip(VERDICTS, "✓≈≠–", strict=True))
+MARKS = {"confirmed": "✓", "contradicted": "✗", "undecided": "?", "not run": "–", "": "·"}
+TINTS = {"confirmed": "#1b7f4d", "contradicted": "#b3261e", "undecided": "#8a6100",
+         "not run": "#5f6368"}
+COLORS = {"equal": 2, "near": 5, "far": 4}
+PANELS = {"statistical": ("accuracies", "published, %", "ours, %"),
+          "timing": ("times", "published, seconds", "ours after the size model, seconds"),
+          "exact": ("counts and sizes", "published", "ours")}
 
 
-def counts(self, which: str = "items") -> dict[str, int]:
-    """Return how often each verdict was given, in their order."""
-    return {verdict: sum(result.verdict == verdict for result in getattr(self, which))
-            for verdict in VERDICTS}
+def sentence(self) -> str:
+    """Return the counts of all answers in one sentence."""
+    counts = self.counts()
+    known = sum(bool(one.reasons) for one in self.claims if one.answer == "contradicted")
+    cause = (" (with its cause)" if known == counts["contradicted"] == 1 else
+             f" ({known} with a cause)" if known else "")
+    return (f"Of the {len(self.claims)} claims that the papers' tables and figures make, our own "
+            f"artefacts confirm {counts['confirmed']} and contradict {counts['contradicted']}"
+            f"{cause}; {counts['undecided']} are undecided and {counts['not run']} not run.")
 
 
-def _said(self, which):
-    return ", ".join(f"{n} {verdict}" for verdict, n in self.counts(which).items())
-
-
-def table(self, paper: str | None = None) -> DataFrame:
-    """Return the items as a table: verdict, cells that agree, reason; of one paper or of all."""
+def table(self) -> DataFrame:
+    """Return the claims as a table, a line each."""
     import pandas as pd
     return pd.DataFrame([{
-        "item": f"{name_of(r.paper)}, {r.label}", "shows": r.title, "verdict": r.verdict,
-        "agree": f"{r.judgement.agreeing} of {r.judgement.printed}",
-        "with a counterpart": r.judgement.compared, "because": r.because}
-        for r in self.items if paper in (None, r.paper)]).set_index("item")
-
-
-def claims(self, paper: str | None = None) -> DataFrame:
-    """Return the statements as a table, of one paper or of all."""
-    import pandas as pd
-    return pd.DataFrame([{
-        "claim": r.key, "section": r.label, "says": r.title, "published": r.published,
-        "by its own tables": r.by_tables, "ours": r.ours, "by a substitute": r.beside,
-        "verdict": r.verdict, "because": r.because} for r in self.statements
-        if paper in (None, r.paper)]).set_index("claim")
-
-
-def missing(self) -> DataFrame:
-    """Return the items with cells, or statements, that no record of ours answers."""
-    import pandas as pd
-    lines = []
-    for result in self.items:
-        judged = result.judgement
-        if judged.compared < judged.printed:
-            where = ""
-            if result.cells is not None:
-                gaps = result.cells[result.cells["ours"].isna()]
-                where = "; ".join(dict.fromkeys(gaps["column"]))
-                if gaps["row"].nunique() < result.cells["row"].nunique() / 2:
-                    where += " of " + ", ".join(dict.fromkeys(gaps["row"]))
-            lines.append({"item": f"{name_of(result.paper)}, {result.label}",
-                          "without a counterpart": judged.printed - judged.compared,
-                          "of": judged.printed, "where": where})
-    return pd.DataFrame(lines, columns=[
-        "item", "without a counterpart", "of", "where"]).set_index("item")
+        "claim": one.name, "paper": _name(one), "item": one.claim.label, "says": one.claim.says,
+        "kind": one.claim.kind, "verdict": one.answer, "why": "; ".join(one.reasons)}
+        for one in self.claims]).set_index("claim")
 
 
 def beside(cells):
@@ -82,216 +51,186 @@ def beside(cells):
     return found
 
 
-def shown_cells(result, *, agreeing=False):
-    """Return the cells of an item as they are shown: published, ours, difference, others beside."""
-    cells = result.cells
+def shown_cells(cells):
+    """Return coloured cells as they are shown: published, ours, difference, colour, others."""
     found = beside(cells)
-    found.insert(2, "difference", cells["difference"].to_numpy())
-    if result.judgement.scale != 1:
-        found.insert(2, "ours, scaled", cells["scaled"].to_numpy())
-    if cells["spread"].notna().any():
-        found.insert(list(found).index("difference") + 1, "spread of seeds",
-                     cells["spread"].to_numpy())
-    found.insert(list(found).index("difference") + 1, "agrees", cells["agrees"].to_numpy())
-    found = found.round(3)
-    return found if agreeing else found[found["agrees"] != "yes"]
+    place = 2
+    if (cells["scaled"] - cells["ours"]).abs().max() > 1e-9:
+        found.insert(place, "ours, scaled", cells["scaled"].to_numpy())
+        place += 1
+    found.insert(place, "difference", cells["difference"].to_numpy())
+    found.insert(place + 1, "color", cells["color"].to_numpy())
+    if cells["noise"].notna().any():
+        found.insert(place + 2, "noise", cells["noise"].to_numpy())
+    return found.round(3)
+
+
+def text(self) -> str:
+    """Return the report as plain text: the count, then a line per claim."""
+    lines = [self.sentence(), ""]
+    for one in self.claims:
+        lines.append(f"{one.name:4} {MARKS[one.answer]} {one.answer:12} {_name(one)}, "
+                     f"{one.claim.label} ({one.claim.kind})")
+        said = [one.claim.says]
+        if one.answer != "confirmed":
+            said += one.reasons
+            said.append(str(one.claim.plan))
+        for paragraph in said:
+            lines += textwrap.wrap(paragraph, 94, initial_indent=" " * 5,
+                                   subsequent_indent=" " * 5)
+    lines += ["", "`odt report --claim C4` shows everything behind a claim."]
+    return "\n".join(lines)
 
 
 def describe(self, name: str) -> str:
-    """Return one item cell by cell, or one claim, as text; ``name`` as for ``find``."""
-    result = self.find(name)
-    lines = [f"{name_of(result.paper)}, {result.label}: {result.title}",
-             f"{result.verdict}, {result.judgement.agreeing} of {result.judgement.printed}"]
-    if result.because:
-        lines.append(f"because: {result.because}")
-    if result.cells is not None:
-        lines += [f"tolerance: {result.tolerance}",
-                  shown_cells(result, agreeing=True).to_string(na_rep="")]
-    for other in self.statements:
-        if f"{other.paper} {other.item}" == result.key or other is result:
-            lines.append(f"{other.key}: {other.title}; paper {other.published or '-'}, by its "
-                         f"own tables {other.by_tables or '-'}, ours {other.ours or '-'}, by a "
-                         f"substitute {other.beside or '-'}: {other.verdict}")
-    return "\n".join(lines)
-
-
-def text(self, *, claims: bool = False) -> str:
-    """Return the report as plain text: the counts, then a line per item, and per claim if asked."""
-    lines = []
-    for title, which in (("tables and figures", "items"),
-                         ("statements of the texts", "statements")):
-        results = getattr(self, which)
-        lines.append(f"{len(results)} {title}: {_said(self, which)}")
-        if which == "statements" and not claims:
-            continue
-        for result in results:
-            judged = result.judgement
-            name = f"{name_of(result.paper)}, {result.label}" if which == "items" else result.key
-            said = f"{judged.agreeing} of {judged.printed}" if which == "items" else "; ".join(
-                filter(None, (result.title, result.published and f"paper {result.published}",
-                              result.ours and f"ours {result.ours}",
-                              result.beside and f"by a substitute {result.beside}")))
-            lines.append(f"  {name:32} {result.verdict:12} {said}")
-            if result.because:
-                lines += textwrap.wrap(result.because, 96, initial_indent=" " * 8,
+    """Return everything behind one claim as text: parts, intervals, cells, records, command."""
+    one = self.find(name)
+    claim = one.claim
+    lines = [f"{one.name}: {_name(one)}, {claim.label}, {claim.source}",
+             *textwrap.wrap(claim.says, 98), f"{claim.kind}: {one.answer}", ""]
+    for part in one.parts:
+        lines.append(f"{MARKS[part.answer]} {part.says}: {_word(part)}")
+        for title, value in (("published", part.published), ("ours", part.ours),
+                             ("evidence", part.interval), ("note", part.note)):
+            if value:
+                lines += textwrap.wrap(f"{title}: {value}", 94, initial_indent=" " * 4,
                                        subsequent_indent=" " * 8)
-    lines.append(f"{len(self.listed)} settings, quotations, formulas and open questions are listed "
-                 "in data/published/claims.csv without a verdict")
+    cells = self.cells(one)
+    if cells is not None:
+        counts = cells["color"].value_counts()
+        lines += ["", "cells, coloured and not counted: " + ", ".join(
+            f"{n} {color}" for color, n in counts.items()), shown_cells(cells).to_string(na_rep="")]
+        seeds = cells["df"].dropna()
+        if len(seeds):
+            lines.append(f"draws behind each cell: {int(seeds.min()) + 1} to "
+                         f"{int(min(seeds.max(), 1e3)) + 1}")
+    lines += ["", "records: " + (", ".join(one.experiments) or "none"),
+              *(f"`odt run {name} --resume`" for name in one.experiments)]
+    plan = str(claim.plan)
+    if plan:
+        lines += textwrap.wrap(f"open: {plan}", 98)
+    lines.append(f"page: chapters/{claim.link}")
     return "\n".join(lines)
 
 
-# ------------------------------------------------------------------ for the book
+def html(self, paper: str, root: str = "../") -> str:
+    """Return the claims of a paper as an HTML table; ``root`` leads to ``chapters/``."""
+    rows = []
+    for one in (one for one in self.claims if one.claim.paper == paper):
+        page, _, section = one.claim.link.partition("#")
+        counted = [part for part in one.parts if part.counts]
+        shown = [part for part in counted if part.answer == one.answer] or counted
+        first = shown[0]
+        numbers = "".join(
+            f"<div><b>{title}</b> {escape(value)}</div>" for title, value in (
+                ("paper", first.published), ("ours", first.ours), ("", first.interval)) if value)
+        inner = "".join(
+            f"<li>{MARKS[part.answer]} {escape(part.says)}: <i>{escape(_word(part))}</i>"
+            + "".join(f"; {title} {escape(value)}" for title, value in (
+                ("paper", part.published), ("ours", part.ours), ("", part.interval)) if value)
+            + (f". {_code(part.note)}" if part.note else "") + "</li>" for part in one.parts)
+        plan = f"<p>{_code(str(one.claim.plan))}</p>" if one.answer != "confirmed" else ""
+        rows.append(
+            f'<tr id="{one.name.lower()}"><td><b>{one.name}</b><br>'
+            f'<a href="{root}{page}.html#{section}">{one.claim.label}</a></td>'
+            f"<td>{escape(one.claim.says)}<details><summary>why</summary><ul>{inner}</ul>{plan}"
+            f"</details></td><td>{numbers}</td>"
+            f'<td style="color: #fff; background: {TINTS[one.answer]}; white-space: nowrap">'
+            f"{MARKS[one.answer]} {one.answer}</td></tr>")
+    return ('<div style="overflow-x: auto"><table class="claims"><thead><tr><th>claim</th>'
+            "<th>what it says</th><th>first evidence</th><th>verdict</th></tr></thead><tbody>"
+            + "".join(rows) + "</tbody></table></div>")
 
 
-def picture(self, paper: str) -> Axes:
-    """Draw all cells of a paper, published against ours, one dot per cell, by verdict.
+def panels(self) -> Figure:
+    """Draw all cells, published against ours, a panel per kind, with the band in which they agree.
 
-    The unit is the range of the published column, so that accuracies, times and counts fit one
-    picture; times are scaled as they are judged, and dots outside are put on the edge.  Cells
-    without a counterpart stand in a line below.
+    Accuracies in per cent with a band of one point; times in seconds with a band of a factor of
+    two, after the size model; counts and sizes on logarithmic axes, where the band is the diagonal.
     """
+    import matplotlib.pyplot as plt
     import numpy as np
-    import pandas as pd
 
     from odtlib import plotting
-    columns = ["table", "column", "published", "scaled", "agrees"]
-    parts = [result.cells.assign(table=result.label)[columns]
-             for result in self.items if result.paper == paper and result.cells is not None]
-    if not parts:
-        return None
-    cells = pd.concat(parts, ignore_index=True)
-    cells = cells[np.isfinite(cells["published"])]
-    of = cells.groupby(["table", cells["column"]])["published"]
-    least, most = of.transform("min"), of.transform("max")
-    unit = (most - least).where(most > least, 2 * most.where(most > 0, 1.0))
-    least = least.where(most > least, 0.0)
-    x, y = (cells["published"] - least) / unit, (cells["scaled"] - least) / unit
-    ax = plotting.new_axes((5.2, 4.2))
-    colors = {"yes": plotting.COLORS[2], "within noise": plotting.COLORS[5],
-              "no": plotting.COLORS[4], "no counterpart": plotting.COLORS[7]}
-    ax.plot([0, 1], [0, 1], lw=0.8, color=plotting.ink_of(ax), zorder=0)
+    fig, axes = plt.subplots(3, figsize=(5.2, 11.5), layout="constrained")
     said = []
-    for verdict, color in colors.items():
-        those = cells["agrees"] == verdict
-        height = y[those].replace(math.inf, 9.0).clip(-0.15, 1.2)
-        if verdict == "no counterpart":
-            height = height.fillna(-0.22)
-        label = {"yes": "agrees", "no": "differs"}.get(verdict, verdict)
-        ax.scatter(x[those], height, s=12, color=color, alpha=0.7, lw=0,
-                   label=f"{label} ({those.sum()})")
-        said.append(f"{those.sum()} {label}")
-    ax.set(xlabel="published, from the least to the most of its column", ylabel="ours, same unit",
-           xlim=(-0.05, 1.05), ylim=(-0.27, 1.25))
-    ax.legend(fontsize=9.5, ncols=2, loc="lower center", bbox_to_anchor=(0.5, 1.0), frameon=False)
-    ax.alt = (f"All {len(cells)} printed cells of {name_of(paper)}, published against ours as "
-              f"published: {', '.join(said)}. Cells on the diagonal agree.")
-    return ax
+    for ax, (kind, (title, x, y)) in zip(axes, PANELS.items(), strict=True):
+        cells = _drawn(self, kind)
+        ink, log = plotting.ink_of(ax), kind != "statistical"
+        for color, place in COLORS.items():
+            those = cells[cells["color"] == color]
+            ax.scatter(those["published"], those["scaled"], s=12, alpha=0.7, lw=0,
+                       color=plotting.COLORS[place], label=f"{color} ({len(those)})")
+        if len(cells):
+            ends = np.array([cells[["published", "scaled"]].min().min(),
+                             cells[["published", "scaled"]].max().max()])
+            line = np.geomspace(*ends, 50) if log else np.linspace(*ends, 50)
+            low, high = ((line / 2, line * 2) if kind == "timing" else
+                         (line - 1, line + 1) if kind == "statistical" else (line, line))
+            ax.fill_between(line, low, high, color=ink, alpha=0.12, lw=0)
+            ax.plot(line, line, color=ink, lw=0.8, zorder=0)
+        if log:
+            ax.set(xscale="log", yscale="log")
+        ax.set(title=title, xlabel=x, ylabel=y)
+        ax.legend(fontsize=9.5, frameon=False, loc="upper left")
+        counts = cells["color"].value_counts()
+        said.append(f"{title}: " + ", ".join(f"{counts.get(c, 0)} {c}" for c in COLORS))
+    fig.alt = ("Published numbers against ours, a dot per cell, one panel per kind, with the "
+               "diagonal and the band in which both agree. " + "; ".join(said) + ".")
+    return fig
 
 
-def html(self, paper: str) -> str:
-    """Return the items of a paper as HTML: a line each that unfolds to cells and statements.
-
-    Links are relative to a page in ``chapters/appendices``.
-    """
-    parts = []
-    for result in (r for r in self.items if r.paper == paper):
-        said = [r for r in self.statements if f"{r.paper} {r.item}" == result.key]
-        inner = [f'<p>Our counterpart: <a href="../{result.page}.html">'
-                 f"{escape(_title(result.page))}</a>.</p>"]
-        if result.because:
-            inner.append(f"<p>{_code(escape(_sentence(result.because)))}</p>")
-        if result.cells is not None:
-            cells = shown_cells(result)
-            inner.append(f"<p>Tolerance of a cell: {escape(str(result.tolerance))}. "
-                         + ("The cell that does not agree:</p>" if len(cells) == 1 else
-                            f"The {len(cells)} cells that do not agree or have no counterpart:</p>"
-                            if len(cells) else "All cells agree.</p>"))
-            if len(cells):
-                inner.append(_html_table(cells.reset_index()))
-        if said:
-            inner += ["<p>What the text says of it:</p>", _html_table(_statement_table(said))]
-        judged = result.judgement
-        what = "cells" if result.cells is not None else "statements"
-        parts.append(_folded(
-            f"<strong>{result.label}</strong>, {escape(result.title)}: "
-            f"<em>{MARKS[result.verdict]} {result.verdict}</em>, "
-            f"{judged.agreeing} of {judged.printed} {what}", "".join(inner)))
-    shown = {item.key for item in self.items}
-    rest = [r for r in self.statements if r.paper == paper and f"{r.paper} {r.item}" not in shown]
-    if rest:
-        parts.append(_folded(f"<strong>Other statements</strong>: {len(rest)}",
-                             _html_table(_statement_table(rest))))
-    listed = self.listed[self.listed["paper"] == paper]
-    if len(listed):
-        columns = ["section", "kind", "wording", "value", "unit"]
-        parts.append(_folded(f"<strong>Without a verdict</strong>: {len(listed)} settings, "
-                             "quotations, formulas and open questions",
-                             _html_table(listed[columns].fillna(""))))
-    return "\n".join(parts)
+def _drawn(self, kind):
+    """Return the cells of one panel that are finite and positive on both sides."""
+    import numpy as np
+    import pandas as pd
+    found = []
+    for one in self.claims:
+        cells = self.cells(one)
+        if cells is None or one.claim.item == "F1":     # F1 repeats the means of other tables
+            continue
+        accuracy = cells["row"].notna() & (one.claim.kind == "statistical") & (
+            one.claim.paper in ("firat2020", "patel2023")) & ~cells["column"].str.contains("Gain")
+        of = np.where(accuracy, "statistical", np.where(cells["group"] == "seconds", "timing",
+                                                        "exact"))
+        found.append(cells[of == kind])
+    cells = pd.concat(found) if found else pd.DataFrame(
+        columns=["published", "scaled", "color"], dtype=float)
+    both = cells[["published", "scaled"]].astype(float)
+    kept = np.isfinite(both).all(axis=1) & (~cells["quoted"].astype(bool) if len(cells) else True)
+    return cells[kept & ((both > 0).all(axis=1))]
 
 
 def markdown(self) -> str:
-    """Return the whole report as Markdown: counts, items, cells that differ, statements."""
-    lines = ["# Reproduction report", "",
-             f"**Tables and figures:** {_said(self, 'items')}.", "",
-             f"**Statements:** {_said(self, 'statements')}.", ""]
-    for title, of in (("Tables and figures", self.table()), ("Statements", self.claims())):
-        lines += [f"## {title}", "", *_markdown_table(of), ""]
-    for result in self.items:
-        if result.cells is not None:
-            lines += [f"## {name_of(result.paper)}, {result.label}", "",
-                      *_markdown_table(shown_cells(result, agreeing=True)), ""]
+    """Return the whole report as Markdown: the count, the claims, and all behind them."""
+    lines = ["# Replication report", "", self.sentence(), "", *_markdown_table(self.table()), ""]
+    for one in self.claims:
+        lines += [f"## {one.name}", "", "```", self.describe(one.name), "```", ""]
     return "\n".join(lines)
 
 
-def _title(page):
-    """Return the heading of a page of the book, by its file; the name where there is no file."""
-    file = book_root() / "chapters" / f"{page}.ipynb"
-    if not file.exists():
-        return page
-    lines = "".join(json.loads(file.read_text(encoding="utf-8"))["cells"][0]["source"]).splitlines()
-    return next(line[2:] for line in lines if line.startswith("# "))
+def _name(one):
+    from .report import PAPERS
+    return PAPERS[one.claim.paper].name
 
 
-def _sentence(reason):
-    return reason[0].upper() + reason[1:] + ("" if reason.endswith(".") else ".")
+def _word(part):
+    answer = part.label or part.answer or "a remark"
+    return answer if part.counts or not part.answer else f"{answer}, beside the claim"
 
 
-def _statement_table(results):
-    import pandas as pd
-    return pd.DataFrame([{
-        "section": r.label, "the text says": r.title, "paper": r.published,
-        "by its own tables": r.by_tables, "ours": r.ours, "by a substitute": r.beside,
-        "verdict": f"{MARKS[r.verdict]} {r.verdict}", "because": r.because} for r in results])
-
-
-def _html_table(frame):
-    import pandas as pd
-    with pd.option_context("display.max_colwidth", None):
-        table = frame.to_html(index=False, na_rep="", border=0)
-    # A dash, as papers print it, where a time limit left no number.
-    table = re.sub(r">\s*inf<", ">—<", _code(table))
-    return f'<div style="overflow-x: auto">{table}</div>'
-
-
-def _code(text):
-    """Mark what stands between backticks as code."""
-    return re.sub("`([^`]+)`", r"<code>\1</code>", text)
-
-
-def _folded(summary, inner):
-    return (f'<details style="margin: 0.4em 0"><summary>{summary}</summary>'
-            f'<div style="padding-left: 1em">{inner}</div></details>')
+def _code(words):
+    """Return text as HTML, with what stands between backticks as code."""
+    pieces = escape(words).split("`")
+    return "".join(f"<code>{piece}</code>" if place % 2 else piece
+                   for place, piece in enumerate(pieces))
 
 
 def _markdown_table(frame):
     frame = frame.reset_index()
     rows = [list(map(str, frame.columns)), ["---"] * frame.shape[1],
-            *([_plain(value) for value in line] for line in frame.to_numpy(object))]
+            *([str(value).replace("|", "\\|") for value in line]
+              for line in frame.to_numpy(object))]
     return ["| " + " | ".join(line) + " |" for line in rows]
 
 
-def _plain(value):
-    if isinstance(value, float):
-        return "" if math.isnan(value) else "—" if math.isinf(value) else f"{value:g}"
-    return str(value).replace("|", "\\|")

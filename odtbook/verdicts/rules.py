@@ -1,163 +1,479 @@
-"""Say whether our numbers reproduce published ones: the rules, and nothing else.
+"""Judge claims: three kinds of evidence, four answers, one test for each kind of statement.
 
-A table is judged by its cells, a figure by the statements that the text makes of it, a statement by
-the numbers in it.  Nothing here knows a paper.
+Nothing here knows a paper.  A *claim* is what a table or figure is for.  It rests on *parts*:
+single questions, each with an answer that a test gives.  Cells are coloured by their difference
+(:func:`color_cells`) and never counted into an answer.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-VERDICTS = ("reproduced", "within noise", "differs", "not run")
-KINDS = ("as published", "exact substitute", "other")
-SHARE = 0.9     # of the printed cells that must agree
-DRIFT = 2       # units of the last digit by which a text may miss the paper's own rounded tables
+ANSWERS = ("confirmed", "contradicted", "undecided", "not run")
+KINDS = ("exact", "statistical", "timing")
+LEVEL = 0.05        # of every test, one-sided: intervals are of 90 %
+FEWEST = 3          # lines of an interval
+HALF = 0.5          # share of its lines on which a contradiction must rest
+ITSELF = "the paper contradicts itself"
 
 
 @dataclass(frozen=True)
-class Tolerance:
-    """How far apart two numbers may be, apart from what the recorded seeds allow.
+class Part:
+    """One question that a claim rests on.
 
     Parameters
     ----------
-    absolute : float, default=0.0
-        Agree when they differ by at most this, in the unit of the cells: half a unit of the last
-        printed digit.
-    factor : float, default=1.0
-        Agree, too, when neither is more than this many times the other; for times.
-    scaled : bool, default=False
-        Divide out one common factor of all cells of the group "seconds" first, the geometric mean
-        of published over ours: times of another program on another machine can agree in their
-        proportions only.  Counts are not scaled.
+    says : str
+        What is asked.
+    kind : {"exact", "statistical", "timing"}
+    answer : str
+        One of :data:`ANSWERS`; empty for a remark without one.
+    published, ours : str
+        Both sides, with units.
+    interval : str
+        The interval or the proof that the answer rests on.
+    note : str
+        What would decide, what is left out, why it differs.
+    counts : bool
+        False for what is said beside the claim: shown, and without influence on its answer.
+    label : str
+        :data:`ITSELF`, or nothing.
+    test : object, optional
+        What gave the answer: it can be simulated (:func:`simulate`).
     """
 
-    absolute: float = 0.0
-    factor: float = 1.0
-    scaled: bool = False
+    says: str
+    kind: str
+    answer: str
+    published: str = ""
+    ours: str = ""
+    interval: str = ""
+    note: str = ""
+    counts: bool = True
+    label: str = ""
+    test: object = None
 
-    def __str__(self):
-        parts = []
-        if self.absolute or self.factor == 1:
-            parts.append(f"±{self.absolute:g}")
-        if self.factor != 1:
-            parts.append(f"factor {self.factor:g}")
-        return ", ".join(parts) + (", one common factor of all times apart" if self.scaled else "")
+    def beside(self, note=""):
+        """Return the part as a remark beside the claim."""
+        return replace(self, counts=False, note=note or self.note)
+
+    def noted(self, note):
+        """Return the part with a further note."""
+        return replace(self, note="; ".join(filter(None, [self.note, note])))
+
+    def guarded(self, covered=1.0, *, short=False, substitute=""):
+        """Return the part, undecided where its contradiction rests on too little.
+
+        ``covered`` is the share of the paper's lines with a counterpart of ours, ``short`` says
+        that our limit is below the paper's, ``substitute`` names what stands in for the paper's
+        program.  None of these refutes a paper.
+        """
+        weak = [text for text, holds in (
+            (f"only {covered:.0%} of the paper's lines have a counterpart", covered < HALF),
+            ("our limit is shorter than the paper's", short),
+            (f"by a substitute: {substitute}", substitute)) if holds]
+        if not weak or self.answer == "not run":
+            return self
+        answer = "undecided" if self.answer == "contradicted" or covered < HALF else self.answer
+        return replace(self, answer=answer, note="; ".join(filter(None, [self.note, *weak])))
 
 
-@dataclass
-class Judgement:
-    """A verdict and its counts: cells, statements or numbers that are printed, that have a
-    counterpart, that agree, and that agree or lie within the seeds; the factor of the times."""
-
-    verdict: str
-    printed: int = 0
-    compared: int = 0
-    agreeing: int = 0
-    near: int = 0
-    scale: float = field(default=1.0)
+def not_run(says, kind, note):
+    """Return a part without any record; the note says what it would take."""
+    return Part(says, kind, "not run", note=note)
 
 
-def verdict_of(printed, compared, agreeing, near):
-    """Return the verdict on so many cells, statements or numbers.
+def combine(parts):
+    """Return the answer to a claim from its parts that count.
 
-    "reproduced": nine tenths of all printed ones agree.  "differs": more than a tenth of all
-    printed ones contradict the paper, so that the missing ones cannot change it.  "within noise":
-    nine tenths of all printed ones lie within the spread of the seeds.  "not run": too many have
-    no counterpart for any of this.
+    One contradicted part contradicts it; all must be confirmed to confirm it.
     """
-    if printed and agreeing >= SHARE * printed - 1e-9:
-        return "reproduced"
-    if compared - near > (1 - SHARE) * printed + 1e-9:
-        return "differs"
-    return "within noise" if printed and near >= SHARE * printed - 1e-9 else "not run"
+    answers = [part.answer for part in parts if part.counts]
+    if "contradicted" in answers:
+        return "contradicted"
+    for answer in ("confirmed", "not run"):
+        if answers and set(answers) == {answer}:
+            return answer
+    return "undecided" if answers else "not run"
 
 
-def agree(published, ours, tolerance):
-    """Return whether two numbers agree; infinite stands for "no result within the limit"."""
-    if math.isnan(published) or math.isnan(ours):
-        return False
-    if math.isinf(published) or math.isinf(ours):
-        return published == ours
-    if abs(published - ours) <= tolerance.absolute + 1e-9:
-        return True
-    if min(published, ours) <= 0:
-        return False
-    return max(published / ours, ours / published) <= tolerance.factor
+# ------------------------------------------------------------------ exact
 
 
-def within(published, ours, spread, tolerance):
-    """Return whether a number lies where ours does with other seeds, or within their spread of it.
+def exact(says, published, ours, *, digits=0.0, errata=None, printed=None):
+    """Judge numbers that must agree to the digits printed.
+
+    ``errata`` maps the place of a number that the paper itself has wrong to the reason; places
+    without a number of ours are left out.  All compared numbers must agree, errata apart.
     """
-    return agree(published, ours, tolerance) or (
-        spread > 0 and abs(published - ours) <= spread + tolerance.absolute + 1e-9)
+    published, ours = (np.asarray(side, float) for side in (published, ours))
+    known = np.isfinite(published) & np.isfinite(ours)
+    off = known & (np.abs(published - ours) > np.asarray(digits) + 1e-9)
+    excused = [place for place in (errata or {}) if off[place]]
+    wrong = int(off.sum()) - len(excused)
+    answer = "not run" if not known.any() else "contradicted" if wrong else "confirmed"
+    printed = len(published) if printed is None else printed
+    part = Part(says, "exact", answer, f"{printed} numbers",
+                f"{int((known & ~off).sum())} of {int(known.sum())} equal",
+                "digit by digit", "; ".join(errata[place] for place in excused))
+    return part.guarded(known.sum() / printed)
 
 
-def judge_cells(cells, tolerance):
-    """Judge a table by its cells; returns them with ``scaled``, ``difference`` and ``agrees``.
+def bounded(says, published, optimum, *, digits=0.05):
+    """Judge accuracies of a method by proved optima: none may be above, equality proves it best."""
+    published, optimum = (np.asarray(side, float) for side in (published, optimum))
+    known = np.isfinite(published) & np.isfinite(optimum)
+    above = published[known] > optimum[known] + digits + 1e-9
+    equal = np.abs(published[known] - optimum[known]) <= digits + 1e-9
+    if not known.any():
+        return not_run(says, "exact", "no optimum is proved")
+    part = Part(says, "exact", "contradicted" if above.any() else "confirmed",
+                f"{len(published)} accuracies", f"{int(known.sum())} optima",
+                f"{int(above.sum())} above the proved optimum, {int(equal.sum())} equal to it")
+    return part.guarded(known.mean())
 
-    ``rule`` is "at least" or "at most" where the published number bounds ours.  Cells without a
-    published number are left out.
+
+def itself(says, published, ours):
+    """Return a remark on a statement that the paper's own numbers contradict."""
+    return Part(says, "exact", "", published, ours, counts=False, label=ITSELF)
+
+
+def remark(says, published, ours, note=""):
+    """Return numbers to be shown beside a claim, without an answer."""
+    return Part(says, "exact", "", published, ours, note=note, counts=False)
+
+
+def proved(says, holds, published, ours, proof):
+    """Judge a fact that a count or a proof settles."""
+    return Part(says, "exact", "confirmed" if holds else "contradicted", published, ours, proof)
+
+
+# ------------------------------------------------------------------ statistical
+
+
+@dataclass(frozen=True)
+class Effect:
+    """A published mean and ours, with what chance does to both.
+
+    ``drawn`` is the standard deviation of a published mean over the draws (seeds, splits) that the
+    paper could have made, ``error`` that of ours, ``df`` the degrees of freedom behind both.
+    """
+
+    name: str
+    published: float
+    ours: float
+    drawn: float
+    error: float
+    df: float
+
+    @property
+    def difference(self):
+        """Published minus ours."""
+        return self.published - self.ours
+
+    @property
+    def spread(self):
+        """Standard deviation of the difference when both sides measure the same."""
+        return math.hypot(self.drawn, self.error)
+
+
+@dataclass(frozen=True)
+class Equivalence:
+    """Test that published means are ours, within a margin that is said in advance.
+
+    Confirmed: the 90 % interval of every difference lies within the margin (two one-sided tests at
+    5 %).  Contradicted: one difference is beyond the margin at 5 % divided by their number.
+    """
+
+    effects: tuple
+    margin: float
+
+    def answers(self, difference, spread):
+        """Return the answer for each row of differences and standard deviations."""
+        from scipy.stats import t
+        df = np.array([effect.df for effect in self.effects])
+        inside = np.abs(difference) + t.ppf(1 - LEVEL, df) * spread <= self.margin
+        outside = np.abs(difference) - t.ppf(
+            1 - LEVEL / len(self.effects), df) * spread > self.margin
+        return np.where(outside.any(axis=-1), "contradicted",
+                        np.where(inside.all(axis=-1), "confirmed", "undecided"))
+
+    @property
+    def answer(self):
+        """The answer to the recorded numbers."""
+        return str(self.answers(*self._recorded()))
+
+    def _recorded(self):
+        return (np.array([effect.difference for effect in self.effects]),
+                np.array([effect.spread for effect in self.effects]))
+
+    def intervals(self):
+        """Return the 90 % intervals of the differences, one row per effect."""
+        from scipy.stats import t
+        difference, spread = self._recorded()
+        width = t.ppf(1 - LEVEL, [effect.df for effect in self.effects]) * spread
+        return np.column_stack([difference - width, difference + width])
+
+    def needed(self):
+        """Return how many times as many draws would decide, where the noise is what hinders."""
+        low, high = self.intervals().T
+        middle, width = np.abs(low + high) / 2, (high - low) / 2
+        left = np.abs(self.margin - middle)
+        return float(np.max(np.where(left > 0, (width / np.maximum(left, 1e-9)) ** 2, math.inf)))
+
+    def simulate(self, random, draws, shift):
+        """Draw both sides anew; the noisiest effect is shifted by so many margins."""
+        spread = np.array([effect.spread for effect in self.effects])
+        df = np.array([effect.df for effect in self.effects])
+        true = np.zeros(len(spread))
+        true[np.argmax(spread)] = shift * self.margin
+        difference = true + spread * random.standard_normal((draws, len(spread)))
+        return self.answers(difference, spread * np.sqrt(
+            random.chisquare(df, (draws, len(spread))) / df))
+
+
+@dataclass(frozen=True)
+class Gain:
+    """Test that one is ahead of the other: the 90 % interval of the mean gain excludes ``bar``."""
+
+    gains: tuple
+    bar: float = 0.0
+    more: bool = True       # whether the paper says that the mean is above the bar
+
+    def interval(self):
+        """Return the 90 % interval of the mean."""
+        from scipy.stats import t
+        gains = np.asarray(self.gains, float)
+        width = t.ppf(1 - LEVEL, len(gains) - 1) * gains.std(ddof=1) / math.sqrt(len(gains))
+        return gains.mean() - width, gains.mean() + width
+
+    @property
+    def answer(self):
+        """The answer to the recorded numbers."""
+        return _beyond(self.interval(), self.bar, self.more)
+
+    def needed(self):
+        """Return how many times as many lines would decide at the mean and spread recorded."""
+        low, high = self.interval()
+        return ((high - low) / 2 / max(abs((low + high) / 2 - self.bar), 1e-9)) ** 2
+
+    def simulate(self, random, draws, shift):
+        """A paper that has drawn other lines says what its own mean shows; shifted, the reverse."""
+        gains = np.asarray(self.gains, float)
+        drawn = random.choice(gains, (draws, len(gains))).mean(axis=1) > self.bar
+        said = drawn if not shift else ~drawn
+        low, high = self.interval()
+        sure = low > self.bar or high < self.bar
+        same = said == (gains.mean() > self.bar)
+        return np.where(not sure, "undecided", np.where(same, "confirmed", "contradicted"))
+
+
+@dataclass(frozen=True)
+class Share:
+    """Test on how many lines something holds: the 90 % interval of the share excludes the bar.
+
+    ``bar`` is one share, which it must be above ("most"), or a pair, between which it must lie
+    ("about half").
+    """
+
+    held: int
+    lines: int
+    bar: float | tuple = 0.5
+
+    def interval(self, held=None):
+        """Return the interval of Clopper and Pearson."""
+        from scipy.stats import beta
+        held = np.asarray(self.held if held is None else held)
+        low = np.where(held > 0, beta.ppf(LEVEL, held, self.lines - held + 1), 0.0)
+        high = np.where(held < self.lines,
+                        beta.ppf(1 - LEVEL, held + 1, self.lines - held), 1.0)
+        return low, high
+
+    @property
+    def bars(self):
+        """Lower and upper limit of the share."""
+        return self.bar if isinstance(self.bar, tuple) else (self.bar, 1.0)
+
+    @property
+    def answer(self):
+        """The answer to the recorded numbers."""
+        (low, high), (least, most) = self.interval(), self.bars
+        if low >= least and high <= most:
+            return "confirmed"
+        return "contradicted" if high < least or low > most else "undecided"
+
+    def needed(self):
+        """Return how many times as many lines would decide at the share recorded."""
+        low, high = self.interval()
+        left = min(abs(self.held / self.lines - bar) for bar in self.bars if 0 < bar < 1)
+        return float(((high - low) / 2 / max(left, 1e-9)) ** 2)
+
+    def simulate(self, random, draws, shift):
+        """A paper that has drawn other lines says what its own share shows."""
+        drawn = random.binomial(self.lines, self.held / self.lines, draws) / self.lines
+        said = (drawn >= self.bars[0]) & (drawn <= self.bars[1])
+        said = ~said if shift else said
+        return np.where(self.answer == "undecided", "undecided",
+                        np.where(said == (self.answer == "confirmed"), "confirmed",
+                                 "contradicted"))
+
+
+def _beyond(interval, bar, more=True):
+    low, high = interval
+    if low > bar or high < bar:
+        return "confirmed" if (low > bar) == more else "contradicted"
+    return "undecided"
+
+
+def simulate(test, draws=1000, shift=0.0, seed=0):
+    """Return how often each answer is given when our own second draw is fed in as published.
+
+    ``shift`` moves it by so many margins; where the paper prints no number, any shift turns its
+    statement into the reverse.
+    """
+    given = test.simulate(np.random.default_rng(seed), draws, shift)
+    return {answer: float(np.mean(given == answer)) for answer in ANSWERS[:3]}
+
+
+def equivalent(says, effects, margin, unit="points", kind="statistical", note=""):
+    """Judge published means by ours and a margin."""
+    effects = tuple(effects)
+    if not effects:
+        return not_run(says, kind, note or "no record of the published method")
+    test = Equivalence(effects, margin)
+    low, high = test.intervals().T
+    worst = effects[int(np.argmax(np.maximum(-low, high)))]
+    answer = test.answer
+    if answer == "undecided":
+        note = "; ".join(filter(None, [note, _would(test.needed(), "draws")]))
+    return Part(says, kind, answer, _several(effects, "published"), _several(effects, "ours"),
+                f"published minus ours within {low.min():+.2f} and {high.max():+.2f} {unit} "
+                f"(90 %, margin {margin:g}; widest: {worst.name})", note, test=test)
+
+
+def ahead(says, gains, *, bar=0.0, more=True, unit="points", published="", kind="statistical",
+          show=float):
+    """Judge that the mean of some gains, a line each, is above a bar, or below it."""
+    gains = np.asarray(gains, float)
+    gains = gains[np.isfinite(gains)]
+    if len(gains) < FEWEST:
+        return _too_few(says, kind, len(gains), "lines with both sides")
+    test = Gain(tuple(gains), bar, more)
+    low, high = (show(end) for end in test.interval())
+    note = _would(test.needed(), "lines") if test.answer == "undecided" else ""
+    return Part(says, kind, test.answer, published, f"{show(gains.mean()):.3g} {unit}".strip(),
+                f"{low:.3g} to {high:.3g} {unit} over {len(gains)} (90 %)",
+                note, test=test)
+
+
+def mostly(says, holds, *, bar=0.5, text="data sets", published="", kind="statistical"):
+    """Judge that something holds on more than a share of the lines, or on a share in between."""
+    holds = np.asarray(holds, bool)
+    if len(holds) < FEWEST:
+        return _too_few(says, kind, len(holds), text)
+    test = Share(int(holds.sum()), len(holds), bar)
+    low, high = test.interval()
+    note = _would(test.needed(), text) if test.answer == "undecided" else ""
+    return Part(says, kind, test.answer, published, f"{test.held} of {test.lines} {text}",
+                f"share {low:.2f} to {high:.2f} (90 %)", note, test=test)
+
+
+def _too_few(says, kind, count, what):
+    if not count:
+        return not_run(says, kind, f"no {what}")
+    return Part(says, kind, "undecided", note=f"{count} {what}: too few for an interval")
+
+
+def _would(times, what):
+    if not times < 1000:
+        return "more of the same would not decide"
+    return f"about {max(times, 1.1):.2g} times as many {what} would decide"
+
+
+def _several(effects, side):
+    values = [getattr(effect, side) for effect in effects]
+    if len(values) > 6:
+        return f"{len(values)} means from {min(values):.1f} to {max(values):.1f}"
+    return "; ".join(f"{effect.name} {value:.4g}"
+                     for effect, value in zip(effects, values, strict=True))
+
+
+# ------------------------------------------------------------------ timing
+
+
+def scaled(published, ours, sizes=None):
+    """Return ours after what separates two programs on two machines, and the factor.
+
+    One factor for each program, the geometric mean of published over ours; with ``sizes`` (array of
+    shape (n, n_sizes): rows, columns) a log-linear model in the sizes in its place, since one
+    implementation may be slow with many rows and fast with few.
+    """
+    published, ours = (np.log(np.asarray(side, float)) for side in (published, ours))
+    terms = [np.ones(len(ours))]
+    if sizes is not None:
+        terms += list(np.log(np.asarray(sizes, float)).T)
+    terms = np.column_stack(terms)
+    fit = np.linalg.lstsq(terms, published - ours, rcond=None)[0]
+    return np.exp(ours + terms @ fit), float(np.exp((published - ours).mean()))
+
+
+def times_agree(says, published, ours, sizes, *, least=2.0, factor=2.0):
+    """Judge printed times of one program by ours, after the size model.
+
+    Times below ``least`` seconds are left out: they are printed without digits.  Confirmed when the
+    interval of the share of times within the factor lies above one half.
+    """
+    published, ours = (np.asarray(side, float) for side in (published, ours))
+    kept = np.isfinite(published) & np.isfinite(ours) & (published >= least) & (ours > 0)
+    if kept.sum() < 8:      # for a fit in two sizes
+        return _too_few(says, "timing", int(kept.sum()), "times with a counterpart")
+    pair = published[kept], ours[kept]
+    model, _ = scaled(*pair, np.asarray(sizes, float)[kept])
+    plain, ratio = scaled(*pair)
+
+    def near(times):
+        return np.abs(np.log(times / pair[0])) <= math.log(factor) + 1e-12
+    part = mostly(says, near(model), text="times", kind="timing",
+                  published=f"{int((published >= least).sum())} times")
+    note = (f"within a factor of {factor:g} by the size model; {near(plain).mean():.0%} with one "
+            f"factor, published over ours {ratio:.2g}")
+    # Times that do not follow a model refute no paper: another implementation is no other claim.
+    return replace(part, note="; ".join(filter(None, [part.note, note]))).guarded(
+        kept.sum() / max(np.isfinite(published).sum(), 1), substitute=(
+            "another implementation" if part.answer == "contradicted" else ""))
+
+
+# ------------------------------------------------------------------ cells
+
+
+def color_cells(cells, digits):
+    """Return cells with ``difference`` and ``color``: how far ours is from the published number.
+
+    "equal" to the digits printed; "near", within two standard deviations of a draw; "far"; or
+    "none", without a counterpart.  Times are coloured by their ratio after the size model: equal
+    within a factor of 1.25, near within 2.  No answer counts them.
     """
     cells = cells[cells["published"].notna()].copy()
-    cells["scaled"], scale = cells["ours"].astype(float), 1.0
-    if tolerance.scaled:
-        times = cells["group"] == "seconds"
-        ratio = (cells["published"] / cells["ours"])[times].to_numpy(float)
-        ratio = ratio[np.isfinite(ratio) & (ratio > 0)]
-        scale = float(np.exp(np.log(ratio).mean())) if len(ratio) else 1.0
-        cells.loc[times, "scaled"] *= scale
-    answers = []
-    for cell in cells.to_dict("records"):
-        published, ours, rule = cell["published"], cell["scaled"], cell.get("rule")
-        if math.isnan(ours):
-            answers.append("no counterpart")
-        elif rule in ("at least", "at most"):
-            answers.append("yes" if (ours >= published if rule == "at least" else
-                                     ours <= published) else "no")
-        elif agree(published, ours, tolerance):
-            answers.append("yes")
-        else:
-            near = within(published, ours, cell.get("spread", math.nan), tolerance)
-            answers.append("within noise" if near else "no")
+    cells["scaled"] = cells["ours"].astype(float)
+    cells["kind"] = np.where(cells["group"] == "seconds", "timing", "statistical")
+    times = cells["group"] == "seconds"
+    for _, part in cells[times].groupby("program", dropna=False):
+        usable = part[np.isfinite(part["published"]) & np.isfinite(part["ours"])
+                      & (part["published"] > 0) & (part["ours"] > 0)]
+        if len(usable) > 4:
+            cells.loc[usable.index, "scaled"] = scaled(
+                usable["published"], usable["ours"], usable[["rows", "columns"]].astype(float))[0]
     cells["difference"] = cells["scaled"] - cells["published"]
-    cells["agrees"] = answers
-    counts = (len(cells), len(cells) - answers.count("no counterpart"), answers.count("yes"),
-              answers.count("yes") + answers.count("within noise"))
-    return Judgement(verdict_of(*counts), *counts, scale), cells
-
-
-def half_unit(number):
-    """Return half a unit of the last digit of a printed number: 0.05 for "0.9"."""
-    mantissa, _, power = str(number).strip().lower().partition("e")
-    return 0.5 * 10.0 ** (int(power or 0) - len(mantissa.partition(".")[2]))
-
-
-def judge_statement(values, ours, spreads=None, tables=None):
-    """Judge a statement of the text by its numbers, or by whether it holds."""
-    if isinstance(ours, bool | np.bool_):
-        return Judgement("reproduced" if ours else "differs", 1, 1, int(ours), int(ours))
-    if len(ours) != len(values):
-        raise ValueError(f"{len(values)} numbers are published and {len(ours)} are ours; give "
-                         "one of ours for each.")
-    close, near = [], []
-    unknown = [math.nan] * len(ours)
-    for value, own, spread, by_table in zip(values, ours, spreads or unknown, tables or unknown,
-                                            strict=True):
-        unit, number = 2 * half_unit(value), float(value)
-        # counts do not drift; of what lies between both the nearest
-        if unit < 1 and abs(by_table - number) <= DRIFT * unit:
-            number = min(max(own, min(number, by_table)), max(number, by_table))
-        close.append(agree(number, own, Tolerance(unit / 2)))
-        near.append(within(number, own, spread, Tolerance(unit / 2)))
-    verdict = "reproduced" if all(close) else "within noise" if all(near) else "differs"
-    return Judgement(verdict, len(values), len(values), sum(close), sum(near))
-
-
-def judge_figure(verdicts):
-    """Judge a figure by the verdicts on the statements that the text makes of it."""
-    counts = [sum(v in wanted for v in verdicts) for wanted in (
-        VERDICTS, VERDICTS[:3], VERDICTS[:1], VERDICTS[:2])]
-    return Judgement(verdict_of(*counts), *counts)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratio = np.exp(np.abs(np.log(cells["scaled"] / cells["published"])))
+    off = cells["difference"].abs()
+    # two that both found no result within the limit
+    alike = np.isinf(cells["published"]) & np.isinf(cells["ours"])
+    equal = np.where(times, ratio <= 1.25, off <= digits + 1e-9) | (off <= digits + 1e-9) | alike
+    near = np.where(times, ratio <= 2, off <= digits + 2 * cells["noise"].astype(float).fillna(0))
+    cells["color"] = np.where(cells["ours"].isna(), "none", np.where(
+        equal, "equal", np.where(near, "near", "far")))
+    return cells

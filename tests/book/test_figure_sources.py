@@ -79,7 +79,7 @@ def test_the_fold_names_cell_notebook_records_and_commands():
                                {"heuristics", "milp_starts", "firat2020 T7"}, True)
     assert 'href="../_sources/chapters/07_head_to_head.ipynb"' in html
     assert 'href="experiments/milp.html">milp_starts</a>' in html
-    for line in ("odt run heuristics", "odt report --item &quot;firat2020 T7&quot;",
+    for line in ("odt run heuristics", "odt report --claim &quot;firat2020 T7&quot;",
                  "odt new mine --from 07_head_to_head",
                  "odt run mine --set quick=False"):
         assert line in html

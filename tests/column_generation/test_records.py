@@ -76,7 +76,7 @@ def test_relaxations_of_the_variants_are_ordered():
             assert value["equal"] == pytest.approx(value["all"], abs=1e-5)
 
 
-def test_the_reproduction_report_sees_every_variant():
+def test_the_verdicts_see_every_variant():
     from odtbook.verdicts.evidence import Records
     runs = Records().of("column_generation_variants", link="node")
     held = [record for name, record in all_records() if name == "column_generation_variants"]

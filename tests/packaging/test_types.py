@@ -31,7 +31,7 @@ PUBLIC = {name: getattr(odtlib, name) for name in odtlib._HOME} | {
     for home in MODULES for name in importlib.import_module(home).__all__}
 PUBLIC |= {f"{item.__module__}.{item.__name__}": item for item in (
     odtbook.check, statistics.corrected_interval, statistics.critical_difference,
-    exercises.Verdict, report.Reproduction, report.Result, model.Block, model.Solution)}
+    exercises.Verdict, report.Report, model.Block, model.Solution)}
 PUBLIC = {name: item for name, item in PUBLIC.items() if callable(item)}
 
 

@@ -8,6 +8,7 @@ from constrained import reference
 from odtbook import experiments
 from odtbook.studies import constrained as study
 from odtbook.verdicts import corners
+from odtbook.verdicts.evidence import Records
 from odtlib.constrained import ConstrainedTreeRegressor, sets
 
 
@@ -152,20 +153,20 @@ def test_the_corners_of_builder_and_medoid_stand_beside_the_published_errors():
         if name == "constrained":
             return experiments.load_records(name)
         return pd.DataFrame([
-            {"dataset": "cars", "max_courses": 2, "max_depth": depth, "builder": "released",
+            {"dataset": "cars", "status": "executed", "max_courses": 2, "max_depth": depth,
+             "builder": "released",
              "medoid": "euclidean", "measures": {"S(M):L(M)": {"mse": [1.2e7, 1.3e7]}}}
             for depth in (3, 6)])
 
-    found = corners.corners(load)
+    records = Records(load, ["constrained", "constrained_medoids"])
+    found = corners.corners(records)
     assert found.loc[("cars", "S(M):L(M)"), "published"] == 12710000
     assert found.loc[("cars", "S(M):L(M)"), "released, Euclidean"] == 1.25e7
     assert found.loc[("scores", "S(A):L(A)"), "correct, squared"] == pytest.approx(499.834)
     assert len(found) == 30 and found["correct, squared"].notna().all()
-    assert "released, Euclidean: 1 of 1" in corners.describe_corners(load)
+    assert "released, Euclidean: 1 of 1" in corners.describe_corners(records)
 
-    def missing(name):
-        raise ValueError("no records yet")
-
+    missing = Records(experiments=["constrained"])
     assert corners.corners(missing) is None
     assert corners.describe_corners(missing).startswith("not run")
 

@@ -8,8 +8,6 @@ import pytest
 
 from odtbook.experiments import Experiment, undisturbed, unrecorded
 from odtbook.studies import programs
-from odtbook.verdicts.evidence import Records
-from odtbook.verdicts.report import verdict_on
 
 SETS = Experiment("milp_full").points()
 SETS = list(dict.fromkeys(point["dataset"] for point in SETS))
@@ -128,32 +126,3 @@ def test_the_best_known_tree_is_the_proven_optimum_where_there_is_one():
     made = table(run("iris_uci", "oct", [[1.0, 9.0, 0]], rows=75))
     proved = round((1 - yardstick()["iris_uci", 0, 3]) * 75)
     assert programs.best_known(made)["iris_uci", 0, 3] == proved < 9
-
-
-def judge(*runs):
-    return verdict_on("verwer2019-fewer-time", Records(lambda name: table(*runs), ["milp_full"]))
-
-
-@pytest.mark.parametrize("slow, verdict", [("oct", "reproduced"), ("binoct", "differs")])
-def test_the_claim_on_time_is_judged_on_what_both_models_have_run(slow, verdict):
-    quick = "binoct" if slow == "oct" else "oct"
-    runs = [made for name in SETS[:7] for made in (
-        run(name, slow, [[1.0, 5.0, 0]]),
-        run(name, quick, [[1.0, 5.0, 5]], optimal=True, wall=9.0))]
-    assert judge(*runs).verdict == verdict
-    # what only one of both has run, and times of a busy machine, say nothing
-    alone = [run(name, slow, [[1.0, 5.0, 5]], optimal=True, wall=1.0) for name in SETS[7:]]
-    busy = [run(name, method, [[1.0, 5.0, 5]], optimal=True, wall=wall, share=0.4)
-            for name in SETS[7:] for method, wall in ((slow, 1.0), (quick, 500.0))]
-    assert judge(*runs, *alone).verdict == judge(*runs, *busy).verdict == verdict
-    few = judge(*runs[:8], *alone)
-    assert few.verdict == "not run" and "hours on two cores" in few.because
-
-
-def test_one_split_does_not_answer_what_the_paper_says_of_means_over_five():
-    runs = [run(name, method, [[1.0, 5.0, 0]]) for name in SETS for method in ("oct", "binoct")]
-    for name, hours in (("verwer2019-depths-2-3", "33"), ("verwer2019-overfit", "33")):
-        found = verdict_on(name, Records(lambda name: table(*runs), ["milp_full"]))
-        assert found.verdict == "not run"
-        assert f"at most {hours} hours on two cores" in found.because
-        assert "`odt run milp_full --only solver=cp-sat`" in found.because

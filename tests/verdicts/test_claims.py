@@ -1,0 +1,440 @@
+"""The 35 claims: what they say, what the records of the book answer, and that they can fail."""
+
+import functools
+import math
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from odtbook.cli import main
+from odtbook.experiments import book_root
+from odtbook.experiments.grid import Experiment, select
+from odtbook.experiments.results import load_records
+from odtbook.verdicts import cells_of, count_sentence, firat2020, judge
+from odtbook.verdicts.claims import Plan
+from odtbook.verdicts.demirovic2022 import _measured
+from odtbook.verdicts.evidence import (
+    Missing,
+    Records,
+    attempt,
+    by_split,
+    data,
+    effects,
+    method_runs,
+    noise,
+    seeds,
+)
+from odtbook.verdicts.patel2023 import variants
+from odtbook.verdicts.render import MARKS
+from odtbook.verdicts.report import PAPERS
+from odtbook.verdicts.rules import ANSWERS, ITSELF, KINDS, Equivalence, simulate
+
+ITEMS = [f"firat2020 {x}" for x in "T3 T4 T6 T7 T8 T9 T10 F1 F2".split()] + [
+    f"patel2023 T{k}" for k in range(5, 10)] + [f"patel2023 F{k}" for k in range(1, 8)] + [
+    "birbil2024 T1"] + [f"birbil2024 F{k}" for k in range(1, 7)] + [
+    f"demirovic2022 {x}" for x in "T1 T2 T3 T4 T5 F5 F6".split()]
+
+
+loaded = functools.cache(load_records)      # read once; tests change copies
+
+
+@pytest.fixture(scope="module")
+def records():
+    return Records(loaded)
+
+
+@pytest.fixture(scope="module")
+def report(records):
+    return judge(records=records)
+
+
+def changed(name, change):
+    """Records of the book with those of some experiments changed."""
+    def load(experiment):
+        table = loaded(experiment)
+        return change(table.copy()) if re.fullmatch(name, experiment) else table
+    return Records(load)
+
+
+def answer(key, records):
+    return judge([key.partition(" ")[0]], records).find(key).answer
+
+
+# ------------------------------------------------------------------ what is claimed
+
+
+def test_every_item_of_the_papers_is_one_claim(report):
+    assert [f"{one.claim.paper} {one.claim.item}" for one in report.claims] == ITEMS
+    assert [one.name for one in report.claims] == [f"C{k}" for k in range(1, 36)]
+    assert sum(report.counts().values()) == 35
+
+
+def test_a_claim_is_one_sentence_with_its_source_and_a_section_of_a_page(report):
+    for one in report.claims:
+        claim = one.claim
+        assert claim.says.endswith(".") and claim.says.count(". ") == 0, claim.says
+        assert claim.kind in KINDS and one.answer in ANSWERS
+        assert re.match(r"Section \d|Appendix C", claim.source)
+        page, _, section = claim.link.partition("#")
+        text = (book_root() / "chapters" / f"{page}.ipynb").read_text("utf-8")
+        headings = {re.sub(r"[^a-z0-9]+", "-", line.lower()).strip("-")
+                    for line in re.findall(r'"#+ ([^"\\]+)', text)}
+        assert section in headings, (section, headings)
+
+
+def test_every_answer_has_its_evidence(report):
+    """Confirmed: an interval or a proof.  Contradicted: a cause.  Undecided: what would decide."""
+    for one in report.claims:
+        for part in one.parts:
+            assert part.kind in KINDS and part.answer in ("", *ANSWERS)
+            if part.counts and part.answer == "confirmed":
+                assert part.interval and part.ours, (one.name, part)
+            if part.counts and part.answer == "contradicted":
+                assert "cause" in part.note, (one.name, part)
+            if part.label == ITSELF:
+                assert not part.counts
+        if one.answer in ("undecided", "not run"):
+            assert one.reasons or str(one.claim.plan), one.name
+
+
+def test_what_the_records_of_the_book_say(report):
+    """The goal of the evidence: 24 of 35 decided, three without a run at most."""
+    counts = report.counts()
+    assert counts["confirmed"] + counts["contradicted"] >= 24
+    assert counts["not run"] <= 3
+    against = {f"{one.claim.paper} {one.claim.item}" for one in report.claims
+               if one.answer == "contradicted"}
+    assert against <= {"birbil2024 F2", "demirovic2022 T3"}
+
+
+# ------------------------------------------------------------------ the rule as a test
+
+
+def parts_with_a_test(report):
+    return [(one.name, part) for one in report.claims for part in one.parts
+            if part.test is not None]
+
+
+def test_our_own_second_draw_is_confirmed(report):
+    """Fed in as published it is confirmed in 95 % of 1,000 draws, and twice the margin refuted.
+
+    Where neither is possible the answer is "undecided", and the part says what would decide.
+    """
+    found = parts_with_a_test(report)
+    assert len(found) > 40
+    for name, part in found:
+        same, off = simulate(part.test, 1000), simulate(part.test, 1000, shift=2.0)
+        if part.test.answer == "confirmed" and part.counts:
+            assert same["confirmed"] >= 0.95, (name, part.says, same)
+            assert off["contradicted"] >= 0.9, (name, part.says, off)
+        elif part.answer == "undecided":
+            assert part.note, (name, part.says)
+
+
+def test_recorded_seeds_fed_in_as_published_are_confirmed(records):
+    """No normal draws: for each cell one seed is published and the others are ours."""
+    rng = np.random.default_rng(0)
+    for part, tables in (("train", [firat2020.training(records)]), ("test", [
+            firat2020.testing(records, k) for k in (2, 3, 4)])):
+        for depth in (2, 3, 4):
+            for method in ("CART", "CGH"):
+                by_seed = [one for (name, k), one in seeds(records, method, part).items()
+                           if k == depth and name in firat2020.SMALL.values()]
+                same = []
+                for _ in range(300):
+                    difference, drawn = [], []
+                    for one in by_seed:
+                        place = rng.integers(len(one))
+                        rest = np.delete(one, place)
+                        difference.append(one[place] - rest.mean())
+                        spread = np.std(rest, ddof=1)
+                        drawn.append(spread ** 2 * (1 + 1 / len(rest)))
+                    same.append((np.mean(difference), math.sqrt(sum(drawn)) / len(by_seed)))
+                test = Equivalence(tuple(effects(tables[0], (f"k = {depth}, {method}",))
+                                         if part == "train" else
+                                         effects(tables[depth - 2], (method,))), 1.0)
+                answers = test.answers(*(np.array(side)[:, None] for side in zip(
+                    *same, strict=True)))
+                assert np.mean(answers == "confirmed") >= 0.95, (part, depth, method)
+
+
+def test_derived_cells_are_not_counted(report):
+    """Gain = CG − CART of the same run: a table is judged by its means once."""
+    for name in ("patel2023 T7", "patel2023 T8", "patel2023 T9"):
+        for part in report.find(name).parts:
+            if isinstance(part.test, Equivalence):
+                assert not any("Gain" in effect.name for effect in part.test.effects)
+
+
+# ------------------------------------------------------------------ claims can fail
+
+
+def lowered(name, points):
+    """Lower the accuracies of one method."""
+    def change(table):
+        if "method" not in table:
+            return table
+        of = table["method"] == name
+        for column in ("train_accuracy", "test_accuracy"):
+            table.loc[of, column] -= points / 100
+        table.loc[of, "measures"] = table.loc[of, "measures"].map(lambda m: {
+            k: (np.array(v, float) - points / 100).tolist() if k in ("train", "test") else v
+            for k, v in m.items()} if isinstance(m, dict) else m)
+        return table
+    return change
+
+
+@pytest.mark.parametrize("key", ["firat2020 T7", "firat2020 T8", "firat2020 T10"])
+def test_a_worse_cart_contradicts_the_tables_of_accuracies(key):
+    assert answer(key, changed("seeds|heuristics", lowered("cart", 3))) == "contradicted"
+
+
+def measured(change):
+    def apply(table):
+        table["measures"] = table["measures"].map(change)
+        return table
+    return apply
+
+
+def test_relaxations_that_swap_their_places_contradict_figure_5():
+    def swap(measures):
+        found = dict(measures.get("variants", {}))
+        if {"none", "upper"} <= set(found):
+            found["none"], found["upper"] = found["upper"], found["none"]
+        return {**measures, "variants": found}
+    for key in ("patel2023 F5", "patel2023 F6"):
+        found = answer(key, changed("column_generation_variants.*", measured(swap)))
+        assert found != "confirmed"
+    assert answer("patel2023 F5", changed(
+        "column_generation_variants.*", measured(swap))) == "contradicted"
+
+
+def test_better_trees_of_cart_contradict_figure_5_of_murtree():
+    def worse(measures):
+        return {name: {way: {**found, "test": found.get("test", 0.5) - 0.1 * (way == "MT-A")}
+                       for way, found in ways.items()} if isinstance(ways, dict) else ways
+                for name, ways in measures.items()}
+    assert answer("demirovic2022 F5", changed("murtree_tuning", measured(worse))) == "contradicted"
+
+
+def test_a_faster_branch_cache_contradicts_table_1():
+    def slower(table):
+        table.loc[table["cache"] == "dataset", "cpu_seconds"] *= 10
+        return table
+    assert answer("demirovic2022 T1", changed(
+        "murtree_published.*", slower)) == "contradicted"
+
+
+def test_other_students_contradict_table_1_of_birbil():
+    def other(measures):
+        return {name: {**found, "Mean": found["Mean"] + 12} if isinstance(found, dict)
+                and "Mean" in found else found for name, found in measures.items()}
+    assert answer("birbil2024 T1", changed("constrained_figures", measured(other))
+                  ) == "contradicted"
+
+
+def test_an_infeasible_prediction_contradicts_figure_4():
+    def one(measures):
+        return {name: {**found, "infeasible": [1.0 for _ in found["infeasible"]]}
+                if isinstance(found, dict) and "infeasible" in found else found
+                for name, found in measures.items()}
+    assert answer("birbil2024 F4", changed("constrained", measured(one))) == "contradicted"
+
+
+def test_a_shorter_limit_refutes_nothing():
+    """All runs of the paper's search stopped at a minute, where the paper had ten."""
+    def stopped(table):
+        return table.assign(status="time_limit", cpu_seconds=60.0, time_limit=60.0)
+    found = judge(["demirovic2022"], changed("murtree_published.*", stopped))
+    assert all(one.answer != "contradicted" for one in found.claims)
+
+
+def test_our_own_dl85_refutes_nothing():
+    def equal(table):
+        return table.assign(cpu_seconds=0.001)
+    assert answer("demirovic2022 T5", changed("murtree_published_dl85", equal)) != "contradicted"
+
+
+def test_fewer_than_half_of_the_data_sets_refute_nothing():
+    """With a third of its data sets each, and whatever they say, no claim is contradicted."""
+    def few(table):
+        if "dataset" not in table:
+            return table
+        names = sorted(table["dataset"].unique())
+        return table[table["dataset"].isin(names[::4])]
+    found = judge(["firat2020", "patel2023"], changed(".*", few))
+    assert all(one.answer != "contradicted" for one in found.claims)
+
+
+def test_without_records_nothing_is_said_of_a_run():
+    found = judge(records=Records(experiments=[]))
+    known = {one.name for one in found.claims if one.answer not in ("not run",)}
+    assert known <= {"C3", "C10"}       # the sizes of the data sets need none
+    for one in found.claims:
+        assert MARKS[one.answer] and found.describe(one.name)
+
+
+# ------------------------------------------------------------------ evidence
+
+
+def runs_of(**columns):
+    """Records of CART on a data set."""
+    rows = pd.DataFrame({"dataset": "wine", "split": range(5), "method": "cart", "max_depth": 2,
+                         "status": "heuristic", "train_accuracy": 0.9, "rows": 10,
+                         "cpu_seconds": 1.0, "wall_seconds": 1.0,
+                         "test_accuracy": [0.1, 0.2, 0.3, 0.4, 0.5], **columns})
+    return Records(lambda name: rows, ["heuristics"])
+
+
+def test_means_need_all_splits():
+    assert np.mean(by_split(runs_of(), "CART", "test")["wine", 2]) == pytest.approx(30)
+    assert by_split(runs_of(split=[0, 1, 2, 3, 3]), "CART", "test") == {}
+
+
+def test_noise_is_that_of_seeds_or_of_other_splits():
+    both = {"heuristics": runs_of().of("heuristics"), "seeds": pd.DataFrame([{
+        "dataset": "wine", "max_depth": 2, "method": "cart", "n_seeds": 4, "status": "executed",
+        "measures": {"test": [[0.3, 0.4, 0.3, 0.4]] * 5, "train": [[0.9] * 4] * 5}}])}
+    records = Records(both.get, ["heuristics", "seeds"])
+    found = noise(records, "CART", "test")["wine", 2]
+    spread = np.std([30, 40, 30, 40], ddof=1)
+    assert found == pytest.approx((35, spread, spread / 2, 3))
+    found = noise(records, "CART", "test", "splits")["wine", 2]
+    spread = np.std([10, 20, 30, 40, 50], ddof=1) / math.sqrt(5)
+    assert found == pytest.approx((30, spread, spread, 4))
+
+
+def test_only_records_as_published_judge_a_method():
+    """The exact search over the same candidates is not CGH, nor is a run that a limit stopped."""
+    run = {"dataset": "wine", "split": 0, "max_depth": 2, "sample_share": 0.9, "row_cuts": "all",
+           "status": "optimal", "train_accuracy": 0.9, "test_accuracy": 0.9, "rows": 9,
+           "measures": {}}
+    forms = pd.DataFrame([{**run, "link": "prefix", "counters": {"converged": True}},
+                          {**run, "link": "node", "counters": {"converged": False}}])
+    with pytest.raises(Missing, match="no run of CGH ended|no record"):
+        method_runs(Records(lambda name: forms, ["column_generation"]), "CGH")
+    exact = "best tree of its candidates (90 %)"
+    assert len(method_runs(Records(lambda name: forms, ["column_generation"]), exact)) == 1
+    for method in data("methods")["methods"].values():
+        for other in method.get("beside", ()):
+            assert data("methods")["methods"][other]["kind"] != "as published"
+
+
+@pytest.mark.parametrize(("limit", "printed", "tells"), [
+    (60.0, 30.0, True), (60.0, 31.0, False), (60.0, math.inf, False), (600.0, math.inf, True)])
+def test_a_stopped_run_says_only_what_its_limit_can_tell(limit, printed, tells):
+    runs = pd.DataFrame([{"status": "time_limit", "cpu_seconds": limit, "time_limit": limit,
+                          "counters": {}}], index=["a set"])
+    found = _measured(runs, "a set", printed)
+    assert math.isinf(found) if tells else math.isnan(found)
+
+
+def made(rows):
+    """Records of column generation from a few values a run."""
+    return Records(lambda name: pd.DataFrame([{
+        "dataset": "a", "split": row.get("split", 0), "max_depth": 4, "link": "node",
+        "row_cuts": row["row_cuts"], "status": row.get("status", "optimal"), "objective": 2.0,
+        "train_accuracy": 0.8, "rows": 10, "cpu_seconds": row["seconds"],
+        "measures": {"train": {"cart_accuracy": 0.7, "optimum": 2.0}},
+        "counters": {"relaxation": 8.5, "columns": 3,
+                     "converged": row.get("status") != "time_limit"}} for row in rows]),
+        ["column_generation"])
+
+
+def test_variants_are_compared_within_blocks_of_equal_runs():
+    rows = [{"row_cuts": cuts, "split": split, "seconds": 1.0 + split}
+            for cuts in ("none", "upper") for split in (0, 1)]
+    rows.append({"row_cuts": "none", "split": 2, "seconds": 100.0})
+    found = variants(made(rows), "row_cuts", ["none", "upper"])
+    assert found["cpu_seconds"].loc["a"].tolist() == [1.5, 1.5]     # without the third split
+    assert found["proved"].loc["a"].tolist() == [2, 2]
+    with pytest.raises(Missing, match="all of row_cuts: none, all"):
+        variants(made(rows), "row_cuts", ["none", "all"])
+    # a master that ran out of time proves nothing
+    found = variants(made([{"row_cuts": "none", "seconds": 60.0, "status": "time_limit"}]),
+                     "row_cuts", ["none"])
+    assert found["proved"].loc["a"].tolist() == found["ended"].loc["a"].tolist() == [0]
+
+
+def test_what_is_missing_is_missed_once_and_again(records):
+    from odtbook.verdicts.birbil2024 import friedman
+    empty = Records(experiments=[])
+    for _ in range(2):
+        with pytest.raises(Missing):
+            friedman(empty, "cars")
+    assert attempt(friedman, empty, "cars") is None
+    assert friedman(records, "cars")[0].shape == (5, 10)
+
+
+# ------------------------------------------------------------------ what is shown
+
+
+def plans():
+    return [(claim.item, claim.plan) for paper in PAPERS.values() for claim in paper.claims
+            if isinstance(claim.plan, Plan)]
+
+
+def test_a_plan_is_a_part_of_a_grid_that_can_be_resumed():
+    found = plans()
+    assert len(found) > 10
+    for item, plan in found:
+        experiment = Experiment(plan.experiment)
+        conditions = [f"{name}={value}" for name, value in plan.only.items()]
+        points = select(experiment.points(), conditions, experiment.template.defaults)
+        assert points, item
+        assert plan.command.endswith("--resume")
+        said = re.search(r"(\d+) runs, at most ([\d.]+) hours", str(plan))
+        assert not str(plan) or (int(said[1]) <= len(points) and float(said[2]) <= 25)
+
+
+def test_the_count_is_one_sentence(report, records):
+    sentence = count_sentence(records)
+    assert sentence == report.sentence() and sentence.count(". ") == 0
+    assert [int(n) for n in re.findall(r"\d+", sentence)][0] == 35
+    for count in report.counts().values():
+        assert str(count) in sentence
+
+
+def test_everything_behind_a_claim_is_printed(report):
+    shown = report.describe("firat2020 T7")
+    assert shown == report.describe("c4")
+    for word in ("C4", "Section 7.3", "evidence:", "records:", "odt run seeds --resume",
+                 "Balance-scale", "draws behind each cell", "column_generation_replication#"):
+        assert word in shown, word
+    with pytest.raises(ValueError, match=r"did you mean firat2020 T7 or patel2023 T7"):
+        report.find("T7")
+
+
+def test_a_row_a_claim_with_links(report):
+    html = report.html("demirovic2022")
+    assert html.count("<tr id=") == 7
+    assert 'href="../murtree_replication.html#table-4-many-rows"' in html
+    assert "✗ contradicted" in html and "✓ confirmed" in html
+
+
+def test_no_cell_is_without_a_colour_and_panels_show_both_sides(report):
+    found = cells_of("firat2020 T7")
+    assert set(found["color"]) <= {"equal", "near", "far", "none"}
+    import matplotlib.pyplot as plt
+    figure = report.panels()
+    assert len(figure.axes) == 3
+    assert all(ax.get_xlabel() and ax.get_ylabel() for ax in figure.axes)
+    assert "one panel per kind" in figure.alt
+    plt.close(figure)
+
+
+def test_the_command(capsys, tmp_path):
+    assert main(["report", "--paper", "birbil2024"]) == 0
+    said = capsys.readouterr().out
+    assert "claims" in said and "C24 " in said and "C4 " not in said
+    only = ["report", "--paper", "birbil2024", "--claim"]
+    assert main([*only, "C24"]) == 0
+    assert "the released code" in capsys.readouterr().out
+    assert main([*only, "nothing"]) == 2
+    assert "there is no claim 'nothing'" in capsys.readouterr().err
+    assert main(["report", "--paper", "nobody2020"]) == 2
+    assert main(["report", "--paper", "birbil2024", "--write", str(tmp_path / "r.md")]) == 0
+    assert (tmp_path / "r.md").read_text("utf-8").startswith("# Replication report")
+    assert main(["report", "--paper", "birbil2024", "--write", "no/such/folder.md"]) == 2
