@@ -18,7 +18,7 @@ from odtbook.experiments.book import book_root
 from odtbook.experiments.published import published
 from odtbook.experiments.results import undisturbed
 
-from .rules import Effect
+from .rules import Effect, equivalent
 
 SPLITS = 5
 CERTAIN = 1e6       # degrees of freedom where nothing was drawn
@@ -237,6 +237,13 @@ def effects(cells, columns=None):
     columns = dict.fromkeys(cells["column"]) if columns is None else columns
     found = [effect(column, cells[cells["column"] == column]) for column in columns]
     return [one for one in found if one is not None]
+
+
+def means_agree(says, cells, columns, margin, note=""):
+    """Judge the mean of each column against ours; cells without a counterpart weaken the answer."""
+    cells = cells[cells["column"].isin(columns) & cells["published"].notna()]
+    return equivalent(says, effects(cells), margin, note=note).guarded(
+        cells["mean"].notna().mean() if len(cells) else 0.0)
 
 
 # ------------------------------------------------------------------ cells of tables

@@ -355,8 +355,11 @@ def equivalent(says, effects, margin, unit="points", kind="statistical", note=""
 
 
 def ahead(says, gains, *, bar=0.0, more=True, unit="points", published="", kind="statistical",
-          show=float):
-    """Judge that the mean of some gains, a line each, is above a bar, or below it."""
+          show=float, of=0):
+    """Judge that the mean of some gains, a line each, is above a bar, or below it.
+
+    ``show`` turns a mean into the unit that is shown; ``of`` is the number of the paper's lines.
+    """
     gains = np.asarray(gains, float)
     gains = gains[np.isfinite(gains)]
     if len(gains) < FEWEST:
@@ -366,7 +369,7 @@ def ahead(says, gains, *, bar=0.0, more=True, unit="points", published="", kind=
     note = _would(test.needed(), "lines") if test.answer == "undecided" else ""
     return Part(says, kind, test.answer, published, f"{show(gains.mean()):.3g} {unit}".strip(),
                 f"{low:.3g} to {high:.3g} {unit} over {len(gains)} (90 %)",
-                note, test=test)
+                note, test=test).guarded(len(gains) / (of or len(gains)))
 
 
 def mostly(says, holds, *, bar=0.5, text="data sets", published="", kind="statistical"):
