@@ -11,7 +11,6 @@ from sklearn.linear_model import LinearRegression, RidgeClassifier
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.class_weight import compute_sample_weight
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from odtlib import MurTreeClassifier
 from odtlib.constrained import (
@@ -100,25 +99,6 @@ def test_classifier_predicts_feasible_combinations_only():
         ConstrainedTreeClassifier(at_most_two).fit(rows[1:], words)
     by_word = ConstrainedTreeClassifier(lambda c: list(c).count("yes") <= 2).fit(rows[1:], words)
     assert ((by_word.predict(rows) == "yes").sum(axis=1) <= 2).all()
-
-
-RESAMPLED = dict.fromkeys(
-    ("check_sample_weight_equivalence_on_dense_data",
-     "check_sample_weight_equivalence_on_sparse_data"),
-    "a bootstrap draws rows, so that a weight is not a repetition")
-
-
-# Which scikit-learn's trees pass by a minimum share of the weight per leaf alone.
-SMALL_WEIGHTS = {"check_class_weight_classifiers": "classes of next to no weight have leaves, too"}
-
-
-@parametrize_with_checks(
-    [ConstrainedForestRegressor(n_estimators=3), ProjectedRegressor(),
-     ConstrainedTreeClassifier()],
-    expected_failed_checks=lambda e: RESAMPLED if hasattr(e, "bootstrap") else SMALL_WEIGHTS if
-    hasattr(e, "class_weight") else {})
-def test_scikit_learn_checks(estimator, check):
-    check(estimator)
 
 
 @pytest.mark.parametrize("make", [

@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 from constrained import reference
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from odtlib.constrained import ConstrainedTreeRegressor, OptimalConstrainedTreeRegressor, sets
 
@@ -156,8 +155,3 @@ def test_projected_training_targets():
 def test_custom_sets_are_refused():
     with pytest.raises(ValueError, match="no compiled projection"):
         OptimalConstrainedTreeRegressor(sets.Custom(lambda y, w: y)).fit([[0.0], [1.0]], [0.0, 1.0])
-
-
-@parametrize_with_checks([OptimalConstrainedTreeRegressor()])
-def test_scikit_learn_checks(estimator, check):
-    check(estimator)

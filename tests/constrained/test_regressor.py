@@ -432,7 +432,6 @@ def test_standardised_targets_do_not_depend_on_units():
 
 
 @parametrize_with_checks([
-    ConstrainedTreeRegressor(),
     ConstrainedTreeRegressor(sets.Box(-1e9, 1e9), split="exact", max_depth=3),
 ])
 def test_scikit_learn_checks(estimator, check):

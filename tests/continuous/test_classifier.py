@@ -10,7 +10,6 @@ import pytest
 from continuous.reference import instance, optimum
 from interrupt import ctrl_c
 from sklearn.base import clone
-from sklearn.utils.estimator_checks import check_estimator
 
 from odtbook.datasets import load
 from odtlib import ContinuousTreeClassifier
@@ -558,11 +557,6 @@ def test_slices_do_not_change_the_search(monkeypatch):
 
 
 # ------------------------------------------------------------------ what all estimators promise
-
-
-def test_scikit_learn_checks():
-    check_estimator(ContinuousTreeClassifier(2), expected_failed_checks={
-        "check_class_weight_classifiers": "pure regions of the light class stay its own"})
 
 
 def test_pickle_and_clone():

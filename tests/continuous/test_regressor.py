@@ -11,7 +11,6 @@ from continuous.reference import instance
 from continuous.reference import optimum as enumerated
 from interrupt import ctrl_c
 from sklearn.tree import DecisionTreeRegressor
-from sklearn.utils.estimator_checks import check_estimator
 
 from odtbook.datasets import load
 from odtlib import ContinuousTreeRegressor
@@ -294,10 +293,6 @@ def test_interrupt_returns_the_best_tree_so_far():
         model = ContinuousTreeRegressor().fit(X, y)
     assert model.report_.status == "interrupted"
     assert model.verify(X, y) == pytest.approx(model.report_.objective)
-
-
-def test_scikit_learn_checks():
-    check_estimator(ContinuousTreeRegressor())
 
 
 def test_pickle():

@@ -5,7 +5,6 @@ import pickle
 import numpy as np
 import pytest
 from scale import instances
-from sklearn.utils.estimator_checks import check_estimator
 
 from odtbook.datasets import load
 from odtbook.formulations import FlowOCTClassifier
@@ -210,8 +209,7 @@ def test_refuses_what_it_cannot_use():
         FlowOCTClassifier(binarizer="entropy").fit([[0.5], [2.0]], [0, 1])
 
 
-def test_is_an_estimator():
-    check_estimator(FlowOCTClassifier(time_limit=0.3))
+def test_pickle():
     model = FlowOCTClassifier(1, binarizer="all").fit([[0.0], [3.0]], ["a", "b"])
     again = pickle.loads(pickle.dumps(model))
     assert list(again.predict([[0.0], [3.0]])) == ["a", "b"]

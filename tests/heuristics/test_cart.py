@@ -10,26 +10,10 @@ from sklearn.datasets import load_breast_cancer, load_wine
 from sklearn.model_selection import GridSearchCV, ParameterGrid, StratifiedKFold
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.class_weight import compute_sample_weight
-from sklearn.utils.estimator_checks import check_estimator
 
 from odtlib import CARTClassifier, TunedCARTClassifier
 from odtlib.heuristics import cart, starting_tree
 from odtlib.heuristics.cart import TUNING_GRID
-
-
-def test_scikit_learns_own_checks():
-    check_estimator(CARTClassifier())
-
-
-def test_scikit_learns_own_checks_of_tuned_cart(monkeypatch):
-    # These look at the interface, for which a part of the grid will do.
-    monkeypatch.setattr(cart, "TUNING_GRID", {**TUNING_GRID, "min_samples_split": [0.02],
-                                              "min_samples_leaf": [0.1, 1]})
-    # Shares of the rows (Table 5) do not see weights, so that a weight of two is not two rows.
-    check_estimator(TunedCARTClassifier(2, cv=2), expected_failed_checks={
-        "check_sample_weight_equivalence_on_dense_data": "shares count rows, not weights",
-        # Which scikit-learn's trees pass by a minimum share of the weight per leaf alone.
-        "check_class_weight_classifiers": "classes of next to no weight have leaves, too"})
 
 
 @pytest.mark.parametrize("options", [

@@ -7,22 +7,12 @@ import pandas as pd
 import pytest
 from heuristics import reference
 from sklearn.datasets import load_breast_cancer, load_wine, make_blobs
-from sklearn.utils.estimator_checks import check_estimator
 
 from odtbook.datasets import load
 from odtlib import CARTClassifier, LocalSearchTreeClassifier
 from odtlib.heuristics import _kernels, local_search
 from odtlib.heuristics.local_search import _Search
 from odtlib.report import TimeUp
-
-
-def test_scikit_learns_own_checks():
-    check_estimator(LocalSearchTreeClassifier(max_restarts=3))
-
-
-def test_the_score_that_scikit_learn_expects_is_reached():
-    X, y = make_blobs(n_samples=300, random_state=0)    # the check that poor_score leaves out
-    assert LocalSearchTreeClassifier(random_state=0).fit(X, y).score(X, y) > 0.83
 
 
 def test_class_weight_is_a_weight_of_rows():

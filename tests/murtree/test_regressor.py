@@ -8,7 +8,6 @@ import pytest
 from sklearn.base import clone
 from sklearn.ensemble import BaggingRegressor
 from sklearn.tree import DecisionTreeRegressor
-from sklearn.utils.estimator_checks import check_estimator
 
 from odtlib import DecisionTree, MurTreeClassifier, MurTreeRegressor, MurTreeSearch
 from odtlib.murtree.regressor import RegressionSolver, prepare_regression
@@ -320,10 +319,6 @@ def test_frames_pickle_and_bagging():
     assert forest.score(X, y) > 0.5
     start = DecisionTree.from_nested((0, 0.5, [0.0], [1.0]), kind="regression")
     assert MurTreeRegressor(1, start=start).fit(X, y).tree_.n_splits == 1
-
-
-def test_scikit_learn_accepts_it():
-    check_estimator(MurTreeRegressor(max_depth=2))
 
 
 @pytest.mark.parametrize("loss", ["squared_error", "absolute_error"])
