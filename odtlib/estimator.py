@@ -31,6 +31,7 @@ from odtlib._validation import (
     with_plain_parameters,
 )
 from odtlib.binarize import AutoBinarizer, MDLPBinarizer, QuantileBinarizer, ThresholdBinarizer
+from odtlib.certify import Certificate
 from odtlib.report import Clock, SolveReport
 from odtlib.tree import DecisionTree
 
@@ -150,6 +151,7 @@ class _TreeEstimator(DescribedParameters, BaseEstimator):
         if names is not None and not self._tree_over_columns:
             changes["feature_names"] = names
         self.tree_ = report.tree = tree.replace(**changes)
+        report.evaluate = Certificate(self.get_params(deep=False), **by_row)
         report.binarizer = self.binarizer_ if self._tree_over_columns else None
         self.report_ = report
         return answer
@@ -405,7 +407,7 @@ class _TreeEstimator(DescribedParameters, BaseEstimator):
         """
         check_is_fitted(self, "tree_")
         X = self._check_rows(X)
-        return self.report_.verify(X, y, self._row_weights(X, y, sample_weight))
+        return self.report_.verify(X, y, sample_weight)
 
 
 class TreeClassifier(ClassifierMixin, _TreeEstimator):

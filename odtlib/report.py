@@ -107,7 +107,8 @@ class SolveReport:
         Time that compilation took, not part of ``seconds``.
     evaluate : callable, optional
         ``evaluate(tree, X, y, sample_weight)`` recomputes the objective from the tree alone
-        (default: the weighted misclassification score, or squared error for regression).
+        (default: the weighted misclassification score, or squared error for regression); an
+        estimator puts in one that knows its parameters and nothing of its search.
     scale : float, optional
         The largest cost of a tree, to which rounding errors are relative: the total weight of the
         training rows, or the cost of a single leaf (default: the objective).  ``optimal`` allows
@@ -214,7 +215,7 @@ class SolveReport:
         y : array, shape (n_rows,)
             Their labels or targets.
         sample_weight : array, shape (n_rows,), optional
-            Their weights.
+            Their weights, as given to ``fit``; ``class_weight`` is taken into account.
 
         Returns
         -------

@@ -383,6 +383,7 @@ class OCTClassifier(ProgramClassifier):
                              "split_penalty=0.")
         outcomes = self._fit(X, y, sample_weight, budgets=True)
         for tree, report, _ in outcomes:
+            report.evaluate = self.report_.evaluate
             report.tree = tree.replace(classes=self.tree_.classes,
                                        feature_names=self.tree_.feature_names)
         return [outcome.report for outcome in outcomes]

@@ -42,7 +42,7 @@ class Formulation(NamedTuple):
 
 
 class Objective:
-    """Recompute the objective from a tree alone; a class, so that reports can be pickled."""
+    """The objective of a tree, in the weights as they were given."""
 
     def __init__(self, split_penalty, disparity_penalty=0.0, groups=None):
         self.split_penalty, self.disparity_penalty = split_penalty, disparity_penalty
@@ -395,8 +395,7 @@ class ProgramClassifier(TreeClassifier):
         report = SolveReport(
             ended, run.objective, run.bound, run.clock.elapsed,
             counters=run.counters, start=self._start_word(), trace=run.trace,
-            proof=f"optimal for {space} at {self._limits(problem)}", evaluate=problem.objective,
-            scale=problem.scale)
+            proof=f"optimal for {space} at {self._limits(problem)}", scale=problem.scale)
         return Outcome(self._tree_of_features(run.tree), report)
 
     def _limits(self, problem):

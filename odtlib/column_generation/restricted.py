@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import partial
 from numbers import Integral, Real
 
 import numpy as np
@@ -318,7 +317,6 @@ class Run:
         total = len(self.y) if self.weight is None else self.weight.sum()
         return tree, SolveReport(
             status, objective, objective if status == "optimal" else bound, self.clock.elapsed,
-            evaluate=partial(penalised_errors, split_penalty=self.split_penalty),
             scale=total + self.split_penalty, **report)
 
 

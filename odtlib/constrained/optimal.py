@@ -308,7 +308,7 @@ class OptimalConstrainedTreeRegressor(TreeRegressor):
             trace=search.events,
             proof=f"optimal among all trees of {self._depth_in_words()} and at most {budget} "
                   f"splits over all thresholds, with at least {self.min_samples_leaf} samples per "
-                  "leaf, for the targets trained on", evaluate=evaluate, scale=scale)
+                  "leaf, for the targets trained on", scale=scale)
         self.target_weights_ = weights
         if self.verbose:
             print(report)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from functools import partial
 from numbers import Integral, Real
 
 import numpy as np
@@ -74,7 +73,7 @@ def target_metric(weights, Y, w):
 
 
 def tree_loss(tree, X, y, sample_weight=None, *, criterion, weights, split_penalty=0.0):
-    """Recompute the training loss of a tree and the cost of its splits, for ``report_.verify``."""
+    """Return the training loss of a tree and the cost of its splits."""
     Y = np.asarray(y, float).reshape(len(y), -1)
     w = np.ones(len(Y)) if sample_weight is None else np.asarray(sample_weight, float)
     loss = make_loss(criterion, weights)
@@ -246,10 +245,10 @@ class ConstrainedTreeRegressor(TreeRegressor):
             raise RuntimeError(f"the prediction of leaf {node} is not feasible "
                                f"({feasible.explain(tree.value[node])}); raise tol above the "
                                "accuracy of the projection.")
-        evaluate = partial(tree_loss, criterion=self.criterion, weights=weights)
-        objective = evaluate(tree, X, original, sample_weight)
+        objective = tree_loss(tree, X, original, sample_weight, criterion=self.criterion,
+                              weights=weights)
         report = SolveReport(growth.status, objective, 0.0, clock.elapsed,
-                             counters=growth.counters, evaluate=evaluate,
+                             counters=growth.counters,
                              scale=loss.cost(original, w, tree.value[0]))
         return tree, report
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from numbers import Real
 from typing import NamedTuple
 
@@ -32,7 +31,7 @@ from odtlib.heuristics.cart import single_leaf
 from odtlib.report import Clock, SolveReport, TimeUp
 from odtlib.tolerance import ROUNDING
 from odtlib.tree import DecisionTree
-from odtlib.trees import cut_back, penalised_errors
+from odtlib.trees import cut_back
 
 CART_FACTOR = 8         # growing CART takes at most about as many times as long as sorting
 
@@ -195,8 +194,7 @@ class ContinuousTreeClassifier(TreeClassifier):
             proof += f" with at most {max_nodes} splits"
         return tree, SolveReport(
             found.ended, objective, bound, clock.elapsed, counters=found.counters,
-            trace=found.trace, proof=proof, start=self._start_word(), scale=scale,
-            evaluate=partial(penalised_errors, split_penalty=cost.split_penalty))
+            trace=found.trace, proof=proof, start=self._start_word(), scale=scale)
 
     def _search(self, X, y, sample_weight, cost, max_nodes, start, clock):
         """Return the best tree, a lower bound, and how the search ended."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from heapq import heappop, heappush
 from itertools import count
 from numbers import Integral
@@ -146,8 +145,8 @@ class ContinuousTreeRegressor(SingleTargetRegressor):
         if nodes > 0 and found.cost > search.penalty + search.tolerance:
             found = self._search(rows, search, found, start, preparation)
         tree, cost, ended = found.tree, found.cost * rows.unit, found.ended
-        evaluate = partial(penalised_errors, split_penalty=float(self.split_penalty))
-        objective = evaluate(tree, X, y, sample_weight)
+        objective = penalised_errors(tree, X, y, sample_weight,
+                                     split_penalty=float(self.split_penalty))
         scale = rows.whole * rows.unit
         # a leaf's mean is rounded like the targets, which matters where they hardly differ
         rounded = 4 * np.finfo(float).eps * np.abs(y).max()
@@ -160,7 +159,7 @@ class ContinuousTreeRegressor(SingleTargetRegressor):
                  ", up to rounding")
         report = SolveReport(ended, objective, bound, clock.elapsed, counters=search.counters,
                              trace=found.trace, proof=proof, start=self._start_word(),
-                             evaluate=evaluate, scale=scale)
+                             scale=scale)
         return tree, report
 
     def _search(self, rows, search, found, start, preparation):

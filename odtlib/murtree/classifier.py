@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from copy import copy
-from functools import partial
 from itertools import islice
 from math import gcd, lcm
 from numbers import Real
@@ -22,12 +21,11 @@ from odtlib.heuristics import starting_tree, warm_up_start
 from odtlib.report import Clock, SolveReport, pluralised
 from odtlib.tolerance import PROOF, ROUNDING
 from odtlib.tree import DecisionTree
-from odtlib.trees import penalised_errors
 
 from . import _search as S
 from .columns import BudgetPathMixin, tree_over_columns
 from .extensions.all_trees import OptimalTrees
-from .extensions.fronts import FrontEntry, errors_by_class, f1_loss, warm_up_fronts
+from .extensions.fronts import FrontEntry, errors_by_class, warm_up_fronts
 from .extensions.good_trees import GoodTrees, warm_up_good_trees
 from .extensions.paper import warm_up_paper
 from .extensions.tasks import RegularisedTree, extension_run, regularised_trees
@@ -647,13 +645,8 @@ class _Run:
             trace=[(seconds, self.shown(incumbent), self.shown(bound), event)
                    for seconds, incumbent, bound, event in self.trace],
             proof=f"optimal for {pluralised(self.columns.shape[1], 'predicate')} at "
-                  f"{limits}{fewest}",
-            evaluate=self.evaluate())
+                  f"{limits}{fewest}")
         return tree, report
-
-    def evaluate(self):
-        """Return the function that recomputes the objective from a tree."""
-        return partial(penalised_errors, split_penalty=self.model.split_penalty)
 
     def path(self, tree, report):
         """Return ``(nodes, cost, tree)`` for every node budget."""
@@ -666,16 +659,6 @@ class _Run:
                 best, least = trees[nodes], cost
             entries.append((nodes, self.shown(least), best))
         return entries
-
-
-def balanced_loss(tree, X, y, sample_weight=None):
-    """Return one minus the mean recall of the classes."""
-    y = np.asarray(y)
-    weight = np.ones(len(y)) if sample_weight is None else np.asarray(sample_weight, float)
-    wrong = tree.predict(X) != y
-    shares = [weight[wrong & (y == label)].sum() / weight[y == label].sum()
-              for label in tree.classes if np.any(weight[y == label] > 0)]
-    return float(np.mean(shares))
 
 
 class _BalancedRun(_Run):
@@ -711,10 +694,6 @@ class _BalancedRun(_Run):
     def as_given(self, tree):
         """Return a tree with the given weights in place of the balanced ones."""
         return tree.with_counts(self.columns, self.y, self.n_classes, self.given, relabel=False)
-
-    def evaluate(self):
-        """Return the function that recomputes the objective from a tree."""
-        return balanced_loss
 
 
 def _f1_tree(model, columns, y, sample_weight, clock, search):
@@ -789,24 +768,9 @@ def _f1_tree(model, columns, y, sample_weight, clock, search):
         bound = objective
     return best.pruned(), SolveReport(
         ended, objective, bound, clock.elapsed, start=model._start_word(),
-        counters={**counters, "searches": rounds}, trace=trace, evaluate=f1_loss, scale=1.0,
+        counters={**counters, "searches": rounds}, trace=trace, scale=1.0,
         proof=f"optimal for {pluralised(columns.shape[1], 'predicate')} at "
               f"{model._limits(len(y))}, F1")
-
-
-def total_cost(tree, X, y, sample_weight=None, *, costs, penalty):
-    """Return the costs of the predicted labels, times the weights, and the penalties of splits.
-
-    ``costs`` are those of the rows with a weight above zero.
-    """
-    weight = np.ones(len(X)) if sample_weight is None else np.asarray(sample_weight, float)
-    used = weight > 0
-    if used.sum() != len(costs):
-        raise ValueError(f"the tree was fitted to costs of {len(costs)} rows and these are "
-                         f"{used.sum()}; verify with the rows and weights of the fit.")
-    label = tree.label[tree.apply(X)][used]
-    return float((weight[used] * costs[np.arange(len(label)), label]).sum()
-                 + penalty * tree.n_splits)
 
 
 class _CostRun(_Run):
@@ -852,7 +816,3 @@ class _CostRun(_Run):
             report.proof += ", costs of rows"
         columns, y, weight = self.given
         return tree.with_counts(columns, y, self.n_classes, weight, relabel=False), report
-
-    def evaluate(self):
-        """Return the function that recomputes the objective from a tree."""
-        return partial(total_cost, costs=self.costs, penalty=self.model.split_penalty)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import partial
 
 import numpy as np
 from joblib import effective_n_jobs
@@ -48,12 +47,6 @@ def loss_of(y, predicted, weight, absolute):
     """Return the weighted absolute or squared error."""
     error = np.abs(y - predicted)
     return float((weight * (error if absolute else error * error)).sum())
-
-
-def penalised_loss(tree, X, y, sample_weight=None, *, absolute, penalty):
-    y = np.asarray(y, np.float64).ravel()
-    weight = np.ones(len(y)) if sample_weight is None else np.asarray(sample_weight, np.float64)
-    return loss_of(y, tree.predict(X), weight, absolute) + penalty * tree.n_splits
 
 
 def within_groups(y, weight, groups):
@@ -379,7 +372,3 @@ class _RegressionRun(_Run):
                                f"counted {self.unit * claim:g}; please report this as a bug of "
                                "odtlib.")
         return tree
-
-    def evaluate(self):
-        """Return the function that recomputes the objective from a tree."""
-        return partial(penalised_loss, absolute=self.absolute, penalty=self.model.split_penalty)

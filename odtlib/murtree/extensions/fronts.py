@@ -344,7 +344,7 @@ class DepthwiseRun:
         cost, tree = self.best
         report = SolveReport(
             self.ended, cost, self.bound, self.clock.elapsed,
-            counters=self.counters(tree), trace=self.trace, evaluate=self.evaluate(),
+            counters=self.counters(tree), trace=self.trace,
             scale=self.scale,
             proof=f"optimal for {pluralised(self.columns.shape[1], 'predicate')} at "
                   f"{self.model._limits(len(self.y))}, {self.what}")
