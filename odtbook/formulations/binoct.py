@@ -30,14 +30,15 @@ class BinOCTClassifier(ProgramClassifier):
 
     Parameters
     ----------
-    max_depth : int, default=2
-        Maximum depth of the tree.  Variables and constraints double with every level.
+    max_depth : int or None, default=2
+        Maximum depth of the tree.  None for no limit.  Variables and constraints double with every
+        level.
     max_nodes : int or None, default=None
         Maximum number of feature nodes; None for no limit.
     max_leaf_nodes : int or None, default=None
         Maximum number of leaves; None for no limit.
-    min_samples_leaf : int, default=1
-        Minimum number of samples per leaf.
+    min_samples_leaf : int or float, default=1
+        Minimum number of samples per leaf.  A float is a share of the training rows.
     split_penalty : float, default=0.0
         Cost of one split, in the unit of ``report_.objective``.  The published program has full
         trees; a penalty, and each of the three limits above, adds a variable per node that says
@@ -131,8 +132,8 @@ class BinOCTClassifier(ProgramClassifier):
         "settings": [dict, None],
     }
 
-    def __init__(self, max_depth: int = 2, *, max_nodes: int | None = None,
-                 max_leaf_nodes: int | None = None, min_samples_leaf: int = 1,
+    def __init__(self, max_depth: int | None = 2, *, max_nodes: int | None = None,
+                 max_leaf_nodes: int | None = None, min_samples_leaf: float = 1,
                  split_penalty: float = 0.0, class_weight: dict | str | None = None,
                  max_disparity: float | None = None, disparity_penalty: float = 0.0,
                  solver: str = "highs", thresholds: str = "all", add_thresholds: bool = True,

@@ -174,14 +174,15 @@ class FlowOCTClassifier(BinarisingMixin, ProgramClassifier):
 
     Parameters
     ----------
-    max_depth : int, default=2
-        Maximum depth of the tree.
+    max_depth : int or None, default=2
+        Maximum depth of the tree.  None for no limit.
     max_nodes : int or None, default=None
         Maximum number of feature nodes; None for no limit.
     max_leaf_nodes : int or None, default=None
         Maximum number of leaves; None for no limit.
-    min_samples_leaf : int, default=1
-        Minimum number of samples per leaf.  Above 1 the model has a second flow, of all rows.
+    min_samples_leaf : int or float, default=1
+        Minimum number of samples per leaf.  A float is a share of the training rows.  Above 1 the
+        model has a second flow, of all rows.
     split_penalty : float, default=0.0
         Cost of one split, in the unit of ``report_.objective``.  The paper's lambda is
         ``penalty / (1 + penalty)`` with the penalty in rows.
@@ -235,8 +236,8 @@ class FlowOCTClassifier(BinarisingMixin, ProgramClassifier):
         "binarizer": [StrOptions(set(BINARIZERS)), HasMethods(["fit", "transform"]), None],
     }
 
-    def __init__(self, max_depth: int = 2, *, max_nodes: int | None = None,
-                 max_leaf_nodes: int | None = None, min_samples_leaf: int = 1,
+    def __init__(self, max_depth: int | None = 2, *, max_nodes: int | None = None,
+                 max_leaf_nodes: int | None = None, min_samples_leaf: float = 1,
                  split_penalty: float = 0.0, class_weight: dict | str | None = None,
                  binarizer: str | BaseEstimator | None = "mdlp", solver: str = "highs",
                  start: str | DecisionTree | BaseEstimator | None = "cart",

@@ -206,15 +206,17 @@ class OCTClassifier(ProgramClassifier):
 
     Parameters
     ----------
-    max_depth : int, default=2
-        Maximum depth of the tree.  Every further level doubles the binary variables.
+    max_depth : int or None, default=2
+        Maximum depth of the tree.  None for no limit.  Every further level doubles the binary
+        variables.
     max_nodes : int or None, default=None
         Maximum number of feature nodes; None for no limit.  :meth:`path` goes through all budgets
         up to it.
     max_leaf_nodes : int or None, default=None
         Maximum number of leaves; None for no limit.
-    min_samples_leaf : int, default=1
-        Minimum number of samples per leaf.  Rows of weight zero do not count.
+    min_samples_leaf : int or float, default=1
+        Minimum number of samples per leaf.  A float is a share of the training rows.  Rows of
+        weight zero do not count.
     split_penalty : float, default=0.0
         Cost of one split, in the unit of ``report_.objective``.  The paper's alpha (Eq. 24) is
         this cost as a share of the errors of the best single leaf.
@@ -265,8 +267,8 @@ class OCTClassifier(ProgramClassifier):
         "constraint_form": [StrOptions({"per_node", "per_leaf"})],
     }
 
-    def __init__(self, max_depth: int = 2, *, max_nodes: int | None = None,
-                 max_leaf_nodes: int | None = None, min_samples_leaf: int = 1,
+    def __init__(self, max_depth: int | None = 2, *, max_nodes: int | None = None,
+                 max_leaf_nodes: int | None = None, min_samples_leaf: float = 1,
                  split_penalty: float = 0.0, class_weight: dict | str | None = None,
                  constraint_form: str = "per_node", solver: str = "highs",
                  start: str | DecisionTree | BaseEstimator | None = "cart",

@@ -51,8 +51,8 @@ class ColumnGenerationClassifier(CandidateTreeClassifier):
 
     Parameters
     ----------
-    max_depth : int, default=4
-        Maximum depth of the tree.
+    max_depth : int or None, default=4
+        Maximum depth of the tree.  None for no limit.
     splits : list of list of (int, float), "all", "generate" or None, default=None
         A list holds the candidate splits (feature, threshold) of each feature node in level order.
         "all" takes every threshold between neighbouring values at each node; combine it with
@@ -76,8 +76,8 @@ class ColumnGenerationClassifier(CandidateTreeClassifier):
         Maximum number of feature nodes; None for no limit.
     max_leaf_nodes : int or None, default=None
         Maximum number of leaves; None for no limit.
-    min_samples_leaf : int, default=1
-        Minimum number of samples per leaf.
+    min_samples_leaf : int or float, default=1
+        Minimum number of samples per leaf.  A float is a share of the training rows.
     split_penalty : float, default=0.0
         Cost of one split, in the unit of ``report_.objective``.
     class_weight : dict, "balanced" or None, default=None
@@ -128,11 +128,11 @@ class ColumnGenerationClassifier(CandidateTreeClassifier):
         "limits": [TreeLimits, None],
     }
 
-    def __init__(self, max_depth: int = 4, *, splits: list | str | None = None,
+    def __init__(self, max_depth: int | None = 4, *, splits: list | str | None = None,
                  sampling: ThresholdSampling | None = None,
                  search: ColumnGenerationSearch | None = None, limits: TreeLimits | None = None,
                  max_nodes: int | None = None, max_leaf_nodes: int | None = None,
-                 min_samples_leaf: int = 1, split_penalty: float = 0.0,
+                 min_samples_leaf: float = 1, split_penalty: float = 0.0,
                  class_weight: dict | str | None = None, time_limit: float | None = None,
                  memory_limit: float | None = None, n_jobs: int | None = None,
                  random_state: int | np.random.RandomState | None = 0, verbose: int = 0) -> None:

@@ -118,8 +118,8 @@ class ConstrainedForestRegressor(_ProjectedPredictions):
         Maximum depth of the tree.  None for no limit.
     min_samples_split : int, default=2
         Minimum number of samples that a node needs to be split.
-    min_samples_leaf : int, default=1
-        Minimum number of samples per leaf.
+    min_samples_leaf : int or float, default=1
+        Minimum number of samples per leaf.  A float is a share of the training rows.
     max_features : int or float, default=1.0
         Number of features drawn at each node, or their share.
     target_weights : None, "standardize" or array of shape (n_targets,), default=None
@@ -158,7 +158,7 @@ class ConstrainedForestRegressor(_ProjectedPredictions):
     def __init__(self, constraints: FeasibleSet | None = None, *, n_estimators: int = 100,
                  aggregate: str = "project", split: str = "mean", bootstrap: bool = True,
                  max_depth: int | None = None, min_samples_split: int = 2,
-                 min_samples_leaf: int = 1, max_features: float = 1.0,
+                 min_samples_leaf: float = 1, max_features: float = 1.0,
                  target_weights: str | ArrayLike | None = None,
                  on_infeasible_targets: str = "raise", tol: float = 1e-6, n_jobs: int | None = None,
                  random_state: int | np.random.RandomState | None = None, verbose: int = 0) -> None:

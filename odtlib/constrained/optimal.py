@@ -202,15 +202,15 @@ class OptimalConstrainedTreeRegressor(TreeRegressor):
     constraints : FeasibleSet, optional
         A set of :mod:`odtlib.constrained.sets` with a compiled projection (all but ``Custom``);
         None allows every vector.
-    max_depth : int, default=2
-        Maximum depth of the tree.  Depth 2 takes seconds for thousands of rows, depth 3 for
-        hundreds.
+    max_depth : int or None, default=2
+        Maximum depth of the tree.  None for no limit.  Depth 2 takes seconds for thousands of rows,
+        depth 3 for hundreds.
     max_nodes : int, optional
         Maximum number of feature nodes; None for no limit.
     max_leaf_nodes : int, optional
         Maximum number of leaves; None for no limit.
-    min_samples_leaf : int, default=1
-        Minimum number of samples per leaf.
+    min_samples_leaf : int or float, default=1
+        Minimum number of samples per leaf.  A float is a share of the training rows.
     split_penalty : float, default=0.0
         Cost of one split, in the unit of ``report_.objective``.
     target_weights : None, "standardize" or array of shape (n_targets,), default=None
@@ -238,9 +238,9 @@ class OptimalConstrainedTreeRegressor(TreeRegressor):
 
     _parameter_constraints = {**TreeRegressor._parameter_constraints, **SHARED}
 
-    def __init__(self, constraints: sets.FeasibleSet | None = None, *, max_depth: int = 2,
+    def __init__(self, constraints: sets.FeasibleSet | None = None, *, max_depth: int | None = 2,
                  max_nodes: int | None = None, max_leaf_nodes: int | None = None,
-                 min_samples_leaf: int = 1, split_penalty: float = 0.0,
+                 min_samples_leaf: float = 1, split_penalty: float = 0.0,
                  target_weights: str | ArrayLike | None = None,
                  on_infeasible_targets: str = "raise", tol: float = 1e-6,
                  time_limit: float | None = None,

@@ -131,8 +131,8 @@ class ConstrainedTreeRegressor(TreeRegressor):
         Maximum depth of the tree.  None for no limit.
     min_samples_split : int, default=2
         Minimum number of samples that a node needs to be split.
-    min_samples_leaf : int, default=1
-        Minimum number of samples per leaf.
+    min_samples_leaf : int or float, default=1
+        Minimum number of samples per leaf.  A float is a share of the training rows.
     min_impurity_decrease : float, default=0.0
         Minimum decrease of the loss by a split, per unit of the total sample weight.
     ccp_alpha : float, default=0.0
@@ -194,7 +194,7 @@ class ConstrainedTreeRegressor(TreeRegressor):
                  leaf: str = "project", criterion: str = "squared_error",
                  penalty_strength: float = 1.0,
                  target_weights: str | ArrayLike | None = None, max_depth: int | None = None,
-                 min_samples_split: int = 2, min_samples_leaf: int = 1,
+                 min_samples_split: int = 2, min_samples_leaf: float = 1,
                  min_impurity_decrease: float = 0.0, ccp_alpha: float = 0.0,
                  max_features: float | None = None, on_infeasible_targets: str = "raise",
                  tol: float = 1e-6, time_limit: float | None = None,

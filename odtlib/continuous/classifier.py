@@ -44,9 +44,9 @@ class ContinuousTreeClassifier(TreeClassifier):
 
     Parameters
     ----------
-    max_depth : int, default=3
-        Maximum depth of the tree.  Depth 2 takes milliseconds, depth 3 seconds, depth 4 minutes,
-        on thousands of rows; depth 5 finishes on small or easy data only.
+    max_depth : int or None, default=3
+        Maximum depth of the tree.  None for no limit.  Depth 2 takes milliseconds, depth 3 seconds,
+        depth 4 minutes, on thousands of rows; depth 5 finishes on small or easy data only.
     max_nodes : int, optional
         Maximum number of feature nodes; None for no limit.  A limit below ``2**max_depth - 1``
         makes the search longer: every feature of the root is searched once for each division of
@@ -54,9 +54,10 @@ class ContinuousTreeClassifier(TreeClassifier):
     max_leaf_nodes : int, optional
         Maximum number of leaves; None for no limit.  The same limit as
         ``max_nodes = max_leaf_nodes - 1``.
-    min_samples_leaf : int, default=1
-        Minimum number of samples per leaf.  Above 1 a slower search is used, because the optimal
-        tree of a subset of the rows is then no longer a lower bound for the set.
+    min_samples_leaf : int or float, default=1
+        Minimum number of samples per leaf.  A float is a share of the training rows.  Above 1 a
+        slower search is used, because the optimal tree of a subset of the rows is then no longer a
+        lower bound for the set.
     split_penalty : float, default=0.0
         Cost of one split, in the unit of ``report_.objective``.  The objective is the
         misclassified weight plus ``split_penalty`` per split: a split stays only if it saves more.
@@ -128,8 +129,8 @@ class ContinuousTreeClassifier(TreeClassifier):
         "cache": ["boolean"],
     }
 
-    def __init__(self, max_depth: int = 3, *, max_nodes: int | None = None,
-                 max_leaf_nodes: int | None = None, min_samples_leaf: int = 1,
+    def __init__(self, max_depth: int | None = 3, *, max_nodes: int | None = None,
+                 max_leaf_nodes: int | None = None, min_samples_leaf: float = 1,
                  split_penalty: float = 0.0, class_weight: dict | str | None = None,
                  max_gap: float = 0.0, start: str | DecisionTree | BaseEstimator | None = "cart",
                  n_jobs: int | None = None, time_limit: float | None = None, cache: bool = True,

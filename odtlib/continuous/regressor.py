@@ -56,10 +56,10 @@ class ContinuousTreeRegressor(SingleTargetRegressor):
     max_leaf_nodes : int, optional
         Maximum number of leaves; None for no limit.  The same limit as
         ``max_nodes = max_leaf_nodes - 1``.
-    min_samples_leaf : int, default=1
-        Minimum number of samples per leaf.  Above 1 the search takes longer: the best tree of a
-        subset of the rows is then no lower bound for the set, and the bounds are those of the
-        problem without this minimum.
+    min_samples_leaf : int or float, default=1
+        Minimum number of samples per leaf.  A float is a share of the training rows.  Above 1 the
+        search takes longer: the best tree of a subset of the rows is then no lower bound for the
+        set, and the bounds are those of the problem without this minimum.
     split_penalty : float, default=0.0
         Cost of one split, in the unit of ``report_.objective``.  The objective is the weighted
         squared error plus ``split_penalty`` per split: a split stays only if it saves more.
@@ -108,7 +108,7 @@ class ContinuousTreeRegressor(SingleTargetRegressor):
     }
 
     def __init__(self, max_depth: int = 2, *, max_nodes: int | None = None,
-                 max_leaf_nodes: int | None = None, min_samples_leaf: int = 1,
+                 max_leaf_nodes: int | None = None, min_samples_leaf: float = 1,
                  split_penalty: float = 0.0,
                  start: str | DecisionTree | BaseEstimator | None = "cart",
                  time_limit: float | None = None, verbose: int = 0) -> None:

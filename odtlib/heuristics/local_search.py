@@ -37,11 +37,11 @@ class LocalSearchTreeClassifier(TreeClassifier):
 
     Parameters
     ----------
-    max_depth : int, default=3
-        Maximum depth of the tree.  Each further level costs one more pass over the rows in each
-        sweep.
-    min_samples_leaf : int, default=1
-        Minimum number of samples per leaf.
+    max_depth : int or None, default=3
+        Maximum depth of the tree.  None for no limit.  Each further level costs one more pass over
+        the rows in each sweep.
+    min_samples_leaf : int or float, default=1
+        Minimum number of samples per leaf.  A float is a share of the training rows.
     class_weight : dict, "balanced" or None, default=None
         Weights of the classes, as in scikit-learn.
     max_restarts : int or None, default=10
@@ -85,7 +85,7 @@ class LocalSearchTreeClassifier(TreeClassifier):
         "depth_two": ["boolean"],
     }
 
-    def __init__(self, max_depth: int = 3, *, min_samples_leaf: int = 1,
+    def __init__(self, max_depth: int | None = 3, *, min_samples_leaf: float = 1,
                  class_weight: dict | str | None = None, max_restarts: int | None = 10,
                  patience: int = 20, depth_two: bool = True, time_limit: float | None = None,
                  random_state: int | np.random.RandomState | None = None, verbose: int = 0) -> None:

@@ -43,16 +43,16 @@ class MurTreeClassifier(BudgetPathMixin, BinarisingMixin, TreeClassifier):
 
     Parameters
     ----------
-    max_depth : int, default=4
-        Maximum depth of the tree.  Each further level multiplies the time by about the number of
-        0/1 columns.
+    max_depth : int or None, default=4
+        Maximum depth of the tree.  None for no limit.  Each further level multiplies the time by
+        about the number of 0/1 columns.
     max_nodes : int, optional
         Maximum number of feature nodes; None for no limit.
     max_leaf_nodes : int, optional
         Maximum number of leaves; None for no limit.
-    min_samples_leaf : int, default=1
-        Minimum number of samples per leaf.  Above 1 the similarity bound does not hold and is not
-        used, so the search takes longer.
+    min_samples_leaf : int or float, default=1
+        Minimum number of samples per leaf.  A float is a share of the training rows.  Above 1 the
+        similarity bound does not hold and is not used, so the search takes longer.
     split_penalty : float or sequence of float, default=0.0
         Cost of one split, in the unit of ``report_.objective``.  Here that is misclassified weight
         (Eq. 19).  Where no deeper tree can cost less, because its splits alone cost as much, the
@@ -139,8 +139,8 @@ class MurTreeClassifier(BudgetPathMixin, BinarisingMixin, TreeClassifier):
         "search": [MurTreeSearch, None],
     }
 
-    def __init__(self, max_depth: int = 4, max_nodes: int | None = None, *,
-                 max_leaf_nodes: int | None = None, min_samples_leaf: int = 1,
+    def __init__(self, max_depth: int | None = 4, max_nodes: int | None = None, *,
+                 max_leaf_nodes: int | None = None, min_samples_leaf: float = 1,
                  split_penalty: float | Sequence[float] = 0.0, objective: str = "errors",
                  class_weight: dict | str | None = None, max_disparity: float | None = None,
                  disparity: str = "demographic-parity", disparity_penalty: float = 0.0,

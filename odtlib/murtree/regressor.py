@@ -170,9 +170,9 @@ class MurTreeRegressor(BudgetPathMixin, BinarisingMixin, SingleTargetRegressor):
 
     Parameters
     ----------
-    max_depth : int, default=3
-        Maximum depth of the tree.  Each further level multiplies the time by about the number of
-        0/1 columns.
+    max_depth : int or None, default=3
+        Maximum depth of the tree.  None for no limit.  Each further level multiplies the time by
+        about the number of 0/1 columns.
     max_nodes : int, optional
         Maximum number of feature nodes; None for no limit.
     max_leaf_nodes : int, optional
@@ -180,9 +180,9 @@ class MurTreeRegressor(BudgetPathMixin, BinarisingMixin, SingleTargetRegressor):
     loss : {"squared_error", "absolute_error"}, default="squared_error"
         What is minimised, summed over the rows; leaves predict means or medians.  Absolute error
         takes several times longer, as medians do not follow from sums.
-    min_samples_leaf : int, default=1
-        Minimum number of samples per leaf.  Above 1 the similarity bound does not hold and is not
-        used, so the search takes longer.
+    min_samples_leaf : int or float, default=1
+        Minimum number of samples per leaf.  A float is a share of the training rows.  Above 1 the
+        similarity bound does not hold and is not used, so the search takes longer.
     split_penalty : float, default=0.0
         Cost of one split, in the unit of ``report_.objective``.  Here that is the loss (Eq. 19).
     binarizer : {"quantile", "all"}, transformer or None, default="quantile"
@@ -240,9 +240,9 @@ class MurTreeRegressor(BudgetPathMixin, BinarisingMixin, SingleTargetRegressor):
         "start": [StrOptions({"cart"}), HasMethods("predict"), None],
     }
 
-    def __init__(self, max_depth: int = 3, max_nodes: int | None = None, *,
+    def __init__(self, max_depth: int | None = 3, max_nodes: int | None = None, *,
                  max_leaf_nodes: int | None = None, loss: str = "squared_error",
-                 min_samples_leaf: int = 1, split_penalty: float = 0.0,
+                 min_samples_leaf: float = 1, split_penalty: float = 0.0,
                  binarizer: str | BaseEstimator | None = "quantile",
                  search: MurTreeSearch | None = None,
                  start: str | DecisionTree | BaseEstimator | None = None,
