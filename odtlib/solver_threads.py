@@ -26,6 +26,18 @@ class SolverThread(threading.Thread):
         atexit.unregister(self.end)
 
 
+def silent_highs(highspy: Any) -> Any:
+    """Return a new HiGHS object that prints nothing, not even the greeting of HiGHS 1.16."""
+    class Silent(highspy.Highs):
+        def enableCallbacks(self):              # called by the constructor, which would greet
+            self.silent()
+            return super().enableCallbacks()
+
+    highs = Silent()
+    highs.silent()
+    return highs
+
+
 def run_highs(highs: Any) -> None:
     """Solve the model that a ``highspy.Highs`` object holds; Ctrl-C raises KeyboardInterrupt."""
     stop = threading.Event()

@@ -14,6 +14,7 @@ from functools import partial
 import numpy as np
 
 from odtlib.requirements import needs
+from odtlib.solver_threads import silent_highs
 
 
 def library(solver):
@@ -25,8 +26,7 @@ def library(solver):
 def load(arrays, relaxed=False):
     """Return a HiGHS object that holds a model, passed in one call."""
     highspy = library("highs")
-    highs = highspy.Highs()
-    highs.silent()
+    highs = silent_highs(highspy)
     a = arrays
     integrality = np.zeros(len(a["cost"]), np.int32)
     if not relaxed:

@@ -10,7 +10,7 @@ from odtlib._numba.vector import pack
 from odtlib.column_generation import _kernels as kernels
 from odtlib.column_generation.units import TooLarge, look
 from odtlib.requirements import needs
-from odtlib.solver_threads import run_highs
+from odtlib.solver_threads import run_highs, silent_highs
 from odtlib.tolerance import PROOF
 
 AT_ONCE = 0.3           # seconds of a linear program after which it gets a thread of its own
@@ -141,9 +141,11 @@ class Master:
         self._pack_cuts()
 
     def _empty(self):
-        lp = self.highspy.Highs()
-        lp.silent()
+        lp = silent_highs(self.highspy)
+        # HiGHS keeps a thread to the number of workers that its first run there had
         lp.setOptionValue("threads", 1)
+        if lp.run() == self.highspy.HighsStatus.kError:
+            lp.setOptionValue("threads", 0)
         return lp
 
     def _build(self, n_rows, clock):
