@@ -209,7 +209,7 @@ def _agree(cells):
     "T1", "timing", "Section 5.2.1", "tables-1-2-and-3-cache-bounds-orders",
     "The data set cache is faster than the branch cache on nearly all data sets, and needs "
     "fewer entries.",
-    plan=SLOWER)
+    plan=SLOWER, digits=0.5)
 def _(records):
     cells = switches(records, 1)
     entries = cells[cells["group"] == "entries"]
@@ -225,7 +225,7 @@ def _(records):
 @paper.claim(
     "T2", "timing", "Section 5.2.2", "tables-1-2-and-3-cache-bounds-orders",
     "Incremental counts always save time, the similarity bound on most data sets.",
-    plan=SLOWER)
+    plan=SLOWER, digits=0.5)
 def _(records):
     cells = switches(records, 2)
     printed = pivot(cells, "published")
@@ -244,7 +244,7 @@ def _(records):
     "T3", "timing", "Section 5.2.3", "tables-1-2-and-3-cache-bounds-orders",
     "A random order of features never pays, and the dynamic order of children is better "
     "throughout.",
-    plan=SLOWER)
+    plan=SLOWER, digits=0.5)
 def _(records):
     cells = switches(records, 3)
     table = pivot(cells).dropna()
@@ -297,7 +297,7 @@ def dynamic(records, cells):
     "T4", "timing", "Section 5.2.4", "table-4-many-rows",
     "Time grows linearly with the rows, and depth five takes at least ten times as long as "
     "depth four.",
-    plan=SLOWER)
+    plan=SLOWER, digits=0.5)
 def _(records):
     cells = paper.cells["T4"](records)
     table = pivot(cells).replace(math.inf, math.nan)
@@ -328,7 +328,7 @@ def _(records):
     "T5", "timing", "Section 5.3.1", "table-5-time-to-the-proof",
     "MurTree proves most trees of depth four within minutes, orders of magnitude faster than "
     "DL8.5.",
-    plan=PACKAGE)
+    plan=PACKAGE, digits=0.5)
 def _(records):
     four = full(records, 4)
     large = four[four["rows"] >= 10_000]

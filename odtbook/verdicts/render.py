@@ -14,18 +14,20 @@ if TYPE_CHECKING:
 MARKS = {"confirmed": "✓", "contradicted": "✗", "undecided": "?", "not run": "–", "": "·"}
 TINTS = {"confirmed": "#1b7f4d", "contradicted": "#b3261e", "undecided": "#8a6100",
          "not run": "#5f6368"}
-COLORS = {"equal": 2, "near": 5, "far": 4}
-PANELS = {"statistical": ("accuracies", "published, %", "ours, %"),
-          "timing": ("times", "published, seconds", "ours after the size model, seconds"),
-          "exact": ("counts and sizes", "published", "ours")}
+COLORS = {"equal": 2, "near": 5, "far": 4}     # of odtlib.plotting.COLORS
+# kind -> title, what is drawn upwards, its band
+PANELS = {
+    "statistical": ("accuracies", "published, %", "ours minus published, points", (-1, 1)),
+    "timing": ("times", "published, seconds", "ours over published,\nafter the size model",
+               (0.5, 2)),
+    "exact": ("counts, sizes and errors", "published", "ours over published", (0.96, 1.04))}
 
 
 def sentence(self) -> str:
     """Return the counts of all answers in one sentence."""
     counts = self.counts()
     known = sum(bool(one.reasons) for one in self.claims if one.answer == "contradicted")
-    cause = (" (with its cause)" if known == counts["contradicted"] == 1 else
-             f" ({known} with a cause)" if known else "")
+    cause = f", {known} of them with a cause" if known else ""
     return (f"Of the {len(self.claims)} claims that the papers' tables and figures make, our own "
             f"artefacts confirm {counts['confirmed']} and contradict {counts['contradicted']}"
             f"{cause}; {counts['undecided']} are undecided and {counts['not run']} not run.")
@@ -73,8 +75,7 @@ def text(self) -> str:
                      f"{one.claim.label} ({one.claim.kind})")
         said = [one.claim.says]
         if one.answer != "confirmed":
-            said += one.reasons
-            said.append(str(one.claim.plan))
+            said += [*one.reasons, _open(one)]
         for paragraph in said:
             lines += textwrap.wrap(paragraph, 94, initial_indent=" " * 5,
                                    subsequent_indent=" " * 5)
@@ -129,54 +130,60 @@ def html(self, paper: str, root: str = "../") -> str:
             + "".join(f"; {title} {escape(value)}" for title, value in (
                 ("paper", part.published), ("ours", part.ours), ("", part.interval)) if value)
             + (f". {_code(part.note)}" if part.note else "") + "</li>" for part in one.parts)
-        plan = f"<p>{_code(str(one.claim.plan))}</p>" if one.answer != "confirmed" else ""
+        against = [*(one.reasons if one.answer != "confirmed" else ()), _open(one)]
+        plan = "".join(f"<div><i>{_code(reason)}</i></div>" for reason in against if reason)
         rows.append(
             f'<tr id="{one.name.lower()}"><td><b>{one.name}</b><br>'
             f'<a href="{root}{page}.html#{section}">{one.claim.label}</a></td>'
-            f"<td>{escape(one.claim.says)}<details><summary>why</summary><ul>{inner}</ul>{plan}"
+            f"<td>{escape(one.claim.says)}{plan}<details><summary>why</summary><ul>{inner}</ul>"
             f"</details></td><td>{numbers}</td>"
             f'<td style="color: #fff; background: {TINTS[one.answer]}; white-space: nowrap">'
             f"{MARKS[one.answer]} {one.answer}</td></tr>")
-    return ('<div style="overflow-x: auto"><table class="claims"><thead><tr><th>claim</th>'
-            "<th>what it says</th><th>first evidence</th><th>verdict</th></tr></thead><tbody>"
-            + "".join(rows) + "</tbody></table></div>")
+    rows = "".join(rows).replace("<td", '<td valign="top"').replace(
+        "<tr", '<tr style="border-top: 1px solid"')
+    head = "".join(f'<th style="width: {width}%">{title}</th>' for title, width in (
+        ("claim", 11), ("what it says", 44), ("paper and ours", 28), ("verdict", 17)))
+    # fixed widths, so that a long command wraps; narrower than a screen the table scrolls
+    return ('<div style="overflow-x: auto"><table cellpadding="6" style="table-layout: fixed; '
+            'width: 100%; min-width: 40em; overflow-wrap: anywhere"><thead><tr>'
+            f"{head}</tr></thead><tbody>{rows}</tbody></table></div>")
 
 
 def panels(self) -> Figure:
-    """Draw all cells, published against ours, a panel per kind, with the band in which they agree.
+    """Draw how far ours is from every published cell, a panel per kind, with a band.
 
-    Accuracies in per cent with a band of one point; times in seconds with a band of a factor of
-    two, after the size model; counts and sizes on logarithmic axes, where the band is the diagonal.
+    Upwards stands the difference of accuracies, with a band of one point; the ratio of times after
+    the size model, with a band of a factor of two; the ratio of counts, sizes and errors, with a
+    band of 4 %.  What lies outside the axes is put on their edge.
     """
     import matplotlib.pyplot as plt
-    import numpy as np
 
     from odtlib import plotting
-    fig, axes = plt.subplots(3, figsize=(5.2, 11.5), layout="constrained")
+    fig, axes = plt.subplots(3, figsize=(5.2, 8.6), layout="constrained")
     said = []
-    for ax, (kind, (title, x, y)) in zip(axes, PANELS.items(), strict=True):
-        cells = _drawn(self, kind)
-        ink, log = plotting.ink_of(ax), kind != "statistical"
+    for ax, (kind, (title, x, y, band)) in zip(axes, PANELS.items(), strict=True):
+        cells, points = _drawn(self, kind), kind == "statistical"
+        ours = (cells["difference"] if points else cells["scaled"] / cells["published"]).clip(
+            *((-5, 5) if points else (0.1, 10) if kind == "timing" else (0.5, 2)))
+        inside = ours.between(*band)
+        ink = plotting.ink_of(ax)
+        ax.axhspan(*band, color=ink, alpha=0.12, lw=0)
+        ax.axhline(0 if points else 1, color=ink, lw=0.8)
         for color, place in COLORS.items():
-            those = cells[cells["color"] == color]
-            ax.scatter(those["published"], those["scaled"], s=12, alpha=0.7, lw=0,
-                       color=plotting.COLORS[place], label=f"{color} ({len(those)})")
-        if len(cells):
-            ends = np.array([cells[["published", "scaled"]].min().min(),
-                             cells[["published", "scaled"]].max().max()])
-            line = np.geomspace(*ends, 50) if log else np.linspace(*ends, 50)
-            low, high = ((line / 2, line * 2) if kind == "timing" else
-                         (line - 1, line + 1) if kind == "statistical" else (line, line))
-            ax.fill_between(line, low, high, color=ink, alpha=0.12, lw=0)
-            ax.plot(line, line, color=ink, lw=0.8, zorder=0)
-        if log:
+            those = cells["color"] == color
+            ax.scatter(cells["published"][those], ours[those], s=12, alpha=0.7, lw=0,
+                       color=plotting.COLORS[place], label=color)
+        ax.set(title=f"{title}: {inside.sum()} of {len(cells)} in the band", xlabel=x, ylabel=y)
+        if not points:
             ax.set(xscale="log", yscale="log")
-        ax.set(title=title, xlabel=x, ylabel=y)
-        ax.legend(fontsize=9.5, frameon=False, loc="upper left")
-        counts = cells["color"].value_counts()
-        said.append(f"{title}: " + ", ".join(f"{counts.get(c, 0)} {c}" for c in COLORS))
-    fig.alt = ("Published numbers against ours, a dot per cell, one panel per kind, with the "
-               "diagonal and the band in which both agree. " + "; ".join(said) + ".")
+            ticks = (0.1, 0.5, 1, 2, 10) if kind == "timing" else (0.5, 0.8, 1, 1.25, 2)
+            ax.set_yticks(ticks, [f"{tick:g}" for tick in ticks])
+            ax.minorticks_off()
+        said.append(f"{title}: {inside.sum()} of {len(cells)}")
+    fig.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=3,
+               frameon=False)
+    fig.alt = ("How far our numbers are from the published ones, a dot per cell, one panel per "
+               "kind, with the band in which both agree. In the band: " + "; ".join(said) + ".")
     return fig
 
 
@@ -187,18 +194,21 @@ def _drawn(self, kind):
     found = []
     for one in self.claims:
         cells = self.cells(one)
-        if cells is None or one.claim.item == "F1":     # F1 repeats the means of other tables
+        # Figure 1 of Firat et al. repeats means, a gain is a difference of two other cells, and
+        # Table 1 and Figure 3 of Birbil et al. print limits and p-values
+        if cells is None or f"{one.claim.paper} {one.claim.item}" in (
+                "firat2020 F1", "birbil2024 T1", "birbil2024 F3"):
             continue
-        accuracy = cells["row"].notna() & (one.claim.kind == "statistical") & (
-            one.claim.paper in ("firat2020", "patel2023")) & ~cells["column"].str.contains("Gain")
-        of = np.where(accuracy, "statistical", np.where(cells["group"] == "seconds", "timing",
-                                                        "exact"))
+        cells = cells[~cells["column"].str.contains("Gain") & ~cells["quoted"]]
+        accuracy = one.claim.kind == "statistical" and one.claim.paper in (
+            "firat2020", "patel2023")
+        of = np.where(cells["group"] == "seconds", "timing",
+                      "statistical" if accuracy else "exact")
         found.append(cells[of == kind])
     cells = pd.concat(found) if found else pd.DataFrame(
-        columns=["published", "scaled", "color"], dtype=float)
+        columns=["published", "scaled", "difference", "color"], dtype=float)
     both = cells[["published", "scaled"]].astype(float)
-    kept = np.isfinite(both).all(axis=1) & (~cells["quoted"].astype(bool) if len(cells) else True)
-    return cells[kept & ((both > 0).all(axis=1))]
+    return cells[np.isfinite(both).all(axis=1) & (both > 0).all(axis=1)]
 
 
 def markdown(self) -> str:
@@ -214,6 +224,11 @@ def _name(one):
     return PAPERS[one.claim.paper].name
 
 
+def _open(one):
+    """Return what would decide a claim that is not decided."""
+    return str(one.claim.plan) if one.answer in ("undecided", "not run") else ""
+
+
 def _word(part):
     answer = part.label or part.answer or "a remark"
     return answer if part.counts or not part.answer else f"{answer}, beside the claim"
@@ -222,7 +237,7 @@ def _word(part):
 def _code(words):
     """Return text as HTML, with what stands between backticks as code."""
     pieces = escape(words).split("`")
-    return "".join(f"<code>{piece}</code>" if place % 2 else piece
+    return "".join(f'<code style="white-space: normal">{piece}</code>' if place % 2 else piece
                    for place, piece in enumerate(pieces))
 
 

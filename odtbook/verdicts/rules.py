@@ -72,7 +72,7 @@ class Part:
         program.  None of these refutes a paper.
         """
         weak = [text for text, holds in (
-            (f"only {covered:.0%} of the paper's lines have a counterpart", covered < HALF),
+            (f"{covered:.0%} of the paper's lines have a counterpart", covered < HALF),
             ("our limit is shorter than the paper's", short),
             (f"by a substitute: {substitute}", substitute)) if holds]
         if not weak or self.answer == "not run":
@@ -349,9 +349,10 @@ def equivalent(says, effects, margin, unit="points", kind="statistical", note=""
     answer = test.answer
     if answer == "undecided":
         note = "; ".join(filter(None, [note, _would(test.needed(), "draws")]))
-    return Part(says, kind, answer, _several(effects, "published"), _several(effects, "ours"),
-                f"published minus ours within {low.min():+.2f} and {high.max():+.2f} {unit} "
-                f"(90 %, margin {margin:g}; widest: {worst.name})", note, test=test)
+    return Part(says, kind, answer, _several(effects, worst, "published"),
+                _several(effects, worst, "ours"),
+                f"paper minus ours {low.min():+.2f} to {high.max():+.2f} {unit} (90 %, margin "
+                f"{margin:g})", note, test=test)
 
 
 def ahead(says, gains, *, bar=0.0, more=True, unit="points", published="", kind="statistical",
@@ -363,7 +364,8 @@ def ahead(says, gains, *, bar=0.0, more=True, unit="points", published="", kind=
     gains = np.asarray(gains, float)
     gains = gains[np.isfinite(gains)]
     if len(gains) < FEWEST:
-        return _too_few(says, kind, len(gains), "lines with both sides")
+        return _too_few(says, kind, len(gains), "data sets with both sides", ", ".join(
+            f"{show(gain):.3g}" for gain in gains) + f" {unit}")
     test = Gain(tuple(gains), bar, more)
     low, high = (show(end) for end in test.interval())
     note = _would(test.needed(), "lines") if test.answer == "undecided" else ""
@@ -384,10 +386,11 @@ def mostly(says, holds, *, bar=0.5, text="data sets", published="", kind="statis
                 f"share {low:.2f} to {high:.2f} (90 %)", note, test=test)
 
 
-def _too_few(says, kind, count, what):
+def _too_few(says, kind, count, what, ours=""):
     if not count:
         return not_run(says, kind, f"no {what}")
-    return Part(says, kind, "undecided", note=f"{count} {what}: too few for an interval")
+    return Part(says, kind, "undecided", ours=ours,
+                note=f"too few for an interval: {count} {what}")
 
 
 def _would(times, what):
@@ -396,12 +399,11 @@ def _would(times, what):
     return f"about {max(times, 1.1):.2g} times as many {what} would decide"
 
 
-def _several(effects, side):
-    values = [getattr(effect, side) for effect in effects]
-    if len(values) > 6:
-        return f"{len(values)} means from {min(values):.1f} to {max(values):.1f}"
-    return "; ".join(f"{effect.name} {value:.4g}"
-                     for effect, value in zip(effects, values, strict=True))
+def _several(effects, worst, side):
+    """Return the means of one side; of more than three the one that is furthest off."""
+    shown = effects if len(effects) <= 3 else (worst,)
+    said = "; ".join(f"{effect.name} {getattr(effect, side):.4g}" for effect in shown)
+    return said if len(effects) <= 3 else f"{said} (of {len(effects)} means the furthest off)"
 
 
 # ------------------------------------------------------------------ timing
@@ -432,7 +434,7 @@ def times_agree(says, published, ours, sizes, *, least=2.0, factor=2.0):
     published, ours = (np.asarray(side, float) for side in (published, ours))
     kept = np.isfinite(published) & np.isfinite(ours) & (published >= least) & (ours > 0)
     if kept.sum() < 8:      # for a fit in two sizes
-        return _too_few(says, "timing", int(kept.sum()), "times with a counterpart")
+        return _too_few(says, "timing", int(kept.sum()), "times")
     pair = published[kept], ours[kept]
     model, _ = scaled(*pair, np.asarray(sizes, float)[kept])
     plain, ratio = scaled(*pair)
