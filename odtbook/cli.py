@@ -113,7 +113,6 @@ def _parser():
     instead.add_argument("--claim", metavar="NAME",
                          help='everything behind one claim, by its name (C4) or its table or '
                          'figure ("firat2020 T7")')
-    instead.add_argument("--write", metavar="FILE.md", help="write the whole report as Markdown")
     instead.add_argument("--experiments", action="store_true",
                          help="list the experiments and their records only")
 
@@ -168,10 +167,6 @@ def _report(options):
     report = judge(papers=options.paper)
     if options.claim:
         print(report.describe(options.claim))
-    elif options.write:
-        with open(options.write, "w", encoding="utf-8") as file:
-            file.write(report.markdown())
-        print(f"{options.write}: {len(report.claims)} claims")
     else:
         print(report.text())
         print(f"\n{experiments}")

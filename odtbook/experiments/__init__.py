@@ -7,7 +7,7 @@ template once for every combination and writes one record per run to ``data/resu
 In a template: :func:`run`, :func:`record`, :func:`emit`.  In a chapter: :func:`execute`,
 :func:`load_records`, :func:`unrecorded`, :func:`undisturbed`, :func:`provenance`,
 :func:`published`, :func:`yardstick`; all papers at once, by the records,
-:func:`odtbook.verdicts.reproduce`.  On the reader's own data: :func:`compare`.
+:func:`odtbook.verdicts.judge`.  On the reader's own data: :func:`compare`.
 """
 
 from .book import book_root

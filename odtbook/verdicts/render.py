@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-    from pandas import DataFrame
 
 MARKS = {"confirmed": "✓", "contradicted": "✗", "undecided": "?", "not run": "–", "": "·"}
 TINTS = {"confirmed": "#1b7f4d", "contradicted": "#b3261e", "undecided": "#8a6100",
@@ -31,15 +30,6 @@ def sentence(self) -> str:
     return (f"Of the {len(self.claims)} claims that the papers' tables and figures make, our own "
             f"artefacts confirm {counts['confirmed']} and contradict {counts['contradicted']}"
             f"{cause}; {counts['undecided']} are undecided and {counts['not run']} not run.")
-
-
-def table(self) -> DataFrame:
-    """Return the claims as a table, a line each."""
-    import pandas as pd
-    return pd.DataFrame([{
-        "claim": one.name, "paper": _name(one), "item": one.claim.label, "says": one.claim.says,
-        "kind": one.claim.kind, "verdict": one.answer, "why": "; ".join(one.reasons)}
-        for one in self.claims]).set_index("claim")
 
 
 def beside(cells):
@@ -211,14 +201,6 @@ def _drawn(self, kind):
     return cells[np.isfinite(both).all(axis=1) & (both > 0).all(axis=1)]
 
 
-def markdown(self) -> str:
-    """Return the whole report as Markdown: the count, the claims, and all behind them."""
-    lines = ["# Replication report", "", self.sentence(), "", *_markdown_table(self.table()), ""]
-    for one in self.claims:
-        lines += [f"## {one.name}", "", "```", self.describe(one.name), "```", ""]
-    return "\n".join(lines)
-
-
 def _name(one):
     from .report import PAPERS
     return PAPERS[one.claim.paper].name
@@ -239,13 +221,4 @@ def _code(words):
     pieces = escape(words).split("`")
     return "".join(f'<code style="white-space: normal">{piece}</code>' if place % 2 else piece
                    for place, piece in enumerate(pieces))
-
-
-def _markdown_table(frame):
-    frame = frame.reset_index()
-    rows = [list(map(str, frame.columns)), ["---"] * frame.shape[1],
-            *([str(value).replace("|", "\\|") for value in line]
-              for line in frame.to_numpy(object))]
-    return ["| " + " | ".join(line) + " |" for line in rows]
-
 

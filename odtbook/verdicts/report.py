@@ -54,12 +54,10 @@ class Report:
         return None if function is None else color_cells(function(self.records), one.claim.digits)
 
     sentence = render.sentence
-    table = render.table
     text = render.text
     describe = render.describe
     html = render.html
     panels = render.panels
-    markdown = render.markdown
 
 
 def judge(papers: Sequence[str] | None = None, records: Records | None = None) -> Report:
