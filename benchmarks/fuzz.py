@@ -32,6 +32,7 @@ from sklearn.base import is_regressor
 
 import odtlib
 from odtbook import formulations
+from odtbook.lifetime import end_with
 from odtlib.column_generation import ThresholdSampling
 from odtlib.constrained import sets
 
@@ -867,6 +868,7 @@ def fit_one(seed, names, show=False):
 
 def fit_many(seeds, names, answers):
     """Do the fits of a range of seeds in this process, and send what came of each."""
+    end_with(os.getppid())
     warnings.simplefilter("ignore")
     for seed in seeds:
         answers.send((seed, None))

@@ -39,6 +39,7 @@ from pathlib import Path
 import numpy as np
 
 from odtbook.datasets import available, load
+from odtbook.lifetime import end_with
 from odtlib import MurTreeClassifier
 from odtlib.murtree.solver import Solver
 
@@ -270,7 +271,8 @@ def compare_peer(options, nodes, peer):
     print(f"{'data set':40s} {'rows':>6s} {'cols':>5s} {'ours':>9s} {options.peer[:9]:>9s} "
           f"{'ratio':>7s}  errors")
     logs = []
-    alone = partial(ProcessPoolExecutor, 1, mp_context=multiprocessing.get_context("spawn"))
+    alone = partial(ProcessPoolExecutor, 1, mp_context=multiprocessing.get_context("spawn"),
+                    initializer=end_with, initargs=(os.getpid(),))
     with alone() as our_process, alone() as their_process:
 
         def run(process, solver, *problem):

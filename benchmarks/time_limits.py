@@ -29,6 +29,7 @@ import numpy as np
 
 from odtbook import datasets
 from odtbook.estimators import NAMES, class_of
+from odtbook.lifetime import end_with
 from odtlib.constrained import sets
 
 ALLOWED = 1.0       # seconds over the limit
@@ -130,6 +131,7 @@ def fits(quick):
 
 def measure(number, limit, quick, interrupt, answers):
     """Do one fit in this process and send what it took."""
+    end_with(os.getppid())
     os.setpgrp()        # so that what a solver has started ends with it
     _, name, parameters, data = fits(quick)[number]
     X, y = data()

@@ -8,6 +8,7 @@ in its own tests.
 from __future__ import annotations
 
 import multiprocessing
+import os
 import time
 from concurrent.futures import ProcessPoolExecutor
 
@@ -15,6 +16,7 @@ import numpy as np
 
 import odtlib
 from odtbook.estimators import NAMES, class_of
+from odtbook.lifetime import end_with
 
 TIME_LIMIT = 1.0  # seconds: some solvers would not end on the small problem
 
@@ -101,7 +103,8 @@ def compile_command(options) -> int:
           flush=True)
     status = 0
     workers = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(options.jobs, mp_context=workers) as pool:
+    with ProcessPoolExecutor(options.jobs, mp_context=workers, initializer=end_with,
+                             initargs=(os.getpid(),)) as pool:
         for line, failed in pool.map(fit, *zip(*jobs, strict=True)):
             print(line, flush=True)
             status |= failed

@@ -13,6 +13,7 @@ import time
 from concurrent.futures import ProcessPoolExecutor
 
 from odtbook.compile_command import estimators, fit
+from odtbook.lifetime import end_with
 
 
 def recorded(warm_up, clock, seconds: dict):
@@ -54,7 +55,8 @@ def main() -> int:
 
     seconds = {}
     workers = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(1, mp_context=workers, max_tasks_per_child=1) as pool:
+    with ProcessPoolExecutor(1, mp_context=workers, max_tasks_per_child=1,
+                             initializer=end_with, initargs=(os.getpid(),)) as pool:
         for found in pool.map(measure, estimators()):
             for method, taken in found.items():
                 seconds[method] = max(taken, seconds.get(method, 0.0))

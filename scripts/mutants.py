@@ -30,6 +30,8 @@ from collections import Counter
 from pathlib import Path
 from typing import NamedTuple
 
+from odtbook.lifetime import end_with
+
 ROOT = Path(__file__).resolve().parents[1]
 OPERATORS = {"+": "-", "-": "+", "*": "/", "/": "*", "//": "/", "%": "//", "**": "*", "&": "|",
              "|": "&", "^": "&", "<<": ">>", ">>": "<<", "<": "<=", "<=": "<", ">": ">=",
@@ -166,8 +168,10 @@ def run_tests(folder: Path, targets: list[str], seconds: dict, cpu_limit: float)
     answer = folder / "answer.json"
     answer.unlink(missing_ok=True)
     sys.stdout.flush()
+    here = os.getpid()
     child = os.fork()
     if child == 0:
+        end_with(here)
         os.setsid()
         os.chdir(folder)
         quiet = os.open(folder / "output.txt", os.O_WRONLY | os.O_CREAT | os.O_TRUNC)

@@ -1,10 +1,16 @@
 """Seeds are tried within one test, more of them on the larger scale; and a process for scripts."""
 
 import inspect
+import os
 
 import pytest
 from interrupt import Child
 from scale import SCALE
+
+from odtbook.lifetime import end_with
+
+if "PYTEST_XDIST_WORKER" in os.environ:
+    end_with(os.getppid())
 
 
 @pytest.hookimpl(tryfirst=True)

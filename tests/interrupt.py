@@ -10,6 +10,8 @@ from contextlib import contextmanager
 
 RUN_EACH_LINE = """
 import json, sys, traceback
+from odtbook.lifetime import end_with
+end_with(int(sys.argv[1]))
 for line in sys.stdin:
     try:
         exec(json.loads(line), {})
@@ -55,7 +57,7 @@ class Child:
         if self._process is None or self._process.poll() is not None:
             self.end()
             self._process = subprocess.Popen(
-                [sys.executable, "-c", RUN_EACH_LINE], stdin=subprocess.PIPE,
+                [sys.executable, "-c", RUN_EACH_LINE, str(os.getpid())], stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE, text=True)
         self._process.stdin.write(json.dumps(script) + "\n")
         self._process.stdin.flush()

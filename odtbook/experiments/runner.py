@@ -12,13 +12,12 @@ import re
 import statistics
 import subprocess
 import sys
-import threading
-import time
 from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from odtbook.lifetime import end_with
 from odtlib.requirements import needs
 
 from .book import PACKAGE
@@ -215,26 +214,12 @@ def _workers(jobs, dask):
 
 def _work(executor, notebook, point, name, runner):
     """Do one run, in whatever process or cluster it lands."""
-    if runner is not None:
-        _end_with(runner)
+    if runner not in (None, os.getpid()):
+        end_with(runner)                  # and then the kernel with this process
     # a solver that overruns its limit by far is stuck: the run fails instead of the experiment
     limit = point.get("time_limit")
     known = isinstance(limit, int | float) and limit < LONGEST_SECONDS
     return executor(notebook, point, math.ceil(3 * limit + 300) if known else None), name
-
-
-def _end_with(runner):
-    """End this worker process soon after the runner has died, however it died."""
-    if getattr(_end_with, "watching", False) or os.getppid() != runner:
-        return
-    _end_with.watching = True
-
-    def watch():
-        while os.getppid() == runner:
-            time.sleep(0.5)
-        os._exit(1)   # the kernel ends by itself when its parent is gone
-
-    threading.Thread(target=watch, daemon=True).start()
 
 
 def _cluster(address):

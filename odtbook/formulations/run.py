@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from odtbook.formulations.engines import ENGINES, library
+from odtbook.lifetime import end_with
 from odtlib.solver_threads import SolverThread, in_thread
 
 GRACE = 0.1             # seconds after the limit until a solver is ended by force
@@ -66,7 +67,8 @@ class InChild:
 
         def talk():
             try:
-                pickle.dump((engine, arrays, {**options, "sent": time.time()}),
+                pickle.dump((engine, arrays,
+                             {**options, "sent": time.time(), "parent": os.getpid()}),
                             self.process.stdin, pickle.HIGHEST_PROTOCOL)
                 self.process.stdin.flush()
                 while True:
@@ -94,12 +96,7 @@ def work_in_child():
     output = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)                       # what a solver prints must not mix with the messages
     engine, arrays, options = pickle.load(sys.stdin.buffer)
-
-    def watch_parent():
-        sys.stdin.buffer.read()         # ends when the parent dies or lets go
-        os._exit(1)
-
-    threading.Thread(target=watch_parent, daemon=True).start()
+    end_with(options["parent"])
     lock = threading.Lock()
 
     def send(message):

@@ -55,6 +55,14 @@ def ask(address, path, method="GET", body=None):
     return json.loads(text) if text else None
 
 
+SERVER = """
+import runpy, sys
+from odtbook.lifetime import end_with
+end_with(int(sys.argv.pop(1)))
+runpy.run_module("jupyterlab", run_name="__main__", alter_sys=True)
+"""
+
+
 @pytest.fixture(scope="module")
 def server(tmp_path_factory):
     """Start Jupyter's server in the repository, as `make lab` does; yield its address."""
@@ -63,8 +71,8 @@ def server(tmp_path_factory):
     environment = {**os.environ, "JUPYTER_RUNTIME_DIR": str(log), "JUPYTER_TOKEN": TOKEN,
                    "PYTHONPATH": os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])}
     with (log / "log").open("w") as output, subprocess.Popen(
-            [sys.executable, "-m", "jupyterlab", "--no-browser", "--allow-root", "--ip=127.0.0.1",
-             "--port=0", f"--ServerApp.root_dir={ROOT}"],
+            [sys.executable, "-c", SERVER, str(os.getpid()), "--no-browser", "--allow-root",
+             "--ip=127.0.0.1", "--port=0", f"--ServerApp.root_dir={ROOT}"],
             env=environment, stdout=output, stderr=subprocess.STDOUT) as process:
         try:
             yield address_of(log, process)

@@ -153,6 +153,7 @@ from odtbook.published import pricing
 random = np.random.default_rng(0)
 X, y = random.normal(size=({rows}, 8)), random.integers(0, 3, {rows})
 model = {model}
+model.set_params(time_limit=300.0)
 model._compile_kernels(X, y)
 print("ready", flush=True)
 print(model.fit(X, y).report_.status, flush=True)
