@@ -24,11 +24,14 @@ export OMP_NUM_THREADS ?= 1
 export PYTHONUTF8 := 1
 # Without bytecode each process of pytest would rewrite all assertions anew, for ten seconds.
 export PYTHONDONTWRITEBYTECODE :=
+# How many mutants, and which.
+N ?= 20
+SEED ?= 0
 # Multiplies the seeds of the tests that have them, and brings every instance (see tests/scale.py).
 export ODT_TEST_SCALE ?= 1
 
 .DEFAULT_GOAL := help
-.PHONY: help book test test-all test-notebooks test-wheel test-oldest test-interoperation check-book archive lab experiments lint links lock clean pdf
+.PHONY: help book mutants test test-all test-notebooks test-wheel test-oldest test-interoperation check-book archive lab experiments lint links lock clean pdf
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+%?:.*## / {printf "  make %-20s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -62,6 +65,9 @@ test: $(KERNELS) ## run the tests, then every chapter and template, and compare 
 
 test-%: $(KERNELS) ## run the tests of one package: make test-murtree, test-constrained, ... (tests/*)
 	@$(BIN)/python -m pytest -n $(TESTERS) $(PARALLEL) -q tests/$*
+
+mutants: $(KERNELS) ## change N lines of odtlib at random, in a copy, and see whether tests notice (SEED)
+	@$(BIN)/python scripts/mutants.py --number $(N) --seed $(SEED)
 
 test-notebooks: $(KERNELS) ## run every chapter and template cell by cell, and compare what they claim
 	@echo "test-notebooks: nbval runs the notebooks, each in a fresh kernel ($(NOTEBOOKS_TAKE))"

@@ -183,9 +183,11 @@ def test_without_time_for_a_sample_cart_comes_back(monkeypatch):
     from odtlib.column_generation import restricted
 
     X, y = data()
+    model = column_generation(2, time_limit=60.0)
+    model._compile_kernels(X, y)                        # which takes a sample as well
     nothing = SampledSplits(2, [[]] * 3, [[]] * 3, [None] * 3, 0, 0.1, False)
     monkeypatch.setattr(restricted, "sample_splits", lambda *rows, **options: nothing)
-    model = column_generation(2, time_limit=60.0).fit(X, y)
+    model.fit(X, y)
     assert model.report_.status == "time_limit"
     assert model.score(X, y) > np.bincount(y).max() / len(y)    # better than a leaf
 
