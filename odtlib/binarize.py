@@ -140,6 +140,7 @@ class _Binarizer(TransformerMixin, BaseEstimator):
                                               clock)
             columns += [(*column, -1) for column in found] if not missing.any() else \
                 _columns_with_missing(j, found, missing.all())
+        self.complete_ = not clock.expired
         self.feature_ = np.array([c[0] for c in columns], dtype=np.int64)
         self.lower_ = np.array([c[1] for c in columns], dtype=np.float64)
         self.upper_ = np.array([c[2] for c in columns], dtype=np.float64)
@@ -507,6 +508,8 @@ class MDLPBinarizer(_Binarizer):
     maps_to_original_ : bool
         Whether every column is one-sided, so that ``to_original`` can write trees in the
         original features.
+    complete_ : bool
+        Whether all features were cut; False where time ran out in ``fit_until``.
     n_features_in_ : int
         Number of features seen by ``fit``.
     feature_names_in_ : ndarray of str

@@ -96,6 +96,7 @@ class _TreeEstimator(DescribedParameters, BaseEstimator):
     _tree_over_columns = False
     _accepts_categories = False   # True: data frames with categories reach _solve unchanged
     _accepts_missing = False      # True: NaN reaches _solve as a missing value
+    _has_all_columns = True       # False: a limit left features without columns
 
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Fit the tree.
@@ -142,6 +143,8 @@ class _TreeEstimator(DescribedParameters, BaseEstimator):
         compile_seconds = self._warm_up(X, targets, weight, **task)
         tree, report, answer = Outcome(*self._solve(X, targets, weight, **task))
         report.compile_seconds += compile_seconds
+        if not self._has_all_columns:
+            report._leave_open(0.0 if costs is None else -np.inf)
         changes = {}
         if tree.kind == "classification":
             changes["classes"] = self.classes_
@@ -561,6 +564,10 @@ class BinarisingMixin:
     def _keeps_frame(self, X):
         return super()._keeps_frame(X) and any(
             getattr(kind, "kind", "O") not in "biuf" for kind in X.dtypes)
+
+    @property
+    def _has_all_columns(self):
+        return getattr(self.binarizer_, "complete_", True)
 
     def _most_copies(self, n_rows):
         """Return how many rows, with copies, the binariser may see."""

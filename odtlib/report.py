@@ -143,6 +143,16 @@ class SolveReport:
         self.events = [*(trace or ()),
                        (self.seconds, self.objective, self.lower_bound, self.status)]
 
+    def _leave_open(self, floor):
+        """Take back what is proved, but for a bound that holds anyhow: time ended the columns."""
+        self.lower_bound = min(self.lower_bound, floor)
+        self.status = status_of("time_limit", self.objective, self.lower_bound, self.scale)
+        if self.status != "optimal":
+            self.proof = ""
+        self.events = [(seconds, incumbent, min(bound, floor), event)
+                       for seconds, incumbent, bound, event in self.events[:-1]]
+        self.events.append((self.seconds, self.objective, self.lower_bound, self.status))
+
     @property
     def notes(self) -> list[str]:
         """What to know of the tree beside its objective: one leaf only, or the features it uses."""

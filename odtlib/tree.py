@@ -629,8 +629,8 @@ class DecisionTree:
         impurity = weight * impurity
         inner = np.flatnonzero(self.feature >= 0)
         removed = np.zeros(self.n_features)
-        np.add.at(removed, self.feature[inner], impurity[inner] - impurity[self.left[inner]]
-                  - impurity[self.right[inner]])
+        np.add.at(removed, self.feature[inner], np.maximum(     # rounding may make it negative
+            impurity[inner] - impurity[self.left[inner]] - impurity[self.right[inner]], 0.0))
         total = removed.sum()
         return removed / total if total > 0 else np.zeros(self.n_features)
 

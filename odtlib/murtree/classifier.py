@@ -94,7 +94,7 @@ class MurTreeClassifier(BudgetPathMixin, BinarisingMixin, TreeClassifier):
     time_limit : float, optional
         Time limit in seconds; None for no limit.  The best tree found so far is then returned (CART
         at worst).  Where the time does not suffice for the columns, the binariser leaves the last
-        features uncut, and the bound holds for the columns made so far.
+        features uncut, and no bound but zero is known.
     memory_limit : float, optional
         Memory limit in megabytes; None for no limit.  It limits the cache of solved subproblems;
         the result stays exact.  Not limited are the data and the arrays of the search, whose size
@@ -275,8 +275,9 @@ class MurTreeClassifier(BudgetPathMixin, BinarisingMixin, TreeClassifier):
             order of the errors of class 0.  With ``optimal=False`` a limit ended the search: the
             front is that of a smaller depth.
         """
-        return [FrontEntry(errors, optimal, self._finished(tree)) for errors, optimal, tree
-                in self._fit(X, y, sample_weight, task="pareto_front")]
+        front = self._fit(X, y, sample_weight, task="pareto_front")
+        return [FrontEntry(errors, optimal and self._has_all_columns, self._finished(tree))
+                for errors, optimal, tree in front]
 
     def regularisation_path(self, X: ArrayLike, y: ArrayLike,
                             sample_weight: ArrayLike | None = None) -> list[RegularisedTree]:
@@ -338,7 +339,7 @@ class MurTreeClassifier(BudgetPathMixin, BinarisingMixin, TreeClassifier):
         count, trees, complete = self._fit(X, y, sample_weight, task="optimal_trees")
         shown = islice(trees, min(int(limit), MOST))
         return OptimalTrees(count, [self._finished(tree) for tree in shown],
-                            self.report_.objective, complete)
+                            self.report_.objective, complete and self._has_all_columns)
 
     def good_trees(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None, *,
                    tolerance: float) -> GoodTrees:
@@ -378,7 +379,7 @@ class MurTreeClassifier(BudgetPathMixin, BinarisingMixin, TreeClassifier):
             raise ValueError(f"tolerance is {tolerance}; give a number of at least 0, in the unit "
                              "of report_.objective.")
         good, over_columns = self._fit(X, y, sample_weight, task="good_trees", tolerance=tolerance)
-        if good is None:
+        if good is None or not self._has_all_columns:
             raise TimeoutError("good_trees was ended before all trees were counted; give a smaller "
                                "tolerance, a smaller max_depth, a larger split_penalty or more "
                                "time.")

@@ -130,8 +130,9 @@ class BudgetPathMixin:
         ended, entries = self._fit(X, y, sample_weight, task="path")
 
         def proved(cost):
-            bound = cost if ended == "optimal" else self.report_.lower_bound
-            return status_of(ended, cost, bound, self.report_.scale) == "optimal"
+            whole = ended == "optimal" and self._has_all_columns
+            bound = cost if whole else self.report_.lower_bound
+            return status_of("time_limit", cost, bound, self.report_.scale) == "optimal"
 
         return [PathEntry(nodes, cost, proved(cost), self._finished(tree))
                 for nodes, cost, tree in entries]

@@ -199,7 +199,7 @@ class MurTreeRegressor(BudgetPathMixin, BinarisingMixin, SingleTargetRegressor):
     time_limit : float, optional
         Time limit in seconds; None for no limit.  The best tree found so far is then returned (CART
         at worst).  Where the time does not suffice for the columns, the binariser leaves the last
-        features uncut, and the bound holds for the columns made so far.
+        features uncut, and no bound but zero is known.
     memory_limit : float, optional
         Memory limit in megabytes; None for no limit.  See :class:`odtlib.MurTreeClassifier`.
     n_jobs : int, optional

@@ -388,8 +388,8 @@ class GoodTreesRun(DepthwiseRun):
         slack = max(self.solver.slack, ROUNDING * max(self.scale, 1.0))
         self.counting = _Counting(
             problem.rows[first].astype(np.float64), classes, self.optimum,
-            list(range(len(problem.columns))), nodes=self.nodes, min_leaf=model.min_samples_leaf,
-            penalty=self.penalty, slack=slack, clock=clock)
+            list(range(len(problem.columns) if self.n_classes > 1 else 0)), nodes=self.nodes,
+            min_leaf=model.min_samples_leaf, penalty=self.penalty, slack=slack, clock=clock)
         self.optima, self.good = {}, None
 
     def counters(self, tree):
