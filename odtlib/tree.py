@@ -821,10 +821,11 @@ class DecisionTree:
             sign in name for sign in (" <= ", " > ", " = ", " in (", " is missing", " or missing"))
 
     def _test(self, node):
-        """Return the test of a feature node, and what the left and the right branch answer."""
+        """Return the test of a feature node, and the children where it holds and where not."""
+        children = self.left[node], self.right[node]
         if self.is_condition(node):
-            return f"{self.split_text(node, 'right')}?", ("no", "yes")
-        return self.split_text(node), ("yes", "no")
+            return f"{self.split_text(node, 'right')}?", children[::-1]
+        return self.split_text(node), children
 
     def leaf_text(self, node: int) -> str:
         """Return what a node predicts, with its training weights, as text.
@@ -862,10 +863,10 @@ class DecisionTree:
             if len(rest) > 8 * SHOWN_LEVELS:
                 lines.append(f"{first}... {below[node]} nodes, not shown")
                 continue
-            text, (left, right) = self._test(node)
+            text, (yes, no) = self._test(node)
             lines.append(first + text)
-            stack.append((self.right[node], f"{rest}└─ {right + ':':4} ", rest + "        "))
-            stack.append((self.left[node], f"{rest}├─ {left + ':':4} ", rest + "│       "))
+            stack.append((no, f"{rest}└─ no:  ", rest + "        "))
+            stack.append((yes, f"{rest}├─ yes: ", rest + "│       "))
         return "\n".join(lines)
 
     __str__ = to_text
@@ -875,7 +876,7 @@ class DecisionTree:
                 f"nodes, {self.n_leaves} leaves>")
 
     def rules(self) -> list[str]:
-        """Return one rule per leaf, from left to right.
+        """Return one rule per leaf, in the order of :meth:`to_text`.
 
         Returns
         -------
@@ -897,7 +898,9 @@ class DecisionTree:
                 condition = " and ".join(conditions) or "always"
                 found.append(f"if {condition} then {self.leaf_text(node)}")
                 continue
-            for branch in ("right", "left"):
+            # What is pushed last comes first: the branch where the test holds.
+            branches = ("left", "right") if self.is_condition(node) else ("right", "left")
+            for branch in branches:
                 text = self.split_text(node, branch)
                 text = f"({text})" if text.endswith(" or missing") else text
                 stack.append((getattr(self, branch)[node], (*conditions, text)))
@@ -913,9 +916,9 @@ class DecisionTree:
         lines = ["digraph tree {", "  node [shape=box, style=rounded];"]
         for node in range(self.n_nodes):
             inner = self.feature[node] >= 0
-            text, answers = self._test(node) if inner else (self.leaf_text(node), ())
+            text, children = self._test(node) if inner else (self.leaf_text(node), ())
             lines.append(f"  {node} [label={json.dumps(text, ensure_ascii=False)}];")
-            for child, answer in zip((self.left[node], self.right[node]), answers):
+            for child, answer in zip(children, ("yes", "no")):
                 lines.append(f'  {node} -> {child} [label="{answer}"];')
         return "\n".join([*lines, "}"])
 

@@ -255,10 +255,11 @@ def test_remap_swaps_children_of_reversed_columns():
 def test_a_column_named_by_a_condition_is_asked_for_as_a_question():
     tree = DecisionTree.from_nested((0, 0.5, 0, (1, 0.5, 0, 1)), n_classes=2,
                                     feature_names=["colour = red", "open"])
-    assert str(tree) == ("colour = red?\n├─ no:  0  [1 0]\n└─ yes: open <= 0.5\n"
-                         "        ├─ yes: 0  [1 0]\n        └─ no:  1  [0 1]")
-    assert tree.rules()[:2] == ["if not colour = red then 0  [1 0]",
-                                "if colour = red and open <= 0.5 then 0  [1 0]"]
+    assert str(tree) == ("colour = red?\n├─ yes: open <= 0.5\n│       ├─ yes: 0  [1 0]\n"
+                         "│       └─ no:  1  [0 1]\n└─ no:  0  [1 0]")
+    assert tree.rules() == ["if colour = red and open <= 0.5 then 0  [1 0]",
+                            "if colour = red and open > 0.5 then 1  [0 1]",
+                            "if not colour = red then 0  [1 0]"]
     assert '0 [label="colour = red?"]' in tree.to_dot()
     assert '0 -> 1 [label="no"]' in tree.to_dot()
     assert tree.is_condition(0) and not tree.is_condition(2)
