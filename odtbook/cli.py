@@ -6,7 +6,7 @@ import argparse
 import os
 import sys
 
-from odtbook import compile_command, data_command
+from odtbook import compile_command, data_command, try_command
 from odtlib import __version__
 from odtlib.requirements import needs
 
@@ -125,6 +125,7 @@ def _parser():
     new.add_argument("--from", dest="source", required=True, metavar="CHAPTER",
                      help="a template (murtree), a chapter (05_murtree or 5), or a notebook")
 
+    try_command.add_parser(commands)
     data_command.add_parser(commands)
     compile_command.add_parser(commands)
     return parser
