@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+from copy import copy
 from functools import partial
 from math import ceil
 from numbers import Integral, Real
@@ -10,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, clone, is_regressor
+from sklearn.pipeline import Pipeline
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_array, check_is_fitted, column_or_1d, validate_data
@@ -347,9 +350,14 @@ class _TreeEstimator(DescribedParameters, BaseEstimator):
             return importances
         return np.bincount(self.binarizer_.feature_, importances, minlength=self.n_features_in_)
 
-    def to_sklearn(self,
-                   X: ArrayLike | None = None) -> DecisionTreeClassifier | DecisionTreeRegressor:
+    def to_sklearn(self, X: ArrayLike | None = None
+                   ) -> DecisionTreeClassifier | DecisionTreeRegressor | Pipeline:
         """Return the fitted tree as a scikit-learn estimator, for tools that are made for those.
+
+        Where the tree tests columns that the binariser made, such as those of categories, it is a
+        pipeline of binariser and tree.  Its step ``"tree"`` is what ``plot_tree``, SHAP or ONNX
+        take, on rows of ``pipeline[:-1].transform(X)``.  A value that is missing, and was not
+        in any row of the fit, counts there as a no.
 
         One that takes only numbers as labels, such as dtreeviz, reads
         ``tree_.replace(classes=None).to_sklearn()``, whose labels are positions in ``classes_``.
@@ -361,17 +369,17 @@ class _TreeEstimator(DescribedParameters, BaseEstimator):
 
         Returns
         -------
-        sklearn.tree.DecisionTreeClassifier or sklearn.tree.DecisionTreeRegressor
-
-        Raises
-        ------
-        ValueError
-            If the tree tests columns of the binariser that are no thresholds of features.
+        sklearn.tree.DecisionTreeClassifier, sklearn.tree.DecisionTreeRegressor or Pipeline
         """
         check_is_fitted(self, "tree_")
         if self._tree_over_columns:
-            raise ValueError("the tree tests columns that the binariser made; use "
-                             "tree_.to_sklearn() on the rows binarizer_.transform(X).")
+            maker, tree = copy(self.binarizer_), self.tree_
+            if "pandas" in sys.modules and hasattr(maker, "set_output"):
+                maker.set_output(transform="pandas")    # with the names that the tree knows
+            else:
+                tree = tree.replace(feature_names=None)
+            return Pipeline([("columns", maker), ("tree", tree.to_sklearn(
+                None if X is None else self.binarizer_.transform(X)))])
         return self.tree_.to_sklearn(X)
 
     def plot(self, ax: Axes | None = None, **options: Any) -> Axes:

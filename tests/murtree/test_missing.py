@@ -235,3 +235,16 @@ def test_trees_that_know_missing_values():
     idle = deep.replace(missing_left=[0, 0, -1, -1, -1], label=[0, 0, 0, 1, 1])
     assert idle.pruned().n_splits == 1
     assert idle.pruned().predict([[1.0], [np.nan]]).tolist() == [0, 1]
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_tree_over_categories_becomes_a_pipeline_for_scikit_learn(seed):
+    rng = np.random.default_rng(seed)
+    X = pd.DataFrame({"size": rng.normal(size=120), "town": rng.choice(list("abcd"), 120)})
+    X.loc[rng.random(120) < 0.2, "size"] = np.nan
+    y = np.where((X["size"] > 0) ^ X["town"].isin(["a", "c"]), "yes", "no")
+    model = MurTreeClassifier(3).fit(X, y)
+    pipeline = model.to_sklearn(X)
+    np.testing.assert_array_equal(pipeline.predict(X), model.predict(X))
+    np.testing.assert_allclose(pipeline.predict_proba(X), model.predict_proba(X))
+    np.testing.assert_array_equal(pipeline.classes_, model.classes_)

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from matplotlib import pyplot as plt
-from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor, export_text, plot_tree
 
 import odtlib
 from odtbook.estimators import NAMES as ESTIMATORS
@@ -153,12 +153,12 @@ def test_what_a_user_of_scikit_learn_tries_first(name, options):
     assert model.get_depth() == model.tree_.depth <= 2
     assert model.get_n_leaves() == model.tree_.n_leaves == len(np.unique(model.apply(X)))
     assert model.feature_importances_.shape == (model.n_features_in_,)
+    theirs = model.to_sklearn(X)
+    assert np.array_equal(theirs.predict(X), model.predict(X))
     if model._tree_over_columns:
-        with pytest.raises(ValueError, match="binarizer_.transform"):
-            model.to_sklearn()
+        tree = theirs["tree"]
+        assert export_text(tree).count("\n") >= model.get_n_leaves() and plot_tree(tree)
     else:
-        theirs = model.to_sklearn(X)
-        assert np.array_equal(theirs.predict(X), model.predict(X))
         assert model.feature_importances_ == pytest.approx(theirs.feature_importances_, abs=1e-12)
     if name.endswith("Classifier"):
         assert model.n_classes_ == 2
