@@ -293,11 +293,11 @@ def _confusion(trial):
     if len(labels) > CONFUSION:
         return ""
     truth = trial.table.y[trial.rows]
-    rows = [[f"is {label}", *(int(((truth == label) & (trial.predicted == other)).sum())
+    rows = [[str(label), *(int(((truth == label) & (trial.predicted == other)).sum())
                               for other in labels)] for label in labels]
     return _section("Which classes are confused?", _grid(
         "Rows by class and prediction, by trees that did not see them",
-        ["", *(f"predicted {label}" for label in labels)], rows, range(1, len(labels) + 1)))
+        ["class", *(f"predicted {label}" for label in labels)], rows, range(1, len(labels) + 1)))
 
 
 def _wrong(trial):

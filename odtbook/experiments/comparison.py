@@ -128,5 +128,6 @@ def existing_methods() -> list[str]:
 def _split(y, test_size, random_state):
     from sklearn.model_selection import train_test_split
     counts = np.unique(y, return_counts=True)[1]
+    enough = counts.min() >= 2 and len(counts) <= min(test_size, 1 - test_size) * len(y)
     return train_test_split(np.arange(len(y)), test_size=test_size, random_state=random_state,
-                            stratify=y if counts.min() >= 2 else None)
+                            stratify=y if enough else None)

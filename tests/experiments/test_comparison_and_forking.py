@@ -68,6 +68,11 @@ def test_finished_rows_are_kept_whatever_a_method_dies_of(my_csv, monkeypatch, f
         "interrupted" if status == "interrupted" else "optimal")
 
 
+def test_more_classes_than_testing_rows_are_drawn_without_shares():
+    train, test = comparison._split(np.arange(100) // 2, 0.25, 0)
+    assert len(test) == 25 and len(set(train) | set(test)) == 100
+
+
 def test_gaps_words_and_rare_levels_go_through_every_fast_method(my_csv, capsys):
     frame = pd.read_csv(my_csv)
     frame.loc[::7, "age"] = np.nan
