@@ -32,6 +32,7 @@ from odtlib import CARTClassifier, ContinuousTreeClassifier, DecisionTree, MurTr
 from odtlib.binarize import ThresholdBinarizer
 from odtlib.heuristics.ranks import RankedRows
 from odtlib.report import Clock
+from odtlib.tolerance import PROOF
 from tests.naive import best_tree_cost
 
 # rows (features | class) of which boundary thresholds lose one
@@ -130,6 +131,26 @@ def test_any_weights_equal_enumeration_with_highs():
         model.verify(X, y, weight)
     with pytest.raises(ValueError, match="no small common denominator"):
         BinOCTClassifier(solver="cp-sat", max_disparity=0.5).fit(X, y, weight, y)
+
+
+@pytest.mark.parametrize("solver", ["highs", "cp-sat"])
+def test_disparity_at_any_price_keeps_objective_and_bound(solver):
+    random = np.random.default_rng(5)
+    for number in range(9):
+        X = np.column_stack([random.integers(0, 3, 8), np.arange(8) % 2]).astype(float)
+        y = np.array([0, 1, *random.integers(0, 2, 6)])
+        weight = [np.ones(8), random.integers(1, 4, 8) / 3, random.integers(1, 9, 8) * 1e9][
+            number % 3]
+        penalty = random.choice([np.pi, 1e-7, 1 / 3, np.sqrt(2e6)]) * weight.max()
+        limit = [None, 0.25, 0.5, 0.0][number % 4]
+        model = BinOCTClassifier(2, solver=solver, max_disparity=limit, disparity_penalty=penalty)
+        group = X[:, 1].astype(int)
+        best = fair_optimum(X, y, midpoints(X), group, penalty, limit, weight)
+        report = model.fit(X, y, weight, protected=group).report_
+        near = PROOF * (weight.sum() + penalty)
+        assert abs(model.verify(X, y, weight) - report.objective) <= 1e-3 * near
+        assert report.lower_bound - near <= best <= report.objective + near
+        assert (report.status == "optimal") == (report.objective - report.lower_bound <= near)
 
 
 @pytest.mark.parametrize("solver", ["highs", "cp-sat"])
