@@ -51,7 +51,9 @@ class Certificate:
     def _split_costs(self, depths):
         """Return the penalty of all splits, each by its level where levels have their own."""
         penalty = self.terms.get("split_penalty", 0.0)
-        return fsum(float(penalty if np.ndim(penalty) == 0 else penalty[d]) for d in depths)
+        if np.ndim(penalty) == 0:
+            return float(penalty) * len(depths)
+        return fsum(float(penalty[d]) for d in depths)
 
     def _label_errors(self, tree, leaf, y, weight, used):
         weight = weight * self._class_weights(y)

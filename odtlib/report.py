@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable
+from math import fsum
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -296,6 +297,6 @@ def default_objective(tree: DecisionTree, X: ArrayLike, y: ArrayLike,
     weight = np.ones(len(y)) if sample_weight is None else np.asarray(sample_weight, float)
     predicted = tree.predict(X)
     if tree.kind == "classification":
-        return float(weight[predicted != y].sum())
+        return fsum(weight[predicted != y])
     loss = ((predicted.reshape(len(y), -1) - y.reshape(len(y), -1)) ** 2).sum(axis=1)
     return float((weight * loss).sum())
