@@ -12,7 +12,7 @@ TESTERS ?= 3
 PARALLEL := --dist loadscope --no-loadscope-reorder --max-worker-restart 0
 
 # What each stage is said to take, on two idle cores.
-TESTS_TAKE := four to six minutes
+TESTS_TAKE := five to seven minutes
 NOTEBOOKS_TAKE := six to eight minutes
 BOOK_TAKES := six to nine minutes from nothing, else as long as what changed
 PAGES_TAKE := four to five minutes
@@ -74,8 +74,8 @@ test-notebooks: $(KERNELS) ## run every chapter and template cell by cell, and c
 	@$(BIN)/python -m pytest -n $(WORKERS) --dist loadscope --max-worker-restart 0 --nbval-lax \
 		-q chapters
 
-test-all: $(KERNELS) ## also the slow tests, and ten times the seeds: for the night (about an hour)
-	@echo "test-all: every test, with ten times the seeds (most of an hour)"
+test-all: $(KERNELS) ## also the slow tests, ten times the seeds, an hour of fuzz: for the night (two hours)
+	@echo "test-all: every test, ten times the seeds, an hour of fuzz (one to two hours)"
 	@ODT_TEST_SCALE=10 $(BIN)/python -m pytest -n $(TESTERS) $(PARALLEL) -q -m "slow or not slow" tests
 	@$(MAKE) --no-print-directory test-notebooks
 

@@ -50,3 +50,138 @@ def tree_cost(tree, X, y, weight, penalty=0.0):
     """Return weighted errors plus ``penalty`` per feature node of a ``DecisionTree`` over codes."""
     wrong = tree.predict(X) != y
     return float(weight[wrong].sum() + penalty * tree.n_splits)
+
+
+# The functions below hold one number for every set of rows; bit i of its index stands for row i.
+
+def subset_sums(values):
+    """Return the sum of the values of every set of rows."""
+    sums = np.zeros(1, np.longdouble)
+    for value in values:
+        sums = np.concatenate([sums, sums + np.longdouble(value)])
+    return sums
+
+
+def as_set(chosen):
+    """Return the rows that are marked in a vector of booleans as the bits of a whole number."""
+    return sum(1 << row for row in np.flatnonzero(chosen).tolist())
+
+
+def sides(X, missing=True):
+    """Return the sets of rows that a test can send left: every threshold, missing on either side.
+
+    Without ``missing`` they always go right.
+    """
+    found = set()
+    for column in np.asarray(X, float).T:
+        for value in [*np.unique(column[~np.isnan(column)]), np.inf]:
+            left = column <= value
+            found |= {as_set(left), as_set(left | np.isnan(column)) if missing else 0}
+    return sorted(found - {0, (1 << len(X)) - 1})
+
+
+def class_leaves(y, weight):
+    """Return the misclassified weight of every set of rows."""
+    sums = np.array([subset_sums(weight * (y == label)) for label in np.unique(y)])
+    return sums.sum(axis=0) - sums.max(axis=0)
+
+
+def cost_leaves(costs, weight):
+    """Return the least cost of one label for every set of rows."""
+    return np.min([subset_sums(weight * of_label) for of_label in costs.T], axis=0)
+
+
+def square_leaves(y, weight, outputs=None):
+    """Return the squared error about the mean of every set of rows, outputs weighted."""
+    Y = np.asarray(y, np.longdouble).reshape(len(y), -1)
+    w = np.asarray(weight, np.longdouble)
+    mass, total = subset_sums(w), 0
+    for target, factor in zip(Y.T, np.ones(Y.shape[1]) if outputs is None else outputs):
+        target = target - (w @ target) / w.sum()
+        first, second = subset_sums(w * target), subset_sums(w * target**2)
+        total = total + factor * np.maximum(second - first**2 / np.where(mass > 0, mass, 1), 0)
+    return total
+
+
+def absolute_leaves(y, weight):
+    """Return the absolute error about the median of every set of rows."""
+    return np.min([subset_sums(np.asarray(weight, np.longdouble) * np.abs(
+        np.asarray(y, np.longdouble) - value)) for value in y], axis=0)
+
+
+def least_costs(leaf, splits, n_rows, depth, budgets, min_leaf=1, prices=0.0):
+    """Return the least cost of a tree for each budget of feature nodes.
+
+    ``leaf`` holds the cost of every set of rows as a leaf, ``prices`` that of a feature node, one
+    number or one for each depth.
+    """
+    prices = np.broadcast_to(prices, depth)
+    every = np.arange(1 << n_rows)
+    # one leaf is allowed however few rows there are
+    leaf = np.where((np.bitwise_count(every) < min_leaf) & (every < every[-1]), np.inf, leaf)
+    splits = np.array(splits, np.int64)
+    whole = budgets == [2**depth - 1]           # no other size is asked for
+    tables = [leaf]                             # for at most 0, 1, 2 ... feature nodes
+    for level in range(depth - 1, -1, -1):
+        rows = every[-1:] if level == 0 else every
+        left, right = splits[:, None] & rows, ~splits[:, None] & rows
+        most = min(max(budgets), 2 ** (depth - level) - 1)
+        new = [leaf[rows]]
+        for size in [most] if whole else range(1, most + 1):
+            best = new[-1]
+            for low in [len(tables) - 1] if whole else range(size):
+                high = low if whole else size - 1 - low
+                if len(splits) and max(low, high) < len(tables):
+                    best = np.minimum(best, (tables[low][left] + tables[high][right]).min(axis=0)
+                                      + prices[level])
+            new.append(best)
+        tables = new
+    return [float(tables[min(budget, len(tables) - 1)][-1]) for budget in budgets]
+
+
+def labelled_trees(X, n_classes, depth, nodes, min_leaf=1):
+    """Return what trees with any label in any leaf can say: ``{(labels, features): splits}``.
+
+    ``labels`` are those of the rows, ``features`` the set of those tested; with the fewest splits.
+    """
+    everything = (1 << len(X)) - 1
+    tests = [(j, side) for j in range(X.shape[1]) for side in sides(X[:, [j]])]
+
+    @cache
+    def below(rows, depth, nodes):
+        found = {(tuple(label if rows >> row & 1 else -1 for row in range(len(X))), frozenset()): 0
+                 for label in range(n_classes)}
+        for j, side in tests if depth and nodes else ():
+            left, right = rows & side, rows & ~side
+            if min(left.bit_count(), right.bit_count()) < min_leaf:
+                continue
+            for share in range(nodes):
+                for (a, some), few in below(left, depth - 1, share).items():
+                    for (b, others), more in below(right, depth - 1, nodes - 1 - share).items():
+                        key = tuple(map(max, a, b)), some | others | {j}
+                        found[key] = min(found.get(key, nodes), few + more + 1)
+        return found
+
+    return below(everything, depth, min(nodes, 2**depth - 1))
+
+
+def written_trees(X, y, weight, n_classes, depth, nodes, min_leaf):
+    """Return ``{tree as nested tuples: (feature nodes, errors)}`` over 0/1 columns.
+
+    Leaves predict a class of largest weight, every one where classes tie.
+    """
+    sums = np.array([weight[y == c].sum() for c in range(n_classes)])
+    trees = {int(c): (0, sums.sum() - sums.max()) for c in np.flatnonzero(sums == sums.max())}
+    if depth == 0 or nodes == 0:
+        return trees
+    for j in range(X.shape[1]):
+        one = X[:, j] == 1
+        if min(one.sum(), (~one).sum()) < min_leaf:
+            continue
+        zeros, ones = (written_trees(X[side], y[side], weight[side], n_classes, depth - 1,
+                                     nodes - 1, min_leaf) for side in (~one, one))
+        for a, (size_a, errors_a) in zeros.items():
+            for b, (size_b, errors_b) in ones.items():
+                if size_a + size_b < nodes and (isinstance(a, tuple) or a != b):
+                    trees[j, a, b] = size_a + size_b + 1, errors_a + errors_b
+    return trees

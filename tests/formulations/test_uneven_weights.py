@@ -91,7 +91,7 @@ def test_a_proof_holds_where_weights_span_eleven_orders_of_magnitude(constraint_
 
 
 def test_a_program_that_the_solver_calls_infeasible_leaves_the_stand_in(monkeypatch):
-    # Found by benchmarks/fuzz.py, seed 72113802: the bound was infinite, and no tree was kept.
+    # Found by random fits: the bound was infinite, and no tree was kept.
     X, y = UNEVEN
     weight = np.linspace(1.1, 2.3, 7) ** 9
     nothing = Solution("infeasible", bound=np.inf)

@@ -4,31 +4,13 @@ from collections import Counter
 
 import numpy as np
 import pytest
+from naive import written_trees
 
 from odtlib import MurTreeClassifier
 from odtlib.murtree.extensions import good_trees
 from odtlib.report import TimeUp
 from tests.murtree.test_questions import as_tuples, instance
 from tests.murtree.test_search import blobs
-
-
-def every_tree(X, y, weight, n_classes, depth, nodes, min_leaf):
-    """Return ``{tree as nested tuples: (feature nodes, errors)}``, leaves of largest weight."""
-    sums = np.array([weight[y == c].sum() for c in range(n_classes)])
-    trees = {int(c): (0, sums.sum() - sums.max()) for c in np.flatnonzero(sums == sums.max())}
-    if depth == 0 or nodes == 0:
-        return trees
-    for j in range(X.shape[1]):
-        one = X[:, j] == 1
-        if min(one.sum(), (~one).sum()) < min_leaf:
-            continue
-        zeros, ones = (every_tree(X[side], y[side], weight[side], n_classes, depth - 1, nodes - 1,
-                                  min_leaf) for side in (~one, one))
-        for a, (size_a, errors_a) in zeros.items():
-            for b, (size_b, errors_b) in ones.items():
-                if size_a + size_b < nodes and (isinstance(a, tuple) or a != b):
-                    trees[j, a, b] = size_a + size_b + 1, errors_a + errors_b
-    return trees
 
 
 def features_of(tree):
@@ -50,7 +32,8 @@ def test_good_trees_equal_enumeration(seed):
             continue
         penalty = float(rng.choice([0, 0, 0.3, 0.5, 1, 2]))
         tolerance = float(rng.choice([0, 0.5, 1, 1.7, 3, 20]))
-        known = every_tree(X[used], codes[used], weight[used], len(classes), depth, nodes, min_leaf)
+        known = written_trees(X[used], codes[used], weight[used], len(classes), depth, nodes,
+                              min_leaf)
         cost = {tree: errors + penalty * size for tree, (size, errors) in known.items()}
         least = min(cost.values())
         expected = {tree for tree in known if cost[tree] <= least + tolerance + 1e-9}
@@ -120,7 +103,7 @@ def test_limits_labels_and_messages():
     assert set(named[0].classes) == {"a", "b"}
     continuous = np.random.default_rng(0).normal(size=(60, 3))
     labels = (continuous[:, 1] > 0).astype(int)
-    good = MurTreeClassifier(2).good_trees(continuous, labels, tolerance=0)
+    good = MurTreeClassifier(2, binarizer="mdlp").good_trees(continuous, labels, tolerance=0)
     assert good.importance()[1] == 1.0 and good.roots()[0].feature == 1
     assert MurTreeClassifier(0).good_trees(X[:3], [0, 1, 1], tolerance=0).count == 1
     assert MurTreeClassifier(0).good_trees(X[:2], [0, 1], tolerance=0).count == 2

@@ -1,0 +1,89 @@
+"""Regression trees: MurTree with both losses, and all thresholds."""
+
+import numpy as np
+from fuzz.judging import Case, check_size, exact_sum
+from fuzz.registry import fuzz
+from fuzz.searches import with_categories
+from naive import absolute_leaves, least_costs, sides, square_leaves
+
+import odtlib
+from odtlib.binarize import ThresholdBinarizer
+
+
+def regressor_case(model, depth, problem, *, absolute=False, budget=None, min_leaf=1, share=0.0,
+                   fewest=False, missing=False, splits=None, **options):
+    """Make the case of a regressor; ``share`` is the price of a node as one of the root's cost."""
+    targets, kept = problem.labels, problem.kept
+    leaf = (absolute_leaves if absolute else square_leaves)(targets, kept)
+    scale = float(leaf[-1])
+    # means are rounded like targets, which matters where these hardly differ
+    digits = 8 * np.finfo(float).eps * np.abs(targets).max()
+    noise = float(kept.sum() * (digits if absolute else digits**2))
+    price = share * scale
+    if share:
+        model.set_params(split_penalty=price)
+    nodes = 2**depth - 1 if budget is None else budget
+    found = least_costs(leaf, sides(problem.rows, missing) if splits is None else splits,
+                        len(targets), depth, list(range(nodes + 1)), min_leaf, price)
+
+    def true(tree, leaves):
+        off = np.asarray(targets, np.longdouble) - tree.value[leaves, 0]
+        cost = exact_sum(kept * (np.abs(off) if absolute else off**2))
+        return float(cost + np.longdouble(price) * tree.n_splits)
+
+    def finished(model, predicted):
+        check_size(model.tree_.n_splits, found, scale, noise)
+
+    case = Case(model, problem, true, found[-1], scale, depth=depth, nodes=nodes,
+                min_leaf=min_leaf, noise=noise, finished=finished if fewest else None, **options)
+    case.found = found
+    return case
+
+
+@fuzz(14, "MurTreeRegressor.fit")
+def murtree_regressor(draw):
+    """Squared and absolute error."""
+    missing = draw.chance(0.2)
+    problem = draw.measured(missing=missing)
+    if problem is None:
+        return None
+    depth, min_leaf = draw.pick(2, 0, 1, 2, 3), draw.pick(1, 1, 1, 2, 3)
+    budget, absolute, fewest = draw.budget(depth), draw.chance(0.4), draw.chance(0.3)
+    model = odtlib.MurTreeRegressor(
+        depth, budget, loss="absolute_error" if absolute else "squared_error", binarizer="all",
+        min_samples_leaf=min_leaf, search=odtlib.MurTreeSearch(
+            minimise_nodes=fewest, similarity_bound=not draw.chance(0.3), random_state=0),
+        start=draw.pick(None, None, "cart"))
+    return regressor_case(model, depth, problem, absolute=absolute, budget=budget,
+                          min_leaf=min_leaf, share=draw.pick(0, 0, 0.01, 0.1), fewest=fewest,
+                          missing=missing)
+
+
+@fuzz(4, "MurTreeRegressor.fit")
+def regressor_categories(draw):
+    """Text columns, in the order of the mean target or not."""
+    problem = draw.measured(features=2)
+    if problem is None:
+        return None
+    ordered = draw.chance(0.6)
+    frame, splits = with_categories(draw, draw.n, problem.y, problem.weight, ordered)
+    depth, min_leaf, absolute = draw.pick(1, 2, 3), draw.pick(1, 1, 2), draw.chance(0.3)
+    model = odtlib.MurTreeRegressor(
+        depth, binarizer=ThresholdBinarizer(handle_unknown="ignore", ordered_categories=ordered),
+        min_samples_leaf=min_leaf, loss="absolute_error" if absolute else "squared_error")
+    return regressor_case(model, depth, problem, absolute=absolute, min_leaf=min_leaf,
+                          splits=splits, frame=frame)
+
+
+@fuzz(10, "ContinuousTreeRegressor.fit")
+def continuous_regressor(draw):
+    """Squared error over all thresholds."""
+    depth, min_leaf = draw.pick(2, 0, 1, 2, 3, 3), draw.pick(1, 1, 1, 2, 3)
+    problem = draw.measured(rows=10 if depth == 3 else 12)
+    if problem is None:
+        return None
+    budget = draw.budget(depth)
+    model = odtlib.ContinuousTreeRegressor(depth, max_nodes=budget, min_samples_leaf=min_leaf,
+                                           start=draw.pick("cart", None))
+    return regressor_case(model, depth, problem, budget=budget, min_leaf=min_leaf,
+                          share=draw.pick(0, 0, 0.01, 0.1))

@@ -1,0 +1,486 @@
+"""Searches for classification trees: MurTree, all thresholds, CART, local search, candidates."""
+
+import numpy as np
+import pandas as pd
+from fuzz.drawing import Problem
+from fuzz.judging import Case, classifier_case, demand, errors_of
+from fuzz.registry import fuzz
+from naive import (
+    as_set,
+    class_leaves,
+    cost_leaves,
+    labelled_trees,
+    least_costs,
+    sides,
+)
+
+import odtlib
+from odtlib.binarize import QuantileBinarizer, ThresholdBinarizer
+from odtlib.column_generation.options import ThresholdSampling, TreeLimits
+
+
+def murtree_search(draw, problem, **options):
+    """Draw options of MurTree's search that all find an optimal tree."""
+    cache = draw.pick("dataset", "branch", None, "closure")
+    if cache == "closure" and problem.weight is not None:
+        cache = "dataset"
+    return odtlib.MurTreeSearch(**{
+        "cache": cache, "similarity_bound": draw.pick(True, True, False, "siblings"),
+        "n_exact_children": draw.pick(2, 0, 5), "refined_bound": not draw.chance(0.3),
+        "incremental_counts": not draw.chance(0.3), "specialised_depth_two": not draw.chance(0.3),
+        "feature_order": draw.pick("depth-two", "in-order", "gini", "random"),
+        "child_order": draw.pick("dynamic", "post-order", "gap"),
+        "merge_rows": not draw.chance(0.3), "merge_columns": not draw.chance(0.3),
+        "random_state": 0, **options})
+
+
+@fuzz(20, "MurTreeClassifier.fit")
+def murtree_errors(draw):
+    """Errors and a price of splits, with every option of the search."""
+    missing = draw.chance(0.2)
+    problem = draw.classified(missing=missing)
+    if problem is None:
+        return None
+    depth, min_leaf = draw.pick(2, 0, 1, 2, 2, 3, 3), draw.pick(1, 1, 1, 2, 3)
+    budget, price = draw.budget(depth), draw.price(problem, 0, 0, 0.02, 0.1)
+    fewest = draw.chance(0.3)
+    search = murtree_search(draw, problem, minimise_nodes=fewest, deepening=draw.chance(0.2),
+                            discrepancy_search=draw.chance(0.2) and budget is None)
+    model = odtlib.MurTreeClassifier(
+        depth, budget, binarizer="all", min_samples_leaf=min_leaf, split_penalty=price,
+        search=search, start=draw.pick(None, None, "cart", "local-search"),
+        n_jobs=draw.pick(None, None, None, 2))
+    return classifier_case(model, depth, problem, budget=budget, min_leaf=min_leaf, price=price,
+                           fewest=fewest, missing=missing)
+
+
+@fuzz(2, "MurTreeSearch.paper", "MurTreeSearch.dl85")
+def murtree_as_published(draw):
+    """The search as in the paper's program, and DL8.5 in it."""
+    problem = draw.classified(rows=12)
+    if problem is None:
+        return None
+    problem = Problem(problem.X, problem.y, None, problem.X, problem.y, np.ones(len(problem.X)))
+    depth = draw.pick(1, 2, 3)
+    kind = draw.pick(odtlib.MurTreeSearch.paper, odtlib.MurTreeSearch.dl85)
+    model = odtlib.MurTreeClassifier(depth, binarizer="all", search=kind())
+    return classifier_case(model, depth, problem)
+
+
+@fuzz(3, "MurTreeClassifier.fit")
+def murtree_lookahead(draw):
+    """A receding horizon: between the optimum of the depth and that of the horizon."""
+    problem = draw.classified(classes=3)
+    if problem is None:
+        return None
+    depth, horizon, min_leaf = draw.pick(3, 4), 2, draw.pick(1, 2)
+    price = draw.price(problem, 0, 0, 0.05)
+    model = odtlib.MurTreeClassifier(
+        depth, binarizer="all", min_samples_leaf=min_leaf, split_penalty=price,
+        search=murtree_search(draw, problem, lookahead=horizon))
+    case = classifier_case(model, depth, problem, min_leaf=min_leaf, price=price, exact=False)
+    shallow = classifier_case(model, horizon, problem, min_leaf=min_leaf, price=price).optimum
+
+    def check(model, predicted):
+        if model.report_.status in ("heuristic", "optimal"):
+            demand(model.report_.objective <= shallow + case.allowed, "the tree costs",
+                   model.report_.objective, "and one of the horizon's depth", shallow)
+
+    case.check = check
+    return case
+
+
+@fuzz(4, "MurTreeClassifier.fit")
+def murtree_balanced(draw):
+    """Balanced accuracy."""
+    problem = draw.classified(features=3, classes=4, named=False)
+    if problem is None:
+        return None
+    depth, min_leaf = draw.pick(2, 1, 3), draw.pick(1, 1, 2)
+    budget = draw.budget(depth)
+    totals = {label: problem.kept[problem.labels == label].sum()
+              for label in np.unique(problem.labels)}
+    share = np.array([w / np.longdouble(totals[label]) / len(totals)
+                      for w, label in zip(problem.kept, problem.labels)])
+    model = odtlib.MurTreeClassifier(depth, budget, objective="balanced-accuracy",
+                                     binarizer="all", min_samples_leaf=min_leaf)
+    return classifier_case(model, depth, problem, budget=budget, min_leaf=min_leaf, weight=share,
+                           scale=1.0)
+
+
+@fuzz(4, "MurTreeClassifier.fit")
+def murtree_levels(draw):
+    """A penalty for each level."""
+    problem = draw.classified(features=3, classes=4)
+    if problem is None:
+        return None
+    depth, min_leaf = draw.pick(2, 1, 3), draw.pick(1, 1, 2)
+    budget = draw.budget(depth)
+    prices = [draw.price(problem, 0, 0.01, 0.05, 0.2) for _ in range(depth)]
+    model = odtlib.MurTreeClassifier(depth, budget, split_penalty=prices, binarizer="all",
+                                     min_samples_leaf=min_leaf)
+    return classifier_case(model, depth, problem, budget=budget, min_leaf=min_leaf, price=prices)
+
+
+@fuzz(4, "MurTreeClassifier.fit")
+def murtree_costs(draw):
+    """A cost of each label for each row, negative ones included."""
+    problem = draw.classified(features=3, classes=3)
+    if problem is None:
+        return None
+    labels, n = np.unique(problem.y), draw.n
+    if len(labels) < 2:
+        return None
+    costs = draw.value(draw.values.integers(0, 4, (n, len(labels))).astype(float),
+                       draw.values.normal(size=(n, len(labels))),
+                       draw.values.integers(-3, 4, (n, len(labels))) / 3)
+    costs = draw.left(costs)
+    depth, min_leaf = draw.pick(2, 1, 3), draw.pick(1, 1, 2)
+    budget, price = draw.budget(depth), draw.pick(0.0, 0.0, 0.5)
+    used = costs[problem.used]
+    leaf = cost_leaves(used, problem.kept)
+    nodes = 2**depth - 1 if budget is None else budget
+    best, = least_costs(leaf, sides(problem.rows), len(used), depth, [nodes], min_leaf, price)
+
+    def true(tree, leaves):
+        label = np.searchsorted(labels, tree.classes[tree.label[leaves]])
+        spent = (problem.kept * used[np.arange(len(used)), label]).astype(np.longdouble).sum()
+        return float(spent + np.longdouble(price) * tree.n_splits)
+
+    model = odtlib.MurTreeClassifier(depth, budget, binarizer="all", split_penalty=price,
+                                     min_samples_leaf=min_leaf)
+    return Case(model, problem, true, best, (problem.kept[:, None] * abs(used)).sum() + price,
+                depth=depth, nodes=nodes, min_leaf=min_leaf, fit={"costs": costs})
+
+
+@fuzz(2, "MurTreeClassifier.fit")
+def murtree_f1(draw):
+    """The F1 score of the second class, whole weights."""
+    problem = draw.classified(rows=8, features=3, classes=2, whole=True)
+    if problem is None or len(np.unique(problem.y)) < 2:
+        return None
+    positive = problem.labels == np.unique(problem.y)[1]
+    if not positive.any():
+        return None                         # what F1 means then is a matter of taste
+    depth, min_leaf = draw.pick(2, 1), draw.pick(1, 1, 2)
+    budget = draw.budget(depth)
+    nodes, kept = 2**depth - 1 if budget is None else budget, problem.kept
+
+    def loss(chosen):
+        right = kept[chosen & positive].sum()
+        return 1.0 - 2 * right / (kept[chosen].sum() + kept[positive].sum())
+
+    best = min(loss(np.array(said, bool)) for said, _ in labelled_trees(
+        problem.rows, 2, depth, nodes, min_leaf))
+    model = odtlib.MurTreeClassifier(depth, budget, objective="f1", binarizer="all",
+                                     min_samples_leaf=min_leaf)
+    return Case(model, problem, lambda tree, leaves: float(loss(tree.label[leaves] == 1)), best,
+                depth=depth, nodes=nodes, min_leaf=min_leaf)
+
+
+def groups_of(draw, problem, most, counted=None):
+    """Return the group of each row, or None where a group has no row that counts."""
+    group = draw.left(draw.values.integers(0, draw.value(*range(2, most + 1)), draw.n))
+    inside = group[problem.used]
+    present = np.unique(group[problem.used])
+    counted = np.ones(len(inside), bool) if counted is None else counted
+    if len(present) < 2 or len(np.unique(inside[counted])) < len(present):
+        return None
+    return group
+
+
+def gap_between(said, group, weight):
+    """Return the largest difference in the shares of rows of a group that are chosen."""
+    return np.ptp([weight[said & (group == g)].sum() / weight[group == g].sum()
+                   for g in np.unique(group)])
+
+
+@fuzz(3, "MurTreeClassifier.fit")
+def murtree_fair(draw):
+    """A limit on disparity, a price of it, or both; two notions, up to three groups."""
+    problem = draw.classified(rows=8, features=3, classes=2, whole=True)
+    if problem is None or len(np.unique(problem.labels)) < 2:
+        return None
+    notion = draw.pick("demographic-parity", "equal-opportunity")
+    positive, kept = problem.labels == np.unique(problem.y)[1], problem.kept
+    counted = positive if notion == "equal-opportunity" else np.ones(len(positive), bool)
+    group = groups_of(draw, problem, 3, counted)
+    most, price = draw.pick(None, 0.0, 0.1, 0.3, 0.6), draw.pick(0.0, 0.0, 0.5, 2.0)
+    if group is None or most is None and not price:
+        return None
+    depth, min_leaf = draw.pick(2, 1), draw.pick(1, 1, 2)
+    budget, inside = draw.budget(depth), group[problem.used][counted]
+    nodes = 2**depth - 1 if budget is None else budget
+
+    def gap(said):
+        return gap_between(said[counted], inside, kept[counted])
+
+    best = np.inf
+    for labels, _ in labelled_trees(problem.rows, 2, depth, nodes, min_leaf):
+        said = np.array(labels, bool)
+        if most is None or gap(said) <= most + 1e-12:
+            best = min(best, kept[said != positive].sum() + price * gap(said))
+    free = errors_of(problem)
+
+    def true(tree, leaves):
+        return free(tree, leaves) + price * gap(tree.label[leaves] == 1)
+
+    def check(model, predicted):
+        said = (predicted == np.unique(problem.y)[1])[problem.used]
+        demand(most is None or gap(said) <= most + 1e-9, "the disparity exceeds max_disparity")
+
+    model = odtlib.MurTreeClassifier(
+        depth, budget, max_disparity=most, disparity=notion, disparity_penalty=price,
+        binarizer="all", min_samples_leaf=min_leaf)
+    return Case(model, problem, true, best, kept.sum(), depth=depth, nodes=nodes,
+                min_leaf=min_leaf, fit={"protected": group}, check=check)
+
+
+def with_categories(draw, n, y, weight, ordered):
+    """Draw a data frame with a column of text and one of numbers, and the sides of its tests.
+
+    A test asks for one category against the rest, or, where categories are ordered by the mean of
+    ``y``, also for the first few of them; missing values take either side.
+    """
+    names = draw.left(np.array(["red", "green", "blue", "{grey}"], object)
+                      [draw.values.integers(0, 4, n)])
+    number = draw.left(draw.values.integers(0, 4, n).astype(float))
+    if draw.chance(0.4):
+        missing = draw.left(draw.values.random(n) < 0.3)
+        names[missing] = None
+    frame = pd.DataFrame({"colour": names, "number": number})
+    used = np.ones(len(y), bool) if weight is None else weight > 0
+    names, seen_y = names[used], y[used]
+    count = np.ones(used.sum()) if weight is None else weight[used]
+    absent = np.array([name is None for name in names], bool)
+    found = set()
+    present = sorted(set(names[~absent]))
+    asked = [[name] for name in present]
+    if ordered:
+        means = [np.average(seen_y[names == name], weights=count[names == name])
+                 for name in present]
+        order = [present[k] for k in np.argsort(means, kind="stable")]
+        asked += [order[:k] for k in range(1, len(order))]
+    for some in asked:
+        chosen = np.isin(names.astype(str), some) & ~absent
+        found |= {as_set(chosen), as_set(chosen | absent)}
+    found.add(as_set(absent))
+    whole = (1 << int(used.sum())) - 1
+    found |= set(sides(number[used][:, None]))
+    return frame, sorted(found - {0, whole})
+
+
+@fuzz(5, "MurTreeClassifier.fit")
+def murtree_categories(draw):
+    """Text columns, in the order of the mean or not, with missing values."""
+    problem = draw.classified(rows=12, features=2, classes=2, named=False, whole=draw.chance(0.7))
+    if problem is None:
+        return None
+    codes = np.unique(problem.y, return_inverse=True)[1].astype(float)
+    ordered = draw.chance(0.5)
+    frame, splits = with_categories(draw, draw.n, codes, problem.weight, ordered)
+    depth, min_leaf = draw.pick(1, 2, 3), draw.pick(1, 1, 2)
+    model = odtlib.MurTreeClassifier(
+        depth, binarizer=ThresholdBinarizer(
+            handle_unknown="ignore", ordered_categories=ordered), min_samples_leaf=min_leaf)
+    best, = least_costs(class_leaves(problem.labels, problem.kept), splits, len(problem.rows),
+                        depth, [2**depth - 1], min_leaf)
+    return Case(model, problem, errors_of(problem), best, problem.kept.sum(), depth=depth,
+                min_leaf=min_leaf, frame=frame)
+
+
+@fuzz(2, "MurTreeClassifier.fit", "FlowOCTClassifier.fit")
+def murtree_binarised(draw):
+    """Columns by entropy, by quantiles: never better than all thresholds, and as reported."""
+    problem = draw.classified()
+    if problem is None:
+        return None
+    depth, min_leaf = draw.pick(2, 1, 3), draw.pick(1, 2)
+    model = odtlib.MurTreeClassifier(
+        depth, binarizer=draw.pick("auto", "mdlp", "quantile", QuantileBinarizer(2)),
+        min_samples_leaf=min_leaf)
+    return classifier_case(model, depth, problem, min_leaf=min_leaf, exact=False, bounded=False)
+
+
+@fuzz(14, "ContinuousTreeClassifier.fit")
+def continuous_classifier(draw):
+    """Optimal trees over all thresholds, with and without a gap."""
+    problem = draw.classified()
+    if problem is None:
+        return None
+    depth, min_leaf = draw.pick(2, 0, 1, 2, 3, 3), draw.pick(1, 1, 1, 2, 3)
+    budget, price = draw.budget(depth), draw.price(problem, 0, 0, 0, 0.05, 0.1, 1 / 3)
+    gap = draw.pick(0.0, 0.0, 0.0, 0.0, 0.05)
+    model = odtlib.ContinuousTreeClassifier(
+        depth, max_nodes=budget, min_samples_leaf=min_leaf, split_penalty=price, max_gap=gap,
+        start=draw.pick("cart", None, "local-search"), cache=not draw.chance(0.3),
+        n_jobs=draw.pick(1, 1, 2), random_state=0)
+    return classifier_case(model, depth, problem, budget=budget, min_leaf=min_leaf, price=price,
+                           exact=gap == 0, reach=gap * problem.kept.sum())
+
+
+@fuzz(6, "LocalSearchTreeClassifier.fit")
+def local_search(draw):
+    """Local search: a tree within the limits, and no claim."""
+    problem = draw.classified()
+    if problem is None:
+        return None
+    depth, min_leaf = draw.pick(2, 0, 1, 3), draw.pick(1, 1, 2)
+    model = odtlib.LocalSearchTreeClassifier(
+        depth, min_samples_leaf=min_leaf, max_restarts=draw.pick(1, 3),
+        patience=draw.pick(0, 5), depth_two=not draw.chance(0.3), random_state=0)
+    return classifier_case(model, depth, problem, min_leaf=min_leaf, exact=False)
+
+
+def balanced(problem):
+    """Return the weights under ``class_weight="balanced"``."""
+    labels, codes, counts = np.unique(problem.labels, return_inverse=True, return_counts=True)
+    return problem.kept * (len(codes) / (len(labels) * counts))[codes]
+
+
+@fuzz(4, "CARTClassifier.fit")
+def cart(draw):
+    """CART by scikit-learn."""
+    problem = draw.classified()
+    if problem is None:
+        return None
+    depth, min_leaf = draw.pick(2, 0, 1, 3), draw.pick(1, 1, 2)
+    model = odtlib.CARTClassifier(
+        depth, criterion=draw.pick("gini", "entropy"), min_samples_leaf=min_leaf,
+        class_weight=draw.pick(None, None, "balanced"), ccp_alpha=draw.pick(0.0, 0.0, 0.01),
+        random_state=0)
+    return classifier_case(model, depth, problem, min_leaf=min_leaf, exact=False,
+                           weight=balanced(problem) if model.class_weight else None)
+
+
+@fuzz(0.5, "TunedCARTClassifier.fit")
+def tuned_cart(draw):
+    """CART with a cost of complexity chosen by cross-validation."""
+    problem = draw.classified(classes=2)
+    if problem is None:
+        return None
+    depth = draw.pick(1, 2)
+    model = odtlib.TunedCARTClassifier(depth, cv=2, random_state=0)
+    return classifier_case(model, depth, problem, exact=False)
+
+
+def over_candidates(draw, kind, problem, depth, **fixed):
+    """Make the case of an estimator over all thresholds as candidates, or over sampled ones."""
+    present = np.unique(problem.labels)
+    costs = {present[0].item(): 0.5, present[-1].item(): 2.0} if draw.chance(0.2) else None
+    weight = problem.kept if costs is None else problem.kept * np.array(
+        [costs.get(label, 1.0) for label in problem.labels.tolist()])
+    price, min_leaf = draw.price(problem, 0, 0, 0.02, 0.1), draw.pick(1, 1, 2, 3)
+    every, budget, by_leaves = not draw.chance(0.15), draw.budget(depth), draw.chance(0.5)
+    options = {} if budget is None else {"max_leaf_nodes": budget + 1} if by_leaves else \
+        {"max_nodes": budget}
+    model = kind(depth, splits="all" if every else None, class_weight=costs, split_penalty=price,
+                 min_samples_leaf=min_leaf, sampling=ThresholdSampling(n_trees=20), **options,
+                 **fixed)
+    return classifier_case(model, depth, problem, weight=weight, price=price, min_leaf=min_leaf,
+                           budget=budget, exact=every, bounded=every)
+
+
+@fuzz(8, "RestrictedTreeClassifier.fit")
+def restricted(draw):
+    """The dynamic program over candidate splits."""
+    problem = draw.classified()
+    depth = draw.pick(2, 0, 1, 2, 3)
+    return problem and over_candidates(draw, odtlib.RestrictedTreeClassifier, problem, depth)
+
+
+@fuzz(3, "ColumnGenerationClassifier.fit")
+def column_generation(draw):
+    """Column generation; branch-and-price proves the optimum."""
+    problem = draw.classified(rows=8)
+    if problem is None:
+        return None
+    integer = draw.pick("branch-and-price", "branch-and-price", "master", "milp", "diving")
+    link = draw.pick("node", "prefix")
+    search = odtlib.ColumnGenerationSearch(
+        integer=integer, link=link, pricing=draw.pick("enumeration", "sweep"),
+        heuristic_pricing=draw.pick(None, None, "pool", "random"),
+        row_cuts=draw.pick("none", "upper", "lower", "equal", "all"),
+        start_columns=draw.pick("cart", "sampled"), merge_rows=not draw.chance(0.3))
+    case = over_candidates(draw, odtlib.ColumnGenerationClassifier, problem, draw.pick(2, 1, 2),
+                           search=search)
+    case.exact = case.exact and integer == "branch-and-price"
+    return case
+
+
+@fuzz(1, "ColumnGenerationClassifier.fit")
+def generated_splits(draw):
+    """Splits generated until none can improve the tree: optimal over all thresholds."""
+    problem = draw.classified(rows=10, features=3)
+    if problem is None:
+        return None
+    depth = draw.pick(1, 2, 3)
+    model = odtlib.ColumnGenerationClassifier(depth, splits="generate",
+                                              sampling=ThresholdSampling(n_trees=5))
+    return classifier_case(model, depth, problem)
+
+
+@fuzz(3, "ColumnGenerationClassifier.fit")
+def limits_over_the_tree(draw):
+    """Costs of features, recall, precision, disparity: limits over the whole tree."""
+    problem = draw.classified(rows=7, features=3, classes=3, named=False)
+    if problem is None:
+        return None
+    labels, weight = np.unique(problem.y), problem.kept
+    if len(labels) != len(np.unique(problem.labels)) or len(labels) < 2:
+        return None
+    codes, group = problem.classes, None
+    kind = draw.pick("features", "recall", "precision", "disparity")
+    limits, shares = {}, (0.0, 0.3, 0.5, 2 / 3, 0.9, 1.0)
+    if kind == "features":
+        prices = draw.pick(None, [1, 2, 3], [0, 1, 0])
+        limits["max_feature_cost"] = most = draw.number(0, 3)
+        paid = np.ones(problem.X.shape[1], int) if prices is None else \
+            np.array(prices)[:problem.X.shape[1]]
+        if prices is not None:
+            limits["feature_costs"] = paid
+    elif kind == "disparity":
+        notion, most = draw.pick("demographic-parity", "equal-opportunity"), draw.pick(
+            0.1, 0.0, 0.25, 0.5)
+        counted = codes == 1 if notion == "equal-opportunity" else np.ones(len(codes), bool)
+        group = groups_of(draw, problem, 3, counted)
+        if group is None or len(labels) != 2:
+            return None
+        limits.update(max_disparity=most, disparity=notion)
+        inside = group[problem.used]
+    else:
+        wanted = {code: draw.pick(*shares) for code in range(draw.number(1, len(labels)))}
+        limits["min_" + kind] = {labels[code].item(): share for code, share in wanted.items()}
+
+    def keeps(said, features):
+        if kind == "features":
+            return paid[list(features)].sum() <= most
+        if kind == "disparity":
+            return gap_between((said == 1)[counted], inside[counted],
+                               weight[counted]) <= most + 1e-9
+        whole = said if kind == "precision" else codes
+        return all(weight[(said == c) & (codes == c)].sum()
+                   >= share * weight[whole == c].sum() - 1e-9 * weight.sum()
+                   for c, share in wanted.items())
+
+    depth, min_leaf = draw.pick(2, 1), draw.pick(1, 1, 2)
+    budget, price = draw.budget(depth), draw.price(problem, 0, 0, 0.05)
+    nodes, best = 2**depth - 1 if budget is None else budget, np.inf
+    for (said, features), size in labelled_trees(problem.rows, len(labels), depth, nodes,
+                                                 min_leaf).items():
+        said = np.array(said)
+        if keeps(said, features):
+            best = min(best, weight[said != codes].sum() + price * size)
+
+    def check(model, predicted):
+        said = np.searchsorted(labels, predicted)[problem.used]
+        tested = model.tree_.feature[model.tree_.feature >= 0]
+        demand(keeps(said, set(tested.tolist())), "the tree breaks the limit", limits)
+
+    model = odtlib.ColumnGenerationClassifier(
+        depth, splits="all", search=odtlib.ColumnGenerationSearch(integer="branch-and-price"),
+        limits=TreeLimits(**limits), max_nodes=budget, split_penalty=price,
+        min_samples_leaf=min_leaf)
+    return Case(model, problem, errors_of(problem, price=price), best, weight.sum(), depth=depth,
+                nodes=nodes, min_leaf=min_leaf, check=check,
+                fit={} if group is None else {"protected": group})
