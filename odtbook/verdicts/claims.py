@@ -40,13 +40,14 @@ class Plan:
 class Claim:
     """What one table or figure is for.
 
-    ``says`` is one sentence, ``source`` where the paper states it, ``kind`` the evidence that
-    decides it, ``link`` the section of the replication page, ``answers`` the function of the
-    records that returns its parts, ``digits`` half a unit of the last digit of its cells, ``plan``
-    what would decide what is open.
+    ``paper`` is its key in the bibliography, ``says`` one sentence, ``source`` where the paper
+    states it, ``kind`` the evidence that decides it, ``link`` the section of the replication page,
+    ``answers`` the function of the records that returns its parts, ``digits`` half a unit of the
+    last digit of its cells, ``plan`` what would decide what is open.
     """
 
     paper: str
+    authors: str
     item: str
     kind: str
     says: str
@@ -77,8 +78,8 @@ class Paper:
         """Register the function of the records that returns the parts of a claim."""
         def register(function):
             page = further.pop("page", self.page)
-            self.claims.append(Claim(self.key, item, kind, says, source, f"{page}#{section}",
-                                     function, **further))
+            self.claims.append(Claim(self.key, self.name, item, kind, says, source,
+                                     f"{page}#{section}", function, **further))
             return function
         return register
 

@@ -61,7 +61,7 @@ def text(self) -> str:
     """Return the report as plain text: the count, then a line per claim."""
     lines = [self.sentence(), ""]
     for one in self.claims:
-        lines.append(f"{one.name:4} {MARKS[one.answer]} {one.answer:12} {_name(one)}, "
+        lines.append(f"{one.name:4} {MARKS[one.answer]} {one.answer:12} {one.claim.authors}, "
                      f"{one.claim.label} ({one.claim.kind})")
         said = [one.claim.says]
         if one.answer != "confirmed":
@@ -77,7 +77,7 @@ def describe(self, name: str) -> str:
     """Return everything behind one claim as text: parts, intervals, cells, records, command."""
     one = self.find(name)
     claim = one.claim
-    lines = [f"{one.name}: {_name(one)}, {claim.label}, {claim.source}",
+    lines = [f"{one.name}: {one.claim.authors}, {claim.label}, {claim.source}",
              *textwrap.wrap(claim.says, 98), f"{claim.kind}: {one.answer}", ""]
     for part in one.parts:
         lines.append(f"{MARKS[part.answer]} {part.says}: {_word(part)}")
@@ -199,11 +199,6 @@ def _drawn(self, kind):
         columns=["published", "scaled", "difference", "color"], dtype=float)
     both = cells[["published", "scaled"]].astype(float)
     return cells[np.isfinite(both).all(axis=1) & (both > 0).all(axis=1)]
-
-
-def _name(one):
-    from .report import PAPERS
-    return PAPERS[one.claim.paper].name
 
 
 def _open(one):
