@@ -230,12 +230,17 @@ class ProgramClassifier(TreeClassifier):
                                 protected)
         if not budgets:
             return self._search(problem, clock)
-        most, outcomes = problem.max_splits, []
+        most, outcomes, ended = problem.max_splits, [], None
         for splits in range(most + 1):
             problem.max_splits = splits
             own = Clock(None if self.time_limit is None
                         else max(0.05, clock.remaining / (most + 1 - splits)))
-            outcomes.append(self._search(problem, own, outcomes[-1].tree if outcomes else None))
+            outcomes.append(self._search(problem, own, outcomes[-1].tree if outcomes else None,
+                                         ended))
+            if outcomes[-1].report.status == "interrupted":
+                ended = "interrupted"
+            elif clock.expired:
+                ended = "time_limit"
         return outcomes[-1]._replace(answer=outcomes)
 
     def _model_columns(self, X, y, sample_weight):
@@ -277,14 +282,19 @@ class ProgramClassifier(TreeClassifier):
                        float(self.split_penalty), groups, self.max_disparity,
                        float(self.disparity_penalty), rounded)
 
-    def _search(self, problem, clock, smaller=None):
-        """Solve one problem; ``smaller`` is the best tree of fewer splits, if that is known."""
-        grown, begin = self._begin(problem, clock, smaller)
+    def _search(self, problem, clock, smaller=None, ended=None):
+        """Solve one problem; ``smaller`` is the best tree of fewer splits, if that is known.
+
+        What has ``ended`` the search for fewer splits leaves that tree.
+        """
+        grown, begin = self._begin(problem, clock, smaller, ended is None)
         run = Run(problem, clock, begin, self.start is not None,
                   self._lower_bound(problem), self.verbose)
         space = "all trees"
         try:
-            if problem.max_splits == 0 or np.all(problem.X == problem.X[0]):
+            if ended is not None:
+                run.status = ended
+            elif problem.max_splits == 0 or np.all(problem.X == problem.X[0]):
                 run.status, run.bound = "optimal", run.objective        # a leaf is all there is
                 space = self._space(problem)
             else:
@@ -356,7 +366,7 @@ class ProgramClassifier(TreeClassifier):
     def _priorities(self, program):
         """Return the branching priorities, or None."""
 
-    def _begin(self, problem, clock, smaller):
+    def _begin(self, problem, clock, smaller, grow=True):
         """Return the trees grown, and the best after cutting them back to the limits.
 
         CART stands in where there is no start and the solver finds nothing better.
@@ -364,7 +374,7 @@ class ProgramClassifier(TreeClassifier):
         start = "cart" if self.start is None else self._given_start()
         limit = None if clock.time_limit is None else clock.time_limit / 4
         grown = []
-        if problem.X.shape[1] > 0:
+        if grow and problem.X.shape[1] > 0:
             grown.append(problem.start(start, self.random_state, limit))
         candidates = [single_leaf(problem.X, problem.y, problem.n_classes, problem.sample_weight)]
         for tree in (*grown, *([] if smaller is None else [smaller])):

@@ -197,8 +197,10 @@ class ConstrainedForestRegressor(_ProjectedPredictions):
                 min_samples_split=self.min_samples_split, min_samples_leaf=self.min_samples_leaf,
                 max_features=self.max_features, on_infeasible_targets="keep", tol=self.tol,
                 random_state=draw.randint(2**31))
-            return tree.fit(X[rows], Y[rows],
-                            None if sample_weight is None else sample_weight[rows])
+            tree.fit(X[rows], Y[rows], None if sample_weight is None else sample_weight[rows])
+            if tree.report_.ended == "interrupted":
+                raise KeyboardInterrupt              # it ends the forest, not a tree of it
+            return tree
 
         self.estimators_ = Parallel(n_jobs=self.n_jobs, prefer="threads", verbose=self.verbose)(
             delayed(one)(seed) for seed in seeds)

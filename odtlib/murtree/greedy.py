@@ -8,6 +8,7 @@ import numpy as np
 from threadpoolctl import ThreadpoolController
 
 CELLS_AT_A_TIME = 2 ** 22       # of the columns, as floats
+GRACE = 0.3                     # seconds for a CART after a limit
 
 
 @cache
@@ -27,17 +28,26 @@ def with_thresholds(nested, columns):
     return int(columns[column]), 0.5, *(with_thresholds(child, columns) for child in children)
 
 
-def cart(columns, amounts, weight, number, depth, min_leaf, leaf, rows):
-    """Grow a tree from the root down by the least impurity; nested tuples."""
+def cart(columns, amounts, weight, number, depth, min_leaf, leaf, rows, clock=None):
+    """Grow a tree from the root down by the least impurity; nested tuples.
+
+    It stops ``GRACE`` seconds after the limit of the clock.
+    """
+    def late():
+        limit = None if clock is None else clock.time_limit
+        return limit is not None and clock.elapsed > limit + GRACE
+
     table = np.column_stack([amounts, weight, number])
     step = max(1, CELLS_AT_A_TIME // max(1, columns.shape[1]))
 
     def grow(rows, depth):
         cost, prediction = leaf(rows)
-        if depth == 0 or cost <= 0 or columns.shape[1] == 0:
+        if depth == 0 or cost <= 0 or columns.shape[1] == 0 or late():
             return prediction
         inside = np.zeros((table.shape[1], columns.shape[1]))
         for first in range(0, len(rows), step):
+            if late():
+                return prediction
             some = rows[first:first + step]
             inside += table[some].T @ columns[some].astype(np.float64)
         outside = table[rows].sum(axis=0)[:, None] - inside

@@ -20,6 +20,7 @@ from ._kernels import (
 from ._objectives import ELEMENT, choose_kernel
 
 MAX_COPIES = 4      # integer weights are written as copies while the rows grow at most this much
+PAIRS_AT_A_TIME = 10 ** 9      # pairs of columns of rows: BLAS takes a tenth of a second for them
 MAX_EARLIER_NODES = 32     # more of them cost more memory and save hardly a depth-two problem
 
 
@@ -77,6 +78,22 @@ def _as_words(bits):
     padded = np.zeros((len(bits), (packed.shape[1] + 7) // 8 * 8), np.uint8)
     padded[:, :packed.shape[1]] = packed
     return padded.view(np.uint64)
+
+
+def pair_sums(bits, amounts, clock):
+    """Return the sums of each amount, (n, p, p), over the rows that have both columns of a pair.
+
+    ``bits`` is (n_rows, p) and ``amounts`` (n_rows, n).  The clock is asked after each block.
+    """
+    p = bits.shape[1]
+    sums = np.zeros((amounts.shape[1], p, p))
+    step = max(1, PAIRS_AT_A_TIME // max(1, p * p))
+    for c in np.flatnonzero(amounts.any(axis=0)):
+        for first in range(0, len(bits), step):
+            clock.check()
+            some = bits[first:first + step]
+            sums[c] += (some * amounts[first:first + step, c:c + 1]).T @ some
+    return sums
 
 
 def set_name(rows, n_rows):

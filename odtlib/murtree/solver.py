@@ -100,7 +100,12 @@ class Solver:
                 len(self.space.shuffle))
         self.memory_full = False
         self._grow()
-        self._work = FIRST_SLICE
+        # As the kernel counts work; where a step takes long, the first slice has few of them.
+        n_rows, width = len(problem.rows), self.space.active.shape[1]
+        steps = FIRST_SLICE / (10 + width * width * (1 / 64 + n_rows / 16384))
+        self._first_slice = FIRST_SLICE * min(
+            1.0, LONGEST_SLICE / max(1e-9, steps * self.longest_step))
+        self._work = self._first_slice
         self.control[S.ADDRESS_OPEN:S.ADDRESS_EARLIER + 1] = kernel_addresses(problem.kernel)
         if cache == "closure":
             self.control[S.ADDRESS_CLOSURE] = closure_address(problem.kernel)
@@ -277,7 +282,7 @@ class Solver:
         stop = Event()
         for worker in self._workers:
             worker.shared = (*shared, np.zeros(n_threads, np.int64))
-            worker._work, worker.space.table = FIRST_SLICE, space.table
+            worker._work, worker.space.table = self._first_slice, space.table
             worker.control[S.N_THREADS] = n_threads
             worker._open(*subproblem)
         try:
@@ -448,13 +453,13 @@ class Solver:
         name = (*key.tolist(), depth, budget)
         if name not in self._built:
             if not self._has_time(clock):
-                return self.cart(rows, depth, budget)
+                return self.cart(rows, depth, budget, clock)
             if depth <= 2:
                 root = self._shallow_roots(rows, key)[min(budget, 2 ** depth - 1)]
             elif (root := self._remembered(rows, depth, budget, key)) is None:
                 if not self.solve(depth, budget, upper=self.just_above(value), lower=value,
                                   rows=rows, clock=clock):
-                    return self.cart(rows, depth, budget)
+                    return self.cart(rows, depth, budget, clock)
                 root = self.root()
             self._built[name] = self._build(rows, root, min(depth, budget), key, clock)
         return self._built[name]
@@ -492,11 +497,11 @@ class Solver:
         """What the leaves of CART should be pure in: the weight of each class."""
         return np.eye(len(self.class_start) - 1)[self.row_class] * self.row_weight[:, None]
 
-    def cart(self, rows, depth, budget):
+    def cart(self, rows, depth, budget, clock=None):
         """Grow a CART as deep as any tree fits the node budget; nested tuples."""
         depth = min(depth, int(np.log2(budget + 1)))
         return cart(self.problem.rows, self.amounts, self.row_weight, self.problem.weights[:, -1],
-                    depth, self._sizes["min_samples_leaf"], self._leaf, rows)
+                    depth, self._sizes["min_samples_leaf"], self._leaf, rows, clock)
 
     def greedy_tree(self, depth, clock, rows=None):
         """Grow a CART above optimal trees of depth two; nested tuples.
@@ -506,7 +511,7 @@ class Solver:
         """
         rows = np.arange(len(self.problem.rows), dtype=np.int32) if rows is None else rows
         if not self._has_time(clock):
-            return self.cart(rows, depth, 2 ** depth - 1)
+            return self.cart(rows, depth, 2 ** depth - 1, clock)
         column = self._purest(rows, depth)
         if depth <= 2 or column is None:
             self._built = {}

@@ -6,6 +6,7 @@ import numpy as np
 
 from odtlib._numba.compiler import njit
 
+SLICE = 10_000_000          # pairs of subtrees between two looks at the clock
 OPTIONS = {"cache": True, "nogil": True, "error_model": "numpy"}
 
 
@@ -32,22 +33,28 @@ def shared_classes(one, zero, n_classes):
 
 
 @njit(**OPTIONS)
-def count_two(pairs, single, total, min_leaf, depth, penalty, budget, base, width):
+def count_two(pairs, single, total, min_leaf, depth, penalty, budget, base, first, counts):
     """Count the trees that cost at most ``budget``; ``counts[m, e]`` are those of ``base + e``.
+
+    Begins with root ``first`` (-1: with the leaves), and returns where to go on after a slice (-1:
+    all is done).
 
     ``pairs[i, j]``, ``single[i]`` and ``total`` hold the weight of each class among the rows with
     features ``i`` and ``j``, with ``i``, and among all, and last the number of rows.
     """
     p, n_classes = len(single), len(total) - 1
-    counts = np.zeros((4, width), np.int64)
     errors, ties = leaf_of(total, n_classes)
-    if errors <= budget:
+    if first < 0 and errors <= budget:
         counts[0, errors - base] = ties
     # For both sides of a column: the leaf first, then the splits.
     error, number = np.zeros((2, p + 1), np.int64), np.zeros((2, p + 1), np.int64)
     size, least = np.zeros(2, np.int64), np.zeros(2)
     whole, one, zero = np.zeros((2, n_classes + 1)), np.zeros(n_classes + 1), total.copy()
-    for i in range(p):
+    work = 0
+    for i in range(max(first, 0), p):
+        if work > SLICE:
+            return i
+        work += 2 * p * n_classes
         whole[0], whole[1] = total - single[i], single[i]
         if whole[0, n_classes] < min_leaf or whole[1, n_classes] < min_leaf:
             continue
@@ -74,10 +81,11 @@ def count_two(pairs, single, total, min_leaf, depth, penalty, budget, base, widt
             cost = error[0, a] + penalty * (1 + (a > 0))
             if cost + least[1] > budget:
                 continue
+            work += size[1]
             for b in range(size[1]):
                 if cost + error[1, b] + penalty * (b > 0) <= budget:
                     ways = number[0, a] * number[1, b]
                     if a == b == 0:
                         ways -= shared_classes(whole[0], whole[1], n_classes)
                     counts[1 + (a > 0) + (b > 0), error[0, a] + error[1, b] - base] += ways
-    return counts
+    return -1

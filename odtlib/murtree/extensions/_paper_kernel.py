@@ -18,9 +18,11 @@ from .._search import sort_by_key
 # Columns of ``frame``: what a level remembers.
 (SIDE, DEPTH, NODES, UPPER, PHASE, POSITION, NODES_0, LEAST, MOST, FIRST, FIRST_VALUE, FIRST_SIZE,
  BEST, BEST_FEATURE, BEST_0, BEST_1, REFINED, LOWER, N_FRAME) = range(19)
-ENTER, NEXT_FEATURE, NEXT_SHARE, FIRST_SOLVED, SECOND_SOLVED, LEAVE = range(6)
-# Entries of ``control``: where the search stands, and the root of the tree that was found last.
-LEVEL, VALUE, FEATURE, SIZE_0, SIZE_1, N_SUBTREES, N_ENTRIES, N_CONTROL = range(8)
+ENTER, COUNT, NEXT_FEATURE, NEXT_SHARE, FIRST_SOLVED, SECOND_SOLVED, LEAVE = range(7)
+# Entries of ``control``: where the search stands, the root of the tree that was found last, and
+# which counter is updated: how many rows of its data set and of the new one are done.
+(LEVEL, VALUE, FEATURE, SIZE_0, SIZE_1, N_SUBTREES, N_ENTRIES, COUNTER, OLD_DONE, NEW_DONE,
+ N_CONTROL) = range(11)
 # Entries of ``options``.
 (BRANCHES, SIMILARITY, REFINE, BUDGET_BOUNDS, PROPAGATE, INCREMENTAL, BUFFER, FEATURE_ORDER,
  CHILD_ORDER, N_OPTIONS) = range(10)
@@ -199,47 +201,59 @@ def store_optimum(subtree, depth, nodes, value, feature, size_0, size_1, options
 
 @njit(**INNER)
 def count_row(row, sign, counts, of_class, ones, ones_start):
-    """Add a row to the counts of pairs of features of its class, or take it away."""
+    """Add a row to the counts of pairs of features of its class, or take it away.
+
+    Returns the number of pairs.
+    """
     first, last = ones_start[row], ones_start[row + 1]
     table = counts[of_class[row]]
     for a in range(first, last):
         for b in range(first, last):
             table[ones[a], ones[b]] += sign
+    return (last - first) * (last - first)
 
 
 @njit(**INNER)
-def count(rows, n_rows, options, of_class, ones, ones_start, counted_rows, n_counted, pair_counts,
-          counters):
-    """Count pairs of features, from the nearer of two stored counters (Section 4.3.3)."""
+def begin_count(rows, n_rows, options, control, counted_rows, n_counted, pair_counts, counters):
+    """Choose the nearer of two stored counters (Section 4.3.3), or count from scratch."""
     removed, added = differences(counted_rows[0], n_counted[0], rows, n_rows)
     nearer = 0
     if options[INCREMENTAL]:
         other_removed, other_added = differences(counted_rows[1], n_counted[1], rows, n_rows)
         if other_removed + other_added <= removed + added:
             nearer, removed, added = 1, other_removed, other_added
-    counts, old, n_old = pair_counts[nearer], counted_rows[nearer], n_counted[nearer]
+    control[COUNTER], control[OLD_DONE], control[NEW_DONE] = nearer, 0, 0
     if options[INCREMENTAL] and removed + added < n_rows:
         counters[ROWS_COUNTED] += removed + added
-        a, b = 0, 0
-        while a < n_old or b < n_rows:
-            if b == n_rows or (a < n_old and old[a] < rows[b]):
-                count_row(old[a], -1, counts, of_class, ones, ones_start)
-                a += 1
-            elif a == n_old or rows[b] < old[a]:
-                count_row(rows[b], 1, counts, of_class, ones, ones_start)
-                b += 1
-            else:
-                a += 1
-                b += 1
     else:
         counters[ROWS_COUNTED] += n_rows
-        counts[:] = 0
+        pair_counts[nearer][:] = 0
+        n_counted[nearer] = 0
+
+
+@njit(**INNER)
+def count(work, rows, n_rows, control, of_class, ones, ones_start, counted_rows, n_counted,
+          pair_counts):
+    """Go on counting pairs of features; return the work that is left (none: not yet done)."""
+    nearer, a, b = control[COUNTER], control[OLD_DONE], control[NEW_DONE]
+    counts, old, n_old = pair_counts[nearer], counted_rows[nearer], n_counted[nearer]
+    while work > 0 and (a < n_old or b < n_rows):
+        if b == n_rows or (a < n_old and old[a] < rows[b]):
+            work -= count_row(old[a], -1, counts, of_class, ones, ones_start)
+            a += 1
+        elif a == n_old or rows[b] < old[a]:
+            work -= count_row(rows[b], 1, counts, of_class, ones, ones_start)
+            b += 1
+        else:
+            a += 1
+            b += 1
+    control[OLD_DONE], control[NEW_DONE] = a, b
+    if a == n_old and b == n_rows:
         for r in range(n_rows):
-            count_row(rows[r], 1, counts, of_class, ones, ones_start)
-    for r in range(n_rows):
-        old[r] = rows[r]
-    n_counted[nearer] = n_rows
-    return nearer
+            old[r] = rows[r]
+        n_counted[nearer] = n_rows
+        return max(work, 1)
+    return 0
 
 
 @njit(**INNER)
@@ -423,19 +437,10 @@ def search(work, margin, control, options, frame, order, X, of_class, ones, ones
                     value = leaf
                 elif depth <= 2:                         # Algorithm 4
                     counters[DEPTH_TWO] += 1
-                    counter = count(here, n_rows, options, of_class, ones, ones_start,
-                                    counted_rows, n_counted, pair_counts, counters)
-                    best_of_depth_two(pair_counts[counter], here_starts, singles, cells, found)
-                    work -= p * p * len(singles)
-                    if subtree < 0:
-                        subtree = add_subtree(keys[t, side], control, cache)
-                    for n in range(1, 4):                # all budgets are stored
-                        store_optimum(subtree, min(n, 2), n, found[n, 0], found[n, 1],
-                                      found[n, 2], found[n, 3], options, control, cache)
-                    if options[SIMILARITY]:
-                        remember_data_set(here, n_rows, depth, subtree, stored_rows, stored)
-                    value, feature = found[nodes, 0], found[nodes, 1]
-                    size_0, size_1 = found[nodes, 2], found[nodes, 3]
+                    begin_count(here, n_rows, options, control, counted_rows, n_counted,
+                                pair_counts, counters)
+                    fr[PHASE], fr[FIRST] = COUNT, subtree
+                    continue
                 else:
                     fr[PHASE], fr[POSITION], fr[LOWER], fr[REFINED] = NEXT_FEATURE, 0, bound, LARGE
                     fr[MOST] = min((1 << (depth - 1)) - 1, nodes - 1)
@@ -447,6 +452,26 @@ def search(work, margin, control, options, frame, order, X, of_class, ones, ones
                                       order[t])
             if value > upper:
                 value = INFEASIBLE
+
+        elif fr[PHASE] == COUNT:
+            work = count(work, here, n_rows, control, of_class, ones, ones_start, counted_rows,
+                         n_counted, pair_counts)
+            if work == 0:
+                continue
+            best_of_depth_two(pair_counts[control[COUNTER]], here_starts, singles, cells, found)
+            work -= 4 * p * p * len(singles)
+            subtree = fr[FIRST]
+            if subtree < 0:
+                subtree = add_subtree(keys[t, side], control, cache)
+            for n in range(1, 4):                        # all budgets are stored
+                store_optimum(subtree, min(n, 2), n, found[n, 0], found[n, 1], found[n, 2],
+                              found[n, 3], options, control, cache)
+            if options[SIMILARITY]:
+                remember_data_set(here, n_rows, depth, subtree, stored_rows, stored)
+            if found[nodes, 0] <= upper:
+                value, feature = found[nodes, 0], found[nodes, 1]
+                size_0, size_1 = found[nodes, 2], found[nodes, 3]
+            fr[PHASE] = LEAVE
 
         elif fr[PHASE] == NEXT_FEATURE:                  # Algorithm 2
             if fr[POSITION] < p and fr[BEST] != fr[LOWER]:

@@ -26,13 +26,13 @@ from odtlib.tolerance import ROUNDING
 
 from ..columns import tree_over_columns
 from ..greedy import blas, cart
-from ..preparation import _as_words, _distinct_columns, _group, first_of, set_name
+from ..preparation import _as_words, _distinct_columns, _group, first_of, pair_sums, set_name
 from . import _front_kernels as kernels
 from ._front_kernels import FIRST, IF_0, IF_1, KEY, NUMBER, ROOT
 
 UNLIMITED = 2 ** 62
 MAX_KEYS = 2 ** FIRST
-CELLS = 2e8             # of a table of pairs that are summed up between two looks at the clock
+CELLS = 1_000_000       # of a table of pairs that are worked on between two looks at the clock
 FINISHING = 0.4         # seconds for the trees of a front after the limit
 
 FrontEntry = namedtuple("FrontEntry", "errors optimal tree")
@@ -56,10 +56,10 @@ class FrontSearch:
         self.bits = columns[first][:, self.columns].astype(np.float64)
         self.values = np.zeros((n_groups, 4))
         np.add.at(self.values, groups, values)
-        self.summed = np.flatnonzero(self.values.any(axis=0))
         self.n_keys, self.pareto, self.min_leaf = n_keys, pareto, min_leaf
         self.clock = clock
         self.memory_limit = np.inf if memory_limit is None else 1e6 * memory_limit
+        self.nothing = np.zeros((4, 0, 0)), np.zeros((4, 0))          # sums for a leaf
         self.scratch, self.known, self.bounds, self.bytes = {}, {}, {}, 0
         self.counters = {"fronts": 0, "depth_two": 0, "cache_hits": 0, "pruned_by_bound": 0,
                          "rows_merged": len(columns) - n_groups,
@@ -74,15 +74,8 @@ class FrontSearch:
 
     def sums(self, rows):
         """Return the sums over pairs of columns, single columns and all rows."""
-        p, values = self.bits.shape[1], self.values[rows]
-        pairs = np.zeros((4, p, p))
-        step = max(1, int(CELLS / max(1, p * p)))
-        for first in range(0, len(rows), step):
-            bits = self.bits[rows[first:first + step]]
-            for c in self.summed:
-                self.clock.check()
-                pairs[c] += (bits * values[first:first + step, c:c + 1]).T @ bits
-        return pairs, values.T @ self.bits[rows], values.sum(axis=0)
+        bits, values = self.bits[rows], self.values[rows]
+        return pair_sums(bits, values, self.clock), values.T @ bits, values.sum(axis=0)
 
     def sides(self, rows, column, sums):
         """Return rows and sums (if given those of the parent) of both sides of a column."""
@@ -144,23 +137,26 @@ class FrontSearch:
             return leaf
 
         def best(side, whole):          # leaf and best split of one side of every column
+            leaves = np.minimum(whole[IF_0], whole[IF_1])
+            if nodes == 1:
+                return leaves, leaves
             rest = whole[:, :, None] - side
             cost = np.minimum(side[IF_0], side[IF_1]) + np.minimum(rest[IF_0], rest[IF_1])
             cost[(side[NUMBER] < self.min_leaf) | (rest[NUMBER] < self.min_leaf)] = np.inf
-            leaves = np.minimum(whole[IF_0], whole[IF_1])
             return leaves, np.minimum(leaves, cost.min(axis=1, initial=np.inf))
 
-        others = total[:, None] - single
-        leaf_1, split_1 = best(pairs, single)
-        leaf_0, split_0 = best(single[:, None, :] - pairs, others)
-        if nodes == 1:
-            cost = leaf_1 + leaf_0
-        elif nodes == 2:
-            cost = np.minimum(split_1 + leaf_0, leaf_1 + split_0)
-        else:
-            cost = split_1 + split_0
+        least, others = leaf, total[:, None] - single
         allowed = (single[NUMBER] >= self.min_leaf) & (others[NUMBER] >= self.min_leaf)
-        return min(leaf, cost[allowed].min(initial=np.inf))
+        step = max(1, CELLS // max(1, len(allowed)))
+        for first in range(0, len(allowed), step):
+            self.clock.check()
+            roots = slice(first, first + step)
+            leaf_1, split_1 = best(pairs[:, roots], single[:, roots])
+            leaf_0, split_0 = best(single[:, None, :] - pairs[:, roots], others[:, roots])
+            cost = (np.minimum(split_1 + leaf_0, leaf_1 + split_0) if nodes < 3
+                    else split_1 + split_0)
+            least = min(least, cost[allowed[roots]].min(initial=np.inf))
+        return least
 
     # Fronts -------------------------------------------------------------------------------------
 
@@ -206,6 +202,8 @@ class FrontSearch:
         try:
             if depth <= 2:
                 self.counters["depth_two"] += 1
+                if nodes == 0:
+                    sums = *self.nothing, self.values[rows].sum(axis=0)
                 add(kernels.front_two, *(self.sums(rows) if sums is None else sums), nodes,
                     self.min_leaf, self.pareto, first=-1)
                 return self.collected(*arrays, n)
@@ -360,7 +358,7 @@ class DepthwiseRun:
 
         depth = min(self.depth, int(np.log2(self.nodes + 1)))
         return cart(self.columns, of_class, self.weight, np.ones(len(self.y)), depth,
-                    self.model.min_samples_leaf, leaf, np.arange(len(self.y)))
+                    self.model.min_samples_leaf, leaf, np.arange(len(self.y)), Clock(0.0))
 
     def solve(self, depth, nodes):
         """Find the best tree of a depth, and update the incumbent."""

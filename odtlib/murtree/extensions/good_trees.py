@@ -26,7 +26,7 @@ from odtlib.tolerance import ROUNDING
 from odtlib.tree import DecisionTree
 from odtlib.trees import penalised_errors
 
-from ..preparation import _as_words, _group, first_of, prepare, set_name
+from ..preparation import _as_words, _group, first_of, pair_sums, prepare, set_name
 from ..solver import Solver
 from ._good_kernels import count_two
 from .fronts import DepthwiseRun
@@ -156,7 +156,7 @@ class _Counting:
         single = bits.T @ classes
         pairs = np.zeros((0, 0, 0))
         if depth == 2:
-            pairs = np.stack([(bits * amount[:, None]).T @ bits for amount in classes.T], axis=2)
+            pairs = np.ascontiguousarray(pair_sums(bits, classes, self.clock).transpose(1, 2, 0))
         base = 0
         if self.nodes >= 2 ** depth - 1:         # else the optimum is not one of all these trees
             base = max(0, int(self.optimum(rows, depth) - 3 * self.penalty - self.slack))
@@ -165,8 +165,13 @@ class _Counting:
             raise ValueError(f"within the tolerance there are {width} numbers of errors, more than "
                              f"the {MAX_SPAN} that fit; give a smaller tolerance or divide the "
                              "weights by a number.")
-        counts = count_two(pairs, single, classes.sum(axis=0), self.min_leaf, depth,
-                           self.penalty, budget + self.slack, base, max(width, 1))
+        counts, first = np.zeros((4, max(width, 1)), np.int64), -1
+        while True:
+            first = count_two(pairs, single, classes.sum(axis=0), self.min_leaf, depth,
+                              self.penalty, budget + self.slack, base, first, counts)
+            if first < 0:
+                break
+            self.clock.check()
         return {(int(m), base + int(e)): int(counts[m, e]) for m, e in np.argwhere(counts)}
 
     def tree(self, rows, depth, size, rank):
@@ -440,6 +445,7 @@ class GoodTreesRun(DepthwiseRun):
 def warm_up_good_trees():
     """Compile the kernel; return the seconds that it took."""
     def run():
-        count_two(np.zeros((0, 0, 0)), np.zeros((0, 2)), np.ones(2), 1, 1, 0.0, 1.0, 0, 2)
+        count_two(np.zeros((0, 0, 0)), np.zeros((0, 2)), np.ones(2), 1, 1, 0.0, 1.0, 0, -1,
+                  np.zeros((4, 2), np.int64))
 
     return warm_up("all good trees", count_two, run)

@@ -13,7 +13,7 @@ import numpy as np
 
 from odtlib.report import default_objective
 
-from ..preparation import _distinct_columns, set_name
+from ..preparation import _distinct_columns, pair_sums, set_name
 from .fronts import DepthwiseRun
 
 
@@ -103,7 +103,7 @@ class LevelRun(DepthwiseRun):
         number = bits.sum(axis=0)
         min_leaf = self.model.min_samples_leaf
         if nodes > 1:
-            pairs = np.stack([(bits * weight[:, None]).T @ bits for weight in classes.T])
+            pairs = pair_sums(bits, classes, self.clock)
             together = bits.T @ bits
 
         others = total[:, None] - single

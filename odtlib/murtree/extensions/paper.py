@@ -98,6 +98,8 @@ class PaperSearch:
         frame = self.frame[0]
         frame[[K.SIDE, K.DEPTH, K.NODES, K.UPPER, K.PHASE]] = (0, min(depth, nodes), nodes, upper,
                                                                K.ENTER)
+        if self.control[K.LEVEL] >= 0:       # the last search was ended, perhaps while it counted
+            self.stored["n_counted"][:] = 0
         self.control[K.LEVEL] = 0
         while self.control[K.LEVEL] >= 0:
             clock.check()
