@@ -135,6 +135,7 @@ class SolveReport:
         self.evaluate = evaluate
         self.scale = max(abs(self.objective), 0.0 if scale is None else float(scale))
         self.tree = self.binarizer = None   # bound by the estimator, for verify
+        self.ended = status
         self.status = status_of(status, self.objective, self.lower_bound, self.scale)
         self.proof = ""
         if self.status == "optimal":

@@ -424,9 +424,7 @@ class ParetoRun(FrontRun):
         self.scale = 1.0 if self.f1 else self.scale
         negative = np.where(self.y == 0, self.weight, 0)
         self.search_over(negative, zeros, self.weight - negative, negative.sum() + 1, pareto=True)
-        self.search.clock = Clock()         # the leaves are there even when the time is over
         self.front = 0, 0, *self.search.front(self.search.all_rows, 0, 0)
-        self.search.clock = clock
 
     def solve(self, depth, nodes):
         rows = self.search.all_rows
