@@ -74,6 +74,7 @@ CALLS = [
     Call("MurTreeClassifier", parameters={"max_depth": 5}),
     Call("MurTreeClassifier", parameters={"max_depth": 5, "min_samples_leaf": 5}),
     Call("MurTreeClassifier", parameters={"max_depth": 4, "binarizer": "all"}),
+    Call("MurTreeClassifier", parameters={"max_depth": 5, "binarizer": "mdlp"}, quick=True),
     Call("MurTreeClassifier", parameters={"max_depth": 5, "objective": "f1"}),
     Call("MurTreeClassifier", parameters={"max_depth": 5, "objective": "balanced-accuracy"}),
     Call("MurTreeClassifier", parameters={"max_depth": 5, "start": "local-search"}),
@@ -167,8 +168,6 @@ def run(call, X, y, time_limit):
     kind = estimators()[call.estimator]
     if "time_limit" in kind().get_params():
         parameters["time_limit"] = time_limit
-    if kind().get_params().get("binarizer") == "mdlp":
-        parameters.setdefault("binarizer", "quantile")        # entropy finds no cut in noise
     model = kind(**parameters)
     try:
         getattr(model, call.method)(X, y, **further(call, X, y))
