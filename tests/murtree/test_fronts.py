@@ -210,7 +210,7 @@ def test_a_penalised_disparity_is_verified_on_the_rows_of_the_fit():
     weight[:7] = 0
     model = MurTreeClassifier(2, disparity_penalty=20.0).fit(X, y, weight, protected=group)
     assert model.verify(X, y, weight) == pytest.approx(model.report_.objective)
-    with pytest.raises(ValueError, match="give the training rows in their order"):
+    with pytest.raises(ValueError, match="verify with the rows of the fit"):
         model.verify(X[:50], y[:50])
 
 
