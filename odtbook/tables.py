@@ -440,6 +440,18 @@ def _has_decimal_commas(frame):
     return False
 
 
+def _plain_numbers(column):
+    """Return a column of text as numbers if all its cells are plain ones, else None; quickly."""
+    texts = column.to_numpy(dtype=object)
+    try:
+        if any(text[0] == "0" and text[1:2].isdigit() or "_" in text for text in texts):
+            return None
+        numbers = texts.astype(np.str_).astype(np.float64)
+    except (TypeError, ValueError, IndexError):
+        return None
+    return numbers if np.isfinite(numbers).all() else None
+
+
 def _parsed(texts, commas_everywhere):
     """Return text cells as numbers (NaN where a cell is none), and how the marks were read.
 
@@ -536,6 +548,9 @@ def _understand(column, pd, commas=False):
         return _as_number(numbers, [], Counter({"infinity": infinite} if infinite else {}))
     if pd.api.types.is_datetime64_any_dtype(column.dtype):
         return _as_date(column, "", pd)
+    plain = None if commas else _plain_numbers(column)
+    if plain is not None:
+        return _as_number(plain, [], Counter())
     cells, marks = _cells(column, pd)
     present = np.array([cell is not None for cell in cells], bool)
     if not present.any():
@@ -699,9 +714,10 @@ def _why_dropped(name, read, n):
         return None
     if read.kind == "empty":
         return "holds no value in any row and is dropped."
-    gaps = sum(value is None or value != value for value in read.values)
-    present = [value for value in read.values if value is not None and value == value]
-    distinct = len(set(present))
+    known = [value is not None and value == value for value in read.values] \
+        if read.kind == "category" else ~np.isnan(read.values)
+    present = read.values[known]
+    gaps, distinct = n - len(present), len(set(present.tolist()))
     if distinct == 1 and not gaps:
         return f"is {present[0]!r} in every row and is dropped." if read.kind == "category" else \
             f"is {present[0]:g} in every row and is dropped."
@@ -715,7 +731,7 @@ def _why_dropped(name, read, n):
             return (f"has a value of its own in nearly every row ({distinct:,} values in "
                     f"{n:,} rows), so it identifies the row and is dropped.")
     if read.kind == "number" and read.whole and n >= FEW_ROWS and distinct > 0.95 * n and not gaps:
-        span = max(present) - min(present) + 1
+        span = present.max() - present.min() + 1
         if IDENTIFIER.search(str(name)) or span == n == distinct:
             return (f"numbers the rows ({distinct:,} values in {n:,} rows), so it identifies the "
                     "row and is dropped.")

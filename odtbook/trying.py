@@ -181,7 +181,7 @@ def _folds(table, kept, folds, limit, seconds, say):
                 folds_of(y, folds, table.task, repeat).split(kept, y)):
             taken = time.perf_counter() - begun
             done = len(scores[TREE])
-            if done == 1 and len(kept) > FEWEST_ROWS and folds * taken > seconds:
+            if done == 1 and len(kept) > FEWEST_ROWS and 3 * taken > seconds:
                 return None
             if done >= 2 and taken * (done + 1) / done > seconds:
                 return scores, kept[seen], predicted[seen], limited

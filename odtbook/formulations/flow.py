@@ -193,7 +193,8 @@ class FlowOCTClassifier(BinarisingMixin, ProgramClassifier):
         "mdlp" cuts by entropy and class, "quantile" at quantiles, "all" between any two values,
         which makes the model large.  None refuses other features.  A transformer is cloned and
         fitted; it sees integer weights as copies of rows and ignores others.  The tree is optimal
-        for the columns that it makes.
+        for the columns that it makes.  Missing values and the categories of a data frame become
+        columns, too.
     solver : {"highs", "cp-sat"}, default="highs"
         Solver of the program.  CP-SAT counts in whole numbers: weights and penalties without a
         small common denominator are rounded down for it, and its bounds hold.
@@ -256,6 +257,8 @@ class FlowOCTClassifier(BinarisingMixin, ProgramClassifier):
         self.time_limit = time_limit
         self.random_state = random_state
         self.verbose = verbose
+
+    _accepts_categories = _accepts_missing = True     # the binariser makes columns of them
 
     def _space(self, problem):
         return pluralised(problem.X.shape[1], "predicate")
