@@ -237,8 +237,9 @@ class Trial:
             if not known.exists():
                 known.parent.mkdir(exist_ok=True)
                 shutil.copy2(path, known)
-        shutil.rmtree(self.changed / "odtlib")
-        shutil.copytree(self.genuine / "odtlib", self.changed / "odtlib")
+        for name in ("odtlib", "odtbook"):
+            shutil.rmtree(self.changed / name)
+            shutil.copytree(self.genuine / name, self.changed / name)
         change = mutant.apply(self.changed)
         package = f"tests/{package_of(mutant.file)}"
         while True:
@@ -262,8 +263,8 @@ def main() -> int:
     parser.add_argument("-n", "--number", type=int, default=20)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--packages", nargs="*", help="only these, in this order (default: all)")
-    parser.add_argument("--mutant", action="append", metavar="FILE:LINE",
-                        help="in place of a draw: all changes of this line (again for more lines)")
+    parser.add_argument("--mutant", nargs="*", metavar="FILE:LINE",
+                        help="in place of a draw: one change of each of these lines")
     parser.add_argument("--limit", type=float, default=400, metavar="S",
                         help="CPU seconds that the tests of one mutant may take (default: 400)")
     parser.add_argument("--results", type=Path, help="a CSV file to write to, and to go on from")
@@ -271,8 +272,9 @@ def main() -> int:
 
     if options.mutant:
         places = [place.rsplit(":", 1) for place in options.mutant]
-        drawn = [mutant for file, line in places for mutant in mutants_of(ROOT / file)
-                 if mutant.line == int(line)]
+        choice = random.Random(options.seed)
+        drawn = [choice.choice([mutant for mutant in mutants_of(ROOT / file)
+                                if mutant.line == int(line)]) for file, line in places]
     else:
         drawn = draw(options.number, options.seed)
     packages = options.packages or sorted({package_of(mutant.file) for mutant in drawn})

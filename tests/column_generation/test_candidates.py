@@ -8,7 +8,7 @@ from odtlib import (
     ColumnGenerationSearch,
     ContinuousTreeClassifier,
 )
-from odtlib.column_generation import ThresholdSampling, TreeLimits
+from odtlib.column_generation import ThresholdSampling, TreeLimits, _kernels
 from odtlib.column_generation.candidates import CandidateGeneration
 from odtlib.report import Clock, TimeUp
 from odtlib.tolerance import PROOF
@@ -155,3 +155,43 @@ def test_columns_without_thresholds_and_budget_zero():
         assert model.report_.status == "optimal"
         assert model.report_.objective == 2.0
         assert model.tree_.n_leaves == 1
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_the_split_tried_next_has_the_highest_bound_and_divides_most_evenly(seed):
+    random = np.random.default_rng(seed)
+    n_features, n_rows = random.integers(1, 4), int(random.integers(2, 9))
+    left, right = random.integers(0, 3, (2, n_features, n_rows + 1)).astype(float)
+    closed = random.random(left.shape) < 0.3
+    at = np.zeros(2, np.int64)
+    best = _kernels.highest_bound(left, right, closed, at)
+    among = [(left[f, p] + right[f, p], min(p, n_rows - p), -f, -p) for f in range(n_features)
+             for p in range(1, n_rows) if not closed[f, p]]
+    if among:
+        bound, _, f, p = max(among)
+        assert (best, *at) == (bound, -f, -p)
+    else:
+        assert best == -np.inf
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_a_known_split_bounds_the_others_of_its_feature_by_the_rows_between(seed):
+    """A side that gets more rows gains their weight at most; one that loses rows, nothing."""
+    random = np.random.default_rng(seed)
+    n_rows = int(random.integers(3, 9))
+    cumulated = np.append(0, np.cumsum(random.integers(1, 9, (2, n_rows)), axis=1, dtype=float)[0])
+    cumulated = np.stack([cumulated, cumulated + 1])
+    left, right = random.integers(5, 30, (2, 2, n_rows + 1)).astype(float)
+    closed = np.zeros(left.shape, bool)
+    before, p = (left.copy(), right.copy()), int(random.integers(1, n_rows))
+    _kernels.tighten(cumulated, 1, p, 7.0, 4.0, left, right, closed)
+    assert np.argwhere(closed).tolist() == [[1, p]]
+    for q in range(n_rows + 1):
+        assert left[0, q] == before[0][0, q] and right[0, q] == before[1][0, q]
+        if 1 <= q < n_rows:
+            between = sum(cumulated[1, i + 1] - cumulated[1, i]
+                          for i in range(min(p, q), max(p, q)))
+            assert left[1, q] == min(before[0][1, q], 7 + between if q > p else 7)
+            assert right[1, q] == min(before[1][1, q], 4 + between if q < p else 4)
+        else:
+            assert left[1, q] == before[0][1, q] and right[1, q] == before[1][1, q]

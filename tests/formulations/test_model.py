@@ -190,6 +190,27 @@ def test_infeasible_and_empty_models():
         assert solution.values is None
 
 
+def test_the_objective_of_a_point_has_the_offset():
+    model = Model()
+    x = model.add_variables("x", 2, cost=[3.0, -1.0], kind="integer", upper=2)
+    model.add_rows("r", 1, [0, 0], x, 1, lower=1)
+    model.offset = 2.5
+    assert model.evaluate([2.0, 1.0]) == 7.5
+    for solver in ("highs", "cp-sat"):
+        solution = model.solve(solver)
+        assert solution.objective == model.evaluate(solution.values) == 0.5
+
+
+def test_a_row_without_a_limit_on_one_side_has_one_beyond_reach_in_whole_numbers():
+    model = Model()
+    x = model.add_variables("x", 2, kind="integer", upper=1)
+    model.add_rows("at least", 1, [0, 0], x, 1, lower=-5)
+    model.add_rows("at most", 1, [0, 0], x, [0.5, 1], upper=5)
+    arrays = model.to_integer()
+    assert arrays["row_lower"].tolist() == [-5, -2**61]
+    assert arrays["row_upper"].tolist() == [2**61, 10]
+
+
 def test_a_model_can_grow_after_it_was_solved():
     model = Model()
     x = model.add_variables("x", 3, cost=-1, kind="integer")
