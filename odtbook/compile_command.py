@@ -121,8 +121,7 @@ def compile_command(options) -> int:
     if unknown := set(options.names) - {name for name, _ in jobs}:
         raise ValueError(f"there is no estimator {unknown.pop()!r}; the names are "
                          f"{', '.join(dict(estimators()))}.")
-    print("Compiling the kernels of all estimators takes one and a half to two CPU minutes.",
-          flush=True)
+    print("Compiling the kernels of all estimators takes about two CPU minutes.", flush=True)
     workers = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(options.jobs, mp_context=workers, initializer=end_with,
                              initargs=(os.getpid(),)) as pool:

@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 
 from odtbook.cli import main
-from odtbook.compile_command import estimators
-from odtbook.estimators import NAMES
+from odtbook.compile_command import estimators, lanes
+from odtbook.estimators import NAMES, class_of
+from odtlib._numba import warm
 
 SCRIPT = Path(__file__).parents[2] / "scripts" / "measure_compilation.py"
 
@@ -97,6 +98,27 @@ print(asked)
     answer = subprocess.run([sys.executable, "-c", script], check=True, capture_output=True,
                             text=True)
     assert answer.stdout.splitlines() == ["False"] * 5 + ["True", "[]"]
+
+
+@pytest.mark.slow
+def test_two_processes_compile_nothing_twice(tmp_path):
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path), "NUMBA_DEBUG_CACHE": "1"}
+    run = subprocess.run([sys.executable, "-m", "odtbook", "compile", "--jobs", "2"],
+                         env=environment, check=True, capture_output=True, text=True)
+    saved = re.findall(r"data saved to '(.*)'", run.stdout)
+    assert len(saved) > 100
+    assert len(set(saved)) == len(saved)
+    announced = re.findall(r"odtlib: compiling (.*) once", run.stderr)
+    assert sorted(announced) == sorted(warm.SECONDS)
+
+
+def test_fits_of_different_lanes_share_no_kernels():
+    """MurTree and the constrained trees have kernels of their own; all others are in one lane."""
+    divided = lanes(estimators())
+    assert sorted(map(str, (job for lane in divided for job in lane))) == sorted(
+        map(str, estimators()))
+    homes = [{class_of(name).__module__.split(".")[1] for name, _ in lane} for lane in divided]
+    assert len(homes) == 3 and {"murtree"} in homes and {"constrained"} in homes
 
 
 def test_every_estimator_is_fitted():
