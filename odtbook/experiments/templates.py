@@ -5,9 +5,10 @@ from __future__ import annotations
 import ast
 import json
 import re
+from functools import lru_cache
 from pathlib import Path
 
-from odtbook.tables import is_file
+from odtbook.tables import is_file, read_table
 from odtlib.schema import ANY, brief, check, read_json
 
 from .book import find_notebook, suggestion
@@ -78,13 +79,24 @@ def read_notebook(path):
 
 
 def check_dataset(name):
-    """Raise ValueError unless ``name`` is a known data set or the path of a table."""
+    """Raise ValueError unless ``name`` is a known data set, or a table that can be read."""
     if is_file(name):
         if not Path(name).is_file():
             raise ValueError(f"there is no file {name!r}; paths count from the working folder.")
+        if reason := _unusable(name, Path(name).stat().st_mtime_ns):
+            raise ValueError(f"{name}: {reason}")
         return
     from odtbook.datasets.catalogue import find
     find(name)
+
+
+@lru_cache(maxsize=8)
+def _unusable(path, changed):
+    """Return why no tree can be learned from a table, read once for all runs of a grid.
+
+    ``changed`` is when the file was.
+    """
+    return read_table(path).report.unusable
 
 
 def parameters_cell(notebook):

@@ -8,6 +8,7 @@ import pytest
 from experiments.runner_fakes import PARAMETERS
 
 from odtbook import experiments
+from odtbook.cli import main
 from odtbook.experiments import book
 from odtbook.experiments.grid import Experiment, select
 from odtbook.experiments.templates import Template, check_dataset
@@ -79,9 +80,28 @@ def test_unknown_data_sets_are_refused(toy, tmp_path, monkeypatch):
         check_dataset("irich")
     with pytest.raises(ValueError, match="no file 'my.csv'"):
         template_of(toy, parameters="dataset = 'iris'").complete({"dataset": "my.csv"})
-    (tmp_path / "my.csv").write_text("x,label\n1,a\n")
+    (tmp_path / "my.csv").write_text("x,label\n" + "1,a\n2,b\n" * 3)
     check_dataset("my.csv")
     check_dataset("iris")
+
+
+@pytest.mark.parametrize("text", ["", "a,b,label\n", "\n\n", "\0" * 100, "label\nx\ny\n",
+                                  "a,label\n1,\n2,\n"])
+def test_a_table_that_cannot_be_used_is_refused_before_anything_runs(toy, tmp_path, capsys, text):
+    (tmp_path / "my.csv").write_text(text)
+    grid = toy(parameters=PARAMETERS + '\ndataset = "iris"')
+    assert main(["run", str(grid), "--set", f"dataset={tmp_path / 'my.csv'}"]) == 2
+    sentence = capsys.readouterr().err
+    assert sentence.startswith("odt: ") and sentence.count("\n") == 1 and "my.csv" in sentence
+    assert not (grid.parent / ".runs").exists()
+
+
+@pytest.mark.parametrize("text", ["a;b;label\n1;2,5;x\n3;4,5;y\n", "a,label\n1,x\n2\n3,y\n"])
+def test_a_table_with_other_marks_or_short_rows_is_taken(toy, tmp_path, text):
+    (tmp_path / "my.csv").write_text(text * 3)
+    grid = toy(parameters=PARAMETERS + '\ndataset = "iris"')
+    points = Experiment(grid, [f"dataset={tmp_path / 'my.csv'}"]).points()
+    assert {point["dataset"] for point in points} == {str(tmp_path / "my.csv")}
 
 
 def test_unknown_notebooks_and_experiments_are_refused():
