@@ -41,6 +41,22 @@ for use, extra in [(tree.plot, "plot"), (lambda: tree.report_.trace, "plot"),
         raise AssertionError(f"the core has what only {{extra}} should bring")
 """
 
+TABLES = """
+import pathlib, sys
+sys.path.insert(0, {tests!r})
+from tables.ugly import plain, tables
+from odtbook.tables import read_table
+for table in tables():
+    content = table.content
+    if isinstance(content, bytes):
+        pathlib.Path("ugly" + table.ending).write_bytes(content)
+        content = "ugly" + table.ending
+    report = str(read_table(content, table.target).report)
+    assert all(words in report for words in table.words), report
+plain().to_parquet("plain.parquet")
+assert read_table("plain.parquet", "label").X.shape == (240, 3)
+"""
+
 PLOT = """
 import matplotlib; matplotlib.use("agg")
 import odtlib
@@ -165,6 +181,10 @@ def main() -> int:
         refused([odt, "run", "murtree", "--quick"], away, "optimal-decision-trees[experiments]")
         install("plot")
         run([python, "-c", PLOT], away)
+        (away / "my.csv").write_text("age,label\n" + "31,no\n62,yes\n" * 30)
+        install("tables")
+        run([python, "-c", TABLES.format(tests=str(ROOT / "tests"))], away)
+        run([odt, "try", "my.csv", "--time", "5"], away, quiet=True)
         install("solvers")
         run([python, "-c", SOLVERS], away)
         install("experiments")
