@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+from odtbook.tables import is_file
 from odtlib.schema import ANY, brief, check
 
 from .book import changed_place, locate
@@ -76,6 +77,11 @@ class Experiment:
         self._quick = text.get("quick", {})
         self._tables = [{**fixed, **table} for table in grids]
         self._changes = parse_changes(changes, self.template)
+        given = self._changes.get("dataset", ())
+        if any(map(is_file, given if isinstance(given, list) else [given] if given else ())) and \
+                "binarizer" in self.template.defaults:
+            # The book's grid cuts the paper's sets as the paper did, which is not for all tables.
+            self._changes.setdefault("binarizer", self.template.defaults["binarizer"])
         if self._changes:
             self.place = changed_place(self.place, changes)
         self.points()

@@ -265,3 +265,13 @@ def test_every_grid_of_the_book_expands(name):
     experiment = Experiment(name)
     assert experiment.points(quick=True)
     assert len(experiment.points()) >= len(experiment.points(quick=True))
+
+
+def test_a_table_of_ones_own_is_cut_by_the_default(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "my.tsv").write_text("x\tlabel\n1\ta\n")
+    own = Experiment("murtree", ["dataset=my.tsv", "max_depth=3"])
+    assert {point["binarizer"] for point in own.points()} == {"auto"}
+    asked = Experiment("murtree", ["dataset=my.tsv", "binarizer=mdlp"])
+    assert {point["binarizer"] for point in asked.points()} == {"mdlp"}
+    assert {point["binarizer"] for point in Experiment("murtree").points()} == {"mdlp", "all"}
