@@ -158,19 +158,16 @@ def _run(options):
 def _report(options):
     needs("pandas", "experiments", "odt report")
     from odtbook.experiments.overview import overview
+    from odtbook.verdicts import judge
+    if options.claim:
+        print(judge(options.paper, only=options.claim).describe(options.claim))
+        return 0
     experiments, refusals = overview()
     for sentence in refusals:
         print(f"odt: {sentence}", file=sys.stderr)
-    if options.experiments:
-        print(experiments)
-        return 0
-    from odtbook.verdicts import judge
-    report = judge(papers=options.paper)
-    if options.claim:
-        print(report.describe(options.claim))
-    else:
-        print(report.text())
-        print(f"\n{experiments}")
+    if not options.experiments:
+        print(f"{judge(options.paper).text()}\n")
+    print(experiments)
     return 0
 
 

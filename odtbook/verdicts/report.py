@@ -38,15 +38,7 @@ class Report:
 
     def find(self, name: str) -> Judged:
         """Return a claim by its name, "C4", or by its item, "firat2020 T7"."""
-        for one in self.claims:
-            if str(name).lower() in (one.name.lower(),
-                                     f"{one.claim.paper} {one.claim.item}".lower()):
-                return one
-        known = [known for one in self.claims
-                 for known in (one.name, f"{one.claim.paper} {one.claim.item}")]
-        alike = [item for item in known if item.lower().endswith(f" {str(name).lower()}")]
-        meant = f" (did you mean {' or '.join(alike)}?)" if alike else suggestion(name, known)
-        raise ValueError(f"there is no claim {str(name)!r}{meant}; `odt report` lists them.")
+        return self.claims[_place(name, [(one.name, one.claim) for one in self.claims])]
 
     def cells(self, one: Judged) -> DataFrame | None:
         """Return the coloured cells of the table behind a claim, if it has one."""
@@ -60,19 +52,36 @@ class Report:
     panels = render.panels
 
 
-def judge(papers: Sequence[str] | None = None, records: Records | None = None) -> Report:
+def judge(papers: Sequence[str] | None = None, records: Records | None = None,
+          only: str | None = None) -> Report:
     """Judge the claims of some papers, by their keys in the bibliography, or of all.
 
-    ``records`` are ours; by default those of the book.
+    ``records`` are ours; by default those of the book.  ``only`` names a single claim to judge, as
+    for :meth:`Report.find`.
     """
     unknown = set(papers or ()) - set(PAPERS)
     if unknown:
         raise ValueError(f"there is no paper {sorted(unknown)[0]!r}; use one of "
                          f"{', '.join(PAPERS)}.")
     records = Records() if records is None else records
-    numbered = enumerate((claim for paper in PAPERS.values() for claim in paper.claims), start=1)
-    return Report([judge_claim(f"C{number}", claim, records) for number, claim in numbered
-                   if papers is None or claim.paper in papers], records)
+    claims = [claim for paper in PAPERS.values() for claim in paper.claims]
+    named = [(f"C{number}", claim) for number, claim in enumerate(claims, start=1)
+             if papers is None or claim.paper in papers]
+    if only is not None:
+        named = [named[_place(only, named)]]
+    return Report([judge_claim(name, claim, records) for name, claim in named], records)
+
+
+def _place(name, named):
+    """Return where a claim stands in a list of names and claims."""
+    known = [(key.lower(), f"{claim.paper} {claim.item}") for key, claim in named]
+    for place, names in enumerate(known):
+        if str(name).lower() in (names[0], names[1].lower()):
+            return place
+    alike = [item for _, item in known if item.lower().endswith(f" {str(name).lower()}")]
+    meant = (f" (did you mean {' or '.join(alike)}?)" if alike else
+             suggestion(name, [one for names in known for one in names]))
+    raise ValueError(f"there is no claim {str(name)!r}{meant}; `odt report` lists them.")
 
 
 def count_sentence(records: Records | None = None) -> str:
