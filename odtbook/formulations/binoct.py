@@ -15,6 +15,7 @@ from odtbook.formulations.binoct_model import FORMS, BinOCTModel
 from odtbook.formulations.lns import NeighbourhoodSearch
 from odtbook.formulations.program import Formulation, ProgramClassifier
 from odtbook.formulations.thresholds import candidate_cuts, from_full_tree
+from odtlib._validation import plain_copy
 from odtlib.heuristics.ranks import RankedRows
 from odtlib.report import Clock
 from odtlib.tree import DecisionTree
@@ -215,12 +216,13 @@ class BinOCTClassifier(ProgramClassifier):
         BinOCTModel
             Its ``model`` can be looked at, written to a file, relaxed and solved.
         """
-        X, codes, weight, used = self._training_arrays(X, y, sample_weight)
-        problem = self._problem(X, codes, weight,
-                                None if protected is None else np.asarray(protected)[used])
+        copied = plain_copy(self)
+        X, codes, weight, used = copied._training_arrays(X, y, sample_weight)
+        problem = copied._problem(X, codes, weight,
+                                  None if protected is None else np.asarray(protected)[used])
         if problem.depth == 0 or np.all(X == X[0]):
             raise ValueError("no model is needed: max_depth is 0 or every feature is constant.")
-        return self._formulate(problem, [], Clock()).build()
+        return copied._formulate(problem, [], Clock()).build()
 
     def _solve(self, X, y, sample_weight, protected=None):
         if self.priorities and self.solver != "cp-sat":

@@ -794,7 +794,8 @@ class _CostRun(_Run):
         most = costs.max(axis=1)
         saved = most[:, None] - costs
         equal = ~saved.any(axis=1)
-        saved[equal] = saved.max() or 1.0            # each row is a sample of its leaf
+        # each row is a sample of its leaf, in the unit of the costs
+        saved[equal] = saved.max() or np.abs(costs).max() or 1.0
         if saved.max() > LARGEST:
             raise ValueError(f"costs, times weights, differ by up to {saved.max():g} in a row; "
                              f"divide them by a number so that none exceeds {LARGEST:g}.")
