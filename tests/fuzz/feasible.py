@@ -3,7 +3,7 @@
 import itertools
 
 import numpy as np
-from constrained.reference import project_on_rows, project_sparse_simplex
+from constrained.reference import absolute_cost, project_on_rows, project_sparse_simplex
 from fuzz.judging import Case, demand, exact_sum
 from fuzz.registry import fuzz
 from naive import least_costs, sides, square_leaves, subset_sums
@@ -114,6 +114,43 @@ def constrained_tree(draw):
 
         case.feasible, case.check = case.check, best
     return case
+
+
+@fuzz(0.7, "ConstrainedTreeRegressor.fit")
+def absolute_constrained_tree(draw):
+    """Exact splits of absolute error: the best tree of depth one, by a linear program a leaf."""
+    data = constrained_data(draw, 6)
+    if data is None or data[1] is None or data[2] == "few" or abs(data[0].y).max() > 100:
+        return None
+    problem, feasible, *_ = data
+    targets, kept, n = problem.labels.astype(float), problem.kept / problem.kept.sum(), \
+        len(problem.rows)
+    unit, min_leaf = problem.kept.sum(), draw.pick(1, 1, 2)
+
+    def leaf(rows):
+        rows = np.array([rows >> row & 1 for row in range(n)], bool)
+        return unit * absolute_cost(feasible, targets[rows], kept[rows])
+
+    whole = (1 << n) - 1
+    best = min([leaf(whole)] + [leaf(left) + leaf(whole & ~left) for left in sides(problem.rows)
+                                if min_leaf <= left.bit_count() <= n - min_leaf])
+    model = odtlib.ConstrainedTreeRegressor(
+        feasible, split="exact", criterion="absolute_error", max_depth=1,
+        min_samples_leaf=min_leaf, on_infeasible_targets="keep")
+
+    def true(tree, leaves):
+        return float(exact_sum(problem.kept[:, None] * abs(targets - tree.value[leaves])))
+
+    scale = float(leaf(whole)) + unit
+
+    def check(model, predicted):
+        is_feasible(feasible, len(problem.X))(model, predicted)
+        if model.time_limit is None:
+            demand(model.report_.objective <= best + 1e-6 * scale, "the tree costs",
+                   model.report_.objective, "and the best", best)
+
+    return Case(model, problem, true, best, scale, depth=1, min_leaf=min_leaf, exact=False,
+                within=1e-6, check=check)
 
 
 @fuzz(5, "OptimalConstrainedTreeRegressor.fit")

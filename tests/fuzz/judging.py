@@ -106,6 +106,7 @@ class Case:
     def run(self, draw):
         """Fit, and compare everything that is known."""
         model, problem = self.model, self.problem
+        other_words(draw, model, int(problem.used.sum()))
         narrow_numbers(draw, model)
         limited = limits(draw, model)
         X, y = (problem.X if self.frame is None else self.frame), problem.y
@@ -177,6 +178,18 @@ class Case:
                   **{name: value[used] for name, value in self.fit.items()})
         demand(np.array_equal(predicted, other.predict(X)),
                "rows of weight zero change the predictions")
+
+
+def other_words(draw, model, n_rows):
+    """Now and then, say the same limits otherwise: a share of the rows, no limit on depth."""
+    given = model.get_params(deep=False)
+    share, unlimited, fewest = draw.chance(0.2), draw.chance(0.3), given.get("min_samples_leaf")
+    if share and isinstance(fewest, int) and fewest <= n_rows:
+        model.set_params(min_samples_leaf=(fewest - 0.5) / n_rows)
+    if unlimited and isinstance(given.get("max_depth"), int) and given["max_depth"] >= n_rows - 1 \
+            and not np.ndim(given.get("split_penalty", 0.0)) \
+            and None in model._parameter_constraints["max_depth"]:
+        model.set_params(max_depth=None)
 
 
 def narrow_numbers(draw, model):
@@ -258,14 +271,14 @@ def importances(model, X, predicted):
 
 def in_scikit_learn(model, X, predicted):
     """``to_sklearn`` predicts the same."""
-    if not model._tree_over_columns and fits_float32(model.tree_, X):
+    if not hasattr(X, "columns") and fits_float32(X):
         other = model.to_sklearn(X).predict(X)
         demand(np.array_equal(np.ravel(other), np.ravel(predicted)),
                "to_sklearn predicts otherwise")
 
 
-def fits_float32(tree, X):
-    """Return whether scikit-learn, which rounds features to float32, can follow the tree."""
+def fits_float32(X):
+    """Return whether scikit-learn, which rounds features to float32, can follow a tree."""
     with np.errstate(over="ignore", invalid="ignore"):
         narrow = np.asarray(X, float).astype(np.float32).astype(float)
     return np.array_equal(narrow, np.asarray(X, float), equal_nan=True)

@@ -52,8 +52,15 @@ def flow_program(draw):
 @fuzz(2, "BinOCTClassifier.fit")
 def binoct_program(draw):
     """BinOCT in its three forms."""
-    return program_case(draw, BinOCTClassifier,
+    thresholds = draw.pick("all", "all", "boundary", "forest")
+    case = program_case(draw, BinOCTClassifier, thresholds=thresholds,
                         constraint_form=draw.pick("summed", "per_row", "ordered"))
+    if case is not None and thresholds != "all":
+        case.exact = case.bounded = False
+    if case is not None and draw.chance(0.1) and case.model.start is not None:
+        case.model.set_params(solver="lns")
+        case.exact = False
+    return case
 
 
 @fuzz(1.5, "BinOCTClassifier.fit", "BinOCTClassifier.formulate")
@@ -87,7 +94,9 @@ def binoct_fair(draw):
         demand(most is None or gap_between(said, inside, kept) <= most + 1e-6,
                "the disparity exceeds max_disparity")
         if np.any(problem.rows != problem.rows[0]):
+            given = model.get_params()
             built = model.formulate(problem.X, problem.y, problem.weight, group)
+            demand(model.get_params() == given, "formulate changes parameters")
             relaxed = built.model.relax()
             demand(relaxed.objective is None or np.isfinite(relaxed.objective), "no relaxation")
 

@@ -1,7 +1,7 @@
 """Regression trees: MurTree with both losses, and all thresholds."""
 
 import numpy as np
-from fuzz.judging import Case, check_size, exact_sum
+from fuzz.judging import Case, check_size, demand, exact_sum
 from fuzz.registry import fuzz
 from fuzz.searches import with_categories
 from naive import absolute_leaves, least_costs, sides, square_leaves
@@ -57,6 +57,28 @@ def murtree_regressor(draw):
     return regressor_case(model, depth, problem, absolute=absolute, budget=budget,
                           min_leaf=min_leaf, share=draw.pick(0, 0, 0.01, 0.1), fewest=fewest,
                           missing=missing)
+
+
+@fuzz(2, "MurTreeRegressor.fit")
+def regressor_lookahead(draw):
+    """A receding horizon: between the optimum of the depth and that of the horizon."""
+    problem = draw.measured(rows=10, features=3)
+    if problem is None:
+        return None
+    depth, min_leaf, absolute = draw.pick(3, 4), draw.pick(1, 2), draw.chance(0.3)
+    model = odtlib.MurTreeRegressor(
+        depth, binarizer="all", min_samples_leaf=min_leaf, search=odtlib.MurTreeSearch(lookahead=2),
+        loss="absolute_error" if absolute else "squared_error")
+    case, shallow = (regressor_case(model, d, problem, absolute=absolute, min_leaf=min_leaf,
+                                    exact=False) for d in (depth, 2))
+
+    def check(model, predicted):
+        if model.report_.status in ("heuristic", "optimal"):
+            demand(model.report_.objective <= shallow.optimum + case.allowed, "the tree costs",
+                   model.report_.objective, "and one of the horizon's depth", shallow.optimum)
+
+    case.check = check
+    return case
 
 
 @fuzz(4, "MurTreeRegressor.fit")

@@ -17,6 +17,7 @@ from naive import (
 import odtlib
 from odtlib.binarize import QuantileBinarizer, ThresholdBinarizer
 from odtlib.column_generation.options import ThresholdSampling, TreeLimits
+from odtlib.policy import policy_costs
 
 
 def murtree_search(draw, problem, **options):
@@ -134,7 +135,19 @@ def murtree_costs(draw):
     costs = draw.value(draw.values.integers(0, 4, (n, len(labels))).astype(float),
                        draw.values.normal(size=(n, len(labels))),
                        draw.values.integers(-3, 4, (n, len(labels))) / 3)
-    costs = draw.left(costs)
+    given = np.searchsorted(labels, problem.y)
+    if draw.chance(0.2) and np.bincount(given).min() >= 2:
+        outcome = draw.left(draw.values.integers(-3, 4, n).astype(float))
+        odds = draw.left(draw.values.random((n, len(labels))) + 0.1)
+        odds /= odds.sum(axis=1, keepdims=True)
+        costs = policy_costs(problem.X, problem.y, outcome, method="inverse-propensity",
+                             propensity=odds, cv=2)
+        wanted = np.zeros_like(costs)
+        for row, treatment in enumerate(given):
+            wanted[row, treatment] = -outcome[row] / max(odds[row, treatment], 0.01)
+        demand(np.allclose(costs, wanted), "the costs of a policy are", costs, "not", wanted)
+    else:
+        costs = draw.left(costs)
     depth, min_leaf = draw.pick(2, 1, 3), draw.pick(1, 1, 2)
     budget, price = draw.budget(depth), draw.pick(0.0, 0.0, 0.5)
     used = costs[problem.used]
@@ -387,6 +400,49 @@ def restricted(draw):
     problem = draw.classified()
     depth = draw.pick(2, 0, 1, 2, 3)
     return problem and over_candidates(draw, odtlib.RestrictedTreeClassifier, problem, depth)
+
+
+@fuzz(3, "RestrictedTreeClassifier.fit")
+def listed_candidates(draw):
+    """A list of candidate splits for each node, no split twice on a path or any."""
+    problem = draw.classified(rows=10, features=3)
+    if problem is None:
+        return None
+    depth, distinct = draw.pick(1, 2, 3), draw.chance(0.4)
+    finite = np.clip(problem.X, -1e300, 1e300)
+    lists = []
+    for _ in range(2**depth - 1):
+        splits = {}
+        for _ in range(draw.value(1, 2, 3, 3)):
+            j = int(draw.values.integers(problem.X.shape[1]))
+            splits[j, float(finite[int(draw.values.integers(len(finite))), j])] = None
+        lists.append(list(splits))
+    leaf, n = class_leaves(problem.labels, problem.kept), len(problem.rows)
+
+    def least(node, rows, above):
+        if node >= len(lists):
+            return leaf[rows]
+        best = np.inf
+        for split in lists[node]:
+            if not distinct or split not in above:
+                left = as_set(problem.rows[:, split[0]] <= split[1])
+                best = min(best, least(2 * node + 1, rows & left, (*above, split))
+                           + least(2 * node + 2, rows & ~left, (*above, split)))
+        return best
+
+    best = float(least(0, (1 << n) - 1, ()))
+    if best == np.inf:
+        return None
+    model = odtlib.RestrictedTreeClassifier(depth, splits=lists, distinct_splits=distinct)
+    scale = problem.kept.sum()
+
+    def check(model, predicted):                # a limit leaves CART, which is not among them
+        if model.time_limit is None and model.memory_limit is None:
+            demand(abs(model.report_.objective - best) <= 1e-9 * scale, "the tree costs",
+                   model.report_.objective, "and the best", best)
+
+    return Case(model, problem, errors_of(problem), None, scale, depth=depth, min_leaf=0,
+                check=check)
 
 
 @fuzz(3, "ColumnGenerationClassifier.fit")

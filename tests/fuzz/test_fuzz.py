@@ -148,6 +148,7 @@ def main():
     options = parser.parse_args()
     counts, spent, found = Counter(), Counter(), Counter()
     whole = sum(FUZZ[name][1] for name in options.only)
+    print(f"| method | agree | refused | disagree | CPU seconds |\n|{' --- |' * 5}")
     for name in options.only:
         fits = max(1, round(options.fits * FUZZ[name][1] / whole))
         for seed in seeds_of(name, options.seed, fits):
@@ -158,11 +159,9 @@ def main():
             if what == "disagree":
                 found[name, kind_of(why)] += 1
                 if found[name, kind_of(why)] == 1:
-                    print(explained(name, seed, why), end="\n\n", flush=True)
-    print(f"| method | agree | refused | disagree | CPU seconds |\n|{' --- |' * 5}")
-    for name in options.only:
+                    print(explained(name, seed, why), file=sys.stderr)
         print(f"| {name} | {counts[name, 'agree']} | {counts[name, 'refused']} | "
-              f"{counts[name, 'disagree']} | {spent[name]:.1f} |")
+              f"{counts[name, 'disagree']} | {spent[name]:.1f} |", flush=True)
     total = Counter()
     for (_, what), n in counts.items():
         total[what] += n
