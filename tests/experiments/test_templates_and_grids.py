@@ -269,7 +269,7 @@ def test_every_grid_of_the_book_expands(name):
 
 def test_a_table_of_ones_own_is_cut_by_the_default(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "my.tsv").write_text("x\tlabel\n1\ta\n")
+    (tmp_path / "my.tsv").write_text("x\tlabel\n" + "1\ta\n2\tb\n4\ta\n" * 9)
     own = Experiment("murtree", ["dataset=my.tsv", "max_depth=3"])
     assert {point["binarizer"] for point in own.points()} == {"auto"}
     asked = Experiment("murtree", ["dataset=my.tsv", "binarizer=mdlp"])
