@@ -687,7 +687,7 @@ def anytime(reports: SolveReport | Sequence[SolveReport] | dict[str, SolveReport
         raise ValueError(f"{len(labels)} labels are given for {len(reports)} reports; give one "
                          "label per report, and at least one report.")
     ax = new_axes((5.2, 3.6)) if ax is None else ax
-    ends = [max(report.seconds, report.trace["seconds"].max()) for report in reports]
+    ends = [report.trace["seconds"].max() for report in reports]
     starts = [t for report in reports for t in report.trace["seconds"] if t > 0]
     if log_time is None:
         log_time = bool(starts) and max(ends) > 100 * min(starts)
@@ -697,10 +697,10 @@ def anytime(reports: SolveReport | Sequence[SolveReport] | dict[str, SolveReport
         for column, dash in (("incumbent", DASHES[0]), ("bound", DASHES[1])):
             known = trace[np.isfinite(trace[column].astype(float))]
             if len(known):
-                seconds = np.append(known["seconds"], end)
+                seconds = known["seconds"]
                 ax.plot(np.maximum(seconds, min(starts)) if log_time else seconds,
-                        [*known[column], known[column].iloc[-1]], drawstyle="steps-post",
-                        color=color, linestyle=dash, linewidth=1.6)
+                        known[column], drawstyle="steps-post", color=color, linestyle=dash,
+                        linewidth=1.6)
         optimal = report.status == "optimal"
         if np.isfinite(report.objective):
             ax.plot(end, report.objective, marker="o" if optimal else "x", color=color,

@@ -64,4 +64,6 @@ def begin(trace, ipython):
 
 
 if "ODT_TRACE" in os.environ and "get_ipython" in globals():
-    begin(os.environ["ODT_TRACE"], globals()["get_ipython"]())
+    import trace_kernel  # as a module, whose names `%reset` leaves alone
+
+    trace_kernel.begin(os.environ["ODT_TRACE"], globals()["get_ipython"]())

@@ -1,6 +1,7 @@
 """The book's build: outputs are never stale, a failing cell fails it, words stand on the left."""
 
 import importlib
+import os
 import shutil
 import subprocess
 import sys
@@ -45,6 +46,27 @@ def book(tmp_path, monkeypatch):
         return good, [cache.merge_match_into_notebook(nbformat.read(path, as_version=4))[1].cells[0]
                       .outputs for path in known]
     return SimpleNamespace(folder=tmp_path, write=write, execute=execute)
+
+
+def test_a_kernel_that_is_traced_can_be_reset(tmp_path):
+    """``%reset`` empties the namespace in which IPython has run the script."""
+    code = f"""
+import os, sys, types
+sys.path.insert(0, {str(ROOT / "scripts")!r})
+hooks = []
+kernel = types.SimpleNamespace(events=types.SimpleNamespace(
+    register=lambda event, hook: hooks.append(hook)))
+space = {{"get_ipython": lambda: kernel}}
+exec(open(sys.path[0] + "/trace_kernel.py").read(), space)
+space.clear()
+open({str(ROOT / "_toc.yml")!r}).close()
+hooks[0]()
+print(open(os.environ["ODT_TRACE"]).read())
+"""
+    trace = tmp_path / "read.txt"
+    run = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True,
+                         env={**os.environ, "ODT_TRACE": str(trace)}, check=True)
+    assert " _toc.yml" in run.stdout
 
 
 def test_a_notebook_is_executed_again_when_what_it_read_changed_and_only_then(book):

@@ -81,7 +81,7 @@ def test_rows_of_weight_zero_are_not_there_in_regression(options):
 @pytest.mark.parametrize("start", ["cart", "local-search"])
 def test_a_start_without_columns(start):
     X = np.random.default_rng(0).normal(size=(60, 3))
-    model = MurTreeClassifier(2, start=start).fit(X, np.arange(60) % 2)
+    model = MurTreeClassifier(2, start=start, binarizer="mdlp").fit(X, np.arange(60) % 2)
     assert model.tree_.n_splits == 0 and model.report_.objective == 30
     assert model.report_.status == "optimal"
     constant = MurTreeRegressor(2, start="cart").fit(3 * np.ones((6, 2)), np.arange(6.0))

@@ -168,8 +168,8 @@ def test_missing_that_tells_the_class_is_a_test_of_its_own():
                                    "if x0 > 2.5 then b  [0 1]"]
     frame = pd.DataFrame({"f": X[:, 0], "g": list("vwvvw")})
     columns = MurTreeClassifier(1, binarizer="all").fit(frame, ["a", "a", "b", "a", "a"])
-    assert columns.tree_.rules() == ["if not (f <= 2.5 or missing) then b  [0 1]",
-                                     "if (f <= 2.5 or missing) then a  [4 0]"]
+    assert columns.tree_.rules() == ["if (f <= 2.5 or missing) then a  [4 0]",
+                                     "if not (f <= 2.5 or missing) then b  [0 1]"]
     assert model.plot() is not None
 
 

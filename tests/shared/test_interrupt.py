@@ -116,6 +116,7 @@ def test_ctrl_c_does_not_wait_for_a_step_of_the_search(estimator, monkeypatch):
         compiled(self, work)            # writes to the arrays that the fit has left to it
 
     X, y = table()
+    y = np.random.default_rng(1).integers(0, 2, 40)     # the start is not optimal by itself
     model = estimator(3)
     model._compile_kernels(X, y)
     begun, finish, compiled = threading.Event(), threading.Event(), solver.Solver._run_kernel
