@@ -70,6 +70,21 @@ def test_forest_of_one_tree_without_bootstrap_is_the_tree():
     np.testing.assert_allclose(forest.predict(QUERIES), tree.predict(QUERIES))
 
 
+def test_an_interrupted_tree_ends_the_forest(monkeypatch):
+    class Interrupted(ConstrainedTreeRegressor):
+        def fit(self, X, y, sample_weight=None):
+            super().fit(X, y, sample_weight)
+            fitted.append(self)
+            self.report_.ended = "interrupted"       # the status of a pure tree is "optimal"
+            return self
+
+    fitted = []
+    monkeypatch.setattr("odtlib.constrained.ensemble.ConstrainedTreeRegressor", Interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        ConstrainedForestRegressor(sets.Box(0, 100), n_estimators=5).fit(X, np.abs(X[:, :2]))
+    assert len(fitted) == 1
+
+
 def test_forest_is_as_good_as_the_one_people_use():
     """On unconstrained targets our forest and scikit-learn's differ by chance only."""
     rows, targets = RNG.normal(size=(400, 4)), None

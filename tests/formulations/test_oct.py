@@ -227,6 +227,19 @@ def test_too_large_a_model_is_not_built(monkeypatch):
     assert "rows" not in report.counters
 
 
+def test_an_interruption_ends_the_path_and_not_one_budget(monkeypatch):
+    def interrupted(*arguments, **settings):
+        calls.append(1)
+        raise KeyboardInterrupt
+
+    calls = []
+    monkeypatch.setattr("odtbook.formulations.model.Model.solve", interrupted)
+    X = np.random.default_rng(0).normal(size=(30, 2))
+    path = OCTClassifier(2).path(X, X[:, 0] * X[:, 1] > 0)
+    assert [entry.status for entry in path] == ["optimal"] + ["interrupted"] * 3
+    assert len(calls) == 1
+
+
 def test_an_interruption_leaves_the_start(monkeypatch):
     def interrupted(*arguments, **settings):
         raise KeyboardInterrupt

@@ -7,7 +7,7 @@ import pytest
 from sklearn.metrics import balanced_accuracy_score, f1_score
 
 from odtlib import MurTreeClassifier, MurTreeSearch
-from odtlib.murtree.extensions import fronts
+from odtlib.murtree.extensions import fronts, good_trees
 from odtlib.report import Clock
 
 
@@ -248,6 +248,39 @@ def test_depth_four_remembers_fronts_and_memory_may_be_short():
     assert free.report_.objective == small.report_.objective
     assert free.report_.counters["cache_hits"] > 0 == small.report_.counters["cache_hits"]
     assert small.report_.counters["cache_bytes"] == 0
+
+
+def test_slices_of_the_search_change_nothing(monkeypatch):
+    X, y, group = blobs(n_rows=80, n_columns=6)
+
+    def answers():
+        found = [(entry.errors, str(entry.tree)) for depth in (1, 2, 3)
+                 for entry in MurTreeClassifier(depth).pareto_front(X, y)]
+        fair = MurTreeClassifier(3, max_nodes=4, max_disparity=0.05).fit(X, y, protected=group)
+        good = MurTreeClassifier(2).good_trees(X, y, tolerance=4)
+        return found, str(fair.tree_), good.count, good.sizes()
+
+    whole = answers()
+    for module in (fronts, good_trees):
+        monkeypatch.setattr(module, "SLICE", 1)
+    assert answers() == whole
+
+
+@pytest.mark.parametrize("depth", [0, 1, 2, 3])
+def test_no_point_is_dominated_where_a_class_has_rows_of_weight_zero_only(depth):
+    X, y = [[0, 1, 0], [0, 0, 1], [1, 1, 1]], [1, 0, 0]
+    for weight, errors in (([2, 0, 0], (0.0, 0.0)), ([0, 1, 3], (0.0, 0.0))):
+        front = MurTreeClassifier(depth).pareto_front(X, y, weight)
+        assert [(entry.errors, entry.optimal) for entry in front] == [(errors, True)]
+
+
+def test_a_front_without_time_for_its_trees_says_so(monkeypatch):
+    X, y, _ = blobs(n_rows=80, n_columns=6)
+    whole = MurTreeClassifier(2).pareto_front(X, y)
+    monkeypatch.setattr(fronts, "FINISHING", -1000.0)
+    part = MurTreeClassifier(2, time_limit=100).pareto_front(X, y)
+    assert len(whole) > 1 and all(entry.optimal for entry in whole)
+    assert [entry.errors for entry in part] == [whole[0].errors] and not part[0].optimal
 
 
 @pytest.mark.parametrize("options", [{"objective": "f1"}, {"max_disparity": 0.01}])

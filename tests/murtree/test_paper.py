@@ -9,6 +9,7 @@ from odtlib import MurTreeClassifier, MurTreeRegressor, MurTreeSearch
 from odtlib.murtree.extensions import _paper_kernel as K
 from odtlib.murtree.extensions.paper import PaperSearch
 from odtlib.murtree.preparation import prepare
+from odtlib.report import Clock, TimeUp
 from tests.murtree.test_search import blobs
 from tests.naive import best_tree_cost
 
@@ -297,6 +298,28 @@ def test_a_fit_and_a_path_agree_with_the_search_of_the_library(seed):
         paths = [[entry.objective for entry in model.path(X, y, weight)]
                  for model in (ours, paper)]
         assert paths[0] == pytest.approx(paths[1], rel=1e-12)
+
+
+@pytest.mark.parametrize("changes", [{}, {"incremental_counts": False}])
+def test_slices_of_the_search_change_nothing(changes, monkeypatch):
+    X, y = blobs(n_rows=60, n_columns=6)
+    model = MurTreeClassifier(3, search=MurTreeSearch.paper(**changes))
+    whole = model.fit(X, y).report_.counters
+    tree = str(model.tree_)
+    monkeypatch.setattr("odtlib.murtree.extensions.paper.SLICE", 1)
+    assert model.fit(X, y).report_.counters == whole
+    assert str(model.tree_) == tree
+
+
+def test_a_search_that_was_ended_while_it_counted_may_be_followed_by_another():
+    X, y = blobs(n_rows=60, n_columns=6)
+    search, other = new_search(X, y), new_search(X, y)
+    with pytest.raises(TimeUp):
+        search.solve(3, 7, clock=Clock(0.0))
+    search.control[K.LEVEL] = 0
+    while search.control[K.OLD_DONE] + search.control[K.NEW_DONE] == 0:
+        search.run_kernel(1)
+    assert search.solve(3, 7) == other.solve(3, 7)
 
 
 def test_a_time_limit_leaves_a_tree():

@@ -21,7 +21,6 @@ from odtlib._numba.compiler import njit
 
 OPTIONS = {"cache": True, "nogil": True, "error_model": "numpy"}
 KEY, IF_1, IF_0, NUMBER = range(4)
-SLICE = 10_000_000                 # points tried between two looks at the clock
 # Where the parts of a choice begin, above its last one: the root plus 1, and one part more.
 ROOT, FIRST = 42, 22
 
@@ -40,13 +39,14 @@ def insert(key, error, choice, limit, best, choices, touched, n):
 
 
 @njit(**OPTIONS)
-def merge(keys_1, errors_1, keys_0, errors_0, column, nodes, first, limit, best, choices, touched,
-          n):
+def merge(keys_1, errors_1, keys_0, errors_0, column, nodes, first, budget, limit, best, choices,
+          touched, n):
     """Add every tree of one child to every tree of the other, from ``first`` on.
 
-    Returns how many keys there are, and where to go on after a slice (-1: all is done).
+    Stops after about ``budget`` points; returns how many keys there are, and where to go on (-1:
+    all is done).
     """
-    step = max(1, SLICE // max(1, len(keys_0)))
+    step = max(1, budget // max(1, len(keys_0)))
     last = min(len(keys_1), first + step)
     for a in range(first, last):
         choice = (column + 1) << ROOT | nodes << FIRST | keys_1[a]
@@ -116,11 +116,12 @@ def side_points(sums, single, total, i, side, split, min_leaf, pareto, limit, ke
 
 
 @njit(**OPTIONS)
-def front_two(sums, single, total, nodes, min_leaf, pareto, first, limit, best, choices, touched,
-              n):
+def front_two(sums, single, total, nodes, min_leaf, pareto, first, budget, limit, best, choices,
+              touched, n):
     """Collect the front of the trees of depth at most two, from root ``first`` on (-1: the leaves).
 
-    Returns how many keys there are, and where to go on after a slice (-1: all is done).
+    Stops after about ``budget`` points; returns how many keys there are, and where to go on (-1:
+    all is done).
     """
     p, work = sums.shape[1], 0
     size = 2 * p + 2
@@ -136,7 +137,7 @@ def front_two(sums, single, total, nodes, min_leaf, pareto, first, limit, best, 
     for i in range(max(first, 0), p if nodes > 0 else 0):
         if single[NUMBER, i] < min_leaf or total[NUMBER] - single[NUMBER, i] < min_leaf:
             continue
-        if work > SLICE:
+        if work > budget:
             return n, i
         for turn in range(2 if nodes == 2 else 1):       # the second node is on side 1, or on 0
             n_1 = side_points(sums, single, total, i, one,

@@ -6,7 +6,6 @@ import numpy as np
 
 from odtlib._numba.compiler import njit
 
-SLICE = 10_000_000          # pairs of subtrees between two looks at the clock
 OPTIONS = {"cache": True, "nogil": True, "error_model": "numpy"}
 
 
@@ -33,11 +32,12 @@ def shared_classes(one, zero, n_classes):
 
 
 @njit(**OPTIONS)
-def count_two(pairs, single, total, min_leaf, depth, penalty, budget, base, first, counts):
+def count_two(pairs, single, total, min_leaf, depth, penalty, budget, base, first, slice_work,
+              counts):
     """Count the trees that cost at most ``budget``; ``counts[m, e]`` are those of ``base + e``.
 
-    Begins with root ``first`` (-1: with the leaves), and returns where to go on after a slice (-1:
-    all is done).
+    Begins with root ``first`` (-1: with the leaves), stops after about ``slice_work`` pairs of
+    subtrees, and returns where to go on (-1: all is done).
 
     ``pairs[i, j]``, ``single[i]`` and ``total`` hold the weight of each class among the rows with
     features ``i`` and ``j``, with ``i``, and among all, and last the number of rows.
@@ -52,7 +52,7 @@ def count_two(pairs, single, total, min_leaf, depth, penalty, budget, base, firs
     whole, one, zero = np.zeros((2, n_classes + 1)), np.zeros(n_classes + 1), total.copy()
     work = 0
     for i in range(max(first, 0), p):
-        if work > SLICE:
+        if work > slice_work:
             return i
         work += 2 * p * n_classes
         whole[0], whole[1] = total - single[i], single[i]

@@ -33,6 +33,7 @@ from ._front_kernels import FIRST, IF_0, IF_1, KEY, NUMBER, ROOT
 UNLIMITED = 2 ** 62
 MAX_KEYS = 2 ** FIRST
 CELLS = 1_000_000       # of a table of pairs that are worked on between two looks at the clock
+SLICE = 10_000_000      # points that a kernel tries between two looks at the clock
 FINISHING = 0.4         # seconds for the trees of a front after the limit
 
 FrontEntry = namedtuple("FrontEntry", "errors optimal tree")
@@ -194,7 +195,7 @@ class FrontSearch:
         def add(kernel, *arguments, first):
             nonlocal n
             while True:
-                n, first = kernel(*arguments, first, limit, *arrays, n)
+                n, first = kernel(*arguments, first, SLICE, limit, *arrays, n)
                 if first < 0:
                     return
                 self.clock.check()
@@ -276,7 +277,7 @@ def warm_up_fronts():
         nothing = np.zeros(0, np.int64)
         search.front(nothing, 2, 3)
         kernels.insert(*[np.int64(0)] * 3, UNLIMITED, *search.arrays(2), 0)
-        kernels.merge(*[nothing] * 4, 0, 0, 0, UNLIMITED, *search.arrays(2), 0)
+        kernels.merge(*[nothing] * 4, 0, 0, 0, SLICE, UNLIMITED, *search.arrays(2), 0)
 
     return warm_up("fronts of trees", kernels.front_two, run)
 
@@ -451,9 +452,9 @@ class ParetoRun(FrontRun):
                                   else FINISHING + (self.clock.remaining if optimal else 0.0))
         try:
             for k in sorted(range(len(keys)), key=lambda k: -(k & -k) if k else -len(keys)):
-                self.search.clock.check()
                 trees[k] = self.built(self.search.tree(
                     self.search.all_rows, depth, nodes, keys[k], choices[k]))
+                self.search.clock.check()
         except (TimeUp, KeyboardInterrupt):
             optimal = False
         return [((float(keys[k]), float(errors[k])), optimal, trees[k]) for k in sorted(trees)]

@@ -31,6 +31,7 @@ from ..solver import Solver
 from ._good_kernels import count_two
 from .fronts import DepthwiseRun
 
+SLICE = 10_000_000          # pairs of subtrees that are counted between two looks at the clock
 MAX_SPAN = 2 ** 20          # different numbers of errors within the tolerance
 
 GoodSize = namedtuple("GoodSize", "objective n_splits count")
@@ -168,7 +169,7 @@ class _Counting:
         counts, first = np.zeros((4, max(width, 1)), np.int64), -1
         while True:
             first = count_two(pairs, single, classes.sum(axis=0), self.min_leaf, depth,
-                              self.penalty, budget + self.slack, base, first, counts)
+                              self.penalty, budget + self.slack, base, first, SLICE, counts)
             if first < 0:
                 break
             self.clock.check()
@@ -445,7 +446,7 @@ class GoodTreesRun(DepthwiseRun):
 def warm_up_good_trees():
     """Compile the kernel; return the seconds that it took."""
     def run():
-        count_two(np.zeros((0, 0, 0)), np.zeros((0, 2)), np.ones(2), 1, 1, 0.0, 1.0, 0, -1,
+        count_two(np.zeros((0, 0, 0)), np.zeros((0, 2)), np.ones(2), 1, 1, 0.0, 1.0, 0, -1, 1,
                   np.zeros((4, 2), np.int64))
 
     return warm_up("all good trees", count_two, run)
