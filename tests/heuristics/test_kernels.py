@@ -180,6 +180,23 @@ def run(rows, start, *, max_depth, min_leaf=1, patience=5, seed=1, budget=None, 
     return search
 
 
+def test_a_search_ends_when_one_kick_more_than_its_patience_brings_nothing():
+    ended = 0
+    for random, rows, *_ in instances(30, seed=9):
+        merged, patience, improved = rows.merged(), random.randint(4), [(0, -1.0)]
+
+        def check(search, improved=improved):
+            best = search.correct[_kernels.BEST]
+            if best > improved[-1][1] + 1e-9:                # that tree has been kicked by now
+                improved.append((search.state[_kernels.KICKS], best))
+
+        search = run(merged, ONE_LEAF, max_depth=2, patience=patience, budget=1, check=check)
+        if search.correct[_kernels.BEST] < merged.attainable - 1e-9:
+            ended += 1
+            assert search.state[_kernels.KICKS] == improved[-1][0] + patience
+    assert ended > 5
+
+
 def lines_in_use(nodes):
     """The lines that the tree at line 0 uses, in preorder; each must be used once."""
     used, stack = [], [0]
