@@ -101,6 +101,7 @@ class AbsoluteError(SquaredError):
         return candidates[np.argmin(total)]
 
     def best(self, Y, w, feasible):
+        w = w / w.sum()             # the linear program's tolerances are not relative
         curves = [_Curve(y, w, a) for y, a in zip(Y.T, self.weights, strict=True)]
         code = feasible.encode(len(curves), np.ones(len(curves)))
         if code is not None and code[0] == _projections.SEPARABLE:
