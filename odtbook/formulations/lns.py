@@ -107,6 +107,8 @@ class NeighbourhoodSearch:
         if groups is not None:
             limits["groups"] = groups[members]
         features = self._features(splits, nodes, members, random)
+        if not (self.n_cuts[features] > 0).any():       # the model of a single one is too large
+            return splits, label, False
         part = BinOCTModel(_subset(self.rows, members), self.cuts, self.depth, FORM, free=nodes,
                            possible=possible[members], features=features, **limits)
         solution = part.model.solve(

@@ -12,7 +12,12 @@ from odtbook.formulations import BinOCTClassifier, FlowOCTClassifier, OCTClassif
 from odtbook.formulations.binoct_model import BinOCTModel
 from odtbook.formulations.thresholds import candidate_cuts
 from odtbook.published import pricing, row_cuts
-from odtlib import ColumnGenerationClassifier, ColumnGenerationSearch, RestrictedTreeClassifier
+from odtlib import (
+    ColumnGenerationClassifier,
+    ColumnGenerationSearch,
+    DecisionTree,
+    RestrictedTreeClassifier,
+)
 from odtlib._numba import warm as _warm
 from odtlib.column_generation import _kernels as kernels
 from odtlib.column_generation import paths
@@ -200,3 +205,13 @@ def test_time_that_ends_while_conditions_are_counted_leaves_the_model_incomplete
         assert len(looks) == last
     last = 0
     assert BinOCTModel(rows, cuts, 2, clock=Ending()).complete
+
+
+def test_a_neighbourhood_that_is_too_large_with_any_feature_is_left_out(monkeypatch):
+    monkeypatch.setattr("odtbook.formulations.lns.NONZEROS", 1)
+    X = np.random.default_rng(0).normal(size=(30, 3))
+    y = (X[:, 0] * X[:, 1] > 0).astype(int)
+    leaf = DecisionTree.from_nested(0, n_classes=2, n_features=3)
+    report = BinOCTClassifier(2, solver="lns", start=leaf, time_limit=0.5).fit(X, y).report_
+    assert report.status == "time_limit" and report.counters["neighbourhoods"] == 0
+    assert report.objective == min(y.sum(), len(y) - y.sum())
