@@ -15,7 +15,7 @@ from odtbook.formulations.binoct_model import FORMS, BinOCTModel
 from odtbook.formulations.lns import NeighbourhoodSearch
 from odtbook.formulations.program import Formulation, ProgramClassifier
 from odtbook.formulations.thresholds import candidate_cuts, from_full_tree
-from odtlib._validation import plain_copy
+from odtlib.estimator import plain_copy
 from odtlib.heuristics.ranks import RankedRows
 from odtlib.report import Clock
 from odtlib.tree import DecisionTree

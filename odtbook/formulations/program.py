@@ -20,6 +20,9 @@ from odtlib.tolerance import PROOF, ROUNDING
 from odtlib.trees import cut_back
 
 MAX_SUM_IN_CP_SAT = 2**40   # of whole weights
+# CP-SAT 9.15 called a tree with two errors of 1e10 units optimal where one error is possible, unless
+# its presolve was off; the square of such a number has no place in 64 bits
+MAX_SUM_IN_PRESOLVE = 2**31
 ROUNDED_SHARE = 0.1        # share of what a proof leaves open that rounding weights down may cost
 MAX_NONZEROS = 60_000_000   # some 100 bytes each while a model is built and passed on
 # HiGHS's own tolerances are absolute and larger than what weights that are not whole can bear
@@ -336,6 +339,8 @@ class ProgramClassifier(TreeClassifier):
             settings.update(EXACT)
         if highs and not problem.whole:
             settings["presolve"] = "off"    # HiGHS's has been seen to err where costs are not whole
+        if self.solver == "cp-sat" and problem.units.sum() > MAX_SUM_IN_PRESOLVE:
+            settings["cp_model_presolve"] = False
         begin = clock.elapsed
         solution = program.model.solve(
             self.solver, n_jobs=effective_n_jobs(self.n_jobs),

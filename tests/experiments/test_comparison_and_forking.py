@@ -149,6 +149,8 @@ def test_an_installed_package_forks_and_runs_from_its_own_copy_of_the_book(tmp_p
     shutil.copy(toy().parent / "toy.ipynb", inside / "toy.ipynb")
     grid = (toy().parent / "toy.toml").read_text()
     (inside / "tiny.toml").write_text(grid.replace("[1, 2, 3, 4]", "1").replace("[0.5, 1]", "1"))
+    published = site / "odtbook" / "_book" / "data" / "published"
+    shutil.copytree(book.PACKAGE.parent / "data" / "published", published)
     before = sorted(path for path in site.rglob("*") if "__pycache__" not in path.parts)
 
     script = """

@@ -126,7 +126,8 @@ def test_a_damaged_csv_is_read_as_it_stands_or_refused(seed):
             except ValueError as error:
                 assert "r.csv" in str(error) and len(str(error)) < 600 and "\n" not in str(error)
             else:
-                assert records_module._table(found).encode() == path.read_bytes()
+                text = path.read_bytes().replace(b"\r\n", b"\n")    # as Windows checks it out
+                assert records_module._table(found).encode() == text
 
 
 @pytest.mark.parametrize("seed", range(100))

