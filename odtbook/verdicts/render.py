@@ -129,12 +129,12 @@ def html(self, paper: str, root: str = "../") -> str:
             f"</details></td><td>{numbers}</td>"
             f'<td style="color: #fff; background: {TINTS[one.answer]}; white-space: nowrap">'
             f"{MARKS[one.answer]} {one.answer}</td></tr>")
-    rows = "".join(rows).replace("<td", '<td valign="top"').replace(
+    rows = "".join(rows).replace("<td", '<td class="word" valign="top"').replace(
         "<tr", '<tr style="border-top: 1px solid"')
     head = "".join(f'<th style="width: {width}%">{title}</th>' for title, width in (
         ("claim", 11), ("what it says", 44), ("paper and ours", 28), ("verdict", 17)))
     # fixed widths, so that a long command wraps; narrower than a screen the table scrolls
-    return ('<div style="overflow-x: auto"><table cellpadding="6" style="table-layout: fixed; '
+    return ('<div style="overflow-x: auto"><table class="dataframe" cellpadding="6" style="table-layout: fixed; '
             'width: 100%; min-width: 40em; overflow-wrap: anywhere"><thead><tr>'
             f"{head}</tr></thead><tbody>{rows}</tbody></table></div>")
 
