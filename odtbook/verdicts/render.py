@@ -134,8 +134,8 @@ def html(self, paper: str, root: str = "../") -> str:
     head = "".join(f'<th style="width: {width}%">{title}</th>' for title, width in (
         ("claim", 11), ("what it says", 44), ("paper and ours", 28), ("verdict", 17)))
     # fixed widths, so that a long command wraps; narrower than a screen the table scrolls
-    return ('<div style="overflow-x: auto"><table class="dataframe" cellpadding="6" style="table-layout: fixed; '
-            'width: 100%; min-width: 40em; overflow-wrap: anywhere"><thead><tr>'
+    return ('<div style="overflow-x: auto"><table class="dataframe" cellpadding="6" '
+            'style="table-layout: fixed; width: 100%; min-width: 40em; overflow-wrap: anywhere"><thead><tr>'
             f"{head}</tr></thead><tbody>{rows}</tbody></table></div>")
 
 
