@@ -135,8 +135,8 @@ def html(self, paper: str, root: str = "../") -> str:
         ("claim", 11), ("what it says", 44), ("paper and ours", 28), ("verdict", 17)))
     # fixed widths, so that a long command wraps; narrower than a screen the table scrolls
     return ('<div style="overflow-x: auto"><table class="dataframe" cellpadding="6" '
-            'style="table-layout: fixed; width: 100%; min-width: 40em; overflow-wrap: anywhere"><thead><tr>'
-            f"{head}</tr></thead><tbody>{rows}</tbody></table></div>")
+            'style="table-layout: fixed; width: 100%; min-width: 40em; overflow-wrap: anywhere">'
+            f"<thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div>")
 
 
 def panels(self) -> Figure:
