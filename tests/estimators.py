@@ -6,6 +6,7 @@ import numpy as np
 
 import odtbook.formulations as formulations
 import odtlib
+from odtbook.estimators import class_of
 from odtlib.column_generation import ThresholdSampling
 from odtlib.constrained import sets
 
@@ -32,11 +33,6 @@ QUICK = {
 PUBLIC = [name for name in (*odtlib.__all__, *formulations.__all__)
           if name.endswith(("Classifier", "Regressor"))]
 CLASSIFIERS = [name for name in PUBLIC if name.endswith("Classifier")]
-
-
-def class_of(name):
-    """Return a public estimator by its name."""
-    return getattr(formulations if name in formulations.__all__ else odtlib, name)
 
 
 def made(name, **options):
