@@ -197,8 +197,9 @@ def _drawn(tree, theme):
     """Return the picture of the tree as SVG."""
     from matplotlib import pyplot as plt
 
+    from odtbook import figures
     from odtlib import plotting
-    with plotting.style(theme), plt.rc_context({"svg.hashsalt": "odt", "axes.facecolor": "none"}):
+    with figures.style(theme), plt.rc_context({"svg.hashsalt": "odt", "axes.facecolor": "none"}):
         ax = plotting.draw_tree(tree)
         text = io.StringIO()
         ax.figure.savefig(text, format="svg", transparent=True, metadata={"Date": None})

@@ -1,16 +1,16 @@
-"""Pictures of trees, partitions, anytime curves and rank comparisons, with matplotlib alone.
+"""Pictures of trees and of anytime curves, with matplotlib alone.
 
 Every function draws on the axes that it is given, or on a new figure, returns the axes, and leaves
 a description of what it drew in ``ax.alt`` (see :func:`alt_text`). New figures have a transparent
-background and grey text, so that they can be read on a light and on a dark page; :func:`style`
-does the same for any other plot. Importing this module changes no matplotlib setting.
+background and grey text, so that they can be read on a light and on a dark page. Importing this
+module changes no matplotlib setting.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
@@ -37,13 +37,11 @@ if TYPE_CHECKING:
     from odtlib.report import SolveReport
     from odtlib.tree import DecisionTree
 
-__all__ = ["COLORS", "alt_text", "anytime", "draw_tree", "partition",
-           "rc", "style"]
+__all__ = ["COLORS", "alt_text", "anytime", "draw_tree"]
 
 # The palette of Okabe and Ito (2008), told apart with every common form of colour blindness. The
 # first four have a contrast above 3 on white and on the dark page, so lines take them first.
 COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#F0E442", "#999999")
-MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 DASHES = ("-", (0, (5, 2)), (0, (1, 1.5)), (0, (6, 2, 1, 2)))
 
 # Text and lines outside boxes. No colour has a contrast of 4.5 on both white and #121212 (their
@@ -53,30 +51,12 @@ INK = "#797979"
 # Text inside boxes, which are light on every page: contrast above 6.
 BOX_INK, BOX_FACE = "#1A1A1A", "#F4F4F4"
 
-THEMES = {"both": ("none", INK), "light": ("#FFFFFF", BOX_INK), "dark": ("#121212", "#E0E0E0")}
+
+# ------------------------------------------------------------------ figures
 
 
-# ------------------------------------------------------------------ style
-
-
-def rc(theme: str = "both") -> dict[str, Any]:
-    """Return the matplotlib settings that make plots readable on the book's pages.
-
-    Parameters
-    ----------
-    theme : {"both", "light", "dark"}, default="both"
-        ``"both"`` is a transparent background with grey text, of contrast 4.3 on the white and
-        on the dark page. ``"light"`` and ``"dark"`` paint their own background, with text of
-        contrast above 10.
-
-    Returns
-    -------
-    dict
-        For ``matplotlib.pyplot.rcParams.update`` or ``matplotlib.rc_context``.
-    """
-    if theme not in THEMES:
-        raise ValueError(f"theme is {theme!r}; use 'both', 'light' or 'dark'.")
-    face, ink = THEMES[theme]
+def settings(face: str = "none", ink: str = INK) -> dict[str, Any]:
+    """Return matplotlib settings for a background and a colour of text; both pages by default."""
     return {
         "figure.facecolor": face, "axes.facecolor": "none", "savefig.facecolor": "auto",
         "text.color": ink, "axes.labelcolor": ink, "axes.titlecolor": ink, "axes.edgecolor": ink,
@@ -88,29 +68,10 @@ def rc(theme: str = "both") -> dict[str, Any]:
     }
 
 
-def style(theme: str = "both") -> AbstractContextManager:
-    """Draw everything inside the ``with`` block readable on light and dark pages.
-
-    Parameters
-    ----------
-    theme : {"both", "light", "dark"}, default="both"
-        As in :func:`rc`.
-
-    Returns
-    -------
-    context manager
-        The previous settings come back at its end.
-    """
-    # A notebook's backend turns interactive when it is first used; inside the block that would be
-    # undone at its end, and later figures would not be shown.
-    plt.draw_if_interactive()
-    return mpl.rc_context(rc(theme))
-
-
 def new_axes(figsize, whole=False):
     """Return axes on a new figure, styled unless the caller has chosen a style already."""
     default = mpl.rcParams["text.color"] == mpl.rcParamsDefault["text.color"]
-    with style() if default else nullcontext():
+    with mpl.rc_context(settings()) if default else nullcontext():
         if whole:
             return plt.figure(figsize=figsize).add_axes((0, 0, 1, 1))
         return plt.figure(figsize=figsize, layout="constrained").add_subplot()
@@ -121,7 +82,7 @@ def ink_of(ax):
     return ax.xaxis.label.get_color()
 
 
-def _color(k):
+def color_of(k):
     return COLORS[k % len(COLORS)]
 
 
@@ -144,7 +105,7 @@ def alt_text(drawn: Axes | DecisionTree) -> str:
         Plain sentences made from the drawn data.
     """
     if hasattr(drawn, "to_nested"):
-        return _tree_alt(drawn, _words(drawn))
+        return tree_alt(drawn, words_of(drawn))
     if not hasattr(drawn, "alt"):
         raise ValueError("These axes were not drawn by odtlib.plotting; describe them by hand.")
     return drawn.alt
@@ -159,7 +120,7 @@ def listing(parts):
     return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
 
 
-def _count(number, one, many):
+def counted(number, one, many):
     return f"{number} {one if number == 1 else many}"
 
 
@@ -185,11 +146,11 @@ def _prepare(tree, X, y, feature_names, class_names):
         if X is None:
             raise ValueError("y is given without X; pass both, or neither.")
         if tree.kind == "classification":
-            tree = tree.with_counts(X, _codes(y, tree.classes), relabel=False)
-    return tree, _words(tree, X, feature_names, class_names)
+            tree = tree.with_counts(X, codes_of(y, tree.classes), relabel=False)
+    return tree, words_of(tree, X, feature_names, class_names)
 
 
-def _codes(y, classes):
+def codes_of(y, classes):
     y = np.asarray(y)
     unknown = ~np.isin(y, classes)
     if unknown.any():
@@ -199,7 +160,7 @@ def _codes(y, classes):
     return order[np.searchsorted(classes, y, sorter=order)]
 
 
-def _words(tree, X=None, feature_names=None, class_names=None):
+def words_of(tree, X=None, feature_names=None, class_names=None):
     names = [tree.feature_name(j) for j in range(tree.n_features)]
     names = names if feature_names is None else [str(name) for name in feature_names]
     named = tree.replace(feature_names=names)
@@ -253,9 +214,9 @@ def _rows(tree, X):
     return None if by_hand else total
 
 
-def _tree_alt(tree, words):
-    text = (f"Decision tree of depth {tree.depth} with {_count(tree.n_splits, 'split', 'splits')} "
-            f"and {_count(tree.n_leaves, 'leaf', 'leaves')}.")
+def tree_alt(tree, words):
+    text = (f"Decision tree of depth {tree.depth} with {counted(tree.n_splits, 'split', 'splits')} "
+            f"and {counted(tree.n_leaves, 'leaf', 'leaves')}.")
     if tree.n_splits == 0:
         return f"{text} It always predicts {words.leaves[0][0]}."
     if tree.n_leaves <= 8:
@@ -268,7 +229,7 @@ def _tree_alt(tree, words):
     text += f" It splits on {listing(used)}."
     if words.classes:
         found = [words.leaves[leaf][0] for leaf in words.leaves]
-        parts = [f"{_count(found.count(c), 'leaf predicts', 'leaves predict')} {c}"
+        parts = [f"{counted(found.count(c), 'leaf predicts', 'leaves predict')} {c}"
                  for c in words.classes if c in found]
         text += f" {listing(parts)}."
     else:
@@ -292,6 +253,7 @@ def _paths(tree, words):
 
 # ------------------------------------------------------------------ trees
 
+REGION = 0.42  # opacity of a leaf's colour: in a partition, or mixed with white
 FONT_SIZES = np.arange(10.0, 4.4, -0.5)  # points, tried from the largest
 WORD_SIZE = 7.0  # from this size on, breaking a word is better than a smaller font
 LEGEND_SIZE, LEGEND_ROW = 9.0, 0.22
@@ -382,12 +344,12 @@ def draw_tree(tree: DecisionTree, ax: Axes | None = None, *, X: ArrayLike | None
     for node in range(tree.n_nodes):
         _draw_box(ax, tree, node, boxes[node], centre[node], size)
     if rows:
-        ax.legend(handles=[Patch(color=_color(k), label=name)
+        ax.legend(handles=[Patch(color=color_of(k), label=name)
                            for k, name in enumerate(words.classes)],
                   loc="lower center", ncol=-(-len(words.classes) // rows), frameon=False,
                   labelcolor=ink_of(ax), fontsize=LEGEND_SIZE, borderaxespad=0.2, borderpad=0.2,
                   handlelength=1.0, handleheight=0.8, handletextpad=0.5, columnspacing=1.0)
-    ax.alt = _tree_alt(tree, words)
+    ax.alt = tree_alt(tree, words)
     return ax
 
 
@@ -508,9 +470,9 @@ def _draw_box(ax, tree, node, box, centre, size):
     leaf = tree.feature[node] < 0
     face, edge = BOX_FACE, INK
     if leaf and tree.kind == "classification":
-        edge = _color(tree.label[node])
+        edge = color_of(tree.label[node])
         face = _tint(edge, 0.25)
-    elif leaf and (color := _leaf_color(tree, node)) != to_rgb(BOX_FACE):
+    elif leaf and (color := leaf_color(tree, node)) != to_rgb(BOX_FACE):
         edge, face = color, _tint(color, REGION)
     x, y = centre[0] - width / 2, centre[1] - height / 2
     ax.add_patch(FancyBboxPatch(
@@ -526,125 +488,15 @@ def _draw_box(ax, tree, node, box, centre, size):
         share, start = share / share.sum(), x + PAD
         for k in np.flatnonzero(share):
             part = share[k] * (width - 2 * PAD)
-            ax.add_patch(Rectangle((start, y + PAD), part, BAR, color=_color(k), linewidth=0,
+            ax.add_patch(Rectangle((start, y + PAD), part, BAR, color=color_of(k), linewidth=0,
                                    zorder=4))
             start += part
 
 
-# ------------------------------------------------------------------ partitions
-
-
-def partition(tree: DecisionTree, X: ArrayLike | None = None, y: ArrayLike | None = None,
-              features: tuple[int, int] = (0, 1), ax: Axes | None = None, *,
-              limits: Sequence[float] | None = None, feature_names: Sequence[str] | None = None,
-              class_names: Sequence[str] | None = None) -> Axes:
-    """Draw how a tree cuts the plane of two features: one exact rectangle per leaf.
-
-    Parameters
-    ----------
-    tree : DecisionTree
-        A tree that splits on no other features than these two.
-    X : array-like of shape (n_rows, n_features), default=None
-        Rows to show, in the features of the tree.
-    y : array-like of shape (n_rows,), default=None
-        Their labels: the colour and the shape of the points.
-    features : pair of int, default=(0, 1)
-        The features of the horizontal and of the vertical axis.
-    ax : matplotlib.axes.Axes, default=None
-        Where to draw; by default a new figure.
-    limits : (left, right, bottom, top), default=None
-        The part of the plane to show; by default the rows, or else the thresholds, with a margin.
-    feature_names, class_names : sequence of str, default=None
-        Names to show instead of those in the tree.
-
-    Returns
-    -------
-    matplotlib.axes.Axes
-        With ``ax.alt``.
-    """
-    other = sorted(set(tree.feature[tree.feature >= 0].tolist()) - set(features))
-    if other:
-        raise ValueError(f"The tree also splits on {listing(tree.feature_name(j) for j in other)};"
-                         " a partition of the plane needs a tree over the two features alone.")
-    words = _words(tree, None, feature_names, class_names)
-    if X is not None:
-        X = np.asarray(X, np.float64)
-    if limits is None:
-        shown = [np.r_[tree.threshold[tree.feature == j], [] if X is None else X[:, j]]
-                 for j in features]
-        limits = [edge for values in shown for edge in _margin(values, 0.3 if X is None else 0.05)]
-    ax = new_axes((5.0, 4.2)) if ax is None else ax
-    ink = ink_of(ax)
-    for leaf, left, right, bottom, top in _rectangles(tree, features, limits):
-        ax.add_patch(Rectangle((left, bottom), right - left, top - bottom, zorder=1,
-                               facecolor=(*_leaf_color(tree, leaf), REGION), edgecolor=ink,
-                               linewidth=0.8))
-    handles = []
-    if tree.kind == "classification":
-        found = set(tree.label[tree.feature < 0].tolist())
-        codes = None if X is None or y is None else _codes(y, tree.classes)
-        for k, name in enumerate(words.classes):
-            handle = Patch(facecolor=(*to_rgb(_color(k)), REGION), edgecolor=ink, label=name)
-            if codes is not None and np.any(codes == k):
-                rows = X[codes == k]
-                handle = ax.scatter(rows[:, features[0]], rows[:, features[1]], s=22, zorder=3,
-                                    marker=MARKERS[k % len(MARKERS)], color=_color(k),
-                                    edgecolor="white", linewidth=0.5, label=name)
-            elif k not in found:
-                continue
-            handles.append(handle)
-    elif tree.value.shape[1] == 1 and np.ptp(tree.value[tree.feature < 0]) > 0:
-        values = tree.value[tree.feature < 0]
-        scale = mpl.cm.ScalarMappable(mpl.colors.Normalize(values.min(), values.max()), "cividis")
-        bar = ax.figure.colorbar(scale, ax=ax, alpha=REGION)
-        bar.set_label("prediction", color=ink)
-        bar.ax.tick_params(colors=ink)
-        bar.outline.set_edgecolor(ink)
-    if X is not None and (y is None or tree.kind == "regression"):
-        ax.scatter(X[:, features[0]], X[:, features[1]], s=14, color=ink, zorder=3, linewidth=0)
-    names = [tree.feature_name(j) if feature_names is None else feature_names[j] for j in features]
-    ax.set(xlim=limits[:2], ylim=limits[2:], xlabel=names[0], ylabel=names[1])
-    if 2 <= len(handles) <= len(COLORS):
-        ax.legend(handles=handles, loc="lower center", bbox_to_anchor=(0.5, 1.0), frameon=False,
-                  ncol=min(4, len(handles)), labelcolor=ink)
-    rows = "" if X is None else f" {_count(len(X), 'row is', 'rows are')} shown as points."
-    ax.alt = (f"The plane of {names[0]} (horizontal) and {names[1]} (vertical), cut into "
-              f"{_count(tree.n_leaves, 'rectangle', 'rectangles')} by a tree.{rows} "
-              f"{_tree_alt(tree, words)}")
-    return ax
-
-
-REGION = 0.42  # opacity of a leaf's rectangle
-
-
-def _margin(values, share):
-    low, high = (values.min(), values.max()) if len(values) else (0.0, 1.0)
-    extra = share * (high - low) or 1.0
-    return low - extra, high + extra
-
-
-def _rectangles(tree, features, limits):
-    """Yield (leaf, left, right, bottom, top) for every leaf that is seen within the limits."""
-    stack = [(0, tuple(limits))]
-    while stack:
-        node, (left, right, bottom, top) = stack.pop()
-        if left >= right or bottom >= top:
-            continue
-        if tree.feature[node] < 0:
-            yield node, left, right, bottom, top
-            continue
-        t = tree.threshold[node]
-        if tree.feature[node] == features[0]:
-            parts = (left, min(t, right), bottom, top), (max(t, left), right, bottom, top)
-        else:
-            parts = (left, right, bottom, min(t, top)), (left, right, max(t, bottom), top)
-        stack += [(tree.right[node], parts[1]), (tree.left[node], parts[0])]
-
-
-def _leaf_color(tree, leaf):
+def leaf_color(tree, leaf):
     """Return the colour of a leaf: its class, or its value between the extremes of the tree."""
     if tree.kind == "classification":
-        return to_rgb(_color(tree.label[leaf]))
+        return to_rgb(color_of(tree.label[leaf]))
     values = tree.value[tree.feature < 0]
     if values.shape[1] > 1 or np.ptp(values) == 0:
         return to_rgb(BOX_FACE)
@@ -693,7 +545,7 @@ def anytime(reports: SolveReport | Sequence[SolveReport] | dict[str, SolveReport
         log_time = bool(starts) and max(ends) > 100 * min(starts)
     handles, alts = [], []
     for k, (report, label, end) in enumerate(zip(reports, labels, ends, strict=True)):
-        trace, color = report.trace, _color(k)
+        trace, color = report.trace, color_of(k)
         for column, dash in (("incumbent", DASHES[0]), ("bound", DASHES[1])):
             known = trace[np.isfinite(trace[column].astype(float))]
             if len(known):

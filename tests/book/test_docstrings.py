@@ -11,6 +11,7 @@ import odtlib
 from odtbook.estimators import NAMES
 
 MODULES = ["odtlib.binarize", "odtbook.datasets", "odtbook.formulations", "odtlib.plotting",
+           "odtbook.figures",
            "odtbook.experiments", "odtbook.interactive", "odtlib.constrained.sets"]
 
 

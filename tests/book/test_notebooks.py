@@ -20,7 +20,7 @@ NOTEBOOKS = sorted(
 KEPT = {"keep_output", "nbval-check-output"}
 # A cell that draws: it calls one of our pictures, or matplotlib.
 DRAWS = re.compile(
-    r"\b(plt|ax|axes|figure)\.\w+\(|\.plot\(|\bplotting\.(?!style\b|COLORS\b)\w+\(|\bdraw_tree\("
+    r"\b(plt|ax|axes|figure)\.\w+\(|\.plot\(|\b(plotting|figures)\.(?!style\b|COLORS\b)\w+\(|\bdraw_tree\("
 )
 each_notebook = pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda p: p.stem)
 
@@ -124,7 +124,7 @@ def test_no_option_is_set_for_the_notebooks_that_follow_in_the_kernel(path):
     text = "\n".join(cell.source for cell in code_cells(path))
     found = re.search(
         r"set_option|pd\.options|set_printoptions|set_config|rcParams|style\.use", text)
-    assert not found, "use a context, such as pd.option_context, plotting.style or np.printoptions"
+    assert not found, "use a context, such as pd.option_context, figures.style or np.printoptions"
 
 
 @each_notebook

@@ -24,6 +24,7 @@ from odtlib.binarize import MDLPBinarizer, QuantileBinarizer, ThresholdBinarizer
 from odtlib.constrained import sets
 
 MODULES = ["odtlib.binarize", "odtbook.datasets", "odtbook.formulations", "odtlib.plotting",
+           "odtbook.figures",
            "odtlib.constrained.sets", "odtlib.policy", "odtbook.published", "odtbook.experiments",
            "odtbook.interactive", "odtbook.verdicts"]
 PUBLIC = {name: getattr(odtlib, name) for name in odtlib._HOME} | {
