@@ -1,13 +1,11 @@
 """Compare the search over all thresholds with ConTree: CPU seconds, alternating, one thread.
 
-    python benchmarks/continuous.py [--depth 2 3 4] [--repeat 3] [--sets bank ...]
+    python benchmarks/continuous.py [--depth 2 3 4] [--sets bank ...] [--seeds 0 1]
     python benchmarks/continuous.py --threads
     python benchmarks/continuous.py --fixed
 
-Both are timed from validated arrays to the checked tree: scikit-learn's validation, the same on
-both sides, is left out, preparation is not, and our compilation is printed first (start with an
-empty NUMBA_CACHE_DIR to measure it).  The smallest of the repeats counts; long runs are not
-repeated.  The optima must agree.
+Both are timed by their public ``fit``; our compilation is printed first (start with an empty
+NUMBA_CACHE_DIR to measure it).  Each set is tried as it is packaged and varied (``turns.py``).
 
 With ``--threads`` one thread is compared with two instead: the CPU seconds of the thread that works
 longest, which other processes on the machine do not change as they change wall time.
@@ -20,14 +18,15 @@ has (+avx2,+fma,+bmi,+bmi2,+popcnt,+lzcnt,+sse4.2 ...) and NUMBA_CACHE_DIR to an
 
 import argparse
 import time
+from functools import partial
 from unittest import mock
 
 import numpy as np
 from pycontree import ConTree
-from pycontree.base import solve
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
+from turns import Comparison, add_options, forms, timed, wanted
 
 from odtbook.datasets import load
 from odtlib import ContinuousTreeClassifier
@@ -39,20 +38,15 @@ SETS = {
     3: "bank wilt raisin room segment bidding page rice occupancy".split(),
     4: "bank wilt room raisin".split(),
 }
-GOALS = {2: 20, 3: 40, 4: 40}      # geometric means
-LEAST = 4                           # on any set
 THREADED = [("rice", 3), ("room", 3), ("occupancy", 3), ("segment", 3), ("page", 3), ("wilt", 4),
             ("room", 4), ("raisin", 4)]
 
 
 def run_ours(X, y, depth):
     model = ContinuousTreeClassifier(depth)
-    model.classes_ = np.unique(y)
-    started = time.process_time()
-    _, report = model._solve(X, y, None)
-    seconds = time.process_time() - started
-    assert report.status == "optimal"
-    return seconds, int(report.objective)
+    seconds, _ = timed(model.fit, X, y)
+    assert model.report_.status == "optimal"
+    return seconds, model.report_.objective
 
 
 def longest_thread(X, y, depth, n_jobs):
@@ -110,20 +104,15 @@ def arrays(name):
 
 
 def run_contree(X, y, depth):
-    model = ConTree(max_depth=depth)
-    model._initialize_config()
-    labels = y.astype(np.intc)
-    started = time.process_time()
-    tree = solve(X, labels, model._config, 3600.0)
-    seconds = time.process_time() - started
-    return seconds, int((np.asarray(tree.predict(X)) != y).sum())
+    model = ConTree(max_depth=depth, time_limit=3600)
+    seconds, _ = timed(model.fit, X, y)
+    return seconds, float((np.asarray(model.predict(X)) != y).sum())
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--depth", type=int, nargs="+", default=[2, 3, 4])
-    parser.add_argument("--repeat", type=int, default=15)
-    parser.add_argument("--sets", nargs="+")
+    add_options(parser, rounds=15)
     parser.add_argument("--threads", action="store_true")
     parser.add_argument("--fixed", action="store_true")
     chosen = parser.parse_args()
@@ -138,27 +127,14 @@ def main():
         compare_threads() if chosen.threads else fixed_cost()
         return
     for depth in chosen.depth:
-        print(f"\ndepth {depth}      errors      ours   ConTree     ratio")
-        ratios = []
-        for name in chosen.sets or SETS[depth]:
-            X, y = arrays(name)
-            ours, theirs = [], []
-            while len(ours) < chosen.repeat and sum(theirs) < 3:
-                seconds, errors = run_ours(X, y, depth)
-                ours.append(seconds)
-                seconds, their_errors = run_contree(X, y, depth)
-                theirs.append(seconds)
-                assert errors == their_errors, f"{name}: {errors} against {their_errors} errors"
-            ratios.append(min(theirs) / min(ours))
-            print(f"{name:12} {errors:8d} {min(ours):9.4f} {min(theirs):9.4f} {ratios[-1]:9.1f}",
-                  flush=True)
-        mean = np.exp(np.mean(np.log(ratios)))
-        missed = [word for word, value, goal in (("mean", mean, GOALS.get(depth, 0)),
-                                                 ("smallest", min(ratios), LEAST))
-                  if value < goal]
-        print(f"geometric mean {mean:.1f} times faster (goal {GOALS.get(depth)}), "
-              f"smallest {min(ratios):.1f} (goal {LEAST}): "
-              + (f"missed: {', '.join(missed)}" if missed else "both met"))
+        print(f"\ndepth {depth}")
+        table = Comparison("ConTree", chosen.rounds)
+        for name in SETS[depth]:
+            if wanted(name, chosen):
+                for mark, rows, labels in forms(*arrays(name), chosen.seeds):
+                    table.add(name + mark, rows.shape, partial(run_ours, rows, labels, depth),
+                              partial(run_contree, rows, labels, depth))
+        table.summary()
 
 
 if __name__ == "__main__":

@@ -1,40 +1,26 @@
-"""Count all good trees of some sets, and of a peer's in its own Python: CPU seconds and numbers.
+"""Count all good trees, against ArborEnum on the same 0/1 columns: CPU seconds, in turns.
 
-    python benchmarks/good_trees.py [--peer PYTHON] [--sets compas-binary ...] [--depth 3 4]
+    python benchmarks/good_trees.py [--sets compas-binary ...] [--depth 3 4]
 
-``--peer`` is the interpreter of an environment that has ``treefarms`` and ``pandas``.  Columns that
-split the rows alike are left out first, all but one.  A tree costs its share of errors plus
-``--price`` for each leaf, and may cost ``--tolerance`` more than the best.  Ours is timed with the
-search for the optimum, without compilation; the peer with the reading of its table.  Where classes
-tie in a leaf we count a tree for each, the peer one; the peer keeps some trees with a split between
-two leaves of one class, and deeper ones; so the numbers of trees differ where there are such trees.
+Both are timed with the search for the optimum, by public calls, for each set as it is packaged and
+varied (``turns.py``), without compilation.  Columns that split the rows alike are left out first,
+all but one.  A tree costs its errors plus ``--price`` of the rows for each leaf, and is good where
+it costs at most ``--tolerance`` of the least more, both made whole numbers of rows.  The numbers
+of trees must agree; the tolerance is less than the price, as the peer counts splits between two
+leaves of one class.
 """
 
 import argparse
-import subprocess
-import tempfile
-import time
-from pathlib import Path
+from functools import partial
 
 import numpy as np
+from turns import Comparison, add_options, forms, timed, wanted
 
 from odtbook.datasets import load
 from odtlib import MurTreeClassifier
 
-PEER = """
-import sys, time
-import numpy as np, pandas as pd
-from treefarms import TREEFARMS
-file, depth, price, tolerance, limit = sys.argv[1:]
-data = np.load(file)
-X = pd.DataFrame(data["X"], columns=[f"x{j}" for j in range(data["X"].shape[1])])
-begin = time.process_time()
-model = TREEFARMS({"regularization": float(price), "rashomon_bound_adder": float(tolerance),
-                   "rashomon_ignore_trivial_extensions": True, "worker_limit": 1,
-                   "depth_budget": int(depth) + 1, "time_limit": int(float(limit))})
-model.fit(X, pd.Series(data["y"], name="class"))
-print("result", time.process_time() - begin, model.get_tree_count())
-"""
+SETS = ("compas-binary primary-tumor tic-tac-toe vote hepatitis german-credit heart-cleveland "
+        "diabetes").split()
 
 
 def distinct(X):
@@ -44,49 +30,45 @@ def distinct(X):
     return X[:, sorted(j for j in kept if against_first[:, j].any())]
 
 
-def theirs(peer, X, y, depth, options):
-    """Return seconds and number of trees of the peer, or nothing if it was stopped."""
-    with tempfile.TemporaryDirectory() as folder:
-        file = Path(folder, "data.npz")
-        np.savez(file, X=X, y=y)
-        try:
-            run = subprocess.run(
-                [peer, "-c", PEER, str(file), *map(str, (depth, options.price, options.tolerance,
-                                                         options.limit))],
-                cwd=folder, capture_output=True, text=True, timeout=options.limit, check=False)
-        except subprocess.TimeoutExpired:
-            return None
-    found = [line.split() for line in run.stdout.splitlines() if line.startswith("result")]
-    return (float(found[0][1]), int(found[0][2])) if found else None
+def run_ours(X, y, depth, price, tolerance):
+    model = MurTreeClassifier(depth, split_penalty=price)
+    seconds, good = timed(partial(model.good_trees, tolerance=tolerance), X, y)
+    return seconds, good.count
+
+
+def run_arborenum(X, y, depth, price, share):
+    from arborenum import ArborEnum
+    model = ArborEnum()
+    seconds, _ = timed(partial(
+        model.fit_binarized, lambda_reg=price / len(y), depth_budget=depth, rashomon_mult=share,
+        lookahead_k=depth - 1, majority_leaf_only=True, key_mode="exact"), X, y)
+    return seconds, model.count_trees()
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--peer", help="a Python that has treefarms")
-    parser.add_argument("--sets", nargs="+", default=["compas-binary", "primary-tumor",
-                                                      "tic-tac-toe", "vote", "hepatitis"])
     parser.add_argument("--depth", type=int, nargs="+", default=[3, 4])
     parser.add_argument("--price", type=float, default=0.01, help="of a leaf, as a share of rows")
-    parser.add_argument("--tolerance", type=float, default=0.01, help="as a share of the rows")
-    parser.add_argument("--limit", type=float, default=120.0, help="seconds of wall for the peer")
+    parser.add_argument("--tolerance", type=float, default=0.02, help="as a share of the optimum")
+    add_options(parser)
     options = parser.parse_args()
-    print(f"{'data set':20s} {'cols':>4s} depth {'seconds':>8s} {'trees':>16s} {'peer':>8s} "
-          f"{'trees':>12s}")
-    for name in options.sets:
-        data = load(f"murtree/{name}")
-        X = distinct(np.asarray(data.X).astype(np.uint8))
-        y = np.unique(data.y, return_inverse=True)[1]
-        for depth in options.depth:
-            model = MurTreeClassifier(depth, split_penalty=options.price * len(y))
-            model.good_trees(X, y, tolerance=0)                  # compiles
-            begin = time.process_time()
-            # The peer's bound has single precision: what lies on it is within.
-            good = model.good_trees(X, y, tolerance=options.tolerance * len(y) + 1e-6)
-            line = f"{time.process_time() - begin:8.3f} {good.count:16,d}"
-            if options.peer:
-                other = theirs(options.peer, X, y, depth, options)
-                line += f" {other[0]:8.3f} {other[1]:12,d}" if other else "  stopped"
-            print(f"{name:20s} {X.shape[1]:4d} {depth:5d} {line}", flush=True)
+    for depth in options.depth:
+        print(f"depth {depth}; the objective is the number of trees")
+        table = Comparison("ArborEnum", options.rounds)
+        for name in SETS:
+            if not wanted(name, options):
+                continue
+            data = load(f"murtree/{name}")
+            for mark, X, y in forms(data.X.astype(np.uint8),
+                                    np.unique(data.y, return_inverse=True)[1], options.seeds):
+                X, price = distinct(X), float(round(options.price * len(y)))
+                model = MurTreeClassifier(depth, split_penalty=price)
+                model.good_trees(X, y, tolerance=0)                  # compiles
+                least = model.report_.objective + price              # one leaf more than splits
+                more = min(round(options.tolerance * least), price - 1)
+                table.add(name + mark, X.shape, partial(run_ours, X, y, depth, price, more),
+                          partial(run_arborenum, X, y, depth, price, (more + 0.01) / least))
+        table.summary()
 
 
 if __name__ == "__main__":

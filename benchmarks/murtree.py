@@ -1,12 +1,12 @@
 """Compare MurTree with STreeD on the same arrays: CPU seconds, alternating runs, one thread.
 
-    python benchmarks/murtree.py --depth 3 4 5 [--peer streed] [--sets anneal ...]
+    python benchmarks/murtree.py --depth 3 4 5 [--peer streed] [--sets anneal ...] [--seeds 0 1]
 
-Ours is timed from validated arrays to the checked tree (packing included, compilation apart), with
-a time limit armed; the peer from the same arrays to the end of its fit; each in a process of its
-own.  A data set is left out of the mean where the peer takes less than 0.1 s, or is stopped by the
-limit (of wall time).  ``--peer command:PATH`` times an executable that reads ``class feature
-feature ...`` lines: ``PATH -file FILE -max-depth D -max-num-nodes N -time SECONDS``.
+Both are timed by their public ``fit``, each on arrays of the type that it likes best, compilation
+apart.  All published sets are tried, each as it is packaged and varied (``turns.py``), with a mean
+for each size class.  A set that a limit (of wall time) stopped is in no mean.  ``--peer
+command:PATH`` times an executable that reads ``class feature feature ...`` lines: ``PATH -file FILE
+-max-depth D -max-num-nodes N -time SECONDS``; its optima are not compared.
 
 Other questions, on the sets named by ``--sets``:
 
@@ -25,25 +25,21 @@ kernels on disk.
 
 import argparse
 import ctypes
-import multiprocessing
 import os
 import resource
 import subprocess
 import sys
 import tempfile
 import time
-from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 from pathlib import Path
 
 import numpy as np
+from turns import Comparison, add_options, forms, timed, wanted
 
 from odtbook.datasets import available, load
-from odtbook.lifetime import end_with
 from odtlib import MurTreeClassifier
 from odtlib.murtree.solver import Solver
-
-SHORTEST = 0.1
 
 
 def load_sets():
@@ -55,12 +51,11 @@ def load_sets():
 
 
 def run_ours(X, y, depth, nodes, limit, n_jobs=1, every=False):
+    """Return CPU seconds and the errors, None where the limit ended the search."""
     model = MurTreeClassifier(depth, nodes, time_limit=limit, n_jobs=n_jobs)
-    model.classes_ = np.unique(y)
-    started = time.process_time()
-    report = model._solve(X, y, None, task="path" if every else None).report
-    taken = time.process_time() - started
-    return taken, report.status == "optimal", report.objective
+    taken, _ = timed(model.path if every else model.fit, X, y)
+    report = model.report_
+    return taken, report.objective if report.status == "optimal" else None
 
 
 def run_streed(X, y, depth, nodes, limit):
@@ -71,17 +66,18 @@ def run_streed(X, y, depth, nodes, limit):
     try:
         model.fit(X, y)
     except RuntimeError:                           # no tree within the limit
-        return time.process_time() - started, False, None
+        return time.process_time() - started, None
     taken = time.process_time() - started
-    return taken, model.fit_result.is_optimal(), float((model.predict(X) != y).sum())
+    done = model.fit_result.is_optimal()
+    return taken, float((model.predict(X) != y).sum()) if done else None
 
 
 def run_dl85(X, y, depth, nodes, limit):
     from pydl85 import DL85Classifier
     model = DL85Classifier(max_depth=depth, time_limit=int(limit))
-    started = time.process_time()
-    model.fit(X.astype(np.int32), y)
-    return time.process_time() - started, not model.timeout_, float(model.error_)
+    X = X.astype(np.int32)
+    taken, _ = timed(model.fit, X, y)
+    return taken, None if model.timeout_ else float(model.error_)
 
 
 def run_gosdt(X, y, depth, nodes, limit):
@@ -89,11 +85,9 @@ def run_gosdt(X, y, depth, nodes, limit):
     # It pays for leaves: so little that all of them together are worth less than an error.
     model = GOSDTClassifier(1 / (len(y) * (2 ** depth + 1)), allow_small_reg=True,
                             depth_budget=depth, time_limit=int(limit))
-    started = time.process_time()
-    model.fit(X, y)
-    taken = time.process_time() - started
-    return (taken, model.result_.status.name == "CONVERGED",
-            float(round(model.result_.model_loss * len(y))))
+    taken, _ = timed(model.fit, X, y)
+    done = model.result_.status.name == "CONVERGED"
+    return taken, float(round(model.result_.model_loss * len(y))) if done else None
 
 
 def run_command(path, X, y, depth, nodes, limit):
@@ -105,7 +99,7 @@ def run_command(path, X, y, depth, nodes, limit):
                         str(nodes), "-time", str(limit)], capture_output=True, check=True)
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
     taken = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-    return taken, taken < limit, None
+    return taken, np.nan if taken < limit else None
 
 
 def processor():
@@ -198,7 +192,7 @@ def compare_threads(options, nodes):
                 report = run_ours(X, y, options.depth, nodes, options.limit, n_jobs=n_jobs)
                 wall, own = time.perf_counter() - wall, time.thread_time() - own
                 best = (min(best[0], wall), min(best[1], own + max(longest, default=0.0)))
-            rows.append((*best, report[2]))
+            rows.append((*best, report[1]))
         (wall, cpu, errors), (wall_n, cpu_n, errors_n) = rows
         note = "" if errors == errors_n else "  DIFFERENT OPTIMA"
         print(f"{name:40s} {wall:9.3f} {wall_n:9.3f} {wall / wall_n:7.2f} {cpu:9.3f} {cpu_n:9.3f} "
@@ -212,9 +206,9 @@ def compare_rows(options, nodes):
         copies = 1
         while copies * len(X) <= options.rows:
             rows, labels = np.tile(X, (copies, 1)), np.tile(y, copies)
-            taken, done, _ = run_ours(rows, labels, options.depth, nodes, options.limit)
+            taken, errors = run_ours(rows, labels, options.depth, nodes, options.limit)
             print(f"{name:40s} {len(rows):9d} {taken:9.4f} {1e6 * taken / len(rows):9.2f}"
-                  f"{'' if done else '  stopped'}", flush=True)
+                  f"{'  stopped' if errors is None else ''}", flush=True)
             copies *= 2
 
 
@@ -252,56 +246,30 @@ def compare_missing(options, nodes):
                 for _ in range(options.rounds)]
         learned, indicated = (min(run[k][0] for run in runs) for k in range(2))
         ratios.append(learned / indicated)
+        errors = [np.nan if found is None else found for _, found in runs[0]]
         print(f"{name:40s} {learned:9.4f} {indicated:9.4f} {ratios[-1]:7.2f} "
-              f"{runs[0][0][2]:8.0f} {runs[0][1][2]:8.0f}"
-              f"{'' if all(done for run in runs for _, done, _ in run) else '  stopped'}",
-              flush=True)
+              f"{errors[0]:8.0f} {errors[1]:8.0f}", flush=True)
     print(f"learned by indicator: geometric mean {np.exp(np.mean(np.log(ratios))):.2f}")
 
 
 def chosen_sets(options):
     """Yield the data sets whose names contain one of those asked for."""
     for name, X, y in load_sets():
-        if not options.sets or any(part in name for part in options.sets):
+        if wanted(name, options):
             yield name, X, y
 
 
 def compare_peer(options, nodes, peer):
-    """Print the time of ours and of the peer, in turns, and the mean of their ratios."""
-    print(f"{'data set':40s} {'rows':>6s} {'cols':>5s} {'ours':>9s} {options.peer[:9]:>9s} "
-          f"{'ratio':>7s}  errors")
-    logs = []
-    alone = partial(ProcessPoolExecutor, 1, mp_context=multiprocessing.get_context("spawn"),
-                    initializer=end_with, initargs=(os.getpid(),))
-    with alone() as our_process, alone() as their_process:
-
-        def run(process, solver, *problem):
-            return process.submit(solver, *problem, options.limit).result()
-
-        for name, X, y in chosen_sets(options):
-            run(our_process, run_ours, X, y, 1, 1)         # compiles or loads the kernels
-            problem = X, y, options.depth, nodes
-            theirs, peer_done, their_errors = run(their_process, peer, *problem)
-            ours, done, errors = run(our_process, run_ours, *problem)
-            for _ in range(options.rounds - 1):
-                ours = min(ours, run(our_process, run_ours, *problem)[0])
-                if theirs < 2.0:
-                    theirs = min(theirs, run(their_process, peer, *problem)[0])
-            note = ""
-            if done and peer_done and their_errors is not None and errors != their_errors:
-                note = "  DIFFERENT OPTIMA"
-            elif not peer_done or not done:
-                note = f"  stopped: {'the peer' if done else 'ours'}"
-            ratio = theirs / ours
-            if theirs >= SHORTEST and done and peer_done:
-                logs.append(np.log(ratio))
-            print(f"{name:40s} {X.shape[0]:6d} {X.shape[1]:5d} {ours:9.4f} {theirs:9.3f} "
-                  f"{ratio:7.1f}  {errors:g}{note}", flush=True)
-    if not logs:
-        print(f"the peer took {SHORTEST} s on no set")
-    else:
-        print(f"geometric mean over {len(logs)} sets of {SHORTEST} s or more: "
-              f"1/{np.exp(np.mean(logs)):.1f}; slowest set 1/{np.exp(min(logs)):.1f}")
+    """Print the time of ours and of the peer, in turns, and the means of their ratios."""
+    table = Comparison(options.peer, options.rounds)
+    limits = options.depth, nodes, options.limit
+    for name, X, y in chosen_sets(options):
+        for mark, rows, labels in forms(X, y, options.seeds):
+            bits, narrow = rows.astype(np.uint8), rows.astype(np.int32)
+            run_ours(bits, labels, 2, 3, options.limit)            # loads the kernels
+            table.add(name + mark, rows.shape, partial(run_ours, bits, labels, *limits),
+                      partial(peer, narrow, labels, *limits))
+    table.summary()
 
 
 def main():
@@ -310,9 +278,8 @@ def main():
     parser.add_argument("--depth", type=int, nargs="+", default=[4])
     parser.add_argument("--nodes", type=int, help="feature nodes (default: full tree)")
     parser.add_argument("--peer", default="streed", help="streed, dl85, gosdt or command:PATH")
-    parser.add_argument("--sets", nargs="*", help="parts of names (default: all sets)")
     parser.add_argument("--limit", type=float, default=600.0, help="seconds for each run")
-    parser.add_argument("--rounds", type=int, default=3, help="runs of ours and of short peers")
+    add_options(parser)
     parser.add_argument("--threads", type=int, help="compare one thread with so many")
     parser.add_argument("--rows", type=int, help="repeat the rows up to so many")
     parser.add_argument("--path", action="store_true", help="compare all budgets with the largest")

@@ -1,88 +1,82 @@
 """Compare F1 and fairness with STreeD on the same 0/1 columns: CPU seconds, in turns, one thread.
 
-    python benchmarks/objectives.py {f1,fair} [--depth 3 4] [--repeat 3] [--sets anneal ...]
+    python benchmarks/objectives.py {f1,fair,opportunity} [--depth 3 4] [--sets anneal ...]
 
-The smallest of the repeats counts; long runs are not repeated.  The optima must agree.  The groups
-of fairness are those of the column whose share of ones is nearest to a half, on which neither
-program splits; the shares predicted as the second class may differ by 0.05.  Squared error is
-compared by ``benchmarks/regression.py``.
+Each set is tried as it is packaged and varied (``turns.py``), by public ``fit``.  The groups of
+fairness are those of the column whose share of ones is nearest to a half, on which neither program
+splits; the shares predicted as the second class, of all rows or (opportunity) of those of that
+class, may differ by 0.05.  Squared error is compared by ``benchmarks/regression.py``.
 """
 
 import argparse
-import time
+from functools import partial
 
 import numpy as np
 from pystreed import STreeDClassifier, STreeDGroupFairnessClassifier
 from sklearn.metrics import f1_score
+from turns import Comparison, add_options, forms, timed, wanted
 
 from odtbook.datasets import load
 from odtlib import MurTreeClassifier
 
-SETS = {"f1": "anneal heart-cleveland german-credit yeast diabetes hypothyroid kr-vs-kp "
-              "australian-credit".split(),
-        "fair": "heart-cleveland german-credit diabetes australian-credit tic-tac-toe".split()}
+F1_SETS = ("anneal heart-cleveland german-credit yeast diabetes hypothyroid kr-vs-kp "
+           "australian-credit").split()
+FAIR_SETS = "heart-cleveland german-credit diabetes australian-credit tic-tac-toe".split()
+NAMES = {"fair": ("demographic-parity", "group-fairness"),       # ours and the peer's
+         "opportunity": ("equal-opportunity", "equality-of-opportunity")}
 LIMIT = 0.05
 
 
-def f1_ours(X, y, _, depth):
-    report = MurTreeClassifier(depth, objective="f1").fit(X, y).report_
-    assert report.status == "optimal"
-    return report.objective
+def run_ours(X, y, what, depth):
+    if what == "f1":
+        model = MurTreeClassifier(depth, objective="f1")
+        seconds, _ = timed(model.fit, X, y)
+    else:
+        model = MurTreeClassifier(depth, max_disparity=LIMIT, disparity=NAMES[what][0])
+        column = sensitive(X)
+        rows, groups = np.delete(X, column, axis=1), X[:, column]
+        seconds, _ = timed(partial(model.fit, protected=groups), rows, y)
+    assert model.report_.status == "optimal"
+    return seconds, model.report_.objective
 
 
-def f1_theirs(X, y, _, depth):
-    model = STreeDClassifier("f1-score", max_depth=depth, max_num_nodes=2**depth - 1,
-                             time_limit=3600)
-    return 1 - f1_score(y, model.fit(X, y).predict(X))
+def run_streed(X, y, what, depth):
+    options = {"max_depth": depth, "max_num_nodes": 2**depth - 1, "time_limit": 3600}
+    if what == "f1":
+        model = STreeDClassifier("f1-score", **options)
+        seconds, _ = timed(model.fit, X, y)
+        return seconds, 1 - f1_score(y, model.predict(X))
+    model = STreeDGroupFairnessClassifier(NAMES[what][1], sensitive_feature=sensitive(X),
+                                          discrimination_limit=LIMIT, **options)
+    seconds, _ = timed(model.fit, X, y)
+    return seconds, float((model.predict(X) != y).sum())
 
 
-def fair_ours(X, y, column, depth):
-    model = MurTreeClassifier(depth, max_disparity=LIMIT)
-    report = model.fit(np.delete(X, column, axis=1), y, protected=X[:, column]).report_
-    assert report.status == "optimal"
-    return report.objective
-
-
-def fair_theirs(X, y, column, depth):
-    model = STreeDGroupFairnessClassifier(
-        sensitive_feature=int(column), discrimination_limit=LIMIT, max_depth=depth,
-        max_num_nodes=2**depth - 1, time_limit=3600)
-    return float((model.fit(X, y).predict(X) != y).sum())
-
-
-def timed(fit, *data):
-    """Return the CPU seconds of a fit and its objective."""
-    began = time.process_time()
-    objective = fit(*data)
-    return time.process_time() - began, objective
+def sensitive(X):
+    """Return the column of the groups."""
+    return int(np.abs(X.mean(axis=0) - 0.5).argmin())
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("what", choices=SETS)
+    parser.add_argument("what", choices=["f1", *NAMES])
     parser.add_argument("--depth", type=int, nargs="+", default=[3])
-    parser.add_argument("--repeat", type=int, default=3)
-    parser.add_argument("--sets", nargs="+")
+    add_options(parser)
     chosen = parser.parse_args()
-    ours, theirs = {"f1": (f1_ours, f1_theirs), "fair": (fair_ours, fair_theirs)}[chosen.what]
     for depth in chosen.depth:
-        print(f"depth {depth}                 objective      ours    STreeD     ratio")
-        ratios = []
-        for name in chosen.sets or SETS[chosen.what]:
+        print(f"{chosen.what}, depth {depth}")
+        table = Comparison("STreeD", chosen.rounds)
+        for name in F1_SETS if chosen.what == "f1" else FAIR_SETS:
+            if not wanted(name, chosen):
+                continue
             data = load(f"murtree/{name}")
-            X, y = data.X.astype(np.int32), np.unique(data.y, return_inverse=True)[1]
-            column = np.abs(X.mean(axis=0) - 0.5).argmin()
-            ours(X, y, column, 2)                       # compiled
-            runs = []
-            while len(runs) < chosen.repeat and sum(b[0] for _, b in runs) < 5:
-                runs.append([timed(fit, X, y, column, depth) for fit in (ours, theirs)])
-                (_, a), (_, b) = runs[-1]
-                assert np.isclose(a, b, rtol=1e-9), f"{name}: {a} against {b}"
-            a, b = (min(run[k][0] for run in runs) for k in range(2))
-            ratios.append(b / a)
-            print(f"{name:22} {runs[0][0][1]:12.6g} {a:9.3f} {b:9.3f} {b / a:9.1f}", flush=True)
-        print(f"geometric mean {np.exp(np.mean(np.log(ratios))):.1f}, "
-              f"smallest {min(ratios):.1f}", flush=True)
+            for mark, X, y in forms(data.X, np.unique(data.y, return_inverse=True)[1],
+                                    chosen.seeds):
+                run_ours(X, y, chosen.what, 2)                       # compiled
+                problem = X.astype(np.int32), y, chosen.what, depth
+                table.add(name + mark, X.shape, partial(run_ours, *problem),
+                          partial(run_streed, *problem))
+        table.summary()
 
 
 if __name__ == "__main__":

@@ -1,18 +1,20 @@
 """Compare regression trees with STreeD, and time the search over all thresholds: CPU seconds.
 
-    python benchmarks/regression.py [--depth 3 4 5] [--repeat 5] [--cuts 7]
+    python benchmarks/regression.py [--depth 3 4 5] [--cuts 7]
     python benchmarks/regression.py --thresholds [--depth 2 3]
 
-The first form gives both programs the same 0/1 columns, quantile cuts of each feature, and runs
-them in turn on one thread; the smallest of the repeats counts, and the optima must agree.  The
+The first form gives both programs the same 0/1 columns, quantile cuts of each feature, and times
+their public ``fit`` in turns on one thread, for each set as it is and varied (``turns.py``).  The
 second times ContinuousTreeRegressor alone.
 """
 
 import argparse
 import time
+from functools import partial
 
 import numpy as np
 from sklearn.datasets import load_diabetes, make_friedman1
+from turns import Comparison, add_options, forms, timed, wanted
 
 from odtbook.datasets import load
 from odtlib import ContinuousTreeRegressor, MurTreeRegressor
@@ -37,40 +39,33 @@ def columns(X, cuts):
     return np.unique([c for c in found if not c.all()], axis=0).T.astype(np.uint8)
 
 
-def timed(fit, depth):
-    """Return the CPU seconds of a fit and its squared error."""
-    began = time.process_time()
-    error = fit(depth)
-    return time.process_time() - began, error
+def run_ours(B, y, depth):
+    model = MurTreeRegressor(depth)
+    seconds, _ = timed(model.fit, B, y)
+    assert model.report_.status == "optimal"
+    return seconds, model.report_.objective
 
 
-def compare(depths, repeat, cuts):
+def run_streed(B, y, depth):
     from pystreed import STreeDRegressor
-    for name, (X, y) in SETS.items():
-        B = columns(X, cuts)
-        B32 = B.astype(np.int32)
+    model = STreeDRegressor(max_depth=depth, max_num_nodes=2**depth - 1, cost_complexity=0.0,
+                            time_limit=3600)
+    seconds, _ = timed(model.fit, B, y)
+    return seconds, ((model.predict(B) - y) ** 2).sum()
 
-        def ours(depth, B=B, y=y):
-            report = MurTreeRegressor(depth, binarizer=None).fit(B, y).report_
-            assert report.status == "optimal"
-            return report.objective
 
-        def theirs(depth, B=B32, y=y):
-            model = STreeDRegressor(max_depth=depth, max_num_nodes=2**depth - 1,
-                                    cost_complexity=0.0, time_limit=3600)
-            model.fit(B, y)
-            return ((model.predict(B) - y) ** 2).sum()
-
-        ours(2)                                     # compiled
-        for depth in depths:
-            runs = []
-            while len(runs) < repeat and sum(b[0] for _, b in runs) < 10:
-                runs.append((timed(ours, depth), timed(theirs, depth)))
-                (_, a), (_, b) = runs[-1]
-                assert np.isclose(a, b, rtol=1e-6), f"{name}: {a} against {b}"
-            a, b = (min(run[k][0] for run in runs) for k in range(2))
-            print(f"{name:22} depth {depth} {B.shape[1]:4} columns {a:9.3f} {b:9.3f} "
-                  f"{b / a:7.1f}", flush=True)
+def compare(depths, options):
+    for depth in depths:
+        print(f"squared error, depth {depth}")
+        table = Comparison("STreeD", options.rounds)
+        for name, (X, y) in SETS.items():
+            if not wanted(name, options):
+                continue
+            for mark, B, targets in forms(columns(X, options.cuts), y, options.seeds):
+                run_ours(B, targets, 2)                     # compiled
+                table.add(name + mark, B.shape, partial(run_ours, B, targets, depth),
+                          partial(run_streed, B.astype(np.int32), targets, depth))
+        table.summary()
 
 
 def over_thresholds(depths, repeat):
@@ -90,14 +85,14 @@ def over_thresholds(depths, repeat):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--depth", type=int, nargs="+")
-    parser.add_argument("--repeat", type=int, default=5)
+    add_options(parser)
     parser.add_argument("--cuts", type=int, default=7)
     parser.add_argument("--thresholds", action="store_true")
     chosen = parser.parse_args()
     if chosen.thresholds:
-        over_thresholds(chosen.depth or (2, 3), chosen.repeat)
+        over_thresholds(chosen.depth or (2, 3), chosen.rounds)
     else:
-        compare(chosen.depth or (3, 4, 5), chosen.repeat, chosen.cuts)
+        compare(chosen.depth or (3, 4, 5), chosen)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,93 @@
+"""What the comparisons share: public fits in turns, CPU seconds, and a mean for each size class.
+
+A problem is tried as it is packaged ("as is") and varied by a seed ("varied"): a bootstrap of the
+rows, 2 % of the labels another one, the columns in another order.  What is tuned to the packaged
+sets alone shows there.
+"""
+
+import time
+
+import numpy as np
+
+CLASSES = ((0.0, "less than 0.01 s"), (0.01, "0.01 to 0.1 s"), (0.1, "0.1 to 1 s"),
+           (1.0, "1 s and more"))     # of the peer
+FLIPPED = 0.02
+PATIENCE = 2.0     # seconds of the peer after which it is not run again
+
+
+def varied(X, y, seed):
+    """Return a seeded variation of a data set; labels are 0, 1, ..., targets any numbers."""
+    rng = np.random.default_rng(seed)
+    rows = rng.integers(len(y), size=len(y))
+    X, y = np.ascontiguousarray(X[rows][:, rng.permutation(X.shape[1])]), y[rows]
+    moved = np.flatnonzero(rng.random(len(y)) < FLIPPED)
+    y[moved] = rng.choice(y, size=len(moved))
+    return X, y if y.dtype.kind == "f" else np.unique(y, return_inverse=True)[1]
+
+
+def timed(fit, *problem):
+    """Return the CPU seconds of a call, and what it returns."""
+    began = time.process_time()
+    result = fit(*problem)
+    return time.process_time() - began, result
+
+
+class Comparison:
+    """The rows of a table and the ratios of both programs' times, by size class of the peer."""
+
+    def __init__(self, peer, rounds=3):
+        self.peer, self.rounds, self.ratios = peer, rounds, []
+        print(f"{'data set':44s} {'rows':>7s} {'cols':>5s} {'objective':>10s} {'ours':>9s} "
+              f"{peer[:9]:>9s} {'ratio':>7s}", flush=True)
+
+    def add(self, name, shape, ours, theirs):
+        """Run both in turns and print a line; each returns CPU seconds and a proved objective.
+
+        The objective is None where a limit ended the run, and NaN where the program does not tell
+        it.  Asserted is that the optima agree.  The smallest time of each counts.
+        """
+        runs, spent = [], 0.0
+        while len(runs) < self.rounds and (not runs or spent < PATIENCE):
+            runs.append((ours(), theirs()))
+            spent += runs[-1][1][0]
+            (_, a), (_, b) = runs[-1]
+            stopped = [who for who, found in (("ours", a), (self.peer, b)) if found is None]
+            assert stopped or np.isnan(b) or np.isclose(a, b, rtol=1e-6, atol=1e-6), \
+                f"{name}: {a} against {b}"
+        a, b = (min(run[k][0] for run in runs) for k in range(2))
+        if not stopped:
+            self.ratios.append((b, b / a))
+        shown = runs[0][0][1] if runs[0][0][1] is not None else np.nan
+        print(f"{name:44s} {shape[0]:7d} {shape[1]:5d} {shown:10.6g} {a:9.4f} {b:9.4f} "
+              f"{b / a:7.1f}{'  stopped: ' + ', '.join(stopped) if stopped else ''}", flush=True)
+
+    def summary(self, shortest=0.0):
+        """Print geometric mean and smallest ratio of each size class and of all."""
+        ends = [least for least, _ in CLASSES[1:]] + [np.inf]
+        parts = [(label, low, high) for (low, label), high in zip(CLASSES, ends, strict=True)]
+        for label, low, high in [*parts, ("all sets", shortest, np.inf)]:
+            ratios = [ratio for seconds, ratio in self.ratios if low <= seconds < high]
+            if ratios:
+                print(f"{self.peer}, {label}: {len(ratios)} sets, geometric mean "
+                      f"{np.exp(np.mean(np.log(ratios))):.1f}, smallest {min(ratios):.2f}",
+                      flush=True)
+
+
+def forms(X, y, seeds):
+    """Yield ``(mark, X, y)`` of a problem as it is, and of its variation by each seed above 0."""
+    for seed in seeds:
+        yield ("", X, y) if seed == 0 else (f" ~{seed}", *varied(X, y, seed))
+
+
+def add_options(parser, rounds=3):
+    """Add the options that all comparisons have."""
+    parser.add_argument("--sets", nargs="+", help="parts of names (default: all sets)")
+    parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1],
+                        help="0: the packaged set; others: variations of it")
+    parser.add_argument("--rounds", type=int, default=rounds,
+                        help="runs of each, fewer where the peer takes long")
+
+
+def wanted(name, options):
+    """Tell whether a data set is among those asked for."""
+    return not options.sets or any(part in name for part in options.sets)
