@@ -15,7 +15,6 @@ from concurrent.futures import ProcessPoolExecutor
 
 import numpy as np
 
-import odtlib
 from odtbook.estimators import NAMES, class_of
 from odtbook.lifetime import end_with
 
@@ -55,7 +54,9 @@ def fit(name: str, options: dict) -> tuple[str, bool]:
     what = " ".join([name, *(f"{key}={value}" for key, value in options.items())])
     started = time.process_time()
     if options.get("search") == "paper":
-        options = {"search": odtlib.MurTreeSearch.paper()}
+        from odtbook.published import PaperSearch
+
+        options = {"search": PaperSearch()}
     warnings.simplefilter("ignore")                 # of what so small a problem does not have
     try:
         estimator = class_of(name)(**options_of(name), **options)

@@ -20,6 +20,7 @@ import numpy as np
 
 import odtlib
 from odtbook import formulations
+from odtbook.published import PaperSearch, dl85_search
 from odtlib import ColumnGenerationSearch, MurTreeSearch
 from odtlib.constrained import sets
 
@@ -85,10 +86,10 @@ CALLS = [
          extra=("protected",)),
     Call("MurTreeClassifier", parameters={"max_depth": 5}, extra=("costs",)),
     Call("MurTreeClassifier", parameters={"max_depth": 5}, extra=("sample_weight",)),
-    *(Call("MurTreeClassifier", parameters={"max_depth": depth, "search": MurTreeSearch.paper()})
+    *(Call("MurTreeClassifier", parameters={"max_depth": depth, "search": PaperSearch()})
       for depth in (3, 5)),
-    Call("MurTreeClassifier", "path", {"max_depth": 4, "search": MurTreeSearch.paper()}),
-    Call("MurTreeClassifier", parameters={"max_depth": 5, "search": MurTreeSearch.dl85()}),
+    Call("MurTreeClassifier", "path", {"max_depth": 4, "search": PaperSearch()}),
+    Call("MurTreeClassifier", parameters={"max_depth": 5, "search": dl85_search()}),
     Call("MurTreeClassifier", parameters={
         "max_depth": 8, "search": MurTreeSearch(lookahead=3)}, quick=True),
     Call("MurTreeClassifier", parameters={

@@ -1,6 +1,8 @@
-"""What exists to repeat a paper: programs as subproblems and published variants of cuts."""
+"""What exists to repeat a paper: searches as printed, programs as subproblems, variants of cuts."""
 
+from odtbook.published.murtree import PaperSearch, dl85_search
 from odtbook.published.separation import PublishedCuts, row_cuts, violated_point
 from odtbook.published.subproblems import Subproblems, pricing
 
-__all__ = ["PublishedCuts", "Subproblems", "pricing", "row_cuts", "violated_point"]
+__all__ = ["PaperSearch", "PublishedCuts", "Subproblems", "dl85_search", "pricing", "row_cuts",
+           "violated_point"]

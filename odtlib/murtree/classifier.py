@@ -27,7 +27,6 @@ from .columns import BudgetPathMixin, tree_over_columns
 from .extensions.all_trees import OptimalTrees
 from .extensions.fronts import FrontEntry, errors_by_class, warm_up_fronts
 from .extensions.good_trees import GoodTrees, warm_up_good_trees
-from .extensions.paper import warm_up_paper
 from .extensions.tasks import RegularisedTree, extension_run, regularised_trees
 from .options import MurTreeSearch
 from .preparation import possible_kernels, prepare
@@ -85,8 +84,9 @@ class MurTreeClassifier(BudgetPathMixin, BinarisingMixin, TreeClassifier):
         other features.  A transformer is cloned and fitted.  The tree is optimal for the columns
         that it makes.  Categories of a data frame become columns too; see ``ordered_categories``
         of :class:`odtlib.binarize.MDLPBinarizer`.  A warning names what the columns leave out.
-    search : MurTreeSearch, optional
-        Options of the search; None means ``MurTreeSearch()``.
+    search : MurTreeSearch or other search, optional
+        Options of the search; None means ``MurTreeSearch()``.  The search as the paper prints it is
+        ``odtbook.published.PaperSearch()``.
     start : {None, "cart", "local-search"}, DecisionTree or fitted estimator, default=None
         Warm start: None, a word, a :class:`DecisionTree` or a fitted tree estimator.  A
         DecisionTree is one over the 0/1 columns; the thresholds of an estimator are moved to the
@@ -136,7 +136,7 @@ class MurTreeClassifier(BudgetPathMixin, BinarisingMixin, TreeClassifier):
         "disparity": [StrOptions({"demographic-parity", "equal-opportunity"})],
         "disparity_penalty": [Interval(Real, 0, None, closed="left")],
         "binarizer": [StrOptions(set(BINARIZERS)), HasMethods(["fit", "transform"]), None],
-        "search": [MurTreeSearch, None],
+        "search": [MurTreeSearch, HasMethods(["run_of", "warm_up"]), None],
     }
 
     def __init__(self, max_depth: int | None = 4, max_nodes: int | None = None, *,
@@ -145,7 +145,7 @@ class MurTreeClassifier(BudgetPathMixin, BinarisingMixin, TreeClassifier):
                  class_weight: dict | str | None = None, max_disparity: float | None = None,
                  disparity: str = "demographic-parity", disparity_penalty: float = 0.0,
                  binarizer: str | BaseEstimator | None = "auto",
-                 search: MurTreeSearch | None = None,
+                 search: object = None,
                  start: str | DecisionTree | BaseEstimator | None = None,
                  time_limit: float | None = None, memory_limit: float | None = None,
                  n_jobs: int | None = None, verbose: int = 0) -> None:
@@ -217,8 +217,8 @@ class MurTreeClassifier(BudgetPathMixin, BinarisingMixin, TreeClassifier):
             seconds += warm_up_good_trees()
         if protected is not None or task == "pareto_front":
             return seconds + warm_up_fronts()
-        if getattr(self.search, "as_published", False):
-            return seconds + warm_up_paper()
+        if hasattr(self.search, "run_of"):
+            return seconds + self.search.warm_up()
         weighted = (sample_weight is not None or costs is not None
                     or self.objective != "errors")
         whole = sample_weight is None or not (sample_weight % 1).any()

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from numbers import Integral
-from typing import Any
 
 import numpy as np
 from sklearn.utils._param_validation import Interval
@@ -17,19 +16,8 @@ CHOICES = {
     "feature_order": ("depth-two", "in-order", "gini", "random"),
     "child_order": ("dynamic", "post-order", "gap"),
 }
-# Options of the search as published alone.
-ONLY_PUBLISHED = ("budget_bounds", "propagate_optima")
-# What the search as published does not have, and what to give instead.
-NOT_PUBLISHED = {
-    "cache": (("closure", None), "'dataset' or 'branch'"),
-    "similarity_bound": (("siblings",), "True or False"),
-    "specialised_depth_two": ((False,), "True"),
-    "feature_order": (("depth-two",), "'in-order', 'gini' or 'random'"),
-    "merge_columns": ((True,), "False"),
-    "discrepancy_search": ((True,), "False"),
-}
 # What needs a search of the whole depth, which ``lookahead`` does without.
-WHOLE_DEPTH = ("as_published", "deepening", "discrepancy_search", "minimise_nodes")
+WHOLE_DEPTH = ("deepening", "discrepancy_search", "minimise_nodes")
 
 
 @dataclass(repr=False)
@@ -41,10 +29,6 @@ class MurTreeSearch(SearchOptions):
 
     Parameters
     ----------
-    as_published : bool, default=False
-        Whether Algorithms 1 to 4 run as the paper prints them, in a plain search of their own that
-        is many times slower.  It counts rows only: it refuses weights that are not small whole
-        numbers, ``min_samples_leaf`` above 1, and options of other techniques.
     cache : {"dataset", "branch", "closure"} or None, default="dataset"
         What identifies a solved subproblem (Section 4.5): its rows, the tests on the path to it, or
         all tests that its rows share.  "branch" recognises fewer equal subproblems; "closure" costs
@@ -54,30 +38,17 @@ class MurTreeSearch(SearchOptions):
     similarity_bound : bool or "siblings", default=True
         Whether subproblems are bounded by similar ones (Proposition 9).  "siblings" compares with
         the children of other splits of the same node only.  True also bounds node ``(i, j)`` by
-        ``(j, i)`` exactly and by ``(k, j)`` minus the rows that only ``(k, j)`` contains.  As
-        published, each data set is compared with two stored ones of its depth, and takes over all
-        that is known where one of them equals it (Section 4.4).  Not used where
-        ``min_samples_leaf`` is above 1, as the bound does not hold there.
+        ``(j, i)`` exactly and by ``(k, j)`` minus the rows that only ``(k, j)`` contains.  Not used
+        where ``min_samples_leaf`` is above 1, as the bound does not hold there.
     n_exact_children : int, default=2
         For this many first splits of a node the larger child is solved to its optimum, where a
         bound just above the incumbent would do: its similarity bound then closes more of the other
         splits.  No effect without the similarity bound.
     refined_bound : bool, default=True
         Whether a failed search stores the refined bound of Eq. 17, or only that of DL8.5.
-    budget_bounds : bool, default=False
-        Whether the bound of a tree with more feature nodes is looked up for one with fewer
-        (Proposition 11).  Only for the search as published, which asks for one node budget after
-        the other; the default search answers for all budgets of a subproblem at once.
-    propagate_optima : bool, default=False
-        Whether an optimum with fewer feature nodes than allowed is stored for the budgets in
-        between too (Proposition 10).  Only for the search as published.
     incremental_counts : bool, default=True
         Whether the larger child of a split is counted by subtraction; with False both children are
-        counted from scratch.  As published, two counters are stored, and the nearer one is updated
-        by the rows in which the new data set differs (Section 4.3.3).
-    lookup_buffer : bool, default=True
-        Whether the last two subtrees found are looked up before the hash table, for each size of
-        data set or length of branch (Section 4.5.2).  Only for the search as published.
+        counted from scratch.
     specialised_depth_two : bool, default=True
         Whether trees of depth two are solved on pairwise counts (Section 4.3).  With False the
         general search goes down to depth one: many times slower.
@@ -125,21 +96,17 @@ class MurTreeSearch(SearchOptions):
     Examples
     --------
     >>> from odtlib import MurTreeClassifier, MurTreeSearch
-    >>> model = MurTreeClassifier(max_depth=3, search=MurTreeSearch.paper())
+    >>> model = MurTreeClassifier(max_depth=3, search=MurTreeSearch(minimise_nodes=True))
     """
 
     _parameter_constraints = {"n_exact_children": [Interval(Integral, 0, None, closed="left")],
                               "lookahead": [Interval(Integral, 2, None, closed="left"), None]}
 
-    as_published: bool = False
     cache: str | None = "dataset"
     similarity_bound: bool | str = True
     n_exact_children: int = 2
     refined_bound: bool = True
-    budget_bounds: bool = False
-    propagate_optima: bool = False
     incremental_counts: bool = True
-    lookup_buffer: bool = True
     specialised_depth_two: bool = True
     feature_order: str = "depth-two"
     child_order: str = "dynamic"
@@ -172,55 +139,3 @@ class MurTreeSearch(SearchOptions):
                 if getattr(self, name):
                     raise ValueError(f"MurTreeSearch has lookahead={self.lookahead} and "
                                      f"{name}=True; choose one of them.")
-        for name in () if self.as_published else ONLY_PUBLISHED:
-            if getattr(self, name):
-                raise ValueError(f"MurTreeSearch has {name}=True, which only the search as "
-                                 "published has; give False, or MurTreeSearch.paper().")
-        for name, (missing, instead) in NOT_PUBLISHED.items() if self.as_published else ():
-            if getattr(self, name) in missing:
-                raise ValueError(f"MurTreeSearch has as_published=True and {name}="
-                                 f"{getattr(self, name)!r}; give {instead}.")
-
-    @classmethod
-    def paper(cls, **changes: Any) -> MurTreeSearch:
-        """Return the algorithm of the paper, with all its techniques.
-
-        Pair counts from two stored counters, similarity to two stored data sets per depth, the data
-        set cache with its buffer, the refined bound and all bounds between node budgets, columns in
-        their given order, the child with more errors first.
-
-        Parameters
-        ----------
-        **changes
-            Options that differ from it.
-
-        Returns
-        -------
-        MurTreeSearch
-        """
-        options = cls(as_published=True, n_exact_children=0, budget_bounds=True,
-                      propagate_optima=True, feature_order="in-order", merge_rows=False,
-                      merge_columns=False)
-        return replace(options, **changes)
-
-    @classmethod
-    def dl85(cls, **changes: Any) -> MurTreeSearch:
-        """Return the search of DL8.5 (Aglin et al., 2020), a baseline of the paper.
-
-        Subproblems are branches, children are solved in a fixed order, columns are tried in their
-        given order, only the bound of DL8.5 is used, and depth two is not specialised.
-
-        Parameters
-        ----------
-        **changes
-            Options that differ from it.
-
-        Returns
-        -------
-        MurTreeSearch
-        """
-        options = cls(cache="branch", similarity_bound=False, n_exact_children=0,
-                      refined_bound=False, incremental_counts=False, specialised_depth_two=False,
-                      feature_order="in-order", child_order="post-order", merge_rows=False,
-                      merge_columns=False)
-        return replace(options, **changes)

@@ -190,8 +190,8 @@ class MurTreeRegressor(BudgetPathMixin, BinarisingMixin, SingleTargetRegressor):
         The tree is optimal for the columns that it makes.
     search : MurTreeSearch, optional
         Options of the search; None means ``MurTreeSearch()``.  Not available for regression, and
-        refused, are the search as published, the closure cache, ``merge_rows=False``, ``deepening``
-        and ``discrepancy_search``.
+        refused, are the closure cache, ``merge_rows=False``, ``deepening`` and
+        ``discrepancy_search``.
     start : {None, "cart"}, DecisionTree or fitted estimator, default=None
         Warm start: None, a word, a :class:`DecisionTree` or a fitted tree estimator.  A
         DecisionTree is one over the 0/1 columns; the thresholds of an estimator are moved to the
@@ -268,8 +268,8 @@ class MurTreeRegressor(BudgetPathMixin, BinarisingMixin, SingleTargetRegressor):
     def _solve(self, X, y, sample_weight, task=None):
         clock = Clock(self.time_limit)
         search = MurTreeSearch() if self.search is None else self.search
-        for name, value in (("as_published", True), ("cache", "closure"), ("merge_rows", False),
-                            ("deepening", True), ("discrepancy_search", True)):
+        for name, value in (("cache", "closure"), ("merge_rows", False), ("deepening", True),
+                            ("discrepancy_search", True)):
             if getattr(search, name) == value:
                 raise ValueError(f"search has {name}={value!r}, which MurTreeRegressor does not "
                                  "have; choose another value.")

@@ -15,6 +15,7 @@ from naive import (
 )
 
 import odtlib
+from odtbook.published import PaperSearch, dl85_search
 from odtlib.binarize import QuantileBinarizer, ThresholdBinarizer
 from odtlib.column_generation.options import ThresholdSampling, TreeLimits
 from odtlib.policy import policy_costs
@@ -55,7 +56,7 @@ def murtree_errors(draw):
                            fewest=fewest, missing=missing)
 
 
-@fuzz(2, "MurTreeSearch.paper", "MurTreeSearch.dl85")
+@fuzz(2, "MurTreeClassifier.fit")
 def murtree_as_published(draw):
     """The search as in the paper's program, and DL8.5 in it."""
     problem = draw.classified(rows=12)
@@ -63,7 +64,7 @@ def murtree_as_published(draw):
         return None
     problem = Problem(problem.X, problem.y, None, problem.X, problem.y, np.ones(len(problem.X)))
     depth = draw.pick(1, 2, 3)
-    kind = draw.pick(odtlib.MurTreeSearch.paper, odtlib.MurTreeSearch.dl85)
+    kind = draw.pick(PaperSearch, dl85_search)
     model = odtlib.MurTreeClassifier(depth, binarizer="all", search=kind())
     return classifier_case(model, depth, problem)
 

@@ -10,6 +10,7 @@ from sklearn.datasets import load_iris
 from sklearn.model_selection import GridSearchCV
 
 from odtbook.datasets import load
+from odtbook.published import dl85_search
 from odtlib import DecisionTree, MurTreeClassifier, MurTreeSearch
 from odtlib.binarize import QuantileBinarizer
 from odtlib.murtree.solver import Solver
@@ -260,11 +261,11 @@ def test_leaves_and_nodes_are_the_same_limit():
 def test_dl85_finds_the_same_optimum_with_more_work():
     X, y = blobs(n_columns=8)
     murtree = MurTreeClassifier(max_depth=3).fit(X, y)
-    dl85 = MurTreeClassifier(3, search=MurTreeSearch.dl85()).fit(X, y)
+    dl85 = MurTreeClassifier(3, search=dl85_search()).fit(X, y)
     assert dl85.report_.objective == murtree.report_.objective
     assert dl85.report_.counters["nodes"] > 10 * murtree.report_.counters["nodes"]
     assert dl85.report_.counters["depth_two_pairs"] == 0
-    assert MurTreeSearch.dl85(cache="closure").cache == "closure"
+    assert dl85_search(cache="closure").cache == "closure"
 
 
 def test_deep_limits():

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from sklearn.metrics import balanced_accuracy_score, f1_score
 
+from odtbook.published import PaperSearch
 from odtlib import MurTreeClassifier, MurTreeSearch
 from odtlib.murtree.extensions import fronts, good_trees
 from odtlib.report import Clock
@@ -329,8 +330,8 @@ def test_what_cannot_be_combined_is_refused():
              {"y": y, "protected": group}, "cannot be combined with class_weight"),
             ({"max_disparity": 0.1, "n_jobs": 2}, {"y": y, "protected": group},
              "cannot be combined with n_jobs"),
-            ({"objective": "f1", "search": MurTreeSearch.paper()}, {"y": y},
-             "cannot be combined with search"),
+            ({"objective": "f1", "search": PaperSearch()}, {"y": y},
+             "cannot be combined with search=PaperSearch"),
             ({"objective": "balanced-accuracy", "split_penalty": 1.0}, {"y": y}, "limit max_nodes"),
             ({"objective": "auc"}, {"y": y}, "objective")]:
         with pytest.raises(ValueError, match=match):

@@ -253,8 +253,6 @@ def test_values_that_do_not_exist_are_refused(value):
 def test_options_of_the_whole_depth_are_refused(option):
     with pytest.raises(ValueError, match=f"lookahead=3 and {option}=True; choose one"):
         MurTreeSearch(lookahead=3, **{option: True})
-    with pytest.raises(ValueError, match="lookahead=3 and as_published=True; choose one"):
-        MurTreeSearch.paper(lookahead=3)
 
 
 def test_limits_on_nodes_are_refused():

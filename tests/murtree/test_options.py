@@ -9,6 +9,7 @@ import pytest
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV
 
+from odtbook.published import PaperSearch, dl85_search
 from odtlib import (
     ColumnGenerationClassifier,
     ColumnGenerationSearch,
@@ -26,14 +27,17 @@ def test_an_estimator_has_few_parameters(estimator, most):
     assert len(signature(estimator).parameters) <= most
 
 
-@pytest.mark.parametrize("search", [None, MurTreeSearch(), MurTreeSearch.paper(),
-                                    MurTreeSearch.dl85(), MurTreeSearch.dl85(cache="dataset")])
+@pytest.mark.parametrize("search", [None, MurTreeSearch(), PaperSearch(),
+                                    dl85_search(), dl85_search(cache="dataset")])
 @pytest.mark.parametrize("estimator", [MurTreeClassifier, MurTreeRegressor])
 def test_presets_give_the_same_optimum_and_survive_clone_and_pickle(estimator, search):
     X, y = blobs(n_rows=80, n_columns=6)
-    if estimator is MurTreeRegressor and search is not None:         # it has no published search
-        search = replace(search, merge_rows=True, as_published=False, budget_bounds=False,
-                         propagate_optima=False)
+    if estimator is MurTreeRegressor and search is not None:
+        if isinstance(search, PaperSearch):
+            with pytest.raises(ValueError, match="'search' parameter of MurTreeRegressor must be"):
+                estimator(3, search=search).fit(X, y)
+            return
+        search = replace(search, merge_rows=True)
     best = estimator(3).fit(X, y)
     model = clone(estimator(3, search=search)).fit(X, y)
     assert model.search == search
@@ -44,25 +48,20 @@ def test_presets_give_the_same_optimum_and_survive_clone_and_pickle(estimator, s
 
 def test_a_grid_search_goes_over_options():
     X, y = blobs(n_rows=60, n_columns=5)
-    grid = GridSearchCV(MurTreeClassifier(2), {"search": [MurTreeSearch.paper(),
-                                                          MurTreeSearch.dl85()]}, cv=2)
-    assert isinstance(grid.fit(X, y).best_params_["search"], MurTreeSearch)
+    grid = GridSearchCV(MurTreeClassifier(2), {"search": [PaperSearch(), dl85_search()]}, cv=2)
+    assert grid.fit(X, y).best_params_["search"] in grid.param_grid["search"]
+    grid = GridSearchCV(MurTreeClassifier(2, search=PaperSearch()),
+                        {"search__cache": ["dataset", "branch"]}, cv=2)
+    assert grid.fit(X, y).best_params_["search__cache"] in ("dataset", "branch")
 
 
 @pytest.mark.parametrize("wrong", [
     {"cache": "none"}, {"similarity_bound": "earlier"}, {"feature_order": "best"},
-    {"child_order": None}, {"deepening": "yes"}, {"lookup_buffer": 1}, {"n_exact_children": -1},
+    {"child_order": None}, {"deepening": "yes"}, {"merge_rows": 1}, {"n_exact_children": -1},
     {"n_exact_children": 1.5}])
 def test_values_that_do_not_exist_are_refused(wrong):
     with pytest.raises(ValueError, match=f"MurTreeSearch has {next(iter(wrong))}="):
         MurTreeSearch(**wrong)
-
-
-@pytest.mark.parametrize("option", ["budget_bounds", "propagate_optima"])
-def test_options_of_the_published_search_are_refused_without_it(option):
-    with pytest.raises(ValueError, match=f"has {option}=True, which only the search as published"):
-        MurTreeSearch(**{option: True})
-    assert not getattr(MurTreeSearch.paper(**{option: False}), option)
 
 
 @pytest.mark.parametrize(("made", "text", "wrong", "message"), [

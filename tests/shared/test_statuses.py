@@ -5,6 +5,7 @@ import pytest
 
 import odtbook.formulations as formulations
 import odtlib
+from odtbook.published import PaperSearch
 from odtlib import ColumnGenerationSearch, MurTreeSearch
 from odtlib.binarize import ThresholdBinarizer
 from odtlib.column_generation import ThresholdSampling
@@ -24,7 +25,7 @@ CASES = {
     "f1": ("MurTreeClassifier", {**ALL, "objective": "f1"}),
     "balanced": ("MurTreeClassifier", {**ALL, "objective": "balanced-accuracy"}),
     "look-ahead": ("MurTreeClassifier", {**ALL, "search": MurTreeSearch(lookahead=2)}),
-    "paper": ("MurTreeClassifier", {**ALL, "search": MurTreeSearch.paper()}),
+    "paper": ("MurTreeClassifier", {**ALL, "search": PaperSearch()}),
     "fewest": ("MurTreeClassifier", {**ALL, "search": MurTreeSearch(minimise_nodes=True)}),
     "regression": ("MurTreeRegressor", ALL),
     "absolute error": ("MurTreeRegressor", {**ALL, "loss": "absolute_error"}),

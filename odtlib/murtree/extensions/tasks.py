@@ -11,7 +11,6 @@ from .all_trees import AllTreesRun
 from .fronts import FairRun, ParetoRun
 from .good_trees import GoodTreesRun
 from .levels import LevelRun
-from .paper import PaperRun
 
 RegularisedTree = namedtuple("RegularisedTree", "low high errors n_splits optimal tree")
 
@@ -19,14 +18,15 @@ RegularisedTree = namedtuple("RegularisedTree", "low high errors n_splits optima
 def extension_run(model, columns, y, sample_weight, clock, task, protected, costs, tolerance=None):
     """Return the run of the extension that a fit needs; None for the search of MurTree alone."""
     data = (model, columns, y, sample_weight, clock)
-    per_level, published = "split_penalty per level", "search.as_published"
+    per_level, search = "split_penalty per level", model.search
+    published = f"search={type(search).__name__}()"
     fair = "max_disparity" if model.max_disparity is not None else "disparity_penalty"
     kinds = {"objective='f1'": model.objective == "f1", "pareto_front": task == "pareto_front",
              fair: protected is not None, per_level: model._has_level_penalties(),
              "costs": costs is not None, "optimal_trees": task == "optimal_trees",
              "good_trees": task == "good_trees",
              "path": task == "path",
-             published: getattr(model.search, "as_published", False),
+             published: hasattr(search, "run_of"),
              "objective='balanced-accuracy'": model.objective == "balanced-accuracy"}
     asked = [name for name, wanted in kinds.items() if wanted]
     allowed = (["path", "objective='balanced-accuracy'"], ["objective='f1'", "pareto_front"],
@@ -44,7 +44,7 @@ def extension_run(model, columns, y, sample_weight, clock, task, protected, cost
     if task == "good_trees":
         return GoodTreesRun(*data, "good_trees", tolerance)
     if published in asked:
-        return PaperRun(*data, published, path=task == "path")
+        return search.run_of(*data, published, path=task == "path")
     return None
 
 

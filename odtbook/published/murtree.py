@@ -1,27 +1,148 @@
-"""The search as the paper prints it, for those who rerun its tables (``MurTreeSearch.paper()``)."""
+"""MurTree's search as the paper prints it, and that of DL8.5, for those who rerun their tables."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
 from functools import partial
 from math import ceil
+from typing import Any
 
 import numpy as np
 from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import StrOptions
 
-from odtlib._numba.warm import warm_up
+from odtbook.published import _murtree_kernel as K
+from odtlib import MurTreeSearch
+from odtlib._numba.warm import SECONDS, warm_up
+from odtlib.murtree.extensions.fronts import DepthwiseRun
+from odtlib.murtree.options import SearchOptions
+from odtlib.murtree.preparation import Problem, prepare
 from odtlib.report import Clock
 from odtlib.trees import penalised_errors
 
-from ..options import MurTreeSearch
-from ..preparation import Problem, prepare
-from . import _paper_kernel as K
-from .fronts import DepthwiseRun
-
 SLICE = 5e7             # work of the kernel between two looks at the clock
 CHILD_ORDERS = {"dynamic": K.DYNAMIC, "post-order": K.POST_ORDER, "gap": K.BY_GAP}
+SECONDS[METHOD := "the search of the MurTree paper"] = 5
 
 
-class PaperSearch:
+@dataclass(repr=False)
+class PaperSearch(SearchOptions):
+    """Choose the techniques of Algorithms 1 to 4, which run as the paper prints them.
+
+    ``search`` of :class:`odtlib.MurTreeClassifier` takes it: a plain search of its own, many times
+    slower than that of the library.  It counts rows only, and refuses weights that are not small
+    whole numbers, ``min_samples_leaf`` above 1, ``start``, ``n_jobs`` and ``memory_limit``.
+
+    Parameters
+    ----------
+    cache : {"dataset", "branch"}, default="dataset"
+        What identifies a solved subproblem (Section 4.5): its rows, or the tests on the path to it.
+    similarity_bound : bool, default=True
+        Whether each data set is compared with two stored ones of its depth (Proposition 9), and
+        takes over all that is known where one of them equals it (Section 4.4).
+    refined_bound : bool, default=True
+        Whether a failed search stores the refined bound of Eq. 17, or only that of DL8.5.
+    budget_bounds : bool, default=True
+        Whether the bound of a tree with more feature nodes is looked up for one with fewer
+        (Proposition 11).
+    propagate_optima : bool, default=True
+        Whether an optimum with fewer feature nodes than allowed is stored for the budgets in
+        between too (Proposition 10).
+    incremental_counts : bool, default=True
+        Whether two counters are stored, and the nearer one is updated by the rows in which the new
+        data set differs (Section 4.3.3); with False each data set is counted from scratch.
+    lookup_buffer : bool, default=True
+        Whether the last two subtrees found are looked up before the hash table, for each size of
+        data set or length of branch (Section 4.5.2).
+    feature_order : {"in-order", "gini", "random"}, default="in-order"
+        Which split is tried first: the first column, the one of least Gini impurity, or a random
+        one.
+    child_order : {"dynamic", "post-order", "gap"}, default="dynamic"
+        Which child is solved first: the one with more errors as a leaf, child 0, or the one with
+        the larger gap between leaf and bound (Section 4.6).
+    merge_rows : bool, default=False
+        Whether equal rows that show every class are cancelled against each other beforehand.
+    deepening : bool, default=False
+        Whether the best trees of smaller depth are found first (Section 4.8.5), with the same cache
+        (Section 4.5.5).
+    minimise_nodes : bool, default=False
+        Whether, among the trees of least cost, one with the fewest feature nodes is returned
+        (Algorithm 7), by a second search in the filled cache.
+    random_state : int or RandomState, optional
+        Seed of a random feature order.
+
+    Raises
+    ------
+    ValueError
+        If an option has a value that does not exist.
+
+    Examples
+    --------
+    >>> from odtbook.published import PaperSearch
+    >>> from odtlib import MurTreeClassifier
+    >>> model = MurTreeClassifier(max_depth=3, search=PaperSearch(cache="branch"))
+    """
+
+    _parameter_constraints = {
+        "cache": [StrOptions({"dataset", "branch"})],
+        "feature_order": [StrOptions({"in-order", "gini", "random"})],
+        "child_order": [StrOptions(set(CHILD_ORDERS))],
+        "random_state": ["random_state"],
+        **dict.fromkeys(("similarity_bound", "refined_bound", "budget_bounds", "propagate_optima",
+                         "incremental_counts", "lookup_buffer", "merge_rows", "deepening",
+                         "minimise_nodes"), ["boolean"])}
+
+    cache: str = "dataset"
+    similarity_bound: bool = True
+    refined_bound: bool = True
+    budget_bounds: bool = True
+    propagate_optima: bool = True
+    incremental_counts: bool = True
+    lookup_buffer: bool = True
+    feature_order: str = "in-order"
+    child_order: str = "dynamic"
+    merge_rows: bool = False
+    deepening: bool = False
+    minimise_nodes: bool = False
+    random_state: int | np.random.RandomState | None = None
+
+    def warm_up(self) -> float:
+        """Compile the kernel; return the seconds that it took."""
+        def run():
+            problem = Problem(np.array([[0], [1]], np.uint8), np.array([1, 1]), np.arange(1),
+                              np.ones((2, 3)), "classes, 16 bits", 0.0, 2.0, {})
+            PaperSolver(problem, 1, 1, PaperSearch()).run_kernel(0)
+
+        return warm_up(METHOD, K.search, run)
+
+    def run_of(self, *data: Any, path: bool) -> PaperRun:
+        """Return the run of a fit: ``run`` gives tree and report, ``answer`` the path."""
+        return PaperRun(*data, path=path)
+
+
+def dl85_search(**changes: Any) -> MurTreeSearch:
+    """Return the search of DL8.5 (Aglin et al., 2020), a baseline of the paper.
+
+    Subproblems are branches, children are solved in a fixed order, columns are tried in their given
+    order, only the bound of DL8.5 is used, and depth two is not specialised.
+
+    Parameters
+    ----------
+    **changes
+        Options that differ from it.
+
+    Returns
+    -------
+    MurTreeSearch
+    """
+    options = MurTreeSearch(
+        cache="branch", similarity_bound=False, n_exact_children=0, refined_bound=False,
+        incremental_counts=False, specialised_depth_two=False, feature_order="in-order",
+        child_order="post-order", merge_rows=False, merge_columns=False)
+    return replace(options, **changes)
+
+
+class PaperSolver:
     """The stack, the cache, and what is stored of data sets and counters.
 
     The cache stays from one subproblem to the next (Section 4.5.5).
@@ -148,7 +269,7 @@ class PaperRun(DepthwiseRun):
         if self.problem.kernel == "weights":
             raise ValueError(f"{what} counts rows; give weights that are small whole numbers, or "
                              "another search.")
-        self.search = PaperSearch(self.problem, max(1, self.depth), max(1, self.nodes),
+        self.search = PaperSolver(self.problem, max(1, self.depth), max(1, self.nodes),
                                   self.options)
         self.entries, self.work = {}, {}
 
@@ -197,13 +318,3 @@ class PaperRun(DepthwiseRun):
             best = self.entries.get(n, best)
             found.append((n, *best))
         return self.ended, found
-
-
-def warm_up_paper():
-    """Compile the kernel; return the seconds that it took."""
-    def run():
-        problem = Problem(np.array([[0], [1]], np.uint8), np.array([1, 1]), np.arange(1),
-                          np.ones((2, 3)), "classes, 16 bits", 0.0, 2.0, {})
-        PaperSearch(problem, 1, 1, MurTreeSearch.paper()).run_kernel(0)
-
-    return warm_up("the search of the MurTree paper", K.search, run)

@@ -5,9 +5,10 @@ from itertools import product
 import numpy as np
 import pytest
 
+from odtbook.published import PaperSearch
+from odtbook.published import _murtree_kernel as K
+from odtbook.published.murtree import PaperSolver
 from odtlib import MurTreeClassifier, MurTreeRegressor, MurTreeSearch
-from odtlib.murtree.extensions import _paper_kernel as K
-from odtlib.murtree.extensions.paper import PaperSearch
 from odtlib.murtree.preparation import prepare
 from odtlib.report import Clock, TimeUp
 from tests.murtree.test_search import blobs
@@ -32,7 +33,7 @@ def small_instance(rng):
 def new_search(X, y, depth=4, nodes=15, **options):
     n_classes = int(y.max()) + 1
     problem = prepare(X, y, n_classes, merge_rows=False, merge_columns=False)
-    return PaperSearch(problem, depth, nodes, MurTreeSearch.paper(random_state=0, **options))
+    return PaperSolver(problem, depth, nodes, PaperSearch(random_state=0, **options))
 
 
 def counted(search):
@@ -267,7 +268,7 @@ def test_a_deeper_search_uses_what_a_shallower_one_found():
             all_budgets(search, depth, 2 ** depth - 1, int(min(np.bincount(y))))
         work[depths] = counted(search)["depth_two_problems"]
     assert work[3, 4] < work[(3,)] + work[(4,)]
-    fits = [MurTreeClassifier(4, search=MurTreeSearch.paper(deepening=deepening)).fit(X, y)
+    fits = [MurTreeClassifier(4, search=PaperSearch(deepening=deepening)).fit(X, y)
             for deepening in (True, False)]
     assert fits[0].report_.objective == fits[1].report_.objective
     assert len(fits[0].report_.trace) > len(fits[1].report_.trace)
@@ -286,7 +287,7 @@ def test_a_fit_and_a_path_agree_with_the_search_of_the_library(seed):
         limits = {"max_depth": int(rng.integers(0, 5)), "split_penalty": penalty,
                   "max_nodes": [None, int(rng.integers(0, 9))][rng.integers(2)]}
         ours = MurTreeClassifier(**limits, search=MurTreeSearch(minimise_nodes=minimise))
-        paper = MurTreeClassifier(**limits, search=MurTreeSearch.paper(
+        paper = MurTreeClassifier(**limits, search=PaperSearch(
             minimise_nodes=minimise, merge_rows=bool(rng.integers(2))))
         for model in (ours, paper):
             model.fit(X, y, weight)
@@ -303,10 +304,10 @@ def test_a_fit_and_a_path_agree_with_the_search_of_the_library(seed):
 @pytest.mark.parametrize("changes", [{}, {"incremental_counts": False}])
 def test_slices_of_the_search_change_nothing(changes, monkeypatch):
     X, y = blobs(n_rows=60, n_columns=6)
-    model = MurTreeClassifier(3, search=MurTreeSearch.paper(**changes))
+    model = MurTreeClassifier(3, search=PaperSearch(**changes))
     whole = model.fit(X, y).report_.counters
     tree = str(model.tree_)
-    monkeypatch.setattr("odtlib.murtree.extensions.paper.SLICE", 1)
+    monkeypatch.setattr("odtbook.published.murtree.SLICE", 1)
     assert model.fit(X, y).report_.counters == whole
     assert str(model.tree_) == tree
 
@@ -325,18 +326,18 @@ def test_a_search_that_was_ended_while_it_counted_may_be_followed_by_another():
 def test_a_time_limit_leaves_a_tree():
     rng = np.random.default_rng(0)
     X, y = rng.integers(0, 2, (300, 60)), rng.integers(0, 2, 300)
-    model = MurTreeClassifier(5, time_limit=0.2, search=MurTreeSearch.paper()).fit(X, y)
+    model = MurTreeClassifier(5, time_limit=0.2, search=PaperSearch()).fit(X, y)
     assert model.report_.status == "time_limit" and model.tree_.n_splits > 0
     assert model.verify(X, y) == model.report_.objective >= model.report_.lower_bound
 
 
 @pytest.mark.parametrize("options", [
-    {"cache": None}, {"cache": "closure"}, {"similarity_bound": "siblings"},
-    {"specialised_depth_two": False}, {"feature_order": "depth-two"}, {"merge_columns": True},
-    {"discrepancy_search": True}])
+    {"cache": None}, {"cache": "closure"}, {"similarity_bound": "siblings"}, {"merge_rows": "no"},
+    {"feature_order": "depth-two"}, {"child_order": None}, {"lookup_buffer": 2}])
 def test_what_the_paper_does_not_have_is_refused(options):
-    with pytest.raises(ValueError, match="MurTreeSearch has as_published=True and .*; give "):
-        MurTreeSearch.paper(**options)
+    (name,) = options
+    with pytest.raises(ValueError, match=f"The '{name}' parameter of PaperSearch must be"):
+        PaperSearch(**options)
 
 
 @pytest.mark.parametrize("parameters", [
@@ -345,12 +346,12 @@ def test_what_the_paper_does_not_have_is_refused(options):
 def test_parameters_without_a_meaning_are_refused(parameters):
     X, y = blobs(n_rows=30, n_columns=5)
     with pytest.raises(ValueError, match="cannot be combined with"):
-        MurTreeClassifier(3, search=MurTreeSearch.paper(), **parameters).fit(X, y)
+        MurTreeClassifier(3, search=PaperSearch(), **parameters).fit(X, y)
 
 
 def test_weights_that_are_not_counts_are_refused():
     X, y = blobs(n_rows=30, n_columns=5)
     with pytest.raises(ValueError, match="counts rows; give weights that are small whole"):
-        MurTreeClassifier(2, search=MurTreeSearch.paper()).fit(X, y, np.full(30, 0.3))
-    with pytest.raises(ValueError, match="as_published=True, which MurTreeRegressor does not"):
-        MurTreeRegressor(2, search=MurTreeSearch.paper(merge_rows=True)).fit(X, y)
+        MurTreeClassifier(2, search=PaperSearch()).fit(X, y, np.full(30, 0.3))
+    with pytest.raises(ValueError, match="'search' parameter of MurTreeRegressor must be"):
+        MurTreeRegressor(2, search=PaperSearch(merge_rows=True)).fit(X, y)

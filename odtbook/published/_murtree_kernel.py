@@ -13,8 +13,6 @@ import numpy as np
 
 from odtlib._numba.compiler import INNER, OPTIONS, njit
 
-from .._search import sort_by_key
-
 # Columns of ``frame``: what a level remembers.
 (SIDE, DEPTH, NODES, UPPER, PHASE, POSITION, NODES_0, LEAST, MOST, FIRST, FIRST_VALUE, FIRST_SIZE,
  BEST, BEST_FEATURE, BEST_0, BEST_1, REFINED, LOWER, N_FRAME) = range(19)
@@ -359,6 +357,17 @@ def remember_data_set(rows, n_rows, depth, subtree, stored_rows, stored):
     stored[depth, place, 0], stored[depth, place, 1] = n_rows, subtree
     for r in range(n_rows):
         stored_rows[depth, place, r] = rows[r]
+
+
+@njit(**INNER)
+def sort_by_key(order, key, n):
+    """Sort ``order[:n]`` by ``key``; equal ones stay in their order."""
+    for a in range(1, n):
+        item, b = order[a], a
+        while b > 0 and key[order[b - 1]] > key[item]:
+            order[b] = order[b - 1]
+            b -= 1
+        order[b] = item
 
 
 @njit(**INNER)
