@@ -35,6 +35,7 @@ from odtlib._validation import (
 )
 from odtlib.binarize import AutoBinarizer, MDLPBinarizer, QuantileBinarizer, ThresholdBinarizer
 from odtlib.certify import Certificate
+from odtlib.missing import DoubledColumns
 from odtlib.report import Clock, SolveReport
 from odtlib.tree import DecisionTree
 
@@ -54,6 +55,12 @@ class Outcome(NamedTuple):
     tree: DecisionTree
     report: SolveReport
     answer: Any = None      # to a question beyond the fit, such as the tree of every node budget
+
+
+def _for_whole_rows(tree):
+    """Return a tree that decides alike where no value is missing, and knows of no missing ones."""
+    return tree.replace(threshold=np.minimum(tree.threshold, np.finfo(float).max),
+                        missing_left=None)
 
 
 class DescribedParameters:
@@ -98,7 +105,8 @@ class _TreeEstimator(DescribedParameters, BaseEstimator):
     }
     _tree_over_columns = False
     _accepts_categories = False   # True: data frames with categories reach _solve unchanged
-    _accepts_missing = False      # True: NaN reaches _solve as a missing value
+    _accepts_missing = False      # True: NaN in X is a missing value
+    _doubles_missing = False      # True: _solve gets features with missing values twice, filled in
     _has_all_columns = True       # False: a limit left features without columns
 
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
@@ -107,7 +115,7 @@ class _TreeEstimator(DescribedParameters, BaseEstimator):
         Parameters
         ----------
         X : array or data frame, shape (n_rows, n_features)
-            Training rows, without missing values.
+            Training rows; with missing values (NaN) where the estimator takes them.
         y : array, shape (n_rows,)
             Labels of any type, or targets; shape (n_rows, n_outputs) for several targets.
         sample_weight : array, shape (n_rows,), optional
@@ -143,8 +151,14 @@ class _TreeEstimator(DescribedParameters, BaseEstimator):
         for name, values in by_row.items():
             check_length(name, values, len(used))
         task |= {name: values[used] for name, values in by_row.items()}
-        compile_seconds = self._warm_up(X, targets, weight, **task)
-        tree, report, answer = Outcome(*self._solve(X, targets, weight, **task))
+        doubled = self._doubled_columns(X)
+        rows = X if doubled is None else doubled.rows
+        compile_seconds = self._warm_up(rows, targets, weight, **task)
+        tree, report, answer = Outcome(*self._solve(rows, targets, weight, **task))
+        if doubled is not None:
+            tree = doubled.folded(tree)
+        elif self._accepts_missing and tree.missing_left is None:
+            tree = tree.replace(missing_left=np.full(tree.n_nodes, -1))
         report.compile_seconds += compile_seconds
         if not self._has_all_columns:
             report._leave_open(0.0 if costs is None else -np.inf)
@@ -161,6 +175,19 @@ class _TreeEstimator(DescribedParameters, BaseEstimator):
         report.binarizer = self.binarizer_ if self._tree_over_columns else None
         self.report_ = report
         return answer
+
+    def _doubled_columns(self, X):
+        """Return the columns for a search over thresholds where values are missing, or None.
+
+        The starting tree, in the copy that a fit works on, is written over them.
+        """
+        if not self._doubles_missing or not np.isnan(X).any():
+            return None
+        doubled = DoubledColumns(X)
+        tree = self._given_tree() if hasattr(self, "start") else None
+        if isinstance(tree, DecisionTree):
+            self.start = doubled.widened(tree)
+        return doubled
 
     def _training_arrays(self, X, y, sample_weight):
         """Validate; return rows, targets for kernels, weights or None, and the rows left in."""
@@ -214,23 +241,26 @@ class _TreeEstimator(DescribedParameters, BaseEstimator):
             nodes = min(nodes, int(self.max_leaf_nodes) - 1)
         return nodes
 
-    def _given_start(self):
+    def _given_tree(self):
         """Return ``start``: None, a word or a DecisionTree, that of a fitted estimator included."""
         start = self.start
-        if start is None or isinstance(start, str):
+        if start is None or isinstance(start, str | DecisionTree):
             return start
-        if isinstance(start, DecisionTree):
-            return start.replace(missing_left=None)
         if isinstance(start, _TreeEstimator):
             check_is_fitted(start, "tree_")
             if start._tree_over_columns:
                 raise ValueError(f"start is a {type(start).__name__} whose tree tests columns that "
                                  "its binariser made; give one whose tree tests features.")
-            return start.tree_ if self._accepts_missing else start.tree_.replace(missing_left=None)
+            return start.tree_
         if not hasattr(start, "tree_"):
             raise ValueError(f"start is a {type(start).__name__}; use None, a word, a "
                              "DecisionTree, or a fitted tree estimator of odtlib or scikit-learn.")
         return DecisionTree.from_sklearn(start)
+
+    def _given_start(self):
+        """Return ``start`` as above, a tree as one for rows in which nothing is missing."""
+        tree = self._given_tree()
+        return _for_whole_rows(tree) if isinstance(tree, DecisionTree) else tree
 
     def _start_word(self):
         """Return what the report says of ``start``."""
@@ -620,12 +650,10 @@ class BinarisingMixin:
         """As in the base class; the tree of a fitted estimator is written over the columns."""
         start = self.start
         if isinstance(start, _TreeEstimator) and getattr(start, "_tree_over_columns", False):
-            return start.tree_.replace(missing_left=None)
-        tree = super()._given_start()
-        if start is None or isinstance(start, str | DecisionTree):
-            return tree
-        if self.binarizer_ is None:
-            return tree.replace(missing_left=None)
+            return _for_whole_rows(start.tree_)
+        if start is None or isinstance(start, str | DecisionTree) or self.binarizer_ is None:
+            return super()._given_start()
+        tree = self._given_tree()
         if not hasattr(self.binarizer_, "to_columns"):
             raise ValueError("the columns are made by a binariser that is not one of odtlib; give "
                              "a DecisionTree over its columns as start.")

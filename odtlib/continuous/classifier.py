@@ -40,7 +40,8 @@ class ContinuousTreeClassifier(TreeClassifier):
     """Find the classification tree with the fewest errors over all thresholds.
 
     No binarisation: every midpoint between neighbouring values of every feature is a candidate,
-    compared exactly in float64.
+    compared exactly in float64.  Missing values (NaN) go to the better side of each test, exactly,
+    and whether a value is missing is a test, too.
 
     Parameters
     ----------
@@ -129,6 +130,8 @@ class ContinuousTreeClassifier(TreeClassifier):
         "cache": ["boolean"],
     }
 
+    _accepts_missing = _doubles_missing = True
+
     def __init__(self, max_depth: int | None = 3, *, max_nodes: int | None = None,
                  max_leaf_nodes: int | None = None, min_samples_leaf: float = 1,
                  split_penalty: float = 0.0, class_weight: dict | str | None = None,
@@ -189,8 +192,8 @@ class ContinuousTreeClassifier(TreeClassifier):
         bound = cost.bound(found.bound)
         if objective - bound <= ROUNDING * scale:
             bound = objective
-        proof = (f"optimal over all thresholds of {X.shape[1]} features on {len(y)} rows at "
-                 f"{self._depth_in_words()}")
+        proof = (f"optimal over all thresholds of {self.n_features_in_} features on {len(y)} rows "
+                 f"at {self._depth_in_words()}")
         if max_nodes is not None:
             proof += f" with at most {max_nodes} splits"
         return tree, SolveReport(

@@ -43,7 +43,8 @@ class ContinuousTreeRegressor(SingleTargetRegressor):
     """Find the regression tree with the least squared error over all thresholds.
 
     No binarisation: every midpoint between neighbouring values of every feature is a candidate,
-    compared exactly in float64.
+    compared exactly in float64.  Missing values (NaN) go to the better side of each test, exactly,
+    and whether a value is missing is a test, too.
 
     Parameters
     ----------
@@ -107,6 +108,8 @@ class ContinuousTreeRegressor(SingleTargetRegressor):
         "start": [StrOptions({"cart"}), HasMethods("predict"), None],
     }
 
+    _accepts_missing = _doubles_missing = True
+
     def __init__(self, max_depth: int = 2, *, max_nodes: int | None = None,
                  max_leaf_nodes: int | None = None, min_samples_leaf: float = 1,
                  split_penalty: float = 0.0,
@@ -154,8 +157,9 @@ class ContinuousTreeRegressor(SingleTargetRegressor):
             raise RuntimeError(f"the tree costs {objective}, the search counted {cost}: please "
                                "report this data set as a bug of odtlib.")
         bound = objective if ended == "optimal" else found.bound * rows.unit
-        proof = (f"optimal over all thresholds of {X.shape[1]} features on {len(y)} rows at "
-                 f"depth {self.max_depth}{'' if limit is None else f' with at most {limit} splits'}"
+        proof = (f"optimal over all thresholds of {self.n_features_in_} features on {len(y)} rows "
+                 f"at depth {self.max_depth}"
+                 f"{'' if limit is None else f' with at most {limit} splits'}"
                  ", up to rounding")
         report = SolveReport(ended, objective, bound, clock.elapsed, counters=search.counters,
                              trace=found.trace, proof=proof, start=self._start_word(),

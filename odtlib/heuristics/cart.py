@@ -93,7 +93,8 @@ class CARTClassifier(TreeClassifier):
     scikit-learn grows the tree, on the ranks of the values instead of the values.  Where float32
     represents the values exactly, the training rows are divided as scikit-learn would divide them
     by the values; elsewhere distinct values stay distinct.  Each threshold is then set to the
-    midpoint, in float64, of the two neighbouring values among the node's training rows.
+    midpoint, in float64, of the two neighbouring values among the node's training rows.  Missing
+    values (NaN) go to the better side of each split, as in scikit-learn.
 
     Parameters
     ----------
@@ -144,6 +145,8 @@ class CARTClassifier(TreeClassifier):
         "ccp_alpha": [Interval(Real, 0.0, None, closed="left")],
     }
 
+    _accepts_missing = _doubles_missing = True
+
     def __init__(self, max_depth: int | None = 3, *, criterion: str = "gini",
                  min_samples_split: float = 2, min_samples_leaf: float = 1,
                  class_weight: dict | str | None = None, min_weight_fraction_leaf: float = 0.0,
@@ -165,7 +168,7 @@ class CARTClassifier(TreeClassifier):
         Parameters
         ----------
         X : array or data frame, shape (n_rows, n_features)
-            Training rows, without missing values.
+            Training rows.
         y : array, shape (n_rows,)
             Labels of any type.
         sample_weight : array, shape (n_rows,), optional
@@ -248,6 +251,8 @@ class TunedCARTClassifier(TreeClassifier):
            for name in ("max_depth", "min_samples_leaf")},
         "cv": ["cv_object"],
     }
+
+    _accepts_missing = _doubles_missing = True
 
     def __init__(self, max_depth: int | None = 3, *, min_samples_leaf: float = 1,
                  class_weight: dict | str | None = None, cv: Any = 10,

@@ -34,6 +34,7 @@ class LocalSearchTreeClassifier(TreeClassifier):
     a leaf above the depth limit is split where that makes it purer.  When a sweep improves nothing,
     one node is changed at random (a kick), and the result is kept unless it is worse. After
     ``patience`` kicks in a row without a better tree the search restarts from another CART.
+    Missing values (NaN) go to the better side of each split.
 
     Parameters
     ----------
@@ -84,6 +85,8 @@ class LocalSearchTreeClassifier(TreeClassifier):
         "patience": [Interval(Integral, 0, None, closed="left")],
         "depth_two": ["boolean"],
     }
+
+    _accepts_missing = _doubles_missing = True
 
     def __init__(self, max_depth: int | None = 3, *, min_samples_leaf: float = 1,
                  class_weight: dict | str | None = None, max_restarts: int | None = 10,

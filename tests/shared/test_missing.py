@@ -1,0 +1,172 @@
+"""Missing values in searches over thresholds: against trying every test and both sides."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.tree import DecisionTreeClassifier
+
+from odtlib import (
+    CARTClassifier,
+    ContinuousTreeClassifier,
+    ContinuousTreeRegressor,
+    DecisionTree,
+    LocalSearchTreeClassifier,
+    MurTreeClassifier,
+    TunedCARTClassifier,
+)
+from odtlib.missing import DoubledColumns
+from tests.murtree.test_missing import instance, least, same_everywhere, sides_of
+
+
+@pytest.mark.parametrize("seed", range(150))
+def test_the_best_classification_tree_is_found(seed):
+    rng = np.random.default_rng(3000 + seed)
+    X, weight = instance(rng)
+    y = rng.integers(0, int(rng.choice([2, 2, 3])), len(X))
+    depth, min_leaf = int(rng.integers(1, 4)), int(rng.choice([1, 1, 2]))
+    model = ContinuousTreeClassifier(depth, min_samples_leaf=min_leaf).fit(X, y, weight)
+
+    def leaf(rows):
+        return weight[rows].sum() - np.bincount(y[rows], weight[rows]).max()
+
+    assert model.report_.status == "optimal"
+    assert model.report_.objective == least(sides_of(X), np.arange(len(X)), leaf, depth, min_leaf)
+    assert model.verify(X, y, weight) == model.report_.objective
+    same_everywhere(model, X)
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_the_best_regression_tree_is_found(seed):
+    rng = np.random.default_rng(4000 + seed)
+    X, weight = instance(rng)
+    y = rng.integers(0, 6, len(X)).astype(float)
+    depth, penalty = int(rng.integers(1, 4)), float(rng.choice([0.0, 0.0, 1.5]))
+    model = ContinuousTreeRegressor(depth, split_penalty=penalty).fit(X, y, weight)
+
+    def leaf(rows):
+        return (weight[rows] * (y[rows] - np.average(y[rows], weights=weight[rows])) ** 2).sum()
+
+    def best(rows, depth):
+        found = [leaf(rows)]
+        for side in sides if depth else ():
+            left, right = rows[side[rows]], rows[~side[rows]]
+            if len(left) and len(right):
+                found.append(best(left, depth - 1) + best(right, depth - 1) + penalty)
+        return min(found)
+
+    sides = sides_of(X)
+    assert model.report_.status == "optimal"
+    assert model.report_.objective == pytest.approx(best(np.arange(len(X)), depth), abs=1e-9)
+    assert model.verify(X, y, weight) == pytest.approx(model.report_.objective, abs=1e-9)
+    same_everywhere(model, X)
+
+
+def gini(y, side):
+    """Return the weighted impurity of both children."""
+    return sum(part.size * (1 - (np.bincount(part) ** 2).sum() / part.size**2)
+               for part in (y[side], y[~side]))
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_cart_splits_as_well_as_any_test_and_as_scikit_learn(seed):
+    rng = np.random.default_rng(5000 + seed)
+    X, _ = instance(rng)
+    y = rng.integers(0, 2, len(X))
+    y[:2] = 0, 1
+    model = CARTClassifier(1, random_state=0).fit(X, y)
+    sides = sides_of(X)
+    if not sides:
+        assert model.tree_.n_splits == 0
+        return
+    least_impurity = min(gini(y, side) for side in sides)
+    theirs = DecisionTreeClassifier(max_depth=1, random_state=0).fit(X, y).tree_
+    for leaf in (model.apply(X), theirs.apply(X.astype(np.float32))):
+        assert gini(y, leaf == 1) == pytest.approx(least_impurity)
+    model = CARTClassifier(None, random_state=0).fit(X, y)
+    unavoidable = least(sides, np.arange(len(X)),
+                        lambda rows: len(rows) - np.bincount(y[rows]).max(), 3)
+    assert model.report_.objective <= unavoidable
+    same_everywhere(model, X)
+    same_everywhere(LocalSearchTreeClassifier(2, random_state=0).fit(X, y), X)
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_local_search_reaches_the_optimum_of_small_problems(seed):
+    rng = np.random.default_rng(6000 + seed)
+    X, _ = instance(rng)
+    y = rng.integers(0, 2, len(X))
+    y[:2] = 0, 1
+    model = LocalSearchTreeClassifier(2, random_state=0).fit(X, y)
+    best = least(sides_of(X), np.arange(len(X)),
+                 lambda rows: len(rows) - np.bincount(y[rows]).max(), 2)
+    assert model.report_.objective == best == model.verify(X, y)
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_a_tree_goes_over_to_the_columns_and_back(seed):
+    rng = np.random.default_rng(seed)
+    X, _ = instance(rng)
+    X[0] = np.nan
+    y = rng.integers(0, 2, len(X))
+    model = ContinuousTreeClassifier(3, start=None).fit(X, y)
+    columns = DoubledColumns(X)
+    again = columns.folded(columns.widened(model.tree_))
+    assert np.array_equal(again.apply(X), model.apply(X))
+    assert again == model.tree_
+    warm = ContinuousTreeClassifier(3, start=model).fit(X, y)
+    assert warm.report_.start == "tree"
+    assert warm.report_.objective == model.report_.objective
+    filled = np.nan_to_num(X, nan=9.0)
+    assert ContinuousTreeClassifier(3, start=model).fit(filled, y).report_.status == "optimal"
+    worst = DecisionTree.from_nested((X.shape[1], 0.5, 0, 1))
+    with pytest.raises(ValueError, match="give a tree fitted on the same columns"):
+        ContinuousTreeClassifier(3, start=worst).fit(X, y)
+
+
+@pytest.mark.parametrize("largest", [1.0, np.finfo(float).max])
+def test_extreme_values_stay_apart_from_missing_ones(largest):
+    X = np.array([[largest], [-largest], [np.nan]] * 2)
+    y = [0, 0, 1, 0, 0, 1]
+    for model in (ContinuousTreeClassifier(1), CARTClassifier(1), LocalSearchTreeClassifier(1),
+                  ContinuousTreeRegressor(1)):
+        model.fit(X, y)
+        assert model.report_.objective == 0
+        assert model.predict(X).tolist() == y
+        assert "missing" in str(model.tree_)
+
+
+def test_what_is_said_of_missing_values():
+    X = np.array([[1.0, 5], [2, 5], [3, 5], [np.nan, 5], [np.nan, 6]])
+    model = ContinuousTreeClassifier(2).fit(X, ["a", "a", "b", "a", "a"])
+    assert model.tree_.rules() == ["if (x0 <= 2.5 or missing) then a  [4 0]",
+                                   "if x0 > 2.5 then b  [0 1]"]
+    assert "of 2 features on 5 rows" in model.report_.proof
+    frame = pd.DataFrame(X, columns=["dose", "age"])
+    frame["dose"] = frame["dose"].astype("Float64")
+    model = ContinuousTreeClassifier(2).fit(frame, ["a", "a", "a", "b", "b"])
+    assert model.tree_.rules() == ["if dose is not missing then a  [3 0]",
+                                   "if dose is missing then b  [0 2]"]
+    assert model.feature_importances_.tolist() == [1.0, 0.0]
+
+
+def test_missing_only_in_new_rows_goes_with_the_larger_part():
+    X, y = np.array([[1.0], [2], [3], [9]]), [0, 0, 0, 1]
+    for kind in (ContinuousTreeClassifier, CARTClassifier, LocalSearchTreeClassifier,
+                 ContinuousTreeRegressor):
+        model = kind(1).fit(X, y)
+        assert model.predict([[np.nan], [9.0]]).tolist() == [0, 1]
+
+
+def test_tuned_cart_and_limits_take_missing_values():
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(80, 3))
+    X[rng.random(X.shape) < 0.2] = np.nan
+    y = (np.nan_to_num(X[:, 0], nan=1.0) > 0).astype(int)
+    tuned = TunedCARTClassifier(random_state=0, cv=3).fit(X, y)
+    assert tuned.report_.objective == tuned.verify(X, y) == 0
+    stopped = ContinuousTreeClassifier(3, time_limit=1e-6).fit(X, rng.permutation(y))
+    assert len(stopped.predict(X)) == 80
+    few = ContinuousTreeClassifier(3, max_nodes=2, n_jobs=2).fit(X, rng.permutation(y))
+    assert few.tree_.n_splits <= 2
+    start = MurTreeClassifier(2, binarizer="all").fit(X, y)
+    assert ContinuousTreeClassifier(2, start=start).fit(X, y).report_.objective == 0
