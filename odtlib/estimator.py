@@ -33,6 +33,7 @@ from odtlib._validation import (
     weighted_rows,
     with_plain_parameters,
 )
+from odtlib._validation import SearchOptions as SearchOptions
 from odtlib.binarize import AutoBinarizer, MDLPBinarizer, QuantileBinarizer, ThresholdBinarizer
 from odtlib.certify import Certificate
 from odtlib.missing import DoubledColumns

@@ -9,6 +9,7 @@ import importlib
 
 _HOME = {
     "BinOCTClassifier": "odtbook.formulations.binoct",
+    "BinOCTSearch": "odtbook.formulations.binoct",
     "FlowOCTClassifier": "odtbook.formulations.flow",
     "Model": "odtbook.formulations.model",
     "OCTClassifier": "odtbook.formulations.oct",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from numbers import Real
 from typing import Self
 
@@ -15,10 +16,48 @@ from odtbook.formulations.binoct_model import FORMS, BinOCTModel
 from odtbook.formulations.lns import NeighbourhoodSearch
 from odtbook.formulations.program import Formulation, ProgramClassifier
 from odtbook.formulations.thresholds import candidate_cuts, from_full_tree
-from odtlib.estimator import plain_copy
+from odtlib.estimator import SearchOptions, plain_copy
 from odtlib.heuristics.ranks import RankedRows
 from odtlib.report import Clock
 from odtlib.tree import DecisionTree
+
+
+@dataclass(repr=False)
+class BinOCTSearch(SearchOptions):
+    """Choose what BinOCT does beside solving its program.
+
+    Parameters
+    ----------
+    add_thresholds : bool, default=True
+        Whether the thresholds of CART and of the starting tree are added to the candidates, as in
+        the authors' scripts.  With False a starting tree moves to the nearest candidates.
+    priorities : bool or None, default=None
+        Whether to branch on upper nodes first, and on features before thresholds, as the authors'
+        scripts do.  None does so with CP-SAT, which it helped (at depth 3 in 15 s, from 74 to 70
+        errors on Balance and from 19 to 18 on Monk's 2); HiGHS offers no priorities.
+    relaxation : bool, default=False
+        Solve the linear relaxation first and note its value in ``counters["lp_bound"]``.
+    settings : dict or None, default=None
+        Further options of the solver, by its own names.  Of those tried with HiGHS at depth 3
+        (``mip_heuristic_effort`` 0.5, no presolve) none led to a better tree in 15 s.
+
+    Raises
+    ------
+    ValueError
+        If an option has a value that does not exist.
+    """
+
+    add_thresholds: bool = True
+    priorities: bool | None = None
+    relaxation: bool = False
+    settings: dict | None = None
+
+    _parameter_constraints = {
+        "add_thresholds": ["boolean"],
+        "priorities": ["boolean", None],
+        "relaxation": ["boolean"],
+        "settings": [dict, None],
+    }
 
 
 class BinOCTClassifier(ProgramClassifier):
@@ -49,9 +88,6 @@ class BinOCTClassifier(ProgramClassifier):
     max_disparity : float or None, default=None
         Maximum difference in the shares of rows predicted as ``classes_[1]`` between the two
         groups given to ``fit`` as ``protected``; None for no limit.
-    disparity_penalty : float, default=0.0
-        Cost of a difference of 1 in these shares, in the unit of ``report_.objective``: with 0.1
-        times the number of rows, ten points of difference cost as much as one point of accuracy.
     solver : {"highs", "cp-sat", "lns"}, default="highs"
         "highs": branch and cut.  "cp-sat": constraint programming on the same program; finds better
         trees in the same time.  It counts in whole numbers: weights and penalties without a small
@@ -62,9 +98,6 @@ class BinOCTClassifier(ProgramClassifier):
         Candidate thresholds.  "all": all midpoints; "boundary": without those between two values
         that only have rows of one class (published; fewer, but from depth 2 on the best tree may be
         lost); "forest": those of a random forest of 20 trees (fewest, a heuristic restriction).
-    add_thresholds : bool, default=True
-        Whether the thresholds of CART and of the starting tree are added to the candidates, as in
-        the authors' scripts.  With False a starting tree moves to the nearest candidates.
     constraint_form : {"summed", "per_row", "ordered"}, default="summed"
         Form of the constraints.  "summed": published sums with big Ms; "per_row": one constraint
         per row, many times as many.  "ordered" is not BinOCT's encoding: a variable per threshold
@@ -76,15 +109,8 @@ class BinOCTClassifier(ProgramClassifier):
         Warm start: None, a word, a :class:`DecisionTree` or a fitted tree estimator.  A run never
         ends with a worse tree.  With None the solver begins from nothing, and CART is returned
         where it finds no tree as good (``counters["fallback"]`` tells).
-    priorities : bool or None, default=None
-        Whether to branch on upper nodes first, and on features before thresholds, as the authors'
-        scripts do.  None does so with CP-SAT, which it helped (at depth 3 in 15 s, from 74 to 70
-        errors on Balance and from 19 to 18 on Monk's 2); HiGHS offers no priorities.
-    relaxation : bool, default=False
-        Solve the linear relaxation first and note its value in ``counters["lp_bound"]``.
-    settings : dict or None, default=None
-        Further options of the solver, by its own names.  Of those tried with HiGHS at depth 3
-        (``mip_heuristic_effort`` 0.5, no presolve) none led to a better tree in 15 s.
+    search : BinOCTSearch or None, default=None
+        Options of the search as a :class:`BinOCTSearch`; None for the defaults.
     n_jobs : int or None, default=None
         Number of threads; None means 1 and -1 all processors.
     time_limit : float or None, default=None
@@ -124,24 +150,18 @@ class BinOCTClassifier(ProgramClassifier):
         **ProgramClassifier._parameter_constraints,
         "solver": [StrOptions({"highs", "cp-sat", "lns"})],
         "max_disparity": [Interval(Real, 0, 1, closed="both"), None],
-        "disparity_penalty": [Interval(Real, 0, None, closed="left")],
         "thresholds": [StrOptions({"all", "boundary", "forest"})],
-        "add_thresholds": ["boolean"],
         "constraint_form": [StrOptions(set(FORMS))],
-        "priorities": ["boolean", None],
-        "relaxation": ["boolean"],
-        "settings": [dict, None],
+        "search": [BinOCTSearch, None],
     }
 
     def __init__(self, max_depth: int | None = 2, *, max_nodes: int | None = None,
                  max_leaf_nodes: int | None = None, min_samples_leaf: float = 1,
                  split_penalty: float = 0.0, class_weight: dict | str | None = None,
-                 max_disparity: float | None = None, disparity_penalty: float = 0.0,
-                 solver: str = "highs", thresholds: str = "all", add_thresholds: bool = True,
-                 constraint_form: str = "summed",
+                 max_disparity: float | None = None, solver: str = "highs",
+                 thresholds: str = "all", constraint_form: str = "summed",
                  start: str | DecisionTree | BaseEstimator | None = "cart",
-                 priorities: bool | None = None, relaxation: bool = False,
-                 settings: dict | None = None, n_jobs: int | None = None,
+                 search: BinOCTSearch | None = None, n_jobs: int | None = None,
                  time_limit: float | None = None,
                  random_state: int | np.random.RandomState | None = None, verbose: int = 0) -> None:
         self.max_depth = max_depth
@@ -151,15 +171,11 @@ class BinOCTClassifier(ProgramClassifier):
         self.split_penalty = split_penalty
         self.class_weight = class_weight
         self.max_disparity = max_disparity
-        self.disparity_penalty = disparity_penalty
         self.solver = solver
         self.thresholds = thresholds
-        self.add_thresholds = add_thresholds
         self.constraint_form = constraint_form
         self.start = start
-        self.priorities = priorities
-        self.relaxation = relaxation
-        self.settings = settings
+        self.search = search
         self.n_jobs = n_jobs
         self.time_limit = time_limit
         self.random_state = random_state
@@ -179,9 +195,8 @@ class BinOCTClassifier(ProgramClassifier):
             Weight of every row (default: one each), from 1e-100 to 1e100.  A row of weight zero is
             left out.
         protected : array, shape (n_rows,), optional
-            Two distinct values that tell two groups apart; needed with ``max_disparity`` or
-            ``disparity_penalty``, and used for nothing else.  It may, but need not, be one of the
-            features.
+            Two distinct values that tell two groups apart; needed with ``max_disparity``
+            and used for nothing else.  It may, but need not, be one of the features.
 
         Returns
         -------
@@ -224,8 +239,13 @@ class BinOCTClassifier(ProgramClassifier):
             raise ValueError("no model is needed: max_depth is 0 or every feature is constant.")
         return copied._formulate(problem, [], Clock()).build()
 
+    @property
+    def _options(self):
+        """Options of the search, the defaults where none are given."""
+        return self.search or BinOCTSearch()
+
     def _solve(self, X, y, sample_weight, protected=None):
-        if self.priorities and self.solver != "cp-sat":
+        if self._options.priorities and self.solver != "cp-sat":
             raise ValueError("branching priorities need solver='cp-sat'; set priorities=None.")
         if self.solver == "lns" and self.start is None:
             raise ValueError("solver='lns' improves a tree; give a start, such as 'cart'.")
@@ -243,13 +263,13 @@ class BinOCTClassifier(ProgramClassifier):
         kind = {"all": "", "boundary": "boundary ", "forest": "forest "}[self.thresholds]
         if cuts is None:
             return f"the {kind}thresholds"
-        added = "and added " if self.add_thresholds and kind else ""
+        added = "and added " if self._options.add_thresholds and kind else ""
         return f"the {sum(map(len, cuts))} {kind}{added}thresholds"
 
     def _cuts(self, rows, problem, trees):
         """Return the candidates, with the thresholds of CART and of the starting tree."""
         added = ()
-        if self.add_thresholds:
+        if self._options.add_thresholds:
             added = list(trees)
             if not (trees and self.start in (None, "cart")):
                 added.append(problem.start("cart", self.random_state, None))
@@ -276,7 +296,9 @@ class BinOCTClassifier(ProgramClassifier):
                            {"thresholds": int(sum(map(len, cuts)))})
 
     def _priorities(self, program):
-        chosen = self.solver == "cp-sat" if self.priorities is None else self.priorities
+        chosen = self._options.priorities
+        if chosen is None:
+            chosen = self.solver == "cp-sat"
         return program.priorities() if chosen else None
 
     def _run_solver(self, problem, formulation, run):
@@ -295,6 +317,6 @@ class BinOCTClassifier(ProgramClassifier):
             run.status = search.run(
                 run.tree, run.clock, found, floor=run.bound * problem.factor,
                 unit=1.0 if problem.counted else None, n_jobs=effective_n_jobs(self.n_jobs),
-                random_state=self.random_state, settings=self.settings)
+                random_state=self.random_state, settings=self._options.settings)
         finally:
             run.counters.update(search.counters)

@@ -71,8 +71,6 @@ class BinOCTModel:
         0 or 1 for each row.
     max_disparity : float, optional
         Limit on the difference of the groups' weighted shares of rows given the last class.
-    disparity_penalty : float, default=0.0
-        Cost of a difference of 1.
     free : sequence of int, optional
         Nodes that may change (default: all); how the others send rows is in ``possible``.
     possible : array of bool, shape (n_rows, n_leaves), optional
@@ -98,11 +96,10 @@ class BinOCTModel:
     """
 
     def __init__(self, rows, cuts, depth, form="summed", *, split_penalty=0.0, max_splits=None,
-                 min_samples_leaf=1, groups=None, max_disparity=None, disparity_penalty=0.0,
-                 free=None, possible=None, features=None, clock=None):
+                 min_samples_leaf=1, groups=None, max_disparity=None, free=None,
+                 possible=None, features=None, clock=None):
         self.rows, self.cuts, self.depth, self.form = rows, cuts, depth, form
-        self.split_penalty, self.disparity_penalty = split_penalty, disparity_penalty
-        self.groups = groups
+        self.split_penalty, self.groups = split_penalty, groups
         self.optional = split_penalty > 0 or max_splits is not None or min_samples_leaf > 1
         self.n_nodes, self.n_leaves = 2**depth - 1, 2**depth
         self.free = np.arange(self.n_nodes) if free is None else np.asarray(free)
@@ -318,8 +315,7 @@ class BinOCTModel:
             largest *= max_disparity + ROUNDING
             if np.all(weight == np.rint(weight)):
                 largest = np.floor(largest)
-        self.d = model.add_variables("d", upper=largest, kind="implied",
-                                     cost=self.disparity_penalty / size.prod())
+        self.d = model.add_variables("d", upper=largest, kind="implied")
         row, leaf = np.nonzero(self.l >= 0)
         number = leaf * 2 + self.groups[row]
         each, last = np.arange(2 * self.n_leaves), np.repeat(self.p[:, -1], 2)
@@ -469,12 +465,10 @@ def route(splits, positions):
     return node - n_nodes
 
 
-def cost_of(rows, splits, label, positions, split_penalty=0.0, groups=None, disparity_penalty=0.0):
+def cost_of(rows, splits, label, positions, split_penalty=0.0):
     """Return the objective of a full tree over rows whose weights are costs."""
     given = label[route(splits, positions)]
     value = float(rows.weights[given != rows.labels].sum())
     if split_penalty:
         value += split_penalty * np.count_nonzero(splits[:, 0] >= 0)
-    if disparity_penalty:
-        value += disparity_penalty * disparity(given == rows.n_classes - 1, groups, rows.weights)
     return value

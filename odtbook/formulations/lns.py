@@ -48,7 +48,6 @@ class NeighbourhoodSearch:
         self.splits, self.label = splits, label
         best = self.objective(splits, label)
         rounding = ROUNDING * (self.rows.weights.sum()
-                               + self.limits.get("disparity_penalty", 0.0)
                                + self.limits.get("split_penalty", 0.0))
         pairs = [(above, node) for node in range(1, self.n_nodes) for above in ancestors(node)]
         families = [(node, 2 * node + 1, 2 * node + 2) for node in range(self.n_nodes // 2)]
@@ -86,9 +85,8 @@ class NeighbourhoodSearch:
 
     def objective(self, splits, label):
         """Return the objective of a full tree."""
-        known = {name: value for name, value in self.limits.items()
-                 if name in ("split_penalty", "groups", "disparity_penalty")}
-        return cost_of(self.rows, splits, label, self.positions, **known)
+        return cost_of(self.rows, splits, label, self.positions,
+                       self.limits.get("split_penalty", 0.0))
 
     def _solve(self, splits, label, nodes, clock, unit, n_jobs, random, settings):
         """Return splits, classes, and whether nothing else for these nodes is better."""
@@ -111,13 +109,18 @@ class NeighbourhoodSearch:
             return splits, label, False
         part = BinOCTModel(_subset(self.rows, members), self.cuts, self.depth, FORM, free=nodes,
                            possible=possible[members], features=features, **limits)
+        start = part.encode(splits, label)
+        if groups is not None and part.model.violated(start):
+            start = None        # a split in place of none sent rows to leaves of other classes
         solution = part.model.solve(
-            "cp-sat", start=part.encode(splits, label), unit=unit, n_jobs=n_jobs,
+            "cp-sat", start=start, unit=unit, n_jobs=n_jobs,
             time_limit=min(SECONDS, max(0.01, clock.remaining)), settings=settings,
             random_state=int(random.randint(2**31 - 1)), in_subprocess=False)
         if solution.status == "interrupted":
             raise KeyboardInterrupt
         self.counters["neighbourhoods"] += 1
+        if solution.values is None:
+            return splits, label, False
         self.counters["proved"] += solution.status == "optimal"
         new, classes = part.decode(solution.values, splits)
         there = possible[members].any(axis=0)

@@ -15,9 +15,9 @@ from odtlib.column_generation.units import MAX_WHOLE_SUM, SECONDS_PER_NONZERO, i
 from odtlib.estimator import Outcome, TreeClassifier
 from odtlib.heuristics import starting_tree, warm_up_start
 from odtlib.heuristics.cart import single_leaf
-from odtlib.report import Clock, SolveReport, default_objective, status_of
+from odtlib.report import Clock, SolveReport, status_of
 from odtlib.tolerance import PROOF, ROUNDING
-from odtlib.trees import cut_back
+from odtlib.trees import cut_back, penalised_errors
 
 MAX_SUM_IN_CP_SAT = 2**40   # of whole weights
 # CP-SAT 9.15 called a tree with two errors of 1e10 units optimal where one error is possible, but
@@ -44,20 +44,6 @@ class Formulation(NamedTuple):
     counters: dict
 
 
-class Objective:
-    """The objective of a tree, in the weights as they were given."""
-
-    def __init__(self, split_penalty, disparity_penalty=0.0, groups=None):
-        self.split_penalty, self.disparity_penalty = split_penalty, disparity_penalty
-        self.groups = groups        # of the rows whose weight is not zero
-
-    def __call__(self, tree, X, y, sample_weight=None):
-        value = default_objective(tree, X, y, sample_weight) + self.split_penalty * tree.n_splits
-        if self.disparity_penalty:
-            value += self.disparity_penalty * disparity_of(tree, X, self.groups, sample_weight)
-        return value
-
-
 def disparity(positive, groups, weight):
     """Return the absolute difference of the groups' weighted shares of positive predictions."""
     total = np.bincount(groups, weight, 2)
@@ -65,12 +51,9 @@ def disparity(positive, groups, weight):
 
 
 def disparity_of(tree, X, groups, sample_weight=None):
-    """Return the disparity of a tree; rows of weight zero have no group."""
-    weight = np.ones(len(X)) if sample_weight is None else np.asarray(sample_weight, float)
-    used = weight > 0
-    if np.count_nonzero(used) != len(groups):
-        raise ValueError("the groups of these rows are not known; give the training rows.")
-    return disparity(tree.predict_codes(np.asarray(X)[used]) == 1, groups, weight[used])
+    """Return the disparity of a tree on the training rows."""
+    weight = np.ones(len(X)) if sample_weight is None else sample_weight
+    return disparity(tree.predict_codes(X) == 1, groups, weight)
 
 
 @dataclass
@@ -93,7 +76,6 @@ class Problem:
     split_penalty: float
     groups: np.ndarray | None
     max_disparity: float | None
-    disparity_penalty: float
     rounded: bool = False
 
     @property
@@ -119,19 +101,14 @@ class Problem:
         return units
 
     @property
-    def objective(self):
-        """Objective of a tree, for the report."""
-        return Objective(self.split_penalty, self.disparity_penalty, self.groups)
-
-    @property
     def scale(self):
         """Largest objective that a tree of one split can have."""
-        return float(self.weight.sum()) + self.split_penalty + self.disparity_penalty
+        return float(self.weight.sum()) + self.split_penalty
 
     @property
     def counted(self):
         """Whether the objective is a sum of whole units."""
-        return self.whole and not self.split_penalty and not self.disparity_penalty
+        return self.whole and not self.split_penalty
 
     def size_limits(self):
         """Return the options that all models have in common, in the solver's unit."""
@@ -142,15 +119,15 @@ class Problem:
 
     def limits(self):
         """Return the options that BinOCTModel and NeighbourhoodSearch have in common."""
-        return {**self.size_limits(), "groups": self.groups, "max_disparity": self.max_disparity,
-                "disparity_penalty": self.disparity_penalty * self.factor}
+        return {**self.size_limits(), "groups": self.groups, "max_disparity": self.max_disparity}
 
     def cost(self, tree):
         """Return the objective of a tree, or infinity where it breaks the limit on disparity."""
         if self.max_disparity is not None and disparity_of(
                 tree, self.X, self.groups, self.sample_weight) > self.max_disparity + ROUNDING:
             return np.inf
-        return self.objective(tree, self.X, self.y, self.sample_weight)
+        return penalised_errors(tree, self.X, self.y, self.sample_weight,
+                                split_penalty=self.split_penalty)
 
     def start(self, start, random_state, time_limit):
         """Return a starting tree within depth and leaf size."""
@@ -217,12 +194,11 @@ class ProgramClassifier(TreeClassifier):
         **TreeClassifier._parameter_constraints,
         "solver": [StrOptions({"highs", "cp-sat"})],
     }
-    settings, relaxation = None, False      # parameters of BinOCT only
-    max_disparity, disparity_penalty = None, 0.0
+    search = max_disparity = None       # parameters of BinOCT only
 
     def _warm_up(self, X, y, sample_weight, **task):
         library(self.solver)
-        if self.relaxation:
+        if getattr(self.search, "relaxation", False):
             library("highs")
         return warm_up_start(self.start)
 
@@ -263,9 +239,9 @@ class ProgramClassifier(TreeClassifier):
         rounded = not (highs or whole)
         if rounded:
             factor = n_rows / (ROUNDED_SHARE * PROOF) / weight.sum()
-        fair = self.max_disparity is not None or self.disparity_penalty > 0
+        fair = self.max_disparity is not None
         if fair != (protected is not None):
-            raise ValueError("max_disparity or disparity_penalty and protected belong together: "
+            raise ValueError("max_disparity and protected belong together: "
                              f"give {type(self).__name__}(max_disparity=...) and "
                              "fit(..., protected=...).")
         groups = None
@@ -282,8 +258,7 @@ class ProgramClassifier(TreeClassifier):
                                  "denominator; round them or use solver='highs'.")
         return Problem(X, y, sample_weight, len(self.classes_), depth, self._node_budget(n_rows),
                        min(int(self.min_samples_leaf), n_rows), factor, whole,
-                       float(self.split_penalty), groups, self.max_disparity,
-                       float(self.disparity_penalty), rounded)
+                       float(self.split_penalty), groups, self.max_disparity, rounded)
 
     def _search(self, problem, clock, smaller=None, ended=None):
         """Solve one problem; ``smaller`` is the best tree of fewer splits, if that is known.
@@ -329,12 +304,12 @@ class ProgramClassifier(TreeClassifier):
             return
         built, floor = clock.elapsed, run.bound
         run.counters.update(program.model.sizes(), build_seconds=built)
-        if self.relaxation:
+        if getattr(self.search, "relaxation", False):
             relaxed = program.model.relax(
                 None if clock.time_limit is None else clock.remaining / 4)
             if relaxed.status == "optimal":
                 run.counters["lp_bound"] = relaxed.objective / problem.factor
-        settings = {}
+        settings, chosen = {}, getattr(self.search, "settings", None) or {}
         if highs and not (problem.counted and problem.groups is None):
             settings.update(EXACT)
         if highs and not problem.whole:
@@ -344,7 +319,7 @@ class ProgramClassifier(TreeClassifier):
         begin = clock.elapsed
         solution = program.model.solve(
             self.solver, n_jobs=effective_n_jobs(self.n_jobs),
-            unit=1.0 if problem.counted else None, settings={**settings, **(self.settings or {})},
+            unit=1.0 if problem.counted else None, settings={**settings, **chosen},
             start=program.start(run.tree) if run.given else None,
             priorities=self._priorities(program),
             time_limit=None if clock.time_limit is None else max(0.05, clock.remaining),

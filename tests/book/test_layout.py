@@ -8,12 +8,15 @@ from pathlib import Path
 
 import pytest
 
+from odtbook.estimators import NAMES, class_of
+
 ROOT = Path(__file__).resolve().parents[2]
 
 SOLVERS = {"column_generation", "murtree", "continuous", "constrained"}
 UPPER = SOLVERS | {"heuristics"}
 HEAVY = {"numba", "sklearn", "pandas", "matplotlib", "scipy", "highspy", "ortools", "papermill"}
 PACKAGE = ROOT / "odtlib"
+MOST_PARAMETERS = {"MurTreeClassifier": 17}      # of an estimator, where not 16
 
 
 def tracked_files():
@@ -145,6 +148,11 @@ def test_modules_do_not_import_each_other_in_a_circle(package):
         for name in ready:
             del waiting[name]
     assert not waiting, f"circles among {sorted(waiting)}"
+
+
+@pytest.mark.parametrize("name", sorted(NAMES))
+def test_an_estimator_has_at_most_16_parameters(name):
+    assert len(class_of(name)._get_param_names()) <= MOST_PARAMETERS.get(name, 16)
 
 
 def test_plotting_imports_no_scikit_learn():

@@ -56,9 +56,9 @@ def optimum(X, y, cost, thresholds, depth, n_classes=None):
     return best
 
 
-def fair_optimum(X, y, thresholds, group, penalty, limit, weight):
-    """Return the least errors plus penalty times disparity, over trees of depth two."""
-    best, limit = np.inf, np.inf if limit is None else limit + 1e-9
+def fair_optimum(X, y, thresholds, group, limit, weight):
+    """Return the least errors within the limit on disparity, over trees of depth two."""
+    best = np.inf
     splits = [X[:, j] <= t for j, own in enumerate(thresholds) for t in own]
     splits.append(np.ones(len(y), bool))
     for root, left, right in product(splits, repeat=3):
@@ -67,6 +67,6 @@ def fair_optimum(X, y, thresholds, group, penalty, limit, weight):
             given = np.array(labels)[leaf]
             gap = abs(np.average(given[group == 0], weights=weight[group == 0])
                       - np.average(given[group == 1], weights=weight[group == 1]))
-            if gap <= limit:
-                best = min(best, weight[given != y].sum() + penalty * gap)
+            if gap <= limit + 1e-9:
+                best = min(best, weight[given != y].sum())
     return best

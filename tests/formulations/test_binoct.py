@@ -15,7 +15,7 @@ from scale import instances
 from sklearn.base import clone
 
 from odtbook.datasets import load
-from odtbook.formulations import BinOCTClassifier, binoct_model
+from odtbook.formulations import BinOCTClassifier, BinOCTSearch, binoct_model
 from odtbook.formulations import run as _run
 from odtbook.formulations.binoct_model import (
     FORMS,
@@ -34,6 +34,8 @@ from odtlib.heuristics.ranks import RankedRows
 from odtlib.report import Clock
 from odtlib.tolerance import PROOF
 from tests.naive import best_tree_cost
+
+OWN = BinOCTSearch(add_thresholds=False)     # no candidates but those of the rows
 
 # rows (features | class) of which boundary thresholds lose one
 EIGHT = np.array([[3, 0, 1, 1, 0], [2, 0, 0, 0, 0], [4, 1, 1, 1, 0], [1, 1, 1, 1, 1],
@@ -89,7 +91,7 @@ def test_equals_enumeration(solver, form, thresholds):
             own = midpoints(X)
         best = optimum(X, y, np.ones(len(y)), own, depth)
         model = BinOCTClassifier(depth, solver=solver, constraint_form=form, thresholds=thresholds,
-                                 add_thresholds=False, start=None)
+                                 search=OWN, start=None)
         check(model, X, y, best)
 
 
@@ -134,20 +136,19 @@ def test_any_weights_equal_enumeration_with_highs():
 
 
 @pytest.mark.parametrize("solver", ["highs", "cp-sat"])
-def test_disparity_at_any_price_keeps_objective_and_bound(solver):
+def test_a_limit_on_disparity_keeps_objective_and_bound_at_any_weight(solver):
     random = np.random.default_rng(5)
     for number in range(9):
         X = np.column_stack([random.integers(0, 3, 8), np.arange(8) % 2]).astype(float)
         y = np.array([0, 1, *random.integers(0, 2, 6)])
         weight = [np.ones(8), random.integers(1, 4, 8) / 3, random.integers(1, 9, 8) * 1e9][
             number % 3]
-        penalty = random.choice([np.pi, 1e-7, 1 / 3, np.sqrt(2e6)]) * weight.max()
-        limit = [None, 0.25, 0.5, 0.0][number % 4]
-        model = BinOCTClassifier(2, solver=solver, max_disparity=limit, disparity_penalty=penalty)
+        limit = [0.25, 0.5, 0.0, 0.1][number % 4]
+        model = BinOCTClassifier(2, solver=solver, max_disparity=limit)
         group = X[:, 1].astype(int)
-        best = fair_optimum(X, y, midpoints(X), group, penalty, limit, weight)
+        best = fair_optimum(X, y, midpoints(X), group, limit, weight)
         report = model.fit(X, y, weight, protected=group).report_
-        near = PROOF * (weight.sum() + penalty)
+        near = PROOF * weight.sum()
         assert abs(model.verify(X, y, weight) - report.objective) <= 1e-3 * near
         assert report.lower_bound - near <= best <= report.objective + near
         assert (report.status == "optimal") == (report.objective - report.lower_bound <= near)
@@ -161,13 +162,11 @@ def test_equal_treatment_equals_enumeration(solver, weighted):
         X = np.column_stack([random.integers(0, 3, 8), np.arange(8) % 2]).astype(float)
         y = np.array([0, 1, *random.integers(0, 2, 6)])
         weight = random.integers(1, 4, 8).astype(float) if weighted else np.ones(8)
-        penalty, limit = float(random.choice([0.0, 2.0, 16.0])), [None, 0.0, 0.25, 0.5][number % 4]
-        if not penalty and limit is None:
-            penalty = 4.0
-        model = BinOCTClassifier(2, solver=solver, max_disparity=limit, disparity_penalty=penalty,
+        limit = [0.1, 0.0, 0.25, 0.5][number % 4]
+        model = BinOCTClassifier(2, solver=solver, max_disparity=limit,
                                  constraint_form=FORMS[number % 3])
         group = X[:, 1].astype(int)
-        best = fair_optimum(X, y, midpoints(X), group, penalty, limit, weight)
+        best = fair_optimum(X, y, midpoints(X), group, limit, weight)
         model.fit(X, y, weight, protected=np.array(["a", "b"])[group])
         assert model.report_.status == "optimal"
         assert model.report_.objective == pytest.approx(best, abs=1e-6)
@@ -279,11 +278,11 @@ def test_a_row_in_a_wrong_leaf_is_no_solution():
 def test_the_relaxation_and_n_jobs_are_reported_and_used():
     X, y = EIGHT[:, :4], EIGHT[:, 4]
     best = optimum(X, y, np.ones(8), midpoints(X), 1)
-    report = check(BinOCTClassifier(1, relaxation=True, n_jobs=2), X, y, best)
+    report = check(BinOCTClassifier(1, search=BinOCTSearch(relaxation=True), n_jobs=2), X, y, best)
     assert report.counters["lp_bound"] == pytest.approx(0, abs=1e-6)
     assert report.counters["solver_bound"] == best
     three = np.arange(8) % 3
-    report = BinOCTClassifier(1, relaxation=True).fit(X, three).report_
+    report = BinOCTClassifier(1, search=BinOCTSearch(relaxation=True)).fit(X, three).report_
     assert 0 < report.counters["lp_bound"] <= report.objective
 
 
@@ -321,7 +320,7 @@ def test_no_bit_is_idle(n_thresholds):
     X = np.arange(n_thresholds + 1.0)[:, None]
     y = np.arange(n_thresholds + 1) % 2
     for form in ("summed", "per_row"):
-        model = BinOCTClassifier(1, add_thresholds=False, constraint_form=form)
+        model = BinOCTClassifier(1, search=OWN, constraint_form=form)
         built = model.formulate(X, y)
         assert built.t.shape == (1, int(np.ceil(np.log2(n_thresholds))))
         assert set(built.t.ravel()) <= set(built.model.matrix.indices)
@@ -342,7 +341,7 @@ def test_linear_relaxation_is_zero_where_leaves_suffice():
 @pytest.mark.parametrize("solver", ["highs", "cp-sat"])
 def test_boundary_thresholds_lose_the_optimum_at_depth_two(solver):
     X, y = EIGHT[:, :4], EIGHT[:, 4]
-    options = dict(solver=solver, add_thresholds=False, start=None)
+    options = dict(solver=solver, search=OWN, start=None)
     report = check(BinOCTClassifier(2, **options), X, y, 0)
     assert report.proof == "optimal for the 6 thresholds at depth 2"
     report = check(BinOCTClassifier(2, thresholds="boundary", **options), X, y, 1)
@@ -393,7 +392,7 @@ def test_a_given_tree_is_the_start():
     assert model.report_.start == "tree"
     assert model.report_.counters["start_objective"] == 0     # its thresholds are added
     snapped = BinOCTClassifier(2, start=best, thresholds="boundary",
-                               add_thresholds=False).fit(X, y)
+                               search=OWN).fit(X, y)
     assert snapped.report_.objective == 0                     # the start itself comes back
     with pytest.raises(ValueError, match="start is a tree of depth 2 and max_depth is 1"):
         BinOCTClassifier(1, start=best).fit(X, y)
@@ -427,7 +426,7 @@ def test_no_split_is_possible():
             assert model.report_.status == "optimal"
             assert model.report_.objective == 2
             assert model.tree_.n_nodes == 1
-    alike = BinOCTClassifier(0, disparity_penalty=27.0).fit(
+    alike = BinOCTClassifier(0, max_disparity=0.5).fit(
         [[0], [1], [1]], [0, 1, 1], protected=[0, 1, 1])
     assert (alike.report_.objective, alike.report_.status) == (1, "optimal")
     with pytest.raises(ValueError, match="no model is needed"):
@@ -436,7 +435,7 @@ def test_no_split_is_possible():
 
 def test_branching_priorities():
     X, y = EIGHT[:, :4], EIGHT[:, 4]
-    check(BinOCTClassifier(2, solver="cp-sat", priorities=True), X, y, 0)
+    check(BinOCTClassifier(2, solver="cp-sat", search=BinOCTSearch(priorities=True)), X, y, 0)
     priorities = BinOCTClassifier(2).formulate(X, y).priorities()
     built = BinOCTClassifier(2).formulate(X, y)
     assert priorities[built.f[0]].tolist() == [101] * 4
@@ -444,7 +443,7 @@ def test_branching_priorities():
     assert (priorities[built.p] == 10).all()
     assert not priorities[built.l].any()
     with pytest.raises(ValueError, match="branching priorities need solver='cp-sat'"):
-        BinOCTClassifier(2, priorities=True).fit(X, y)
+        BinOCTClassifier(2, search=BinOCTSearch(priorities=True)).fit(X, y)
 
 
 def hard(n=300):
@@ -547,7 +546,7 @@ def test_neighbourhood_search(group):
     random = np.random.default_rng(81)
     X = np.column_stack([np.arange(40) % 2, random.normal(size=(40, 3)).round(1)])
     y = random.integers(0, 2, 40)
-    model = BinOCTClassifier(3, solver="lns", disparity_penalty=0.0 if group is None else 20.0,
+    model = BinOCTClassifier(3, solver="lns", max_disparity=None if group is None else 0.2,
                              time_limit=4, random_state=0).fit(
         X, y, protected=None if group is None else X[:, group])
     assert model.report_.counters["gain"] > 0
@@ -567,9 +566,9 @@ def test_errors_say_what_to_do(monkeypatch):
     with pytest.raises(ValueError, match="protected belong together"):
         BinOCTClassifier().fit(X, y > 0, protected=X[:, 0] > 0)
     with pytest.raises(ValueError, match="protected has 30 distinct values and y 2 classes"):
-        BinOCTClassifier(disparity_penalty=1.0).fit(X, y > 0, protected=X[:, 0])
+        BinOCTClassifier(max_disparity=0.5).fit(X, y > 0, protected=X[:, 0])
     with pytest.raises(ValueError, match="HiGHS has no option 'speed'"):
-        BinOCTClassifier(1, settings={"speed": 1}).fit(X, y)
+        BinOCTClassifier(1, search=BinOCTSearch(settings={"speed": 1})).fit(X, y)
     monkeypatch.setattr(binoct_model, "MAX_NONZEROS", 1000)
     with pytest.raises(ValueError, match="constraint_form='summed' needs 0 million nonzeros"):
         BinOCTClassifier(2).fit(X, y)

@@ -65,33 +65,27 @@ def binoct_program(draw):
 
 @fuzz(1.5, "BinOCTClassifier.fit", "BinOCTClassifier.formulate")
 def binoct_fair(draw):
-    """BinOCT with a limit on disparity or a price of it; the relaxation of the same program."""
+    """BinOCT with a limit on disparity; the relaxation of the same program."""
     problem = draw.classified(rows=7, features=2, classes=2, whole=True)
     if problem is None or len(np.unique(problem.labels)) < 2:
         return None
     group = groups_of(draw, problem, 2)
-    most, price = draw.pick(None, 0.0, 0.1, 0.3, 0.6), draw.pick(0.0, 0.0, 0.5, 2.0)
-    if group is None or most is None and not price:
+    most = draw.pick(0.0, 0.1, 0.3, 0.6)
+    if group is None:
         return None
     positive, kept = problem.labels == np.unique(problem.y)[1], problem.kept
     inside, depth = group[problem.used], draw.pick(1, 2)
     least = np.inf
     for labels, _ in labelled_trees(problem.rows, 2, depth, 2**depth - 1):
         said = np.array(labels, bool)
-        gap = gap_between(said, inside, kept)
-        if most is None or gap <= most + 1e-9:
-            least = min(least, kept[said != positive].sum() + price * gap)
-    free = errors_of(problem)
-
-    def true(tree, leaves):
-        return free(tree, leaves) + price * gap_between(tree.label[leaves] == 1, inside, kept)
-
-    model = program(BinOCTClassifier, depth, max_disparity=most, disparity_penalty=price,
+        if gap_between(said, inside, kept) <= most + 1e-9:
+            least = min(least, kept[said != positive].sum())
+    model = program(BinOCTClassifier, depth, max_disparity=most,
                     solver=draw.pick("highs", "cp-sat"))
 
     def check(model, predicted):
         said = (predicted == np.unique(problem.y)[1])[problem.used]
-        demand(most is None or gap_between(said, inside, kept) <= most + 1e-6,
+        demand(gap_between(said, inside, kept) <= most + 1e-6,
                "the disparity exceeds max_disparity")
         if np.any(problem.rows != problem.rows[0]):
             given = model.get_params()
@@ -100,8 +94,8 @@ def binoct_fair(draw):
             relaxed = built.model.relax()
             demand(relaxed.objective is None or np.isfinite(relaxed.objective), "no relaxation")
 
-    return Case(model, problem, true, least, kept.sum() + price, depth=depth, within=SOLVERS,
-                exact=model.solver == "highs" or not price, fit={"protected": group}, check=check)
+    return Case(model, problem, errors_of(problem), least, kept.sum(), depth=depth, within=SOLVERS,
+                exact=True, fit={"protected": group}, check=check)
 
 
 class Programme(Case):
