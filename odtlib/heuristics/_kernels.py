@@ -6,6 +6,8 @@ at most the node's cut.  ``sorted_rows[f]`` lists the rows by rank.  A tree is a
 is the root.  Lines that are not in use stand on the stack ``unused[1:unused[0] + 1]``.
 """
 
+from typing import NamedTuple
+
 import numpy as np
 
 from odtlib._numba.compiler import njit
@@ -18,6 +20,39 @@ FEATURE, CUT, LEFT, RIGHT = 0, 1, 2, 3
 HEIGHT, FROZEN, FAILURES, KICKS, SWEEPS, FINISHED, N_STATE = range(7)
 # ... and in ``correct``, weights of correct rows.
 THIS_SWEEP, LAST_SWEEP, BEST, N_CORRECT = range(4)
+
+
+class Rows(NamedTuple):
+    """The rows of a search, which nothing changes; ``signed_weights`` are negative for class 0."""
+
+    ranks: np.ndarray               # (n_features, n_rows)
+    labels: np.ndarray
+    weights: np.ndarray
+    signed_weights: np.ndarray
+    members: np.ndarray             # rows of the table that each stands for
+
+
+class Limits(NamedTuple):
+    """The limits of a search; ``depth_two_work`` rows may be read for a tree of depth two."""
+
+    max_depth: int
+    min_leaf: int
+    depth_two_work: int
+
+
+class Scratch(NamedTuple):
+    """Work of a visit; nothing in it outlives a visit but the ``stack``."""
+
+    stack: np.ndarray               # of nodes to visit: node, low, high, depth
+    node_slot: np.ndarray           # (capacity,)
+    walk: np.ndarray                # (capacity + 1,)
+    left_slot: np.ndarray           # (n_rows,)
+    right_slot: np.ndarray
+    leaf_weight: np.ndarray         # (2, n_leaves, n_classes)
+    leaf_largest: np.ndarray        # (2, n_leaves)
+    leaf_held: np.ndarray
+    goes_left: np.ndarray           # (n_rows,)
+    buffer: np.ndarray
 
 
 @njit(cache=True, nogil=True)
@@ -355,13 +390,14 @@ def _largest(row):
 
 
 @njit(cache=True, nogil=True)
-def _best_stumps(sorted_rows, low, high, ranks, labels, weights, members, side, whole, held,
-                 min_leaf, passed, seen, last, best, feature, cut):
+def _best_stumps(sorted_rows, low, high, table, side, whole, held, min_leaf, passed, seen, last,
+                 best, feature, cut):
     """Find the best split of either side of a divided node at once, or none where none is better.
 
     ``side[row]`` is 0 or 1; ``whole`` (2, classes) and ``held`` (2,) are what the sides hold.
     Fills ``best``, ``feature`` and ``cut`` (2,); ``passed``, ``seen``, ``last`` are scratch.
     """
+    ranks, labels, weights, members = table.ranks, table.labels, table.weights, table.members
     n_classes = whole.shape[1]
     for s in range(2):
         best[s], feature[s], cut[s] = _largest(whole[s]), LEAF, 0
@@ -390,13 +426,14 @@ def _best_stumps(sorted_rows, low, high, ranks, labels, weights, members, side, 
 
 
 @njit(cache=True, nogil=True)
-def best_depth_two(sorted_rows, low, high, ranks, labels, weights, members, min_leaf, random,
-                   side, chosen_feature, chosen_cut):
+def best_depth_two(sorted_rows, low, high, table, min_leaf, random, side, chosen_feature,
+                   chosen_cut):
     """Find the best tree of depth two over all cuts, by trying every root.
 
     Fills ``chosen_feature`` and ``chosen_cut`` (root, left, right; feature -1 at a leaf) and
     returns the weight of correct rows; among equally good roots one is drawn.
     """
+    ranks, labels, weights, members = table.ranks, table.labels, table.weights, table.members
     n_classes = np.int64(labels.max() + 1)
     whole = np.zeros((2, n_classes))
     passed = np.zeros((2, n_classes))
@@ -430,8 +467,8 @@ def best_depth_two(sorted_rows, low, high, ranks, labels, weights, members, min_
             here, there = ranks[f, row], ranks[f, rows[k + 1]]
             if here == there or held[0] < min_leaf or held[1] < min_leaf:
                 continue
-            _best_stumps(sorted_rows, low, high, ranks, labels, weights, members, side, whole,
-                         held, min_leaf, passed, seen, last, value, feature, cut)
+            _best_stumps(sorted_rows, low, high, table, side, whole, held, min_leaf, passed, seen,
+                         last, value, feature, cut)
             if value[0] + value[1] < best - tolerance:
                 continue
             ties = 1 if value[0] + value[1] > best + tolerance else ties + 1
@@ -520,9 +557,7 @@ def _plant(nodes, unused, node, feature, cut):
 
 
 @njit(cache=True, nogil=True)
-def visit(top, frozen, nodes, unused, sorted_rows, ranks, labels, weights, signed_weights,
-          members, max_depth, min_leaf, depth_two_work, random, stack, node_slot, walk, left_slot,
-          right_slot, leaf_weight, leaf_largest, leaf_held, goes_left, buffer):
+def visit(top, frozen, nodes, unused, sorted_rows, table, limits, random, scratch):
     """Give the node on top of the stack its best split and push its children.
 
     A leaf above ``max_depth`` grows a split where that makes it purer; a feature node takes its
@@ -533,6 +568,10 @@ def visit(top, frozen, nodes, unused, sorted_rows, ranks, labels, weights, signe
     Returns the new stack height, the weight of correct rows where the leaves below are final (0
     where the children will be visited), and the work done in rows read.
     """
+    ranks, labels, weights, signed_weights, members = table
+    max_depth, min_leaf, depth_two_work = limits
+    (stack, node_slot, walk, left_slot, right_slot, leaf_weight, leaf_largest, leaf_held,
+     goes_left, buffer) = scratch
     top -= 1
     node, low, high, depth = stack[top, 0], stack[top, 1], stack[top, 2], stack[top, 3]
     n_features, n_classes = sorted_rows.shape[0], leaf_weight.shape[2]
@@ -549,8 +588,8 @@ def visit(top, frozen, nodes, unused, sorted_rows, ranks, labels, weights, signe
             correct, total, short = count_correct(
                 rows, low, high, labels, weights, members, left_slot, n_slots, min_leaf,
                 leaf_weight[0], leaf_largest[0], leaf_held[0])
-            best = best_depth_two(sorted_rows, low, high, ranks, labels, weights, members,
-                                  min_leaf, random, goes_left, buffer[:3], buffer[3:6])
+            best = best_depth_two(sorted_rows, low, high, table, min_leaf, random, goes_left,
+                                  buffer[:3], buffer[3:6])
             if short > 0 or best > correct + ROUNDING * total:
                 _plant(nodes, unused, node, buffer[:3], buffer[3:6])
                 return top, best, work
@@ -631,10 +670,8 @@ def _kick(nodes, unused, ranks, random):
 
 
 @njit(cache=True, nogil=True)
-def search(budget, sorted_rows, ranks, labels, weights, signed_weights, members, max_depth,
-           min_leaf, depth_two_work, max_failures, attainable, nodes, unused, kept, kept_unused,
-           state, correct, random, orders, stack, node_slot, walk, left_slot, right_slot,
-           leaf_weight, leaf_largest, leaf_held, goes_left, buffer):
+def search(budget, sorted_rows, table, limits, max_failures, attainable, nodes, unused, kept,
+           kept_unused, state, correct, random, orders, scratch):
     """Improve ``nodes`` until ``max_failures`` kicks in a row bring nothing or ``budget`` is spent.
 
     One slice of the search: called again with the same arrays it goes on where it stopped.  The
@@ -642,17 +679,16 @@ def search(budget, sorted_rows, ranks, labels, weights, signed_weights, members,
     ``state[FINISHED]`` says that the search has ended.  ``attainable`` is the weight that no tree
     exceeds.
     """
-    tolerance = ROUNDING * weights.sum()
+    ranks = table.ranks
+    tolerance = ROUNDING * table.weights.sum()
     work = 0
     while work < budget and state[FINISHED] == 0:
         if state[HEIGHT] == 0:            # begin a sweep over the tree
             orders[:] = sorted_rows
-            state[HEIGHT] = _push(stack, 0, 0, 0, ranks.shape[1], 0)
+            state[HEIGHT] = _push(scratch.stack, 0, 0, 0, ranks.shape[1], 0)
             correct[THIS_SWEEP] = 0.0
         state[HEIGHT], done, read = visit(
-            state[HEIGHT], state[FROZEN], nodes, unused, orders, ranks, labels, weights,
-            signed_weights, members, max_depth, min_leaf, depth_two_work, random, stack, node_slot,
-            walk, left_slot, right_slot, leaf_weight, leaf_largest, leaf_held, goes_left, buffer)
+            state[HEIGHT], state[FROZEN], nodes, unused, orders, table, limits, random, scratch)
         work += read
         correct[THIS_SWEEP] += done
         if state[HEIGHT] > 0:

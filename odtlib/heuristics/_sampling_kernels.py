@@ -1,5 +1,7 @@
 """Compiled depth-limited CART on part of presorted rows (private: no validation)."""
 
+from typing import NamedTuple
+
 import numpy as np
 
 from odtlib._numba.compiler import njit
@@ -8,22 +10,43 @@ TIE = 1e-12   # purities that differ by less, relatively, are equal up to roundi
 OPEN, LAST = 0, 1
 
 
+class Sorted(NamedTuple):
+    """The rows by their rank in each feature, upwards or downwards.
+
+    The last group of equal ranks begins at ``length[f]`` and is never visited, because what is on
+    its side follows from the whole.
+    """
+
+    order: np.ndarray           # (n_features, n_rows)
+    ranks: np.ndarray           # of these rows
+    length: np.ndarray          # (n_features,)
+
+
+class Scratch(NamedTuple):
+    """Work of a tree: per row, per class and node, and per node of a level."""
+
+    code: np.ndarray            # (n_rows,): node and class of the row
+    total: np.ndarray           # weight of each class at each node
+    swept: np.ndarray           # of it, what the sweep has passed
+    size: np.ndarray            # weight at each node
+    state: np.ndarray           # (width, 2): whether the node is open, the last rank seen
+    purity: np.ndarray          # of the node's best cut
+
+
 @njit(cache=True, nogil=True)
-def grow(order, sorted_ranks, length, ranks, labels, weights, shift, n_classes, max_depth, node,
-         split, code, total, swept, size, state, best):
+def grow(by_rank, ranks, labels, weights, shift, n_classes, max_depth, node, split, scratch):
     """Grow one tree by Gini impurity on the rows with ``node[row] == 0``, level by level.
 
-    ``order[f]`` lists the rows by their rank in the feature, upwards or downwards, with those
-    ranks in ``sorted_ranks[f]``; the last group of equal ranks begins at ``length[f]`` and is
-    never visited, because what is on its side follows from the whole.  One pass evaluates every
-    cut of the feature at all nodes of a level.  ``node`` says which node of the current level,
-    counted from the left, a row is in, or -1.  ``split[j]`` receives, for node ``j`` in heap
-    order, the feature and the two neighbouring ranks that the cut separates; feature -1 where the
-    node is a leaf.  Of equally pure cuts the one with the smallest feature, then the smallest
-    rank, is kept.
+    One pass over the rows ``by_rank`` evaluates every cut of a feature at all nodes of a level.
+    ``node`` says which node of the current level, counted from the left, a row is in, or -1.
+    ``split[j]`` receives, for node ``j`` in heap order, the feature and the two neighbouring ranks
+    that the cut separates; feature -1 where the node is a leaf.  Of equally pure cuts the one with
+    the smallest feature, then the smallest rank, is kept.
 
-    Weights are integers, so that sums are exact.  The arrays after ``split`` are scratch.
+    Weights are integers, so that sums are exact.
     """
+    order, sorted_ranks, length = by_rank
+    code, total, swept, size, state, best = scratch
     n_features, n_rows = ranks.shape
     split[:, 0] = -1
     for depth in range(max_depth):
@@ -124,14 +147,15 @@ class PresortedRows:
                 length[f] = self.n_rows - held[0]
             else:
                 length[f] = self.n_rows - held[-1]
-        self.arguments = (order, np.take_along_axis(ranks, order, axis=1), length, ranks,
-                          labels.astype(np.int32), weights.astype(np.int64), self.shift, n_classes)
+        by_rank = Sorted(order, np.take_along_axis(ranks, order, axis=1), length)
+        self.arguments = (by_rank, ranks, labels.astype(np.int32), weights.astype(np.int64),
+                          self.shift, n_classes)
 
     def scratch(self, max_depth):
         """Allocate the arrays of one call of ``grow``, from ``node`` on; depth at least 1."""
         width = 1 << (max_depth - 1)
         sums = width << self.shift
         return (np.empty(self.n_rows, np.int32), np.empty((2 ** max_depth - 1, 3), np.int64),
-                np.empty(self.n_rows, np.int32), np.empty(sums, np.int64),
-                np.empty(sums, np.int64), np.empty(width, np.int64),
-                np.empty((width, 2), np.int64), np.empty(width))
+                Scratch(np.empty(self.n_rows, np.int32), np.empty(sums, np.int64),
+                        np.empty(sums, np.int64), np.empty(width, np.int64),
+                        np.empty((width, 2), np.int64), np.empty(width)))

@@ -193,18 +193,18 @@ class _Search:
         order = rows.sorted_rows()
         self.kicks = self.sweeps = 0
         self.from_leaf = False
-        self.fixed = (order, rows.ranks, rows.labels, rows.weights,
-                      np.where(rows.labels == 0, -rows.weights, rows.weights), rows.members,
-                      max_depth, min_samples_leaf, DEPTH_TWO_WORK if depth_two else 0, patience,
-                      rows.attainable)
+        signed = np.where(rows.labels == 0, -rows.weights, rows.weights)
+        limits = _kernels.Limits(max_depth, min_samples_leaf, DEPTH_TWO_WORK if depth_two else 0)
+        self.fixed = (order, _kernels.Rows(rows.ranks, rows.labels, rows.weights, signed,
+                                           rows.members), limits, patience, rows.attainable)
         self.nodes = np.empty((capacity, 4), np.int64)
         self.unused = np.empty(capacity + 1, np.int64)
         self.kept, self.kept_unused = self.nodes.copy(), self.unused.copy()
         self.state = np.zeros(_kernels.N_STATE, np.int64)
         self.correct = np.zeros(_kernels.N_CORRECT)
         self.random = np.zeros(1, np.uint64)
-        self.scratch = (
-            order.copy(), np.empty((min(max_depth, n_rows) + capacity + 2, 4), np.int64),
+        self.scratch = order.copy(), _kernels.Scratch(
+            np.empty((min(max_depth, n_rows) + capacity + 2, 4), np.int64),
             np.empty(capacity, np.int64), np.empty(capacity + 1, np.int64),
             np.empty(n_rows, np.int64), np.empty(n_rows, np.int64),
             np.empty((2, max(2, n_leaves), rows.n_classes)), np.empty((2, n_leaves)),

@@ -114,8 +114,9 @@ def test_best_tree_of_depth_two(min_leaf):
         labels, weights, members = rows.labels[node], rows.weights[node], rows.members[node]
         X = rows.ranks[:, node].T
         best = _kernels.best_depth_two(
-            order, low, high, rows.ranks, rows.labels, rows.weights, rows.members, min_leaf,
-            generator, np.empty(rows.n_rows, bool), feature, cut)
+            order, low, high, _kernels.Rows(rows.ranks, rows.labels, rows.weights, rows.weights,
+                                            rows.members),
+            min_leaf, generator, np.empty(rows.n_rows, bool), feature, cut)
         optimum = weights.sum() - reference.best_depth_two(X, labels, weights, rows.n_classes,
                                                            members, min_leaf)
         assert best == pytest.approx(optimum, abs=1e-9)
