@@ -24,9 +24,8 @@ from odtlib.tree import DecisionTree
 
 from . import _search as S
 from .columns import BudgetPathMixin, tree_over_columns
-from .extensions.all_trees import OptimalTrees
 from .extensions.fronts import FrontEntry, errors_by_class, warm_up_fronts
-from .extensions.good_trees import GoodTrees, warm_up_good_trees
+from .extensions.good_trees import GoodTrees, OptimalTrees, warm_up_good_trees
 from .extensions.tasks import RegularisedTree, extension_run, regularised_trees
 from .options import MurTreeSearch
 from .preparation import possible_kernels, prepare
@@ -213,7 +212,7 @@ class MurTreeClassifier(BudgetPathMixin, BinarisingMixin, TreeClassifier):
 
     def _warm_up(self, X, y, sample_weight, task=None, protected=None, costs=None, tolerance=None):
         seconds = warm_up_start(self.start)
-        if task == "good_trees":
+        if task in ("good_trees", "optimal_trees"):
             seconds += warm_up_good_trees()
         if protected is not None or task == "pareto_front":
             return seconds + warm_up_fronts()
@@ -309,13 +308,12 @@ class MurTreeClassifier(BudgetPathMixin, BinarisingMixin, TreeClassifier):
 
     def optimal_trees(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None, *,
                       limit: int = 1000) -> OptimalTrees:
-        """Count and list all trees with the fewest errors.
+        """Count and list all trees of least objective: :meth:`good_trees` without a tolerance.
 
         Two trees differ if they are written differently: another column, another order, another
-        class in a leaf where classes tie.  Splits that lead to two leaves of one class, and empty
-        leaves, are not counted.  ``max_nodes`` keeps splits out that save nothing: give the
-        ``n_splits`` of a fit with ``MurTreeSearch(minimise_nodes=True)`` for the smallest trees
-        only.  The estimator is fitted too: ``tree_`` is the first of the trees.
+        class in a leaf where classes tie.  ``max_nodes`` keeps splits out that save nothing: give
+        the ``n_splits`` of a fit with ``MurTreeSearch(minimise_nodes=True)`` for the smallest trees
+        only.
 
         Parameters
         ----------
@@ -336,10 +334,11 @@ class MurTreeClassifier(BudgetPathMixin, BinarisingMixin, TreeClassifier):
         """
         if limit < 1:
             raise ValueError(f"limit is {limit}; ask for at least one tree.")
-        count, trees, complete = self._fit(X, y, sample_weight, task="optimal_trees")
-        shown = islice(trees, min(int(limit), MOST))
-        return OptimalTrees(count, [self._finished(tree) for tree in shown],
-                            self.report_.objective, complete and self._has_all_columns)
+        good = self._good_trees(X, y, sample_weight, "optimal_trees", 0.0)
+        if good is None:
+            return OptimalTrees(1, [self.tree_], self.report_.objective, False)
+        return OptimalTrees(good.count, list(islice(good, min(int(limit), MOST))),
+                            self.report_.objective, True)
 
     def good_trees(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None, *,
                    tolerance: float) -> GoodTrees:
@@ -358,7 +357,7 @@ class MurTreeClassifier(BudgetPathMixin, BinarisingMixin, TreeClassifier):
             Training rows.
         y : array, shape (n_rows,)
             Labels of any type.
-        sample_weight : array of whole numbers, shape (n_rows,), optional
+        sample_weight : array, shape (n_rows,), optional
             Non-negative weight of every row (default: one each).
         tolerance : float
             How much more than the optimum a tree may cost, in the unit of ``report_.objective``.
@@ -378,11 +377,18 @@ class MurTreeClassifier(BudgetPathMixin, BinarisingMixin, TreeClassifier):
         if not 0 <= tolerance < np.inf:
             raise ValueError(f"tolerance is {tolerance}; give a number of at least 0, in the unit "
                              "of report_.objective.")
-        good, over_columns = self._fit(X, y, sample_weight, task="good_trees", tolerance=tolerance)
-        if good is None or not self._has_all_columns:
+        good = self._good_trees(X, y, sample_weight, "good_trees", tolerance)
+        if good is None:
             raise TimeoutError("good_trees was ended before all trees were counted; give a smaller "
                                "tolerance, a smaller max_depth, a larger split_penalty or more "
                                "time.")
+        return good
+
+    def _good_trees(self, X, y, sample_weight, task, tolerance):
+        """Fit and count all trees within a tolerance; None where a limit ended the count."""
+        good, over_columns = self._fit(X, y, sample_weight, task=task, tolerance=tolerance)
+        if good is None or not self._has_all_columns:
+            return None
         fitted = copy(self)                      # the trees stay those of this fit
         return good(lambda nested: fitted._finished(over_columns(nested)))
 

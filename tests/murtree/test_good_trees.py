@@ -26,10 +26,12 @@ def test_good_trees_equal_enumeration(seed):
         if rng.random() < 0.3:
             nodes = 2 ** depth - 1
         classes, codes = np.unique(y, return_inverse=True)
-        weight = np.ones(len(y)) if rng.random() < 0.7 else rng.integers(0, 4, len(y)).astype(float)
+        weight = [np.ones(len(y)), rng.integers(0, 4, len(y)).astype(float),
+                  rng.random(len(y))][rng.choice(3, p=[0.6, 0.25, 0.15])]
         used = weight > 0
         if not used.any():
             continue
+        unit = float(rng.choice([1, 1, 0.1, 1 / 3, 3e-11, 7e30]))       # whole weights, or none
         penalty = float(rng.choice([0, 0, 0.3, 0.5, 1, 2]))
         tolerance = float(rng.choice([0, 0.5, 1, 1.7, 3, 20]))
         known = written_trees(X[used], codes[used], weight[used], len(classes), depth, nodes,
@@ -37,10 +39,12 @@ def test_good_trees_equal_enumeration(seed):
         cost = {tree: errors + penalty * size for tree, (size, errors) in known.items()}
         least = min(cost.values())
         expected = {tree for tree in known if cost[tree] <= least + tolerance + 1e-9}
-        model = MurTreeClassifier(depth, nodes, min_samples_leaf=min_leaf, split_penalty=penalty)
-        good = model.good_trees(X, y, None if np.all(weight == 1) else weight, tolerance=tolerance)
+        model = MurTreeClassifier(depth, nodes, min_samples_leaf=min_leaf,
+                                  split_penalty=unit * penalty)
+        good = model.good_trees(X, y, None if np.all(weight * unit == 1) else unit * weight,
+                                tolerance=unit * tolerance)
         assert good.count == len(good) == len(expected)
-        assert good.optimum == pytest.approx(least)
+        assert good.optimum == pytest.approx(unit * least, abs=1e-9 * unit)
         assert sum(size.count for size in good.sizes()) == good.count
         if good.count > 400:
             continue
@@ -48,7 +52,7 @@ def test_good_trees_equal_enumeration(seed):
         assert len(set(trees)) == len(trees) and set(trees) == expected
         order = [(round(cost[tree], 6), known[tree][0]) for tree in trees]
         assert order == sorted(order)
-        written = [(round(size.objective, 6), size.n_splits) for size in good.sizes()
+        written = [(round(size.objective / unit, 6), size.n_splits) for size in good.sizes()
                    for _ in range(size.count)]
         assert written == order
         if trial % 5 == 0:
@@ -107,8 +111,9 @@ def test_limits_labels_and_messages():
     assert good.importance()[1] == 1.0 and good.roots()[0].feature == 1
     assert MurTreeClassifier(0).good_trees(X[:3], [0, 1, 1], tolerance=0).count == 1
     assert MurTreeClassifier(0).good_trees(X[:2], [0, 1], tolerance=0).count == 2
-    with pytest.raises(ValueError, match="whole numbers"):
-        MurTreeClassifier(2).good_trees(X, y, np.full(len(y), 0.5), tolerance=1)
+    halves = MurTreeClassifier(2).good_trees(X, y, np.full(len(y), 0.5), tolerance=1)
+    whole = MurTreeClassifier(2, memory_limit=1e-3).good_trees(X, y, tolerance=2)
+    assert [(2 * size.objective, *size[1:]) for size in halves.sizes()] == whole.sizes()
     with pytest.raises(ValueError, match="at least 0"):
         MurTreeClassifier(2).good_trees(X, y, tolerance=-1)
     with pytest.raises(ValueError, match="cannot be combined"):

@@ -53,14 +53,15 @@ def test_all_optimal_trees_are_found(seed):
         classes, codes = np.unique(y, return_inverse=True)
         weight = np.ones(len(y)) if rng.random() < 0.7 else rng.integers(1, 4, len(y)).astype(float)
         known = all_trees(X, codes, weight, len(classes), depth, nodes, min_leaf)
-        least = min(known.values())
+        least, unit = min(known.values()), float(rng.choice([1, 1, 0.3]))
         expected = {tree for tree, errors in known.items() if errors == least}
         model = MurTreeClassifier(depth, nodes, min_samples_leaf=min_leaf)
-        found = model.optimal_trees(X, y, None if np.all(weight == 1) else weight, limit=10**6)
-        assert found.complete and found.errors == least
+        found = model.optimal_trees(X, y, None if np.all(weight * unit == 1) else weight * unit,
+                                    limit=10**6)
+        assert found.complete and found.errors == pytest.approx(unit * least, abs=1e-9)
         assert found.count == len(found.trees) == len(expected)
         assert {as_tuples(tree.to_nested()) for tree in found.trees} == expected
-        assert model.report_.objective == least
+        assert model.report_.objective == found.errors
 
 
 def test_optimal_trees_of_a_larger_set():

@@ -1,11 +1,15 @@
 """All trees within a tolerance of the optimum (the Rashomon set), counted without listing them.
 
 For a subproblem, that is a set of rows and a depth, a *histogram* tells how many trees have ``m``
-feature nodes and ``e`` errors, up to a budget: what the tolerance leaves when the rest of the tree
-is as good as it can be, which the search of MurTree tells.  The histogram of a node is the sum over
-its splits of the convolutions of those of both children.  They are computed as products of whole
-numbers, whose digits are the counts, so that Python's integers keep them exact.  The tree of any
-rank follows from the histograms from the root down (Xin et al., 2022, list the trees instead).
+feature nodes and ``e`` errors, up to a budget for each ``m``: what the tolerance leaves when the
+rest of the tree is as good as it can be, which the search of MurTree tells.  The histogram of a
+node is the sum over its splits of the convolutions of those of both children.  Where they are dense
+they are computed as products of whole numbers, whose digits are the counts, so that Python's
+integers keep them exact.  The tree of any rank follows from the histograms from the root down (Xin
+et al., 2022, list the trees instead).
+
+Errors are whole numbers here.  Weights that are not whole are rounded to multiples of a unit which
+is as small as floats add up exactly.
 """
 
 from __future__ import annotations
@@ -22,7 +26,7 @@ from sklearn.utils import check_random_state
 
 from odtlib._numba.warm import warm_up
 from odtlib.report import Clock, TimeUp
-from odtlib.tolerance import ROUNDING
+from odtlib.tolerance import PROOF
 from odtlib.tree import DecisionTree
 from odtlib.trees import penalised_errors
 
@@ -32,8 +36,10 @@ from ._good_kernels import count_two
 from .fronts import DepthwiseRun
 
 SLICE = 10_000_000          # pairs of subtrees that are counted between two looks at the clock
-MAX_SPAN = 2 ** 20          # different numbers of errors within the tolerance
+EXACT = 2 ** 52             # floats up to this add up exactly
+ENTRIES = 2 ** 12           # of the table in which the kernel counts, at least
 
+OptimalTrees = namedtuple("OptimalTrees", "count trees errors complete")
 GoodSize = namedtuple("GoodSize", "objective n_splits count")
 GoodRoot = namedtuple("GoodRoot", "feature count left right")
 _Split = namedtuple("_Split", "column one zero counts_1 counts_0 shared")
@@ -47,6 +53,14 @@ def product(pairs):
     starts = [[min(e for _, e in side) for side in pair] for pair in pairs]
     low = min(map(sum, starts))
     span = max(sum(max(e for _, e in side) for side in pair) for pair in pairs) - low + 1
+    if sum(len(one) * len(zero) for one, zero in pairs) < span:
+        found = {}
+        for one, zero in pairs:
+            for (m_1, e_1), count_1 in one.items():
+                for (m_0, e_0), count_0 in zero.items():
+                    size = m_1 + m_0 + 1, e_1 + e_0
+                    found[size] = found.get(size, 0) + count_1 * count_0
+        return found
     trees = sum(sum(one.values()) * sum(zero.values()) for one, zero in pairs)
     width = (trees.bit_length() + 7) // 8
 
@@ -71,17 +85,25 @@ def product(pairs):
 
 
 class _Counting:
-    """Histograms of the subproblems of one data set, over some of its columns."""
+    """Histograms of the subproblems of one data set, over some of its columns.
 
-    def __init__(self, bits, classes, optimum, columns, *, nodes, min_leaf, penalty, slack, clock):
+    ``classes`` has the weight of each class in each row, in units of ``unit``, and last the number
+    of rows behind it.  A *budget* has, for each number of feature nodes that a tree may have, the
+    most that one of so many may cost.
+    """
+
+    def __init__(self, bits, classes, optimum, columns, *, unit, min_leaf, penalty, slack, clock):
         self.bits, self.classes, self.optimum, self.columns = bits, classes, optimum, columns
-        self.nodes, self.min_leaf, self.penalty = nodes, min_leaf, penalty
+        self.unit, self.min_leaf, self.penalty = unit, min_leaf, penalty
         self.slack, self.clock = slack, clock
+        self.tie = 0.0 if unit == 1 else slack / unit
+        entries = max(ENTRIES, 1 << (4 * len(columns) + 4).bit_length())
+        self.table = np.full(entries, -1), np.zeros(entries, np.int64)
         self.known, self.options = {}, {}
 
     def over(self, columns):
         """Return the counting without the other columns."""
-        return _Counting(self.bits, self.classes, self.optimum, columns, nodes=self.nodes,
+        return _Counting(self.bits, self.classes, self.optimum, columns, unit=self.unit,
                          min_leaf=self.min_leaf, penalty=self.penalty, slack=self.slack,
                          clock=Clock())
 
@@ -92,34 +114,50 @@ class _Counting:
     def leaf(self, rows):
         """Return the errors of a leaf and the classes that it may predict."""
         sums = self.classes[rows, :-1].sum(axis=0)
-        return int(sums.sum() - sums.max()), np.flatnonzero(sums == sums.max()).tolist()
+        most = sums.max()
+        return int(sums.sum() - most), np.flatnonzero(sums >= most - self.tie).tolist()
 
     def cost(self, size):
         """Return the cost of a tree with ``size = (feature nodes, errors)``."""
-        return size[1] + self.penalty * size[0]
+        return self.unit * size[1] + self.penalty * size[0]
 
     def within(self, counts, budget):
-        """Return the part of a histogram that a budget and the number of nodes leave."""
-        return {size: count for size, count in counts.items() if count and size[0] <= self.nodes
-                and self.cost(size) <= budget + self.slack}
+        """Return the part of a histogram that a budget leaves."""
+        return {size: count for size, count in counts.items() if count and size[0] < len(budget)
+                and self.cost(size) <= budget[size[0]] + self.slack}
+
+    def left(self, budget, low, nodes):
+        """Return the budget of a child of up to so many nodes; its sibling costs ``low`` at least.
+
+        ``low`` has the least cost for each number of nodes up to which the sibling may have.
+        """
+        most = np.full(min(nodes + 1, len(budget) - 1), -np.inf)
+        for m in range(len(most)):
+            rest = budget[m + 1:m + 1 + len(low)]
+            most[m] = (rest - low[:len(rest)]).max() - self.penalty
+        return most
 
     def splits(self, rows, depth, budget):
         """Return the splits of a node that lie on a tree within the budget, with histograms."""
-        found, room = [], budget - self.penalty
-        for column in self.columns:
+        found, room = [], budget.max() - self.penalty + self.slack
+        for column in self.columns if len(budget) > 1 else ():
             self.clock.check()
             has = self.bits[rows, column] == 1
             one, zero = rows[has], rows[~has]
             if min(self.classes[part, -1].sum() for part in (one, zero)) < self.min_leaf:
                 continue
             low_1 = self.optimum(one, depth - 1)
-            if low_1 > room + self.slack:
+            if low_1[-1] > room:
                 continue
             low_0 = self.optimum(zero, depth - 1)
-            if low_1 + low_0 > room + self.slack:
+            if low_1[-1] + low_0[-1] > room:
                 continue
-            counts_1 = self.within(self.histogram(one, depth - 1, room - low_0), room - low_0)
-            counts_0 = self.within(self.histogram(zero, depth - 1, room - low_1), room - low_1)
+            budget_1 = self.left(budget, low_0, len(low_1) - 1)
+            if (low_1[:len(budget_1)] > budget_1 + self.slack).all():
+                continue
+            budget_0 = self.left(budget, low_1, len(low_0) - 1)
+            counts_1 = self.within(self.histogram(one, depth - 1, budget_1), budget_1)
+            counts_0 = self.within(self.histogram(zero, depth - 1, budget_0), budget_0)
             (errors_1, classes_1), (errors_0, classes_0) = self.leaf(one), self.leaf(zero)
             # Two leaves of one class are no split.
             shared = len({*classes_1} & {*classes_0}) if (0, errors_1) in counts_1 and (
@@ -138,16 +176,22 @@ class _Counting:
     def histogram(self, rows, depth, budget):
         """Return ``{(feature nodes, errors): number of trees}`` up to a budget at least."""
         name = self.name(rows, depth)
-        if name in self.known and self.known[name][0] >= budget - self.slack:
-            return self.known[name][1]
+        if name in self.known:
+            known, counts = self.known[name]
+            if len(known) >= len(budget) and (known[:len(budget)] >= budget - self.slack).all():
+                return counts
+            longest = np.full(max(len(known), len(budget)), -np.inf)
+            for one in known, budget:
+                longest[:len(one)] = np.maximum(longest[:len(one)], one)
+            budget = longest
         errors, classes = self.leaf(rows)
-        if depth == 0:
-            counts = {(0, errors): len(classes)}
-        elif depth <= 2:
-            counts = self.within(self.shallow(rows, depth, budget), budget)
-        else:
+        if depth > 2:
             counts = {(0, errors): len(classes)}
             counts |= self.combined(self.splits(rows, depth, budget), budget)
+        elif depth == 0 or len(budget) == 1:
+            counts = {(0, errors): len(classes)}
+        else:
+            counts = self.shallow(rows, depth, budget)
         self.known[name] = budget, counts
         return counts
 
@@ -158,22 +202,20 @@ class _Counting:
         pairs = np.zeros((0, 0, 0))
         if depth == 2:
             pairs = np.ascontiguousarray(pair_sums(bits, classes, self.clock).transpose(1, 2, 0))
-        base = 0
-        if self.nodes >= 2 ** depth - 1:         # else the optimum is not one of all these trees
-            base = max(0, int(self.optimum(rows, depth) - 3 * self.penalty - self.slack))
-        width = int(budget + self.slack) - base + 1
-        if width > MAX_SPAN:
-            raise ValueError(f"within the tolerance there are {width} numbers of errors, more than "
-                             f"the {MAX_SPAN} that fit; give a smaller tolerance or divide the "
-                             "weights by a number.")
-        counts, first = np.zeros((4, max(width, 1)), np.int64), -1
+        most = np.full(4, -np.inf)
+        most[:len(budget)] = budget[:4] + self.slack
+        (names, counts), found, first = self.table, {}, -1
         while True:
-            first = count_two(pairs, single, classes.sum(axis=0), self.min_leaf, depth,
-                              self.penalty, budget + self.slack, base, first, SLICE, counts)
+            names.fill(-1)
+            first = count_two(pairs, single, classes.sum(axis=0), self.min_leaf, depth, self.unit,
+                              self.penalty, most, self.tie, first, SLICE, names, counts)
+            used = np.flatnonzero(names >= 0)
+            for name, count in zip(names[used].tolist(), counts[used].tolist(), strict=True):
+                size = name & 3, name >> 2
+                found[size] = found.get(size, 0) + count
             if first < 0:
-                break
+                return found
             self.clock.check()
-        return {(int(m), base + int(e)): int(counts[m, e]) for m, e in np.argwhere(counts)}
 
     def tree(self, rows, depth, size, rank):
         """Return the tree of a rank among those of a subproblem with a size, as nested tuples."""
@@ -196,7 +238,9 @@ class _Counting:
     def choices(self, rows, depth, size):
         """Return the splits and sizes of both children that make a size; ends of their ranks."""
         choices, numbers = [], []
-        for split in self.splits(rows, depth, self.cost(size)):
+        budget = np.full(size[0] + 1, -np.inf)
+        budget[-1] = self.cost(size)
+        for split in self.splits(rows, depth, budget):
             for size_1, count_1 in sorted(split.counts_1.items()):
                 size_0 = size[0] - 1 - size_1[0], size[1] - size_1[1]
                 count = count_1 * split.counts_0.get(size_0, 0)
@@ -241,13 +285,15 @@ class GoodTrees(Sequence):
     tolerance: float
     n_features: int
 
-    def __init__(self, counting: _Counting, depth: int, optimum: float, tolerance: float,
-                 built: Callable) -> None:
+    def __init__(self, counting: _Counting, depth: int, nodes: int, optimum: float,
+                 tolerance: float, built: Callable) -> None:
         self.optimum, self.tolerance = float(optimum), float(tolerance)
-        self._counting, self._depth = counting, depth
-        self._rows, self._budget = np.arange(len(counting.bits)), optimum + tolerance
+        self._counting, self._depth, self._rows = counting, depth, np.arange(len(counting.bits))
+        self._budget = np.full(nodes + 1, optimum + tolerance)
         counts = counting.within(counting.histogram(self._rows, depth, self._budget), self._budget)
-        self._sizes = sorted(counts, key=lambda size: (round(counting.cost(size), 9), size))
+        self._resolution = PROOF * counting.unit * counting.classes[:, :-1].sum()
+        self._sizes = sorted(counts, key=lambda size: (
+            round(counting.cost(size) / self._resolution), size))
         self._numbers = [counts[size] for size in self._sizes]
         self._ends = list(accumulate(self._numbers))
         self.count = self._ends[-1]
@@ -284,8 +330,13 @@ class GoodTrees(Sequence):
         list of GoodSize
             ``(objective, n_splits, count)`` in the order of the trees.
         """
-        return [GoodSize(float(self._counting.cost(size)), size[0], count)
-                for size, count in zip(self._sizes, self._numbers, strict=True)]
+        found = {}
+        for size, count in zip(self._sizes, self._numbers, strict=True):
+            cost = self._counting.cost(size)
+            name = round(cost / self._resolution), size[0]      # sums of floats may differ a little
+            first, before = found.get(name, (cost, 0))
+            found[name] = first, before + count
+        return [GoodSize(float(cost), m, count) for (_, m), (cost, count) in found.items()]
 
     def sample(self, n: int, random_state: int | np.random.RandomState | None = None
                ) -> list[DecisionTree]:
@@ -354,7 +405,9 @@ class GoodTrees(Sequence):
             total = sum(counting.combined([split], self._budget).values())
             sides = []
             for rows, other in ((split.zero, split.counts_1), (split.one, split.counts_0)):
-                room = self._budget - counting.penalty - min(map(counting.cost, other))
+                least = min(map(counting.cost, other))
+                room = counting.left(self._budget, np.full(1 << self._depth, least),
+                                     (1 << self._depth - 1) - 1)
                 side = Counter()
                 for column, counts in counting.by_root(rows, self._depth - 1, room).items():
                     whole = counting.within(product([(counts, other)]), self._budget)
@@ -371,30 +424,29 @@ class GoodTrees(Sequence):
 class GoodTreesRun(DepthwiseRun):
     """One fit that counts all good trees."""
 
-    refused = (*DepthwiseRun.refused, "memory_limit")
-
     def __init__(self, model, columns, y, sample_weight, clock, what, tolerance):
         super().__init__(model, columns, y, sample_weight, clock, what)
-        if np.any(self.weight % 1):
-            raise ValueError("good_trees counts trees by their errors; give whole numbers as "
-                             "sample_weight and class_weight.")
         self.penalty, self.tolerance = float(model.split_penalty), float(tolerance)
         problem = prepare(columns, y, self.n_classes,
                           None if sample_weight is None else self.weight,
                           min_samples_leaf=model.min_samples_leaf, merge_rows=False,
                           merge_columns=False)
         self.solver = Solver(problem, max(1, self.depth), max(1, self.nodes),
-                             split_penalty=self.penalty, min_samples_leaf=model.min_samples_leaf)
+                             split_penalty=self.penalty, min_samples_leaf=model.min_samples_leaf,
+                             memory_limit=model.memory_limit)
         groups, n_groups = _group(_as_words(problem.rows))
         self.group, self.columns_of = groups, problem.columns
         first = first_of(groups, n_groups)
+        unit, slack = 1.0, self.solver.slack
+        if self.scale > EXACT or (problem.weights[:, 0] % 1).any():
+            unit = 2.0 ** np.ceil(np.log2(self.scale / EXACT))
+            slack += len(problem.rows) * unit
         classes = np.zeros((n_groups, self.n_classes + 1))
-        np.add.at(classes, (groups, self.solver.row_class), problem.weights[:, 0])
+        np.add.at(classes, (groups, self.solver.row_class), np.rint(problem.weights[:, 0] / unit))
         np.add.at(classes[:, -1], groups, problem.weights[:, 1])
-        slack = max(self.solver.slack, ROUNDING * max(self.scale, 1.0))
         self.counting = _Counting(
             problem.rows[first].astype(np.float64), classes, self.optimum,
-            list(range(len(problem.columns) if self.n_classes > 1 else 0)), nodes=self.nodes,
+            list(range(len(problem.columns) if self.n_classes > 1 else 0)), unit=unit,
             min_leaf=model.min_samples_leaf, penalty=self.penalty, slack=slack, clock=clock)
         self.optima, self.good = {}, None
 
@@ -405,18 +457,23 @@ class GoodTreesRun(DepthwiseRun):
         return partial(penalised_errors, split_penalty=self.penalty)
 
     def optimum(self, rows, depth):
-        """Return the least cost of a tree for some of the different rows."""
+        """Return the least cost of a tree for some of the different rows, by its feature nodes."""
         nodes = min(self.nodes, 2 ** depth - 1)
         if nodes == 0:
-            return self.counting.leaf(rows)[0]
+            return np.array([self.counting.unit * self.counting.leaf(rows)[0]])
         name = self.counting.name(rows, depth)
         if name not in self.optima:
             member = np.zeros(len(self.counting.bits), bool)
             member[rows] = True
             whole = np.flatnonzero(member[self.group]).astype(np.int32)
-            if not self.solver.solve(depth, nodes, rows=whole, clock=self.clock):
+            limited = self.nodes < 2 ** self.depth - 1
+            if not self.solver.solve(depth, nodes, smallest=0 if limited else nodes, rows=whole,
+                                     clock=self.clock):
                 raise TimeUp
-            self.optima[name] = self.solver.value()
+            # Where no limit is in the way it is enough to know the least of all.
+            self.optima[name] = (
+                np.array([self.solver.value(n) for n in range(nodes + 1)]) if limited
+                else np.full(nodes + 1, self.solver.value()))
         return self.optima[name]
 
     def over_columns(self, nested):
@@ -425,8 +482,9 @@ class GoodTreesRun(DepthwiseRun):
 
     def count(self, depth):
         """Count all good trees; the best of them becomes the incumbent."""
-        optimum = self.optimum(np.arange(len(self.counting.bits)), depth)
-        good = partial(GoodTrees, self.counting, depth, optimum, self.tolerance)
+        optimum = self.optimum(np.arange(len(self.counting.bits)), depth)[-1]
+        good = partial(GoodTrees, self.counting, depth, min(self.nodes, 2 ** depth - 1), optimum,
+                       self.tolerance)
         best = good(self.over_columns)[0]
         self.good = good                         # only now that no limit has ended the count
         self.counting.clock = self.clock = Clock()      # what is asked later has no limit
@@ -446,7 +504,7 @@ class GoodTreesRun(DepthwiseRun):
 def warm_up_good_trees():
     """Compile the kernel; return the seconds that it took."""
     def run():
-        count_two(np.zeros((0, 0, 0)), np.zeros((0, 2)), np.ones(2), 1, 1, 0.0, 1.0, 0, -1, 1,
-                  np.zeros((4, 2), np.int64))
+        count_two(np.zeros((0, 0, 0)), np.zeros((0, 2)), np.ones(2), 1, 1, 1.0, 0.0, np.ones(4),
+                  0.0, -1, 1, np.full(8, -1), np.zeros(8, np.int64))
 
     return warm_up("all good trees", count_two, run)

@@ -7,7 +7,6 @@ from itertools import pairwise
 
 from odtlib.trees import lower_hull
 
-from .all_trees import AllTreesRun
 from .fronts import FairRun, ParetoRun
 from .good_trees import GoodTreesRun
 from .levels import LevelRun
@@ -23,9 +22,8 @@ def extension_run(model, columns, y, sample_weight, clock, task, protected, cost
     fair = "max_disparity" if model.max_disparity is not None else "disparity_penalty"
     kinds = {"objective='f1'": model.objective == "f1", "pareto_front": task == "pareto_front",
              fair: protected is not None, per_level: model._has_level_penalties(),
-             "costs": costs is not None, "optimal_trees": task == "optimal_trees",
-             "good_trees": task == "good_trees",
-             "path": task == "path",
+             "costs": costs is not None, "path": task == "path",
+             **{name: task == name for name in ("optimal_trees", "good_trees")},
              published: hasattr(search, "run_of"),
              "objective='balanced-accuracy'": model.objective == "balanced-accuracy"}
     asked = [name for name, wanted in kinds.items() if wanted]
@@ -39,10 +37,8 @@ def extension_run(model, columns, y, sample_weight, clock, task, protected, cost
         return FairRun(*data, fair, protected)
     if per_level in asked:
         return LevelRun(*data, per_level)
-    if task == "optimal_trees":
-        return AllTreesRun(*data, "optimal_trees")
-    if task == "good_trees":
-        return GoodTreesRun(*data, "good_trees", tolerance)
+    if task in ("optimal_trees", "good_trees"):
+        return GoodTreesRun(*data, task, tolerance)
     if published in asked:
         return search.run_of(*data, published, path=task == "path")
     return None
