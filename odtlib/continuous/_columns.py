@@ -6,10 +6,22 @@ increase with the values.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from odtlib._numba.compiler import INNER, OPTIONS, njit
 from odtlib._numba.vector import read, write
+
+
+class Columns(NamedTuple):
+    """The rows sorted by each feature, and the thresholds, of the nodes in each slot."""
+
+    order: np.ndarray           # (slots, n_features, n_rows)
+    cut: np.ndarray             # rows on the left of each threshold
+    segment: np.ndarray
+    mass: np.ndarray            # weight on the left of each threshold; empty without weights
+    count: np.ndarray           # (slots, n_features, 3), see `index_column`
 
 
 @njit(**OPTIONS)
@@ -118,12 +130,14 @@ def index_column(order, rows, keys, by_row, weight, strict, cut, segment, mass, 
 
 
 @njit(**INNER)
-def split_node(order, counts, rows, keys, weight, strict, feature, left_rows, side, left_order,
-               right_order, cut, segment, mass, count, left, right):
-    """Split the sorted columns of a node at a threshold and index those of both children.
+def split_node(columns, slot, rows, keys, weight, strict, feature, left_rows, side, left, right):
+    """Split the sorted columns of a slot at a threshold and index those of both children.
 
     ``side``: work, one number per row.
     """
+    _, cut, segment, mass, count = columns
+    order, left_order, right_order = columns.order[slot], columns.order[left], columns.order[right]
+    counts = count[slot]
     right_rows = rows - left_rows
     for i in range(rows):
         write(side, read(order[feature], i), np.int64(i < left_rows))

@@ -26,6 +26,8 @@ on from the same arrays when it is called again.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from odtlib._numba.compiler import INNER, OPTIONS, njit
@@ -39,6 +41,7 @@ from odtlib._numba.vector import (
     store,
     write,
 )
+from odtlib.continuous._columns import Columns as Columns
 from odtlib.continuous._columns import split_node
 from odtlib.continuous._sweep import (
     BUCKETS_MANY,
@@ -76,6 +79,47 @@ ERROR, INDEX, CLOSED, INTERVALS, OPEN = range(5)
 UNIT, PENALTY, MIN_LEAF, N_CLASSES, DEPTH, ALLOWED_GAP = range(6)
 NO_BUDGET = 3       # splits that a tree of depth two may have anyway
 UNLIMITED = 1 << 31     # a budget that no tree exhausts, because there are fewer rows
+
+
+class Pair(NamedTuple):
+    """Work of a depth-two solve, which a slice may interrupt."""
+
+    vectors: np.ndarray         # (5, lanes)
+    buckets: np.ndarray         # (n_rows + LANES,)
+    code: np.ndarray            # (n_rows,): class and bucket
+    classes: np.ndarray         # (2, n_classes): compact numbers, and weights
+    errors: np.ndarray          # (4, 2 * HALF_TWO)
+    chosen: np.ndarray          # thresholds of a batch
+    halves: np.ndarray          # (2, 5)
+    intervals: np.ndarray       # (n_candidates, intervals, 8)
+    spare: np.ndarray           # (intervals, 8)
+    features: np.ndarray        # (n_candidates, 5)
+
+
+class Levels(NamedTuple):
+    """What each level of the search above depth two holds; the root is level 0."""
+
+    frames: np.ndarray
+    probes: np.ndarray          # (n_candidates, 4), of the root
+    profiles: np.ndarray
+    lower: np.ndarray           # lower bound per candidate
+    feature_order: np.ndarray
+    seed_threshold: np.ndarray
+    archive: np.ndarray
+    similar: np.ndarray
+    solved: np.ndarray
+    sides: np.ndarray
+    trees: np.ndarray
+    child_trees: np.ndarray
+    members: np.ndarray         # the rows of both children as bit sets
+
+
+class Cache(NamedTuple):
+    """What was proved for subsets of the rows: rows are compared bit by bit, no hash misleads."""
+
+    table: np.ndarray
+    entries: np.ndarray
+    sets: np.ndarray
 
 
 @njit(**INNER)
@@ -321,8 +365,8 @@ def refine(intervals, spare, cut, mass, weight, unit, monotone, bound, chosen, k
 
 
 @njit(**INNER)
-def evaluate(order, cut, segment, counts, rows, halves, chosen, labels, weight, problem, n_classes,
-             table_two, table_many, table_weighted, vectors, buckets, code, classes, errors):
+def evaluate(columns, slot, rows, labels, weight, problem, n_classes, table_two, table_many,
+             table_weighted, pair):
     """Compute the optimal stumps of both children for a batch of thresholds.
 
     ``halves``: what each half of the batch holds; ``chosen`` and the columns of ``errors`` are
@@ -330,6 +374,9 @@ def evaluate(order, cut, segment, counts, rows, halves, chosen, labels, weight, 
     where a half has no further threshold the left child has all rows.  A child without a budget
     is a leaf.  ``classes[0]``: compact class numbers.
     """
+    order, cut = columns.order[slot], columns.cut[slot]
+    segment, counts = columns.segment[slot], columns.count[slot]
+    vectors, buckets, code, classes, errors, chosen, halves, _, _, _ = pair
     unit = problem[UNIT]
     penalty = problem[PENALTY]
     best = vectors[0]
@@ -451,9 +498,8 @@ def evaluate(order, cut, segment, counts, rows, halves, chosen, labels, weight, 
 
 
 @njit(**INNER)
-def depth_two(order, cut, segment, mass, counts, rows, labels, weight, problem, budget, cap, lower,
-              table_two, table_many, table_weighted, vectors, buckets, code, classes, errors,
-              chosen, halves, intervals, spare, features, state):
+def depth_two(columns, slot, rows, labels, weight, problem, budget, cap, lower, table_two,
+              table_many, table_weighted, pair, state):
     """Find the best tree of depth two if its objective is below ``cap``, else bound it.
 
     ``lower[v]`` (in and out): lower bound when the root uses candidate v.  Returns False when the
@@ -461,6 +507,9 @@ def depth_two(order, cut, segment, mass, counts, rows, labels, weight, problem, 
     at least ``cap``, and ``state[PAIR_ROOT]``, ``state[PAIR_VALUE]`` the root's candidate (or
     LEAF, STUMP) and threshold number.
     """
+    order, cut = columns.order[slot], columns.cut[slot]
+    mass, counts = columns.mass[slot], columns.count[slot]
+    _, _, _, classes, errors, chosen, halves, intervals, spare, features = pair
     p = order.shape[0]
     n_divisions, _ = _divide_budget(2, budget)
     candidates = p * n_divisions
@@ -569,9 +618,8 @@ def depth_two(order, cut, segment, mass, counts, rows, labels, weight, problem, 
                 halves[1, q] = halves[0, q]
             halves[0, HALF_SIZE] = min(k, half)
             halves[1, HALF_SIZE] = k - halves[0, HALF_SIZE]
-        evaluate(order, cut, segment, counts, rows, halves, chosen, labels, weight, problem,
-                 n_classes, table_two, table_many, table_weighted, vectors, buckets, code, classes,
-                 errors)
+        evaluate(columns, slot, rows, labels, weight, problem, n_classes, table_two, table_many,
+                 table_weighted, pair)
         state[WORK] += scale * p * rows + 100
         state[BATCHES] += 1
         state[EVALUATED] += halves[0, HALF_SIZE] + halves[1, HALF_SIZE]
@@ -851,11 +899,8 @@ def store_entry(table, entries, sets, mixed, tag, members, bound, state):
 
 
 @njit(**OPTIONS)
-def search(keys, labels, weight, problem, order, cut, segment, mass, count, table_two, table_many,
-           table_weighted, vectors, buckets, code, classes, tally, errors, chosen, halves,
-           intervals, spare, features, state, frames, probes, profiles, lower, feature_order,
-           seed_threshold, archive, similar, solved, sides, trees, child_trees, members, table,
-           entries, sets):
+def search(columns, keys, labels, weight, problem, table_two, table_many, table_weighted, pair,
+           levels, cache, tally, state):
     """Search for one slice and return RUNNING, WANTS_FEATURE, IMPROVED or DONE.
 
     Level l of the search is a node with ``DEPTH - l >= 3`` levels of splits left (the root of a
@@ -864,9 +909,14 @@ def search(keys, labels, weight, problem, order, cut, segment, mass, count, tabl
     phase OPEN_FEATURE.  With ``frames[0, PROBING]`` only its most promising threshold is solved,
     and kept in ``probes[v]``: threshold, mass on its left, objectives of both children.
 
-    Below the root's children the same rows may come back by another way.  ``table``, ``entries``
-    and ``sets`` cache what was proved for them: rows are compared bit by bit, no hash can mislead.
+    Below the root's children the same rows may come back by another way; the ``cache`` then has
+    what was proved for them.
     """
+    order, cut, segment, mass, count = columns
+    code, errors, features = pair.code, pair.errors, pair.features
+    (frames, probes, profiles, lower, feature_order, seed_threshold, archive, similar, solved,
+     sides, trees, child_trees, members) = levels
+    table, entries, sets = cache
     p = order.shape[1]
     unit = problem[UNIT]
     penalty = problem[PENALTY]
@@ -923,11 +973,8 @@ def search(keys, labels, weight, problem, order, cut, segment, mass, count, tabl
                     frame[PHASE] = RETURNED
                     state[RESULT] = known
                     continue
-            if not depth_two(order[pair_slot], cut[pair_slot], segment[pair_slot], mass[pair_slot],
-                             count[pair_slot], pair_rows, labels, weight, problem, pair_budget, cap,
-                             pair_lower, table_two, table_many, table_weighted, vectors, buckets,
-                             code, classes, errors, chosen, halves, intervals, spare, features,
-                             state):
+            if not depth_two(columns, pair_slot, pair_rows, labels, weight, problem, pair_budget,
+                             cap, pair_lower, table_two, table_many, table_weighted, pair, state):
                 return RUNNING
             if phase == START:
                 best = state[RESULT]
@@ -1069,9 +1116,8 @@ def search(keys, labels, weight, problem, order, cut, segment, mass, count, tabl
                     left = max(left, similar[level, 0, left_rows])
                     right = max(right, similar[level, 1, left_rows])
             first_slot = 2 * level + 1
-            split_node(order[slot], count[slot], rows, keys, weight, strict, f, left_rows, code,
-                       order[first_slot], order[first_slot + 1], cut, segment, mass, count,
-                       first_slot, first_slot + 1)
+            split_node(columns, slot, rows, keys, weight, strict, f, left_rows, code, first_slot,
+                       first_slot + 1)
             state[WORK] += 3 * p * rows
             if level > 0 and len(entries) > 0:
                 for side in range(2):

@@ -20,6 +20,8 @@ this minimum, whose best splits a second fraction per lane keeps.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from odtlib._numba.compiler import INNER, OPTIONS, njit
@@ -36,6 +38,37 @@ LEFT, RIGHT, ALLOWED_LEFT, ALLOWED_RIGHT = range(4)     # what a sweep returns o
 
 # progress of a depth-two solve: its best split, and what it has done
 FEATURE, THRESHOLD, BATCHES, SWEPT, N_PROGRESS = range(5)
+
+
+class Node(NamedTuple):
+    """The rows of a node sorted by every feature, and its thresholds."""
+
+    orders: np.ndarray          # (sweeps, n_features, n_rows)
+    tie_states: np.ndarray
+    cuts: np.ndarray            # rows on the left of each threshold
+    n_cuts: np.ndarray          # (n_features,)
+    leaves: np.ndarray          # (2, n_features, n_thresholds): what both sides cost as leaves
+    lower: np.ndarray           # bounds of the relaxed costs of both sides,
+    swept: np.ndarray           # exact where this is true
+
+
+class Open(NamedTuple):
+    """What is open of each feature of a node."""
+
+    hints: np.ndarray           # best threshold so far
+    promise: np.ndarray         # what that costs, -1 before the first batch
+    bounds: np.ndarray          # lower bound
+    n_open: np.ndarray          # thresholds
+
+
+class Batch(NamedTuple):
+    """Work of a batch of thresholds."""
+
+    bucket: np.ndarray          # (n_rows,)
+    lanes: np.ndarray           # (LANE_ARRAY,)
+    saved: np.ndarray           # (4, LANES)
+    chosen: np.ndarray          # (LANES,)
+    places: np.ndarray
 
 
 @njit(**INNER)
@@ -260,17 +293,16 @@ def close(lower, leaves, swept, n, budget, penalty, limit, chosen):
 
 
 @njit(**OPTIONS)
-def solve_pair(orders, tie_states, cuts, n_cuts, leaves, lower, swept, target, weight, share,
-               budget, penalty, least, cap, tolerance, work, bucket, lanes, saved, chosen, places,
-               hints, promise, bounds, n_open, best, progress):
+def solve_pair(node, target, weight, share, budget, penalty, least, cap, tolerance, work, batch,
+               features, best, progress):
     """Find the best tree of two or three splits if it costs less than ``cap``, else bound it.
 
     Returns False when ``work`` row visits are spent; called again, it goes on.  ``best[0]`` is the
     cost of the best tree known, whose root is ``progress[FEATURE]`` and ``progress[THRESHOLD]``.
-    ``lower[side, g, k]`` bounds the relaxed costs of both sides of a threshold, which are exact
-    where ``swept[g, k]``.  Per feature: ``hints``, its best threshold so far, ``promise``, what
-    that costs (-1 before the first batch), ``bounds``, a lower bound, and ``n_open`` thresholds.
     """
+    orders, tie_states, cuts, n_cuts, leaves, lower, swept = node
+    bucket, lanes, saved, chosen, places = batch
+    hints, promise, bounds, n_open = features
     p, n = orders.shape[1:]
     while True:
         g = -1

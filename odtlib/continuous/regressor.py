@@ -21,6 +21,9 @@ from odtlib.continuous._regression import (
     N_PROGRESS,
     RIGHT,
     SWEPT,
+    Batch,
+    Node,
+    Open,
     index_rows,
     inherit,
     solve_pair,
@@ -376,9 +379,8 @@ class _Search:
         self.tolerance = ROUNDING * rows.whole
         self.counters = {"depth_two": 0, "batches": 0, "thresholds": 0, "candidates": 0}
         n = len(rows.y)
-        self.bucket, self.lanes = np.empty(n, np.uint8), np.empty(LANE_ARRAY)
-        self.saved = np.empty((4, LANES))
-        self.chosen, self.places = np.empty((2, LANES), np.int64)
+        self.batch = Batch(np.empty(n, np.uint8), np.empty(LANE_ARRAY), np.empty((4, LANES)),
+                           *np.empty((2, LANES), np.int64))
 
     def tree(self, plan, clock=NO_LIMIT):
         """Return the tree of a plan within the limits, and its cost."""
@@ -439,14 +441,14 @@ class _Search:
         """Return the solution of a node with two levels or two splits left."""
         best, rows = np.array([leaf]), self.rows
         node.progress[FEATURE] = -1
+        columns = Node(node.orders, node.tie_states, node.cuts, node.n_cuts, node.leaves,
+                       node.lower, node.swept)
+        features = Open(node.hints, node.promise, node.bounds, node.n_open)
         finished = False
         while not finished:
             finished = solve_pair(
-                node.orders, node.tie_states, node.cuts, node.n_cuts, node.leaves, node.lower,
-                node.swept, rows.product, rows.mass, rows.share, max_nodes, self.penalty,
-                self.least, cap, self.tolerance, SLICE, self.bucket, self.lanes, self.saved,
-                self.chosen, self.places, node.hints, node.promise, node.bounds, node.n_open,
-                best, node.progress)
+                columns, rows.product, rows.mass, rows.share, max_nodes, self.penalty, self.least,
+                cap, self.tolerance, SLICE, self.batch, features, best, node.progress)
             f, k = node.progress[:2].tolist()
             plan = (f, node.threshold(rows.X, f, k), None, None) if f >= 0 else None
             for name, at in (("batches", BATCHES), ("thresholds", SWEPT)):

@@ -31,7 +31,8 @@ MAX_KEPT = 1024           # evaluated thresholds whose bounds per feature are in
 CACHE_BYTES = 1 << 26     # what the subset cache may take
 CACHED_THRESHOLDS = 32    # thresholds per feature, on average, above which subsets hardly come back
 COLUMN_ARRAYS = ("order", "keys", "labels", "cut", "segment", "mass", "count")
-CONSTANT_ARRAYS = ("keys", "labels", "weight", "table_two", "table_many", "table_weighted")
+CONSTANT_ARRAYS = ("keys", "labels", "weight", "problem", "table_two", "table_many",
+                   "table_weighted")
 CACHE_ARRAYS = ("table", "entries", "sets")
 MAX_CLASSES = 1000        # more labels than that are a numeric target
 
@@ -250,7 +251,12 @@ class ThresholdSearch:
         """Search for one slice; see :func:`odtlib.continuous._kernels.search`."""
         state = self.arrays["state"]
         state[k.LIMIT] = state[k.WORK] + work
-        return k.search(**self.arrays)
+        a = self.arrays
+        columns, pair, levels, cache = (
+            kind(*(a[name] for name in kind._fields))
+            for kind in (k.Columns, k.Pair, k.Levels, k.Cache))
+        return k.search(columns, *(a[name] for name in CONSTANT_ARRAYS), pair, levels, cache,
+                        a["tally"], state)
 
     def salvage(self):
         """Adopt what a depth-two solve at the root has found when a limit cut it short."""
