@@ -4,27 +4,20 @@ from odtlib._numba.compiler import njit
 
 
 @njit(cache=True, nogil=True)
-def apply(X, feature, threshold, left, right, leaf):
-    """Write into ``leaf`` the index of the leaf that each row of ``X`` reaches."""
+def apply(X, feature, threshold, child, missing_left, leaf):
+    """Write into ``leaf`` the index of the leaf that each row of ``X`` reaches.
+
+    Node ``i`` has the children ``child[2 * i]`` and ``child[2 * i + 1]``, which hardly makes a
+    processor guess.  ``missing_left`` tells where NaN goes.
+    """
     for row in range(X.shape[0]):
         node = 0
-        while feature[node] >= 0:
-            if X[row, feature[node]] <= threshold[node]:
-                node = left[node]
-            else:
-                node = right[node]
-        leaf[row] = node
-
-
-@njit(cache=True, nogil=True)
-def apply_missing(X, feature, threshold, missing_left, left, right, leaf):
-    """Write into ``leaf`` the leaf of each row of ``X``, of which values may be missing."""
-    for row in range(X.shape[0]):
-        node = 0
-        while feature[node] >= 0:
-            value = X[row, feature[node]]
-            if value <= threshold[node] or (value != value and missing_left[node]):
-                node = left[node]
-            else:
-                node = right[node]
+        tested = feature[0]
+        while tested >= 0:
+            value = X[row, tested]
+            right = not value <= threshold[node]
+            if right and value != value:
+                right = not missing_left[node]
+            node = child[2 * node + right]
+            tested = feature[node]
         leaf[row] = node

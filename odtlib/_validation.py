@@ -7,7 +7,7 @@ import sys
 import warnings
 from copy import copy
 from dataclasses import replace
-from functools import wraps
+from functools import cache, wraps
 from numbers import Integral, Real
 from typing import Any, Self
 
@@ -22,6 +22,9 @@ from sklearn.utils.validation import _check_sample_weight, validate_data
 SMALLEST, LARGEST = 1e-100, 1e100   # of weights and targets: their squares are still numbers
 INSIDE = {"odtlib", "sklearn", "joblib"}
 REMEDY = "replace it or leave such rows out"
+# Types that rows keep: the first is what all others become.
+EXACT = [np.float64]
+NUMBERS = [np.float64, np.float32, np.bool_, np.uint8, np.int8, np.int16, np.int32, np.int64]
 MOST_THREADS = max(64, os.cpu_count() or 1)     # more are of no use
 MOST = 2 ** 53      # no number of rows, nodes or steps is larger, and floats still count exactly
 
@@ -61,7 +64,16 @@ def plain_copy(estimator):
     return copied
 
 
-class SearchOptions(BaseEstimator):
+class WithParameters(BaseEstimator):
+    """An object with parameters, whose names are read from the signature once."""
+
+    @classmethod
+    @cache
+    def _get_param_names(cls):
+        return super()._get_param_names()
+
+
+class SearchOptions(WithParameters):
     """Base of the options of a search: a dataclass that scikit-learn can clone, tune and print."""
 
     is_options = True
@@ -118,8 +130,8 @@ def with_plain_parameters(fit):
     return run
 
 
-def checked(estimator, X, *y, missing=False, **options):
-    """Return rows as float64, and with ``y`` also the labels or targets.
+def checked(estimator, X, *y, missing=False, types=EXACT, **options):
+    """Return rows, of the first of the types if not of another, and with ``y`` also the targets.
 
     ``missing`` allows NaN in the rows; options are those of scikit-learn's ``validate_data``.
     """
@@ -131,7 +143,7 @@ def checked(estimator, X, *y, missing=False, **options):
         raise ValueError("X holds dates or times; turn them into numbers first, such as days "
                          "since a first day.")
     try:
-        return validate_data(estimator, X, *y, dtype=np.float64, order="C",
+        return validate_data(estimator, X, *y, dtype=types, order="C",
                              ensure_all_finite="allow-nan" if missing else True, **options)
     except (TypeError, ValueError) as error:
         if hasattr(X, "toarray"):       # sparse: scikit-learn's own sentence will do

@@ -11,14 +11,17 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, clone, is_regressor
+from sklearn.base import ClassifierMixin, RegressorMixin, clone, is_regressor
 from sklearn.pipeline import Pipeline
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_array, check_is_fitted, column_or_1d, validate_data
 
 from odtlib._validation import (
+    EXACT,
     MOST,
+    NUMBERS,
+    WithParameters,
     check_columns,
     check_labels,
     check_length,
@@ -74,15 +77,15 @@ class DescribedParameters:
         return parameters
 
 
-class _TreeEstimator(DescribedParameters, BaseEstimator):
+class _TreeEstimator(DescribedParameters, WithParameters):
     """Validate, compile, call ``_solve``, and wrap the tree that it returns.
 
-    A subclass defines ``_solve(X, y, sample_weight, **task) -> Outcome``, where ``X`` is float64
-    and C-contiguous, ``y`` is ready for kernels, ``sample_weight`` is a float64 vector of positive
-    numbers or None, and ``task`` is what a method other than ``fit`` asks for; and ``_warm_up``
-    with the same arguments, which compiles its kernels.  One that works on columns made by a
-    binariser keeps it in ``binarizer_``; when its tree stays over those columns it sets
-    ``_tree_over_columns``.
+    A subclass defines ``_solve(X, y, sample_weight, **task) -> Outcome``, where ``X`` is
+    C-contiguous and of one of ``_row_types``, ``y`` is ready for kernels, ``sample_weight`` is a
+    float64 vector of positive numbers or None, and ``task`` is what a method other than ``fit``
+    asks for; and ``_warm_up`` with the same arguments, which compiles its kernels.  One that works
+    on columns made by a binariser keeps it in ``binarizer_``; when its tree stays over those
+    columns it sets ``_tree_over_columns``.
     """
 
     tree_: DecisionTree
@@ -104,6 +107,7 @@ class _TreeEstimator(DescribedParameters, BaseEstimator):
         "random_state": ["random_state"],
         "verbose": ["verbose"],
     }
+    _row_types = EXACT
     _tree_over_columns = False
     _accepts_categories = False   # True: data frames with categories reach _solve unchanged
     _accepts_missing = False      # True: NaN in X is a missing value
@@ -158,16 +162,12 @@ class _TreeEstimator(DescribedParameters, BaseEstimator):
         tree, report, answer = Outcome(*self._solve(rows, targets, weight, **task))
         if doubled is not None:
             tree = doubled.folded(tree)
-        elif self._accepts_missing and tree.missing_left is None:
-            tree = tree.replace(missing_left=np.full(tree.n_nodes, -1))
         report.compile_seconds += compile_seconds
         if not self._has_all_columns:
             report._leave_open(0.0 if costs is None else -np.inf)
-        changes = {}
-        if tree.kind == "classification":
-            changes["classes"] = self.classes_
-        else:
-            tree = tree.with_weights(self._to_tree_columns(X), targets, weight)
+        changes = self._last_changes(tree)
+        if tree.kind == "regression":
+            tree = tree.replace(**changes).with_weights(self._to_tree_columns(X), targets, weight)
         names = getattr(self, "feature_names_in_", None)
         if names is not None and not self._tree_over_columns:
             changes["feature_names"] = names
@@ -189,6 +189,13 @@ class _TreeEstimator(DescribedParameters, BaseEstimator):
         if isinstance(tree, DecisionTree):
             self.start = doubled.widened(tree)
         return doubled
+
+    def _last_changes(self, tree):
+        """Return what a tree of the solver lacks, by the names of its arguments."""
+        changes = {"classes": self.classes_} if tree.kind == "classification" else {}
+        if self._accepts_missing and tree.missing_left is None:
+            changes["missing_left"] = np.full(tree.n_nodes, -1)
+        return changes
 
     def _training_arrays(self, X, y, sample_weight):
         """Validate; return rows, targets for kernels, weights or None, and the rows left in."""
@@ -273,7 +280,8 @@ class _TreeEstimator(DescribedParameters, BaseEstimator):
     def _check_training_data(self, X, y):
         X = pandas_frame(X)
         if not self._keeps_frame(X):
-            return checked(self, X, y, missing=self._accepts_missing, **self._target_options)
+            return checked(self, X, y, missing=self._accepts_missing, types=self._row_types,
+                           **self._target_options)
         check_columns(X)
         check_targets_given(y)
         validate_data(self, X, y, skip_check_array=True)
@@ -288,7 +296,7 @@ class _TreeEstimator(DescribedParameters, BaseEstimator):
         X = pandas_frame(X)
         if self._keeps_frame(X):
             return validate_data(self, X, reset=False, skip_check_array=True)
-        return checked(self, X, reset=False, missing=self._accepts_missing)
+        return checked(self, X, reset=False, missing=self._accepts_missing, types=NUMBERS)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -297,7 +305,10 @@ class _TreeEstimator(DescribedParameters, BaseEstimator):
         return tags
 
     def _to_tree_columns(self, X):
-        return self.binarizer_.transform(X) if self._tree_over_columns else X
+        if not self._tree_over_columns:
+            return X
+        exact = hasattr(X, "columns") or X.dtype == np.float64      # as the binariser was fitted
+        return self.binarizer_.transform(X if exact else X.astype(np.float64))
 
     def _tree_rows(self, X):
         check_is_fitted(self, "tree_")
@@ -459,9 +470,13 @@ class TreeClassifier(ClassifierMixin, _TreeEstimator):
     _target_options = {}
 
     def _check_targets(self, y):
-        check_labels(y)
+        whole = isinstance(y, np.ndarray) and y.dtype.kind in "bi"     # needs no other look
+        if not whole:
+            check_labels(y)
         y = np.asarray(y)
         self.classes_, codes = np.unique(y.ravel(), return_inverse=True)
+        if whole and 2 * len(self.classes_) > len(y):
+            check_labels(y)             # warns of targets of a regression
         return codes.astype(np.int64)
 
     def _row_weights(self, X, y, sample_weight):
@@ -597,8 +612,23 @@ def _warn_of_columns(binarizer, X):
              "feature.")
 
 
+def _zeros_and_ones(X):
+    """Return rows of 0/1 features as uint8, the same memory where they are, None for others."""
+    some = X[:64]                       # tells nearly always
+    if X.dtype == bool:
+        return X.view(np.uint8)
+    if not ((some == 0) | (some == 1)).all():
+        return None
+    with np.errstate(invalid="ignore"):
+        narrow = X.astype(np.uint8, copy=False)
+    same = narrow is X or np.array_equal(narrow, X)
+    return narrow if same and narrow.max(initial=0) <= 1 else None
+
+
 class BinarisingMixin:
     """Mixin of the estimators that work on 0/1 columns, with a parameter ``binarizer``."""
+
+    _row_types = NUMBERS
 
     def _keeps_frame(self, X):
         return super()._keeps_frame(X) and any(
@@ -620,8 +650,11 @@ class BinarisingMixin:
         """
         frame = self._keeps_frame(X)
         self.binarizer_, self._tree_over_columns = None, False
-        if not frame and np.all((X == 0) | (X == 1)):
-            return X.astype(np.uint8)
+        if not frame:
+            columns = _zeros_and_ones(X)
+            if columns is not None:
+                return columns
+            X = X.astype(np.float64, copy=False)
         if self.binarizer is None:
             raise ValueError("binarizer=None needs features that are 0 or 1 and X has others; "
                              "give binarizer='auto' or another one.")
@@ -675,7 +708,5 @@ class BinarisingMixin:
                                 n_features=len(names))
         elif self.binarizer_ is not None:
             tree = self.binarizer_.to_original(tree)
-        if self._accepts_missing and tree.missing_left is None:
-            tree = tree.replace(missing_left=np.full(tree.n_nodes, -1))
         return tree
 

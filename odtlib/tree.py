@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 LEAF = -1
+ROUTED = (np.float64, np.float32, np.uint8, np.int64)     # rows of other types become the first
 SHOWN_LEVELS = 2000     # of a text, whose lines grow with the depth
 FORMAT = "odtlib.DecisionTree/1"
 # Labels of these kinds of numpy types can be written as JSON, in these types of it.
@@ -637,11 +638,13 @@ class DecisionTree:
     def _rows(self, X):
         if hasattr(X, "toarray"):
             raise ValueError("X is sparse; give X.toarray().")
-        X = np.ascontiguousarray(X, dtype=np.float64)
+        X = np.asarray(X)
+        X = X.view(np.uint8) if X.dtype == bool else X
+        X = np.ascontiguousarray(X, X.dtype if X.dtype in ROUTED else ROUTED[0])
         if X.ndim != 2 or X.shape[1] != self.n_features:
             raise ValueError(f"X has shape {X.shape}; the tree expects (n_rows, "
                              f"{self.n_features}).")
-        if self.missing_left is None and np.isnan(X).any():
+        if self.missing_left is None and X.dtype.kind == "f" and np.isnan(X).any():
             raise ValueError("X contains NaN; fill in or drop missing values first.")
         return X
 
@@ -666,11 +669,10 @@ class DecisionTree:
         from odtlib import _tree_kernels
         X = self._rows(X)
         leaf = np.empty(len(X), np.int64)
-        if self.missing_left is None or not np.isnan(X).any():
-            _tree_kernels.apply(X, self.feature, self.threshold, self.left, self.right, leaf)
-        else:
-            _tree_kernels.apply_missing(X, self.feature, self.threshold, self._missing_goes_left(),
-                                        self.left, self.right, leaf)
+        missing_left = np.zeros(self.n_nodes, bool) if self.missing_left is None \
+            else self._missing_goes_left()
+        _tree_kernels.apply(X, self.feature, self.threshold,
+                            np.column_stack([self.left, self.right]).ravel(), missing_left, leaf)
         return leaf
 
     def predict_codes(self, X: ArrayLike) -> np.ndarray:
@@ -686,7 +688,7 @@ class DecisionTree:
         array of int, shape (n_rows,)
         """
         self._only_for("classification", "predict_codes")
-        return self.label[self.apply(X)]
+        return self.label.take(self.apply(X))
 
     def predict(self, X: ArrayLike) -> np.ndarray:
         """Predict a label, or the target values of a regression tree, for each row.
@@ -702,8 +704,8 @@ class DecisionTree:
             One column of regression values is returned flat.
         """
         if self.kind == "classification":
-            return self.classes[self.predict_codes(X)]
-        value = self.value[self.apply(X)]
+            return self.classes[self.label].take(self.apply(X))
+        value = self.value.take(self.apply(X), axis=0)
         return value[:, 0] if value.shape[1] == 1 else value
 
     def predict_proba(self, X: ArrayLike) -> np.ndarray:
@@ -722,7 +724,7 @@ class DecisionTree:
         self._only_for("classification", "predict_proba")
         weight, share, _ = self._shares()
         share[weight == 0, self.label[weight == 0]] = 1.0
-        return share[self.apply(X)]
+        return share.take(self.apply(X), axis=0)
 
     def decision_path(self, X: ArrayLike) -> csr_matrix:
         """Return which nodes each row passes.
@@ -1118,6 +1120,8 @@ SCHEMA = {
 def _whole(name, values, dtype=np.int64):
     """Return whole numbers as a vector of integers; refuse all others."""
     given = np.array(values, ndmin=1)
+    if given.dtype == dtype:
+        return given
     with np.errstate(invalid="ignore"):
         whole = given.astype(dtype) if given.dtype.kind in "biuf" else None
     if whole is None or (whole != given).any():

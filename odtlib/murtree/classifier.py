@@ -234,6 +234,8 @@ class MurTreeClassifier(BudgetPathMixin, BinarisingMixin, TreeClassifier):
         if self.disparity_penalty and protected is None:
             raise ValueError(f"{task} cannot be combined with disparity_penalty; leave it at 0.")
         columns = self._columns(X, y, sample_weight, clock)
+        if task == "good_trees":
+            columns = columns.copy()        # its trees are built later, when X may have changed
         run = extension_run(self, columns, y, sample_weight, clock, task, protected, costs,
                             tolerance)
         if run is not None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 
@@ -43,23 +44,31 @@ class Problem:
     least: float = 0.0        # no tree over all rows costs less, beside the offset
 
 
+@cache
+def _multipliers(number):
+    """Return random odd numbers that mix the words of a row."""
+    return np.random.default_rng(7).integers(0, 2**63, size=number,
+                                             dtype=np.uint64) | np.uint64(1)
+
+
 def _group(words):
     """Return the group number of each row of a 2-d array of words, and the number of groups."""
     if words.shape[1] == 0:
         return np.zeros(len(words), np.int64), min(1, len(words))
-    multipliers = np.random.default_rng(7).integers(
-        0, 2**63, size=words.shape[1], dtype=np.uint64) | np.uint64(1)
-    mixed = (words ^ (words >> np.uint64(31))) * multipliers
-    hashes = (mixed ^ (mixed >> np.uint64(29))).sum(axis=1, dtype=np.uint64)
-    order = np.argsort(hashes)
-    ordered = words[order]
-    new = np.empty(len(words), bool)
-    new[:1] = True
-    new[1:] = (ordered[1:] != ordered[:-1]).any(axis=1)
-    same_hash = hashes[order][1:] == hashes[order][:-1]
-    if np.any(new[1:] & same_hash):     # two different rows with one hash: compare all words
-        groups = np.unique(words, axis=0, return_inverse=True)[1].ravel()
-        return groups, int(groups.max()) + 1
+    new = np.ones(len(words), bool)
+    if words.shape[1] == 1:
+        order = np.argsort(words[:, 0])
+        ordered = words[order, 0]
+        new[1:] = ordered[1:] != ordered[:-1]
+    else:
+        mixed = (words ^ (words >> np.uint64(31))) * _multipliers(words.shape[1])
+        hashes = (mixed ^ (mixed >> np.uint64(29))).sum(axis=1, dtype=np.uint64)
+        order = np.argsort(hashes)
+        ordered, hashes = words[order], hashes[order]
+        new[1:] = (ordered[1:] != ordered[:-1]).any(axis=1)
+        if np.any(new[1:] & (hashes[1:] == hashes[:-1])):    # two different rows with one hash
+            groups = np.unique(words, axis=0, return_inverse=True)[1].ravel()
+            return groups, int(groups.max()) + 1
     groups = np.empty(len(words), np.int64)
     groups[order] = np.cumsum(new) - 1
     return groups, int(new.sum())

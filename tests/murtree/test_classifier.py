@@ -397,3 +397,33 @@ def test_a_long_run_is_predicted(monkeypatch, capsys):
     assert report.counters["predicted_seconds"] > 0
     assert report.trace["event"][0].startswith("predicted ")
     assert "predicted" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("kind", "? u1 i1 i2 i4 i8 f4 f8".split())
+def test_rows_of_every_type_make_the_same_tree(kind):
+    rng = np.random.default_rng(0)
+    X, y = rng.integers(0, 2, (80, 6)), rng.integers(0, 3, 80)
+    given = X.astype(kind)
+    model = MurTreeClassifier(3).fit(given, y)
+    assert model.tree_ == MurTreeClassifier(3).fit(X.astype(float), y).tree_
+    assert np.array_equal(given, X.astype(kind))
+    assert np.array_equal(model.predict(given), model.predict(X.astype(float)))
+    assert model.verify(given, y) == model.report_.objective
+
+
+@pytest.mark.parametrize("kind", "u1 i8 f4 f8".split())
+def test_features_that_are_not_binary_make_the_same_columns_in_every_type(kind):
+    rng = np.random.default_rng(1)
+    X, y = rng.integers(0, 9, (80, 3)), rng.integers(0, 2, 80)
+    model = MurTreeClassifier(2).fit(X.astype(kind), y)
+    assert model.tree_ == MurTreeClassifier(2).fit(X.astype(float), y).tree_
+
+
+def test_good_trees_stay_when_the_rows_change():
+    rng = np.random.default_rng(2)
+    X, y = rng.integers(0, 2, (60, 5)).astype(np.uint8), rng.integers(0, 2, 60)
+    good = MurTreeClassifier(2, split_penalty=1.0).good_trees(X, y, tolerance=3)
+    kept = MurTreeClassifier(2, split_penalty=1.0).good_trees(X.copy(), y, tolerance=3)
+    X[:] = 0
+    assert len(good) == len(kept) > 1
+    assert all(a == b for a, b in zip(good, kept, strict=True))

@@ -542,6 +542,37 @@ def test_attributes_under_the_names_of_scikit_learn(kind):
     assert np.array_equal(ours.threshold[inner], theirs.threshold[inner])
 
 
+@pytest.mark.parametrize("seed", range(20))
+def test_rows_of_every_type_reach_the_leaf_of_their_numbers(seed):
+    rng = np.random.default_rng(seed)
+    exact = rng.integers(0, 2, (50, 3)).astype(float)
+    nested = (0, 0.5, (1, 0.25, 0, 1), (2, 0.75, 1, (1, 0.5, 0, 1)))
+    labels = exact[:, 0].astype(int)
+    tree = DecisionTree.from_nested(nested, 2, n_features=3).with_counts(exact, labels)
+    leaf = [leaf_of(tree, row) for row in exact]
+    for kind in "? u1 i1 u2 i4 i8 f2 f4 f8".split():
+        rows = exact.astype(kind)
+        assert tree.apply(rows).tolist() == leaf
+        assert tree.apply(np.asfortranarray(rows)).tolist() == leaf
+    sided = tree.replace(missing_left=rng.integers(-1, 2, tree.n_nodes))
+    holed = np.where(rng.random(exact.shape) < 0.3, np.nan, exact)
+    for kind in "f4 f8".split():
+        assert sided.apply(holed.astype(kind)).tolist() == [leaf_of(sided, row) for row in holed]
+        with pytest.raises(ValueError, match="NaN"):
+            tree.apply(holed.astype(kind))
+
+
+def leaf_of(tree, row):
+    """Return the leaf of a row, by one question after the other."""
+    node = 0
+    while tree.feature[node] >= 0:
+        value = row[tree.feature[node]]
+        left = bool(tree._missing_goes_left()[node]) if np.isnan(value) \
+            else value <= tree.threshold[node]
+        node = int(tree.left[node] if left else tree.right[node])
+    return node
+
+
 def test_sparse_rows_are_refused_in_one_sentence():
     tree = DecisionTree.from_nested((0, 0.5, 0, 1))
     for method in (tree.predict, tree.apply, tree.predict_proba, tree.decision_path):
