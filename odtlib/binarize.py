@@ -14,12 +14,14 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from itertools import pairwise
 from numbers import Integral
 from typing import Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.utils import _safe_indexing
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import (
@@ -44,11 +46,14 @@ ENTROPY_TIE = 1e-12
 # Fewest and most even cuts of a feature where the number of columns is limited.
 EVEN_CUTS = (3, 31)
 
-# Cells transformed at a time: keeps the float64 scratch copy of the repeated features small.
+# Cells that are compared, and so many that are always made, whatever the time.
 CELLS_AT_A_TIME = 2 ** 22
 
-# Braces of a category's own text, doubled for str.format.
-BRACES = str.maketrans({"{": "{{", "}": "}}"})
+# Of the time that is left so much goes into the columns of a fit: what comes after copies them.
+SHARE_OF_TIME = 0.25
+
+# Columns of a fit that has no time for all: the arrays of a search grow with their square.
+MOST_OF_SOME = 2000
 
 
 class _Binarizer(TransformerMixin, BaseEstimator):
@@ -127,25 +132,31 @@ class _Binarizer(TransformerMixin, BaseEstimator):
             for j in self.categories_:
                 table[:, j] = self._put_in_order(j, table[:, j], worth, weight)
 
-        columns = []  # one (feature, lower, upper, pattern of the name, value if missing) each
+        intervals = []                # of each feature (lower, upper, value if missing)
+        self._neighbours = {}         # of each feature thresholds, and the values beside them
         for j in range(table.shape[1]):
             if clock.expired:
                 break
             missing = np.isnan(table[:, j])
             if j in self.categories_:
-                found = _category_columns(j, self.categories_[j], self.ordered_categories)
+                lower, upper = _category_intervals(len(self.categories_[j]),
+                                                   self.ordered_categories)
             else:
                 present = ~missing if missing.any() else slice(None)
-                found = self._numeric_columns(j, table[present, j], codes[present], n_classes,
-                                              clock)
-            columns += [(*column, -1) for column in found] if not missing.any() else \
-                _columns_with_missing(j, found, missing.all())
+                lower, upper = self._numeric_intervals(j, table[present, j], codes[present],
+                                                       n_classes, clock)
+            value = np.full(len(lower), -1)
+            if missing.all():
+                lower, upper, value = lower[:0], upper[:0], value[:0]
+            elif missing.any():       # each twice, and one that says whether the value is missing
+                lower, upper = (np.append(np.repeat(end, 2), np.inf) for end in (lower, upper))
+                value = np.append(np.arange(len(lower) - 1) % 2, 1)
+            intervals.append((lower, upper, value))
         self.complete_ = not clock.expired
-        self.feature_ = np.array([c[0] for c in columns], dtype=np.int64)
-        self.lower_ = np.array([c[1] for c in columns], dtype=np.float64)
-        self.upper_ = np.array([c[2] for c in columns], dtype=np.float64)
-        self._name_patterns = [c[3] for c in columns]
-        self.missing_ = np.array([c[4] for c in columns], dtype=np.int8)
+        self.feature_ = np.repeat(np.arange(len(intervals)), [len(one[0]) for one in intervals])
+        self.lower_, self.upper_, self.missing_ = (
+            np.concatenate([np.zeros(0, dtype), *(one[part] for one in intervals)], dtype=dtype)
+            for part, dtype in enumerate((np.float64, np.float64, np.int8)))
 
         one_sided = (np.isinf(self.lower_) != np.isinf(self.upper_)) | (self.lower_ == np.inf)
         if self.categories_:
@@ -153,7 +164,6 @@ class _Binarizer(TransformerMixin, BaseEstimator):
         bound = np.where(self.lower_ == -np.inf, self.upper_, self.lower_)
         self.threshold_ = np.where(one_sided, bound, np.nan)
         self.maps_to_original_ = bool(one_sided.all())
-        self.column_names_ = self.get_feature_names_out()
         return self
 
     def transform(self, X: ArrayLike) -> np.ndarray:
@@ -181,17 +191,60 @@ class _Binarizer(TransformerMixin, BaseEstimator):
     def _encode(self, X):
         """Return the columns, and in which of them a row misses what no row missed in fit."""
         table, _ = self._read(X, reset=False)
-        out = np.empty((len(table), len(self.feature_)), np.uint8)
-        step = max(1, CELLS_AT_A_TIME // max(1, len(self.feature_)))
-        for start in range(0, len(table), step):
-            values = table[start : start + step, self.feature_]
-            out[start : start + step] = (self.lower_ < values) & (values <= self.upper_)
+        out = self._compared(table)
         missing = np.isnan(table)
         if not missing.any():
             return out, np.zeros((1, len(self.feature_)), bool)
         missing = missing[:, self.feature_]
         out[missing & (self.missing_ == 1)] = 1
         return out, missing & (self.missing_ < 0)
+
+    def _compared(self, table):
+        """Return the columns of a table, 0 where a value is missing."""
+        n_rows, n_columns = len(table), len(self.feature_)
+        try:
+            out = np.empty((n_rows, n_columns), bool)
+        except MemoryError:
+            raise MemoryError(f"{n_columns} columns of {n_rows} rows do not fit into memory; give "
+                              "a binarizer with fewer cuts, or fewer features.") from None
+        features = pairwise([*np.flatnonzero(np.diff(self.feature_, prepend=-1)), n_columns])
+        parts = [(self.feature_[first], first, last, (self.lower_[first:last] > -np.inf).any())
+                 for first, last in features]
+        step = max(1, CELLS_AT_A_TIME // max(1, n_columns))
+        for start in range(0, n_rows, step):           # Ctrl-C is heard between
+            for feature, first, last, has_lower in parts:
+                values = table[start:start + step, feature, None]
+                cells = out[start:start + step, first:last]
+                np.less_equal(values, self.upper_[first:last], out=cells)
+                if has_lower:
+                    cells &= self.lower_[first:last] < values
+        return out.view(np.uint8)
+
+    def _encode_until(self, clock, X):
+        """Return the columns of the rows of a fit; where time is short, evenly fewer of them."""
+        n_columns = len(self.feature_)
+        if clock.time_limit is not None and len(X) * n_columns > CELLS_AT_A_TIME:
+            first = max(1, CELLS_AT_A_TIME // n_columns)         # rows to measure the pace by
+            begin = clock.elapsed
+            self._encode(_safe_indexing(X, slice(first)))
+            seconds = (clock.elapsed - begin) / first * len(X)
+            share = max(CELLS_AT_A_TIME / (len(X) * n_columns),
+                        SHARE_OF_TIME * clock.remaining / seconds)
+            if share < 1:
+                self._keep_evenly(max(1, min(int(share * n_columns), MOST_OF_SOME)))
+        return self._encode(X)[0]
+
+    def _keep_evenly(self, number):
+        """Keep so many of the columns, evenly spread over all."""
+        kept = np.linspace(0, len(self.feature_) - 1, number).astype(np.int64)
+        for name in ("feature_", "lower_", "upper_", "missing_", "threshold_"):
+            setattr(self, name, getattr(self, name)[kept])
+        self.complete_ = False
+
+    @property
+    def column_names_(self):
+        """Readable names of the columns; they are made when they are asked for."""
+        return self.get_feature_names_out()
 
     def get_feature_names_out(self, input_features: Sequence[str] | None = None) -> np.ndarray:
         """Return a readable name for every column, such as ``2.45 < petal length <= 4.75``.
@@ -211,8 +264,28 @@ class _Binarizer(TransformerMixin, BaseEstimator):
         return self._column_names(_check_feature_names_in(self, input_features))
 
     def _column_names(self, names):
-        pairs = zip(self._name_patterns, self.feature_, strict=True)
-        return np.array([pattern.format(names[j]) for pattern, j in pairs], dtype=object)
+        written, found = {}, []
+        for j, lower, upper, missing in zip(
+                self.feature_.tolist(), self.lower_.tolist(), self.upper_.tolist(),
+                self.missing_.tolist(), strict=True):
+            if lower == np.inf:
+                found.append(f"{names[j]} is missing")
+                continue
+            if j in self.categories_:
+                inside = self.categories_[j][int(lower + 0.5):int(upper + 0.5)]
+                text = (f"{names[j]} = {inside[0]}" if len(inside) == 1 else
+                        f"{names[j]} in ({', '.join(map(str, inside))})")
+            elif j not in self._neighbours:           # a 0/1 feature as it is
+                text = str(names[j])
+            else:
+                if j not in written:
+                    written[j] = {t: threshold_text(t, low, high) for t, low, high in
+                                  np.column_stack(self._neighbours[j]).tolist()}
+                text = (f"{names[j]} <= {written[j][upper]}" if lower == -np.inf else
+                        f"{names[j]} > {written[j][lower]}" if upper == np.inf else
+                        f"{written[j][lower]} < {names[j]} <= {written[j][upper]}")
+            found.append(text + (" or missing" if missing == 1 else ""))
+        return np.array(found, dtype=object)
 
     def to_original(self, tree: DecisionTree,
                     feature_names: Sequence[str] | None = None) -> DecisionTree:
@@ -306,25 +379,20 @@ class _Binarizer(TransformerMixin, BaseEstimator):
         tags.transformer_tags.preserves_dtype = []
         return tags
 
-    def _numeric_columns(self, j, x, codes, n_classes, clock):
-        """Return the (feature, lower, upper, name pattern) of a numeric feature's columns."""
+    def _numeric_intervals(self, j, x, codes, n_classes, clock):
+        """Return lower and upper ends of a numeric feature's columns."""
         values, position = np.unique(x, return_inverse=True)
         if self._keeps_binary and np.array_equal(values, [0.0, 1.0]):
-            return [(j, 0.5, np.inf, "{}")]  # the feature itself: 1 when x > 0.5
+            return np.array([0.5]), np.array([np.inf])   # the feature itself: 1 when x > 0.5
         if len(values) < 2:
-            return []
+            return np.zeros(0), np.zeros(0)
         counts = np.bincount(position * n_classes + codes, minlength=len(values) * n_classes)
         cuts = self._cuts(values, counts.reshape(len(values), n_classes), clock)
         thresholds = midpoint(values[cuts - 1], values[cuts]) + 0.0  # + 0.0: never -0.0
-        texts = [threshold_text(t, values[c - 1], values[c])
-                 for t, c in zip(thresholds, cuts, strict=True)]
-        columns = [(j, -np.inf, t, f"{{}} <= {text}")
-                   for t, text in zip(thresholds, texts, strict=True)]
+        self._neighbours[j] = thresholds, values[cuts - 1], values[cuts]
         if self.encoding == "thresholds" or len(cuts) < 2:
-            return columns
-        inner = [(j, thresholds[i - 1], thresholds[i], f"{texts[i - 1]} < {{}} <= {texts[i]}")
-                 for i in range(1, len(cuts))]
-        return [columns[0], *inner, (j, thresholds[-1], np.inf, f"{{}} > {texts[-1]}")]
+            return np.full(len(cuts), -np.inf), thresholds
+        return np.append(-np.inf, thresholds), np.append(thresholds, np.inf)
 
     def _class_codes(self, y, n_rows):
         if y is None:
@@ -509,7 +577,8 @@ class MDLPBinarizer(_Binarizer):
         Whether every column is one-sided, so that ``to_original`` can write trees in the
         original features.
     complete_ : bool
-        Whether all features were cut; False where time ran out in ``fit_until``.
+        Whether these are all columns; False where time ran out in ``fit_until``, or in the fit of
+        an estimator.
     n_features_in_ : int
         Number of features seen by ``fit``.
     feature_names_in_ : ndarray of str
@@ -743,28 +812,18 @@ class ThresholdBinarizer(_Binarizer):
         return cuts
 
 
-def _category_columns(j, categories, in_order):
-    """Return the (feature, lower, upper, name pattern) of a categorical feature's columns."""
-    texts = [str(category).translate(BRACES) for category in categories]
-    columns = [(j, position - 0.5, position + 0.5, f"{{}} = {text}")
-               for position, text in enumerate(texts)]
-    if len(columns) < 3:
-        return columns[:-1]                  # the second would repeat the first
-    for cut in range(2, len(texts) - 1) if in_order else ():
-        # The smaller side of the cut gives the name.
-        lower, upper = (-0.5, cut - 0.5) if 2 * cut <= len(texts) else (cut - 0.5, len(texts) - 0.5)
-        inside = ", ".join(texts[int(lower + 0.5):int(upper + 0.5)])
-        columns.append((j, lower, upper, f"{{}} in ({inside})"))
-    return columns
-
-
-def _columns_with_missing(j, columns, all_missing):
-    """Return each column, 0 and then 1 where the value is missing, and the one that says so."""
-    if all_missing:
-        return []
-    both = [(*column[:3], column[3] + ending, value) for column in columns
-            for ending, value in (("", 0), (" or missing", 1))]
-    return [*both, (j, np.inf, np.inf, "{} is missing", 1)]
+def _category_intervals(number, in_order):
+    """Return lower and upper ends of a categorical feature's columns, in positions."""
+    lower = np.arange(number) - 0.5
+    upper = lower + 1
+    if number < 3:
+        return lower[:-1], upper[:-1]        # the second would repeat the first
+    if in_order:
+        cuts = np.arange(2, number - 1)
+        first = 2 * cuts <= number           # the smaller side of the cut gives the name
+        lower = np.append(lower, np.where(first, -0.5, cuts - 0.5))
+        upper = np.append(upper, np.where(first, cuts - 0.5, number - 0.5))
+    return lower, upper
 
 
 def _boundaries(counts):

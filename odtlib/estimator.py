@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from copy import copy
-from functools import partial
 from math import ceil
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
@@ -667,18 +666,20 @@ class BinarisingMixin:
                 seen = np.repeat(np.arange(len(y)), sample_weight.astype(np.int64))
                 seen_X = X.iloc[seen] if frame else X[seen]
                 seen_y, seen_weight = y[seen], None
-        fit = self.binarizer_.fit
         if hasattr(self.binarizer_, "fit_until"):
-            fit = partial(self.binarizer_.fit_until, clock or Clock(), sample_weight=seen_weight,
-                          regression=is_regressor(self))
-        columns = np.asarray(fit(seen_X, seen_y).transform(X))
-        if clock is None or not clock.expired:
+            clock = clock or Clock()
+            self.binarizer_.fit_until(clock, seen_X, seen_y, sample_weight=seen_weight,
+                                      regression=is_regressor(self))
+            columns = self.binarizer_._encode_until(clock, X)
+        else:
+            columns = np.asarray(self.binarizer_.fit(seen_X, seen_y).transform(X))
+            if not np.all((columns == 0) | (columns == 1)):
+                raise ValueError("the binarizer made columns that are not 0/1; give one that does.")
+        if self._has_all_columns:
             _warn_of_columns(self.binarizer_, X)
-        if not np.all((columns == 0) | (columns == 1)):
-            raise ValueError("the binarizer made columns that are not 0/1; give one that does.")
         self._tree_over_columns = bool(
             frame or not getattr(self.binarizer_, "maps_to_original_", False))
-        return columns.astype(np.uint8)
+        return columns.astype(np.uint8, copy=False)
 
     def _given_start(self):
         """As in the base class; the tree of a fitted estimator is written over the columns."""

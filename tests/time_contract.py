@@ -22,6 +22,7 @@ import odtlib
 from odtbook import formulations
 from odtbook.published import PaperSearch, dl85_search
 from odtlib import ColumnGenerationSearch, MurTreeSearch
+from odtlib.column_generation.options import ThresholdSampling
 from odtlib.constrained import sets
 
 ALLOWED = 1.0                    # seconds over the limit, and after Ctrl-C
@@ -61,6 +62,7 @@ def solving_methods():
 
 
 SWEEP = ColumnGenerationSearch(pricing="sweep")       # paths are not listed
+MANY_CANDIDATES = ThresholdSampling(root_candidates=30, node_candidates=30)
 CALLS = [
     Call("CARTClassifier", parameters={"max_depth": 30}, limited=False, quick=True),
     Call("CARTClassifier", "cost_complexity_pruning_path", {"max_depth": 30}, limited=False,
@@ -69,12 +71,18 @@ CALLS = [
     Call("LocalSearchTreeClassifier", parameters={"max_depth": 6}),
     Call("ColumnGenerationClassifier", quick=True),
     Call("ColumnGenerationClassifier", parameters={"splits": "all", "search": SWEEP}),
-    Call("ColumnGenerationClassifier", parameters={"max_depth": 6, "search": SWEEP}),
+    Call("ColumnGenerationClassifier", parameters={"max_depth": 6, "search": SWEEP,
+                                                   "sampling": MANY_CANDIDATES}),
+    Call("ColumnGenerationClassifier", parameters={"max_depth": 6, "splits": "generate"}),
     Call("RestrictedTreeClassifier", quick=True),
     Call("RestrictedTreeClassifier", parameters={"splits": "all"}),
     Call("MurTreeClassifier", parameters={"max_depth": 5}),
     Call("MurTreeClassifier", parameters={"max_depth": 5, "min_samples_leaf": 5}),
-    Call("MurTreeClassifier", parameters={"max_depth": 4, "binarizer": "all"}),
+    *(Call("MurTreeClassifier", parameters={"max_depth": 5, "binarizer": "all", "start": start})
+      for start in (None, "cart", "local-search")),
+    Call("MurTreeClassifier", "pareto_front", {"max_depth": 4, "binarizer": "all"}),
+    Call("MurTreeClassifier", parameters={"max_depth": 5, "binarizer": "all"},
+         extra=("sample_weight",)),
     Call("MurTreeClassifier", parameters={"max_depth": 5, "binarizer": "mdlp"}, quick=True),
     Call("MurTreeClassifier", parameters={"max_depth": 5, "objective": "f1"}),
     Call("MurTreeClassifier", parameters={"max_depth": 5, "objective": "balanced-accuracy"}),
@@ -96,23 +104,26 @@ CALLS = [
         "max_depth": 6, "search": MurTreeSearch(discrepancy_search=True, deepening=True)}),
     Call("MurTreeClassifier", "path", {"max_depth": 5}),
     Call("MurTreeClassifier", "regularisation_path", {"max_depth": 5}),
-    *(Call("MurTreeClassifier", "pareto_front", {"max_depth": depth}) for depth in (3, 4)),
+    Call("MurTreeClassifier", "pareto_front", {"max_depth": 3}, quick=True),   # kernels of depth 2
+    Call("MurTreeClassifier", "pareto_front", {"max_depth": 4}),
     Call("MurTreeClassifier", "optimal_trees", {"max_depth": 4}),
     Call("MurTreeClassifier", "good_trees", {"max_depth": 4}, ("tolerance",)),
-    Call("MurTreeClassifier", "good_trees", {"max_depth": 2}, ("tolerance", "sample_weight")),
+    Call("MurTreeClassifier", "good_trees", {"max_depth": 2}, ("tolerance", "sample_weight"),
+         quick=True),
     Call("MurTreeRegressor", parameters={"max_depth": 5}),
     Call("MurTreeRegressor", parameters={"max_depth": 4, "loss": "absolute_error"}),
     Call("MurTreeRegressor", parameters={"max_depth": 3, "loss": "absolute_error",
                                          "binarizer": "all"}),
+    Call("MurTreeRegressor", parameters={"max_depth": 5, "binarizer": "all", "start": "cart"}),
     Call("MurTreeRegressor", "path", {"max_depth": 5}),
     Call("ContinuousTreeClassifier", parameters={"max_depth": 4}),
     Call("ContinuousTreeRegressor", parameters={"max_depth": 4}),
-    Call("ContinuousTreeRegressor", parameters={"max_depth": 2}),
+    Call("ContinuousTreeRegressor", parameters={"max_depth": 2}, quick=True),
     Call("ConstrainedTreeRegressor", parameters={
         "constraints": sets.AtMostKNonzero(1, 0, 100), "split": "exact",
         "on_infeasible_targets": "project"}, quick=True),
     Call("ConstrainedTreeRegressor", parameters={"constraints": sets.Box(0, 100),
-                                                 "split": "medoid"}),
+                                                 "split": "medoid"}, quick=True),
     Call("ConstrainedTreeRegressor", parameters={"constraints": sets.Box(0, 100)}, quick=True),
     Call("OptimalConstrainedTreeRegressor", parameters={"constraints": sets.Box(0, 100),
                                                         "max_depth": 4}),

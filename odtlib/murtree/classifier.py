@@ -93,7 +93,7 @@ class MurTreeClassifier(BudgetPathMixin, BinarisingMixin, TreeClassifier):
     time_limit : float, optional
         Time limit in seconds; None for no limit.  The best tree found so far is then returned (CART
         at worst).  Where the time does not suffice for the columns, the binariser leaves the last
-        features uncut, and no bound but zero is known.
+        features uncut or makes evenly fewer columns, and no bound but zero is known.
     memory_limit : float, optional
         Memory limit in megabytes; None for no limit.  It limits the cache of solved subproblems;
         the result stays exact.  Not limited are the data and the arrays of the search, whose size

@@ -22,7 +22,15 @@ from .classifier import _Run
 from .columns import BudgetPathMixin
 from .greedy import with_thresholds
 from .options import MurTreeSearch
-from .preparation import Problem, _as_words, _distinct_columns, _group, first_of
+from .preparation import (
+    Problem,
+    _as_words,
+    _distinct_columns,
+    _group,
+    first_of,
+    part_of,
+    varying_columns,
+)
 from .solver import Solver, warm_up_search
 
 # Weights of one are counted in words of bits: faster, while so few rows more are there for it.
@@ -61,7 +69,7 @@ def within_groups(y, weight, groups):
     return max(0.0, float((weight * y).sum() - 2 * (lower_half * y).sum()))
 
 
-def prepare_regression(X, y, weight, *, absolute, merge_columns=True):
+def prepare_regression(X, y, weight, *, absolute, merge_columns=True, clock=None):
     """Reduce a regression problem to what the search must see.
 
     Rows of 0/1 columns are put in the order of their targets, which are centred and scaled so that
@@ -103,11 +111,9 @@ def prepare_regression(X, y, weight, *, absolute, merge_columns=True):
     if (weight == 1).all() and merged <= MAX_COPIED * n_groups:
         order, total = np.repeat(order, number[order]), np.ones(n_groups)
         number = total
-    rows = X[first[order]]
-    columns = _distinct_columns(rows) if merge_columns else np.flatnonzero(
-        (rows != rows[:1]).any(axis=0))
+    columns = _distinct_columns(X, clock) if merge_columns else varying_columns(X)
     return Problem(
-        np.ascontiguousarray(rows[:, columns]), np.array([len(rows)]), columns,
+        part_of(X, first[order], columns), np.array([len(order)]), columns,
         np.stack([total, mean, number], axis=1)[order], "sums", offset, 1.0,
         {"rows_merged": merged, "columns_merged": X.shape[1] - len(columns)},
         float(unit), lower)
@@ -199,7 +205,7 @@ class MurTreeRegressor(BudgetPathMixin, BinarisingMixin, SingleTargetRegressor):
     time_limit : float, optional
         Time limit in seconds; None for no limit.  The best tree found so far is then returned (CART
         at worst).  Where the time does not suffice for the columns, the binariser leaves the last
-        features uncut, and no bound but zero is known.
+        features uncut or makes evenly fewer columns, and no bound but zero is known.
     memory_limit : float, optional
         Memory limit in megabytes; None for no limit.  See :class:`odtlib.MurTreeClassifier`.
     n_jobs : int, optional
@@ -290,7 +296,8 @@ class _RegressionRun(_Run):
         """Return the reduced problem and its solver."""
         model, search = self.model, self.options
         problem = prepare_regression(self.columns, self.y, self.sample_weight,
-                                     absolute=self.absolute, merge_columns=search.merge_columns)
+                                     absolute=self.absolute, merge_columns=search.merge_columns,
+                                     clock=self.clock)
         return problem, RegressionSolver(
             problem, self.horizon, self.nodes, absolute=self.absolute,
             split_penalty=model.split_penalty / problem.unit, search=search,

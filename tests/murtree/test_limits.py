@@ -42,6 +42,18 @@ def test_a_binariser_stops_when_the_clock_has_expired(binarizer):
     assert binarizer.fit_until(Ticking(0), X, y).transform(X).shape == (80, 0)
 
 
+def test_evenly_fewer_columns_where_all_take_too_long(monkeypatch):
+    X = np.random.default_rng(0).normal(size=(80, 6))
+    monkeypatch.setattr("odtlib.binarize.CELLS_AT_A_TIME", 80 * 30)
+    whole, some = (ThresholdBinarizer().fit(X) for _ in range(2))
+    assert np.array_equal(whole._encode_until(Clock(), X), whole.transform(X)) and whole.complete_
+    columns = some._encode_until(Clock(0.0), X)
+    assert not some.complete_ and columns.shape == (80, 30) == some.transform(X).shape
+    assert np.array_equal(columns, some.transform(X))
+    assert set(some.column_names_) < set(whole.column_names_)
+    assert np.bincount(some.feature_).tolist() == [5] * 6
+
+
 @pytest.mark.parametrize("binarizer", ["mdlp", "quantile", "all"])
 def test_no_time_for_the_binariser_leaves_a_leaf(binarizer, monkeypatch):
     X = np.random.default_rng(0).normal(size=(80, 6))
