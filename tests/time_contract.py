@@ -22,7 +22,7 @@ import odtlib
 from odtbook import formulations
 from odtbook.published import PaperSearch, dl85_search
 from odtlib import ColumnGenerationSearch, MurTreeSearch
-from odtlib.column_generation.options import ThresholdSampling
+from odtlib.column_generation import ThresholdSampling
 from odtlib.constrained import sets
 
 ALLOWED = 1.0                    # seconds over the limit, and after Ctrl-C

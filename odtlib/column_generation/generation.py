@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from odtlib.column_generation.cuts import row_cuts_of
+from odtlib.column_generation.paths import PATHS_PER_LOOK
 from odtlib.column_generation.units import TooLarge
 
 
@@ -140,7 +141,12 @@ class ColumnGeneration:
                                            self.clock.remaining)
             self.exact_calls += price.exact
             # a heuristic may find again what the master has: then the next one is called
-            new = self.master.add_columns(leaf, path)
+            new = 0
+            for first in range(0, len(leaf), PATHS_PER_LOOK):
+                part = slice(first, first + PATHS_PER_LOOK)
+                new += self.master.add_columns(leaf[part], path[part])
+                if new and self.clock.expired:
+                    break
             if new:
                 if price.exact:
                     for other in self.pricing:

@@ -372,20 +372,8 @@ class RestrictedProblem:
 
     def _every_class(self, leaf, clock):
         """Return value and effects of the paths to a leaf, for each class that it may take."""
-        nodes, to_left = self.path_nodes(leaf)
-        weight = np.zeros((self.n_rows, self.n_classes))
-        weight[np.arange(self.n_rows), self.y] = self.weights
-        added = np.column_stack([np.ones(self.n_rows), weight, *self.side.effect])
-        n_paths, parts = int(np.prod(self.sizes[nodes])), []
-        for first in range(0, n_paths, PATHS_PER_LOOK):
-            look(clock)
-            path = np.arange(first, min(n_paths, first + PATHS_PER_LOOK))
-            choices = np.column_stack(np.unravel_index(path, self.sizes[nodes]))
-            member = np.empty((len(path), self.n_rows), bool)
-            kernels.path_rows(nodes, to_left, self.start, self.packed_rows, choices,
-                              np.arange(self.n_rows), member)
-            parts.append(member.astype(float) @ added)
-        sums = np.concatenate(parts)
+        sums = self._sums(leaf, np.arange(int(np.prod(self.sizes[self.path_nodes(leaf)[0]]))),
+                          self.side.effect, clock)
         n_rows, (value, *effects) = sums[:, 0], np.split(
             sums[:, 1:], 1 + len(self.side.effect), axis=1)
         if self.max_leaves is not None:
@@ -400,15 +388,26 @@ class RestrictedProblem:
         """
         if "paths" in self.__dict__ or self.side is not None:
             return self.paths[0][leaf][path], self.paths[1][leaf][:, path]
+        sums = self._sums(leaf, path)
+        value = sums[:, 1:].max(axis=1, initial=0.0) - self._leaf_cost(sums[:, 0])
+        return value, (sums[:, 0] > 0)[None][:0 if self.max_leaves is None else 1]
+
+    def _sums(self, leaf, path, effects=(), clock=None):
+        """Return number of rows, weight of each class and sums of effects of paths to a leaf."""
         nodes, to_left = self.path_nodes(leaf)
         weight = np.zeros((self.n_rows, self.n_classes))
         weight[np.arange(self.n_rows), self.y] = self.weights
-        value, active = np.empty(len(path)), np.empty(len(path), bool)
-        for i, choice in enumerate(self.choices(leaf, path)):
-            rows = np.all(self.goes_left[self.start[nodes] + choice] == to_left[:, None], axis=0)
-            value[i] = weight[rows].sum(axis=0).max() - self._leaf_cost(rows.sum())
-            active[i] = rows.any()
-        return value, active[None][:0 if self.max_leaves is None else 1]
+        added = np.column_stack([np.ones(self.n_rows), weight, *effects])
+        sums, every = np.empty((len(path), added.shape[1])), np.arange(self.n_rows)
+        for first in range(0, len(path), PATHS_PER_LOOK):
+            if clock is not None:
+                look(clock)
+            part = slice(first, first + PATHS_PER_LOOK)
+            choices = np.column_stack(np.unravel_index(path[part], self.sizes[nodes]))
+            member = np.empty((len(choices), self.n_rows), bool)
+            kernels.path_rows(nodes, to_left, self.start, self.packed_rows, choices, every, member)
+            sums[part] = member.astype(float) @ added
+        return sums
 
     def _leaf_cost(self, n_rows):
         """Return what leaves of so many rows cost besides their errors."""
