@@ -139,6 +139,9 @@ def checked(estimator, X, *y, missing=False, types=EXACT, **options):
     check_columns(X)
     if y:
         check_targets_given(y[0])
+    if issparse(X) and estimator._sparse is not None:
+        options["ensure_all_finite"] = "allow-nan" if missing else True
+        return _dense(estimator, X, *y, **options)
     if _kinds(X) & {"M", "m"}:
         raise ValueError("X holds dates or times; turn them into numbers first, such as days "
                          "since a first day.")
@@ -154,6 +157,24 @@ def checked(estimator, X, *y, missing=False, types=EXACT, **options):
         if fault is None:
             raise
         raise (TypeError if isinstance(error, TypeError) else ValueError)(fault) from None
+
+
+def _dense(estimator, X, *y, **options):
+    """Return sparse rows as an array: one byte for each of zeros and ones, or eight for numbers."""
+    X = X.tocsr()
+    kind = np.float64
+    if estimator._sparse == "bits":
+        kind = np.uint8
+        if not X.has_canonical_format:      # an entry that stands twice is the sum of both
+            X = X.copy()
+            X.sum_duplicates()
+        if not ((X.data == 0) | (X.data == 1)).all():
+            raise ValueError("X is sparse and holds values other than 0 and 1; give X.toarray(), "
+                             "whose features are tested at thresholds.")
+    found = validate_data(estimator, X, *y, accept_sparse="csr", dtype=None, **options)
+    X, *y = found if y else (found,)
+    X = X.astype(kind).toarray(order="C")
+    return (X, *y) if y else X
 
 
 def pandas_frame(X):

@@ -42,7 +42,9 @@ class Certificate:
                 raise ValueError(f"the fit had {name} of {len(values)} rows and these are "
                                  f"{len(y)}; verify with the rows of the fit.")
         used = np.flatnonzero(weight > 0)
-        rows = np.asarray(X.iloc[used] if hasattr(X, "iloc") else np.asarray(X)[used], float)
+        rows = np.asarray(X.iloc[used] if hasattr(X, "iloc") else np.asarray(X)[used])
+        if rows.dtype != np.uint8:
+            rows = rows.astype(float)
         leaf, depth = leaves_of(tree, rows)
         error = self._label_errors if tree.kind == "classification" else self._target_errors
         return (error(tree, leaf, y[used], weight[used], used)

@@ -111,6 +111,7 @@ class _TreeEstimator(DescribedParameters, WithParameters):
     _accepts_categories = False   # True: data frames with categories reach _solve unchanged
     _accepts_missing = False      # True: NaN in X is a missing value
     _doubles_missing = False      # True: _solve gets features with missing values twice, filled in
+    _sparse = None                # "bits": sparse X of zeros and ones becomes uint8; "any": float64
     _has_all_columns = True       # False: a limit left features without columns
 
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
@@ -119,7 +120,7 @@ class _TreeEstimator(DescribedParameters, WithParameters):
         Parameters
         ----------
         X : array or data frame, shape (n_rows, n_features)
-            Training rows; with missing values (NaN) where the estimator takes them.
+            Training rows; with missing values (NaN), or sparse, where the estimator takes that.
         y : array, shape (n_rows,)
             Labels of any type, or targets; shape (n_rows, n_outputs) for several targets.
         sample_weight : array, shape (n_rows,), optional
@@ -301,6 +302,7 @@ class _TreeEstimator(DescribedParameters, WithParameters):
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = self._accepts_missing
         tags.input_tags.categorical = self._accepts_categories
+        tags.input_tags.sparse = self._sparse is not None
         return tags
 
     def _to_tree_columns(self, X):
@@ -488,6 +490,12 @@ class TreeClassifier(ClassifierMixin, _TreeEstimator):
         return weight
 
     @property
+    def n_outputs_(self) -> int:
+        """Number of outputs, which is 1."""
+        check_is_fitted(self, "tree_")
+        return 1
+
+    @property
     def n_classes_(self) -> int:
         """Number of classes."""
         check_is_fitted(self, "classes_")
@@ -628,6 +636,7 @@ class BinarisingMixin:
     """Mixin of the estimators that work on 0/1 columns, with a parameter ``binarizer``."""
 
     _row_types = NUMBERS
+    _sparse = "bits"
 
     def _keeps_frame(self, X):
         return super()._keeps_frame(X) and any(

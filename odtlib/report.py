@@ -242,6 +242,8 @@ class SolveReport:
         if self.tree is None:
             raise ValueError("this report belongs to no tree; verify the report_ of a fitted "
                              "estimator.")
+        if hasattr(X, "toarray"):
+            X = X.toarray()
         for name, values in (("y", y), ("sample_weight", sample_weight)):
             if values is not None and np.shape(values)[:1] != (len(X),):
                 raise ValueError(f"{name} has shape {np.shape(values)} and X has {len(X)} rows; "

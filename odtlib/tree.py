@@ -637,7 +637,7 @@ class DecisionTree:
 
     def _rows(self, X):
         if hasattr(X, "toarray"):
-            raise ValueError("X is sparse; give X.toarray().")
+            X = X.toarray()
         X = np.asarray(X)
         X = X.view(np.uint8) if X.dtype == bool else X
         X = np.ascontiguousarray(X, X.dtype if X.dtype in ROUTED else ROUTED[0])
@@ -659,7 +659,7 @@ class DecisionTree:
 
         Parameters
         ----------
-        X : array, shape (n_rows, n_features)
+        X : array or sparse matrix, shape (n_rows, n_features)
             Rows; with missing values (NaN) if the tree has ``missing_left``.
 
         Returns
@@ -667,6 +667,13 @@ class DecisionTree:
         array of int, shape (n_rows,)
         """
         from odtlib import _tree_kernels
+        if hasattr(X, "tocsc") and np.shape(X)[1:] == (self.n_features,):
+            # only the columns that the tree tests are written out
+            used, at = np.unique(self.feature, return_inverse=True)
+            leaves = int(used[0] == LEAF)
+            return self.replace(feature=at - leaves, feature_names=None,
+                                n_features=len(used) - leaves).apply(
+                                    X.tocsc()[:, used[leaves:]].toarray())
         X = self._rows(X)
         leaf = np.empty(len(X), np.int64)
         missing_left = np.zeros(self.n_nodes, bool) if self.missing_left is None \

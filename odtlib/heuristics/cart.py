@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from sklearn.model_selection import ParameterGrid, check_cv
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils import Bunch, check_random_state
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import Interval, RealNotInt, StrOptions
 from sklearn.utils.class_weight import compute_sample_weight
 
 from odtlib import _tree_kernels
@@ -62,7 +62,7 @@ def cart_nodes(rows, random_state, chosen=None, *, max_depth, clock=None, **para
     ``DecisionTreeClassifier``.  scikit-learn cannot be stopped: it grows the tree in a thread of
     its own, which is abandoned when the clock's limit has passed (TimeUp) or Ctrl-C arrives.
     """
-    if max_depth == 0 or len(rows.ranks) == 0:
+    if max_depth == 0 or parameters.get("max_leaf_nodes") == 1 or len(rows.ranks) == 0:
         return ONE_LEAF
     chosen = slice(None) if chosen is None else chosen
     # ranks are small integers, so that float32, in which scikit-learn grows, holds them exactly
@@ -92,16 +92,19 @@ class CARTClassifier(TreeClassifier):
 
     scikit-learn grows the tree, on the ranks of the values instead of the values.  Where float32
     represents the values exactly, the training rows are divided as scikit-learn would divide them
-    by the values; elsewhere distinct values stay distinct.  Each threshold is then set to the
-    midpoint, in float64, of the two neighbouring values among the node's training rows.  Missing
-    values (NaN) go to the better side of each split, as in scikit-learn.
+    by the values (but for ``splitter="random"``, which draws a rank); elsewhere distinct values
+    stay distinct.  Each threshold is then set to the midpoint, in float64, of the two neighbouring
+    values among the node's training rows.  Missing values (NaN) go to the better side of each
+    split, as in scikit-learn, and sparse rows are read like dense ones.
 
     Parameters
     ----------
     max_depth : int or None, default=3
         Maximum depth of the tree.  None grows until the leaves are pure.
-    criterion : {"gini", "entropy"}, default="gini"
-        Impurity that a split should reduce most.
+    criterion : {"gini", "entropy", "log_loss"}, default="gini"
+        Impurity that a split should reduce most; the last two are the same.
+    splitter : {"best", "random"}, default="best"
+        Best threshold of each feature, or one drawn from its ranks.
     min_samples_split : int or float, default=2
         Minimum number of samples that a node needs to be split; a float is a share of the
         training rows.
@@ -112,6 +115,14 @@ class CARTClassifier(TreeClassifier):
         in the objective.
     min_weight_fraction_leaf : float, default=0.0
         Minimum share of the total weight in a leaf.
+    max_features : int, float, "sqrt", "log2" or None, default=None
+        Number of features drawn at each node, or their share (default: all).  One with missing
+        values counts twice.
+    max_leaf_nodes : int or None, default=None
+        Maximum number of leaves; None for no limit.  The node whose split reduces the impurity
+        most is split first.
+    min_impurity_decrease : float, default=0.0
+        Minimum decrease of the impurity by a split, weighted by the node's share of the weight.
     ccp_alpha : float, default=0.0
         Complexity parameter of minimal cost-complexity pruning, as in scikit-learn.  Larger
         values give smaller trees.
@@ -138,26 +149,37 @@ class CARTClassifier(TreeClassifier):
 
     _parameter_constraints = {
         **TreeClassifier._parameter_constraints,
-        "criterion": [StrOptions({"gini", "entropy"})],
+        "criterion": [StrOptions({"gini", "entropy", "log_loss"})],
+        "splitter": [StrOptions({"best", "random"})],
         "min_samples_split": [Interval(Integral, 2, None, closed="left"),
-                              Interval(Real, 0.0, 1.0, closed="right")],
+                              Interval(RealNotInt, 0.0, 1.0, closed="right")],
         "min_weight_fraction_leaf": [Interval(Real, 0.0, 0.5, closed="both")],
+        "max_features": [Interval(Integral, 1, None, closed="left"),
+                         Interval(RealNotInt, 0.0, 1.0, closed="right"),
+                         StrOptions({"sqrt", "log2"}), None],
+        "min_impurity_decrease": [Interval(Real, 0.0, None, closed="left")],
         "ccp_alpha": [Interval(Real, 0.0, None, closed="left")],
     }
 
     _accepts_missing = _doubles_missing = True
+    _sparse = "any"
 
     def __init__(self, max_depth: int | None = 3, *, criterion: str = "gini",
-                 min_samples_split: float = 2, min_samples_leaf: float = 1,
+                 splitter: str = "best", min_samples_split: float = 2, min_samples_leaf: float = 1,
                  class_weight: dict | str | None = None, min_weight_fraction_leaf: float = 0.0,
-                 ccp_alpha: float = 0.0,
+                 max_features: float | str | None = None, max_leaf_nodes: int | None = None,
+                 min_impurity_decrease: float = 0.0, ccp_alpha: float = 0.0,
                  random_state: int | np.random.RandomState | None = None) -> None:
         self.max_depth = max_depth
         self.criterion = criterion
+        self.splitter = splitter
         self.min_samples_split = min_samples_split
         self.min_samples_leaf = min_samples_leaf
         self.class_weight = class_weight
         self.min_weight_fraction_leaf = min_weight_fraction_leaf
+        self.max_features = max_features
+        self.max_leaf_nodes = max_leaf_nodes
+        self.min_impurity_decrease = min_impurity_decrease
         self.ccp_alpha = ccp_alpha
         self.random_state = random_state
 
@@ -180,10 +202,11 @@ class CARTClassifier(TreeClassifier):
             ``ccp_alphas`` and ``impurities``, as scikit-learn's trees return them.
         """
         fitted, X, codes, weight = self._plain_data(X, y, sample_weight)
-        ranks = RankedRows(X, codes, len(fitted.classes_), weight).ranks.T.astype(np.float32)
+        doubled = fitted._doubled_columns(X)
+        rows = RankedRows(X if doubled is None else doubled.rows, codes, len(fitted.classes_))
         parameters = {**fitted.get_params(), "class_weight": None}      # is in the weights already
         return DecisionTreeClassifier(**parameters).cost_complexity_pruning_path(
-            ranks, codes, weight)
+            rows.ranks.T.astype(np.float32), codes, weight)
 
     def _warm_up(self, X, y, sample_weight):
         return warm_up_trees()
@@ -341,7 +364,7 @@ class _Grower:
         self.rows, self.trees = {}, {}
 
     def __call__(self, *, max_depth, random_state, class_weight=None, min_samples_split=2,
-                 min_samples_leaf=1, least_leaf=1, **parameters):
+                 min_samples_leaf=1, least_leaf=1, max_leaf_nodes=None, **parameters):
         key = repr(class_weight)
         if key not in self.rows:
             X, y, n_classes = self.data
@@ -354,6 +377,8 @@ class _Grower:
                               for limit in (min_samples_leaf, least_leaf, min_samples_split))
         leaf = max(leaf, least)
         split = max(2, split, 2 * leaf)          # a node with fewer rows has no two leaves
+        if max_leaf_nodes is not None:           # scikit-learn makes room for as many
+            parameters["max_leaf_nodes"] = min(max_leaf_nodes, rows.n_rows)
         name = key, leaf, split, repr((max_depth, random_state, sorted(parameters.items())))
         if name not in self.trees:
             self.trees[name] = rows.tree(cart_nodes(

@@ -573,8 +573,13 @@ def leaf_of(tree, row):
     return node
 
 
-def test_sparse_rows_are_refused_in_one_sentence():
+def test_sparse_rows_are_read_like_dense_ones():
     tree = DecisionTree.from_nested((0, 0.5, 0, 1))
-    for method in (tree.predict, tree.apply, tree.predict_proba, tree.decision_path):
-        with pytest.raises(ValueError, match=r"X is sparse; give X\.toarray\(\)"):
-            method(csr_array([[0.0], [1.0]]))
+    dense = np.array([[0.0], [1.0]])
+    for method in (tree.predict, tree.apply, tree.predict_proba):
+        assert np.array_equal(method(csr_array(dense)), method(dense))
+    assert np.array_equal(tree.decision_path(csr_array(dense)).toarray(),
+                          tree.decision_path(dense).toarray())
+    for wrong in (np.eye(3), np.eye(3, dtype=np.uint8)):
+        with pytest.raises(ValueError, match="the tree expects"):
+            tree.apply(csr_array(wrong))
