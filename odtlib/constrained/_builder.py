@@ -58,18 +58,22 @@ class _State:
         self.stack = np.zeros((max(n, 2) + 2, 5), np.int64)
         self.stack[0] = 0, n, 0, -1, 0
         self.progress = np.array([0, 1, 0, -1, 0, -1, 0], np.int64)
-        self.feature, self.left, self.right = np.full((3, size), -1, np.int64)
-        self.threshold, self.weight = np.full((2, size), np.nan)
-        self.sums = np.zeros((size, Y.shape[1]))
+        feature, left, right = np.full((3, size), -1, np.int64)
+        threshold, weight = np.full((2, size), np.nan)
+        self.nodes = _growth.Nodes(feature, threshold, left, right, weight,
+                                   np.zeros((size, Y.shape[1])))
+
+    def table(self, values):
+        """Return the rows as kernels take them."""
+        return _growth.Table(self.order, values, self.targets, self.sample_weight)
 
     def growth(self, status, counters, origin):
         """Cut the arrays to size."""
         count = self.progress[0]
-        mean = self.sums[:count] / self.weight[:count, None] + origin
-        tree = DecisionTree(self.feature[:count], self.threshold[:count], self.left[:count],
-                            self.right[:count], mean, n_features=len(self.columns),
+        *table, weight, sums = (array[:count] for array in self.nodes)
+        tree = DecisionTree(*table, sums / weight[:, None] + origin, n_features=len(self.columns),
                             kind="regression")
-        return Growth(tree, self.weight[:count], status, {"nodes": int(count), **counters})
+        return Growth(tree, weight, status, {"nodes": int(count), **counters})
 
 
 def grow_tree(X, Y, w, loss, split, feasible, penalty_rate, linear, rules, clock):
@@ -136,16 +140,15 @@ def _grow_closed(X, Y, w, origin, loss, code, penalty_rate, rules, clock):
     criterion = _growth.POISSON if loss.name == "poisson" else _growth.SQUARED
     random = np.array([rules.seed], np.uint64)
     status, budget = "heuristic", SLICE
-    arguments = (state.order, state.values, state.targets, state.sample_weight, criterion, *code,
-                 penalty_rate, loss.weights, origin, rules.max_depth, rules.min_samples_split,
-                 rules.min_samples_leaf, rules.min_decrease, rules.max_features,
-                 Y.shape[1] * (1 if code[0] == _projections.SEPARABLE else PROJECTION))
+    price = _growth.Price(criterion, *code, penalty_rate, loss.weights, origin)
+    limits = _growth.Limits(rules.max_depth, rules.min_samples_split, rules.min_samples_leaf,
+                            rules.min_decrease, rules.max_features)
+    visit = Y.shape[1] * (1 if code[0] == _projections.SEPARABLE else PROJECTION)
     node = np.empty(1), np.arange(X.shape[1]), np.arange(X.shape[1])
-    tree = (state.stack, state.feature, state.threshold, state.left, state.right, state.weight,
-            state.sums)
     while state.progress[1] > 0:
         try:
-            _growth.grow(*arguments, budget, state.progress, *node, random, *tree)
+            _growth.grow(state.table(state.values), price, limits, visit, budget, state.progress,
+                         *node, random, state.stack, state.nodes)
         except KeyboardInterrupt:
             status, budget = "interrupted", -1
         if clock.expired and state.progress[1] > 0 and budget > 0:
@@ -165,11 +168,8 @@ class _LazyBuilder:
         self.Y = Y
         n, p, k = len(Y), X.shape[1], Y.shape[1]
         self.row_constant = loss.row_constant(self.state.targets)
-        size = n * p
-        self.feature, self.position = np.empty((2, size), np.int64)
-        self.cut, self.q_left = np.empty((2, size))
-        self.sums_left = np.empty((size, k))
-        self.n_side, self.plain, self.low, self.cost = np.empty((4, size, 2))
+        self.table, self.listed = self.state.table(self.state.columns), \
+            _lazy.empty_candidates(n * p, k)
         self.random = np.random.RandomState(rules.seed % 2**32)
         lower, upper = self._outer_bounds(k)
         self.outer = (np.array([k, 0], np.int64),
@@ -192,7 +192,7 @@ class _LazyBuilder:
 
     def run(self):
         """Grow the tree."""
-        state, rules = self.state, self.rules
+        state, rules, nodes = self.state, self.rules, self.state.nodes
         stack = [(0, len(self.Y), 0, -1, False)]
         buffers = [np.empty(len(self.Y), kind) for kind in (np.bool_, np.int32, np.float64)]
         status = "heuristic"
@@ -201,10 +201,10 @@ class _LazyBuilder:
             node = state.progress[0]
             state.progress[0] += 1
             if parent >= 0:
-                (state.left if is_left else state.right)[parent] = node
+                (nodes.left if is_left else nodes.right)[parent] = node
             rows = state.order[0, start:end]
             targets = state.targets[rows]
-            state.weight[node], state.sums[node] = self.w[rows].sum(), self.w[rows] @ targets
+            nodes.weight[node], nodes.sums[node] = self.w[rows].sum(), self.w[rows] @ targets
             if (status != "heuristic" or depth >= rules.max_depth
                     or end - start < max(rules.min_samples_split, 2 * rules.min_samples_leaf)
                     or np.all(targets == targets[0])):
@@ -221,7 +221,7 @@ class _LazyBuilder:
             if rules.min_decrease > 0 and \
                     self._node_cost(rows) - cost < rules.min_decrease:
                 continue
-            state.feature[node], state.threshold[node] = feature, cut
+            nodes.feature[node], nodes.threshold[node] = feature, cut
             _growth.partition(state.order, state.values, start, end, feature, middle, *buffers)
             stack.append((middle, end, depth + 1, node, False))
             stack.append((start, middle, depth + 1, node, True))
@@ -255,11 +255,13 @@ class _LazyBuilder:
         n, sums, q = w.sum(), w @ Y, float(w @ self.row_constant[rows])
         criterion = _growth.POISSON if loss.name == "poisson" else _growth.SQUARED
         outer_floats = np.repeat([-np.inf, np.inf], len(sums)) if self.absolute else self.outer[1]
+        listed, distance = self.listed, 0.0
+        if self.refine == _lazy.DISTANCE:
+            distance = self.feasible.distance(sums / n + self.origin, loss.weights)
+        node = _lazy.Node(start, end, n, sums, distance)
         count = _lazy.list_candidates(
-            state.order, state.columns, state.targets, state.sample_weight, self.row_constant,
-            start, end, self._features(start, end), self.rules.min_samples_leaf, criterion,
-            outer_floats, loss.weights, n, sums, q, self.feature, self.position, self.cut,
-            self.n_side, self.q_left, self.sums_left, self.plain, self.low)
+            self.table, self.row_constant, node, q, self._features(start, end),
+            self.rules.min_samples_leaf, criterion, outer_floats, loss.weights, listed)
         if count == 0:
             return None
         self.candidates += count
@@ -268,10 +270,10 @@ class _LazyBuilder:
             exact, count = self._absolute_bounds(start, end, rows, count)
         elif self.split == EUCLIDEAN:
             exact, count = True, self._by_feature(count, lambda same: _lazy.euclidean_medoids(
-                state.order, state.targets, state.sample_weight, start, end, self.feature[same],
-                self.position[same], self.n_side[same], self.sums_left[same], sums,
-                self.plain[same], loss.weights, self.low[same]))
-        low, cost = self.low[:count], self.cost[:count]
+                state.order, state.targets, state.sample_weight, start, end, listed.feature[same],
+                listed.position[same], listed.n_side[same], listed.sums_left[same], sums,
+                listed.plain[same], loss.weights, listed.low[same]))
+        low, cost = listed.low[:count], listed.cost[:count]
         cost[:] = np.nan
         first_bound = low.sum(axis=1)
         tolerance = ROUNDING * max(
@@ -284,28 +286,22 @@ class _LazyBuilder:
             return self._split(chosen, best)
         rank = np.argsort(first_bound, kind="stable")
         progress = np.array([0, -1, 0], np.int64)
-        parent_distance = 0.0
-        if self.refine == _lazy.DISTANCE:
-            parent_distance = self.feasible.distance(sums / n + self.origin, loss.weights)
-        arrays = (self.feature[:count], self.n_side[:count], self.q_left[:count],
-                  self.sums_left[:count], self.plain[:count], low, cost, n, sums)
         best = np.inf
         if self.kernel:
-            code = self.code or (_projections.SEPARABLE, *self.outer)
+            price = _growth.Price(criterion, *(self.code or (_projections.SEPARABLE, *self.outer)),
+                                  self.penalty_rate, loss.weights, self.origin)
             done = False
             while not done and not (self.clock.expired and progress[1] >= 0):
                 best, done = _lazy.search(
-                    state.order, state.targets, start, end, self.split == "medoid", LAZY_SLICE,
-                    rank, first_bound, progress, best, self.refine, tolerance, *code,
-                    self.penalty_rate, self.position[:count], *arrays, loss.weights, self.origin,
-                    parent_distance)
+                    self.table, price, node, self.split == "medoid", LAZY_SLICE, rank, first_bound,
+                    progress, best, self.refine, tolerance, listed)
         else:
             while not (self.clock.expired and progress[1] >= 0):
                 c = _lazy.next_candidate(rank, first_bound, progress, best, self.refine, tolerance,
-                                         *arrays, loss.weights, parent_distance)
+                                         listed, node, loss.weights)
                 if c < 0:
                     break
-                segment, middle = state.order[self.feature[c]], self.position[c] + 1
+                segment, middle = state.order[listed.feature[c]], listed.position[c] + 1
                 for side, part in enumerate((segment[start:middle], segment[middle:end])):
                     cost[c, side] = low[c, side] = max(low[c, side], self._node_cost(part))
                     progress[2] += 1
@@ -321,12 +317,13 @@ class _LazyBuilder:
         return self._split(chosen, best)
 
     def _split(self, chosen, cost):
-        return (int(self.feature[chosen]), float(self.cut[chosen]),
-                int(self.position[chosen]) + 1, float(cost))
+        listed = self.listed
+        return (int(listed.feature[chosen]), float(listed.cut[chosen]),
+                int(listed.position[chosen]) + 1, float(cost))
 
     def _absolute_bounds(self, start, end, rows, count):
         """Fill bounds for absolute error; return whether they are exact, and how many there are."""
-        weights = self.loss.weights
+        weights, listed = self.loss.weights, self.listed
         k = len(weights)
         code = self.feasible.encode(k, np.ones(k)) if self.split == "exact" else None
         separable = code is not None and code[0] == _projections.SEPARABLE
@@ -346,14 +343,14 @@ class _LazyBuilder:
         values = np.concatenate(values)
         done = self._by_feature(count, lambda same: _lazy.absolute_bounds(
             self.state.order, ranks, values, offsets, scaled, self.state.sample_weight, start, end,
-            self.feature[same], self.position[same], ints, floats, self.low[same]))
+            listed.feature[same], listed.position[same], ints, floats, listed.low[same]))
         return self.split == "mean" or separable, done
 
     def _by_feature(self, count, fill):
         """Fill the costs of the candidates of one feature after the other; return how many."""
-        done = 0
+        done, feature = 0, self.listed.feature[:count]
         while done < count and not (self.clock.expired and done > 0):
-            same = slice(done, np.searchsorted(self.feature[:count], self.feature[done], "right"))
+            same = slice(done, np.searchsorted(feature, feature[done], "right"))
             fill(same)
             done = same.stop
         return done

@@ -13,6 +13,8 @@ as small as the cost of the root, and rounding errors with them, whatever the we
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from odtlib._numba.compiler import INNER, OPTIONS, njit
@@ -20,6 +22,48 @@ from odtlib.constrained._projections import SEPARABLE, SHIFTED, SIMPLEX, project
 from odtlib.tolerance import ROUNDING
 
 SQUARED, POISSON = 0, 1
+
+
+class Table(NamedTuple):
+    """The rows of a tree, in every feature's order."""
+
+    order: np.ndarray               # (n_features, n_rows)
+    values: np.ndarray              # of the features: in that order, or of each row (lazy search)
+    targets: np.ndarray             # (n_rows, n_targets)
+    sample_weight: np.ndarray       # empty where all weights are one
+
+
+class Price(NamedTuple):
+    """What a prediction costs: the loss, the set as kernels take it, and the metric."""
+
+    criterion: int
+    kind: int
+    ints: np.ndarray
+    floats: np.ndarray
+    penalty_rate: float             # inf for a hard constraint
+    weights: np.ndarray             # of the targets
+    origin: np.ndarray              # from which targets are measured
+
+
+class Limits(NamedTuple):
+    """When growth stops."""
+
+    max_depth: int
+    min_split: int
+    min_leaf: int
+    min_decrease: float
+    max_features: int
+
+
+class Nodes(NamedTuple):
+    """The nodes of a growing tree."""
+
+    feature: np.ndarray
+    threshold: np.ndarray
+    left: np.ndarray
+    right: np.ndarray
+    weight: np.ndarray
+    sums: np.ndarray                # (n_nodes, n_targets), weighted
 
 
 @njit(**INNER)
@@ -159,10 +203,11 @@ def _two_gains(left, sums, n_left, n_right, free, allow_zero, kept, floats, weig
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _best_split(order, values, targets, sample_weight, start, end, features, min_leaf, criterion,
-                kind, ints, floats, penalty_rate, weights, origin, n, sums, scratch, best,
-                best_feature, best_position):
+def best_split(table, price, start, end, features, min_leaf, n, sums, scratch, best, best_feature,
+               best_position):
     """Scan more features for the largest total gain of two children; the first wins ties."""
+    order, values, targets, sample_weight = table
+    criterion, kind, ints, floats, penalty_rate, weights, origin = price
     k = targets.shape[1]
     left, right, mean, point = scratch[0], scratch[1], scratch[2], scratch[3]
     separable = (kind == SEPARABLE and penalty_rate == np.inf and criterion == SQUARED
@@ -244,10 +289,8 @@ def _draw_features(state, permutation, values, start, end, count, chosen):
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def grow(order, values, targets, sample_weight, criterion, kind, ints, floats, penalty_rate,
-         weights, origin, max_depth, min_split, min_leaf, min_decrease, max_features, visit, budget,
-         progress, best, chosen, permutation, random, stack, feature, threshold, left, right,
-         node_weight, node_sums):
+def grow(table, price, limits, visit, budget, progress, best, chosen, permutation, random, stack,
+         nodes):
     """Grow nodes in preorder until the stack is empty or the budget is spent.
 
     ``visit`` is the cost of moving a row from one child to the other; a negative ``budget`` makes
@@ -256,6 +299,10 @@ def grow(order, values, targets, sample_weight, criterion, kind, ints, floats, p
     features, the best of them and its position.  A row of ``stack`` is start, end, depth, parent,
     whether left.
     """
+    order, values, targets, sample_weight = table
+    criterion, kind, ints, floats, penalty_rate, weights, origin = price
+    max_depth, min_split, min_leaf, min_decrease, max_features = limits
+    feature, threshold, left, right, node_weight, node_sums = nodes
     n_features, k = order.shape[0], targets.shape[1]
     scratch = np.empty((4, k))
     index_buffer, value_buffer = np.empty(order.shape[1], np.int32), np.empty(order.shape[1])
@@ -304,13 +351,12 @@ def grow(order, values, targets, sample_weight, criterion, kind, ints, floats, p
             progress[3] = progress[4]
         node = progress[0] - 1
         n, sums = node_weight[node], node_sums[node]
-        price = (end - start) * visit
-        after = min(progress[4], progress[3] + max(1, (budget - spent) // price))
-        best[0], progress[5], progress[6] = _best_split(
-            order, values, targets, sample_weight, start, end, chosen[progress[3]:after], min_leaf,
-            criterion, kind, ints, floats, penalty_rate, weights, origin, n, sums, scratch, best[0],
-            progress[5], progress[6])
-        spent += (after - progress[3]) * price
+        per_feature = (end - start) * visit
+        after = min(progress[4], progress[3] + max(1, (budget - spent) // per_feature))
+        best[0], progress[5], progress[6] = best_split(
+            table, price, start, end, chosen[progress[3]:after], min_leaf, n, sums, scratch,
+            best[0], progress[5], progress[6])
+        spent += (after - progress[3]) * per_feature
         progress[2] += (after - progress[3]) * (end - start)
         progress[3] = after
         if after < progress[4]:

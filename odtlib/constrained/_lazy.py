@@ -16,6 +16,8 @@ and the lowest threshold win.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from odtlib._numba.compiler import njit
@@ -35,17 +37,49 @@ from odtlib.tolerance import ROUNDING
 PLAIN, PARTS, SQUARES, DISTANCE = range(4)
 
 
-@njit(cache=True, nogil=True)
-def list_candidates(order, columns, targets, sample_weight, row_constant, start, end, features,
-                    min_leaf, criterion, outer, weights, n, sums, q, feature,
-                    position, cut, n_side, q_left, sums_left, plain, low):
-    """Fill one entry per candidate; return how many there are.
+class Candidates(NamedTuple):
+    """The candidate splits of a node, with two children each, the left one first."""
 
-    ``outer`` holds the lower, then the upper bounds of a box that contains the set; ``n``, ``sums``
-    and ``q`` are totals of the node, to which a row adds its ``row_constant``.  ``position`` is the
-    last row on the left; ``plain`` and ``low``, shape (n_candidates, 2), are the cost of each child
-    without constraints and a lower bound with them.
+    feature: np.ndarray         # (n_candidates,)
+    position: np.ndarray        # last row on the left
+    cut: np.ndarray
+    n_side: np.ndarray          # (n_candidates, 2): weight
+    q_left: np.ndarray          # squares on the left
+    sums_left: np.ndarray       # (n_candidates, n_targets)
+    plain: np.ndarray           # (n_candidates, 2): cost without constraints
+    low: np.ndarray             # lower bound of the cost with them
+    cost: np.ndarray            # the cost, where it is known
+
+
+class Node(NamedTuple):
+    """The rows of a node, their totals, and how far their mean is from the set."""
+
+    start: int
+    end: int
+    n: float
+    sums: np.ndarray
+    distance: float
+
+
+def empty_candidates(size, k):
+    """Return room for so many candidates, of ``k`` targets."""
+    integers, numbers = np.empty((2, size), np.int64), np.empty((2, size))
+    n_side, plain, low, cost = np.empty((4, size, 2))
+    return Candidates(*integers, numbers[0], n_side, numbers[1], np.empty((size, k)), plain, low,
+                      cost)
+
+
+@njit(cache=True, nogil=True)
+def list_candidates(table, row_constant, node, q, features, min_leaf, criterion, outer, weights,
+                    candidates):
+    """Fill one entry per candidate, but for its cost; return how many there are.
+
+    ``outer`` holds the lower, then the upper bounds of a box that contains the set; ``q`` is the
+    total of the node to which a row adds its ``row_constant``.
     """
+    order, columns, targets, sample_weight = table
+    start, end, n, sums, _ = node
+    feature, position, cut, n_side, q_left, sums_left, plain, low, _ = candidates
     k = targets.shape[1]
     left, right = np.empty(k), np.empty(k)
     free = np.empty(2 * k)
@@ -92,8 +126,9 @@ def list_candidates(order, columns, targets, sample_weight, row_constant, start,
 
 
 @njit(cache=True, nogil=True)
-def _mean_step(a, b, side, n_side, sums_left, sums, weights):
+def _mean_step(a, b, side, candidates, sums, weights):
     """Distance between the means of one child under two candidates."""
+    n_side, sums_left = candidates.n_side, candidates.sums_left
     total = 0.0
     for j in range(sums.size):
         if side == 0:
@@ -106,9 +141,10 @@ def _mean_step(a, b, side, n_side, sums_left, sums, weights):
 
 
 @njit(cache=True, nogil=True)
-def _tighten(c, n_candidates, refine, feature, n_side, q_left, sums_left, plain, low, cost, n, sums,
-             weights, parent_distance):
+def _tighten(c, n_candidates, refine, candidates, node, weights):
     """Raise the bounds of a candidate from its evaluated neighbours and from the parent."""
+    feature, _, _, n_side, q_left, sums_left, plain, low, cost = candidates
+    _, _, n, sums, parent_distance = node
     k = sums.size
     lipschitz = refine == DISTANCE
     for side in range(2):
@@ -131,7 +167,7 @@ def _tighten(c, n_candidates, refine, feature, n_side, q_left, sums_left, plain,
             if lipschitz:
                 outside = max(0.0, cost[other, side] - plain[other, side])
                 rest = np.sqrt(outside / n_side[other, side]) \
-                    - _mean_step(c, other, side, n_side, sums_left, sums, weights)
+                    - _mean_step(c, other, side, candidates, sums, weights)
                 if rest > 0.0:
                     low[c, side] = max(low[c, side], plain[c, side] + m * rest * rest)
             if (direction == -1) == (side == 0):   # the neighbour's child is part of this one
@@ -145,13 +181,12 @@ def _tighten(c, n_candidates, refine, feature, n_side, q_left, sums_left, plain,
 
 
 @njit(cache=True, nogil=True)
-def next_candidate(rank, first_bound, state, best, refine, tolerance, feature, n_side, q_left,
-                   sums_left, plain, low, cost, n, sums, weights, parent_distance):
+def next_candidate(rank, first_bound, state, best, refine, tolerance, candidates, node, weights):
     """Return the next candidate that may be the best split, or -1.
 
     ``state`` holds the position in ``rank`` and the best candidate so far; ``best`` its cost.
     """
-    count = rank.size
+    count, low = rank.size, candidates.low
     while state[0] < count:
         c = rank[state[0]]
         if first_bound[c] > best + tolerance:
@@ -164,8 +199,7 @@ def next_candidate(rank, first_bound, state, best, refine, tolerance, feature, n
             lost = bound > best + tolerance or (bound >= best - tolerance and c > state[1] >= 0)
             if lost or attempt == 1 or refine == PLAIN:
                 break
-            _tighten(c, count, refine, feature, n_side, q_left, sums_left, plain, low, cost, n,
-                     sums, weights, parent_distance)
+            _tighten(c, count, refine, candidates, node, weights)
         if not lost:
             return c
     return -1
@@ -191,18 +225,21 @@ def _medoid_cost(segment, first, last, targets, n, s, plain, weights):
 
 
 @njit(cache=True, nogil=True)
-def search(order, targets, start, end, medoid, budget, rank, first_bound, state, best, refine,
-           tolerance, kind, ints, floats, penalty_rate, position, feature, n_side, q_left,
-           sums_left, plain, low, cost, n, sums, weights, origin, parent_distance):
+def search(table, price, node, medoid, budget, rank, first_bound, state, best, refine, tolerance,
+           candidates):
     """Evaluate candidates; return the cost of the best split and whether the search is over.
 
     ``state`` holds the position, the best candidate and the number of children evaluated.
     """
+    order, targets = table.order, table.targets
+    _, kind, ints, floats, penalty_rate, weights, origin = price
+    start, end, _, sums, _ = node
+    feature, position, _, n_side, _, sums_left, plain, low, cost = candidates
     k = sums.size
     s, mean, point = np.empty(k), np.empty(k), np.empty(k)
     while budget > 0:
-        c = next_candidate(rank, first_bound, state, best, refine, tolerance, feature, n_side,
-                           q_left, sums_left, plain, low, cost, n, sums, weights, parent_distance)
+        c = next_candidate(rank, first_bound, state, best, refine, tolerance, candidates, node,
+                           weights)
         if c < 0:
             return best, True
         for side in range(2):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from odtlib._numba.compiler import njit
-from odtlib.constrained._growth import SQUARED, _best_split, gain, midpoint
+from odtlib.constrained._growth import SQUARED, best_split, gain, midpoint
 from odtlib.tolerance import ROUNDING
 
 
@@ -25,9 +25,10 @@ def totals(rows, targets, sample_weight, row_constant, sums):
 
 
 @njit(cache=True, nogil=True)
-def best_stump(order, values, targets, sample_weight, row_constant, min_leaf, split_too,
-               penalty, kind, ints, floats, weights, origin):
+def best_stump(table, row_constant, min_leaf, split_too, penalty, price):
     """Return the cost of the best tree of depth one (or zero), its feature (-1) and threshold."""
+    order, values, targets, sample_weight = table
+    _, kind, ints, floats, _, weights, origin = price
     k = targets.shape[1]
     scratch = np.empty((4, k))
     sums = np.empty(k)
@@ -37,10 +38,8 @@ def best_stump(order, values, targets, sample_weight, row_constant, min_leaf, sp
                 scratch[3])
     if not split_too or rows.size < 2 * min_leaf:
         return max(0.0, q - best), -1, np.nan
-    two, f, i = _best_split(order, values, targets, sample_weight, 0, rows.size,
-                            np.arange(order.shape[0]), min_leaf, SQUARED, kind, ints, floats,
-                            np.inf, weights, origin, n, sums, scratch,
-                            -np.inf, -1, 0)
+    two, f, i = best_split(table, price, 0, rows.size, np.arange(order.shape[0]), min_leaf, n, sums,
+                           scratch, -np.inf, -1, 0)
     if f < 0 or two - penalty <= best + ROUNDING * q:
         return max(0.0, q - best), -1, np.nan
     return max(0.0, q - two) + penalty, f, midpoint(values[f, i], values[f, i + 1])

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from odtlib._numba.warm import warm_up
 from odtlib.constrained import _lazy, _projections, _stumps, sets
 from odtlib.constrained._builder import make_loss
-from odtlib.constrained._growth import SQUARED, midpoint, partition
+from odtlib.constrained._growth import SQUARED, Price, Table, midpoint, partition
 from odtlib.constrained._projections import is_closed
 from odtlib.constrained.regressor import (
     SHARED,
@@ -51,9 +51,10 @@ class _Search:
     def __init__(self, X, Y, w, loss, min_leaf, code, penalty, tolerance, clock):
         weights, origin = loss.weights, np.average(Y, axis=0, weights=w)
         centred = Y - origin   # rounding errors are then relative to the cost of the root
-        self.arguments = (centred, np.empty(0) if w is None else np.array(w),
-                          loss.row_constant(centred), min_leaf)
-        self.code, self.min_leaf, self.penalty = (*code, weights, origin), min_leaf, penalty
+        self.targets, self.weight = centred, np.empty(0) if w is None else np.array(w)
+        self.row_constant = loss.row_constant(centred)
+        self.price = Price(SQUARED, *code, np.inf, weights, origin)
+        self.min_leaf, self.penalty = min_leaf, penalty
         self.tolerance, self.clock = tolerance, clock
         self.columns, self.closed = np.ascontiguousarray(X.T), is_closed(code, weights)
         self.evaluated = self.nodes = 0
@@ -69,42 +70,43 @@ class _Search:
             if first > 0 and self.clock.expired:
                 raise _Stopped
             part = slice(first, first + step)
-            cost, f, cut = _stumps.best_stump(
-                order[part], values[part], *self.arguments, split_too, self.penalty, *self.code
-            ) if self.closed else self.lazy_stump(order[part], self.columns[part], split_too)
+            if self.closed:
+                table = Table(order[part], values[part], self.targets, self.weight)
+                cost, f, cut = _stumps.best_stump(table, self.row_constant, self.min_leaf,
+                                                  split_too, self.penalty, self.price)
+            else:
+                cost, f, cut = self.lazy_stump(order[part], self.columns[part], split_too)
             if cost < best - self.tolerance:
                 best, tree = cost, (None if f < 0 else (first + f, cut, None, None))
         return best, tree
 
     def lazy_stump(self, order, columns, split_too):
         """Do the same for a set without a closed form, by the lazy search."""
-        targets, w, row_constant, min_leaf = self.arguments
-        *code, weights, origin = self.code
+        targets, min_leaf, row_constant = self.targets, self.min_leaf, self.row_constant
+        _, *code, _, weights, origin = self.price
         (p, n_rows), k = order.shape, targets.shape[1]
         point, sums = np.empty(k), np.empty(k)
-        n, q = _stumps.totals(order[0], targets, w, row_constant, sums)
+        n, q = _stumps.totals(order[0], targets, self.weight, row_constant, sums)
         distance = _projections.project(*code, sums / n + origin, weights, point)
         leaf = max(0.0, q - (weights * sums**2).sum() / n + n * distance)
         if not split_too or n_rows < 2 * min_leaf:
             return leaf, -1, np.nan
-        feature, position = np.empty((2, order.size), np.int64)
-        cut, q_left = np.empty((2, order.size))
-        n_side, plain, low, cost = np.empty((4, order.size, 2))
-        sums_left = np.empty((order.size, k))
+        table = Table(order, columns, targets, self.weight)
+        node = _lazy.Node(0, n_rows, n, sums, np.sqrt(distance))
+        listed = _lazy.empty_candidates(order.size, k)
         count = _lazy.list_candidates(
-            order, columns, targets, w, row_constant, 0, n_rows, np.arange(p), min_leaf, SQUARED,
-            np.repeat([-np.inf, np.inf], k), weights, n, sums, q, feature, position, cut, n_side,
-            q_left, sums_left, plain, low)
-        first, state, cost[:] = low[:count].sum(axis=1), np.array([0, -1, 0], np.int64), np.nan
+            table, row_constant, node, q, np.arange(p), min_leaf, SQUARED,
+            np.repeat([-np.inf, np.inf], k), weights, listed)
+        first, state = listed.low[:count].sum(axis=1), np.array([0, -1, 0], np.int64)
+        listed.cost[:] = np.nan
         rank = np.argsort(first, kind="stable")
         two, _ = _lazy.search(
-            order, targets, 0, n_rows, False, np.iinfo(np.int64).max, rank, first, state,
-            leaf - self.penalty, _lazy.DISTANCE, ROUNDING * q, *code, np.inf, position,
-            feature, n_side, q_left, sums_left, plain, low, cost, n, sums, weights, origin,
-            np.sqrt(distance))
+            table, self.price, node, False, np.iinfo(np.int64).max, rank, first, state,
+            leaf - self.penalty, _lazy.DISTANCE, ROUNDING * q, listed)
         if state[1] < 0:
             return leaf, -1, np.nan
-        return max(0.0, two) + self.penalty, int(feature[state[1]]), float(cut[state[1]])
+        chosen = state[1]
+        return max(0.0, two) + self.penalty, int(listed.feature[chosen]), float(listed.cut[chosen])
 
     def children(self, order, values, feature, middle):
         """Return the sorted rows and values of both children."""
