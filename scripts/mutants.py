@@ -249,7 +249,7 @@ class Trial:
             if result != "failed":
                 return {"passed": "survived"}.get(result, result), test, change
             if test not in self.sound:
-                where = [package] if "::" not in test else [test]
+                where = [package, "--collect-only"] if "::" not in test else [test]
                 self.sound[test] = run_tests(self.genuine, where, {}, self.cpu_limit)[0] == "passed"
             if self.sound[test]:
                 return "killed", test, change
