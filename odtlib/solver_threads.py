@@ -12,14 +12,19 @@ class SolverThread(threading.Thread):
     abort."""
 
     def __init__(self, work, stop):
-        super().__init__(target=work, daemon=True)
-        self.stop = stop
+        super().__init__(daemon=True)
+        self.work, self.stop, self.ended = work, stop, False
         atexit.register(self.end)       # for a Ctrl-C that comes between start and end
-        self.start()
+
+    def run(self):
+        """Work, unless the end came while the thread was being started."""
+        if not self.ended:
+            self.work()
 
     def end(self):
         """Tell the solver to stop until it has stopped: it forgets what it is told before its
         start."""
+        self.ended = True
         while self.is_alive():
             self.stop()
             self.join(0.05)
@@ -68,6 +73,7 @@ def in_thread(work, stop):
 
     thread = SolverThread(call, stop)
     try:
+        thread.start()
         while thread.is_alive():
             thread.join(0.5)        # some systems deliver Ctrl-C only between short waits
     finally:

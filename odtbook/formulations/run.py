@@ -57,8 +57,14 @@ class InThread(SolverThread):
 class InChild:
     """An engine in a process of its own, which is killed where it does not end by itself."""
 
+    process = thread = None
+
     def __init__(self, engine, arrays, options):
-        self.messages = queue.Queue()
+        self.messages, self.model = queue.Queue(), (engine, arrays, options)
+
+    def start(self):
+        """Start the process, and a thread that talks to it."""
+        engine, arrays, options = self.model
         # a session of its own: Ctrl-C reaches this process only, which then kills the child
         self.process = subprocess.Popen(
             [sys.executable, "-c", CHILD], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
@@ -81,9 +87,12 @@ class InChild:
 
     def end(self):
         """Kill the process."""
+        if self.process is None:
+            return
         self.process.kill()
         self.process.wait()
-        self.thread.join()
+        if self.thread is not None and self.thread.ident is not None:
+            self.thread.join()
         self.process.stdout.close()
         try:
             self.process.stdin.close()
@@ -123,6 +132,7 @@ def run(engine, arrays, options, clock, in_subprocess, receive):
     worker = None
     try:
         worker = (InChild if in_subprocess else InThread)(engine, arrays, options)
+        worker.start()
         while True:
             # short waits: some systems deliver Ctrl-C only between them
             wait = min(clock.remaining + GRACE, 0.5)

@@ -478,8 +478,8 @@ def test_without_a_solution_cart_comes_back():
 
 def test_killed_solver_leaves_the_start(monkeypatch):
     class Killed(_run.InChild):
-        def __init__(self, *arguments):
-            super().__init__(*arguments)
+        def start(self):
+            super().start()
             os.kill(self.process.pid, signal.SIGKILL)
 
     monkeypatch.setattr(_run, "InChild", Killed)
@@ -508,8 +508,8 @@ def test_interrupt_returns_the_best_so_far(solver, monkeypatch):
     with ctrl_c() as timer:
         def pressing(kind):
             class Pressed(kind):
-                def __init__(self, *arguments):
-                    super().__init__(*arguments)
+                def start(self):
+                    super().start()
                     if timer.ident is None:         # once, while the first solver works
                         timer.start()
             return Pressed

@@ -106,8 +106,8 @@ def test_killed_process_leaves_the_start(monkeypatch):
     model, start = hard()
 
     class Killed(_run.InChild):
-        def __init__(self, *arguments):
-            super().__init__(*arguments)
+        def start(self):
+            super().start()
             os.kill(self.process.pid, signal.SIGKILL)
 
     monkeypatch.setattr(_run, "InChild", Killed)

@@ -133,7 +133,7 @@ from odtbook.formulations import run
 model = hard()[0]
 arrays = model.arrays() if {solver!r} == "highs" else model.to_integer()
 run.InThread({solver!r}, arrays, dict(n_jobs=1, settings={{}}, unit=1.0, start=None, seed=0,
-                                      priorities=None, seconds=60.0))
+                                      priorities=None, seconds=60.0)).start()
 time.sleep(1.0)
 """
 

@@ -10,6 +10,7 @@ from interrupt import ctrl_c
 import odtlib
 from odtbook import formulations
 from odtbook.formulations import run
+from odtlib import solver_threads
 from odtlib.constrained import optimal, sets
 from odtlib.heuristics import start
 from odtlib.murtree import solver
@@ -146,5 +147,28 @@ def test_an_engine_is_told_to_stop_until_it_stops(monkeypatch):
     calls = Calls()
     monkeypatch.setitem(run.ENGINES, "forgetful", forgetful)
     engine = run.InThread("forgetful", None, {})
+    engine.start()
     engine.end()
     assert len(calls) == 3 and not engine.is_alive()
+
+
+@pytest.mark.parametrize("before", [False, True])
+def test_ctrl_c_while_a_thread_starts_leaves_no_thread(before, monkeypatch):
+    """On a busy machine a start takes long, and Ctrl-C finds it waiting."""
+    threads, stop, start = [], threading.Event(), threading.Thread.start
+
+    def pressed(thread):
+        threads.append(thread)
+        if not before:
+            start(thread)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(threading.Thread, "start", pressed)
+    with pytest.raises(KeyboardInterrupt):
+        solver_threads.in_thread(lambda: stop.wait(60), stop.set)
+    monkeypatch.undo()
+    if before:                          # the start that was interrupted goes on
+        threads[0].start()
+        threads[0].join(30)
+    assert len(threads) == 1 and not threads[0].is_alive()
+    assert stop.is_set() != before

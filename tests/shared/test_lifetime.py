@@ -27,11 +27,11 @@ child.wait()
     "a solver of a fit": """
 import numpy as np
 from odtbook.formulations import BinOCTClassifier, run
-start = run.InChild.__init__
-def noted(self, *arguments):
-    start(self, *arguments)
+start = run.InChild.start
+def noted(self):
+    start(self)
     print(self.process.pid, flush=True)
-run.InChild.__init__ = noted
+run.InChild.start = noted
 random = np.random.default_rng(0)
 X, y = random.normal(size=(400, 8)), random.integers(0, 3, 400)
 BinOCTClassifier(4, solver={solver!r}, time_limit=100.0).fit(X, y)
