@@ -11,8 +11,7 @@ from math import fsum
 
 import numpy as np
 
-TERMS = ("split_penalty", "class_weight", "objective", "disparity", "disparity_penalty", "loss",
-         "criterion", "target_weights")
+TERMS = "split_penalty", "class_weight", "objective", "loss", "criterion", "target_weights"
 
 
 class Certificate:
@@ -22,25 +21,21 @@ class Certificate:
     ----------
     parameters : dict
         Parameters of the estimator, as given.
-    protected : array, shape (n_rows,), optional
-        Group of each training row.
     costs : array, shape (n_rows, n_classes), optional
         Cost of predicting each class for each training row.
     """
 
-    def __init__(self, parameters, protected=None, costs=None):
+    def __init__(self, parameters, costs=None):
         self.terms = {name: deepcopy(parameters[name]) for name in TERMS if name in parameters}
-        self.protected, self.costs = protected, costs
+        self.costs = costs
 
     def __call__(self, tree, X, y, sample_weight=None):
         """Return the objective of a tree on the training rows, with their given weights."""
         y = np.asarray(y)
         weight = np.ones(len(y)) if sample_weight is None else np.asarray(sample_weight, float)
-        for name in ("protected", "costs"):
-            values = getattr(self, name)
-            if values is not None and len(values) != len(y):
-                raise ValueError(f"the fit had {name} of {len(values)} rows and these are "
-                                 f"{len(y)}; verify with the rows of the fit.")
+        if self.costs is not None and len(self.costs) != len(y):
+            raise ValueError(f"the fit had costs of {len(self.costs)} rows and these are {len(y)}; "
+                             "verify with the rows of the fit.")
         used = np.flatnonzero(weight > 0)
         rows = np.asarray(X.iloc[used] if hasattr(X, "iloc") else np.asarray(X)[used])
         if rows.dtype != np.uint8:
@@ -73,11 +68,7 @@ class Certificate:
         if kind == "f1":
             hits, errors = fsum(weight[~wrong & (y == classes[1])]), fsum(weight[wrong])
             return errors / (2 * hits + errors) if hits or errors else 1.0
-        total = fsum(weight[wrong])
-        penalty = self.terms.get("disparity_penalty", 0.0)
-        if penalty:
-            total += penalty * self._disparity(label, classes, y, weight, used)
-        return total
+        return fsum(weight[wrong])
 
     def _class_weights(self, y):
         """Return the weight that its class gives to each row."""
@@ -89,16 +80,6 @@ class Certificate:
             return (len(y) / (len(labels) * count))[position.ravel()]
         return np.array([given.get(label, 1.0) for label in labels.tolist()], float)[
             position.ravel()]
-
-    def _disparity(self, label, classes, y, weight, used):
-        """Return the largest difference between groups in their share of positive predictions."""
-        groups = np.asarray(self.protected)[used]
-        counted = np.ones(len(y), bool)
-        if self.terms.get("disparity") == "equal-opportunity":
-            counted = y == classes[1]
-        shares = [fsum(weight[own & (label == 1)]) / fsum(weight[own])
-                  for own in (counted & (groups == group) for group in np.unique(groups))]
-        return max(shares) - min(shares)
 
     def _target_errors(self, tree, leaf, y, weight, used):
         Y = np.asarray(y, float).reshape(len(y), -1)

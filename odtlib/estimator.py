@@ -172,7 +172,7 @@ class _TreeEstimator(DescribedParameters, WithParameters):
         if names is not None and not self._tree_over_columns:
             changes["feature_names"] = names
         self.tree_ = report.tree = tree.replace(**changes)
-        report.evaluate = Certificate(self.get_params(deep=False), **by_row)
+        report.evaluate = Certificate(self.get_params(deep=False), by_row.get("costs"))
         report.binarizer = self.binarizer_ if self._tree_over_columns else None
         self.report_ = report
         return answer

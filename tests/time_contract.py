@@ -90,8 +90,6 @@ CALLS = [
     Call("MurTreeClassifier", parameters={"max_depth": 5, "split_penalty": [1.0] * 5}),
     Call("MurTreeClassifier", parameters={"max_depth": 4, "max_disparity": 0.01},
          extra=("protected",)),
-    Call("MurTreeClassifier", parameters={"max_depth": 4, "disparity_penalty": 10.0},
-         extra=("protected",)),
     Call("MurTreeClassifier", parameters={"max_depth": 5}, extra=("costs",)),
     Call("MurTreeClassifier", parameters={"max_depth": 5}, extra=("sample_weight",)),
     *(Call("MurTreeClassifier", parameters={"max_depth": depth, "search": PaperSearch()})

@@ -71,9 +71,6 @@ class MurTreeClassifier(BudgetPathMixin, BinarisingMixin, TreeClassifier):
     disparity : {"demographic-parity", "equal-opportunity"}, default="demographic-parity"
         "demographic-parity" compares shares of all rows of a group, "equal-opportunity" shares of
         those of class ``classes_[1]`` only.
-    disparity_penalty : float, default=0.0
-        Cost of a difference of 1 in these shares, in the unit of ``report_.objective``.  Needs
-        ``protected``, with or without ``max_disparity``.
     binarizer : {"auto", "mdlp", "quantile", "all"}, transformer or None, default="auto"
         How features that are not 0/1 become 0/1 columns; not used when all features are 0/1.
         "auto" makes about 120, evenly and where the classes change
@@ -133,7 +130,6 @@ class MurTreeClassifier(BudgetPathMixin, BinarisingMixin, TreeClassifier):
         "objective": [StrOptions({"errors", "balanced-accuracy", "f1"})],
         "max_disparity": [Interval(Real, 0, 1, closed="both"), None],
         "disparity": [StrOptions({"demographic-parity", "equal-opportunity"})],
-        "disparity_penalty": [Interval(Real, 0, None, closed="left")],
         "binarizer": [StrOptions(set(BINARIZERS)), HasMethods(["fit", "transform"]), None],
         "search": [MurTreeSearch, HasMethods(["run_of", "warm_up"]), None],
     }
@@ -142,7 +138,7 @@ class MurTreeClassifier(BudgetPathMixin, BinarisingMixin, TreeClassifier):
                  max_leaf_nodes: int | None = None, min_samples_leaf: float = 1,
                  split_penalty: float | Sequence[float] = 0.0, objective: str = "errors",
                  class_weight: dict | str | None = None, max_disparity: float | None = None,
-                 disparity: str = "demographic-parity", disparity_penalty: float = 0.0,
+                 disparity: str = "demographic-parity",
                  binarizer: str | BaseEstimator | None = "auto",
                  search: object = None,
                  start: str | DecisionTree | BaseEstimator | None = None,
@@ -157,7 +153,6 @@ class MurTreeClassifier(BudgetPathMixin, BinarisingMixin, TreeClassifier):
         self.class_weight = class_weight
         self.max_disparity = max_disparity
         self.disparity = disparity
-        self.disparity_penalty = disparity_penalty
         self.binarizer = binarizer
         self.search = search
         self.start = start
@@ -180,8 +175,8 @@ class MurTreeClassifier(BudgetPathMixin, BinarisingMixin, TreeClassifier):
         sample_weight : array, shape (n_rows,), optional
             Non-negative weight of every row (default: one each).
         protected : array, shape (n_rows,), optional
-            Group of each row; needed with ``max_disparity`` or ``disparity_penalty``, and otherwise
-            not used.  The tree does not see it unless it is a feature too.
+            Group of each row; needed with ``max_disparity``, and otherwise not used.  The tree does
+            not see it unless it is a feature too.
         costs : array, shape (n_rows, n_classes), optional
             Cost of predicting each of the labels, in their sorted order, for each row (default: 1
             for a wrong label).  Costs may be negative; the sum of those of the predicted labels,
@@ -198,11 +193,9 @@ class MurTreeClassifier(BudgetPathMixin, BinarisingMixin, TreeClassifier):
         ValueError
             If the data or a parameter cannot be used; the message says what to do instead.
         """
-        if (protected is not None) != (self.max_disparity is not None
-                                       or self.disparity_penalty > 0):
-            raise ValueError("protected belongs together with max_disparity or disparity_penalty: "
-                             "give MurTreeClassifier(max_disparity=...) and "
-                             "fit(..., protected=...).")
+        if (protected is not None) != (self.max_disparity is not None):
+            raise ValueError("protected belongs together with max_disparity: give "
+                             "MurTreeClassifier(max_disparity=...) and fit(..., protected=...).")
         self._fit(X, y, sample_weight, protected, costs)
         return self
 
@@ -231,8 +224,6 @@ class MurTreeClassifier(BudgetPathMixin, BinarisingMixin, TreeClassifier):
         clock = Clock(self.time_limit)
         if self.max_disparity is not None and protected is None:
             raise ValueError(f"{task} cannot be combined with max_disparity; leave it at None.")
-        if self.disparity_penalty and protected is None:
-            raise ValueError(f"{task} cannot be combined with disparity_penalty; leave it at 0.")
         columns = self._columns(X, y, sample_weight, clock)
         if task == "good_trees":
             columns = columns.copy()        # its trees are built later, when X may have changed
@@ -258,7 +249,7 @@ class MurTreeClassifier(BudgetPathMixin, BinarisingMixin, TreeClassifier):
 
         No tree within the limits has fewer errors of one class and not more of the other than one
         of these (Section 4.8.6).  The estimator is fitted too: ``tree_`` is the tree with the least
-        errors, or of best F1 with ``objective="f1"``.
+        errors.
 
         Parameters
         ----------

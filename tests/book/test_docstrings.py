@@ -123,7 +123,6 @@ WORDING = {
     "min_samples_split": "Minimum number of samples that a node needs to be split",
     "max_disparity": "Maximum difference in the shares of rows predicted as ``classes_[1]``",
     "disparity": '"demographic-parity" compares shares of all rows of a group, "equal-opportunity"',
-    "disparity_penalty": "Cost of a difference of 1 in these shares, in the unit of",
     "on_infeasible_targets": "What to do with training",
     "target_weights": "Weight of each target in the",
     "binarizer": "How features that are not 0/1 become 0/1 columns;",

@@ -146,7 +146,7 @@ def pareto_front(draw):
     problem = draw.classified(rows=8, features=3, classes=2, whole=True)
     if problem is None or len(np.unique(problem.y)) != 2:
         return None
-    depth, min_leaf, f1 = draw.pick(2, 0, 1), draw.pick(1, 1, 2), draw.chance(0.2)
+    depth, min_leaf = draw.pick(2, 0, 1), draw.pick(1, 1, 2)
     budget = draw.budget(depth)
     nodes = 2**depth - 1 if budget is None else budget
     positive, kept = problem.labels == np.unique(problem.y)[1], problem.kept
@@ -156,8 +156,7 @@ def pareto_front(draw):
     front = sorted(p for p in points if not any(
         q != p and q[0] <= p[0] and q[1] <= p[1] for q in points))
     model = odtlib.MurTreeClassifier(
-        depth, budget, binarizer="all", min_samples_leaf=min_leaf, objective="f1" if f1 else
-        "errors")
+        depth, budget, binarizer="all", min_samples_leaf=min_leaf)
 
     def ask(model, problem, extra, limited):
         entries = model.pareto_front(problem.X, problem.y, **extra)
@@ -174,10 +173,7 @@ def pareto_front(draw):
         else:
             demand(limited, "the front is not optimal")
 
-    case = classifier_case(model, depth, problem, budget=budget, min_leaf=min_leaf)
-    if f1:
-        case.true = None
-    return Question(ask, case)
+    return Question(ask, classifier_case(model, depth, problem, budget=budget, min_leaf=min_leaf))
 
 
 def as_tuples(nested):

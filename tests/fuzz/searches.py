@@ -211,7 +211,7 @@ def gap_between(said, group, weight):
 
 @fuzz(3, "MurTreeClassifier.fit")
 def murtree_fair(draw):
-    """A limit on disparity, a price of it, or both; two notions, up to three groups."""
+    """A limit on disparity; two notions, up to three groups."""
     problem = draw.classified(rows=8, features=3, classes=2, whole=True)
     if problem is None or len(np.unique(problem.labels)) < 2:
         return None
@@ -219,8 +219,8 @@ def murtree_fair(draw):
     positive, kept = problem.labels == np.unique(problem.y)[1], problem.kept
     counted = positive if notion == "equal-opportunity" else np.ones(len(positive), bool)
     group = groups_of(draw, problem, 3, counted)
-    most, price = draw.pick(None, 0.0, 0.1, 0.3, 0.6), draw.pick(0.0, 0.0, 0.5, 2.0)
-    if group is None or most is None and not price:
+    most = draw.pick(0.0, 0.1, 0.3, 0.6)
+    if group is None:
         return None
     depth, min_leaf = draw.pick(2, 1), draw.pick(1, 1, 2)
     budget, inside = draw.budget(depth), group[problem.used][counted]
@@ -232,21 +232,17 @@ def murtree_fair(draw):
     best = np.inf
     for labels, _ in labelled_trees(problem.rows, 2, depth, nodes, min_leaf):
         said = np.array(labels, bool)
-        if most is None or gap(said) <= most + 1e-12:
-            best = min(best, kept[said != positive].sum() + price * gap(said))
-    free = errors_of(problem)
-
-    def true(tree, leaves):
-        return free(tree, leaves) + price * gap(tree.label[leaves] == 1)
+        if gap(said) <= most + 1e-12:
+            best = min(best, kept[said != positive].sum())
 
     def check(model, predicted):
         said = (predicted == np.unique(problem.y)[1])[problem.used]
-        demand(most is None or gap(said) <= most + 1e-9, "the disparity exceeds max_disparity")
+        demand(gap(said) <= most + 1e-9, "the disparity exceeds max_disparity")
 
     model = odtlib.MurTreeClassifier(
-        depth, budget, max_disparity=most, disparity=notion, disparity_penalty=price,
-        binarizer="all", min_samples_leaf=min_leaf)
-    return Case(model, problem, true, best, kept.sum(), depth=depth, nodes=nodes,
+        depth, budget, max_disparity=most, disparity=notion, binarizer="all",
+        min_samples_leaf=min_leaf)
+    return Case(model, problem, errors_of(problem), best, kept.sum(), depth=depth, nodes=nodes,
                 min_leaf=min_leaf, fit={"protected": group}, check=check)
 
 

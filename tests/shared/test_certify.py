@@ -37,8 +37,8 @@ LABELS = np.array(["n", "p", "n", "p", "p", "n"])       # rows 1, 2 and 4 are wr
 WEIGHT = np.array([1.0, 0.25, 3.0, 0.0, 1e-9, 7.0])
 
 
-def cost(weight=None, protected=None, costs=None, **parameters):
-    return Certificate(parameters, protected, costs)(TREE, X, LABELS, weight)
+def cost(weight=None, costs=None, **parameters):
+    return Certificate(parameters, costs)(TREE, X, LABELS, weight)
 
 
 def test_errors_penalties_and_weights_of_classes():
@@ -59,13 +59,6 @@ def test_measures_that_are_no_sum_of_errors():
     costs = np.arange(12.0).reshape(6, 2) ** 2
     assert cost(costs=costs, split_penalty=1) == 0 + 4 + 25 + 49 + 64 + 100 + 2
     assert cost(WEIGHT, costs=costs) == pytest.approx(0 + 1 + 75 + 64e-9 + 700, rel=1e-15)
-    group = np.array([7, 7, 7, 9, 9, 9])
-    shares = abs(1 / 3 - 1 / 3), abs(0 / 1 - 1 / 2)
-    assert cost(protected=group, disparity_penalty=6.0) == 3 + 6 * shares[0]
-    assert cost(protected=group, disparity_penalty=6.0, disparity="equal-opportunity") \
-        == 3 + 6 * shares[1]
-    assert cost(WEIGHT, protected=group, disparity_penalty=1.0) == pytest.approx(
-        3.25 + 3 / 4.25, rel=1e-9)
 
 
 def test_losses_of_several_targets():
@@ -113,9 +106,8 @@ MODELS = {
     "levels": MurTreeClassifier(2, split_penalty=[0.3, 0.1]),
     "balanced": MurTreeClassifier(2, objective="balanced-accuracy"),
     "f1": MurTreeClassifier(2, objective="f1"),
-    "fair": MurTreeClassifier(2, max_disparity=0.5, disparity_penalty=3.0,
-                              disparity="equal-opportunity"),
-    "fair program": BinOCTClassifier(1, disparity_penalty=np.pi),
+    "fair": MurTreeClassifier(2, max_disparity=0.5, disparity="equal-opportunity"),
+    "fair program": BinOCTClassifier(1, max_disparity=0.5),
     "continuous": ContinuousTreeClassifier(2, split_penalty=0.2, class_weight={1: 0}),
     "restricted": RestrictedTreeClassifier(2, split_penalty=0.2, class_weight="balanced"),
     "paths": ColumnGenerationClassifier(2, class_weight={0: 2}),

@@ -1,12 +1,11 @@
-"""Trees judged by more than one number: fronts for F1 and for fairness (Section 4.8.6).
+"""Trees judged by more than one number: fronts of errors, and fairness (Section 4.8.6).
 
 What a tree costs is here a point: a *key* and a number of errors, both sums over its leaves.  The
 front of a subproblem has, for every key, the least errors; that of a tree with root ``i`` is the
 sum of the fronts of its two children, taken point by point (Demirović and Stuckey, 2021).
 
 * Key = errors of class 0, error = errors of class 1: points that another point equals or beats in
-both are dropped, and any function that grows in both has its optimum on what is left (F1, for
-example).
+both are dropped.
 * Key = how many rows of each group are predicted positive, error = all errors: nothing can be
 dropped, because other leaves may offset a disparity.  Instead the number of errors is limited, and
 the limit is raised until a fair tree is within it.
@@ -15,7 +14,6 @@ the limit is raised until a fair tree is within it.
 from __future__ import annotations
 
 from collections import namedtuple
-from functools import partial
 from math import prod
 
 import numpy as np
@@ -407,22 +405,12 @@ def errors_by_class(tree, X, y, weight):
     return float(weight[wrong & ~positive].sum()), float(weight[wrong & positive].sum())
 
 
-def f1_loss(tree, X, y, sample_weight=None):
-    """Return one minus the F1 score of the second class (0 where nothing is or is said to be)."""
-    weight = np.ones(len(y)) if sample_weight is None else np.asarray(sample_weight, float)
-    errors_0, errors_1 = errors_by_class(tree, X, y, weight)
-    right = weight[np.asarray(y) == tree.classes[1]].sum() - errors_1
-    return float(1 - 2 * right / max(1e-300, 2 * right + errors_0 + errors_1))
-
-
 class ParetoRun(FrontRun):
-    """Trees on the front of (errors of class 0, errors of class 1), and the one of best F1."""
+    """Trees on the front of (errors of class 0, errors of class 1)."""
 
     def __init__(self, model, columns, y, sample_weight, clock, what):
         super().__init__(model, columns, y, sample_weight, clock, what)
         zeros = np.zeros(len(self.y), np.int64)
-        self.f1 = model.objective == "f1"
-        self.scale = 1.0 if self.f1 else self.scale
         negative = np.where(self.y == 0, self.weight, 0)
         self.search_over(negative, zeros, self.weight - negative, negative.sum() + 1, pareto=True)
         self.front = 0, 0, *self.search.front(self.search.all_rows, 0, 0)
@@ -431,11 +419,7 @@ class ParetoRun(FrontRun):
         rows = self.search.all_rows
         front = self.search.front(rows, depth, nodes)
         keys, errors, choices = front
-        cost = keys + errors
-        if self.f1:
-            right = self.weight[self.y == 1].sum() - errors
-            cost = 1 - 2 * right / np.maximum(1e-300, 2 * right + keys + errors)
-        best = int(np.argmin(cost))
+        best = int(np.argmin(keys + errors))
         self.update_incumbent(self.built(self.search.tree(
             rows, depth, nodes, keys[best], choices[best])), f"depth {depth}")
         self.front = depth, nodes, *front
@@ -459,9 +443,6 @@ class ParetoRun(FrontRun):
             optimal = False
         return [((float(keys[k]), float(errors[k])), optimal, trees[k]) for k in sorted(trees)]
 
-    def evaluate(self):
-        return f1_loss if self.f1 else default_objective
-
 
 def disparity_between(positive, sizes):
     """Return the largest difference between two groups' shares of positive predictions."""
@@ -478,20 +459,8 @@ def disparity_of(tree, X, weight, group):
                                    [weight[group == g].sum() for g in groups]))
 
 
-def fair_objective(tree, X, y, sample_weight=None, *, group, penalty):
-    """Return errors plus the penalty of the disparity; ``group`` is that of the rows of the fit."""
-    errors = default_objective(tree, X, y, sample_weight)
-    weight = np.ones(len(y)) if sample_weight is None else np.asarray(sample_weight, np.float64)
-    used = weight > 0
-    if used.sum() != len(group):
-        raise ValueError(f"the fit had {len(group)} rows of positive weight and there are "
-                         f"{used.sum()}; give the training rows in their order.")
-    X = X.iloc[used] if hasattr(X, "iloc") else X[used]
-    return errors + penalty * disparity_of(tree, X, weight[used], group)
-
-
 class FairRun(FrontRun):
-    """The tree of least errors plus penalised disparity, with a limit on the disparity."""
+    """The tree of least errors with a limit on the disparity."""
 
     refused = (*FrontRun.refused, "class_weight")
 
@@ -504,10 +473,8 @@ class FairRun(FrontRun):
             raise ValueError(
                 f"protected has {len(groups)} distinct values; there must be at least two groups"
                 + ("." if parity else f", each with rows of class {model.classes_[1]}."))
-        self.penalty = float(model.disparity_penalty)
-        self.limit = ROUNDING + (1.0 if model.max_disparity is None else model.max_disparity)
+        self.limit = ROUNDING + model.max_disparity
         self.sizes = np.bincount(self.group + 1, weights=self.weight).astype(np.int64)[1:]
-        self.scale = self.scale + self.penalty
         # A key is a number with one digit for each group: of its rows that are predicted positive.
         self.place = [prod((self.sizes[g + 1:] + 1).tolist()) for g in range(len(groups))]
         n_keys = self.place[0] * int(self.sizes[0] + 1)
@@ -516,18 +483,13 @@ class FairRun(FrontRun):
         self.search_over(key, np.where(positive, 0, self.weight),
                          np.where(positive, self.weight, 0), n_keys, pareto=False)
 
-    def evaluate(self):
-        if self.penalty == 0:
-            return default_objective
-        return partial(fair_objective, group=self.group, penalty=self.penalty)
-
     def judge(self, tree):
         if disparity_of(tree, self.columns, self.weight, self.group) > self.limit:
             return np.inf
         return super().judge(tree)
 
     def solve(self, depth, nodes):
-        """Raise the limit on errors until no tree with more errors can cost less."""
+        """Raise the limit on errors until a tree within it is fair."""
         rows = self.search.all_rows
         least = int(self.search.least(rows, depth, nodes))
         if depth == self.depth:
@@ -541,7 +503,7 @@ class FairRun(FrontRun):
             positive = [keys // place % (size + 1)
                         for place, size in zip(self.place, self.sizes, strict=True)]
             disparity = disparity_between(positive, self.sizes)
-            cost = np.where(disparity <= self.limit, errors + self.penalty * disparity, np.inf)
+            cost = np.where(disparity <= self.limit, errors, np.inf)
             best = int(np.argmin(cost)) if len(cost) else 0
             if len(cost) and cost[best] < self.best[0]:
                 self.update_incumbent(self.built(self.search.tree(

@@ -19,22 +19,20 @@ def extension_run(model, columns, y, sample_weight, clock, task, protected, cost
     data = (model, columns, y, sample_weight, clock)
     per_level, search = "split_penalty per level", model.search
     published = f"search={type(search).__name__}()"
-    fair = "max_disparity" if model.max_disparity is not None else "disparity_penalty"
     kinds = {"objective='f1'": model.objective == "f1", "pareto_front": task == "pareto_front",
-             fair: protected is not None, per_level: model._has_level_penalties(),
+             "max_disparity": protected is not None, per_level: model._has_level_penalties(),
              "costs": costs is not None, "path": task == "path",
              **{name: task == name for name in ("optimal_trees", "good_trees")},
              published: hasattr(search, "run_of"),
              "objective='balanced-accuracy'": model.objective == "balanced-accuracy"}
     asked = [name for name, wanted in kinds.items() if wanted]
-    allowed = (["path", "objective='balanced-accuracy'"], ["objective='f1'", "pareto_front"],
-               ["path", published])
+    allowed = ["path", "objective='balanced-accuracy'"], ["path", published]
     if len(asked) > 1 and sorted(asked) not in map(sorted, allowed):
         raise ValueError(f"{asked[0]} cannot be combined with {asked[1]}; choose one of them.")
     if task == "pareto_front":
-        return ParetoRun(*data, asked[0])
+        return ParetoRun(*data, task)
     if protected is not None:
-        return FairRun(*data, fair, protected)
+        return FairRun(*data, "max_disparity", protected)
     if per_level in asked:
         return LevelRun(*data, per_level)
     if task in ("optimal_trees", "good_trees"):
