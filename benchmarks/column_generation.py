@@ -18,11 +18,11 @@ from sklearn.model_selection import train_test_split
 from sklearn.tree import DecisionTreeClassifier
 
 from odtbook.datasets import load, splits
-from odtlib.column_generation.candidates import CandidateGeneration
+from odtbook.published import CandidateGeneration, Sweep
 from odtlib.column_generation.generation import ColumnGeneration
 from odtlib.column_generation.master import Master
 from odtlib.column_generation.paths import RestrictedProblem
-from odtlib.column_generation.pricing import Enumeration, Sweep
+from odtlib.column_generation.pricing import Enumeration
 from odtlib.column_generation.restricted import DynamicProgram, all_splits
 from odtlib.heuristics import sample_splits
 from odtlib.report import Clock

@@ -20,7 +20,7 @@ import numpy as np
 
 import odtlib
 from odtbook import formulations
-from odtbook.published import PaperSearch, dl85_search
+from odtbook.published import PaperSearch, Sweep, dl85_search
 from odtlib import ColumnGenerationSearch, MurTreeSearch
 from odtlib.column_generation import ThresholdSampling
 from odtlib.constrained import sets
@@ -61,7 +61,7 @@ def solving_methods():
             and "y" in inspect.signature(function).parameters}
 
 
-SWEEP = ColumnGenerationSearch(pricing="sweep")       # paths are not listed
+SWEEP = ColumnGenerationSearch(pricing=Sweep())       # paths are not listed
 MANY_CANDIDATES = ThresholdSampling(root_candidates=30, node_candidates=30)
 CALLS = [
     Call("CARTClassifier", parameters={"max_depth": 30}, limited=False, quick=True),

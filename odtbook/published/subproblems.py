@@ -9,6 +9,7 @@ import numpy as np
 from odtbook.formulations.engines import library
 from odtbook.formulations.model import Model
 from odtbook.published.programs import solutions
+from odtbook.published.sweep import Sweep
 from odtlib.column_generation.pricing import TOLERANCE, some_reduced_costs
 
 
@@ -141,7 +142,7 @@ def build(master, relaxation, leaf, allowed, *, target=None, distinct=False, nee
 
 
 def pricing(kind: str, subproblems: str = "merged",
-            merge_rows: bool = True) -> str | Subproblems | None:
+            merge_rows: bool = True) -> str | Subproblems | Sweep | None:
     """Return the exact pricing of a variant, as a parameter of an experiment names it.
 
     Parameters
@@ -155,12 +156,12 @@ def pricing(kind: str, subproblems: str = "merged",
 
     Returns
     -------
-    str, Subproblems or None
+    str, Subproblems, Sweep or None
         For ``pricing`` of :class:`odtlib.ColumnGenerationSearch`.
     """
     if kind in ("cp-sat", "milp"):
         return Subproblems(kind, subproblems == "merged", merge_rows=merge_rows)
-    return None if kind == "none" else kind
+    return {"none": None, "sweep": Sweep()}.get(kind, kind)
 
 
 class Subproblems:

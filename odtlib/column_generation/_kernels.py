@@ -8,6 +8,8 @@ minimum number of rows of a leaf that is not empty, the penalty of such a leaf, 
 fewer rows.  No validation.
 """
 
+from typing import NamedTuple
+
 import numpy as np
 
 from odtlib._numba.compiler import njit
@@ -128,107 +130,6 @@ def path_rows(nodes, to_left, start, left, choices, constrained, member):
             member[p, i] = inside
 
 
-@njit(cache=True, nogil=True)
-def sweep(nodes, to_left, start, allowed, left, group, sorted_split, order, enter, label, weight,
-          count, beta, gamma, level_start, paired, n_classes, limits, tolerance, choice, number,
-          so_far, inside, best, path, max_steps):
-    """Write the best reduced cost, and its path, for each prefix: the splits above the last.
-
-    The sweep is resumable: ``choice``, ``number``, ``so_far`` and ``inside`` keep its position,
-    level by level, and ``choice[-1]`` the level itself, -1 at the end.  It returns how many
-    prefixes were done when ``best`` and ``path`` are full or about ``max_steps`` steps were taken.
-
-    The last node's splits are swept feature by feature: ``sorted_split[group[g]:group[g + 1]]``
-    are those of one feature by rising threshold, and ``order[g]`` lists the rows, ordinary ones
-    and those of constraints, by the first of these splits that sends the row left, ``enter[g]``.
-    ``left`` holds truth values here.  Rows of constraints weigh nothing and have a ``beta``.
-    Where no path can cost more than ``tolerance``, ``best`` is a bound below it and ``path`` -1.
-    """
-    depth, n_rows = len(nodes), len(label)
-    total, here = np.empty(n_classes), np.empty(n_classes)
-    last = nodes[depth - 1]
-    n_last = start[last + 1] - start[last]
-    cheapest = 0.0
-    if not paired:
-        cheapest = np.inf
-        for i in range(n_last):
-            cheapest = min(cheapest, gamma[level_start[depth - 1] + i])
-    at, level, work = 0, choice[depth], 0
-    while level >= 0 and at < len(best) and work < max_steps:
-        if level < depth - 1:
-            choice[level] += 1
-            size = start[nodes[level] + 1] - start[nodes[level]]
-            if choice[level] == size:
-                choice[level] = -1
-                level -= 1
-                continue
-            split = start[nodes[level]] + choice[level]
-            number[level + 1] = number[level] * size + choice[level]
-            index = number[level + 1] if paired else choice[level]
-            so_far[level + 1] = so_far[level] - gamma[level_start[level] + index]
-            if not allowed[split]:
-                so_far[level + 1] = -np.inf
-            for r in range(n_rows):
-                inside[level + 1, r] = inside[level, r] and left[split, r] == to_left[level]
-            work += n_rows
-            level += 1
-            continue
-        work += n_rows * n_classes
-        total[:] = 0.0
-        paid, gained, n_inside = 0.0, 0.0, 0
-        for r in range(n_rows):
-            if inside[level, r]:
-                total[label[r]] += weight[r]
-                n_inside += count[r]
-                paid += beta[r]
-                gained -= min(0.0, beta[r])
-        bound = total.sum() - paid if paired else total.max() + gained - cheapest
-        best[at], path[at] = so_far[level] + bound, -1
-        if best[at] > tolerance:
-            best[at] = -np.inf
-            work += (len(group) - 1) * n_rows + 4 * n_last * n_classes
-            for g in range(len(group) - 1):
-                here[:] = 0.0
-                n_here, paid_here, r = 0, 0.0, 0
-                for i in range(group[g], group[g + 1]):
-                    while r < n_rows and enter[g, r] <= i - group[g]:
-                        row = order[g, r]
-                        if inside[level, row]:
-                            here[label[row]] += weight[row]
-                            n_here += count[row]
-                            paid_here += beta[row]
-                        r += 1
-                    split = sorted_split[i]
-                    if not allowed[start[last] + split]:
-                        continue
-                    value_left, value_right = 0.0, 0.0
-                    for c in range(n_classes):
-                        value_left = max(value_left, here[c])
-                        value_right = max(value_right, total[c] - here[c])
-                    few_left = 0 < n_here < limits[0]
-                    few_right = 0 < n_inside - n_here < limits[0]
-                    if n_here > 0:
-                        value_left -= limits[1]
-                    if n_inside > n_here:
-                        value_right -= limits[1]
-                    if paired:
-                        cost = value_left + value_right - paid
-                        few = few_left or few_right
-                    elif to_left[level]:
-                        cost = value_left - paid_here - gamma[level_start[level] + split]
-                        few = few_left
-                    else:
-                        cost = value_right - (paid - paid_here) - gamma[level_start[level] + split]
-                        few = few_right
-                    if not few and so_far[level] + cost > best[at]:
-                        best[at] = so_far[level] + cost
-                        path[at] = number[level] * n_last + split
-        at += 1
-        level -= 1
-    choice[depth] = level
-    return at
-
-
 # ------------------------------------------------------------- the dynamic program
 
 ENTER, NEXT, LEFT_BACK, RIGHT_BACK, DONE = range(5)
@@ -236,6 +137,52 @@ ENTER, NEXT, LEFT_BACK, RIGHT_BACK, DONE = range(5)
 LEVEL, PHASE, SUBPROBLEMS, BOTTOMS, BOUNDED, N_STATE = range(6)
 # integers of a frame
 NODE, POSITION, N_FRAME = range(3)
+
+
+class Splits(NamedTuple):
+    """The candidate splits of all nodes; ``identity`` tells which are the same split."""
+
+    start: np.ndarray           # of each node's splits
+    left: np.ndarray            # (n_splits, n_words): rows that go left
+    identity: np.ndarray        # negative where it does not matter
+
+
+class Words(NamedTuple):
+    """What the rows of each word are; ``minority`` are rows that no candidate separates."""
+
+    label: np.ndarray
+    weight: np.ndarray
+    count: np.ndarray
+    minority: np.ndarray        # of them and a heavier class
+
+
+class Frames(NamedTuple):
+    """The search at each level, from the root down."""
+
+    frame: np.ndarray           # (depth, N_FRAME)
+    best: np.ndarray            # (depth, n_budgets)
+    left_best: np.ndarray
+    rows: np.ndarray            # (depth + 1, n_words)
+    order: np.ndarray           # (depth, n_splits of a node)
+    tree: np.ndarray            # (depth, n_budgets, n_nodes)
+    left_tree: np.ndarray
+
+
+class Kept(NamedTuple):
+    """Row sets for which a node was solved before, with what that proves."""
+
+    rows: np.ndarray            # (n_nodes, n_sets, n_words)
+    bound: np.ndarray
+    n: np.ndarray               # (n_nodes,)
+
+
+class Scratch(NamedTuple):
+    """Work on the splits of a node."""
+
+    active: np.ndarray          # (n_words,)
+    weight: np.ndarray          # (2, n_classes)
+    errors: np.ndarray          # (n_splits of a node,)
+    n_leaves: np.ndarray
 
 
 @njit(cache=True, nogil=True)
@@ -249,12 +196,13 @@ def set_weight(rows, word_weight):
 
 
 @njit(cache=True, nogil=True)
-def _one_split_errors(rows, first, last, left, word_class, word_weight, word_count, n_classes,
-                      limits, count_leaves, active, weight, errors, n_leaves):
+def _one_split_errors(rows, first, last, left, words, n_classes, limits, count_leaves, scratch):
     """Write the errors that a single split leaves, for the splits ``first`` to ``last - 1``.
 
     With ``count_leaves`` also the number of sides with rows, else 0.
     """
+    word_class, word_weight, word_count, _ = words
+    active, weight, errors, n_leaves = scratch
     n_active, n_rows, n_left = 0, 0, 0
     weight[0] = 0.0
     limited = limits[0] > 1 or limits[1] > 0 or count_leaves
@@ -292,12 +240,13 @@ def _one_split_errors(rows, first, last, left, word_class, word_weight, word_cou
 
 
 @njit(cache=True, nogil=True)
-def _similarity_bound(rows, node, kept_rows, kept_bound, n_kept, word_weight, enough):
+def _similarity_bound(rows, node, kept, word_weight, enough):
     """Return a lower bound of the errors at a node from the row sets it was solved for before.
 
     The best tree for ``rows`` makes at most as many errors on an earlier set as on ``rows`` plus
     the weight of the rows that only the earlier set has.
     """
+    kept_rows, kept_bound, n_kept = kept
     best = 0.0
     for i in range(min(n_kept[node], kept_rows.shape[1])):
         bound = kept_bound[node, i]
@@ -327,9 +276,8 @@ def _used_above(split, level, start, identity, frame, order):
 
 
 @njit(cache=True, nogil=True)
-def search(max_work, depth, start, left, identity, word_class, word_weight, word_count, n_classes,
-           limits, minority, tolerance, max_leaves, state, frame, best, left_best, rows, order,
-           tree, left_tree, kept_rows, kept_bound, n_kept, active, weight, errors, n_leaves):
+def search(max_work, depth, splits, words, n_classes, limits, tolerance, max_leaves, state, frames,
+           kept, scratch):
     """Find splits that cost less than ``best[0]``, in slices of about ``max_work`` words.
 
     A depth-first search: ``best(j, R) = min over a in S_j of best(2j + 1, R and left of a) +
@@ -338,10 +286,14 @@ def search(max_work, depth, start, left, identity, word_class, word_weight, word
     ``max_leaves[h]`` is the largest ``b``.  Without a budget that is 0, and the only entry counts
     any number of leaves.  A parent sets ``best`` of its child to costs that must be undercut;
     ``tree[h, b, 0]`` is -1 where none was.  No path has two splits of one ``identity``, unless it
-    is negative.  ``minority`` are rows that no candidate separates from a heavier class.  When
-    ``state[PHASE]`` is DONE, the last entry of ``tree[0]`` and ``best[0]`` hold the best splits in
-    level order and their cost.
+    is negative.  When ``state[PHASE]`` is DONE, the last entry of ``tree[0]`` and ``best[0]`` hold
+    the best splits in level order and their cost.
     """
+    start, left, identity = splits
+    word_weight, minority = words.weight, words.minority
+    frame, best, left_best, rows, order, tree, left_tree = frames
+    kept_rows, kept_bound, n_kept = kept
+    errors, n_leaves = scratch.errors, scratch.n_leaves
     n_words = rows.shape[1]
     budgeted = max_leaves[0] > 0
     work = 0
@@ -365,8 +317,8 @@ def search(max_work, depth, start, left, identity, word_class, word_weight, word
             if lower >= best[h, :largest + 1].max() - tolerance:
                 leave = True
             else:
-                _one_split_errors(rows[h], first, last, left, word_class, word_weight, word_count,
-                                  n_classes, limits, budgeted, active, weight, errors, n_leaves)
+                _one_split_errors(rows[h], first, last, left, words, n_classes, limits, budgeted,
+                                  scratch)
                 work += n_words * (last - first)
                 for i in range(last - first):
                     if _used_above(first + i, h, start, identity, frame, order):
@@ -411,15 +363,15 @@ def search(max_work, depth, start, left, identity, word_class, word_weight, word
                 bottom = h + 1 == depth - 1
                 if not bottom:
                     on_right = max(on_right, _similarity_bound(
-                        rows[h + 1], child + 1, kept_rows, kept_bound, n_kept, word_weight, enough))
+                        rows[h + 1], child + 1, kept, word_weight, enough))
                 for w in range(n_words):
                     rows[h + 1, w] = rows[h, w] & left[split, w]
                     if rows[h + 1, w]:
                         left_active = 1
                 on_left = 0.0
                 if not bottom and on_right < enough:
-                    on_left = _similarity_bound(rows[h + 1], child, kept_rows, kept_bound, n_kept,
-                                                word_weight, enough - on_right)
+                    on_left = _similarity_bound(rows[h + 1], child, kept, word_weight,
+                                                enough - on_right)
                     work += n_words * (2 * kept_rows.shape[1])
                 work += 2 * n_words
                 below = max_leaves[h + 1]
@@ -488,96 +440,3 @@ def search(max_work, depth, start, left, identity, word_class, word_weight, word
                 kept_rows[node, at] = rows[h]
             state[LEVEL] = h - 1
             state[PHASE] = LEFT_BACK if node % 2 == 1 else RIGHT_BACK
-
-
-# ------------------------------------------------------------- new splits over all thresholds
-
-@njit(cache=True, nogil=True)
-def last_split(order, rank, label, weight, inside, side, counts, row):
-    """Return the value of the best single split of the rows where ``inside`` equals ``side``.
-
-    ``row`` gets its feature, -1 for none, and the two rows that it lies between; ``counts`` is
-    working space, shape (2, n_classes).
-    """
-    n_features, n_rows = order.shape
-    total, here = counts[0], counts[1]
-    total[:] = 0.0
-    for i in range(n_rows):
-        r = order[0, i]
-        if inside[r] == side:
-            total[label[r]] += weight[r]
-    best = total.max()
-    row[0] = -1
-    for f in range(n_features):
-        here[:] = 0.0
-        before = -1
-        for i in range(n_rows):
-            r = order[f, i]
-            if inside[r] != side:
-                continue
-            if before >= 0 and rank[f, r] != rank[f, before]:
-                on_left, on_right = 0.0, 0.0
-                for c in range(len(here)):
-                    on_left = max(on_left, here[c])
-                    on_right = max(on_right, total[c] - here[c])
-                if on_left + on_right > best:
-                    best = on_left + on_right
-                    row[0], row[1], row[2] = f, before, r
-            here[label[r]] += weight[r]
-            before = r
-    return best
-
-
-@njit(cache=True, nogil=True)
-def highest_bound(left, right, closed, at):
-    """Return the largest sum of the bounds of both sides over open splits, and write where.
-
-    Of splits with the same bound it is one that divides the rows most evenly.
-    """
-    best, smaller, n_rows = -np.inf, 0, left.shape[1] - 1
-    for f in range(left.shape[0]):
-        for p in range(1, n_rows):
-            bound = left[f, p] + right[f, p]
-            if not closed[f, p] and (bound > best or (
-                    bound == best and min(p, n_rows - p) > smaller)):
-                best, smaller = bound, min(p, n_rows - p)
-                at[0], at[1] = f, p
-    return best
-
-
-@njit(cache=True, nogil=True)
-def tighten(cumulated, f, p, on_left, on_right, left, right, closed):
-    """Close a split, given bounds of its two sides, and tighten those of its feature's others."""
-    closed[f, p] = True
-    for q in range(1, left.shape[1] - 1):
-        between = abs(cumulated[f, q] - cumulated[f, p])
-        left[f, q] = min(left[f, q], on_left + (between if q > p else 0.0))
-        right[f, q] = min(right[f, q], on_right + (between if q < p else 0.0))
-
-
-@njit(cache=True, nogil=True)
-def two_levels(order, rank, label, weight, n_classes, cumulated, left, right, closed, tolerance,
-               most, at, best, rows):
-    """Generate splits of a node whose children are the last nodes; return how many.
-
-    It ends after ``most`` of them, or where no open split has a bound above ``best[0]``.  ``rows``
-    gets feature and position of the best one, and the splits of both children as
-    :func:`last_split` writes them.
-    """
-    inside = np.zeros(len(label), np.bool_)
-    counts = np.zeros((2, n_classes))
-    children = np.zeros((2, 3), np.int64)
-    n = 0
-    while n < most and highest_bound(left, right, closed, at) > best[0] + tolerance:
-        f, p = at[0], at[1]
-        for i in range(order.shape[1]):
-            inside[order[f, i]] = i < p
-        on_left = last_split(order, rank, label, weight, inside, True, counts, children[0])
-        on_right = last_split(order, rank, label, weight, inside, False, counts, children[1])
-        if on_left + on_right > best[0] + tolerance:
-            best[0] = on_left + on_right
-            rows[0, 0], rows[0, 1] = f, p
-            rows[1:] = children
-        tighten(cumulated, f, p, on_left, on_right, left, right, closed)
-        n += 1
-    return n

@@ -4,18 +4,15 @@ from __future__ import annotations
 
 from copy import deepcopy
 from functools import partial
-from inspect import signature
 from typing import Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import StrOptions
 
 from odtlib._numba.warm import warm_up
 from odtlib.column_generation import _kernels as kernels
 from odtlib.column_generation.branch_and_price import BranchAndPrice, dive
-from odtlib.column_generation.candidates import NODE_BYTES, CandidateGeneration
 from odtlib.column_generation.generation import ColumnGeneration
 from odtlib.column_generation.master import Master
 from odtlib.column_generation.options import (
@@ -23,19 +20,15 @@ from odtlib.column_generation.options import (
     ThresholdSampling,
     TreeLimits,
 )
-from odtlib.column_generation.paths import RestrictedProblem, check_size
-from odtlib.column_generation.pricing import Enumeration, PathPool, RandomPaths, Sweep
+from odtlib.column_generation.paths import RestrictedProblem
+from odtlib.column_generation.pricing import Enumeration, PathPool, RandomPaths
 from odtlib.column_generation.restricted import (
-    MEGABYTE,
-    STOPPED_BY,
     CandidateTreeClassifier,
-    DynamicProgram,
-    Run,
 )
 from odtlib.column_generation.side_constraints import side_constraints
 from odtlib.column_generation.units import TooLarge
-from odtlib.heuristics.threshold_sampling import TreeSampler, tree_of_splits
-from odtlib.report import Clock, TimeUp, status_of
+from odtlib.heuristics.threshold_sampling import TreeSampler
+from odtlib.report import Clock, status_of
 from odtlib.requirements import needs
 from odtlib.tolerance import PROOF
 
@@ -53,15 +46,11 @@ class ColumnGenerationClassifier(CandidateTreeClassifier):
     ----------
     max_depth : int or None, default=4
         Maximum depth of the tree.  None for no limit.
-    splits : list of list of (int, float), "all", "generate" or None, default=None
+    splits : list of list of (int, float), "all" or None, default=None
         A list holds the candidate splits (feature, threshold) of each feature node in level order.
         "all" takes every threshold between neighbouring values at each node; combine it with
-        ``pricing="sweep"`` and ``link="prefix"``.  None samples them by CART, see
-        :func:`odtlib.heuristics.sample_splits`.  "generate" samples them too, takes the best tree
-        of these, and then generates splits over all thresholds until none can improve it, see
-        :class:`odtlib.column_generation.candidates.CandidateGeneration`: the tree is then proved
-        optimal over all thresholds.  ``max_depth`` is then the only limit that may be set, and
-        ``search`` has no effect.
+        ``link="prefix"``.  None samples them by CART, see
+        :func:`odtlib.heuristics.sample_splits`.
     sampling : ThresholdSampling or None, default=None
         How candidates are sampled; None takes the defaults of :class:`ThresholdSampling`.
     search : ColumnGenerationSearch or None, default=None
@@ -102,8 +91,7 @@ class ColumnGenerationClassifier(CandidateTreeClassifier):
         ``counters``: ``relaxation`` (value of the last master, weight of correct rows), whether it
         ``converged`` and is ``integral``, ``iterations``, ``columns``, ``cuts``, ``relaxations``
         solved by branch-and-price, and seconds in each phase; the ``disparity`` of the tree where
-        it is limited.  With ``splits="generate"``: sampled ``splits``, ``candidates_optimum`` (cost
-        of their best tree) and the number of splits ``generated``, over all prefixes.
+        it is limited.
     cart_ : DecisionTree or None
         The CART of all rows; the tree is never worse.  None where splits were given.
     iterations_ : list of dict
@@ -123,7 +111,6 @@ class ColumnGenerationClassifier(CandidateTreeClassifier):
 
     _parameter_constraints = {
         **CandidateTreeClassifier._parameter_constraints,
-        "splits": [list, StrOptions({"all", "generate"}), None],
         "search": [ColumnGenerationSearch, None],
         "limits": [TreeLimits, None],
     }
@@ -225,7 +212,7 @@ class ColumnGenerationClassifier(CandidateTreeClassifier):
         """Return the pricing methods in the order in which they are tried."""
         search = self._steps
         words = {"pool": partial(PathPool, random), "random": partial(RandomPaths, random),
-                 "enumeration": Enumeration, "sweep": Sweep}
+                 "enumeration": Enumeration}
         methods = [words[kind]() if isinstance(kind, str) else deepcopy(kind)
                    for kind in (search.heuristic_pricing, search.pricing) if kind is not None]
         if not methods:
@@ -245,76 +232,11 @@ class ColumnGenerationClassifier(CandidateTreeClassifier):
                 master = Master(problem, link)
                 master.add_tree(np.zeros(3, np.int64))
                 ColumnGeneration(master, [Enumeration()], Clock(), row_cuts="upper").solve()
-                Sweep()(master, master.solve(), np.ones(problem.n_splits, bool))
-            for depth in (2, 3):
-                CandidateGeneration(X, y, 2, np.ones(3), Clock(), PROOF).run(depth, 0.0)
 
+        methods = self._steps.heuristic_pricing, self._steps.pricing
         return (super()._warm_up(X, y, sample_weight)
-                + warm_up("column generation", kernels.reduced_costs, run))
-
-    def _solve(self, X, y, sample_weight, protected=None):
-        if not (isinstance(self.splits, str) and self.splits == "generate"):
-            return super()._solve(X, y, sample_weight, protected)
-        standard = signature(type(self)).parameters
-        for name in ("search", "limits", "max_nodes", "max_leaf_nodes", "min_samples_leaf",
-                     "split_penalty"):
-            given, default = getattr(self, name), standard[name].default
-            if given is not None if default is None else given != default:
-                raise ValueError(f"splits='generate' has no use for {name}; leave it at its "
-                                 "default, or take splits=None.")
-        clock = Clock(self.time_limit)
-        weight = np.ones(len(y)) if sample_weight is None else sample_weight
-        total, depth = float(weight.sum()), self._depth_within(len(X))
-        max_bytes = np.inf if self.memory_limit is None else self.memory_limit * MEGABYTE
-        run = Run(X, y, len(self.classes_), sample_weight, depth, 0.0, clock, max_bytes, None)
-        self.cart_, self.iterations_ = None, []
-        if depth == 0:
-            return run.outcome(run.leaf(), "optimal", proof="optimal without a split")
-        tree, bound, counters, trace, status = run.leaf(), 0.0, {}, [], "optimal"
-        try:
-            check_size(2 ** depth - 1, 0, len(X))
-            splits, cart, counters = self._candidates(run)
-            self.cart_ = tree_of_splits(cart, X, y, run.n_classes, sample_weight).replace(
-                classes=self.classes_)
-            tree = min(self.cart_.replace(classes=None), tree, key=run.objective)
-            trace.append((clock.elapsed, run.objective(tree), 0.0, "start"))
-            if splits[0]:
-                self.problem_ = RestrictedProblem(X, y, run.n_classes, splits, sample_weight,
-                                                  max_bytes=max_bytes, clock=clock)
-                program = DynamicProgram(self.problem_, self.problem_.choose(cart))
-                while not program.done:
-                    if clock.expired:
-                        raise TimeUp
-                    program.advance()
-                tree = self.problem_.tree(program.choices)
-            known = objective = run.objective(tree)
-            counters = {**counters, "splits": sum(map(len, splits)), "candidates_optimum": known}
-            trace.append((clock.elapsed, known, 0.0, "candidates"))
-            if NODE_BYTES * depth * X.size > max_bytes:
-                raise TooLarge("the bounds of all thresholds do not fit into the memory limit.")
-            generation = CandidateGeneration(X, y, run.n_classes, weight, clock, PROOF * total)
-
-            def watch(value, upper, found):
-                nonlocal tree, objective, bound
-                if total - value < objective - PROOF * total:
-                    tree = tree_of_splits(found, X, y, run.n_classes, sample_weight)
-                    objective = run.objective(tree)
-                bound = max(bound, min(total - upper, objective))
-                line = {"seconds": clock.elapsed, "objective": objective, "bound": bound,
-                        "generated": generation.n_generated}
-                counters["generated"] = line["generated"]
-                self.iterations_.append(line)
-                if trace[-1][1:3] != (objective, bound):
-                    trace.append((line["seconds"], objective, bound, "new split"))
-                    if self.verbose:
-                        print("{seconds:8.2f} s  objective {objective:g}  bound {bound:g}  "
-                              "{generated} splits generated".format(**line), flush=True)
-
-            generation.run(depth, total - known, watch)
-        except (TimeUp, TooLarge, KeyboardInterrupt) as error:
-            status = STOPPED_BY[type(error)]
-        return run.outcome(tree, status, bound, start="cart", counters=counters, trace=trace,
-                           proof=f"optimal over all thresholds at depth {depth}")
+                + warm_up("column generation", kernels.reduced_costs, run)
+                + sum(method.warm_up() for method in methods if hasattr(method, "warm_up")))
 
     def _search(self, problem, start, clock):
         search = self._steps

@@ -119,11 +119,11 @@ class ColumnGenerationSearch(SearchOptions):
 
     Parameters
     ----------
-    pricing : {"enumeration", "sweep"}, pricing method or None, default="enumeration"
-        Exact pricing.  Enumeration takes milliseconds.  "sweep" needs no list of all paths, for
-        very many candidates.  A pricing method is an object such as
+    pricing : "enumeration", pricing method or None, default="enumeration"
+        Exact pricing.  Enumeration takes milliseconds.  A pricing method is an object such as
         ``odtbook.published.Subproblems("cp-sat")``, the integer programs of the papers, which take
-        thousands of times longer.  None stops where the heuristic finds nothing, without a bound,
+        thousands of times longer, or ``odtbook.published.Sweep()``, which needs no list of all
+        paths.  None stops where the heuristic finds nothing, without a bound,
         as Firat et al. do for large data.
     heuristic_pricing : {"pool", "random"}, pricing method or None, default=None
         What is tried before exact pricing: the pool of Firat et al., 100 random paths as in Patel
@@ -171,7 +171,7 @@ class ColumnGenerationSearch(SearchOptions):
     integer: str = "master"
 
     _parameter_constraints = {
-        "pricing": [StrOptions({"enumeration", "sweep"}), callable, None],
+        "pricing": [StrOptions({"enumeration"}), callable, None],
         "heuristic_pricing": [StrOptions({"pool", "random"}), callable, None],
         "row_cuts": [StrOptions({"none", "lower", "upper", "equal", "all"}),
                      HasMethods(["begin", "rounds", "add"])],

@@ -348,8 +348,8 @@ class RestrictedProblem:
                       for leaf in range(self.n_leaves))
         if n_paths > MAX_PATHS:
             raise ValueError(f"the candidate splits make {n_paths:.3g} paths, more than column "
-                             "generation can enumerate; give fewer splits, lower max_depth, set "
-                             "pricing='sweep', or use RestrictedTreeClassifier.")
+                             "generation can enumerate; give fewer splits, lower max_depth, or "
+                             "use RestrictedTreeClassifier.")
         if self.goes_left.size + PATH_BYTES * n_paths > self.max_bytes:
             raise TooLarge(f"{n_paths:.3g} paths do not fit into the memory limit.")
         tables = []

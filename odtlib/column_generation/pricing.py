@@ -8,8 +8,6 @@ from odtlib.column_generation import _kernels as kernels
 from odtlib.report import Clock, TimeUp
 
 TOLERANCE = 1e-6        # reduced costs above it are positive (Patel et al. 2023, Section 4.1)
-MAX_PREFIXES = 2**16    # splits of all nodes but the last that a sweep returns at a time
-STEPS = 20_000_000      # of a sweep between two looks at the clock: some 30 ms
 
 
 def all_reduced_costs(master, relaxation, leaf, allowed):
@@ -89,95 +87,18 @@ class Enumeration:
                 return np.concatenate(leaves), np.concatenate(paths), None
             cost = all_reduced_costs(master, relaxation, leaf, allowed)
             best[at] = cost.max()
-            good = _largest(cost, per_leaf)
+            good = largest(cost, per_leaf)
             leaves.append(np.full(len(good), leaf))
             paths.append(good)
         return np.concatenate(leaves), np.concatenate(paths), best
 
 
-def _largest(cost, max_columns):
+def largest(cost, max_columns):
     """Return the positions of the largest reduced costs that are positive."""
     good = np.flatnonzero(cost > TOLERANCE)
     if len(good) > max_columns:
         good = good[np.argpartition(-cost[good], max_columns)[:max_columns]]
     return good
-
-
-class Sweep:
-    """Price exactly without a list of all paths, for candidate sets as large as all thresholds.
-
-    The splits above the last are enumerated.  At the last node the rows are swept in the order of
-    each feature, so that its splits are all priced in one pass.  For each choice of the splits
-    above, the best path is found.
-
-    Parameters
-    ----------
-    per_leaf : int, default=10000
-        Maximum number of columns returned for a leaf, those of largest reduced cost.
-    """
-
-    exact = True
-
-    def __init__(self, per_leaf=10_000):
-        self.per_leaf = per_leaf
-        self.tables = {}
-
-    def __call__(self, master, relaxation, allowed, seconds=np.inf):
-        """Return improving paths and upper bounds, with the arguments of :class:`Enumeration`."""
-        clock = Clock(None if np.isinf(seconds) else seconds)
-        problem = master.problem
-        left = np.concatenate([problem.goes_left, master.branches], axis=1)
-        none = np.zeros(master.n_cuts)
-        label = np.concatenate([problem.y, none.astype(np.int64)])
-        weight = np.concatenate([problem.weights, none])
-        count = (weight > 0).astype(np.int64)
-        beta = np.concatenate([np.zeros(problem.n_rows), relaxation.beta])
-        limits = problem.limits + [0.0, relaxation.delta.sum(), 0.0]    # paid by an active leaf
-        leaves, paths = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
-        best = np.empty(len(master.ends))
-        for at, leaf in enumerate(master.ends):
-            nodes = master.nodes[leaf]
-            depth, table = len(nodes), self._table(problem, nodes[-1], left)
-            choice, number = np.full(depth + 1, -1), np.zeros(depth, np.int64)
-            choice[depth] = 0
-            so_far = np.full(depth, -relaxation.alpha[at])
-            inside = np.ones((depth, len(label)), bool)
-            cost, path = np.empty(MAX_PREFIXES), np.empty(MAX_PREFIXES, np.int64)
-            best[at] = -np.inf
-            kept = np.zeros(0), np.zeros(0, np.int64)
-            while choice[depth] >= 0:
-                if clock.expired:
-                    return np.concatenate(leaves), np.concatenate(paths), None
-                n = kernels.sweep(
-                    nodes, master.to_left[leaf], problem.start, allowed, left, *table, label,
-                    weight, count, beta, relaxation.gamma[leaf], master.level_start[leaf],
-                    master.pairs, problem.n_classes, limits, TOLERANCE, choice, number,
-                    so_far, inside, cost, path, STEPS)
-                best[at] = max(best[at], cost[:n].max(initial=-np.inf))
-                found = path[:n] >= 0
-                kept = [np.concatenate(pair) for pair in
-                        zip(kept, (cost[:n][found], path[:n][found]), strict=True)]
-                good = np.sort(_largest(kept[0], self.per_leaf))
-                kept = kept[0][good], kept[1][good]
-            leaves.append(np.full(len(kept[1]), leaf))
-            paths.append(kept[1])
-        return np.concatenate(leaves), np.concatenate(paths), best
-
-    def _table(self, problem, node, left):
-        """Sort a node's splits by feature and threshold, and the rows by where they turn left."""
-        known = self.tables.get(node)
-        if known is not None and known[-1].shape[1] == left.shape[1]:
-            return known
-        span = slice(problem.start[node], problem.start[node + 1])
-        feature = problem.feature[span]
-        sorted_split = np.lexsort((problem.threshold[span], feature))
-        changes = np.flatnonzero(np.diff(feature[sorted_split])) + 1
-        group = np.concatenate([[0], changes, [len(feature)]])
-        enter = np.array([(~left[span][part]).sum(axis=0)
-                          for part in np.split(sorted_split, changes)])
-        order = np.argsort(enter, axis=1, kind="stable")
-        self.tables[node] = (group, sorted_split, order, np.take_along_axis(enter, order, axis=1))
-        return self.tables[node]
 
 
 class RandomPaths:

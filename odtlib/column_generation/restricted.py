@@ -70,29 +70,29 @@ class DynamicProgram:
         if choices is not None:
             below = np.rint((problem.cost(choices) + problem.penalty) / problem.unit)
         self.state = np.zeros(k.N_STATE, np.int64)
-        self.frame = np.zeros((depth, k.N_FRAME), np.int64)
         self.best = np.full((depth, n_budgets), -np.inf)
         self.best[0, self.max_leaves[0]] = below
-        self.left_best = np.zeros((depth, n_budgets))
-        self.rows = np.zeros((depth + 1, n_words), np.uint64)
-        self.rows[0] = problem.packed["all_rows"]
-        self.order = np.zeros((depth, widest), np.int64)
+        rows = np.zeros((depth + 1, n_words), np.uint64)
+        rows[0] = problem.packed["all_rows"]
         self.tree = np.full((depth, n_budgets, n_nodes), -1)
-        self.left_tree = np.zeros((depth, n_budgets, n_nodes), np.int64)
-        self.kept_rows = np.zeros((n_nodes, kept, n_words), np.uint64)
-        self.kept_bound, self.n_kept = np.zeros((n_nodes, kept)), np.zeros(n_nodes, np.int64)
-        self.active, self.weight = np.zeros(n_words, np.int64), np.zeros((2, problem.n_classes))
-        self.errors, self.n_leaves = np.zeros(widest), np.zeros(widest, np.int64)
+        self.frames = k.Frames(
+            np.zeros((depth, k.N_FRAME), np.int64), self.best, np.zeros((depth, n_budgets)), rows,
+            np.zeros((depth, widest), np.int64), self.tree,
+            np.zeros((depth, n_budgets, n_nodes), np.int64))
+        self.kept = k.Kept(np.zeros((n_nodes, kept, n_words), np.uint64), np.zeros((n_nodes, kept)),
+                           np.zeros(n_nodes, np.int64))
+        self.scratch = k.Scratch(np.zeros(n_words, np.int64), np.zeros((2, problem.n_classes)),
+                                 np.zeros(widest), np.zeros(widest, np.int64))
 
     def advance(self, max_work=SLICE):
         """Search for one slice: until about ``max_work`` words of bit sets have been read."""
         problem, packed = self.problem, self.problem.packed
-        k.search(max_work, problem.depth, problem.start, packed["left"], self.identity,
-                 packed["word_class"], packed["word_weight"], packed["word_count"],
-                 problem.n_classes, problem.unit_limits, packed["minority"], 0.5, self.max_leaves,
-                 self.state, self.frame, self.best, self.left_best, self.rows, self.order,
-                 self.tree, self.left_tree, self.kept_rows, self.kept_bound, self.n_kept,
-                 self.active, self.weight, self.errors, self.n_leaves)
+        words = k.Words(packed["word_class"], packed["word_weight"], packed["word_count"],
+                        packed["minority"])
+        k.search(max_work, problem.depth,
+                 k.Splits(problem.start, packed["left"], self.identity), words, problem.n_classes,
+                 problem.unit_limits, 0.5, self.max_leaves, self.state, self.frames, self.kept,
+                 self.scratch)
         if self.done and self.choices is None:
             raise ValueError("no tree over these candidate splits has distinct splits on each "
                              "path; give more splits, lower max_depth, or set "

@@ -3,13 +3,10 @@
 import numpy as np
 import pytest
 
-from odtlib import (
-    ColumnGenerationClassifier,
-    ColumnGenerationSearch,
-    ContinuousTreeClassifier,
-)
-from odtlib.column_generation import ThresholdSampling, TreeLimits, _kernels
-from odtlib.column_generation.candidates import CandidateGeneration
+from odtbook.published import CandidateGeneration, GeneratedSplitsClassifier
+from odtbook.published import _candidate_kernels as _kernels
+from odtlib import ContinuousTreeClassifier
+from odtlib.column_generation import ThresholdSampling
 from odtlib.report import Clock, TimeUp
 from odtlib.tolerance import PROOF
 
@@ -72,8 +69,8 @@ def test_the_estimator_equals_the_search_over_all_thresholds(part):
     for seed in range(1000 + 50 * part, 1050 + 50 * part):
         X, y, weight = instance(seed, 40)
         depth = 1 + seed // 4 % 4
-        model = ColumnGenerationClassifier(
-            depth, splits="generate", sampling=ThresholdSampling(n_trees=5)).fit(X, y, weight)
+        model = GeneratedSplitsClassifier(depth, sampling=ThresholdSampling(n_trees=5))
+        model.fit(X, y, weight)
         other = ContinuousTreeClassifier(depth).fit(X, y, weight)
         scale = weight.sum()
         assert model.report_.status == "optimal"
@@ -88,7 +85,7 @@ def test_the_estimator_equals_the_search_over_all_thresholds(part):
 def test_the_way_to_the_proof_only_improves():
     random = np.random.RandomState(3)
     X, y = random.rand(120, 3), random.randint(0, 2, 120)
-    model = ColumnGenerationClassifier(3, splits="generate").fit(X, y)
+    model = GeneratedSplitsClassifier(3).fit(X, y)
     lines = model.iterations_
     assert all(a["objective"] >= b["objective"] and a["bound"] <= b["bound"]
                for a, b in zip(lines, lines[1:], strict=False))
@@ -101,7 +98,7 @@ def test_the_way_to_the_proof_only_improves():
 def test_out_of_time_it_returns_the_best_so_far_and_a_bound():
     random = np.random.RandomState(4)
     X, y = random.rand(3000, 12), random.randint(0, 3, 3000)
-    model = ColumnGenerationClassifier(4, splits="generate", time_limit=1.0).fit(X, y)
+    model = GeneratedSplitsClassifier(4, time_limit=1.0).fit(X, y)
     assert model.report_.status == "time_limit"
     assert 0.0 <= model.report_.lower_bound <= model.report_.objective
     assert model.report_.objective <= model.report_.counters.get("candidates_optimum", np.inf)
@@ -113,25 +110,15 @@ def test_out_of_time_it_returns_the_best_so_far_and_a_bound():
 def test_memory_that_does_not_suffice_gives_the_best_of_the_candidates():
     random = np.random.RandomState(5)
     X, y = random.rand(400, 4), random.randint(0, 2, 400)
-    model = ColumnGenerationClassifier(3, splits="generate", memory_limit=0.2).fit(X, y)
+    model = GeneratedSplitsClassifier(3, memory_limit=0.2).fit(X, y)
     assert model.report_.status == "memory_limit"
     assert model.report_.objective < 200
-
-
-@pytest.mark.parametrize("limit", [
-    {"max_nodes": 3}, {"max_leaf_nodes": 3}, {"min_samples_leaf": 2}, {"split_penalty": 1.0},
-    {"limits": TreeLimits(max_feature_cost=1)},
-    {"search": ColumnGenerationSearch(pricing="sweep")}])
-def test_what_generation_does_not_know_is_refused(limit):
-    X, y = np.array([[0.0], [1.0], [2.0]]), np.array([0, 1, 0])
-    with pytest.raises(ValueError, match=f"splits='generate' has no use for {next(iter(limit))}"):
-        ColumnGenerationClassifier(2, splits="generate", **limit).fit(X, y)
 
 
 def test_an_interrupt_returns_the_best_so_far(monkeypatch):
     random = np.random.RandomState(6)
     X, y = random.rand(80, 3), random.randint(0, 2, 80)
-    whole = ColumnGenerationClassifier(3, splits="generate").fit(X, y)
+    whole = GeneratedSplitsClassifier(3).fit(X, y)
 
     class Interrupted(CandidateGeneration):
         def run(self, depth, value, watch):
@@ -141,8 +128,8 @@ def test_an_interrupt_returns_the_best_so_far(monkeypatch):
                     raise KeyboardInterrupt
             return super().run(depth, value, see)
 
-    monkeypatch.setattr("odtlib.column_generation.classifier.CandidateGeneration", Interrupted)
-    model = ColumnGenerationClassifier(3, splits="generate").fit(X, y)
+    monkeypatch.setattr("odtbook.published.candidates.CandidateGeneration", Interrupted)
+    model = GeneratedSplitsClassifier(3).fit(X, y)
     assert model.report_.status == "interrupted"
     assert model.report_.lower_bound < whole.report_.objective <= model.report_.objective
     assert model.report_.objective <= model.report_.counters["candidates_optimum"]
@@ -151,7 +138,7 @@ def test_an_interrupt_returns_the_best_so_far(monkeypatch):
 def test_columns_without_thresholds_and_budget_zero():
     X, y = np.zeros((5, 2)), np.array([0, 1, 1, 0, 1])
     for depth in (0, 1, 3):
-        model = ColumnGenerationClassifier(depth, splits="generate").fit(X, y)
+        model = GeneratedSplitsClassifier(depth).fit(X, y)
         assert model.report_.status == "optimal"
         assert model.report_.objective == 2.0
         assert model.tree_.n_leaves == 1

@@ -7,7 +7,7 @@ import pytest
 from column_generation.reference import column_generation
 from sklearn.base import clone
 
-from odtbook.published import Subproblems
+from odtbook.published import Subproblems, Sweep
 from odtlib import (
     ContinuousTreeClassifier,
     RestrictedTreeClassifier,
@@ -125,7 +125,7 @@ LIMITS = [{"min_samples_leaf": 9}, {"split_penalty": 2.0}, {"split_penalty": 0.7
 @pytest.mark.parametrize("form", [
     {}, {"link": "prefix", "row_cuts": "none"}, {"row_cuts": "extra"},
     {"integer": "branch-and-price"}, {"heuristic_pricing": "pool"}, {"integer": "diving"},
-    {"link": "prefix", "row_cuts": "none", "pricing": "sweep"},
+    {"link": "prefix", "row_cuts": "none", "pricing": Sweep()},
     {"pricing": "milp", "max_depth": 2, "root_candidates": 3, "node_candidates": 3}], ids=str)
 @pytest.mark.parametrize("limits", LIMITS, ids=str)
 def test_penalties_and_limits(limits, form):
@@ -235,7 +235,7 @@ def test_verbose_prints_a_line_an_iteration(capsys):
     assert capsys.readouterr().out.count("bound") == len(model.iterations_)
 
 
-SWEEP = {"splits": "all", "pricing": "sweep", "link": "prefix", "row_cuts": "none"}
+SWEEP = {"splits": "all", "pricing": Sweep(), "link": "prefix", "row_cuts": "none"}
 
 
 @pytest.mark.parametrize("seed", range(8))
@@ -249,7 +249,7 @@ def test_all_thresholds_at_depth_two_equal_the_solver_over_all_thresholds(seed):
     choices = [SWEEP]
     if seed < 4:   # the papers' form needs to branch
         choices.append({"splits": "all", "integer": "branch-and-price"})
-        choices.append({"splits": "all", "integer": "branch-and-price", "pricing": "sweep"})
+        choices.append({"splits": "all", "integer": "branch-and-price", "pricing": Sweep()})
     for choice in choices:
         model = column_generation(2, **choice).fit(X, y)
         assert model.report_.status == "optimal"

@@ -7,6 +7,7 @@ import pytest
 from column_generation.reference import column_generation, draw_problem, leaf_cost
 
 from odtbook.datasets import load
+from odtbook.published import Sweep
 
 
 def least_cost_within(problem, costs, budget, max_leaves=None):
@@ -38,7 +39,7 @@ def least_cost_within(problem, costs, budget, max_leaves=None):
                if max_leaves is None or n_leaves <= max_leaves)
 
 
-FORMS = [{}, {"integer": "milp", "row_cuts": "all"}, {"pricing": "sweep"}, {"row_cuts": "none"},
+FORMS = [{}, {"integer": "milp", "row_cuts": "all"}, {"pricing": Sweep()}, {"row_cuts": "none"},
          {"heuristic_pricing": "pool", "merge_rows": False}, {"integer": "diving"},
          {"pricing": "cp-sat", "row_cuts": "equal"}, {"row_cuts": "extra"}]
 SLOW = 2    # of them, tried on fewer instances

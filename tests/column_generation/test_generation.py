@@ -7,6 +7,7 @@ import pytest
 from column_generation.reference import all_choices, draw_problem, errors, path_table
 from scipy.optimize import linprog
 
+from odtbook.published import Sweep
 from odtbook.published.separation import row_cuts, violated_point
 from odtbook.published.subproblems import Subproblems, build
 from odtlib.column_generation.branch_and_price import BranchAndPrice, dive
@@ -17,7 +18,6 @@ from odtlib.column_generation.pricing import (
     Enumeration,
     PathPool,
     RandomPaths,
-    Sweep,
     all_reduced_costs,
     some_reduced_costs,
 )

@@ -9,6 +9,7 @@ from column_generation.test_generation import random_duals
 
 from odtbook.datasets import load
 from odtbook.formulations import BinOCTClassifier
+from odtbook.published import Sweep
 from odtlib import MurTreeClassifier
 from odtlib.column_generation import TreeLimits
 from odtlib.column_generation.master import Master
@@ -229,7 +230,7 @@ def test_limits_that_no_tree_keeps_are_refused():
     ({"min_recall": {7: 0.5}}, "min_recall has 7: 0.5; give labels of y"),
     ({"min_precision": {1: 1.5}}, "min_precision has 1: 1.5; give labels of y"),
     ({"max_disparity": 0.1}, "max_disparity and protected belong together"),
-    ({"min_recall": {1: 0.5}, "pricing": "sweep"}, "set pricing='enumeration'"),
+    ({"min_recall": {1: 0.5}, "pricing": Sweep()}, "set pricing='enumeration'"),
     ({"min_recall": {1: 0.5}, "search": "prefix"}, "use link='node'")])
 def test_limits_that_cannot_be_used_are_refused(options, message):
     X, y = np.array([[0, 0], [1, 0], [0, 1.0], [1, 1]]), [0, 1, 1, 0]

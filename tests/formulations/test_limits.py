@@ -11,7 +11,7 @@ from scale import SCALE
 from odtbook.formulations import BinOCTClassifier, FlowOCTClassifier, OCTClassifier
 from odtbook.formulations.binoct_model import BinOCTModel
 from odtbook.formulations.thresholds import candidate_cuts
-from odtbook.published import pricing, row_cuts
+from odtbook.published import Sweep, pricing, row_cuts
 from odtlib import (
     ColumnGenerationClassifier,
     ColumnGenerationSearch,
@@ -22,7 +22,7 @@ from odtlib._numba import warm as _warm
 from odtlib.column_generation import _kernels as kernels
 from odtlib.column_generation import paths
 from odtlib.column_generation.master import Master
-from odtlib.column_generation.pricing import Enumeration, Sweep
+from odtlib.column_generation.pricing import Enumeration
 from odtlib.heuristics.ranks import RankedRows
 from odtlib.report import Clock, TimeUp
 
@@ -97,8 +97,8 @@ def test_a_sweep_in_small_steps_finds_the_same_paths(monkeypatch):
     master = Master(problem_of(*noise()), "prefix")
     master.add_tree(np.zeros(3, np.int64))
     found = [Sweep()(master, master.solve(), np.ones(9, bool))]
-    monkeypatch.setattr("odtlib.column_generation.pricing.STEPS", 1)
-    monkeypatch.setattr("odtlib.column_generation.pricing.MAX_PREFIXES", 2)
+    monkeypatch.setattr("odtbook.published.sweep.STEPS", 1)
+    monkeypatch.setattr("odtbook.published.sweep.MAX_PREFIXES", 2)
     found.append(Sweep()(master, master.solve(), np.ones(9, bool)))
     for whole, steps in zip(*found, strict=True):
         assert np.array_equal(whole, steps)
@@ -115,7 +115,7 @@ def test_kernels_are_compiled_before_the_clock_starts(model, monkeypatch):
     X, y = noise()
     names = [name for name in vars(kernels) if hasattr(vars(kernels)[name], "signatures")]
     settings = {} if model is RestrictedTreeClassifier else {
-        "search": ColumnGenerationSearch(pricing="sweep")}
+        "search": ColumnGenerationSearch(pricing=Sweep())}
     estimator = model(2, **settings)
     assert estimator._compile_kernels(X, y) > 0
     before = {name: len(vars(kernels)[name].signatures) for name in names}

@@ -15,7 +15,7 @@ from naive import (
 )
 
 import odtlib
-from odtbook.published import PaperSearch, dl85_search
+from odtbook.published import GeneratedSplitsClassifier, PaperSearch, Sweep, dl85_search
 from odtlib.binarize import QuantileBinarizer, ThresholdBinarizer
 from odtlib.column_generation.options import ThresholdSampling, TreeLimits
 from odtlib.policy import policy_costs
@@ -451,7 +451,7 @@ def column_generation(draw):
     integer = draw.pick("branch-and-price", "branch-and-price", "master", "milp", "diving")
     link = draw.pick("node", "prefix")
     search = odtlib.ColumnGenerationSearch(
-        integer=integer, link=link, pricing=draw.pick("enumeration", "sweep"),
+        integer=integer, link=link, pricing=draw.pick("enumeration", Sweep()),
         heuristic_pricing=draw.pick(None, None, "pool", "random"),
         row_cuts=draw.pick("none", "upper", "lower", "equal", "all"),
         start_columns=draw.pick("cart", "sampled"), merge_rows=not draw.chance(0.3))
@@ -468,8 +468,7 @@ def generated_splits(draw):
     if problem is None:
         return None
     depth = draw.pick(1, 2, 3)
-    model = odtlib.ColumnGenerationClassifier(depth, splits="generate",
-                                              sampling=ThresholdSampling(n_trees=5))
+    model = GeneratedSplitsClassifier(depth, sampling=ThresholdSampling(n_trees=5))
     return classifier_case(model, depth, problem)
 
 

@@ -2,14 +2,31 @@
 
 from __future__ import annotations
 
-import numpy as np
+from collections.abc import Callable
 
-from odtlib.column_generation import _kernels as kernels
-from odtlib.report import TimeUp
+import numpy as np
+from numpy.typing import ArrayLike
+
+from odtbook.published import _candidate_kernels as kernels
+from odtlib._numba.warm import SECONDS, warm_up
+from odtlib.column_generation import ThresholdSampling
+from odtlib.column_generation.paths import RestrictedProblem, check_size
+from odtlib.column_generation.restricted import (
+    MEGABYTE,
+    STOPPED_BY,
+    CandidateTreeClassifier,
+    DynamicProgram,
+    Run,
+)
+from odtlib.column_generation.units import TooLarge
+from odtlib.heuristics.threshold_sampling import tree_of_splits
+from odtlib.report import Clock, TimeUp
+from odtlib.tolerance import PROOF
 from odtlib.tree import midpoint
 
 NODE_BYTES = 80         # of a row's feature, on one level of prefixes
 STEPS = 20_000_000      # of a kernel between two looks at the clock: some 30 ms
+SECONDS["generated splits"] = 2
 
 
 class CandidateGeneration:
@@ -47,14 +64,16 @@ class CandidateGeneration:
         Splits generated, over all prefixes; those of the last nodes are swept and not counted.
     """
 
-    def __init__(self, X, y, n_classes, weight, clock, tolerance):
+    def __init__(self, X: ArrayLike, y: ArrayLike, n_classes: int, weight: ArrayLike, clock: Clock,
+                 tolerance: float) -> None:
         self.X, self.y, self.n_classes, self.weight = X, y, n_classes, weight
         self.clock, self.tolerance = clock, tolerance
         self.rank = np.array([np.unique(column, return_inverse=True)[1].reshape(-1)
                               for column in X.T])
         self.n_generated = 0
 
-    def run(self, depth, value, watch=None):
+    def run(self, depth: int, value: float,
+            watch: Callable | None = None) -> tuple[float, list | None]:
         """Find a tree that is worth more than a known one, or prove that there is none.
 
         Parameters
@@ -196,3 +215,132 @@ class CandidateGeneration:
 
         put(0, subtree)
         return splits
+
+
+class GeneratedSplitsClassifier(CandidateTreeClassifier):
+    """Begin with the best tree of sampled candidates, and generate splits until it is optimal.
+
+    It begins where the papers' methods end.  Splits over all thresholds are generated, see
+    :class:`CandidateGeneration`, until none can improve the tree: it is then proved optimal.
+
+    Parameters
+    ----------
+    max_depth : int or None, default=4
+        Maximum depth of the tree.  None for no limit.
+    sampling : ThresholdSampling or None, default=None
+        How candidates are sampled; None takes the defaults of :class:`ThresholdSampling`.
+    class_weight : dict, "balanced" or None, default=None
+        Weights of the classes, as in scikit-learn.
+    time_limit : float or None, default=None
+        Time limit in seconds; None for no limit.  Sampling takes at most a third of it.
+    memory_limit : float or None, default=None
+        Memory limit in megabytes; None for no limit.
+    n_jobs : int or None, default=None
+        Number of threads; None means 1 and -1 all processors.  Only the sampling uses several.
+    random_state : int, RandomState or None, default=0
+        Seed of the random choices.
+    verbose : int, default=0
+        Verbosity: 0 is silent, 1 shows progress.
+
+    Attributes
+    ----------
+    tree_ : DecisionTree
+        The tree found.
+    report_ : SolveReport
+        ``counters``: sampled ``splits``, ``candidates_optimum`` (cost of their best tree) and the
+        number of splits ``generated``, over all prefixes.
+    cart_ : DecisionTree or None
+        The CART of all rows; the tree is never worse.
+    iterations_ : list of dict
+        A line for each split of the root; ``pandas.DataFrame(model.iterations_)`` shows it.
+    problem_ : RestrictedProblem
+        The sampled candidates; missing where no split was found.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from odtbook.published import GeneratedSplitsClassifier
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = GeneratedSplitsClassifier(max_depth=2).fit(X, y)
+    >>> model.report_.status, model.report_.objective
+    ('optimal', 6.0)
+    """
+
+    splits = None
+
+    def __init__(self, max_depth: int | None = 4, *, sampling: ThresholdSampling | None = None,
+                 class_weight: dict | str | None = None, time_limit: float | None = None,
+                 memory_limit: float | None = None, n_jobs: int | None = None,
+                 random_state: int | np.random.RandomState | None = 0, verbose: int = 0) -> None:
+        self.max_depth = max_depth
+        self.sampling = sampling
+        self.class_weight = class_weight
+        self.time_limit = time_limit
+        self.memory_limit = memory_limit
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def _warm_up(self, X, y, sample_weight):
+        def run():
+            X, y = np.array([[0.0], [1.0], [2.0]]), np.array([0, 1, 0])
+            for depth in (2, 3):
+                CandidateGeneration(X, y, 2, np.ones(3), Clock(), PROOF).run(depth, 0.0)
+
+        return super()._warm_up(X, y, sample_weight) + warm_up(
+            "generated splits", kernels.two_levels, run)
+
+    def _solve(self, X, y, sample_weight):
+        clock = Clock(self.time_limit)
+        weight = np.ones(len(y)) if sample_weight is None else sample_weight
+        total, depth = float(weight.sum()), self._depth_within(len(X))
+        max_bytes = np.inf if self.memory_limit is None else self.memory_limit * MEGABYTE
+        run = Run(X, y, len(self.classes_), sample_weight, depth, 0.0, clock, max_bytes, None)
+        self.cart_, self.iterations_ = None, []
+        if depth == 0:
+            return run.outcome(run.leaf(), "optimal", proof="optimal without a split")
+        tree, bound, counters, trace, status = run.leaf(), 0.0, {}, [], "optimal"
+        try:
+            check_size(2 ** depth - 1, 0, len(X))
+            splits, cart, counters = self._candidates(run)
+            self.cart_ = tree_of_splits(cart, X, y, run.n_classes, sample_weight).replace(
+                classes=self.classes_)
+            tree = min(self.cart_.replace(classes=None), tree, key=run.objective)
+            trace.append((clock.elapsed, run.objective(tree), 0.0, "start"))
+            if splits[0]:
+                self.problem_ = RestrictedProblem(X, y, run.n_classes, splits, sample_weight,
+                                                  max_bytes=max_bytes, clock=clock)
+                program = DynamicProgram(self.problem_, self.problem_.choose(cart))
+                while not program.done:
+                    if clock.expired:
+                        raise TimeUp
+                    program.advance()
+                tree = self.problem_.tree(program.choices)
+            known = objective = run.objective(tree)
+            counters = {**counters, "splits": sum(map(len, splits)), "candidates_optimum": known}
+            trace.append((clock.elapsed, known, 0.0, "candidates"))
+            if NODE_BYTES * depth * X.size > max_bytes:
+                raise TooLarge("the bounds of all thresholds do not fit into the memory limit.")
+            generation = CandidateGeneration(X, y, run.n_classes, weight, clock, PROOF * total)
+
+            def watch(value, upper, found):
+                nonlocal tree, objective, bound
+                if total - value < objective - PROOF * total:
+                    tree = tree_of_splits(found, X, y, run.n_classes, sample_weight)
+                    objective = run.objective(tree)
+                bound = max(bound, min(total - upper, objective))
+                line = {"seconds": clock.elapsed, "objective": objective, "bound": bound,
+                        "generated": generation.n_generated}
+                counters["generated"] = line["generated"]
+                self.iterations_.append(line)
+                if trace[-1][1:3] != (objective, bound):
+                    trace.append((line["seconds"], objective, bound, "new split"))
+                    if self.verbose:
+                        print("{seconds:8.2f} s  objective {objective:g}  bound {bound:g}  "
+                              "{generated} splits generated".format(**line), flush=True)
+
+            generation.run(depth, total - known, watch)
+        except (TimeUp, TooLarge, KeyboardInterrupt) as error:
+            status = STOPPED_BY[type(error)]
+        return run.outcome(tree, status, bound, start="cart", counters=counters, trace=trace,
+                           proof=f"optimal over all thresholds at depth {depth}")
