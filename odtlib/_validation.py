@@ -325,6 +325,18 @@ def check_labels(y):
         raise
 
 
+def encoded(y):
+    """Return the labels of a vector, sorted, and the position of each entry among them."""
+    if y.dtype.kind in "bi" and len(y):
+        whole = y.astype(np.int64, copy=False)
+        low, high = int(whole.min()), int(whole.max())
+        if high - low <= len(y):                    # quicker than to sort
+            present = np.bincount(whole - low) > 0
+            return ((np.flatnonzero(present) + low).astype(y.dtype),
+                    (np.cumsum(present) - 1)[whole - low])
+    return np.unique(y, return_inverse=True)
+
+
 def numeric_targets(y):
     """Return targets as float64; refuse text, NaN, and what is too large for its square."""
     try:

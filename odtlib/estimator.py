@@ -28,6 +28,7 @@ from odtlib._validation import (
     checked,
     checked_weight,
     class_weights,
+    encoded,
     numeric_targets,
     pandas_frame,
     plain_copy,
@@ -475,10 +476,10 @@ class TreeClassifier(ClassifierMixin, _TreeEstimator):
         if not whole:
             check_labels(y)
         y = np.asarray(y)
-        self.classes_, codes = np.unique(y.ravel(), return_inverse=True)
+        self.classes_, codes = encoded(y.ravel())
         if whole and 2 * len(self.classes_) > len(y):
             check_labels(y)             # warns of targets of a regression
-        return codes.astype(np.int64)
+        return codes.astype(np.int64, copy=False)
 
     def _row_weights(self, X, y, sample_weight):
         class_weight = getattr(self, "class_weight", None)

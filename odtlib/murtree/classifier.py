@@ -28,7 +28,14 @@ from .extensions.fronts import FrontEntry, errors_by_class, warm_up_fronts
 from .extensions.good_trees import GoodTrees, OptimalTrees, warm_up_good_trees
 from .extensions.tasks import RegularisedTree, extension_run, regularised_trees
 from .options import MurTreeSearch
-from .preparation import possible_kernels, prepare
+from .preparation import (
+    MANY_ROWS,
+    MAX_COPIES,
+    equal_rows,
+    grouped_rows,
+    possible_kernels,
+    prepare,
+)
 from .solver import Solver, warm_up_search
 
 
@@ -240,7 +247,7 @@ class MurTreeClassifier(BudgetPathMixin, BinarisingMixin, TreeClassifier):
         if self.objective == "f1":
             tree, report = _f1_tree(*data)
             return Outcome(self._in_features(tree), report, None)
-        kind = _BalancedRun if self.objective == "balanced-accuracy" else _Run
+        kind = _BalancedRun if self.objective == "balanced-accuracy" else _plain_run
         return self._outcome(kind(*data, path=task == "path"))
 
     def pareto_front(self, X: ArrayLike, y: ArrayLike,
@@ -394,14 +401,14 @@ class _Run:
     """One fit: the data, the start, the search, and the tree with its report."""
 
     def __init__(self, model, columns, y, sample_weight, clock, search, *, path=False,
-                 counts=None, unit=1.0, shift=0.0):
+                 counts=None, unit=1.0, shift=0.0, groups=None):
         self.model, self.options, self.columns, self.y = model, search, columns, y
         self.sample_weight, self.clock = sample_weight, clock
         self.depth, self.nodes = model._depth_within(len(y)), model._nodes(len(y))
         self.wants_path, self.smallest = path, 0 if path else self.nodes
         # The depth that is searched; less than the tree's with a look-ahead.
         self.horizon = min(self.depth, search.lookahead or self.depth)
-        self.problem, self.solver = self.prepared(counts)
+        self.problem, self.solver = self.prepared(counts, groups)
         # The report says unit * cost + shift.
         self.unit, self.shift = unit * self.problem.unit, shift
         self.trace = []
@@ -418,12 +425,12 @@ class _Run:
         """The number of labels."""
         return len(self.model.classes_)
 
-    def prepared(self, counts):
+    def prepared(self, counts, groups=None):
         """Return the reduced problem and its solver."""
         model, search = self.model, self.options
         problem = prepare(self.columns, self.y, self.n_classes, self.sample_weight, counts=counts,
                           min_samples_leaf=model.min_samples_leaf, merge_rows=search.merge_rows,
-                          merge_columns=search.merge_columns, clock=self.clock)
+                          merge_columns=search.merge_columns, clock=self.clock, groups=groups)
         return problem, Solver(
             problem, self.horizon, self.nodes, split_penalty=model.split_penalty,
             min_samples_leaf=model.min_samples_leaf, search=search,
@@ -659,6 +666,46 @@ class _Run:
                 best, least = trees[nodes], cost
             entries.append((nodes, self.shown(least), best))
         return entries
+
+
+def _plain_run(model, columns, y, sample_weight, clock, search, *, path):
+    """Return the run for the errors; of equal rows with equal labels one, where they are many."""
+    data, groups, few = (clock, search), None, None
+    if model.min_samples_leaf == 1 and search.merge_rows and not clock.expired:
+        if len(y) >= MANY_ROWS:
+            groups = grouped_rows(columns)
+        few = None if model.split_penalty else equal_rows(y, len(model.classes_), sample_weight,
+                                                          groups)
+    if few is None:
+        return _Run(model, columns, y, sample_weight, *data, path=path, groups=groups)
+    kept, weight, unit = few
+    return _FewRowsRun(model, columns[kept], y[kept], weight, *data, path=path, unit=unit)
+
+
+class _FewRowsRun(_Run):
+    """One fit to rows that stand for several, of whole weights in a unit."""
+
+    def __init__(self, model, columns, y, weight, clock, search, *, path, unit):
+        self.compile_seconds = warm_up_search("weights") \
+            if weight.sum() > MAX_COPIES * len(y) + 1024 else 0.0
+        clock.start += self.compile_seconds
+        super().__init__(model, columns, y, None if (weight == 1).all() else weight, clock, search,
+                         path=path, unit=unit)
+
+    def finish(self):
+        """Return tree and report; the tree with the given weights."""
+        self.scaled, report = super().finish()
+        report.compile_seconds = self.compile_seconds
+        return self.as_given(self.scaled), report
+
+    def path(self, tree, report):
+        """Return ``(nodes, cost, tree)`` for every node budget."""
+        return [(nodes, cost, self.as_given(best))
+                for nodes, cost, best in super().path(self.scaled, report)]
+
+    def as_given(self, tree):
+        """Return a tree with the given weights."""
+        return tree.replace(value=self.unit * tree.value)
 
 
 class _BalancedRun(_Run):

@@ -22,6 +22,7 @@ from ._objectives import ELEMENT, choose_kernel
 
 MAX_COPIES = 4      # integer weights are written as copies while the rows grow at most this much
 CELLS_AT_A_TIME = 2 ** 22      # of the columns
+MANY_ROWS = 1500    # of fewer rows equal ones cost less than to find them
 PAIRS_AT_A_TIME = 10 ** 9      # pairs of columns of rows: BLAS takes a tenth of a second for them
 MAX_EARLIER_NODES = 32     # more of them cost more memory and save hardly a depth-two problem
 
@@ -152,11 +153,39 @@ def part_of(X, rows, columns):
     return part
 
 
+def grouped_rows(columns):
+    """Return the group number of each row of 0/1 columns, and the number of groups."""
+    return _group(_as_words(columns))
+
+
+def equal_rows(y, n_classes, weight, groups):
+    """Return one row of each group and class, the weights of these, and their unit.
+
+    ``groups`` is that of :func:`grouped_rows`, or None to merge no rows.  The weights are whole;
+    the unit is their greatest common divisor, by which they are divided.  None where nothing is
+    gained.
+    """
+    if weight is not None and ((weight % 1).any() or weight.sum() >= 2 ** 53):
+        return None
+    kept = np.arange(len(y))
+    if groups is not None:
+        cells = groups[0] * n_classes + y
+        totals = np.bincount(cells, weight, groups[1] * n_classes)
+        used = np.flatnonzero(totals)
+        if 2 * len(used) <= len(y):
+            kept, weight = first_of(cells, len(totals))[used], totals[used]
+    unit = 1 if weight is None else int(np.gcd.reduce(weight.astype(np.int64)))
+    if len(kept) == len(y) and unit == 1:
+        return None
+    return kept, weight / unit, float(unit)
+
+
 def prepare(X, y, n_classes, sample_weight=None, *, counts=None, min_samples_leaf=1,
-            merge_rows=True, merge_columns=True, clock=None):
+            merge_rows=True, merge_columns=True, clock=None, groups=None):
     """Reduce a data set to what the search must see.
 
-    ``counts`` tells how many samples each weighted row is for ``min_samples_leaf`` (default: one).
+    ``counts`` tells how many samples each weighted row is for ``min_samples_leaf`` (default: one),
+    and ``groups`` is that of :func:`grouped_rows`, where it is known.
     """
     clock = Clock() if clock is None else clock
     X = np.ascontiguousarray(X, dtype=np.uint8)
@@ -168,7 +197,7 @@ def prepare(X, y, n_classes, sample_weight=None, *, counts=None, min_samples_lea
     offset = 0.0
     number = np.ones(len(X))
     if len(X) and (weight is not None or (merge_rows and min_samples_leaf == 1)):
-        groups, n_groups = _group(_as_words(X))
+        groups, n_groups = grouped_rows(X) if groups is None else groups
         cells = groups * n_classes + y
         table = np.bincount(cells, weights=weight, minlength=n_groups * n_classes)
         table = table.reshape(n_groups, n_classes)
@@ -185,7 +214,7 @@ def prepare(X, y, n_classes, sample_weight=None, *, counts=None, min_samples_lea
             X, y = X[first[used // n_classes]], used % n_classes
             weight, number = table.ravel()[used], rows_of_cell[used].astype(np.float64)
             whole = np.all(weight == np.floor(weight))
-            if whole and min_samples_leaf == 1 and weight.sum() <= MAX_COPIES * n_given + 1024:
+            if whole and min_samples_leaf == 1 and weight.sum() <= MAX_COPIES * len(used) + 1024:
                 copies = weight.astype(np.int64)
                 X, y = np.repeat(X, copies, axis=0), np.repeat(y, copies)
                 weight, number = None, np.ones(len(X))

@@ -292,7 +292,7 @@ class _RegressionRun(_Run):
         self.absolute, self.costs = model.loss == "absolute_error", {}
         super().__init__(model, *data, path=path)
 
-    def prepared(self, counts):
+    def prepared(self, counts, groups=None):
         """Return the reduced problem and its solver."""
         model, search = self.model, self.options
         problem = prepare_regression(self.columns, self.y, self.sample_weight,

@@ -12,7 +12,9 @@ from sklearn.model_selection import GridSearchCV
 from odtbook.datasets import load
 from odtbook.published import dl85_search
 from odtlib import DecisionTree, MurTreeClassifier, MurTreeSearch
+from odtlib._validation import encoded
 from odtlib.binarize import QuantileBinarizer
+from odtlib.murtree.preparation import MANY_ROWS
 from odtlib.murtree.solver import Solver
 from tests.murtree.building import build
 from tests.murtree.test_search import blobs, stairs
@@ -272,7 +274,9 @@ def test_deep_limits():
     X, y = blobs(n_rows=30, n_columns=6)
     deep = MurTreeClassifier(max_depth=40, time_limit=5).fit(X, y)
     assert deep.report_.objective == MurTreeClassifier(max_depth=6).fit(X, y).report_.objective
-    X, y = blobs(n_rows=5000, n_columns=6)
+    X, y = blobs(n_rows=5000, n_columns=6)         # of at most 64 rows each
+    assert MurTreeClassifier(max_depth=13).fit(X, y).report_.status == "optimal"
+    X, y = blobs(n_rows=5000, n_columns=16)
     with pytest.raises(ValueError, match="give max_nodes or a max_depth of 12 or less"):
         MurTreeClassifier(max_depth=13).fit(X, y)
 
@@ -427,3 +431,41 @@ def test_good_trees_stay_when_the_rows_change():
     X[:] = 0
     assert len(good) == len(kept) > 1
     assert all(a == b for a, b in zip(good, kept, strict=True))
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_equal_rows_count_as_often_as_they_stand_there(seed):
+    rng = np.random.default_rng(seed)
+    n, classes = int(rng.integers(20, 60)), int(rng.integers(2, 4))
+    X, y = rng.integers(0, 2, (n, 5)), rng.integers(0, classes, n)
+    times = rng.integers(1, 4, n) * 60
+    penalty = float(rng.choice([0, 30]))
+    rows = rng.permutation(np.repeat(np.arange(n), times))
+    assert len(rows) >= MANY_ROWS
+    depth = int(rng.integers(1, 4))
+    few = MurTreeClassifier(depth, split_penalty=penalty / 60).fit(X, y, times / 60)
+    for data, weight in (((X[rows], y[rows]), None), ((X, y), times),
+                         ((X[rows], y[rows]), np.full(len(rows), 7))):
+        unit = 7.0 if weight is not None and len(weight) == len(rows) else 1.0
+        model = MurTreeClassifier(depth, split_penalty=penalty * unit).fit(*data, weight)
+        assert model.report_.status == "optimal"
+        assert model.report_.objective == pytest.approx(60 * unit * few.report_.objective)
+        assert model.verify(*data, weight) == pytest.approx(model.report_.objective)
+        assert model.tree_.value[0].sum() == unit * len(rows)
+        if not penalty:
+            path = model.path(*data, weight)
+            assert [entry.objective for entry in path] == pytest.approx(
+                [60 * unit * entry.objective for entry in few.path(X, y, times / 60)])
+            assert all(entry.tree.value[0].sum() == unit * len(rows) for entry in path)
+
+
+def test_labels_are_encoded_as_by_sorting():
+    rng = np.random.default_rng(0)
+    for kind, low, high in (("i1", -128, 128), ("i8", -3, 4), ("i8", -2**62, 2**62), ("?", 0, 2),
+                            ("i4", 10**6, 10**6 + 2), ("u1", 0, 256), ("f8", 0, 5)):
+        y = rng.integers(low, high, 50).astype(kind)
+        labels, codes = encoded(y)
+        expected = np.unique(y, return_inverse=True)
+        assert labels.dtype == y.dtype
+        assert np.array_equal(labels, expected[0])
+        assert np.array_equal(codes, expected[1])
