@@ -11,6 +11,7 @@ import shutil
 from html import escape
 from pathlib import Path
 
+import figure_sources
 from bs4 import BeautifulSoup
 from docutils import nodes
 from docutils.statemachine import StringList
@@ -18,6 +19,7 @@ from pybtex.plugin import register_plugin
 from pybtex.richtext import Text
 from pybtex.style.formatting.alpha import Style as AlphaStyle
 from pybtex.style.labels.alpha import LabelStyle as AlphaLabels
+from sphinx import addnodes
 from sphinx.util.docutils import SphinxDirective
 from sphinx_external_toc.collectors import TocTreeCollectorWithStyles
 from sphinx_thebe import init_thebe_core
@@ -180,6 +182,48 @@ def skip_routing_methods(app, what, name, item, skip, options):
     return True if re.fullmatch(r"set_\w+_request", name) else None
 
 
+class TemplateTable(SphinxDirective):
+    """List the templates of the experiments: what each does, and its files to download.
+
+    The directive writes reStructuredText, as :class:`PublicNames` does.
+    """
+
+    def run(self):
+        lines = [".. list-table::", "   :header-rows: 1", "", "   * - template",
+                 "     - what one run does", "     - grids"]
+        grids = figure_sources.templates()
+        for path in sorted(figure_sources.EXPERIMENTS.glob("*.ipynb")):
+            cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
+            title = re.search(r"^# (.+)", "".join(cells[0]["source"]), re.MULTILINE)[1]
+            own = sorted(grid for grid, template in grids.items() if template == path.stem)
+            lines += [f"   * - :download:`{path.stem} <{path.name}>`",
+                      f"     - {title.removesuffix(': one run')}",
+                      "     - " + ", ".join(f":download:`{g} <{g}.toml>`" for g in own)]
+        container = nodes.Element()
+        source = str(figure_sources.EXPERIMENTS / "running.md")
+        self.state.nested_parse(StringList(lines, source), self.content_offset, container)
+        for link in container.findall(addnodes.download_reference):
+            if link["reftarget"].endswith(".ipynb"):
+                link.parent["ids"] = [template_label(link.astext())]
+        return container.children
+
+
+def template_label(name):
+    """Return the anchor of a template's row in the table of :class:`TemplateTable`."""
+    return f"template-{name}".replace("_", "-")
+
+
+def link_templates(app, doctree):
+    """Let links to a template, which JupyterLab opens, lead to its row in the table of the book."""
+    templates = {path.stem for path in figure_sources.EXPERIMENTS.glob("*.ipynb")}
+    for node in list(doctree.findall(addnodes.pending_xref)):
+        found = re.search(r"experiments/(\w+)(\.ipynb)?$", node["reftarget"])
+        if node["reftype"] == "myst" and found and found[1] in templates:
+            page = app.builder.get_relative_uri(app.env.docname, "chapters/experiments/running")
+            node.replace_self(nodes.reference("", "", *node.children, internal=True,
+                                              refuri=f"{page}#{template_label(found[1])}"))
+
+
 def is_documented(item):
     return inspect.isclass(item) or inspect.isfunction(item)
 
@@ -234,11 +278,13 @@ def is_word(cell):
 def setup(app):
     register_plugin("pybtex.style.formatting", "authoryear", AuthorYearStyle)
     app.add_directive("public-names", PublicNames)
+    app.add_directive("template-table", TemplateTable)
     app.connect("config-inited", set_repository_buttons, priority=100)
     TocTreeCollectorWithStyles.assign_section_numbers = number_chapters
     app.connect("config-inited", drop_thebe)
     app.connect("autodoc-skip-member", skip_routing_methods)
     app.connect("doctree-read", align_words)
+    app.connect("doctree-read", link_templates)
     app.connect("build-finished", copy_mathjax)
     app.connect("html-page-context", load_search_texts)
     app.connect("build-finished", write_search_texts)

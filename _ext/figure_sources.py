@@ -187,15 +187,13 @@ def fold(kind, page, cell, found, quick):
     above = "../" * page.count("/")
     lines, about = [], []
     for experiment in sorted(found & set(templates())):
-        template = f"chapters/experiments/{templates()[experiment]}.html"
-        about.append(f'<a href="{posixpath.relpath(template, posixpath.dirname(page))}">'
+        row = f"running.html#template-{templates()[experiment]}".replace("_", "-")
+        table = posixpath.relpath("chapters/experiments", posixpath.dirname(page))
+        about.append(f'<a href="{table}/{row}">'
                      f"{escape(experiment)}</a>")
         lines.append(f"odt run {experiment}")
     lines += [f'odt report --claim "{item}"' for item in sorted(found - set(templates()))]
-    if posixpath.dirname(page) == "chapters/experiments":
-        grids = sorted(grid for grid, template in templates().items() if template == name)
-        lines += [f"odt run {name if name in grids else grids[0]} --quick"] if grids else []
-    elif quick:
+    if quick:
         lines += [f"odt new mine --from {name}", "odt run mine --set quick=False"]
     records = (f", from the records of the experiment{'s' * (len(about) > 1)} {', '.join(about)}"
                if about else "")

@@ -383,8 +383,7 @@ def gap_to_forest(records, part="test"):
 
 @paper.claim(
     "F5", "statistical", "Section 5.4.2", "figure-5-optimal-trees-against-cart",
-    "Tuned optimal trees (MT-A) predict unseen rows better than tuned CART.",
-    page="murtree_studies")
+    "Tuned optimal trees (MT-A) predict unseen rows better than tuned CART.")
 def _(records):
     best = gain_over_cart(records, "MT-A")
     apart = best[best != 0]
@@ -403,8 +402,7 @@ def _(records):
 @paper.claim(
     "F6", "statistical", "Section 5.4.3", "figure-6-against-random-forests",
     "Random forests fit training rows better; on about half of the data sets optimal trees of "
-    "depth four are comparable to them on unseen rows.",
-    page="murtree_studies")
+    "depth four are comparable to them on unseen rows.")
 def _(records):
     gap = gap_to_forest(records)
     seconds = tuned(records, "forest")[1]["cpu_seconds"]

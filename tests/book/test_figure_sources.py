@@ -78,10 +78,8 @@ def test_the_fold_names_cell_notebook_records_and_commands():
     html = figure_sources.fold("figure", "chapters/07_head_to_head", "hurt-picture",
                                {"heuristics", "milp_starts", "firat2020 T7"}, True)
     assert 'href="../_sources/chapters/07_head_to_head.ipynb"' in html
-    assert 'href="experiments/milp.html">milp_starts</a>' in html
+    assert 'href="experiments/running.html#template-milp">milp_starts</a>' in html
     for line in ("odt run heuristics", "odt report --claim &quot;firat2020 T7&quot;",
                  "odt new mine --from 07_head_to_head",
                  "odt run mine --set quick=False"):
         assert line in html
-    template = figure_sources.fold("figure", "chapters/experiments/murtree", "draw", set(), False)
-    assert "odt run murtree --quick" in template

@@ -51,8 +51,15 @@ def says_nothing(alt):
 def test_the_contents_name_each_notebook_once():
     pages = pages_of_the_contents()
     assert len(pages) == len(set(pages))
-    missing = {p.relative_to(ROOT).with_suffix("").as_posix() for p in NOTEBOOKS} - set(pages)
+    missing = {p.relative_to(ROOT).with_suffix("").as_posix()
+               for p in set(NOTEBOOKS) - set(TEMPLATES)} - set(pages)
     assert not missing, f"add to _toc.yml: {sorted(missing)}"
+
+
+def test_the_menu_is_short_and_holds_no_template():
+    pages = pages_of_the_contents()
+    assert len(pages) <= 38
+    assert [page for page in pages if "/experiments/" in page] == ["chapters/experiments/running"]
 
 
 def test_the_contents_name_only_files_that_exist():
