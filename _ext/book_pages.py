@@ -59,20 +59,20 @@ def drop_thebe(app, config):
 def number_chapters(collector, env):
     """Number a chapter as its file is numbered, and a page below it as a section of it.
 
-    So 05 is chapter 5 also while others are missing.
+    So 05 is chapter 5 also while others are missing, and a primer between them has no number.
     """
     changed = number_by_position(collector, env)
     above = {page: chapter for chapter, pages in env.toctree_includes.items() for page in pages
              if chapter != env.config.root_doc}
     for page, numbers in env.toc_secnumbers.items():
         chapter = re.match(r"chapters/(\d+)_", above.get(page, page))
-        if not chapter:
-            continue
-        first = int(chapter[1])
+        first = chapter and int(chapter[1])
         for anchor, number in numbers.items():
-            numbers[anchor] = (first, *number[1:]) if number else number
+            numbers[anchor] = (first, *number[1:]) if number and first else None
         for entry in (env.titles[page], *env.tocs[page].findall(nodes.reference)):
-            if entry.get("secnumber"):
+            if not first:
+                entry.attributes.pop("secnumber", None)
+            elif entry.get("secnumber"):
                 entry["secnumber"] = [first, *entry["secnumber"][1:]]
     return changed
 
