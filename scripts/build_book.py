@@ -62,8 +62,9 @@ def execute(paths: list[Path]) -> bool:
 
 def main(builder: str = "html") -> int:
     toc = yaml.safe_load((ROOT / "_toc.yml").read_text(encoding="utf-8"))
-    pages = [ROOT / f"{page['file']}.ipynb" for part in toc["parts"] for chapter in part["chapters"]
-             for page in (chapter, *chapter.get("sections", ()))]
+    names = [toc["root"], *(page["file"] for part in toc["parts"] for chapter in part["chapters"]
+                            for page in (chapter, *chapter.get("sections", ())))]
+    pages = [ROOT / f"{name}.ipynb" for name in names]
     if not execute([page for page in pages if page.exists()]):
         return 1
     book = Path(sys.executable).with_name("jupyter-book")

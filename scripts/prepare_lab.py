@@ -1,6 +1,6 @@
 """Prepare JupyterLab for the book: its settings, and a page to start from; for ``make lab``.
 
-The start page is the landing page as plain Markdown, with the notebooks in reading order.
+The start page lists the notebooks in reading order.
 """
 
 from __future__ import annotations
@@ -16,17 +16,12 @@ import yaml
 ROOT = Path(__file__).resolve().parents[1]
 SETTINGS = ROOT / ".binder" / "overrides.json"
 PAGE = ROOT / "lab.md"      # at the root, so that the file browser starts there
-CONTENTS = "```{tableofcontents}\n```\n"
 
 
 def start_page() -> str:
-    """Return the landing page with a list of links in place of the table of contents."""
-    text = (ROOT / "intro.md").read_text(encoding="utf-8")
-    text = text.replace(CONTENTS, contents())
-    text = re.sub(r"```\{figure\} (\S+)\n((?::.*\n)*)\n?((?s:.*?))```\n", _figure, text)
-    text = re.sub(r"^:::\{grid-item-card\} (.*)$", r"**\1.**", text, flags=re.MULTILINE)
-    text = re.sub(r"^(:::.*|:\w+:.*)\n", "", text, flags=re.MULTILINE)
-    return re.sub(r"\]\((chapters/[^)#.]+)\)", lambda link: f"]({_file(link[1])})", text)
+    """Return links to the landing page and to all other pages, in reading order."""
+    return ("# Optimal decision trees\n\n[The landing page](intro.ipynb) has the evidence, a "
+            f"rule for the choice of a method, and three ways in.\n\n## Contents\n\n{contents()}")
 
 
 def contents() -> str:
@@ -59,12 +54,6 @@ def _title(path: Path) -> str:
         text = "\n".join("".join(cell["source"]) for cell in cells
                          if cell["cell_type"] == "markdown")
     return re.search(r"^# (.+)$", text, re.MULTILINE)[1]
-
-
-def _figure(found: re.Match) -> str:
-    """Return a figure as an image and its caption."""
-    alt = re.search(r"^:alt: (.*)$", found[2], re.MULTILINE)
-    return f"![{alt[1] if alt else ''}]({found[1]})\n\n{found[3]}"
 
 
 def main() -> None:

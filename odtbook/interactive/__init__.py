@@ -7,8 +7,10 @@ without the script, and in print, its drawing stands as it is.  All controls are
 reachable by keyboard and by touch.
 """
 
+from .cuts import drag_first_cut
 from .pictures import Picture, drag_point, draw_search_tree, explore_tree, step_through
 from .steps import step_columns, step_curves, step_intervals, step_partitions, step_search
 
-__all__ = ["Picture", "drag_point", "draw_search_tree", "explore_tree", "step_columns",
-           "step_curves", "step_intervals", "step_partitions", "step_search", "step_through"]
+__all__ = ["Picture", "drag_first_cut", "drag_point", "draw_search_tree", "explore_tree",
+           "step_columns", "step_curves", "step_intervals", "step_partitions", "step_search",
+           "step_through"]

@@ -82,6 +82,16 @@ def differences(table, method, reference, column="test_accuracy"):
     return pd.DataFrame.from_dict(lines, orient="index").rename_axis("dataset").join(sizes)
 
 
+def kinds(apart):
+    """Return kinds of data sets that do not overlap: name -> which rows of :func:`differences`."""
+    rule, many, rows = apart["rule"], apart["classes"] >= 5, apart["rows"]
+    rest = ~rule & ~many
+    return {"labels by a rule": rule, "five classes or more": ~rule & many,
+            "under 300 rows": rest & (rows < 300),
+            "300 to 999 rows": rest & rows.between(300, 999),
+            "1000 rows drawn": rest & (rows >= 1000)}
+
+
 def over_sets(values, level=0.95):
     """Return mean, low and high of the plain t-interval over data sets, which are independent."""
     from scipy.stats import t

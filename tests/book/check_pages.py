@@ -178,7 +178,7 @@ LESSONS = ["quick_start", "primer_linear_programs", "primer_dynamic_programming"
            "06_output_constrained_trees", "07_head_to_head", "08_continuous_features",
            "09_all_good_trees", "10_data_as_they_come", "11_deep_trees", "does_it_pay"]
 # Other pages whose tables and printed lines must fit.
-FITTING = [*LESSONS, "teaching", "which_method", "case_study",
+FITTING = [*LESSONS, "teaching", "case_study",
            *sorted(page.stem for page in (HTML / "chapters").glob("*_replication.html"))]
 MAX_SCREENS, MAX_TABLES = 25, 3
 # Pages beside the lessons of the papers: one sitting.

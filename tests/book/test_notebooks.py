@@ -14,9 +14,9 @@ ROOT = Path(__file__).resolve().parents[2]
 
 CHAPTERS = sorted((ROOT / "chapters").glob("[0-9]*.ipynb"))
 TEMPLATES = sorted((ROOT / "chapters" / "experiments").glob("*.ipynb"))
-NOTEBOOKS = sorted(
+NOTEBOOKS = [ROOT / "intro.ipynb", *sorted(
     path for path in (ROOT / "chapters").rglob("*.ipynb") if ".ipynb_checkpoints" not in path.parts
-)
+)]
 KEPT = {"keep_output", "nbval-check-output"}
 # A cell that draws: it calls one of our pictures, or matplotlib.
 DRAWS = re.compile(
