@@ -245,9 +245,9 @@ class ContinuousTreeClassifier(TreeClassifier):
                 trace.append((clock.elapsed, objective / cost.scale, cost.bound(bound), event))
                 progress.show(objective, bound, done)
 
-            affordable = clock.remaining > CART_FACTOR * sorted_in
-            run = run_search(search, clock, n_jobs,
-                             (lambda: start.grown()[1]) if affordable else None, watch)
+            seconds = CART_FACTOR * sorted_in
+            run = run_search(search, clock, n_jobs, (lambda: start.grown()[1]) if
+                             clock.remaining > seconds else None, watch, seconds)
         # a run cut short falls back on CART, unless growing it would overrun the limit by far
         quick = run.ended == "time_limit" and sorted_in < 0.1
         if quick:

@@ -26,6 +26,7 @@ from odtlib.tree import LEAF, DecisionTree, midpoint
 NARROW_ROWS = 32_767      # 16-bit counters and ranks hold this many rows
 NARROW_CLASSES = 1 << (16 - CLASS_SHIFT)      # and 16-bit codes this many classes
 SLICE = 20_000_000        # row visits between two looks at the clock: some 30 ms
+PATIENCE = 10             # a start takes at most a tenth of the time of the search
 MAX_INTERVALS = 1024           # open intervals kept per feature of a depth-two problem
 MAX_KEPT = 1024           # evaluated thresholds whose bounds per feature are inherited
 CACHE_BYTES = 1 << 26     # what the subset cache may take
@@ -352,14 +353,15 @@ class SearchResult(NamedTuple):
     counters: dict
 
 
-def run_search(search, clock, n_jobs=1, start=None, watch=lambda *event: None):
+def run_search(search, clock, n_jobs=1, start=None, watch=lambda *event: None, start_seconds=0.0):
     """Run a search to its end or to a limit, on ``n_jobs`` threads that share the root features.
 
-    ``start()``, called once the search has taken more than a slice, returns the cost of a known
-    tree.  ``watch(event, cost, bound, done)`` is called after every incumbent and after every
+    ``start()`` returns the cost of a known tree, in about ``start_seconds``.  It is called once
+    the search has taken ``PATIENCE`` times as long and more than a slice, or when the limit is
+    near.  ``watch(event, cost, bound, done)`` is called after every incumbent and after every
     closed root feature, of which ``done`` are closed.
     """
-    shared = _Shared(search, clock, start, watch)
+    shared = _Shared(search, clock, start, start_seconds, watch)
     ended = "heuristic"
     try:
         shared.work(search, [])      # the root's depth-two tree
@@ -386,9 +388,10 @@ def run_search(search, clock, n_jobs=1, start=None, watch=lambda *event: None):
 class _Shared:
     """What the threads of a run share: the incumbent, and when to stop."""
 
-    def __init__(self, search, clock, start, watch):
+    def __init__(self, search, clock, start, start_seconds, watch):
         self.searches = [search]
         self.clock, self.start, self.watch = clock, start, watch
+        self.begun, self.start_seconds = clock.elapsed, start_seconds
         self.best, self.tree, self.closed = search.best, None, 0
         self.candidates = search.candidates
         self.lock, self.stop, self.timed_out = threading.Lock(), threading.Event(), False
@@ -425,6 +428,11 @@ class _Shared:
         for task in tasks:
             task.result()
 
+    def start_is_due(self):
+        """Tell whether the starting tree is cheap beside the search, or the time nearly over."""
+        return (self.clock.elapsed - self.begun >= PATIENCE * self.start_seconds
+                or self.clock.remaining <= 2 * self.start_seconds)
+
     def work(self, search, queue):
         """Search, and take root features off the queue, until it is empty or a limit is reached."""
         while not self.stop.is_set():
@@ -434,7 +442,7 @@ class _Shared:
                     self.best, self.tree = search.best, search.tree.copy()
                     self.watch("improved", self.best, self.bound(), self.closed)
                 elif (outcome != k.DONE and self.start is not None and search.work > SLICE
-                      and not self.clock.expired):
+                      and self.start_is_due() and not self.clock.expired):
                     start, self.start = self.start, None
                     known = start()
                     if known < self.best:

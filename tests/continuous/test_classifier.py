@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 from fractions import Fraction
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -408,6 +409,15 @@ def test_start_does_not_change_the_optimum(start):
         model = ContinuousTreeClassifier(depth, start=start, random_state=0)
         check(model, X, y, optimum(X, y, depth))
         assert model.report_.start == start
+
+
+def test_a_start_waits_until_it_is_cheap_or_the_limit_is_near():
+    clock = SimpleNamespace(elapsed=1.0, remaining=np.inf)
+    shared = solver._Shared(SimpleNamespace(best=0, candidates=None), clock, None, 2.0, None)
+    for elapsed, remaining, due in ((20.9, np.inf, False), (21.1, np.inf, True),
+                                    (5.0, 4.1, False), (5.0, 3.9, True)):
+        clock.elapsed, clock.remaining = elapsed, remaining
+        assert shared.start_is_due() == due
 
 
 def test_start_from_the_optimum_keeps_it():
