@@ -242,7 +242,7 @@ class _Binarizer(TransformerMixin, BaseEstimator):
         self.complete_ = False
 
     @property
-    def column_names_(self):
+    def column_names_(self) -> np.ndarray:
         """Readable names of the columns; they are made when they are asked for."""
         return self.get_feature_names_out()
 

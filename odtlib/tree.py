@@ -2,32 +2,22 @@
 
 from __future__ import annotations
 
-import json
-import warnings
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from odtlib.schema import brief, check, read_json
+from odtlib.export import Exports
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
     from scipy.sparse import csr_matrix
-    from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 LEAF = -1
 ROUTED = (np.float64, np.float32, np.uint8, np.int64)     # rows of other types become the first
-SHOWN_LEVELS = 2000     # of a text, whose lines grow with the depth
-FORMAT = "odtlib.DecisionTree/1"
-# Labels of these kinds of numpy types can be written as JSON, in these types of it.
-LABELS = {"b": bool, "i": int, "u": int, "f": float, "U": str, "S": str, "M": str, "m": int,
-          "O": (bool, int, float, str, None)}
-LARGEST_LABELS = 2**24   # bytes of all labels: a type such as U1000000 is more than its labels need
 
 
-class DecisionTree:
+class DecisionTree(Exports):
     """Store a binary decision tree as arrays and predict with it.
 
     Node 0 is the root, and children come after their parent.  A row goes left at a feature node
@@ -245,50 +235,6 @@ class DecisionTree:
                 node[4] = np.asarray(node[4], float)
         return cls(*map(list, zip(*nodes, strict=True)), **options)
 
-    @classmethod
-    def from_sklearn(cls, model: DecisionTreeClassifier | DecisionTreeRegressor) -> DecisionTree:
-        """Return the tree of a fitted scikit-learn estimator.
-
-        It predicts the same for every value that float32 represents (scikit-learn compares
-        ``float32(x) <= threshold``).
-
-        Parameters
-        ----------
-        model : sklearn.tree.DecisionTreeClassifier or sklearn.tree.DecisionTreeRegressor
-            Fitted on data without missing values; a classifier with one output.
-
-        Returns
-        -------
-        DecisionTree
-            With the class weights, or the means, node weights and variances, of its training rows.
-
-        Raises
-        ------
-        ValueError
-            If ``model`` is not such an estimator, or is not fitted.
-        """
-        from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
-
-        if not isinstance(model, DecisionTreeClassifier | DecisionTreeRegressor):
-            raise ValueError(f"model is a {type(model).__name__}; give a fitted "
-                             "DecisionTreeClassifier or DecisionTreeRegressor.")
-        if not hasattr(model, "tree_"):
-            raise ValueError(f"the {type(model).__name__} is not fitted; call fit first.")
-        tree, options = model.tree_, {}
-        if isinstance(model, DecisionTreeClassifier):
-            if model.n_outputs_ > 1:
-                raise ValueError(f"the classifier has {model.n_outputs_} outputs; give one with a "
-                                 "single output.")
-            value = tree.value[:, 0, :] * tree.weighted_n_node_samples[:, None]
-            options["classes"] = model.classes_
-            options["label"] = np.argmax(tree.value[:, 0, :], axis=1)
-        else:
-            value = tree.value[:, :, 0]
-            options.update(kind="regression", weight=tree.weighted_n_node_samples,
-                           impurity=np.maximum(tree.impurity, 0.0))   # rounding
-        return cls(tree.feature, tree.threshold, tree.children_left, tree.children_right, value,
-                   n_features=model.n_features_in_,
-                   feature_names=getattr(model, "feature_names_in_", None), **options)
 
     def to_nested(self, node: int = 0) -> int | np.ndarray | tuple:
         """Return the subtree at ``node`` as nested tuples, the inverse of ``from_nested``.
@@ -768,248 +714,12 @@ class DecisionTree:
         if self.kind != kind:
             raise ValueError(f"{what} needs a {kind} tree; this one is for {self.kind}.")
 
-    # ------------------------------------------------------------------ exports
 
-    def feature_name(self, feature: int) -> str:
-        """Return the name of a feature.
-
-        Parameters
-        ----------
-        feature : int
-            Its column.
-
-        Returns
-        -------
-        str
-        """
-        return f"x{feature}" if self.feature_names is None else self.feature_names[feature]
-
-    def split_text(self, node: int, branch: str = "left") -> str:
-        """Return the test of a feature node as text.
-
-        Parameters
-        ----------
-        node : int
-            A feature node.
-        branch : {"left", "right"}, default="left"
-            The condition that leads to this child.
-
-        Returns
-        -------
-        str
-            For instance ``petal width <= 0.8``, or ``petal width <= 0.8 or missing`` where rows of
-            the training set were missing; a threshold is shortened only as far as it stays the
-            same number.  For a 0/1 column that is named by a condition, ``not colour = red`` on
-            the left and ``colour = red`` on the right.
-        """
-        name, threshold = self.feature_name(self.feature[node]), self.threshold[node]
-        if self.is_condition(node):
-            no = f"not ({name})" if name.endswith(" or missing") else f"not {name}"
-            return no if branch == "left" else name
-        if np.isinf(threshold):
-            return f"{name} is not missing" if branch == "left" else f"{name} is missing"
-        here = self.missing_left is not None and self.missing_left[node] == (branch == "left")
-        sign = "<=" if branch == "left" else ">"
-        return f"{name} {sign} {_short(threshold)}{' or missing' if here else ''}"
-
-    def is_condition(self, node: int) -> bool:
-        """Return whether a feature node asks for a 0/1 column that is named by a condition.
-
-        Parameters
-        ----------
-        node : int
-            A feature node.
-
-        Returns
-        -------
-        bool
-            Rows that meet the condition, such as ``colour = red``, are 1 and go right.
-        """
-        name = self.feature_name(self.feature[node])
-        return bool(0 <= self.threshold[node] < 1) and any(
-            sign in name for sign in (" <= ", " > ", " = ", " in (", " is missing", " or missing"))
-
-    def _test(self, node):
-        """Return the test of a feature node, and the children where it holds and where not."""
-        children = self.left[node], self.right[node]
-        if self.is_condition(node):
-            return f"{self.split_text(node, 'right')}?", children[::-1]
-        return self.split_text(node), children
-
-    def leaf_text(self, node: int) -> str:
-        """Return what a node predicts, with its training weights, as text.
-
-        Parameters
-        ----------
-        node : int
-            Any node.
-
-        Returns
-        -------
-        str
-        """
-        if self.kind == "regression":
-            return ", ".join(_short(v, 6) for v in self.value[node])
-        counts = " ".join(_short(v, 6) for v in self.value[node])
-        return f"{self.classes[self.label[node]]}  [{counts}]"
-
-    def to_text(self) -> str:
-        """Return the tree as lines of text.
-
-        Returns
-        -------
-        str
-            Each leaf shows its prediction and the training weight of every class.  Nodes deeper
-            than 2,000 splits are counted, not shown.
-        """
-        lines, stack = [], [(0, "", "")]
-        below = self._nodes_below() if self.depth > SHOWN_LEVELS else None
-        while stack:
-            node, first, rest = stack.pop()
-            if self.feature[node] < 0:
-                lines.append(first + self.leaf_text(node))
-                continue
-            if len(rest) > 8 * SHOWN_LEVELS:
-                lines.append(f"{first}... {below[node]} nodes, not shown")
-                continue
-            text, (yes, no) = self._test(node)
-            lines.append(first + text)
-            stack.append((no, f"{rest}└─ no:  ", rest + "        "))
-            stack.append((yes, f"{rest}├─ yes: ", rest + "│       "))
-        return "\n".join(lines)
-
-    __str__ = to_text
 
     def __repr__(self):
         return (f"<DecisionTree for {self.kind}: depth {self.depth}, {self.n_splits} feature "
                 f"nodes, {self.n_leaves} leaves>")
 
-    def rules(self) -> list[str]:
-        """Return one rule per leaf, in the order of :meth:`to_text`.
-
-        Returns
-        -------
-        list of str
-            For instance ``if a <= 1 and b > 2 then yes  [0 7]``.
-
-        Raises
-        ------
-        ValueError
-            If the tree is deeper than 2,000 splits.
-        """
-        if self.depth > SHOWN_LEVELS:
-            raise ValueError(f"the tree has {self.depth} splits on a path, too many for a rule; "
-                             f"cut it back to {SHOWN_LEVELS}, or use decision_path.")
-        found, stack = [], [(0, ())]
-        while stack:
-            node, conditions = stack.pop()
-            if self.feature[node] < 0:
-                condition = " and ".join(conditions) or "always"
-                found.append(f"if {condition} then {self.leaf_text(node)}")
-                continue
-            # What is pushed last comes first: the branch where the test holds.
-            branches = ("left", "right") if self.is_condition(node) else ("right", "left")
-            for branch in branches:
-                text = self.split_text(node, branch)
-                text = f"({text})" if text.endswith(" or missing") else text
-                stack.append((getattr(self, branch)[node], (*conditions, text)))
-        return found
-
-    def to_dot(self) -> str:
-        """Return the tree in the language of Graphviz.
-
-        Returns
-        -------
-        str
-        """
-        lines = ["digraph tree {", "  node [shape=box, style=rounded];"]
-        for node in range(self.n_nodes):
-            inner = self.feature[node] >= 0
-            text, children = self._test(node) if inner else (self.leaf_text(node), ())
-            lines.append(f"  {node} [label={json.dumps(text, ensure_ascii=False)}];")
-            for child, answer in zip(children, ("yes", "no")):
-                lines.append(f'  {node} -> {child} [label="{answer}"];')
-        return "\n".join([*lines, "}"])
-
-    def to_json(self) -> str:
-        """Return the tree as JSON, exact to the last bit.
-
-        Returns
-        -------
-        str
-
-        Raises
-        ------
-        ValueError
-            If the labels are objects for which JSON has no form.
-        """
-        classes = None if self.classes is None else _plain(self.classes)
-        data = {
-            "format": FORMAT,
-            "kind": self.kind,
-            "feature": self.feature.tolist(),
-            "threshold": [None if np.isnan(t) else float(t) if np.isfinite(t) else "inf"
-                          for t in self.threshold],
-            "left": self.left.tolist(),
-            "right": self.right.tolist(),
-            "value": self.value.tolist(),
-            "label": None if self.label is None else self.label.tolist(),
-            "classes": classes,
-            "classes_dtype": None if classes is None else self.classes.dtype.str,
-            "feature_names": self.feature_names,
-            "n_features": self.n_features,
-        }
-        for name in ("weight", "impurity", "missing_left"):
-            if getattr(self, name) is not None:
-                data[name] = getattr(self, name).tolist()
-        try:
-            return json.dumps(data, allow_nan=False)
-        except (TypeError, ValueError):
-            raise ValueError(f"labels of type {type(classes[0]).__name__} cannot be written as "
-                             "JSON; pickle the tree, or turn them into text before the fit."
-                             ) from None
-
-    @classmethod
-    def from_json(cls, text: str) -> DecisionTree:
-        """Build a tree from what ``to_json`` wrote.
-
-        Parameters
-        ----------
-        text : str
-            The JSON text.
-
-        Returns
-        -------
-        DecisionTree
-
-        Raises
-        ------
-        ValueError
-            If the text is not that of one tree, in all its parts: nothing is rounded or left out.
-        """
-        data = read_json(text, "the text of the tree")
-        written = data.get("format") if isinstance(data, dict) else None
-        if written != FORMAT:
-            if isinstance(written, str) and written.startswith("odtlib.DecisionTree/"):
-                raise ValueError(f"the tree was written as {brief(written)}, and this version "
-                                 f"reads {FORMAT}; update odtlib.")
-            raise ValueError("this is not a tree written by DecisionTree.to_json.")
-        check(data, SCHEMA, "")
-        arguments = {name: entry for name, entry in data.items()
-                     if name not in ("format", "classes_dtype")}
-        if data.get("classes") is not None:
-            arguments["classes"] = _typed(data["classes"], data.get("classes_dtype"))
-        arguments["threshold"] = [np.nan if t is None else float(t) for t in data["threshold"]]
-        try:
-            tree = cls(**arguments)
-            again = json.loads(tree.to_json())
-        except OverflowError as error:
-            raise ValueError(f"the tree holds a number that is too large: {error}.") from None
-        for name, entry in again.items():
-            if data.get(name) != entry:
-                raise ValueError(f"{name} of the tree is not as to_json writes it: it would be "
-                                 "changed when the tree is read.")
-        return tree
 
     def __eq__(self, other):
         if not isinstance(other, DecisionTree):
@@ -1019,109 +729,6 @@ class DecisionTree:
 
     def __hash__(self):
         return hash((self.feature.tobytes(), self.left.tobytes(), self.n_features, self.kind))
-
-    def to_sklearn(self,
-                   X: ArrayLike | None = None) -> DecisionTreeClassifier | DecisionTreeRegressor:
-        """Return a fitted scikit-learn tree that predicts the same.
-
-        scikit-learn compares ``float32(x) <= threshold``: the predictions are the same for every
-        value that float32 represents.  Node weights and impurities (Gini; variance for regression)
-        are those of the training rows, so that ``feature_importances_`` and tools such as SHAP
-        work; in a regression tree built by hand, without weights, every leaf counts as one row.
-
-        Parameters
-        ----------
-        X : array, shape (n_rows, n_features), optional
-            Rows to check: a warning says how many of them the float32 comparison sends to another
-            leaf.
-
-        Returns
-        -------
-        sklearn.tree.DecisionTreeClassifier or sklearn.tree.DecisionTreeRegressor
-        """
-        from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
-        from sklearn.tree._tree import Tree
-
-        classify = self.kind == "classification"
-        n_columns = self.value.shape[1]
-        if classify:
-            shape = (np.array([n_columns], np.intp), 1)
-            total, share, impurity = self._shares()
-            changed = np.argmax(share, axis=1) != self.label   # sklearn knows majorities only
-            changed &= self.feature < 0
-            changed |= total == 0
-            share[changed] = np.eye(n_columns)[self.label[changed]]
-            value = share[:, None, :]
-        else:
-            shape = (np.ones(n_columns, np.intp), n_columns)
-            value, total, impurity = self.value[:, :, None], self.weight, self.impurity
-            if total is None:
-                total = self._with_sums_below((self.feature < 0).astype(np.float64))
-            if impurity is None:
-                impurity = np.zeros(self.n_nodes)
-        tree = Tree(self.n_features, *shape)
-        state = tree.__getstate__()
-        nodes = np.zeros(self.n_nodes, dtype=state["nodes"].dtype)
-        leaf = self.feature < 0
-        nodes["left_child"], nodes["right_child"] = self.left, self.right
-        nodes["feature"] = np.where(leaf, -2, self.feature)
-        nodes["threshold"] = np.where(leaf, -2.0, self.threshold)
-        nodes["impurity"] = impurity
-        if self.missing_left is not None:
-            nodes["missing_go_to_left"] = ~leaf & self._missing_goes_left()
-        nodes["n_node_samples"] = np.maximum(1, np.rint(total))
-        nodes["weighted_n_node_samples"] = total
-        tree.__setstate__({**state, "max_depth": self.depth, "node_count": self.n_nodes,
-                           "nodes": nodes, "values": np.ascontiguousarray(value)})
-        model = (DecisionTreeClassifier if classify else DecisionTreeRegressor)(
-            max_depth=max(1, self.depth))
-        model.tree_, model.n_features_in_, model.max_features_ = (
-            tree, self.n_features, self.n_features)
-        model.n_outputs_ = 1 if classify else n_columns
-        if classify:
-            model.classes_, model.n_classes_ = np.array(self.classes), np.intp(n_columns)
-        if self.feature_names is not None:
-            model.feature_names_in_ = np.array(self.feature_names, dtype=object)
-
-        inner = np.abs(self.threshold[np.isfinite(self.threshold)])
-        limits = np.finfo(np.float32)
-        if np.any(inner > limits.max) or np.any((inner > 0) & (inner < limits.tiny)):
-            warnings.warn("a threshold lies outside the range of float32, in which scikit-learn "
-                          "compares; rescale the feature before exporting.", stacklevel=2)
-        if X is not None:
-            with np.errstate(over="ignore"):
-                rounded = self._rows(X).astype(np.float32).astype(np.float64)
-            moved = np.count_nonzero(self.apply(X) != self.apply(rounded))
-            if moved:
-                warnings.warn(f"{moved} of the {len(rounded)} rows reach another leaf once their "
-                              "values are rounded to float32 as scikit-learn does; rescale the "
-                              "features or predict with the DecisionTree itself.", stacklevel=2)
-        return model
-
-    def plot(self, ax: Axes | None = None, **options: Any) -> Axes:
-        """Draw the tree with matplotlib.
-
-        Parameters
-        ----------
-        ax : matplotlib.axes.Axes, optional
-            Where to draw (default: a new figure of fitting size).
-        **options
-            Passed to :func:`odtlib.plotting.draw_tree`.
-
-        Returns
-        -------
-        matplotlib.axes.Axes
-        """
-        from odtlib.plotting import draw_tree
-        return draw_tree(self, ax=ax, **options)
-
-
-SCHEMA = {
-    "format": FORMAT, "kind": ("classification", "regression"),
-    "feature": [int], "threshold": [(float, None, "inf")], "left": [int], "right": [int],
-    "value": [[float]], "label": ([int], None), "classes": ([LABELS["O"]], None),
-    "classes_dtype": (str, None), "feature_names": ([str], None), "n_features": int,
-    "weight": ([float], None), "impurity": ([float], None), "missing_left": ([int], None)}
 
 
 def _whole(name, values, dtype=np.int64):
@@ -1147,47 +754,6 @@ def _same(a, b):
     if not isinstance(a, np.ndarray) or not isinstance(b, np.ndarray):
         return a is b or (type(a) is type(b) and a == b)
     return a.dtype == b.dtype and np.array_equal(a, b, equal_nan=a.dtype.kind in "fmM")
-
-
-def _plain(labels):
-    """Write labels as JSON can: dates as ISO text, spans as numbers, bytes as Latin-1."""
-    if labels.dtype.kind == "M":
-        return labels.astype(str).tolist()
-    if labels.dtype.kind == "m":
-        return labels.astype(np.int64).tolist()
-    if labels.dtype.kind == "S":
-        return [label.decode("latin-1") for label in labels.tolist()]
-    return labels.tolist()
-
-
-def _typed(labels, dtype):
-    """Read labels that ``_plain`` has written, and the name of their numpy type."""
-    try:
-        kind = LABELS[np.dtype(str(dtype)).kind]
-        dtype = np.dtype(dtype)
-    except (KeyError, SyntaxError, TypeError, ValueError):
-        raise ValueError(f"classes_dtype {brief(dtype)} is no type of labels.") from None
-    if dtype.itemsize * len(labels) > LARGEST_LABELS:
-        raise ValueError(f"classes_dtype {brief(dtype.str)} makes labels of more than "
-                         f"{LARGEST_LABELS} bytes.")
-    check(labels, [kind], "classes")
-    try:
-        if dtype.kind == "S":
-            labels = [label.encode("latin-1") for label in labels]
-        return np.array(labels, dtype=dtype)
-    except (OverflowError, TypeError, ValueError) as error:
-        raise ValueError(f"classes are no labels of the type {dtype.str}: {error}.") from None
-
-
-def _short(number, digits=None):
-    """Write a number as briefly as it stays itself (or to ``digits`` significant digits)."""
-    if digits is not None:
-        return f"{number:.{digits}g}"
-    for digits in (4, 6, 9, 12):
-        text = f"{number:.{digits}g}"
-        if float(text) == number:
-            return text
-    return repr(float(number))
 
 
 def midpoint(low: ArrayLike, high: ArrayLike) -> Any:

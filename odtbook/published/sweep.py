@@ -230,7 +230,7 @@ class Sweep:
             paths.append(kept[1])
         return np.concatenate(leaves), np.concatenate(paths), best
 
-    def warm_up(self):
+    def warm_up(self) -> float:
         """Compile the kernel before the clock of a fit starts; return the seconds it took."""
         def run():
             X, y = np.array([[0.0], [1.0], [2.0]]), np.array([0, 1, 0])

@@ -16,6 +16,7 @@ SOLVERS = {"column_generation", "murtree", "continuous", "constrained"}
 UPPER = SOLVERS | {"heuristics"}
 HEAVY = {"numba", "sklearn", "pandas", "matplotlib", "scipy", "highspy", "ortools", "papermill"}
 PACKAGE = ROOT / "odtlib"
+MOST_LONG = 6          # functions with more than 15 arguments
 MOST_PARAMETERS = {"MurTreeClassifier": 17}      # of an estimator, where not 16
 
 
@@ -109,7 +110,7 @@ def test_kernels_are_compiled_by_our_njit_which_notices_edits():
 ALLOWED = {
     "_text": set(), "tolerance": set(), "_tree_kernels": {"_numba"}, "_numba": set(),
     "requirements": set(), "schema": set(), "_validation": set(),
-    "tree": {"_tree_kernels", "plotting", "schema"},
+    "tree": {"_tree_kernels", "export"}, "export": {"plotting", "schema"},
     "report": {"tolerance", "plotting", "requirements", "tree"},
     "binarize": {"_text", "_validation", "report", "tree", "requirements"},
     "plotting": {"_text", "requirements"},
@@ -148,6 +149,18 @@ def test_modules_do_not_import_each_other_in_a_circle(package):
         for name in ready:
             del waiting[name]
     assert not waiting, f"circles among {sorted(waiting)}"
+
+
+def test_few_functions_have_many_arguments():
+    found = []
+    for path in PACKAGE.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.FunctionDef):
+                every = node.args
+                names = [*every.posonlyargs, *every.args, *every.kwonlyargs]
+                if len(names) > 15:
+                    found.append(f"{path.relative_to(ROOT)}: {node.name} ({len(names)})")
+    assert len(found) <= MOST_LONG, found
 
 
 @pytest.mark.parametrize("name", sorted(NAMES))
