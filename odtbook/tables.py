@@ -12,6 +12,7 @@ import io
 import re
 from collections import Counter
 from dataclasses import dataclass, field
+from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -30,8 +31,11 @@ __all__ = ["Report", "Table", "is_file", "read_table"]
 OTHER = "(other)"
 #: Cells that stand for no value, beside the empty cell.
 GAPS = {"na", "n/a", "#n/a", "#na", "nan", "<na>", "null", "none", "nil", "?", "-", "--", ".", "–",
-        "#value!", "#div/0!", "inf", "-inf", "+inf", "infinity", "-infinity", "missing"}
-SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "vertical bars"}
+        "#value!", "#div/0!", "#ref!", "#name?", "#null!", "#num!", "inf", "-inf", "+inf",
+        "infinity", "-infinity", "missing"}
+SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "vertical bars",
+              ":": "colons", "^": "carets", " ": "blanks"}
+SAID = re.compile(r"sep=(.)", re.I)     # Excel's first line, which names the separator
 FILES = re.compile(r"\.(csv|tsv|txt|tab|data|dat|parquet|pq|xlsx?|ods)(\.gz)?$", re.I)
 IDENTIFIER = re.compile(
     r"(^|[^a-z])(id|ids|uuid|guid|key|index|idx|number|num|nr|no|code|row|record)$|^id([^a-z]|$)|"
@@ -41,8 +45,10 @@ UNITS = re.compile(r"^[€$£¥]\s*|\s*[€$£¥%]$")
 PLAIN = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?", re.I)
 GROUPED = {mark: re.compile(rf"[+-]?\d{{1,3}}({re.escape(mark)}\d{{3}})+")
            for mark in (",", ".", "'", " ")}
+TIME = re.compile(r"(\d{1,2}):([0-5]\d)(:[0-5]\d)?")
+DATE = re.compile(r"\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}|\d{1,2}[ -][A-Za-z]{3}|[A-Za-z]{3,9}\.? \d")
 COMMA_NUMBER = re.compile(r"[+-]?\d+(\.\d{3})*(,\d+)?")
-FEW_ROWS, MANY_NUMBERS, MANY_LEVELS = 20, 20, 30
+FEW_ROWS, MANY_NUMBERS, FEW_NUMBERS, MANY_LEVELS = 20, 20, 5, 30
 
 
 @dataclass
@@ -183,7 +189,8 @@ def read_table(path_or_frame: str | Path | Any, target: str | None = None, *,
     target : str, optional
         Column to predict (default: the last).
     task : {"classification", "regression"}, optional
-        By default decided from the target: more than 20 different numbers are a quantity.
+        By default decided from the target: more than 20 different whole numbers, or 5 others, are
+        a quantity.
     like : Table, optional
         A table that was read before: the columns, categories and dates of this one are read as
         those of that, and values that it did not have are reported.
@@ -213,7 +220,7 @@ def read_table(path_or_frame: str | Path | Any, target: str | None = None, *,
     if target is None:
         target = frame.columns[-1]
         report.say("is the target, since it is the last column and no other was named.", target)
-    target = str(target).strip()
+    target = " ".join(str(target).split())
     if target not in frame.columns:
         raise ValueError(f"there is no column {target!r}; the columns are "
                          f"{', '.join(map(str, frame.columns))}.")
@@ -270,14 +277,18 @@ def _read_file(path, report, pd):
     data = path.read_bytes()
     if data[:2] == b"\x1f\x8b":
         data = gzip.decompress(data)
-    text = _decoded(data, report)
-    lines = [line for line in text.splitlines() if line.strip()]
+    text = _decoded(data, report).replace("\r\n", "\n").replace("\r", "\n")
+    if "\0" in text:
+        report.say(f"The file holds {_count(text.count(chr(0)), 'zero byte')}, which "
+                   f"{'is' if text.count(chr(0)) == 1 else 'are'} left out.")
+        text = text.replace("\0", "")
+    lines = [line for line in text.split("\n") if line.strip()]
     if not lines:
         raise ValueError(f"{path.name} is empty; give a table with a row of names and a row per "
                          "case.")
     try:
-        separator, first = _layout(lines, report)
-        return _text_frame(text, separator, first, report, pd)
+        dialect, first = _layout(lines, report)
+        return _text_frame(text, dialect, first, report, pd)
     except csv.Error as error:
         raise ValueError(f"{path.name} is no table of text ({error}).") from None
 
@@ -290,6 +301,10 @@ def _decoded(data, report):
             report.say(f"The file begins with a byte order mark and is read as "
                        f"{name.removesuffix('-sig').upper()}.")
             return data.decode(name)
+    for name, nulls in (("utf-16-le", data[1:2000:2]), ("utf-16-be", data[:2000:2])):
+        if 2 * nulls.count(0) > len(nulls):     # every other byte of Latin letters
+            report.say("The file has no byte order mark and is read as UTF-16.")
+            return data.decode(name, errors="replace")
     try:
         return data.decode("utf-8")
     except UnicodeDecodeError:
@@ -303,32 +318,56 @@ def _decoded(data, report):
 
 
 def _layout(lines, report):
-    """Return the separator, and the position among the lines that are not blank of the names."""
+    """Return the options of the csv reader, and how many lines precede the names."""
+    said = SAID.fullmatch(lines[0].strip("\ufeff \n"))
+    if said:
+        report.say(f"The first line says that the separator is {said[1]!r}.")
     sample = lines[:200]
+    options = [{}]
+    if any('\\"' in line for line in sample):
+        options.append({"doublequote": False, "escapechar": "\\"})
     best = None
-    for separator in SEPARATORS:
-        counts = [len(row) for row in csv.reader(sample, delimiter=separator)]
-        width, times = Counter(counts).most_common(1)[0]
-        if width > 1:
-            # The separator that divides most lines alike; of equal ones the one with more fields.
-            score = (times / len(counts), width)
-            if best is None or score > best[0]:
-                best = score, separator, counts, width
+    for separator in said[1] if said else SEPARATORS:
+        if separator == " " and best is not None:
+            break       # between words, too: only where nothing else separates
+        for dialect in options:
+            dialect = {"delimiter": separator, **dialect}
+            if separator == " ":
+                dialect["skipinitialspace"] = True
+            counts = [len(row) for row in csv.reader(map(str.strip, sample) if separator == " "
+                                                     else sample, **dialect)]
+            width, times = Counter(counts).most_common(1)[0]
+            certain = separator in ":^ "      # these are in times and words, too
+            if width > 1 and (not certain or times == len(counts) > 2 or said):
+                # The separator that divides most lines alike; of equal ones the one with more
+                # fields.
+                score = (times / len(counts), width)
+                if best is None or score > best[0]:
+                    best = score, dialect, counts, width
     if best is None:
-        return ",", 0
-    _, separator, counts, width = best
-    if separator != ",":
+        return {"delimiter": said[1] if said else ","}, int(bool(said))
+    _, dialect, counts, width = best
+    separator = dialect["delimiter"]
+    if separator != "," and not said:
         report.say(f"The fields are separated by {SEPARATORS[separator]}.")
-    first = counts.index(width)
-    if first:
+    if "escapechar" in dialect:
+        report.say("Quotes inside fields are written with a backslash.")
+    first = max(counts.index(width), int(bool(said)))
+    if first > bool(said):
         report.say(f"The first {_count(first, 'line')} of the file, before the row of names, "
                    f"{'is' if first == 1 else 'are'} skipped: {_listed(lines[:first], 2)}.")
-    return separator, first
+    names = lines[first].split(separator)
+    if len(names) > 1 and all(re.fullmatch(r"'.*'", name.strip()) for name in names):
+        report.say("The fields are in single quotes.")
+        dialect["quotechar"] = "'"
+    return dialect, first
 
 
-def _text_frame(text, separator, first, report, pd):
+def _text_frame(text, dialect, first, report, pd):
     """Return the cells as text; NaN where a line has too few fields."""
-    rows = csv.reader(io.StringIO(text), delimiter=separator)
+    if dialect["delimiter"] == " ":
+        text = "\n".join(map(str.strip, text.split("\n")))
+    rows = csv.reader(io.StringIO(text), **dialect)
     rows = [row for row in rows if row and (len(row) > 1 or row[0].strip())][first:]
     names = rows[0]
     if all(PLAIN.fullmatch(name.strip()) for name in names) and len(rows) > 1:
@@ -361,7 +400,7 @@ def _names(names, report):
     """Return the names of the columns as text without blanks around, each once."""
     clean, seen = [], Counter()
     for j, given in enumerate(names):
-        name = str(given).strip().strip("\ufeff") or f"column{j + 1}"
+        name = " ".join(str(given).strip("\ufeff").split()) or f"column{j + 1}"
         seen[name] += 1
         new = name if seen[name] == 1 else f"{name}.{seen[name]}"
         if seen[name] > 1:
@@ -409,6 +448,8 @@ def _cells(column, pd):
             if not value or value.lower() in GAPS:
                 marks[value] += 1
                 value = None
+        elif hasattr(value, "to_timestamp"):
+            value = value.to_timestamp()        # of a span, its beginning
         elif value is not None and (value != value or value in (np.inf, -np.inf)):
             if value == value:
                 marks["infinity"] += 1
@@ -497,26 +538,28 @@ def _parsed(texts, commas_everywhere):
 
 
 def _dates(texts, pd):
-    """Return text cells as dates, and the format in words; None where they are none."""
-    if not re.match(r"\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}|\d{1,2}[ -][A-Za-z]{3}|[A-Za-z]{3,9} \d",
-                    texts[0]):
+    """Return text cells as dates, NaT where one is none, and the order of day, month and year.
+
+    None where most of them do not look like dates.
+    """
+    if 2 * sum(bool(DATE.match(text)) for text in texts) <= len(texts):
         return None
-    for options, words in (({"format": "ISO8601"}, "year-month-day"),
-                           ({"dayfirst": True, "format": "mixed"}, "day first"),
-                           ({"format": "mixed"}, "month first")):
-        first = re.match(r"(\d{1,2})[-/.](\d{1,2})[-/.]", texts[0])
-        if words == "day first":
-            pairs = [re.match(r"(\d{1,2})[-/.](\d{1,2})[-/.]", text) for text in texts]
-            seconds = [int(pair[2]) for pair in pairs if pair]
-            if first and seconds and max(seconds) > 12:
-                continue        # a month above 12: the day comes second
-            firsts = [int(pair[1]) for pair in pairs if pair]
-            if firsts and max(firsts) <= 12:
-                words = "day first, which is a guess: month first is as possible"
-        found = pd.to_datetime(pd.Series(texts), errors="coerce", utc=True, **options)
-        if found.notna().mean() > 0.95:
-            return found, words
-    return None
+    texts = pd.Series(texts, dtype=object)
+    year_first = texts.str.match(r"\d{4}[-/.]")
+    pairs = texts[~year_first].str.extract(r"^(\d{1,2})[-/.](\d{1,2})[-/.]").dropna().astype(int)
+    most = [0, 0] if pairs.empty else pairs.max().tolist()
+    day_first = not (most[1] > 12 >= most[0])
+    orders = ["year-month-day"] if year_first.any() else []
+    if len(pairs):
+        guess = max(most) <= 12
+        orders.append(("day first" if day_first else "month first")
+                      + (", which is a guess: month first is as possible" if guess else ""))
+    found = pd.Series(pd.NaT, index=texts.index, dtype="datetime64[ns, UTC]")
+    for part, first in ((year_first, False), (~year_first, day_first)):
+        if part.any():
+            found[part] = pd.to_datetime(texts[part], errors="coerce", utc=True, format="mixed",
+                                         dayfirst=first)
+    return found, " and ".join(orders) or "with months by name"
 
 
 def _gaps_line(values, marks):
@@ -562,6 +605,10 @@ def _understand(column, pd, commas=False):
     if all(hasattr(value, "year") for value in held):
         return _as_date(pd.Series([pd.Timestamp(v) if v is not None else pd.NaT for v in cells]),
                         "", pd)
+    if all(isinstance(value, timedelta) for value in held):
+        return _as_number(np.array([np.nan if cell is None else cell / timedelta(days=1)
+                                    for cell in cells]), ["holds spans of time, read as days."],
+                          marks)
     if kinds == {bool}:
         return _as_number(np.array([np.nan if cell is None else float(cell) for cell in cells]),
                           [], marks)
@@ -581,11 +628,24 @@ def _understand(column, pd, commas=False):
             says.append(f"holds numbers, and {_count(int(np.isnan(parsed).sum()), 'cell')} "
                         f"with {_listed(wrong)}, read as gaps.")
         return _as_number(numbers, says, marks)
-    found = _dates(texts, pd)
+    times = [TIME.fullmatch(text) for text in texts]
+    if all(times):
+        numbers = np.full(len(cells), np.nan)
+        numbers[present] = [int(at[1]) + int(at[2]) / 60 + float((at[3] or ":0")[1:]) / 3600
+                            for at in times]
+        return _as_number(numbers, ["holds times of day and is read as hours."], marks)
+    found = _dates(different, pd)
     if found is not None:
-        dates = pd.Series(pd.NaT, index=range(len(cells)), dtype="datetime64[ns, UTC]")
-        dates[np.flatnonzero(present)] = found[0].to_numpy()
-        return _as_date(dates, f" ({found[1]})", pd)
+        lookup = dict(zip(different, found[0]))
+        parsed = pd.Series([lookup[text] for text in texts], dtype="datetime64[ns, UTC]")
+        wrong = sorted({text for text, date in zip(texts, parsed) if date is pd.NaT})
+        missed = int(parsed.isna().sum())
+        if missed < len(texts) * (0.2 if len(wrong) <= 3 else 0.05):
+            dates = pd.Series(pd.NaT, index=range(len(cells)), dtype="datetime64[ns, UTC]")
+            dates[np.flatnonzero(present)] = parsed.to_numpy()
+            says = [f"holds dates, and {_count(missed, 'cell')} with {_listed(wrong)}, read as "
+                    "gaps."] if wrong else []
+            return _as_date(dates, f" ({found[1]})", pd, says)
     words = np.empty(len(cells), object)
     words[present] = texts
     says = []
@@ -614,7 +674,7 @@ def _as_number(numbers, says, marks):
     return _Read("number", numbers, says, bool(np.all(present == np.floor(present))))
 
 
-def _as_date(dates, words, pd):
+def _as_date(dates, words, pd, says=()):
     dates = pd.to_datetime(dates).reset_index(drop=True)
     if dates.dt.tz is not None:
         dates = dates.dt.tz_localize(None)      # the time on the clock of that place
@@ -623,7 +683,7 @@ def _as_date(dates, words, pd):
     days = (dates - first).dt.total_seconds().to_numpy() / 86_400
     if np.isnan(days).all():
         return _Read("empty", days, [])
-    says = [f"holds dates{words} and is read as days since {first:%Y-%m-%d}."]
+    says = [f"holds dates{words} and is read as days since {first:%Y-%m-%d}.", *says]
     gaps = _gaps_line(days, {})
     return _Read("date", days, [*says, f"has {gaps}."] if gaps else says, origin=first)
 
@@ -654,13 +714,14 @@ def _labels(frame, target, task, report, pd, commas):
     values = values.astype(np.float64)
     distinct = len(np.unique(values))
     if task is None:
-        quantity = distinct > MANY_NUMBERS or (not read.whole and distinct > 2)
+        quantity = distinct > (MANY_NUMBERS if read.whole else FEW_NUMBERS)
         task = "regression" if quantity else "classification"
         if quantity:
             report.say(f"holds {distinct:,} different numbers and is read as a quantity "
                        "(regression); with task=\"classification\" each number is a class.", target)
         elif distinct > 2:
-            report.say(f"holds {distinct} different whole numbers and is read as {distinct} "
+            report.say(f"holds {distinct} different {'whole ' if read.whole else ''}numbers and "
+                       f"is read as {distinct} "
                        "classes; with task=\"regression\" it is a quantity.", target)
     if task == "regression":
         return frame, values, task

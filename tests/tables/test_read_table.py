@@ -51,6 +51,43 @@ def test_ugly_table(table, tmp_path):
             if read.X[name].dtype != object else True
 
 
+def drawn_table(rng):
+    """Return a table of random columns, some of which a reader must drop, and its names."""
+    n = int(rng.integers(30, 90))
+    kinds = {
+        "number": lambda: rng.normal(size=n).round(3), "whole": lambda: rng.integers(0, 9, n),
+        "gaps": lambda: np.where(rng.random(n) < .4, np.nan, rng.integers(0, 50, n)),
+        "word": lambda: rng.choice(["red", "blue, light", 'the "green"', None], n),
+        "constant": lambda: np.full(n, 7), "empty": lambda: np.full(n, None),
+        "id": lambda: rng.permutation(n) + 1,
+        "token": lambda: [f"k{i}x" for i in rng.permutation(n)],
+        "day": lambda: [f"2024-{m:02d}-11" for m in rng.integers(1, 13, n)],
+        "at": lambda: [f"{h}:30" for h in rng.integers(0, 24, n)],
+        "cost": lambda: [f"{v:,.2f} €" for v in rng.uniform(0, 9e4, n)]}
+    chosen = rng.choice(list(kinds), rng.integers(1, 12))
+    frame = pd.DataFrame({f"{kind} {j}": kinds[kind]() for j, kind in enumerate(chosen)})
+    frame["y"] = rng.choice(["a", "b"], n)
+    return frame[rng.permutation(frame.columns)]
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_no_column_and_no_row_is_dropped_in_silence(seed, tmp_path):
+    rng = np.random.default_rng(seed)
+    frame = drawn_table(rng)
+    path = tmp_path / "t.csv"
+    frame.to_csv(path, index=False, sep=str(rng.choice([",", ";", "\t", "|"])),
+                 encoding=str(rng.choice(["utf-8", "utf-8-sig", "utf-16"])))
+    read = read_table(path, "y")
+    assert set(read.report.columns) == set(frame.columns)
+    assert len(read.X) == len(frame)
+    for name in frame.columns.drop("y"):
+        if name not in read.X.columns:
+            line = next(line for line in read.report.lines if line.startswith(repr(name)))
+            assert "is dropped" in line
+            assert not name.startswith(("number", "whole", "gaps", "word", "day", "at", "cost")) \
+                or "in every row" in line
+
+
 def test_values_come_out_as_they_went_in(tmp_path):
     base = plain()
     for options in ({}, {"sep": ";", "decimal": ","}, {"sep": "\t"}, {"sep": "|"}):

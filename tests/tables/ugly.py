@@ -123,6 +123,65 @@ def tables():
     many = base.assign(label=[f"c{i % 120}" for i in range(n)])
     add("as many classes as rows allow", text(many), "label",
         ("fewer than five rows of 120 classes",))
+    return every + more_tables(rng, base, n)
+
+
+def more_tables(rng, base, n):
+    """Return files of other programs, and values that are no plain numbers."""
+    every = []
+
+    def add(*given, **options):
+        every.append(Ugly(*given, **options))
+
+    add("Excel's line of the separator", b"sep=;\r\n" + text(base[["age", "label"]], sep=";"),
+        "label", ("says that the separator is ';'",), kinds={"age": "number"})
+    add("UTF-16 without a mark", base.to_csv(index=False, sep=";").encode("utf-16-le"), "label",
+        ("no byte order mark",))
+    add("vertical bars, also in fields", text(base.assign(
+        where=rng.choice(["a|b", "c"], n)), sep="|"), "label", ("vertical bars",),
+        kinds={"where": "category"})
+    add("single quotes", text(base, quotechar="'", quoting=1), "label", ("single quotes",),
+        kinds={"age": "number"})
+    add("backslashes before quotes", text(
+        base.assign(said=rng.choice(['"hi", x', "no"], n)), doublequote=False, escapechar="\\"),
+        "label", ("with a backslash",), kinds={"said": "category"})
+    add("columns of a printed table", base.to_string(index=False).encode(), "label",
+        ("separated by blanks",), kinds={"dose": "number"}, ending=".txt")
+    add("lines of an old Macintosh, zero bytes", text(base).replace(b"\n", b"\r").replace(
+        b"male", b"ma\x00le", 3), "label", ("3 zero bytes",), kinds={"sex": "category"})
+    add("lines in quotes", text(base.rename(columns={"dose": "dose\n(mg)"}).assign(
+        remark=rng.choice(["one\r\ntwo, three", "four"], n))), "label", ("4 features",),
+        kinds={"dose (mg)": "number", "remark": "category"})
+    days = pd.to_datetime("2023-01-01") + pd.to_timedelta(rng.integers(0, 700, n), "D")
+    add("dates of two kinds and words", text(base.assign(
+        day=[day.strftime("%Y-%m-%d" if i % 2 else "%d.%m.%Y") if i % 8 else "unknown"
+             for i, day in enumerate(days)])), "label",
+        ("year-month-day and day first", "30 cells with 'unknown'"), kinds={"day": "date"})
+    add("times of day and errors of a sheet", text(base.assign(
+        at=[f"{a}:{b:02d}" for a, b in zip(rng.integers(0, 24, n), rng.integers(0, 60, n))],
+        rate=rng.choice(["3.5", "4", "#REF!", "#NAME?"], n))), "label",
+        ("read as hours", "'#REF!'"), kinds={"at": "number", "rate": "number"})
+    add("a target of three numbers", text(base.assign(label=rng.choice([0.5, 1, 1.5], n))), "label",
+        ("3 different numbers", "read as 3 classes"))
+    add("one value and gaps", text(base.assign(
+        flag=np.where(rng.random(n) < .3, 1.0, np.nan),
+        word=np.where(rng.random(n) < .3, "x", None))), "label", ("gaps in 240 rows",),
+        kinds={"flag": "number", "word": "category"})
+    add("columns of a sheet without names, names by case", b"," + text(
+        base.assign(Age=rng.integers(0, 9, n))).replace(b"\n", b"\n7.5,")[:-4], "label",
+        ("Column 1 has no name", "is 7.5 in every row"), dropped=("column1",),
+        kinds={"Age": "number"})
+    add("words for yes and no, a sum below", text(base.assign(
+        smoker=rng.choice(["yes", "no", "Yes"], n), ok=rng.random(n) < .5))
+        + b"Total,1200.0,,,,\n", "label", ("1 row without a value",),
+        kinds={"smoker": "category", "ok": "category"}, rows=n)
+    add("types of pandas", base.assign(
+        span=pd.to_timedelta(rng.integers(0, 99, n), "h"), month=pd.PeriodIndex(days, freq="M"),
+        group=pd.cut(base["age"], [0, 30, 50, 90]), day=[day.date() for day in days],
+        old=pd.array(base["age"] > 60, "boolean")), "label",
+        ("spans of time", "days since 2023-01-01"),
+        kinds={"span": "number", "month": "date", "group": "category", "day": "date",
+               "old": "number"})
     return every
 
 
