@@ -70,6 +70,20 @@ def test_good_trees_equal_enumeration(seed):
                         child[0] if isinstance(child, tuple) else None for child in children)
 
 
+@pytest.mark.parametrize("tolerance", [0, 1, 2])
+@pytest.mark.parametrize("depth, nodes", [(2, 1), (2, 2), (2, 3), (3, 1), (3, 2)])
+def test_a_node_budget_below_the_depth_hides_the_exclusive_or(depth, nodes, tolerance):
+    """The optimum of the depth has one error; with fewer than three nodes none comes near it."""
+    X = np.array([[0, 0], [0, 1], [1, 0], [1, 1]] * 2 + [[0, 1]])
+    y = np.append(X[:8, 0] ^ X[:8, 1], 0)
+    known = written_trees(X, y, np.ones(9), 2, depth, nodes, 1)
+    least = min(errors for _, errors in known.values())
+    good = MurTreeClassifier(depth, nodes).good_trees(X, y, tolerance=tolerance)
+    assert good.optimum == least == {1: 4, 2: 2, 3: 1}[nodes]
+    assert {as_tuples(tree.to_nested()) for tree in good} == {
+        tree for tree, (_, errors) in known.items() if errors <= least + tolerance}
+
+
 def test_large_sets_are_counted_exactly():
     X, y = blobs(n_columns=9)
     model = MurTreeClassifier(4)
