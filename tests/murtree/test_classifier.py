@@ -129,6 +129,17 @@ def test_the_time_limit_returns_a_verified_tree_and_a_bound():
     assert (np.diff(incumbents) <= 0).all() and (np.diff(report.trace["bound"]) >= 0).all()
 
 
+def test_every_slice_that_finds_something_is_a_line_of_the_trace(monkeypatch):
+    monkeypatch.setattr("odtlib.murtree.solver.FIRST_SLICE", 1)
+    monkeypatch.setattr("odtlib.murtree.solver.LONGEST_SLICE", 1e-9)     # they stay short
+    X, y = blobs(n_rows=200, n_columns=12)
+    report = MurTreeClassifier(max_depth=3).fit(X, y).report_
+    lines = list(zip(report.trace["incumbent"], report.trace["bound"], strict=True))
+    assert lines[-1] == (report.objective, report.lower_bound)
+    assert len(set(lines)) > 3 and (report.trace["event"] == "search").sum() > 2
+    assert len(lines) <= len(set(lines)) + 1             # two events may share one state
+
+
 @pytest.mark.parametrize("slices", [0, 1, 4])
 def test_an_interruption_returns_the_incumbent(monkeypatch, slices):
     X, y = blobs(n_rows=500, n_columns=30)

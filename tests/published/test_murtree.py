@@ -70,8 +70,8 @@ def test_every_combination_of_techniques_finds_the_optima_of_brute_force():
 class Reference:
     """Algorithms 1 to 3 by recursion, on sets of rows; depth two by brute force over roots."""
 
-    def __init__(self, X, y, cache):
-        self.X, self.y, self.by_branch = X, y, cache == "branch"
+    def __init__(self, X, y, cache, similar):
+        self.X, self.y, self.by_branch, self.similar = X, y, cache == "branch", similar
         self.known, self.stored, self.solved = {}, {}, 0
 
     def leaf(self, D):
@@ -102,6 +102,8 @@ class Reference:
 
     def keep(self, D, branch, d):
         two = self.stored.setdefault(d, [])
+        if not self.similar:
+            return
         if len(two) == 2:
             two[min(range(2), key=lambda k: len(two[k][0] ^ D))] = D, branch
         else:
@@ -189,8 +191,9 @@ class Reference:
         return best
 
 
+@pytest.mark.parametrize("similar", [True, False])
 @pytest.mark.parametrize("cache", ["dataset", "branch"])
-def test_the_kernel_does_what_the_algorithms_say(cache):
+def test_the_kernel_does_what_the_algorithms_say(cache, similar):
     rng = np.random.default_rng(1)
     entries = 0
     for _ in range(25):
@@ -200,7 +203,8 @@ def test_the_kernel_does_what_the_algorithms_say(cache):
         X = X[:, kept].astype(np.uint8)
         if len(np.unique(y)) < 2:
             continue
-        search, slow = new_search(X, y, cache=cache), Reference(X, y, cache)
+        search = new_search(X, y, cache=cache, similarity_bound=similar)
+        slow = Reference(X, y, cache, similar)
         rows = np.argsort(y, kind="stable")             # as the search numbers them
         slow.X, slow.y = X[rows], y[rows]
         best = int(min(np.bincount(y)))
