@@ -12,6 +12,7 @@ import time
 SECONDS = {
     "trees": 1,
     "MurTree": 9,
+    "certificates": 1,
     "fronts of trees": 2,
     "all good trees": 2,
     "the local search": 16,

@@ -23,6 +23,7 @@ from odtlib.tolerance import PROOF, ROUNDING
 from odtlib.tree import DecisionTree
 
 from . import _search as S
+from .certificate import CertifiedMixin
 from .columns import BudgetPathMixin, tree_over_columns
 from .extensions.fronts import FrontEntry, errors_by_class, warm_up_fronts
 from .extensions.good_trees import GoodTrees, OptimalTrees, warm_up_good_trees
@@ -39,7 +40,7 @@ from .preparation import (
 from .solver import Solver, warm_up_search
 
 
-class MurTreeClassifier(BudgetPathMixin, BinarisingMixin, TreeClassifier):
+class MurTreeClassifier(CertifiedMixin, BudgetPathMixin, BinarisingMixin, TreeClassifier):
     """Find the classification tree with the fewest training errors, its depth and size limited.
 
     The search of Demirović et al. (2022): dynamic programming over depth and node budget (Eq. 1),

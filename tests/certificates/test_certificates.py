@@ -1,0 +1,276 @@
+"""Certificates are proved by a checker that shares nothing with odtlib, and forged ones are not."""
+
+import ast
+import io
+from pathlib import Path
+
+import numpy as np
+import pytest
+from naive import best_tree_cost
+
+import odtbook.check_certificate as checker
+from odtbook.check_certificate import NotProved, check
+from odtlib import MurTreeClassifier, MurTreeSearch
+from odtlib.certificate import ANY_DEPTH, fingerprint
+
+
+def problem(seed):
+    """Return random rows, labels, weights or None, and limits."""
+    rng = np.random.default_rng(seed)
+    n, p, n_classes = rng.integers(1, 28), rng.integers(1, 8), rng.integers(1, 4)
+    X = (rng.random((n, p)) < rng.choice([0.2, 0.5, 0.8], p)).astype(int)
+    if p > 2 and rng.random() < 0.3:        # columns that split alike
+        X[:, 0] = 1 - X[:, 1]
+        X[:-1, 2] = X[:-1, 1]
+    y = rng.integers(0, n_classes, n)
+    if rng.random() < 0.3:                  # learnable
+        y = (X[:, 0] ^ X[:, -1]) * (n_classes > 1) ^ (rng.random(n) < 0.1)
+    weight = (None, None, None, rng.integers(0, 4, n).astype(float), rng.integers(1, 9, n) / 4,
+              rng.random(n) + 0.01, 0.1 * rng.integers(1, 5, n))[rng.integers(7)]
+    if weight is not None and not weight.any():
+        weight = None
+    limits = {"max_depth": int(rng.integers(0, 5))}
+    if rng.random() < 0.3:
+        limits["max_nodes"] = int(rng.integers(0, 9))
+    if rng.random() < 0.3:
+        limits["min_samples_leaf"] = int(rng.integers(1, 4))
+    if rng.random() < 0.3:
+        limits["split_penalty"] = float(rng.choice([0.1, 0.5, 1.0, 2.0]))
+    return X, y, weight, limits
+
+
+def optimum(X, y, weight, max_depth, max_nodes=ANY_DEPTH, min_samples_leaf=1, split_penalty=0.0):
+    """Return the least cost of any tree, by trying all."""
+    weight = np.ones(len(y)) if weight is None else weight
+    used = weight > 0
+    classes, codes = np.unique(y[used], return_inverse=True)
+    max_nodes = min(max_nodes, 2**max_depth - 1, len(codes) - 1)
+    return best_tree_cost(X[used], codes, weight[used], len(classes), max_depth, max_nodes,
+                          min_samples_leaf, split_penalty)
+
+
+def saved(arrays):
+    """Return the file of a certificate with these arrays."""
+    file = io.BytesIO()
+    np.savez(file, **arrays)
+    file.seek(0)
+    return file
+
+
+def same(bound, best):
+    """Tell whether a bound is the optimum, with weights rounded down where they must be."""
+    return best * (1 - 1e-12) <= bound <= best * (1 + 1e-15)
+
+
+@pytest.mark.parametrize("seed", range(200))
+def test_a_certificate_passes_and_claims_the_optimum(seed):
+    X, y, weight, limits = problem(seed)
+    model = MurTreeClassifier(**limits).fit(X, y, weight)
+    certificate = model.certificate(X, y, weight)
+    assert check(saved(certificate.arrays), X, y, weight) == certificate.claim
+    assert same(certificate.lower_bound, optimum(X, y, weight, **limits))
+    assert np.format_float_positional(certificate.lower_bound, trim="-") in certificate.claim
+
+
+def forged(rng, arrays, X, y, weight):
+    """Return a certificate with a lie in it, whose words fit its numbers, and data for it."""
+    new = {name: value.copy() for name, value in arrays.items()}
+    y = y.copy()
+    n_lines, kind = len(new["bound"]), rng.integers(10)
+    line = rng.integers(n_lines)
+    if kind == 0:                                           # a bound is raised
+        new["bound"][line] += rng.integers(1, 3)
+    elif kind == 1:                                         # the claim is raised
+        new["bound"][-1] += 1
+    elif kind == 2 and new["reference"].size:               # a split is dropped
+        table = rng.integers(len(new["reference"]))
+        new["reference"][table, rng.integers(new["reference"].shape[1])] = -1
+    elif kind == 3 and new["reference"].size:               # a reason is redirected
+        at = tuple(rng.integers(size) for size in new["reference"].shape)
+        new["reference"][at] = rng.integers(n_lines)
+        new["bound"][-1] += rng.integers(2)
+    elif kind == 4 and new["reference"].size:               # children are swapped
+        table = rng.integers(len(new["reference"]))
+        new["reference"][table] = new["reference"][table, :, ::-1]
+    elif kind == 5 and len(new["tests"]):                   # a path is another one
+        new["tests"][rng.integers(len(new["tests"]))] ^= 1 + rng.integers(3)
+    elif kind == 6:                                         # a label of another class
+        row = rng.integers(len(y))
+        y[row] = rng.choice(y)
+    elif kind == 7:                                         # a line of another depth or reason
+        new["depth"][line] += rng.choice([-1, 1])
+        if rng.random() < 0.3:
+            new["table"][line] = rng.integers(-1, max(1, len(new["reference"])))
+    elif kind == 8:                                         # wider limits
+        new["limits"][rng.integers(3)] += rng.choice([-1, 1])
+    else:                                                   # a reason that runs in a circle
+        opened = np.flatnonzero(new["table"] >= 0)
+        if len(opened) and new["reference"].size:
+            line = rng.choice(opened)
+            new["reference"][new["table"][line]][rng.integers(new["reference"].shape[1])] = line
+            new["bound"][line] += 1
+            new["bound"][-1] += line != n_lines - 1
+    return stamped(new, X, y, weight), y
+
+
+def stamped(new, X, y, weight):
+    """Write the fingerprint of these data and the words that fit the numbers."""
+    weight = np.ones(len(y)) if weight is None else weight
+    used = weight > 0
+    codes = np.unique(y[used], return_inverse=True)[1]
+    new["fingerprint"] = fingerprint(X[used], codes, weight[used])
+    try:
+        check(saved({**new, "claim": np.array("")}), X, y, weight)
+    except NotProved as error:              # it says which words these would be
+        new["claim"] = np.array(str(error).split(": ", 1)[-1])
+    return new
+
+
+@pytest.mark.parametrize("seed", range(50))
+def test_no_forged_certificate_passes_with_a_false_claim(seed):
+    """20 lies about each problem; those that leave the claim true may pass."""
+    X, y, weight, limits = problem(seed + 5000)
+    rng = np.random.default_rng(seed)
+    arrays = MurTreeClassifier(**limits).fit(X, y, weight).certificate(X, y, weight).arrays
+    for _ in range(20):
+        new, labels = forged(rng, arrays, X, y, weight)
+        try:
+            claim = check(saved(new), X, labels, weight)
+        except NotProved:
+            continue
+        depth, nodes, least = map(int, new["limits"])
+        best = optimum(X, labels, weight, depth, nodes, least, float(new["split_penalty"]))
+        said = claim.split("less than ")[-1] if "costs" in claim else claim.split("than ")[-1]
+        assert float(said.split()[0].strip(",")) <= best * (1 + 1e-15), claim
+
+
+def example(**limits):
+    """Return rows, labels and the certificate of a problem whose proof has some lines."""
+    rng = np.random.default_rng(7)
+    X = rng.integers(0, 2, (60, 8))
+    y = (X[:, 0] & X[:, 1]) ^ (rng.random(60) < 0.2)
+    model = MurTreeClassifier(**({"max_depth": 4} | limits)).fit(X, y)
+    return X, y, model.certificate(X, y)
+
+
+def test_a_certificate_is_of_its_data_alone(tmp_path):
+    X, y, certificate = example()
+    certificate.save(tmp_path / "proof")
+    claim = check(tmp_path / "proof", X, y)
+    assert claim.startswith("no tree of depth 4 over these 8 columns makes fewer than ")
+    assert check(tmp_path / "proof", X.tolist(), np.where(y, "yes", "no")) == certificate.claim
+    assert len(certificate.arrays["reference"]) > 3, "too easy a problem"
+    turned, other, weight = X.copy(), y.copy(), np.ones(60)
+    turned[5, 3] ^= 1
+    other[5] ^= True
+    weight[5] = 2
+    for data in ((turned, y), (X, other), (X, y, weight), (X[:-1], y[:-1]), (X[:, :-1], y),
+                 (X[::-1], y[::-1])):
+        with pytest.raises(NotProved, match="other data"):
+            check(tmp_path / "proof", *data)
+
+
+def test_the_first_line_that_fails_is_named():
+    X, y, certificate = example()
+    line = int(np.flatnonzero(certificate.arrays["table"] >= 0)[1])
+    arrays = {name: value.copy() for name, value in certificate.arrays.items()}
+    arrays["bound"][line:, 0] += 30
+    with pytest.raises(NotProved, match=f"^line {line} says"):
+        check(saved(arrays), X, y)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_a_strange_file_is_refused_in_words(seed):
+    """Arrays of other types, sizes and values; whatever passes is the true claim."""
+    X, y, certificate = example(max_depth=3, max_nodes=5 if seed % 2 else None)
+    rng = np.random.default_rng(seed)
+    for name, value in certificate.arrays.items():
+        strange = [value.astype(object), np.array(["x"]), value.ravel()[:0], value[..., None],
+                   np.zeros(value.shape), np.full(value.shape, np.nan), value.ravel()[:-1],
+                   np.concatenate([value.ravel()] * 2)]
+        if value.dtype.kind == "i":
+            wide = value.astype(np.int64) * 0
+            strange += [wide - 1, wide + rng.choice([-2**63, 2**63 - 1, 2**52, 2**31 - 1]),
+                        value.astype(np.uint64), rng.integers(-2, 9, value.shape),
+                        rng.permutation(value.ravel()).reshape(value.shape)]
+        if value.dtype.kind == "f":
+            strange += [value * 0 + odd for odd in (-1, 0, np.nan, np.inf, 1e-320, 3, 1e300)]
+        for odd in strange:
+            try:
+                claim = check(saved({**certificate.arrays, name: odd}), X, y)
+            except NotProved:
+                continue
+            assert claim == certificate.claim
+
+
+def test_a_file_that_is_none_is_refused(tmp_path, monkeypatch):
+    X, y, certificate = example()
+    path = tmp_path / "proof"
+    certificate.save(path)
+    content = path.read_bytes()
+    for wrong in (b"", b"PK\3\4", content[:-30], content.replace(content[300:310], bytes(10)), b"\x80\4N."):
+        path.write_bytes(wrong)
+        with pytest.raises(NotProved, match="not a certificate"):
+            check(path, X, y)
+    for missing in certificate.arrays:
+        fewer = {name: value for name, value in certificate.arrays.items() if name != missing}
+        for arrays in (fewer, {**certificate.arrays, "more": np.zeros(1)}):
+            with pytest.raises(NotProved, match="its arrays"):
+                check(saved(arrays), X, y)
+    with pytest.raises(NotProved, match="not a certificate"):
+        check(tmp_path / "absent", X, y)
+    monkeypatch.setattr(checker, "MOST_BYTES", 1000)
+    with pytest.raises(NotProved, match="its size"):
+        check(saved(certificate.arrays), X, y)
+
+
+def test_the_checker_shares_nothing_and_stays_a_page():
+    source = Path(checker.__file__).read_text()
+    imported = {name.name for node in ast.walk(ast.parse(source))
+                if isinstance(node, ast.Import) for name in node.names}
+    assert imported == {"hashlib", "numpy"}
+    assert not any(isinstance(node, ast.ImportFrom) for node in ast.walk(ast.parse(source)))
+    assert len(source.splitlines()) <= 150
+
+
+def test_columns_that_a_binariser_made():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(80, 3))
+    y = (X[:, 0] * X[:, 1] > 0) ^ (rng.random(80) < 0.1)
+    model = MurTreeClassifier(max_depth=3).fit(X, y)
+    certificate = model.certificate(X, y)
+    assert check(saved(certificate.arrays), model.binarizer_.transform(X), y) == certificate.claim
+    assert certificate.lower_bound == model.report_.objective
+
+
+@pytest.mark.parametrize("options", [{"time_limit": 1e-6}, {"search": MurTreeSearch(lookahead=2)},
+                                     {"search": MurTreeSearch(lookahead=2), "split_penalty": 0.6}])
+def test_a_fit_without_a_proof_certifies_its_bound(options):
+    rng = np.random.default_rng(3)
+    X = rng.integers(0, 2, (70, 9))
+    y = X[:, :4].sum(axis=1) % 2 ^ (rng.random(70) < 0.1)
+    model = MurTreeClassifier(max_depth=4, **options).fit(X, y)
+    certificate = model.certificate(X, y)
+    check(saved(certificate.arrays), X, y)
+    assert certificate.lower_bound <= model.report_.lower_bound
+    if "time_limit" not in options:
+        assert certificate.lower_bound == model.report_.lower_bound
+        assert bool(certificate.lower_bound) == ("split_penalty" in options)
+
+
+def test_what_has_no_certificate_is_refused():
+    X, y, _ = example()
+    groups = np.arange(60) % 2
+    fits = [({"objective": "f1"}, {}, "objective is 'f1'"),
+            ({"objective": "balanced-accuracy"}, {}, "objective is"),
+            ({"class_weight": "balanced"}, {}, "sample_weight"),
+            ({"split_penalty": [1, 2, 3]}, {}, "one split_penalty"),
+            ({"max_disparity": 0.5}, {"protected": groups}, "protected"),
+            ({}, {"costs": np.ones((60, 2))}, "costs"),
+            ({"max_depth": None}, {}, "feature nodes")]
+    for limits, given, message in fits:
+        model = MurTreeClassifier(**({"max_depth": 3} | limits)).fit(X, y, **given)
+        with pytest.raises(ValueError, match=message):
+            model.certificate(X, y)
+    with pytest.raises(ValueError, match="rows and weights of the fit"):
+        MurTreeClassifier(max_depth=2).fit(X, y).certificate(X, ~y)
