@@ -83,15 +83,14 @@ class CertifiedMixin:
 def refuse(model):
     """Refuse what a certificate does not say yet."""
     given = model.get_params(deep=False)
-    for name, kept in (("objective", "errors"), ("class_weight", None)):
-        if given.get(name, kept) != kept:
-            instead = ("give these weights as sample_weight" if name == "class_weight" else
-                       f"leave it at {kept!r}")
+    for name, kept, instead in (("objective", "errors", "leave it at 'errors'"),
+                                ("class_weight", None, "give these weights as sample_weight"),
+                                ("max_disparity", None, "leave it at None")):
+        if given[name] != kept:
             raise ValueError(f"certificate proves a number of errors, and {name} is "
                              f"{given[name]!r}; {instead}.")
-    evaluate = model.report_.evaluate
-    if evaluate.protected is not None or evaluate.costs is not None:
-        raise ValueError("certificate proves a number of errors; fit without protected and costs.")
+    if model.report_.evaluate.costs is not None:
+        raise ValueError("certificate proves a number of errors; fit without costs.")
     if np.ndim(model.split_penalty):
         raise ValueError("certificate needs one split_penalty for all levels; give a number.")
 

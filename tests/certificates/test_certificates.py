@@ -208,7 +208,8 @@ def test_a_file_that_is_none_is_refused(tmp_path, monkeypatch):
     path = tmp_path / "proof"
     certificate.save(path)
     content = path.read_bytes()
-    for wrong in (b"", b"PK\3\4", content[:-30], content.replace(content[300:310], bytes(10)), b"\x80\4N."):
+    damaged = content.replace(content[300:310], bytes(10))
+    for wrong in (b"", b"PK\3\4", content[:-30], damaged, b"\x80\4N."):
         path.write_bytes(wrong)
         with pytest.raises(NotProved, match="not a certificate"):
             check(path, X, y)
@@ -244,7 +245,7 @@ def test_columns_that_a_binariser_made():
 
 
 @pytest.mark.parametrize("options", [{"time_limit": 1e-6}, {"search": MurTreeSearch(lookahead=2)},
-                                     {"search": MurTreeSearch(lookahead=2), "split_penalty": 0.6}])
+                                     {"search": MurTreeSearch(lookahead=2), "split_penalty": 0.5}])
 def test_a_fit_without_a_proof_certifies_its_bound(options):
     rng = np.random.default_rng(3)
     X = rng.integers(0, 2, (70, 9))
@@ -265,12 +266,15 @@ def test_what_has_no_certificate_is_refused():
             ({"objective": "balanced-accuracy"}, {}, "objective is"),
             ({"class_weight": "balanced"}, {}, "sample_weight"),
             ({"split_penalty": [1, 2, 3]}, {}, "one split_penalty"),
-            ({"max_disparity": 0.5}, {"protected": groups}, "protected"),
-            ({}, {"costs": np.ones((60, 2))}, "costs"),
-            ({"max_depth": None}, {}, "feature nodes")]
+            ({"max_disparity": 0.5}, {"protected": groups}, "max_disparity"),
+            ({}, {"costs": np.ones((60, 2))}, "costs")]
     for limits, given, message in fits:
         model = MurTreeClassifier(**({"max_depth": 3} | limits)).fit(X, y, **given)
         with pytest.raises(ValueError, match=message):
             model.certificate(X, y)
+    rows = np.random.default_rng(0).integers(0, 2, (70, 8))
+    deep = MurTreeClassifier(max_depth=None).fit(rows, rows.sum(axis=1) > 6)
+    with pytest.raises(ValueError, match="the limits leave 69; it takes at most 64"):
+        deep.certificate(rows, rows.sum(axis=1) > 6)
     with pytest.raises(ValueError, match="rows and weights of the fit"):
         MurTreeClassifier(max_depth=2).fit(X, y).certificate(X, ~y)

@@ -1,6 +1,7 @@
 """Questions beyond a fit: fronts, paths, all optimal and all good trees, tuning."""
 
 import contextlib
+import io
 
 import numpy as np
 from fuzz.judging import Case, classifier_case, demand
@@ -10,6 +11,7 @@ from fuzz.regressors import regressor_case
 from naive import class_leaves, labelled_trees, least_costs, sides, written_trees
 
 import odtlib
+from odtbook.check_certificate import check
 from odtbook.formulations import OCTClassifier
 
 
@@ -266,6 +268,36 @@ def good_trees(draw):
         counted = {j: sum((tree[0] if isinstance(tree, tuple) else None) == j for tree in listed)
                    for j in roots}
         demand(roots == counted and sum(roots.values()) == len(listed), "roots are", roots)
+
+    return Question(ask, classifier_case(model, depth, problem, budget=budget, min_leaf=min_leaf,
+                                         price=price))
+
+
+@fuzz(4, "MurTreeClassifier.certificate", "OptimalityCertificate.save")
+def certificate(draw):
+    """A proof of the optimum, which passes the checker and claims what enumeration finds."""
+    problem = binary_problem(draw)
+    if problem is None:
+        return None
+    depth, min_leaf, price = draw.pick(3, 2, 1, 0, 4), draw.pick(1, 1, 2), draw.pick(0.0, 0.5, 0.3)
+    budget = draw.budget(depth)
+    nodes = 2**depth - 1 if budget is None else budget
+    least = least_costs(class_leaves(problem.labels, problem.kept), sides(problem.rows),
+                        len(problem.rows), depth, [nodes], min_leaf, price)[0]
+    model = odtlib.MurTreeClassifier(depth, budget, binarizer=None, min_samples_leaf=min_leaf,
+                                     split_penalty=price)
+
+    def ask(model, problem, extra, limited):
+        model.fit(problem.X, problem.y, **extra)
+        proof, file = model.certificate(problem.X, problem.y, **extra), io.BytesIO()
+        np.savez(file, **proof.arrays)
+        file.seek(0)
+        claim = check(file, problem.X, problem.y, **extra)
+        demand(claim == proof.claim, "the certificate says", proof.claim, "and proves", claim)
+        scale = 1e-12 * (problem.kept.sum() + price)
+        demand(proof.lower_bound <= least + scale and (
+            limited or proof.lower_bound >= least - scale),
+            "the bound is", proof.lower_bound, "and the optimum", least)
 
     return Question(ask, classifier_case(model, depth, problem, budget=budget, min_leaf=min_leaf,
                                          price=price))
