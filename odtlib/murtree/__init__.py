@@ -5,8 +5,8 @@ sees), ``_kernels`` (the depth-two algorithm on frequency counts), ``_weights`` 
 same on sums), ``_cache``, ``_search`` (Eq. 1 on an explicit stack), ``solver`` (slices, limits,
 the tree) and ``classifier``; ``options`` holds the switches.  Regression is ``_regression_kernels``
 under the same search, and ``regressor``.  Other tasks have solvers of their own, in ``extensions``:
-``fronts`` (errors of both classes, fairness), ``levels`` (penalties per level) and ``good_trees``
-(all trees within a tolerance of the optimum).
+``fronts`` (errors of both classes, fairness) and ``good_trees`` (all trees within a tolerance of
+the optimum).
 """
 
 from odtlib.murtree.classifier import MurTreeClassifier

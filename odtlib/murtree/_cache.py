@@ -24,9 +24,9 @@ ODD_2 = np.uint64(0xBF58476D1CE4E5B9)
 
 
 @njit(**INNER)
-def problem_key(low, high, depth, budget):
+def problem_key(low, high, depth, budget, level):
     """Return the key of the subproblem over the rows with key ``(low, high)``."""
-    tag = np.uint64(depth * 65536 + budget + 1)
+    tag = np.uint64((level * 4096 + depth) * 65536 + budget + 1)
     low = (low ^ (tag * ODD_1)) * ODD_2
     low ^= low >> np.uint64(29)
     high = (high + tag * ODD_2) * ODD_1
@@ -66,9 +66,9 @@ def prefetch_entries(table, low):
 
 
 @njit(**OPTIONS)
-def find_problem(table, values, row_key, depth, budget):
+def find_problem(table, values, row_key, depth, budget, level):
     """Return value and details of a subproblem, given the key of its rows; see :func:`find`."""
-    low, high = problem_key(row_key[0], row_key[1], depth, budget)
+    low, high = problem_key(row_key[0], row_key[1], depth, budget, level)
     return find(table, values, low, high)
 
 

@@ -40,7 +40,7 @@ FEATURE, BUDGET_1, BUDGET_0, EXACT, N_CHOICE = range(5)
 LEVEL, MODE, SIMILARITY, CACHE, FEATURE_ORDER, CHILD_ORDER, SHARE_SIZES, REFINE, ADDRESS_OPEN, \
     ADDRESS_PREPARE, ADDRESS_CHILDREN, ADDRESS_SIMILARITY, ADDRESS_EARLIER, ADDRESS_CLOSURE, \
     FILLED, SPECIALISED, INCREMENTAL, N_EXACT_CHILDREN, THREAD, N_THREADS, EARLIER_NODES, ROOM, \
-    N_CONTROL = range(23)
+    FIRST_LEVEL, BY_LEVEL, N_CONTROL = range(25)
 ENTER, ADVANCE, RECEIVE, FINISH, DONE = range(5)
 BY_DEPTH_TWO, IN_ORDER, BY_GINI, AT_RANDOM = range(4)
 DYNAMIC, POST_ORDER, BY_GAP = range(3)
@@ -101,11 +101,11 @@ def set_incumbent(choice, cost, n, value, feature, budget_1, budget_0, value_1, 
 
 
 @njit(**INNER)
-def try_shallow_trees(side_cost, n_active, depth, low, high, penalty, key, choice, cost):
+def try_shallow_trees(side_cost, n_active, depth, low, high, penalty, below, key, choice, cost):
     """Take the best trees of depth at most two, given the scores of both sides of each split.
 
-    Leaves in ``key`` the cost of the best such tree under each root, and in REFINED the least cost
-    for each node budget.
+    The first split costs ``penalty``, another ``below``.  Leaves in ``key`` the cost of the best
+    such tree under each root, and in REFINED the least cost for each node budget.
     """
     for k in range(n_active):
         leaf_0, leaf_1 = side_cost[LEAF_0, k], side_cost[LEAF_1, k]
@@ -113,8 +113,8 @@ def try_shallow_trees(side_cost, n_active, depth, low, high, penalty, key, choic
         largest = min(high, 3 if depth >= 2 else 1)
         for n in range(1, largest + 1):
             if n >= 2:
-                split_0 = side_cost[SPLIT_0, k] + penalty
-                split_1 = side_cost[SPLIT_1, k] + penalty
+                split_0 = side_cost[SPLIT_0, k] + below
+                split_1 = side_cost[SPLIT_1, k] + below
                 value_0, value_1, size_0, size_1 = leaf_0, leaf_1, 0, 0
                 if split_0 < leaf_0 and (n == 3 or split_0 - leaf_0 < split_1 - leaf_1):
                     value_0, size_0 = split_0, 1
@@ -160,12 +160,13 @@ def nothing_open(cost, low, high):
 
 
 @njit(**INNER)
-def penalised(best_by_size, penalty):
+def penalised(best_by_size, penalty, below):
     """Turn scores with 0..3 feature nodes into costs with at most so many, both children."""
     for place in (0, 4):
         for size in range(1, 4):
+            spent = penalty + below * (size - 1)
             best_by_size[place + size] = min(best_by_size[place + size - 1],
-                                      best_by_size[place + size] + penalty * size)
+                                             best_by_size[place + size] + spent)
 
 
 @njit(**INNER)
@@ -202,10 +203,10 @@ def subtract_keys(name, keyed, parent_keys, column_keys):
 
 
 @njit(**INNER)
-def look_up(table, values, low, high, depth, budget, counters):
+def look_up(table, values, low, high, depth, budget, level, counters):
     """Return the bound that the cache has, and whether it is the optimum."""
     budget = min(budget, (1 << min(depth, MAX_FULL_DEPTH)) - 1)
-    key_low, key_high = problem_key(low, high, min(depth, budget), budget)
+    key_low, key_high = problem_key(low, high, min(depth, budget), budget, level)
     value, word = find(table, values, key_low, key_high)
     if word != np.uint64(0):
         counters[CACHE_HITS] += 1
@@ -215,7 +216,8 @@ def look_up(table, values, low, high, depth, budget, counters):
 
 
 @njit(**INNER)
-def prefetch_children(table, column_keys, width, active, n_active, budget, bound_1, bound_0, upper):
+def prefetch_children(table, column_keys, width, active, n_active, budget, level, bound_1, bound_0,
+                      upper):
     """Ask for the cache's memory of all children of depth two that will be looked up.
 
     It is scattered and slow to come; the pairs of the first splits are counted meanwhile.
@@ -225,20 +227,21 @@ def prefetch_children(table, column_keys, width, active, n_active, budget, bound
         if bound_1[k] + bound_0[k] < upper:
             low, high = column_keys[active[k]], column_keys[size + active[k]]
             other_low, other_high = column_keys[width] - low, column_keys[size + width] - high
-            low, high = problem_key(low, high, depth, budget)
+            low, high = problem_key(low, high, depth, budget, level)
             prefetch_entries(table, low)
-            low, high = problem_key(other_low, other_high, depth, budget)
+            low, high = problem_key(other_low, other_high, depth, budget, level)
             prefetch_entries(table, low)
 
 
 @njit(**INNER)
-def remember(table, values, low, high, depth, budget, value, exact, feature, budget_1, size):
+def remember(table, values, low, high, depth, budget, level, value, exact, feature, budget_1,
+             size):
     """Enter the result for a subproblem into the cache; return 1 if the table grew."""
     budget = min(budget, (1 << min(depth, MAX_FULL_DEPTH)) - 1)
     depth = min(depth, budget)
-    key_low, key_high = problem_key(low, high, depth, budget)
+    key_low, key_high = problem_key(low, high, depth, budget, level)
     return store_entry(table, values, key_low, key_high, value,
-                pack_details(exact, depth, feature, budget_1, size))
+                       pack_details(exact, depth, feature, budget_1, size))
 
 
 @njit(**INNER)
@@ -348,7 +351,7 @@ def import_incumbents(shared, me, n_threads, position, low, high, cost):
 
 
 @njit(**OPTIONS)
-def search(work, control, penalty, state, cost, choice, leaf, exact, keys, rows, class_start,
+def search(work, control, penalties, state, cost, choice, leaf, exact, keys, rows, class_start,
            active, order, key, bound_1, bound_0, leaf_cost, side_cost, best_by_size, found,
            shared_arrays, count_arrays, totals, column_keys, table, values, counters, shuffle,
            literals, child_key, shared, earlier):
@@ -356,7 +359,7 @@ def search(work, control, penalty, state, cost, choice, leaf, exact, keys, rows,
 
     Also stops when the cache has ``control[ROOM]`` entries, for a larger one.  ``work`` counts
     units of some nanoseconds; ``control`` holds where the search stands, its options and the
-    addresses of its kernels; ``penalty`` is the cost of a feature node (Eq. 19).
+    addresses of its kernels; ``penalties`` are the costs of a feature node by its depth (Eq. 19).
 
     The first axis of ``state``, ``cost``, ``choice`` (see the names of their columns), ``leaf``,
     ``keys`` and of the arrays from ``rows`` to ``column_keys`` is the level.  Bounds on the
@@ -388,6 +391,12 @@ def search(work, control, penalty, state, cost, choice, leaf, exact, keys, rows,
         st, co, ch, starts = state[t], cost[t], choice[t], class_start[t]
         n_rows = starts[n_classes]
         depth, low, high = st[DEPTH], st[LOW], st[HIGH]
+        level = control[FIRST_LEVEL] + t
+        penalty, below, third = penalties[level], penalties[level + 1], penalties[level + 2]
+        # Where all levels cost alike the cache does not tell them apart.
+        level *= control[BY_LEVEL]
+        # From TERMINAL on a tree has a split in each level; of a child, and of the node:
+        deep = below + (third if terminal == 2 else 0.0)
 
         if mode == ENTER:
             counters[NODES] += 1
@@ -424,20 +433,20 @@ def search(work, control, penalty, state, cost, choice, leaf, exact, keys, rows,
             work -= 50 + n_rows * width // 64 + n_rows * width * width // 4096
             st[N_ACTIVE], st[WIDTH] = n_active, width
             counters[COLUMNS_DROPPED] += st[N_CANDIDATES] - n_active
-            try_shallow_trees(side_cost, n_active, min(depth, terminal), low, high, penalty, key,
-                              ch, co)
+            try_shallow_trees(side_cost, n_active, min(depth, terminal), low, high, penalty, below,
+                              key, ch, co)
             if share and terminal == 2:
-                penalised(best_by_size, penalty)
+                penalised(best_by_size, penalty, below)
                 for n in range(1, min(3, high) + 1):
                     control[FILLED] += remember(table, values, keys[t, 0], keys[t, 1],
-                                                min(two, n), n, best_by_size[n], one, unknown,
-                                                nothing, n)
+                                                min(two, n), n, level, best_by_size[n], one,
+                                                unknown, nothing, n)
             for n in range(low, high + 1):           # all trees of such a size have been seen
                 if depth <= terminal or n <= terminal or n_active == 0:
                     ch[EXACT, n] = 1
                     co[VALUE, n] = min(leaf[t], co[REFINED, n])
                     co[TARGET, n] = -np.inf
-                elif co[BEST, n] <= (terminal + 1) * penalty:
+                elif co[BEST, n] <= penalty + deep:
                     co[TARGET, n] = -np.inf          # the other trees have so many splits
             if nothing_open(co, low, high):
                 continue
@@ -458,13 +467,13 @@ def search(work, control, penalty, state, cost, choice, leaf, exact, keys, rows,
             for b in range(st[CHILD_LOW], st[CHILD_HIGH] + 1):
                 # Below TERMINAL the pair counts tell the optimum of a child; from it on, trees that
                 # they do not tell have so many splits.
-                others = terminal * penalty if b >= terminal else np.inf
+                others = deep if b >= terminal else np.inf
                 for k in range(n_active):
                     bound_1[t, b, k] = min(side_cost[LEAF_1, k], others)
                     bound_0[t, b, k] = min(side_cost[LEAF_0, k], others)
                     if b >= 1 and terminal == 2:
-                        bound_1[t, b, k] = min(bound_1[t, b, k], side_cost[SPLIT_1, k] + penalty)
-                        bound_0[t, b, k] = min(bound_0[t, b, k], side_cost[SPLIT_0, k] + penalty)
+                        bound_1[t, b, k] = min(bound_1[t, b, k], side_cost[SPLIT_1, k] + below)
+                        bound_0[t, b, k] = min(bound_0[t, b, k], side_cost[SPLIT_0, k] + below)
             if (0 < t <= earlier_bounds.shape[0] and control[EARLIER_NODES]
                     and st[CHILD_HIGH] < earlier_bounds.shape[1]):
                 bound_by_earlier_nodes(
@@ -479,7 +488,8 @@ def search(work, control, penalty, state, cost, choice, leaf, exact, keys, rows,
             if control[CACHE] == DATASET and depth == pairwise:
                 n = st[CHILD_HIGH]
                 prefetch_children(table, column_keys[t], n_columns, active[t + 1], n_active, n,
-                                  bound_1[t, n], bound_0[t, n], co[TARGET, high] - penalty)
+                                  level + control[BY_LEVEL], bound_1[t, n], bound_0[t, n],
+                                  co[TARGET, high] - penalty)
             mode = ADVANCE
             continue
 
@@ -542,11 +552,11 @@ def search(work, control, penalty, state, cost, choice, leaf, exact, keys, rows,
                                n_columns, literals, made)
                     for n in range(last, max(first, terminal) - 1, -1):
                         value, known = look_up(table, values, made[0], made[1], depth - 1, n,
-                                               counters)
+                                               level + control[BY_LEVEL], counters)
                         bounds_1[n, k] = max(bounds_1[n, k], value)
                         solved[1, n] = known
                         value, other_known = look_up(table, values, made[2], made[3], depth - 1,
-                                                     n, counters)
+                                                     n, level + control[BY_LEVEL], counters)
                         bounds_0[n, k] = max(bounds_0[n, k], value)
                         solved[0, n] = other_known
                         all_solved = all_solved and known + other_known == 2
@@ -566,7 +576,7 @@ def search(work, control, penalty, state, cost, choice, leaf, exact, keys, rows,
                         counters[DATA_SETS_COUNTED] += 1
                     counters[DEPTH_TWO_PAIRS] += 1
                     work -= 10 + width * width // 64 + n_rows * width * width // 16384
-                    penalised(best_by_size, penalty)
+                    penalised(best_by_size, below, third)
                     for n in range(first, last + 1):
                         bounds_1[n, k], bounds_0[n, k] = best_by_size[n], best_by_size[4 + n]
                         solved[1, n], solved[0, n] = 1, 1
@@ -576,7 +586,8 @@ def search(work, control, penalty, state, cost, choice, leaf, exact, keys, rows,
                             for place in range(2):
                                 control[FILLED] += remember(
                                     table, values, made[2 * place], made[2 * place + 1], two, n,
-                                    best_by_size[4 * place + n], one, unknown, nothing, n)
+                                    level + control[BY_LEVEL], best_by_size[4 * place + n], one,
+                                    unknown, nothing, n)
                 elif not all_solved:
                     st[STEP] = 1
                     st[FIRST_SIDE] = 0
@@ -661,7 +672,7 @@ def search(work, control, penalty, state, cost, choice, leaf, exact, keys, rows,
                     if ch[FEATURE, n] >= 0:
                         feature = active[t + 1, ch[FEATURE, n]]
                     control[FILLED] += remember(
-                        table, values, keys[t, 0], keys[t, 1], st[DEPTH], n, co[VALUE, n],
+                        table, values, keys[t, 0], keys[t, 1], st[DEPTH], n, level, co[VALUE, n],
                         ch[EXACT, n], feature, ch[BUDGET_1, n], n)
             if t == 0:
                 mode = DONE

@@ -63,7 +63,7 @@ class MurTreeClassifier(CertifiedMixin, BudgetPathMixin, BinarisingMixin, TreeCl
         Cost of one split, in the unit of ``report_.objective``.  Here that is misclassified weight
         (Eq. 19).  Where no deeper tree can cost less, because its splits alone cost as much, the
         report says "optimal at any depth"; a larger ``max_depth`` takes little more time then.  A
-        sequence gives the cost of a split at depth 0, 1, ..., by a slower search.
+        sequence gives the cost of a split at depth 0, 1, ....
     objective : {"errors", "balanced-accuracy", "f1"}, default="errors"
         What is minimised: the misclassified weight, one minus the mean recall of the classes, or
         one minus the F1 score of ``classes_[1]``.  F1 takes a few searches over weighted rows, each
@@ -242,6 +242,8 @@ class MurTreeClassifier(CertifiedMixin, BudgetPathMixin, BinarisingMixin, TreeCl
             answer = None if task is None else run.answer()
             return Outcome(self._in_features(tree), report, answer)
         search = MurTreeSearch() if self.search is None else self.search
+        if self._has_level_penalties():
+            self._check_level_penalties(search)
         data = (self, columns, y, sample_weight, clock, search)
         if costs is not None:
             return self._outcome(_CostRun(*data, costs))
@@ -250,6 +252,19 @@ class MurTreeClassifier(CertifiedMixin, BudgetPathMixin, BinarisingMixin, TreeCl
             return Outcome(self._in_features(tree), report, None)
         kind = _BalancedRun if self.objective == "balanced-accuracy" else _plain_run
         return self._outcome(kind(*data, path=task == "path"))
+
+    def _check_level_penalties(self, search):
+        """Refuse penalties per level that do not fit the depth, or the search."""
+        if self.max_depth is None:
+            raise ValueError("split_penalty per level needs a max_depth; give a number.")
+        shape = np.shape(self.split_penalty)
+        if shape != (self.max_depth,) or not np.all(np.asarray(self.split_penalty) >= 0):
+            raise ValueError(f"split_penalty has shape {shape}; give one number, or one for each "
+                             f"of the {self.max_depth} levels, none negative.")
+        for name in ("lookahead", "discrepancy_search"):
+            if getattr(search, name):
+                raise ValueError(f"split_penalty per level cannot be combined with {name}; leave "
+                                 "it at its default.")
 
     def pareto_front(self, X: ArrayLike, y: ArrayLike,
                      sample_weight: ArrayLike | None = None) -> list[FrontEntry]:
@@ -462,8 +477,10 @@ class _Run:
         """Return the objective of a tree that carries the class weights of the training rows."""
         leaves = np.flatnonzero(tree.feature < 0)
         right = tree.value[leaves, tree.label[leaves]]
-        return float((tree.value[leaves].sum(axis=1) - right).sum()
-                     + self.model.split_penalty * tree.n_splits)
+        penalties = np.asarray(self.model.split_penalty, np.float64)
+        spent = (penalties[tree.node_depth[tree.feature >= 0]].sum() if penalties.ndim
+                 else penalties * tree.n_splits)
+        return float((tree.value[leaves].sum(axis=1) - right).sum() + spent)
 
     def shown(self, cost):
         """Return a cost as the report says it."""
@@ -643,10 +660,12 @@ class _Run:
         # The splits of a deeper tree alone may cost as much.
         limits = model._limits(len(self.y), any_depth=(
             self.nodes == 2 ** self.depth - 1 and self.solver.penalty > 0
+            and np.ndim(model.split_penalty) == 0
             and self.cost(tree) <= (self.problem.offset + self.solver.least
                                     + (self.depth + 1) * self.solver.penalty)))
-        if model.split_penalty:
-            limits += f", split penalty {model.split_penalty:g}"
+        if np.any(model.split_penalty):
+            limits += (", split penalties per level" if np.ndim(model.split_penalty)
+                       else f", split penalty {model.split_penalty:g}")
         report = SolveReport(
             self.ended, objective, bound, self.clock.elapsed, start=model._start_word(),
             counters=self.counters, scale=scale,

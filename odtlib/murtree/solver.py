@@ -52,7 +52,9 @@ class Solver:
         self.class_start = np.concatenate([[0], np.cumsum(sizes)])
         self.row_class = np.repeat(np.arange(len(sizes)), sizes)
         self.row_weight = np.ascontiguousarray(problem.weights[:, 0])
-        self.penalty, self.least = float(split_penalty), problem.least
+        levels = np.atleast_1d(np.asarray(split_penalty, np.float64))
+        self.penalties = np.append(levels, np.full(max_depth + 3, levels[-1]))
+        self.penalty, self.least = float(levels[0]), problem.least
         if cache == "closure":
             merge_columns = False            # a closure names all columns
             if problem.kernel == "weights":
@@ -60,7 +62,7 @@ class Solver:
                                  "weights that are not small integers.")
         self.memory_limit = np.inf if memory_limit is None else 1e6 * float(memory_limit)
         # Costs that differ by so little are equal; whole numbers are added up exactly.
-        exact = (problem.scale < 2 ** 53 and problem.kernel != "sums" and self.penalty % 1 == 0
+        exact = (problem.scale < 2 ** 53 and problem.kernel != "sums" and not (levels % 1).any()
                  and not (self.row_weight % 1).any())
         self.slack = 0.0 if exact else ROUNDING * problem.scale
         per_row, per_class = SECONDS_PER_PAIR[ELEMENT[problem.kernel]]
@@ -92,6 +94,7 @@ class Solver:
         self.control[S.CHILD_ORDER] = CHILD_ORDERS[search.child_order]
         self.control[S.REFINE] = search.refined_bound
         self.control[S.SHARE_SIZES] = search.minimise_nodes
+        self.control[S.BY_LEVEL] = len(set(levels.tolist())) > 1
         self.control[S.SPECIALISED] = specialised
         self.control[S.INCREMENTAL] = search.incremental_counts
         self.control[S.N_EXACT_CHILDREN] = search.n_exact_children if similar else 0
@@ -184,7 +187,7 @@ class Solver:
 
     def _run_kernel(self, work):
         space = self.space
-        S.search(work, self.control, self.penalty, self.state, self.cost, self.choice, self.leaf,
+        S.search(work, self.control, self.penalties, self.state, self.cost, self.choice, self.leaf,
                  self.exact, self.keys, space.rows, space.class_start, space.active, space.order,
                  space.key, space.bound_1, space.bound_0, space.leaf_cost, space.side_cost,
                  space.best_by_size, space.found, space.shared_arrays, space.count_arrays,
@@ -225,17 +228,19 @@ class Solver:
             self.control[S.ROOM] = self.control[S.FILLED] + room // len(parts)
 
     def solve(self, depth, nodes, *, smallest=None, upper=np.inf, lower=0.0, rows=None, clock=None,
-              watch=None):
+              watch=None, level=0):
         """Find the best trees for all node budgets from ``smallest`` to ``nodes``.
 
         Only trees cheaper than ``upper`` count; one that costs ``lower`` ends the search.  Arrays
         give one such number for each node budget from 0 on.  ``watch`` is called with the solver
-        after every slice.  Return whether the search was finished.
+        after every slice; ``level`` is the depth of the root in a larger tree.  Return whether the
+        search was finished.
         """
         clock = Clock() if clock is None else clock
         together = rows is None and self.n_jobs > 1
         rows = np.arange(len(self.problem.rows), dtype=np.int32) if rows is None else rows
         subproblem = (rows, depth, nodes if smallest is None else smallest, nodes, upper, lower)
+        self.control[S.FIRST_LEVEL] = level
         self._open(*subproblem)
         while self._has_time(clock):
             try:
@@ -416,66 +421,48 @@ class Solver:
         problem, or the class of a leaf.  When the clock has expired, what is missing is grown by
         CART.
         """
-        rows = np.arange(len(self.problem.rows), dtype=np.int32)
+        rows, known = np.arange(len(self.problem.rows), dtype=np.int32), {}
         roots = [self.root(nodes) for nodes in budgets]      # building solves new subproblems
-        self._built = {}                                     # trees for several budgets share parts
-        key, clock = self._key(rows), Clock() if clock is None else clock
-        return [self._build(rows, root, min(depth, max(nodes, 1)), key, clock)
+        return [self._tree(rows, min(depth, max(nodes, 1)), root, clock or Clock(), known)
                 for root, nodes in zip(roots, budgets, strict=True)]
 
     def tree(self, depth):
         """Build the best tree for the largest node budget; see :meth:`trees`."""
         return self.trees(depth, [self.nodes])[0]
 
-    def _sides(self, rows, column, key):
-        """Return rows and key of both sides of a split, those that have the feature first."""
-        has = self.problem.rows[rows, column] == 1
-        one, zero = rows[has], rows[~has]
-        if len(one) <= len(zero):
-            key_1 = self._key(one)
-            return (one, key_1), (zero, key - key_1)
-        key_0 = self._key(zero)
-        return (one, key - key_0), (zero, key_0)
-
-    def _build(self, rows, root, depth, key, clock):
+    def _tree(self, rows, depth, root, clock, known, level=0):
+        """Build the tree with a root; ``known`` has those of subproblems, which trees share."""
         if root is None:
             return self._leaf(rows)[1]
         column, *children = root
-        built = [self._rebuild(part, depth - 1, budget, value, part_key, clock)
-                 for (budget, value), (part, part_key)
-                 in zip(children, self._sides(rows, column, key), strict=True)]
-        return column, built[1], built[0]
+        has = self.problem.rows[rows, column] == 1
+        one, zero = (self._subtree(part, depth - 1, budget, value, clock, known, level + 1)
+                     for part, (budget, value) in zip((rows[has], rows[~has]), children,
+                                                      strict=True))
+        return column, zero, one
 
-    def _rebuild(self, rows, depth, budget, value, key, clock):
-        """Find a tree of known cost again; the cache remembers most of it."""
+    def _subtree(self, rows, depth, budget, value, clock, known, level):
+        """Find a tree of known cost: its splits are in the cache, but for depth two."""
         if budget == 0:
             return self._leaf(rows)[1]
-        name = (*key.tolist(), depth, budget)
-        if name not in self._built:
+        key = self._key(rows)
+        name = (*key.tolist(), depth, budget, level)
+        if name not in known:
             if not self._has_time(clock):
                 return self.cart(rows, depth, budget, clock)
-            if depth <= 2:
-                root = self._shallow_roots(rows, key)[min(budget, 2 ** depth - 1)]
-            elif (root := self._remembered(rows, depth, budget, key)) is None:
-                if not self.solve(depth, budget, upper=self.just_above(value), lower=value,
-                                  rows=rows, clock=clock):
+            root = self._remembered(rows, key, depth, budget, level) if depth > 2 else None
+            if root is None:
+                limits = {} if depth <= 2 else {
+                    "upper": self.just_above(value), "lower": value, "clock": clock}
+                if not self.solve(depth, budget, rows=rows, level=level, **limits):
                     return self.cart(rows, depth, budget, clock)
                 root = self.root()
-            self._built[name] = self._build(rows, root, min(depth, budget), key, clock)
-        return self._built[name]
+            known[name] = self._tree(rows, min(depth, budget), root, clock, known, level)
+        return known[name]
 
-    def _shallow_roots(self, rows, key):
-        """Return the roots of the best trees of depth at most two, by the number of nodes."""
-        name = tuple(key.tolist())
-        if name not in self._built:
-            depth, nodes = min(2, self._sizes["max_depth"]), min(3, self._sizes["max_nodes"])
-            self.solve(depth, nodes, smallest=1, rows=rows)
-            self._built[name] = [None, *(self.root(n) for n in range(1, self.nodes + 1))]
-        return self._built[name]
-
-    def _remembered(self, rows, depth, budget, key):
+    def _remembered(self, rows, key, depth, budget, level):
         """Return the root split of a solved subproblem if the cache has it and both children."""
-        entry = self._cached(key, depth, budget)
+        entry = self._cached(key, depth, budget, level)
         if entry is None or not entry[1] & 1:
             return None
         column, budget_1 = root_of(entry[1])
@@ -483,10 +470,10 @@ class Solver:
             return None
         depth = min(depth, budget)
         budget_0 = min(budget, 2 ** depth - 1) - 1 - budget_1
+        key_1 = self._key(rows[self.problem.rows[rows, column] == 1])
         children = []
-        for (_, part_key), nodes in zip(self._sides(rows, column, key), (budget_1, budget_0),
-                                        strict=True):
-            known = (0.0, 1) if nodes == 0 else self._cached(part_key, depth - 1, nodes)
+        for part_key, nodes in (key_1, budget_1), (key - key_1, budget_0):
+            known = (0.0, 1) if nodes == 0 else self._cached(part_key, depth - 1, nodes, level + 1)
             if known is None or not known[1] & 1:
                 return None
             children.append((nodes, known[0]))
@@ -514,8 +501,7 @@ class Solver:
             return self.cart(rows, depth, 2 ** depth - 1, clock)
         column = self._purest(rows, depth)
         if depth <= 2 or column is None:
-            self._built = {}
-            return self._build(rows, self.root(), min(depth, 2), self._key(rows), clock)
+            return self._tree(rows, min(depth, 2), self.root(), clock, {})
         has = self.problem.rows[rows, column] == 1
         zero, one = (self.greedy_tree(depth - 1, clock, part) for part in (rows[~has], rows[has]))
         return zero if zero == one else (column, zero, one)
@@ -556,8 +542,7 @@ class Solver:
                     first = value if first is None else first
                     # A deeper tree has more than ``horizon`` splits.
                     if depth <= horizon or value <= (horizon + 1) * self.penalty:
-                        self._built = {}
-                        return value, self._build(rows, root, within, self._key(rows), Clock())
+                        return value, self._tree(rows, within, root, Clock(), {})
                     column = self._purest(rows, depth) if root is None else root[0]
                 else:
                     status, finishing = "time_limit", Clock(seconds)
@@ -631,23 +616,21 @@ class Solver:
             if not isinstance(part, tuple):
                 return part
             if isinstance(part[0], np.ndarray):
-                return self._build(*part, self._key(part[0]), Clock())
+                rows, root, depth = part
+                return self._tree(rows, depth, root, Clock(), {})
             return part[0], build(part[1]), build(part[2])
 
         found = best(np.arange(len(self.problem.rows), dtype=np.int32), depth, allowed)
-        self._built = {}
         return None if found is None else (found[0], build(found[1]))
 
-    def cached(self, rows, depth, budget):
-        """Return the cached entry of a subproblem as ``(value, details)``, or None."""
-        return self._cached(self._key(rows), depth, budget)
-
-    def _cached(self, key, depth, budget):
+    def _cached(self, key, depth, budget, level):
+        """Return value and details of a subproblem in the cache, or None."""
         if self.control[S.CACHE] != S.DATASET:
             return None
         budget = min(budget, 2 ** depth - 1)
         table = self.space.table
-        value, word = find_problem(table, table.view(np.float64), key, min(depth, budget), budget)
+        value, word = find_problem(table, table.view(np.float64), key, min(depth, budget), budget,
+                                   level * int(self.control[S.BY_LEVEL]))
         return (float(value), int(word)) if word else None
 
 
@@ -660,7 +643,7 @@ def warm_up_search(kernel, closure=False):
         table = solver.space.table
         values = table.view(np.float64)
         solver._search(0)
-        find_problem(table, values, np.zeros(2, np.uint64), 1, 1)
+        find_problem(table, values, np.zeros(2, np.uint64), 1, 1, 0)
         move_entries(table, values, table.copy(), values.copy())
 
     return warm_up("MurTree", S.search, run, (kernel, closure))

@@ -93,7 +93,11 @@ def test_penalties_by_level_equal_brute_force(seed):
         penalties = rng.choice([0.0, 0.4, 1.0, 2.5], depth)
         ones = np.ones(len(y)) if weight is None else weight + 1
         expected = best_tree_cost(X, codes, ones, len(classes), depth, nodes, min_leaf, penalties)
-        model = MurTreeClassifier(depth, nodes, split_penalty=penalties, min_samples_leaf=min_leaf)
+        search = MurTreeSearch(**[{}, {}, {"cache": "branch"}, {"cache": None},
+                                  {"specialised_depth_two": False}, {"minimise_nodes": True},
+                                  {"deepening": True}, {"n_exact_children": 0}][rng.integers(8)])
+        model = MurTreeClassifier(depth, nodes, split_penalty=penalties, min_samples_leaf=min_leaf,
+                                  search=search, n_jobs=int(rng.choice([1, 1, 2])))
         model.fit(X, y, None if weight is None else ones)
         assert model.report_.status == "optimal"
         assert model.report_.objective == pytest.approx(expected)
@@ -109,12 +113,36 @@ def test_equal_penalties_are_the_sparse_objective():
             MurTreeClassifier(depth, split_penalty=penalty).fit(X, y).report_.objective)
     short = MurTreeClassifier(4, split_penalty=[1.0] * 4, memory_limit=0.0005).fit(X, y)
     assert short.report_.counters["cache_bytes"] <= 500
-    cut = MurTreeClassifier(5, split_penalty=[1.0] * 5, time_limit=0.01).fit(X, y)
+    X, y = blobs(n_rows=600, n_columns=70)
+    cut = MurTreeClassifier(6, split_penalty=[1.0, 0.5, 2, 1, 1, 1], time_limit=0.05).fit(X, y)
     assert cut.report_.status == "time_limit"
     assert cut.verify(X, y) == pytest.approx(cut.report_.objective)
     for wrong in ([1.0], [1.0, -1.0, 0.0], [[1.0, 2.0, 3.0]]):
         with pytest.raises(ValueError, match="give one number, or one for each of the 3 levels"):
             MurTreeClassifier(3, split_penalty=wrong).fit(X, y)
+    for search in MurTreeSearch(lookahead=2), MurTreeSearch(discrepancy_search=True):
+        with pytest.raises(ValueError, match="per level cannot be combined with"):
+            MurTreeClassifier(3, split_penalty=[1.0] * 3, search=search).fit(X, y)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_deep_trees_with_penalties_by_level_equal_brute_force(seed):
+    rng = np.random.default_rng(seed)
+    for _ in range(12):
+        n_rows = int(rng.integers(10, 40))
+        X, y = rng.integers(0, 2, (n_rows, 4)).astype(np.uint8), rng.integers(0, 3, n_rows)
+        y[:2] = 0, 1
+        classes, codes = np.unique(y, return_inverse=True)
+        depth, nodes = 4, int(rng.choice([15, 15, 4, 7]))
+        penalties = rng.choice([0.0, 0.25, 1.0, 2.0], depth)
+        model = MurTreeClassifier(depth, nodes, split_penalty=penalties)
+        path = model.path(X, y)
+        for budget in (nodes, nodes // 2, 2):
+            expected = best_tree_cost(X, codes, np.ones(n_rows), len(classes), depth, budget, 1,
+                                      penalties)
+            assert path[budget].optimal and path[budget].objective == pytest.approx(expected)
+            fit = MurTreeClassifier(depth, budget, split_penalty=penalties, start="cart").fit(X, y)
+            assert fit.report_.objective == pytest.approx(expected) == fit.verify(X, y)
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])

@@ -9,7 +9,6 @@ from odtlib.trees import lower_hull
 
 from .fronts import FairRun, ParetoRun
 from .good_trees import GoodTreesRun
-from .levels import LevelRun
 
 RegularisedTree = namedtuple("RegularisedTree", "low high errors n_splits optimal tree")
 
@@ -26,15 +25,13 @@ def extension_run(model, columns, y, sample_weight, clock, task, protected, cost
              published: hasattr(search, "run_of"),
              "objective='balanced-accuracy'": model.objective == "balanced-accuracy"}
     asked = [name for name, wanted in kinds.items() if wanted]
-    allowed = ["path", "objective='balanced-accuracy'"], ["path", published]
+    allowed = ["path", "objective='balanced-accuracy'"], ["path", published], ["path", per_level]
     if len(asked) > 1 and sorted(asked) not in map(sorted, allowed):
         raise ValueError(f"{asked[0]} cannot be combined with {asked[1]}; choose one of them.")
     if task == "pareto_front":
         return ParetoRun(*data, task)
     if protected is not None:
         return FairRun(*data, "max_disparity", protected)
-    if per_level in asked:
-        return LevelRun(*data, per_level)
     if task in ("optimal_trees", "good_trees"):
         return GoodTreesRun(*data, task, tolerance)
     if published in asked:
