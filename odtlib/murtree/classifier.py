@@ -694,8 +694,8 @@ def _plain_run(model, columns, y, sample_weight, clock, search, *, path):
     if model.min_samples_leaf == 1 and search.merge_rows and not clock.expired:
         if len(y) >= MANY_ROWS:
             groups = grouped_rows(columns)
-        few = None if model.split_penalty else equal_rows(y, len(model.classes_), sample_weight,
-                                                          groups)
+        if not np.any(model.split_penalty):
+            few = equal_rows(y, len(model.classes_), sample_weight, groups)
     if few is None:
         return _Run(model, columns, y, sample_weight, *data, path=path, groups=groups)
     kept, weight, unit = few

@@ -143,6 +143,10 @@ def test_deep_trees_with_penalties_by_level_equal_brute_force(seed):
             assert path[budget].optimal and path[budget].objective == pytest.approx(expected)
             fit = MurTreeClassifier(depth, budget, split_penalty=penalties, start="cart").fit(X, y)
             assert fit.report_.objective == pytest.approx(expected) == fit.verify(X, y)
+    whole = MurTreeClassifier(4, split_penalty=penalties).fit(X, y).report_.objective
+    many = MurTreeClassifier(4, split_penalty=50 * penalties)
+    many.fit(np.tile(X, (50, 1)), np.tile(y, 50))
+    assert many.report_.objective == pytest.approx(50 * whole)
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])
