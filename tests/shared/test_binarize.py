@@ -546,3 +546,18 @@ def test_a_whole_number_is_a_target_for_a_regressor_and_a_label_for_a_classifier
     assert model.binarizer_.categories_[0].tolist() == list("bdac")
     assert MurTreeRegressor(1, binarizer=binarizer).fit(frame, y + 0.5).report_.objective \
         == pytest.approx(5.0)
+
+
+def test_a_feature_with_gaps_has_each_column_twice_and_one_that_says_so():
+    X = np.array([[1.0, np.nan, 0], [np.nan, np.nan, 1], [2, np.nan, np.nan], [3, np.nan, 0]])
+    fitted = ThresholdBinarizer().fit(X)
+    assert fitted.column_names_.tolist() == [
+        "x0 <= 1.5", "x0 <= 1.5 or missing", "x0 <= 2.5", "x0 <= 2.5 or missing", "x0 is missing",
+        "x2", "x2 or missing", "x2 is missing"]
+    assert fitted.missing_.tolist() == [0, 1, 0, 1, 1, 0, 1, 1]
+    assert fitted.transform(X).tolist() == [
+        [1, 1, 1, 1, 0, 0, 0, 0], [0, 1, 0, 1, 1, 1, 1, 0], [0, 0, 1, 1, 0, 0, 1, 1],
+        [0, 0, 0, 0, 0, 0, 0, 0]]
+    one_sided = ThresholdBinarizer(encoding="onehot").fit(X)
+    assert one_sided.column_names_.tolist()[2:5] == [
+        "1.5 < x0 <= 2.5", "1.5 < x0 <= 2.5 or missing", "x0 > 2.5"]
