@@ -64,10 +64,12 @@ def test_text_is_refused_by_the_name_of_its_column_elsewhere(pl):
         odtlib.CARTClassifier().fit(frame, [0, 1] * 10)
 
 
-def test_missing_values_are_refused(pl):
-    frame = pl.DataFrame({"size": [1, None, 3, 4] * 5})
+def test_missing_values_are_taken_or_refused(pl):
+    frame, y = pl.DataFrame({"size": [1, None, 3, 4] * 5}), [0, 1, 0, 0] * 5
+    model = odtlib.CARTClassifier().fit(frame, y)
+    assert model.predict(frame).tolist() == y and "missing" in str(model.tree_)
     with pytest.raises(ValueError, match="NaN"):
-        odtlib.CARTClassifier().fit(frame, [0, 1] * 10)
+        odtlib.RestrictedTreeClassifier().fit(frame, y)
 
 
 def test_labels_of_polars_keep_their_type(pl):
