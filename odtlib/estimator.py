@@ -403,9 +403,8 @@ class _TreeEstimator(DescribedParameters, WithParameters):
         take, on rows of ``pipeline[:-1].transform(X)``.  A value that is missing, and was not
         in any row of the fit, counts there as a no.
 
-        Missing values: skl2onnx (1.20) sends all of them to the right child, whatever the tree
-        says, in trees of scikit-learn too.  Tools that take only numbers as labels, such as
-        dtreeviz, read
+        skl2onnx (1.20) sends missing values to the right child of every split, whatever a tree of
+        scikit-learn says.  Tools that take only numbers as labels, such as dtreeviz, read
         ``tree_.replace(classes=None).to_sklearn()``, whose labels are positions in ``classes_``.
 
         Parameters

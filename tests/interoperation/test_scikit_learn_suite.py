@@ -18,7 +18,7 @@ def in_the_place_of(model, **settings):
         if criterion in ("squared_error", "absolute_error"):
             given["loss"] = criterion
         used = {key: value for key, value in given.items() if key in known and value is not None}
-        return model(**{"max_depth": 3, "time_limit": 2, **settings, **used})
+        return model(**{"max_depth": 3, "time_limit": 6, **settings, **used})
 
     return make
 
