@@ -3,8 +3,9 @@
 A reader follows it in this order: :mod:`preparation <odtlib.murtree.preparation>` (what the search
 sees), ``_kernels`` (the depth-two algorithm on frequency counts), ``_weights`` (the
 same on sums), ``_cache``, ``_search`` (Eq. 1 on an explicit stack), ``solver`` (slices, limits,
-the tree) and ``classifier``; ``options`` holds the switches.  Regression is ``_regression_kernels``
-under the same search, and ``regressor``.  Other tasks have solvers of their own, in ``extensions``:
+the tree), ``weighting`` (other objectives as errors of weighted rows), ``run`` (one fit) and
+``classifier``; ``options`` holds the switches.  Regression is ``_regression_kernels`` under the
+same search, and ``regressor``.  Other tasks have solvers of their own, in ``extensions``:
 ``fronts`` (errors of both classes, fairness) and ``good_trees`` (all trees within a tolerance of
 the optimum).
 """

@@ -142,5 +142,5 @@ class BudgetPathMixin:
         """Search; return tree and report, and the path where it was asked for."""
         run.search()
         tree, report = run.finish()
-        answer = (run.ended, run.path(tree, report)) if run.wants_path else None
-        return Outcome(self._in_features(tree), report, answer)
+        answer = (run.ended, run.path(tree)) if run.wants_path else None
+        return Outcome(self._in_features(run.rows.as_given(tree)), report, answer)

@@ -18,7 +18,6 @@ from odtlib.tree import DecisionTree
 
 from . import _search as S
 from ._regression_kernels import ABSOLUTE, N_SUMS
-from .classifier import _Run
 from .columns import BudgetPathMixin
 from .greedy import with_thresholds
 from .options import MurTreeSearch
@@ -31,7 +30,9 @@ from .preparation import (
     part_of,
     varying_columns,
 )
+from .run import Run
 from .solver import Solver, warm_up_search
+from .weighting import Rows
 
 # Weights of one are counted in words of bits: faster, while so few rows more are there for it.
 MAX_COPIED = 0.25
@@ -281,18 +282,18 @@ class MurTreeRegressor(BudgetPathMixin, BinarisingMixin, SingleTargetRegressor):
                                  "have; choose another value.")
         weight = np.ones(len(y)) if sample_weight is None else sample_weight
         columns = self._columns(X, y, sample_weight, clock)
-        return self._outcome(_RegressionRun(self, columns, y, weight, clock, search,
+        return self._outcome(_RegressionRun(self, Rows(columns, y, weight), clock, search,
                                             path=task == "path"))
 
 
-class _RegressionRun(_Run):
+class _RegressionRun(Run):
     """One fit of a regressor; costs are in shares of the cost of a single leaf."""
 
     def __init__(self, model, *data, path):
         self.absolute, self.costs = model.loss == "absolute_error", {}
         super().__init__(model, *data, path=path)
 
-    def prepared(self, counts, groups=None):
+    def prepared(self):
         """Return the reduced problem and its solver."""
         model, search = self.model, self.options
         problem = prepare_regression(self.columns, self.y, self.sample_weight,

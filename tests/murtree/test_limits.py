@@ -133,7 +133,7 @@ def test_fronts_and_levels_without_time(options):
 
 
 @pytest.mark.parametrize("phase", ["odtlib.binarize.AutoBinarizer._cuts",
-                                   "odtlib.murtree.classifier.prepare"])
+                                   "odtlib.murtree.run.prepare"])
 def test_an_interruption_before_the_search_ends_the_fit(phase, monkeypatch):
     def interrupt(*data, **options):
         raise KeyboardInterrupt

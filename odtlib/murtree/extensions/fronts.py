@@ -398,13 +398,6 @@ class FrontRun(DepthwiseRun):
         return {**self.search.counters, "cache_bytes": self.search.bytes}
 
 
-def errors_by_class(tree, X, y, weight):
-    """Return the weight of the misclassified rows of both classes of a tree."""
-    wrong = tree.predict(X) != y
-    positive = np.asarray(y) == tree.classes[1]
-    return float(weight[wrong & ~positive].sum()), float(weight[wrong & positive].sum())
-
-
 class ParetoRun(FrontRun):
     """Trees on the front of (errors of class 0, errors of class 1)."""
 

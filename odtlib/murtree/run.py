@@ -1,0 +1,293 @@
+"""One fit: from weighted rows to the tree and its report."""
+
+from __future__ import annotations
+
+import numpy as np
+from joblib import effective_n_jobs
+
+from odtlib.heuristics import starting_tree
+from odtlib.report import Clock, SolveReport, pluralised
+from odtlib.tolerance import PROOF, ROUNDING
+
+from . import _search as S
+from .columns import tree_over_columns
+from .preparation import prepare
+from .solver import Solver
+
+MAX_DISCREPANCIES = 16
+FINISHING = 0.4         # seconds for the tree of a search that was cut short
+
+
+class Run:
+    """One fit: the rows, the start, the search, and the tree with its report."""
+
+    def __init__(self, model, rows, clock, search, *, path=False):
+        self.model, self.rows, self.clock, self.options = model, rows, clock, search
+        self.columns, self.y, self.sample_weight = rows.columns, rows.y, rows.weight
+        self.depth, self.nodes = model._depth_within(len(self.y)), model._nodes(len(self.y))
+        self.wants_path, self.smallest = path, 0 if path else self.nodes
+        # The depth that is searched; less than the tree's with a look-ahead.
+        self.horizon = min(self.depth, search.lookahead or self.depth)
+        self.problem, self.solver = self.prepared()
+        # The report says unit * cost + shift.
+        self.unit, self.shift = rows.unit * self.problem.unit, rows.shift
+        self.trace = []
+        self.ended, self.bound = "optimal", -np.inf
+        self.start, self.upper = None, np.inf        # a tree to begin with, and its cost
+        self.predicted = None
+        # As deep as any tree fits the node budget.
+        self.safe_depth = min(self.depth, int(np.log2(self.nodes + 1)))
+        if model.start is not None:
+            self.begin_with(model._given_start())
+
+    @property
+    def n_classes(self):
+        """The number of labels."""
+        return len(self.model.classes_)
+
+    def prepared(self):
+        """Return the reduced problem and its solver."""
+        model, search, rows = self.model, self.options, self.rows
+        problem = prepare(self.columns, self.y, self.n_classes, self.sample_weight,
+                          counts=rows.counts, min_samples_leaf=model.min_samples_leaf,
+                          merge_rows=search.merge_rows, merge_columns=search.merge_columns,
+                          clock=self.clock, groups=rows.groups)
+        return problem, Solver(
+            problem, self.horizon, self.nodes, split_penalty=model.split_penalty,
+            min_samples_leaf=model.min_samples_leaf, search=search,
+            n_jobs=effective_n_jobs(model.n_jobs), memory_limit=model.memory_limit)
+
+    def begin_with(self, start):
+        """Take a start that respects all limits as the tree to beat."""
+        if isinstance(start, str) and self.columns.shape[1] == 0:
+            return                                   # every tree is one leaf
+        depth = self.safe_depth if isinstance(start, str) else self.depth
+        columns, y, weight = self.rows.start or (self.columns, self.y, self.sample_weight)
+        tree = starting_tree(start, columns.astype(np.float64), y, self.n_classes, weight, depth,
+                             self.model.min_samples_leaf, self.options.random_state,
+                             self.clock.remaining)
+        if self.rows.start is not None:
+            tree = tree.with_counts(self.columns, self.y, self.n_classes, self.sample_weight)
+        if tree.n_splits > self.nodes:
+            raise ValueError(f"start has {tree.n_splits} feature nodes and max_nodes is "
+                             f"{self.nodes}; give a smaller tree or raise max_nodes.")
+        self.set_incumbent(tree)
+
+    def set_incumbent(self, tree):
+        """Make a tree the one to beat."""
+        self.start, self.upper = tree, self.cost(tree) - self.problem.offset
+
+    def cost(self, tree):
+        """Return the objective of a tree that carries the class weights of the training rows."""
+        leaves = np.flatnonzero(tree.feature < 0)
+        right = tree.value[leaves, tree.label[leaves]]
+        penalties = np.asarray(self.model.split_penalty, np.float64)
+        spent = (penalties[tree.node_depth[tree.feature >= 0]].sum() if penalties.ndim
+                 else penalties * tree.n_splits)
+        return float((tree.value[leaves].sum(axis=1) - right).sum() + spent)
+
+    def shown(self, cost):
+        """Return a cost as the report says it."""
+        return self.unit * cost + self.shift
+
+    def record(self, event):
+        """Note incumbent and bound, if one of them is new."""
+        incumbent = min(self.solver.incumbent(), self.upper) + self.problem.offset
+        bound = min(self.solver.bound() + self.problem.offset, incumbent)
+        if not self.trace or self.trace[-1][1:3] != (incumbent, bound) or event != "search":
+            self.note(incumbent, bound, event)
+
+    def note(self, incumbent, bound, event):
+        """Add a line to the trace, and print it where that is asked for."""
+        self.trace.append((self.clock.elapsed, incumbent, bound, event))
+        if self.model.verbose:
+            incumbent, bound = self.shown(incumbent), self.shown(bound)
+            print(f"MurTree {self.clock.elapsed:8.1f} s  incumbent {incumbent:g}  "
+                  f"bound {bound:g}  gap {incumbent - bound:g}"
+                  f"{'' if event == 'search' else '  ' + event}", flush=True)
+
+    def predict_time(self):
+        """Tell from the first slice of a search how long all of it may take, to a factor of five.
+
+        Over the data sets of the paper the number of pairs of depth-two problems grows about as
+        ``columns ** (depth - 2.5)``; what one takes is measured.
+        """
+        pairs = int(self.solver.counters[S.DEPTH_TWO_PAIRS]) - self.pairs_before
+        columns = int(self.solver.state[0, S.N_ACTIVE])
+        if self.predicted is None and pairs > 0 and columns > 0:
+            expected = 1.5 * columns ** min(max(0.5, self.depth - 2.5), 50)
+            self.predicted = (self.clock.elapsed - self.begun) * max(1.0, expected / pairs)
+            self.record(f"predicted {self.predicted:.3g} s, within a factor of five")
+
+    def watch(self, solver):
+        """Note what the search knows after a slice."""
+        if self.predicted is None:
+            self.predict_time()
+        self.record("search")
+
+    def explore(self):
+        """Look for good trees by limited discrepancy, the first choices first."""
+        if self.nodes < 2 ** self.depth - 1:
+            raise ValueError("discrepancy_search needs the full node budget; leave out max_nodes "
+                             "and max_leaf_nodes, or use deepening.")
+        until = Clock(self.clock.remaining / 2)
+        for allowed in range(MAX_DISCREPANCIES + 1):
+            found = self.solver.discrepancy_tree(self.depth, allowed, until)
+            if found is None:
+                break
+            if found[0] < self.upper:
+                value = found[0] + self.problem.offset
+                self.set_incumbent(self.checked(found[1], value))
+                self.trace.append((self.clock.elapsed, value, self.problem.offset,
+                                   f"{allowed} discrepancies"))
+
+    def look_ahead(self):
+        """Grow a tree deeper than is searched; keep the end, bound and tree."""
+        if self.nodes < min(2 ** self.depth, len(self.y)) - 1:
+            raise ValueError("lookahead needs the full node budget; leave out max_nodes and "
+                             "max_leaf_nodes, or give split_penalty for a smaller tree.")
+        solver, offset = self.solver, self.problem.offset
+        nested, first, self.ended = solver.lookahead_tree(self.depth, self.horizon, self.clock,
+                                                          FINISHING)
+        left = self.clock.remaining if self.ended == "heuristic" else 0.0
+        self.finishing = Clock(max(FINISHING, left))
+        self.bound = offset + solver.least
+        if first is not None:       # a tree of more depth has at least so many splits
+            self.bound = offset + min(first, solver.least
+                                      + (self.horizon + 1) * solver.penalty)
+        self.found = {self.nodes: self.checked(nested, np.inf)}
+        for cost, event in ((first, f"depth {self.horizon}"),
+                            (self.cost(self.found[self.nodes]) - offset, "look-ahead")):
+            if cost is not None:
+                cost = min(cost, self.upper) + offset
+                self.note(cost, min(self.bound, cost), event)
+        self.count()
+
+    def count(self):
+        """Keep what the search counted."""
+        self.counters = {**self.problem.counters, **self.solver.counted(),
+                         "cache_bytes": self.solver.space.table.nbytes}
+
+    def search(self):
+        """Run the search; keep its end, bound, and cost and tree for each node budget."""
+        if self.horizon < self.depth:
+            self.look_ahead()
+            return
+        solver = self.solver
+        try:
+            first = 3 if self.options.deepening and self.smallest == self.nodes else self.depth
+            if self.options.discrepancy_search and self.smallest == self.nodes and self.depth > 3:
+                self.explore()
+            for depth in range(first, self.depth):       # anytime: the smaller problems first
+                if solver.solve(depth, self.nodes, upper=self.upper, clock=self.clock) \
+                        and solver.incumbent() < self.upper:
+                    value = solver.incumbent() + self.problem.offset
+                    self.set_incumbent(self.checked(solver.tree(depth), value))
+                    self.trace.append((self.clock.elapsed, value,
+                                       self.problem.offset, f"depth {depth}"))
+            self.begun = self.clock.elapsed
+            self.pairs_before = int(solver.counters[S.DEPTH_TWO_PAIRS])
+            finished = solver.solve(
+                self.depth, self.nodes, smallest=self.smallest, upper=self.upper,
+                clock=self.clock, watch=self.watch)
+            if not finished:
+                self.ended = "time_limit"
+        except KeyboardInterrupt:
+            self.ended = "interrupted"
+        self.bound = solver.bound() + self.problem.offset
+        self.record("search")
+        self.count()
+        if self.predicted is not None:
+            self.counters["predicted_seconds"] = self.predicted
+        costs = [solver.incumbent(n) for n in range(self.smallest, self.nodes + 1)]
+        # A budget that gains nothing takes the tree of the one below.
+        budgets = [self.smallest + k for k, cost in enumerate(costs)
+                   if np.isfinite(cost) and (k == 0 or cost < costs[k - 1])]
+        claims = [costs[n - self.smallest] + self.problem.offset if self.ended == "optimal"
+                  else np.inf for n in budgets]
+        self.finishing = Clock(None if self.ended == "optimal" else FINISHING)
+        self.found = {n: self.checked(nested, claim) for n, nested, claim in zip(
+            budgets, solver.trees(self.depth, budgets, self.finishing), claims, strict=True)}
+        if budgets:
+            self.found[self.nodes] = self.found[budgets[-1]]
+
+    def smaller(self, tree):
+        """Return a tree of the same cost with the fewest feature nodes (Algorithm 7).
+
+        With it, whether that is proved: a search that is cut short leaves the tree.
+        """
+        cost = self.cost(tree)
+        value = cost - self.problem.offset
+        if tree.n_splits == 0:
+            return tree, True
+        try:
+            if not self.solver.solve(self.depth, tree.n_splits - 1, smallest=0, lower=value,
+                                     upper=self.solver.just_above(value), clock=self.clock):
+                return tree, False
+        except KeyboardInterrupt:
+            return tree, False
+        found = [n for n in range(tree.n_splits) if np.isfinite(self.solver.incumbent(n))]
+        for nested in self.solver.trees(self.depth, found):
+            smaller = self.checked(nested, cost)
+            if self.cost(smaller) <= cost + self.solver.slack:
+                return smaller, True
+        return tree, True
+
+    def checked(self, nested, claim):
+        """Turn the solver's nested tuples into a tree over the columns that costs as claimed."""
+        tree = tree_over_columns(nested, self.columns, self.y, self.n_classes, self.sample_weight,
+                                 self.problem.columns)
+        if self.cost(tree) > claim + PROOF * self.problem.scale:
+            raise RuntimeError(f"the tree has cost {self.cost(tree):g}, the search counted "
+                               f"{claim:g}; please report this as a bug of odtlib.")
+        return tree
+
+    def finish(self):
+        """Return the tree for the largest node budget, over the rows of the run, and the report."""
+        model = self.model
+        fewest = ""
+        trees = [self.found.get(self.nodes), self.start]
+        if self.ended != "optimal":                 # never worse than CART
+            rows = np.arange(len(self.problem.rows))
+            trees += [self.checked(nested, np.inf) for nested in (
+                self.solver.greedy_tree(self.safe_depth, self.finishing),
+                self.solver._leaf(rows)[1])]
+        tree = min((tree for tree in trees if tree is not None), key=self.cost)
+        if self.ended == "optimal" and self.options.minimise_nodes and self.smallest == self.nodes:
+            tree, proved = self.smaller(tree)
+            fewest = ", with the fewest feature nodes" if proved else ""
+        objective = self.shown(self.cost(tree))
+        scale = self.unit * self.problem.scale + abs(self.shift)
+        bound = self.shown(self.bound)
+        if objective - bound <= ROUNDING * scale:
+            bound = objective                    # they are sums of the same numbers
+        # The splits of a deeper tree alone may cost as much.
+        limits = model._limits(len(self.y), any_depth=(
+            self.nodes == 2 ** self.depth - 1 and self.solver.penalty > 0
+            and np.ndim(model.split_penalty) == 0
+            and self.cost(tree) <= (self.problem.offset + self.solver.least
+                                    + (self.depth + 1) * self.solver.penalty)))
+        if np.any(model.split_penalty):
+            limits += (", split penalties per level" if np.ndim(model.split_penalty)
+                       else f", split penalty {model.split_penalty:g}")
+        report = SolveReport(
+            self.ended, objective, bound, self.clock.elapsed, start=model._start_word(),
+            counters=self.counters, scale=scale,
+            trace=[(seconds, self.shown(incumbent), self.shown(bound), event)
+                   for seconds, incumbent, bound, event in self.trace],
+            proof=f"optimal for {pluralised(self.columns.shape[1], 'predicate')} at "
+                  f"{limits}{fewest}{self.rows.words}")
+        report.compile_seconds = self.rows.compile_seconds
+        return tree, report
+
+    def path(self, tree):
+        """Return ``(nodes, cost, tree)`` for every node budget."""
+        leaf = {} if 0 in self.found else {
+            0: self.checked(self.solver._leaf(np.arange(len(self.problem.rows)))[1], np.inf)}
+        trees = {**leaf, **self.found, self.nodes: tree}
+        best, least, entries = None, np.inf, []
+        for nodes in range(self.nodes + 1):
+            if nodes in trees and (cost := self.cost(trees[nodes])) < least - self.solver.slack:
+                best, least = self.rows.as_given(trees[nodes]), cost
+            entries.append((nodes, self.shown(least), best))
+        return entries

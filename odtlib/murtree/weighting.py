@@ -1,0 +1,186 @@
+"""Objectives as errors of weighted rows: which rows a run sees, and F1 by several runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import gcd, lcm
+from typing import NamedTuple
+
+import numpy as np
+
+from odtlib._validation import LARGEST
+from odtlib.report import SolveReport, pluralised
+from odtlib.tree import DecisionTree
+
+from .preparation import MANY_ROWS, MAX_COPIES, equal_rows, grouped_rows
+from .run import Run
+from .solver import warm_up_search
+
+
+class Rows(NamedTuple):
+    """What a run sees.  The report says ``unit`` times their cost, plus ``shift``."""
+
+    columns: np.ndarray
+    y: np.ndarray
+    weight: np.ndarray | None
+    unit: float = 1.0
+    shift: float = 0.0
+    counts: np.ndarray | None = None        # of samples that each row is
+    groups: tuple | None = None             # see ``grouped_rows``
+    start: tuple | None = None              # the same three for which a starting tree is grown
+    words: str = ""                         # what a proof says about the objective
+    compile_seconds: float = 0.0
+    as_given: Callable = lambda tree: tree  # gives a tree the weights of the given rows
+
+
+def error_rows(model, columns, y, weight, clock, search):
+    """Return the rows for the errors; of equal ones with equal labels one, where they are many."""
+    groups = few = None
+    if model.min_samples_leaf == 1 and search.merge_rows and not clock.expired:
+        if len(y) >= MANY_ROWS:
+            groups = grouped_rows(columns)
+        if not np.any(model.split_penalty):
+            few = equal_rows(y, len(model.classes_), weight, groups)
+    if few is None:
+        return Rows(columns, y, weight, groups=groups)
+    kept, weight, unit = few
+    seconds = warm_up_search("weights") if weight.sum() > MAX_COPIES * len(kept) + 1024 else 0.0
+    clock.start += seconds
+    return Rows(columns[kept], y[kept], None if (weight == 1).all() else weight, unit,
+                compile_seconds=seconds,
+                as_given=lambda tree: tree.replace(value=unit * tree.value))
+
+
+def balanced_rows(model, columns, y, weight):
+    """Return the rows for balanced accuracy: they weigh as much as makes all classes equal."""
+    if np.any(model.split_penalty):
+        raise ValueError("objective='balanced-accuracy' cannot be combined with split_penalty; "
+                         "limit max_nodes instead.")
+    given = np.ones(len(y)) if weight is None else weight
+    totals = np.bincount(y, weights=given)
+    present = totals[totals > 0]
+    scale = float(len(y))
+    if np.all(present == np.floor(present)):        # whole numbers keep the search exact
+        common = lcm(*map(int, present))
+        scale = float(common) if common * len(present) < 2 ** 50 else scale
+    factor = scale / np.where(totals > 0, totals, 1.0)
+    return Rows(columns, y, given * factor[y], 1.0 / (scale * len(present)),
+                words=", balanced accuracy", as_given=lambda tree: tree.with_counts(
+                    columns, y, len(model.classes_), given, relabel=False))
+
+
+def cost_rows(model, columns, y, weight, costs):
+    """Return the rows for costs, as errors of weighted rows.
+
+    A row with costs c stands for a row of each label k, of weight max(c) - c[k].  To predict k is
+    then wrong by the weights of the other labels: c[k] plus a number that no tree changes.
+    """
+    n_classes = len(model.classes_)
+    if costs.shape[1] != n_classes:
+        raise ValueError(f"costs has {costs.shape[1]} columns and y has {n_classes} labels; give "
+                         "one column per label.")
+    if model.objective != "errors":
+        raise ValueError(f"objective={model.objective!r} cannot be combined with costs; leave it "
+                         "at 'errors'.")
+    if weight is not None:
+        costs = costs * weight[:, None]
+    most = costs.max(axis=1)
+    saved = most[:, None] - costs
+    equal = ~saved.any(axis=1)
+    # each row is a sample of its leaf, in the unit of the costs
+    saved[equal] = saved.max() or np.abs(costs).max() or 1.0
+    if saved.max() > LARGEST:
+        raise ValueError(f"costs, times weights, differ by up to {saved.max():g} in a row; divide "
+                         f"them by a number so that none exceeds {LARGEST:g}.")
+    shift = float((most - saved.sum(axis=1)).sum() + saved[equal, 0].sum())
+    row, label = np.nonzero(saved)
+    return Rows(columns[row], label, saved[row, label], shift=shift,
+                counts=np.diff(row, prepend=-1) > 0,
+                # a starting tree is grown for the label that saves most
+                start=(columns, saved.argmax(axis=1), saved.max(axis=1)), words=", costs of rows",
+                as_given=lambda tree: tree.with_counts(columns, y, n_classes, weight,
+                                                       relabel=False))
+
+
+def errors_by_class(tree, X, y, weight):
+    """Return the weight of the misclassified rows of both classes of a tree."""
+    wrong = tree.predict(X) != y
+    positive = np.asarray(y) == tree.classes[1]
+    return float(weight[wrong & ~positive].sum()), float(weight[wrong & positive].sum())
+
+
+def f1_tree(model, columns, y, sample_weight, clock, search):
+    """Return the tree of best F1 and its report, by searches over weighted rows.
+
+    With e0 and e1 errors of the classes and P rows of class 1, one minus F1 is (e0 + e1) /
+    (2 P - e1 + e0).  It is below a / b exactly where (b - a) e0 + (b + a) e1 < 2 P a: a cost of
+    weighted rows, in whole numbers.  A search that finds no such tree proves a / b.
+    """
+    if len(model.classes_) != 2:
+        raise ValueError(f"objective='f1' needs two classes and y has {len(model.classes_)}; "
+                         "choose another objective.")
+    if np.any(model.split_penalty):
+        raise ValueError("objective='f1' cannot be combined with split_penalty; limit max_nodes "
+                         "instead.")
+    given = np.ones(len(y)) if sample_weight is None else sample_weight
+    if np.any(given != np.floor(given)):
+        raise ValueError("objective='f1' needs whole sample weights, as errors are counted; round "
+                         "them or multiply them by a constant.")
+    if given.sum() ** 2 >= 2 ** 51:
+        raise ValueError(f"the weights sum to {given.sum():g}, and F1 is exact for at most 4e7; "
+                         "use fewer rows or smaller weights.")
+    positives = int(given[y == 1].sum())
+
+    def loss_of(tree):
+        errors_0, errors_1 = map(int, errors_by_class(tree, columns, y, given))
+        a, b = errors_0 + errors_1, 2 * positives - errors_1 + errors_0
+        return (a, b) if positives else (1, 1)      # without a positive row F1 is zero
+
+    def as_given(tree):
+        return tree.with_counts(columns, y, 2, given, relabel=False)
+
+    leaves = [as_given(DecisionTree.from_nested(label, n_classes=2, n_features=columns.shape[1]))
+              for label in range(2)]
+    best = min(leaves, key=lambda tree: loss_of(tree)[0] / loss_of(tree)[1])
+    a, b = loss_of(best)
+    ended, bound, counters, rounds, trace = "optimal", 0.0, {}, 0, []
+    trace.append((clock.elapsed, a / b, bound, "one leaf"))
+    while 0 < a < b:
+        common = gcd(a, b)
+        a, b = a // common, b // common
+        weight = given * np.where(y == 1, b + a, b - a)
+        try:
+            run = Run(model, Rows(columns, y, weight), clock, search)
+            beaten = best.with_counts(columns, y, 2, weight, relabel=False)
+            if run.cost(beaten) - run.problem.offset < run.upper:
+                run.set_incumbent(beaten)
+            run.search()
+            tree, report = run.finish()
+        except KeyboardInterrupt:
+            ended = "interrupted"
+            break
+        rounds += 1
+        for name, count in run.counters.items():
+            counters[name] = counters.get(name, 0) + count
+        tree, ended = as_given(tree), report.status
+        # for every tree a' b - a b' is at least this, and b' at least the rows of class 1
+        lead = report.lower_bound - 2 * positives * a
+        if np.isfinite(lead):
+            bound = max(bound, a / b + min(0.0, lead) / (b * positives))
+        found = loss_of(tree)
+        better = found[0] * b < a * found[1]
+        if better or found[0] * b == a * found[1]:  # as good, perhaps with fewer feature nodes
+            best = tree
+        if better:
+            a, b = found
+            trace.append((clock.elapsed, a / b, min(bound, a / b), f"search {rounds}"))
+        if ended not in ("optimal", "heuristic") or not better:
+            break
+    objective = a / b
+    if ended == "optimal":
+        bound = objective
+    return best.pruned(), SolveReport(
+        ended, objective, bound, clock.elapsed, start=model._start_word(),
+        counters={**counters, "searches": rounds}, trace=trace, scale=1.0,
+        proof=f"optimal for {pluralised(columns.shape[1], 'predicate')} at "
+              f"{model._limits(len(y))}, F1")
