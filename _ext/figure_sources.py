@@ -185,19 +185,22 @@ def fold(kind, page, cell, found, quick):
     """Return the fold, as HTML, that says how a figure or table is made."""
     name = posixpath.basename(page)
     above = "../" * page.count("/")
-    lines, about = [], []
+    anew, about = [], []
     for experiment in sorted(found & set(templates())):
         row = f"running.html#template-{templates()[experiment]}".replace("_", "-")
         table = posixpath.relpath("chapters/experiments", posixpath.dirname(page))
         about.append(f'<a href="{table}/{row}">'
                      f"{escape(experiment)}</a>")
-        lines.append(f"odt run {experiment}")
-    lines += [f'odt report --claim "{item}"' for item in sorted(found - set(templates()))]
+        anew.append(f"odt run {experiment}")
+    lines = [f'odt report --claim "{item}"' for item in sorted(found - set(templates()))]
     if quick:
-        lines += [f"odt new mine --from {name}", "odt run mine --set quick=False"]
+        lines += [f"odt new mine --from {name}", "odt run mine"]
     records = (f", from the records of the experiment{'s' * (len(about) > 1)} {', '.join(about)}"
                if about else "")
-    commands = (f"<pre>{escape(chr(10).join(dict.fromkeys(lines)))}</pre>" if lines else "")
+    commands = f"<pre>{escape(chr(10).join(lines))}</pre>" if lines else ""
+    if anew:
+        commands += ("<p>The records are in the repository. These commands make them anew, and say "
+                     f"beforehand how long that takes:</p><pre>{escape(chr(10).join(anew))}</pre>")
     return (f'<details class="odt-source"><summary>How this {kind} is made</summary>'
             f'<p>By the cell <code>{escape(cell)}</code> of <a href="{above}_sources/{page}.ipynb">'
             f"{escape(name)}.ipynb</a>{records}.</p>{commands}</details>")

@@ -121,7 +121,21 @@ def _numbers():
     return tomllib.loads(_text("exercises.toml"))
 
 
-def _judge_numbers(found, answer, hints, praise=""):
+def on_the_page(label):
+    """Return what the built page needs to judge an answer, or None if it is not plain numbers.
+
+    As ``exercises.toml`` says it, with each number as a pair: its value, and how near an answer
+    must be.  ``_static/answers.js`` judges by it as :func:`check` does; a test compares them.
+    """
+    if label not in _numbers():
+        return None
+    lines = [{kind: values if kind in ("hint", "sum") else
+              [value if value == "any" else _number(value) for value in values]
+              for kind, values in line.items()} for line in _numbers()[label]["hints"]]
+    return {"praise": "well done.", "any_order": False, **_numbers()[label], "hints": lines}
+
+
+def _judge_numbers(found, answer, hints, praise="", any_order=False):
     """Go through the hints of an exercise of ``exercises.toml``; return the praise."""
     right = hints[-1]["is"]
     try:
@@ -135,10 +149,19 @@ def _judge_numbers(found, answer, hints, praise=""):
                    for value, number in zip(own, numbers, strict=True))
 
     in_order = [np.sort(found), sorted(right, key=lambda number: _number(number)[0])]
+    if any_order:
+        found = in_order[0]
     _expect(matches(found, right) or not matches(*in_order),
             f"the numbers are right, but not in the order asked for; give {answer}")
     for line in hints:
-        _expect(matches(found, line.get("is", line.get("not"))) == ("is" in line), line["hint"])
+        if "none" in line:
+            _expect(not any(matches([own], [number]) for own in found for number in line["none"]),
+                    line["hint"])
+        elif "sum" in line:
+            _expect(_close(found.sum(), line["sum"]), line["hint"])
+        else:
+            _expect(matches(found, line.get("is", line.get("not"))) == ("is" in line),
+                    line["hint"])
     return praise
 
 
@@ -201,63 +224,9 @@ def _(splits):
     return "the score is the same, and Gini tells them apart."
 
 
-@_exercise("ch1-pruning")
-def _(prices):
-    """two prices: that of the lower feature node and that of the root, in the whole tree."""
-    prices = np.ravel(np.asarray(prices, float))
-    _expect(len(prices) in (1, 2) and np.isfinite(prices).all(), "give two prices: that of the "
-            "lower feature node and that of the root.")
-    _expect(not _close(prices[0], 2 / 9), "the impurity of a node counts with its share of the "
-            "eight rows.")
-    _expect(_close(prices[0], 1 / 6), "the price of the lower node is wrong: its impurity and that "
-            "of its leaves count with their shares of the eight rows.")
-    _expect(len(prices) == 2, "that is the price of one feature node; give that of both, in the "
-            "whole tree, also where they are the same.")
-    _expect(_close(prices[1], 1 / 6), "the price of the root is wrong: it has three leaves below "
-            "it, so two splits are saved; compute it in the whole tree.")
-    return "both links are equally weak, so the whole tree is cut back at once."
-
-
-@_exercise("ch1-weights")
-def _(row):
-    """a row, counted from 1 as in the table."""
-    from odtlib.heuristics import CARTClassifier
-
-    index = int(row) - 1
-    _expect(0 <= index < 8, "rows are counted from 1 to 8.")
-    plain = CARTClassifier(2, random_state=0).fit(_EIGHT_ROWS, _EIGHT_CLASSES)
-    wrong = plain.predict(_EIGHT_ROWS) != _EIGHT_CLASSES
-    _expect(wrong[index], "CART does not err on that row to begin with.")
-    heavy = np.where(np.arange(8) == index, 10, 1)
-    model = CARTClassifier(2, random_state=0).fit(_EIGHT_ROWS, _EIGHT_CLASSES, heavy)
-    _expect(model.predict(_EIGHT_ROWS)[index] == _EIGHT_CLASSES[index],
-            "with weight 10 it is still wrong.")
-
-
-# ------------------------------------------------------------------ chapter 2
-
-@_exercise("ch2-bits")
-def _(answer):
-    """a list of bits, and the number of bits for 700 thresholds."""
-    bits, number = answer
-    _expect([int(bit) for bit in bits] != [1, 0, 0], "a one leads to the lower half, a zero to the "
-            "upper.")
-    _expect([int(bit) for bit in bits] == [0, 1, 1], "walk down the drawing: one leads to the "
-            "left.")
-    _expect(int(number) == 10, "it is the logarithm to base 2, rounded up: nine bits tell 512 "
-            "thresholds apart.")
 
 
 # ------------------------------------------------------------------ chapter 4
-
-@_exercise("ch4-share")
-def _(answer):
-    """a list of shares."""
-    shares = {round(float(share), 2) for share in answer}
-    _expect(0.9 not in shares, "no tree of those candidates reaches the published mean.")
-    _expect(not shares & {0.5, 0.6}, "with so small a share the best tree is better than the "
-            "published one; take the mean over the five training parts, and round it.")
-    _expect(shares == {0.7, 0.8}, "two of the five shares give the published mean.")
 
 
 @_exercise("ch4-costs")
@@ -318,16 +287,6 @@ def _(example):
 
 # ------------------------------------------------------------------ chapter 6
 
-@_exercise("ch6-project")
-def _(point):
-    """three numbers, the projection."""
-    point = np.asarray(point, float)
-    _expect(point.shape == (3,), "the projection has three coordinates.")
-    _expect((point > 1e-9).sum() <= 2 and (point >= -1e-9).all() and _close(point.sum(), 6),
-            "it is not in the set: at most two coordinates are positive, and their sum is six.")
-    _expect(_close(point, [2, 4, 0]), "it is feasible, and not the nearest; "
-            "keep the two largest and take the same amount from both.")
-
 
 @_exercise("ch6-twice")
 def _(example):
@@ -352,18 +311,6 @@ def _(pick):
     _expect(pick({4: 0.9, 3: 0.8, 2: 0.9}) == 2, "of two depths that are equally good the smaller "
             "one is to be taken, whatever the order of the dictionary.")
 
-
-@_exercise("ch7-peek")
-def _(reported):
-    """two numbers, in per cent: the mean of the best of ten on 100 rows, and on 45."""
-    many, few = np.asarray(reported, float)
-    _expect(many > 1 and few > 1, "give both in per cent.")
-    _expect(not (_close(many, 80) and _close(few, 80)), "that is what one method reports on "
-            "average; take the best of the ten before the mean.")
-    _expect(few > many, "fewer rows scatter more, so the best of ten is further from 80.")
-    # n minus the sum of P(X <= k)^10 over k < n, over n, for X binomial with n and 0.8
-    _expect(abs(many - 85.96) < 0.5 and abs(few - 88.71) < 0.5, "draw ten binomial numbers with "
-            "n rows and 0.8, keep the largest, divide by n; the mean of thousands of such draws.")
 
 
 # ------------------------------------------------------------------ chapter 8

@@ -80,6 +80,7 @@ def test_the_fold_names_cell_notebook_records_and_commands():
     assert 'href="../_sources/chapters/07_head_to_head.ipynb"' in html
     assert 'href="experiments/running.html#template-milp">milp_starts</a>' in html
     for line in ("odt run heuristics", "odt report --claim &quot;firat2020 T7&quot;",
-                 "odt new mine --from 07_head_to_head",
-                 "odt run mine --set quick=False"):
+                 "odt new mine --from 07_head_to_head", "odt run mine"):
         assert line in html
+    assert "quick=False" not in html        # the book shows the quick form
+    assert html.index("odt run mine") < html.index("anew") < html.index("odt run milp_starts")

@@ -1,0 +1,139 @@
+"""What the built page says of an answer is what ``check`` says, and a quiz asks for a choice."""
+
+import importlib.util
+import json
+import re
+from pathlib import Path
+
+import pytest
+from browser import chromium
+
+from odtbook import check
+from odtbook.exercises import on_the_page
+from tests.exercises.test_exercises import RIGHT, WRONG
+
+ROOT = Path(__file__).resolve().parents[2]
+spec = importlib.util.spec_from_file_location("answers", ROOT / "_ext" / "answers.py")
+answers = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(answers)
+
+LABELS = sorted(label for label in RIGHT if on_the_page(label))
+QUIZ = """<p id="asked"><strong>Quiz.</strong> Which?</p>
+<details class="sd-dropdown quiz-wrong"><summary><span class="sd-summary-text">One</span></summary>
+<div class="sd-summary-content"><p>No. Too few.</p></div></details>
+<details class="sd-dropdown quiz-right"><summary><span class="sd-summary-text">Two</span></summary>
+<div class="sd-summary-content"><p>Yes. Both count.</p></div></details>
+<p>And on.</p>"""
+
+
+@pytest.fixture(scope="module")
+def page():
+    with chromium() as browser:
+        page = browser.new_page(viewport={"width": 390, "height": 844}, has_touch=True)
+        page.troubles = []
+        page.on("pageerror", lambda error: page.troubles.append(str(error)))
+        page.on("request", lambda request: page.troubles.append(request.url))
+        yield page
+        assert not page.troubles
+
+
+def show(page, html):
+    files = [(ROOT / "_static" / name).read_text(encoding="utf-8")
+             for name in ("book.css", "answers.js")]
+    page.set_content(f"<!doctype html><style>{files[0]}</style><article class=bd-article>{html}"
+                     f"</article><script>{files[1]}</script>")
+
+
+def typed(answer):
+    return ", ".join(map(repr, answer)) if isinstance(answer, tuple | list) else repr(answer)
+
+
+def plain(answer):
+    parts = answer if isinstance(answer, tuple | list) else [answer]
+    return all(isinstance(part, int | float) for part in parts)
+
+
+def told(page, text):
+    page.fill("input", text)
+    page.keyboard.press("Enter")
+    return page.inner_text("output")
+
+
+@pytest.mark.parametrize("label", LABELS)
+def test_the_page_says_what_check_says(page, label):
+    show(page, answers.form(label))
+    assert page.inner_text("output") == ""      # no hint before an answer
+    tried = [RIGHT[label], *(answer for answer, _ in WRONG[label])]
+    right = RIGHT[label] if isinstance(RIGHT[label], tuple | list) else [RIGHT[label]]
+    # near the right answer, in another order, and with a number too many or too few
+    tried += [[one + off for one in right] for off in (4e-4, -4e-4, 0.002, 0.3, 1, -1)]
+    tried += [right[::-1], sorted(right), [*right, 1], right[:-1]]
+    for answer in tried:
+        if plain(answer) and answer != []:
+            verdict = check(label, answer)
+            word = "Right" if verdict else "Not yet"
+            assert told(page, typed(answer)) == f"{word}: {verdict.message}", answer
+
+
+@pytest.mark.parametrize("text", ["", "six", "1/0", "1e999", "<b>", "1 +", "--1", "[", "NaN"])
+@pytest.mark.parametrize("label", ["lp-search", "lp-corner"])
+def test_nonsense_is_asked_for_again(page, label, text):
+    show(page, answers.form(label))
+    assert told(page, text) == f"Not yet: give {on_the_page(label)['answer']}"
+
+
+@pytest.mark.parametrize(("label", "text"), [
+    ("ch1-pruning", "1/6; 1/6"), ("ch1-pruning", "(1/6, 1/6)"), ("ch3-count", "2160, 10*6^14"),
+    ("ch3-count", "2160 7.8e11"), ("ch3-count", "2160, 7.8·10^11"), ("lp-column", "0.25, −0.5"),
+    ("lp-column", "[1/4 -1/2]"), ("ch4-share", "0.8, 0.7"), ("ch1-count", "232.")])
+def test_numbers_are_read_as_people_write_them(page, label, text):
+    show(page, answers.form(label))
+    assert told(page, text).startswith("Right: ")
+
+
+def test_a_quiz_asks_for_a_choice_and_says_why_it_is_right_or_wrong(page):
+    show(page, QUIZ)
+    assert page.locator("[role=status] > div:visible").count() == 0
+    page.click("text=Check")
+    assert page.locator("[role=status] > div:visible").count() == 0     # nothing is chosen
+    page.focus("input")
+    page.keyboard.press("Space")
+    page.keyboard.press("Enter")
+    assert page.inner_text("[role=status]").strip() == "No. Too few."
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("Enter")
+    assert page.inner_text("[role=status]").strip() == "Yes. Both count."
+    assert page.locator("[role=status] > .odt-right:visible").count() == 1
+    assert page.get_attribute("[role=radiogroup]", "aria-labelledby") == "asked"
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+
+
+def texts():
+    """The cells of all chapters: file, kind and source."""
+    for path in sorted((ROOT / "chapters").glob("*.ipynb")):
+        for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]:
+            yield path.name, cell["cell_type"], "".join(cell["source"])
+
+
+def test_every_quiz_has_one_right_answer_among_two_or_more():
+    option = r"```\{dropdown\} [^\n]+\n(:class-container: quiz-\w+\n)?.*?\n```\n*"
+    count = 0
+    for name, kind, source in texts():
+        if kind == "markdown":
+            for quiz in re.finditer(f"(?:{option})+", source, re.DOTALL):
+                marks = [mark[1] for mark in re.finditer(option, quiz[0], re.DOTALL)]
+                assert len(marks) >= 2 and all(marks), (name, quiz[0])
+                assert sum("right" in mark for mark in marks) == 1, (name, quiz[0])
+                count += 1
+    assert count >= 30
+
+
+def test_no_placeholder_gives_an_answer_away():
+    labels = set()
+    for _, kind, source in texts():
+        found = answers.CHECK.fullmatch(source.strip()) if kind == "code" else None
+        if found and found[1] in LABELS:
+            placeholder = source.partition("check(")[2].partition(",")[2].partition("#")[0]
+            assert set(placeholder) <= set("0, ()\n"), source
+            labels.add(found[1])
+    assert labels == set(LABELS)
