@@ -629,3 +629,15 @@ def test_progress_and_trace(capsys):
     assert model.report_.trace["bound"].iloc[-1] == model.report_.objective
     assert set(model.report_.counters) == {"nodes", "depth_two", "batches", "thresholds",
                                            "cache_stored", "cache_hits"}
+
+
+def test_a_search_that_is_cut_short_with_nothing_better_leaves_cart(monkeypatch):
+    random = np.random.default_rng(0)
+    X = random.normal(size=(60, 3))
+    y = (X[:, 0] > 0) ^ (random.random(60) < 0.1)
+    nothing = SimpleNamespace(ended="time_limit", tree=None, best=60, bound=0, counters={})
+    monkeypatch.setattr(module, "run_search", lambda *arguments: nothing)
+    report = ContinuousTreeClassifier(3, time_limit=100).fit(X, y).report_
+    assert (report.status, report.lower_bound) == ("time_limit", 0)
+    assert report.tree.n_splits > 0
+    assert report.verify(X, y) == report.objective < min(np.bincount(y))

@@ -9,7 +9,12 @@ from formulations.reference import optimum
 
 from odtbook.formulations import BinOCTClassifier, FlowOCTClassifier, OCTClassifier
 from odtbook.formulations.model import Model, Solution
-from odtlib import ColumnGenerationClassifier, ColumnGenerationSearch, RestrictedTreeClassifier
+from odtlib import (
+    ColumnGenerationClassifier,
+    ColumnGenerationSearch,
+    MurTreeClassifier,
+    RestrictedTreeClassifier,
+)
 from odtlib.tolerance import PROOF
 
 SPLITS = {"splits": [[(j, 0.5) for j in range(3)]] * 3}
@@ -198,3 +203,18 @@ def test_cp_sat_does_not_presolve_numbers_whose_squares_have_no_place():
         model = BinOCTClassifier(1, solver="cp-sat", start=None, random_state=0)
         model.fit(X, ["yes", "no", "yes", "maybe"], [weight] * 4)
         assert model.report_.status == "optimal" and model.report_.objective == weight
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_cp_sat_is_right_at_any_scale(seed):
+    """With its presolve one fit in twenty was wrong at 2**35, and more at larger scales."""
+    random = np.random.default_rng(seed)
+    for exponent in random.uniform(26, 45, 25):
+        X, y = random.integers(0, 3, (6, 3)).astype(float), random.integers(0, 3, 6)
+        weight = np.floor(2.0 ** exponent * (random.random(6) + 0.1))
+        depth, penalty = int(random.integers(1, 3)), random.choice([0.0, 0.3]) * weight.mean()
+        model = BinOCTClassifier(depth, solver="cp-sat", start=None, random_state=0,
+                                 split_penalty=penalty).fit(X, y, weight)
+        least = MurTreeClassifier(depth, binarizer="all", split_penalty=penalty).fit(X, y, weight)
+        assert model.report_.status == "optimal"
+        assert model.report_.objective == pytest.approx(least.report_.objective, rel=1e-9)

@@ -89,3 +89,19 @@ def test_clock():
     assert Clock().remaining == np.inf and not Clock().expired
     clock = Clock(1e-9)
     assert clock.expired and clock.remaining == 0.0 and clock.elapsed > 0
+
+
+@pytest.mark.parametrize("status, bound, words", [
+    ("heuristic", 0.0, "no better tree was found"),
+    ("optimal", 1.0, "no tree within the limits costs less")])
+def test_notes_say_which_features_a_tree_uses_or_that_it_is_one_leaf(status, bound, words):
+    report = SolveReport(status, 1.0, bound, 0.1, proof="optimal at depth 2")
+    assert report.notes == []
+    report.tree = DecisionTree.from_nested(0, n_features=3)
+    assert report.notes == ["one leaf: " + words]
+    report.tree = DecisionTree.from_nested((1, 0.5, 0, 1), n_features=3)
+    assert report.notes == ["uses 1 of 3 features: x1"]
+    report.tree = report.tree.replace(feature_names=("a", "b", "c"))
+    assert report.notes == ["uses 1 of 3 features: b"]
+    report.tree = DecisionTree.from_nested((0, 0.5, 0, 1), n_features=1)
+    assert report.notes == []
