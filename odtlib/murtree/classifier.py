@@ -81,7 +81,9 @@ class MurTreeClassifier(CertifiedMixin, BudgetPathMixin, BinarisingMixin, TreeCl
         of :class:`odtlib.binarize.MDLPBinarizer`.  A warning names what the columns leave out.
     search : MurTreeSearch or other search, optional
         Options of the search; None means ``MurTreeSearch()``.  The search as the paper prints it is
-        ``odtbook.published.PaperSearch()``.
+        ``odtbook.published.PaperSearch()``.  A fit draws nothing at random, so there is no
+        ``random_state``, unless a random feature order or a ``start`` by a word asks for it;
+        ``MurTreeSearch(random_state=...)`` is the seed then.
     start : {None, "cart", "local-search"}, DecisionTree or fitted estimator, default=None
         Warm start: None, a word, a :class:`DecisionTree` or a fitted tree estimator.  A
         DecisionTree is one over the 0/1 columns; the thresholds of an estimator are moved to the

@@ -198,7 +198,8 @@ class MurTreeRegressor(BudgetPathMixin, BinarisingMixin, SingleTargetRegressor):
     search : MurTreeSearch, optional
         Options of the search; None means ``MurTreeSearch()``.  Not available for regression, and
         refused, are the closure cache, ``merge_rows=False``, ``deepening`` and
-        ``discrepancy_search``.
+        ``discrepancy_search``.  A fit draws nothing at random; ``random_state`` of the search is
+        the seed of a random feature order and of a start by "cart".
     start : {None, "cart"}, DecisionTree or fitted estimator, default=None
         Warm start: None, a word, a :class:`DecisionTree` or a fitted tree estimator.  A
         DecisionTree is one over the 0/1 columns; the thresholds of an estimator are moved to the
