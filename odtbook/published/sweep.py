@@ -188,6 +188,9 @@ class Sweep:
         self.per_leaf = per_leaf
         self.tables = {}
 
+    def __repr__(self) -> str:
+        return f"Sweep(per_leaf={self.per_leaf})"
+
     def __call__(self, master, relaxation, allowed, seconds=np.inf):
         """Return improving paths and upper bounds, with the arguments of :class:`Enumeration`."""
         clock = Clock(None if np.isinf(seconds) else seconds)
