@@ -66,10 +66,12 @@ class MurTreeSearch(SearchOptions):
         Whether the best trees of smaller depth are found first (Section 4.8.5), with the same cache
         (Section 4.5.5): a deep search that is cut short then has a good tree earlier, at the cost
         of somewhat more time in all.
-    discrepancy_search : bool, default=False
+    discrepancy_search : bool, optional
         Whether a limited discrepancy search comes first: trees that depart from the most promising
         split 0, 1, 2 ... times above depth three.  It needs the full node budget and takes at most
-        half of the time limit.
+        half of the time limit.  None, the default, takes turns where there is a time limit: the
+        search has a small part of it, then looking ahead (see ``lookahead``), the search again,
+        limited discrepancy, and the search for the rest.
     minimise_nodes : bool, default=False
         Whether, among the trees of least cost, one with the fewest feature nodes is returned
         (Algorithm 7), by a second search in the filled cache.
@@ -113,7 +115,7 @@ class MurTreeSearch(SearchOptions):
     merge_rows: bool = True
     merge_columns: bool = True
     deepening: bool = False
-    discrepancy_search: bool = False
+    discrepancy_search: bool | None = None
     minimise_nodes: bool = False
     lookahead: int | None = None
     random_state: int | np.random.RandomState | None = None
@@ -126,7 +128,9 @@ class MurTreeSearch(SearchOptions):
                                  f"{', '.join(map(repr, allowed))}.")
         for field in fields(self):
             value = getattr(self, field.name)
-            if field.type == "bool" and not isinstance(value, bool | np.bool_):
+            unset = value is None and field.type == "bool | None"
+            if field.type in ("bool", "bool | None") and not (
+                    unset or isinstance(value, bool | np.bool_)):
                 raise ValueError(f"MurTreeSearch has {field.name}={value!r}; give True or False.")
         if not isinstance(self.n_exact_children, Integral) or self.n_exact_children < 0:
             raise ValueError(f"MurTreeSearch has n_exact_children={self.n_exact_children!r}; give "

@@ -290,6 +290,8 @@ class MurTreeRegressor(BudgetPathMixin, BinarisingMixin, SingleTargetRegressor):
 class _RegressionRun(Run):
     """One fit of a regressor; costs are in shares of the cost of a single leaf."""
 
+    takes_turns = False
+
     def __init__(self, model, *data, path):
         self.absolute, self.costs = model.loss == "absolute_error", {}
         super().__init__(model, *data, path=path)

@@ -15,11 +15,16 @@ from .preparation import prepare
 from .solver import Solver
 
 MAX_DISCREPANCIES = 16
+TURNS = 0.05, 0.15      # of the time limit: the search before it looks ahead, and after
+HOPELESS = 5            # times the time limit: a predicted search that gets no second turn
+LOOKING_AHEAD = 0.2     # of the time that is left
 FINISHING = 0.4         # seconds for the tree of a search that was cut short
 
 
 class Run:
     """One fit: the rows, the start, the search, and the tree with its report."""
+
+    takes_turns = True      # False: no discrepancies, and so no turns under a time limit
 
     def __init__(self, model, rows, clock, search, *, path=False):
         self.model, self.rows, self.clock, self.options = model, rows, clock, search
@@ -132,14 +137,65 @@ class Run:
                              "and max_leaf_nodes, or use deepening.")
         until = Clock(self.clock.remaining / 2)
         for allowed in range(MAX_DISCREPANCIES + 1):
+            if self.upper <= 0:
+                break
             found = self.solver.discrepancy_tree(self.depth, allowed, until)
             if found is None:
                 break
             if found[0] < self.upper:
-                value = found[0] + self.problem.offset
-                self.set_incumbent(self.checked(found[1], value))
-                self.trace.append((self.clock.elapsed, value, self.problem.offset,
-                                   f"{allowed} discrepancies"))
+                self.adopt(found[1], f"{allowed} discrepancies", found[0] + self.problem.offset)
+
+    def adopt(self, nested, event, claim=np.inf):
+        """Make a tree of the solver the one to beat, if it is better."""
+        tree = self.checked(nested, claim)
+        cost = self.cost(tree)
+        if cost - self.problem.offset < self.upper:
+            self.set_incumbent(tree)
+            self.trace.append((self.clock.elapsed, cost, self.problem.offset, event))
+
+    def ahead(self):
+        """Look for good trees by looking ahead, a level further each time."""
+        until = Clock(self.clock.remaining * LOOKING_AHEAD)
+        for horizon in range(2, self.depth):
+            nested, _, ended = self.solver.lookahead_tree(self.depth, horizon, until, FINISHING / 4)
+            self.adopt(nested, f"look-ahead {horizon}")
+            if ended == "interrupted":
+                raise KeyboardInterrupt
+            if ended == "time_limit" or self.upper <= 0:
+                break
+
+    def sought(self):
+        """Search in turns with the looks for good trees; tell whether the search came to its end.
+
+        Only under a time limit: each turn of the search is a small part of it.
+        """
+        limit, options = self.clock.time_limit, self.options
+        if limit is None or not self.takes_turns or np.ndim(self.model.split_penalty) \
+                or options.discrepancy_search is not None or options.deepening \
+                or self.smallest < self.nodes or self.depth < 4 or self.nodes < 2 ** self.depth - 1:
+            return False
+        solver = self.solver
+        for share, look in zip(TURNS, (self.ahead, self.explore), strict=True):
+            if (self.predicted or 0.0) > HOPELESS * limit:
+                share = 0.0
+            turn = Clock(min(self.clock.remaining, share * limit))
+            if solver.solve(self.depth, self.nodes, upper=self.upper, clock=turn,
+                            watch=self.watch):
+                return True
+            if solver.incumbent() < self.upper:
+                self.adopt(solver.trees(self.depth, [self.nodes], Clock(FINISHING / 4))[0],
+                           "search")
+            self.aside(look)
+        return False
+
+    def aside(self, look):
+        """Look for good trees; Ctrl-C then leaves the solver at the root, and not at a part."""
+        try:
+            look()
+        except KeyboardInterrupt:
+            self.solver.solve(self.depth, self.nodes, smallest=self.smallest, upper=self.upper,
+                              clock=Clock(0.0))
+            raise
 
     def look_ahead(self):
         """Grow a tree deeper than is searched; keep the end, bound and tree."""
@@ -177,7 +233,7 @@ class Run:
         try:
             first = 3 if self.options.deepening and self.smallest == self.nodes else self.depth
             if self.options.discrepancy_search and self.smallest == self.nodes and self.depth > 3:
-                self.explore()
+                self.aside(self.explore)
             for depth in range(first, self.depth):       # anytime: the smaller problems first
                 if solver.solve(depth, self.nodes, upper=self.upper, clock=self.clock) \
                         and solver.incumbent() < self.upper:
@@ -187,7 +243,7 @@ class Run:
                                        self.problem.offset, f"depth {depth}"))
             self.begun = self.clock.elapsed
             self.pairs_before = int(solver.counters[S.DEPTH_TWO_PAIRS])
-            finished = solver.solve(
+            finished = self.sought() or solver.solve(
                 self.depth, self.nodes, smallest=self.smallest, upper=self.upper,
                 clock=self.clock, watch=self.watch)
             if not finished:
