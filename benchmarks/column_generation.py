@@ -18,7 +18,8 @@ from sklearn.model_selection import train_test_split
 from sklearn.tree import DecisionTreeClassifier
 
 from odtbook.datasets import load, splits
-from odtbook.published import CandidateGeneration, Sweep
+from odtbook.published import Sweep
+from odtbook.published.candidates import CandidateGeneration
 from odtlib.column_generation.generation import ColumnGeneration
 from odtlib.column_generation.master import Master
 from odtlib.column_generation.paths import RestrictedProblem

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import matplotlib as mpl
 import numpy as np
@@ -35,14 +35,14 @@ if TYPE_CHECKING:
 
     from odtlib.tree import DecisionTree
 
-__all__ = ["COLORS", "partition", "rc", "style"]
+__all__ = ["COLORS", "partition", "style"]
 
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 THEMES = {"both": ("none", INK), "light": ("#FFFFFF", BOX_INK), "dark": ("#121212", "#E0E0E0")}
 
 
-def rc(theme: str = "both") -> dict[str, Any]:
-    """Return the matplotlib settings that make plots readable on the book's pages.
+def style(theme: str = "both") -> AbstractContextManager:
+    """Draw everything inside the ``with`` block readable on light and dark pages.
 
     Parameters
     ----------
@@ -53,31 +53,15 @@ def rc(theme: str = "both") -> dict[str, Any]:
 
     Returns
     -------
-    dict
-        For ``matplotlib.pyplot.rcParams.update`` or ``matplotlib.rc_context``.
-    """
-    if theme not in THEMES:
-        raise ValueError(f"theme is {theme!r}; use 'both', 'light' or 'dark'.")
-    return settings(*THEMES[theme])
-
-
-def style(theme: str = "both") -> AbstractContextManager:
-    """Draw everything inside the ``with`` block readable on light and dark pages.
-
-    Parameters
-    ----------
-    theme : {"both", "light", "dark"}, default="both"
-        As in :func:`rc`.
-
-    Returns
-    -------
     context manager
         The previous settings come back at its end.
     """
+    if theme not in THEMES:
+        raise ValueError(f"theme is {theme!r}; use 'both', 'light' or 'dark'.")
     # A notebook's backend turns interactive when it is first used; inside the block that would be
     # undone at its end, and later figures would not be shown.
     plt.draw_if_interactive()
-    return mpl.rc_context(rc(theme))
+    return mpl.rc_context(settings(*THEMES[theme]))
 
 
 def partition(tree: DecisionTree, X: ArrayLike | None = None, y: ArrayLike | None = None,

@@ -177,13 +177,6 @@ class SolveReport:
         return max(0.0, self.objective - self.lower_bound)
 
     @property
-    def relative_gap(self) -> float:
-        """The gap as a share of the objective (0 where both are zero)."""
-        if self.gap == 0:
-            return 0.0
-        return self.gap / abs(self.objective) if self.objective else np.inf
-
-    @property
     def trace(self) -> DataFrame:
         """The run as a table of seconds, incumbent, bound and event."""
         pd = needs("pandas", "plot", "report_.trace")

@@ -10,7 +10,7 @@ In a template: :func:`run`, :func:`record`, :func:`emit`.  In a chapter: :func:`
 :func:`odtbook.verdicts.judge`.  On the reader's own data: :func:`compare`.
 """
 
-from .book import book_root
+from .book import book_root as book_root
 from .comparison import compare
 from .forking import new
 from .grid import Experiment
@@ -19,6 +19,6 @@ from .published import published
 from .results import load_records, provenance, undisturbed, unrecorded, yardstick
 from .runner import execute, run_experiment
 
-__all__ = ["Experiment", "book_root", "compare", "emit", "execute", "load_records", "new",
+__all__ = ["Experiment", "compare", "emit", "execute", "load_records", "new",
            "provenance", "published", "record", "run", "run_experiment", "undisturbed",
            "unrecorded", "yardstick"]

@@ -13,8 +13,8 @@ from sklearn.utils._param_validation import StrOptions
 from odtbook.formulations.engines import library
 from odtlib.column_generation.units import MAX_WHOLE_SUM, SECONDS_PER_NONZERO, in_units
 from odtlib.estimator import Outcome, TreeClassifier
-from odtlib.heuristics import starting_tree, warm_up_start
 from odtlib.heuristics.cart import single_leaf
+from odtlib.heuristics.start import starting_tree, warm_up_start
 from odtlib.report import Clock, SolveReport, status_of
 from odtlib.tolerance import PROOF, ROUNDING
 from odtlib.trees import cut_back, penalised_errors

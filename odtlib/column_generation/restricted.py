@@ -16,8 +16,13 @@ from odtlib.column_generation.paths import RestrictedProblem, check_size
 from odtlib.column_generation.side_constraints import SideConstraints
 from odtlib.column_generation.units import TooLarge, look
 from odtlib.estimator import TreeClassifier
-from odtlib.heuristics import starting_tree, warm_up_sampling, warm_up_start
-from odtlib.heuristics.threshold_sampling import TreeSampler, sample_splits, tree_of_splits
+from odtlib.heuristics.start import starting_tree, warm_up_start
+from odtlib.heuristics.threshold_sampling import (
+    TreeSampler,
+    sample_splits,
+    tree_of_splits,
+    warm_up_sampling,
+)
 from odtlib.report import Clock, SolveReport, TimeUp, pluralised
 from odtlib.tree import DecisionTree, midpoint
 from odtlib.trees import cut_back, penalised_errors

@@ -26,8 +26,8 @@ from odtlib.continuous.solver import (
     wide_numbers,
 )
 from odtlib.estimator import TreeClassifier
-from odtlib.heuristics import starting_tree, warm_up_start
 from odtlib.heuristics.cart import single_leaf
+from odtlib.heuristics.start import starting_tree, warm_up_start
 from odtlib.report import Clock, SolveReport, TimeUp
 from odtlib.tolerance import ROUNDING
 from odtlib.tree import DecisionTree

@@ -31,8 +31,8 @@ from odtlib.continuous._regression import (
 from odtlib.continuous.costs import node_limit
 from odtlib.continuous.progress import Progress
 from odtlib.estimator import SingleTargetRegressor
-from odtlib.heuristics import warm_up_start
 from odtlib.heuristics.cart import patient_clock
+from odtlib.heuristics.start import warm_up_start
 from odtlib.report import Clock, SolveReport, TimeUp
 from odtlib.tolerance import PROOF, ROUNDING
 from odtlib.tree import DecisionTree, midpoint

@@ -15,7 +15,7 @@ from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 
 from odtlib._validation import MOST
 from odtlib.estimator import BINARIZERS, BinarisingMixin, Outcome, TreeClassifier
-from odtlib.heuristics import warm_up_start
+from odtlib.heuristics.start import warm_up_start
 from odtlib.report import Clock
 from odtlib.tree import DecisionTree
 

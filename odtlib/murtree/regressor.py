@@ -11,7 +11,7 @@ from sklearn.tree import DecisionTreeRegressor
 from sklearn.utils._param_validation import HasMethods, StrOptions
 
 from odtlib.estimator import BinarisingMixin, SingleTargetRegressor
-from odtlib.heuristics import warm_up_start
+from odtlib.heuristics.start import warm_up_start
 from odtlib.report import Clock
 from odtlib.tolerance import PROOF, ROUNDING
 from odtlib.tree import DecisionTree

@@ -110,7 +110,7 @@ def test_contrast():
         face = plotting._tint(matplotlib.colormaps["cividis"](value)[:3], plotting.REGION)
         assert contrast(plotting.BOX_INK, face) > 5
     for theme, page in (("light", "#FFFFFF"), ("dark", "#121212")):
-        settings = figures.rc(theme)
+        settings = plotting.settings(*figures.THEMES[theme])
         assert settings["figure.facecolor"] == page
         assert contrast(settings["text.color"], page) > 10
 

@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
-from odtbook.published import CandidateGeneration, GeneratedSplitsClassifier
+from odtbook.published import GeneratedSplitsClassifier
 from odtbook.published import _candidate_kernels as _kernels
+from odtbook.published.candidates import CandidateGeneration
 from odtlib import ContinuousTreeClassifier
 from odtlib.column_generation import ThresholdSampling
 from odtlib.report import Clock, TimeUp

@@ -12,8 +12,9 @@ from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.class_weight import compute_sample_weight
 
 from odtlib import CARTClassifier, TunedCARTClassifier
-from odtlib.heuristics import cart, starting_tree
+from odtlib.heuristics import cart
 from odtlib.heuristics.cart import TUNING_GRID
+from odtlib.heuristics.start import starting_tree
 
 
 @pytest.mark.parametrize("options", [

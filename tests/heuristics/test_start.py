@@ -5,7 +5,7 @@ import pytest
 from sklearn.datasets import load_iris
 
 from odtlib import CARTClassifier, DecisionTree
-from odtlib.heuristics import starting_tree
+from odtlib.heuristics.start import starting_tree
 
 X, Y = load_iris(return_X_y=True)
 

@@ -5,11 +5,12 @@ Every node problem of an output-constrained tree is a projection, because
 $$\\sum_i \\|y - y_i\\|^2 = n\\,\\|y - \\bar y\\|^2 + \\sum_i \\|\\bar y - y_i\\|^2 ,$$
 
 so a set needs little: ``project``, ``contains`` and ``violation``.  Sets combine: ``a & b`` is the
-intersection, ``set * factors`` rescales the targets, ``UnionOf([a, b])`` allows either.  Targets
-are counted from zero.
+intersection, ``UnionOf([a, b])`` allows either.  Targets are counted from zero.
 """
 
-from odtlib.constrained.sets.base import FeasibleSet, Intersection, Piece, Scaled
+from odtlib.constrained.sets.base import FeasibleSet
+from odtlib.constrained.sets.base import Intersection as Intersection
+from odtlib.constrained.sets.base import Piece as Piece
 from odtlib.constrained.sets.logic import Implication, Indicator, MixedBinary, UnionOf
 from odtlib.constrained.sets.paper import paper_model
 from odtlib.constrained.sets.shapes import (
@@ -32,11 +33,8 @@ __all__ = [
     "Hierarchy",
     "Implication",
     "Indicator",
-    "Intersection",
     "MixedBinary",
-    "Piece",
     "Polyhedron",
-    "Scaled",
     "Simplex",
     "SparseSimplex",
     "UnionOf",

@@ -52,11 +52,6 @@ class Piece:
                      np.vstack([self.rows, other.rows]), np.concatenate([self.rhs, other.rhs]),
                      np.maximum(self.lower, other.lower), np.minimum(self.upper, other.upper))
 
-    def scaled(self, factors: np.ndarray) -> Piece:
-        """Return the same polyhedron in targets multiplied by ``factors``."""
-        return Piece(self.equal / factors, self.equal_rhs, self.rows / factors, self.rhs,
-                     self.lower * factors, self.upper * factors)
-
     def violation(self, Y: np.ndarray) -> np.ndarray:
         """Return the largest violation of a constraint in each row of ``Y``."""
         worst = np.maximum(self.lower - Y, Y - self.upper).max(axis=1, initial=0.0)
@@ -164,11 +159,6 @@ class FeasibleSet:
         if not isinstance(other, FeasibleSet):
             return NotImplemented
         return Intersection([self, other])
-
-    def __mul__(self, factors):
-        return Scaled(self, factors)
-
-    __rmul__ = __mul__
 
     def bind(self, n_targets: int) -> None:
         """Raise ValueError unless the set fits ``n_targets`` targets."""
@@ -458,39 +448,3 @@ class Intersection(FeasibleSet):
 
     def _explain(self, y):
         return next(m.explain(y) for m in self.members if not m.contains(y))
-
-
-class Scaled(FeasibleSet):
-    """A set in rescaled targets: ``y`` is feasible when ``y / factors`` is in the inner set.
-
-    Written ``set * factors``; used to standardise targets of different units.
-
-    Parameters
-    ----------
-    inner : FeasibleSet
-        The set before scaling.
-    factors : float or array, shape (n_targets,)
-        Positive factors.
-    """
-
-    def __init__(self, inner: FeasibleSet, factors: float | ArrayLike) -> None:
-        factors = vector(factors, "factors", inner.n_targets)
-        if not np.all((factors > 0) & np.isfinite(factors)):
-            raise ValueError("factors must be positive numbers.")
-        self.inner, self.factors = inner, factors
-        self.n_targets = inner.n_targets or (len(factors) if factors.ndim else None)
-        self.is_convex = inner.is_convex
-
-    def _violation(self, Y):
-        return self.inner._violation(Y / self.factors) * np.max(self.factors)
-
-    def _pieces(self, n_targets):
-        pieces = self.inner._pieces(n_targets)
-        factors = np.broadcast_to(self.factors, n_targets)
-        return None if pieces is None else [p.scaled(factors) for p in pieces]
-
-    def _project_slowly(self, Y, weights):
-        return self.inner.project(Y / self.factors, weights * self.factors**2) * self.factors
-
-    def _explain(self, y):
-        return self.inner.explain(y / self.factors) + " (in unscaled targets)"
