@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from joblib import effective_n_jobs
 
-from odtlib.heuristics import starting_tree
+from odtlib.heuristics.start import starting_tree
 from odtlib.report import Clock, SolveReport, pluralised
 from odtlib.tolerance import PROOF, ROUNDING
 
