@@ -241,8 +241,14 @@ class SolveReport:
             if values is not None and np.shape(values)[:1] != (len(X),):
                 raise ValueError(f"{name} has shape {np.shape(values)} and X has {len(X)} rows; "
                                  "verify with the rows and weights of the fit.")
+        if hasattr(y, "toarray"):
+            raise ValueError("y is sparse; give y.toarray().")
         if y is not None and np.ndim(y) == 2 and np.shape(y)[1] == 1:
             y = np.ravel(y)
+        width = 1 if self.tree.kind == "classification" else np.size(self.tree.value[0])
+        if y is not None and np.size(y) != len(X) * width:
+            raise ValueError(f"y has shape {np.shape(y)} and the tree predicts {width} in each row; "
+                             "verify with the targets of the fit.")
         rows = X if self.binarizer is None else self.binarizer.transform(X)
         found = float((self.evaluate or default_objective)(self.tree, rows, y, sample_weight))
         if not abs(found - self.objective) <= PROOF * self.scale:

@@ -48,10 +48,7 @@ def _separable(ints, floats, point, weights, out):
             out[j] = _clip(point[j], floats[j], floats[k + j])
             total += weights[j] * (point[j] - out[j]) ** 2
         return total
-    total = 0.0
-    for j in range(k):
-        out[j] = 0.0
-        total += weights[j] * point[j] ** 2
+    out[:] = 0.0
     kept = 0
     while kept < ints[0]:
         best, best_gain = -1, 0.0

@@ -69,6 +69,17 @@ def test_other_questions_take_a_column():
             assert model.verify(X, y[:, None]) == model.report_.objective
 
 
+@pytest.mark.parametrize("name", [name for name in PUBLIC if hasattr(class_of(name), "verify")])
+def test_targets_of_another_shape_are_no_targets_to_verify(name):
+    X, y = rows(name)
+    model = made(name).fit(X, y)
+    for other in (np.column_stack([y, y]), np.zeros((len(y), 1, 2))):
+        with pytest.raises(ValueError, match=r"y has shape .* tree predicts 1 in each row"):
+            model.verify(X, other)
+    with pytest.raises(ValueError, match=r"y is sparse; give y.toarray\(\)"):
+        model.verify(X, csr_array(np.ones((len(y), 1))))
+
+
 @pytest.mark.parametrize("name", PUBLIC)
 def test_what_is_missing_sparse_or_twice_is_refused_in_one_sentence(name):
     X, y = rows(name)
