@@ -136,7 +136,7 @@ def check(path, X, y, sample_weight=None):
         inside = rows_of(line)
         found = (counted if table[line] < 0 else every_split)(inside, line)
         require(np.all((0 <= bound[line]) & (bound[line] <= found)),
-                f"line {line} says {bound[line]}, and what follows is {found}")
+                f"line {line} says {bound[line].max():.0f}, and what follows is {found.max():.0f}")
     require(start[-2] == start[-1] and left[-1] == depth, "the last line is not the claim")
     value = np.format_float_positional(unit * (base + float(bound[-1, -1])), trim="-")
     what = (f"costs less than {value}, at {penalty:g} a split," if penalty else

@@ -126,8 +126,7 @@ class Writer:
         self.target = max(0.0, cost - self.problem.offset)
         # Of each line: its tests, the depth that is left, its bounds, its reason, and by how much
         # it falls short of what was wanted, where the time was over.
-        self.paths, self.depths, self.bounds, self.reasons, self.short = [], [], [], [], []
-        self.tables, self.known = [], {}
+        self.lines, self.tables, self.known, self.late = [], [], {}, False
         self.n_sizes = max(1, self.nodes) if self.limited else 1
 
     def certificate(self):
@@ -149,17 +148,16 @@ class Writer:
 
     def add(self, path, depth, values, reason, short=0.0):
         """Add a line; return its number."""
-        for column, entry in ((self.paths, path), (self.depths, depth), (self.bounds, values),
-                              (self.reasons, reason), (self.short, short)):
-            column.append(entry)
-        return len(self.paths) - 1
+        self.lines.append((path, depth, values, reason, short))
+        return len(self.lines) - 1
 
     def listed(self, value, depth, low, high):
-        """Return the bounds of a line, given those for the node budgets from low to high."""
+        """Return the bounds of lines, given those for the node budgets from low to high."""
         if not self.limited:
-            return [value[high]]
-        last = value[high] if high >= 2**depth - 1 else 0.0     # there are no larger trees
-        return [value[max(n, low)] if n <= high else last for n in range(1, self.n_sizes + 1)]
+            return value[..., high:high + 1].tolist()
+        sizes = np.arange(1, self.n_sizes + 1)
+        known = (sizes <= high) | (high >= 2**depth - 1)        # there are no larger trees
+        return np.where(known, value[..., sizes.clip(low, high)], 0.0).tolist()
 
     def is_counted(self, value, depth, high):
         """Tell whether bounds follow from depth two and the price of three splits."""
@@ -176,12 +174,14 @@ class Writer:
                 for n in range(low, high + 1):
                     value[n] = min(target[n], self.solver.value(n))
             else:               # nothing is proved when the time is over
+                self.late = True
                 short = float(target[low:high + 1].max())
         if self.is_counted(value, depth, high):
             return self.add(path, depth, self.listed(value, depth, low, high), COUNTED, short)
         table = self.children(rows, path, depth, value, low, high)
-        if any(self.short):
-            short = float(np.append(self.short, 0.0)[table].sum(axis=1).max(initial=0.0))
+        if self.late:
+            fallen = np.array([*(line[4] for line in self.lines), 0.0])
+            short = float(fallen[table].sum(axis=1).max(initial=0.0))
         self.tables.append(table)
         return self.add(path, depth, self.listed(np.maximum(value - short, 0.0), depth, low, high),
                         len(self.tables) - 1, short)
@@ -207,20 +207,24 @@ class Writer:
             0, space.active.shape[1]]
         child_keys = np.stack([whole - keys[columns], keys[columns]]).tolist()
         known, source = self.known.setdefault(depth - 1, {}), np.full((2, n), NOTHING)
-        listed = self.recalled(known, child_keys, bound, depth - 1, first, last)
+        wanted = self.listed(np.moveaxis(bound, 1, 2), depth - 1, max(1, first), last)
+        listed = self.recalled(known, child_keys, wanted, depth - 1)
         choose_children(order, totals, low, high, first, last, self.least == 1, self.price, value,
                         bound, free, free.copy(), source, listed)
         lines = np.full((2, n), NOTHING)
         for side, k in np.argwhere(listed).tolist():
-            column, mine, key = int(columns[k]), bound[side, :, k], child_keys[side][k]
+            column, key, values = int(columns[k]), child_keys[side][k], wanted[side][k]
             line = known.get(key)
-            if line is not None and (depth == 3 or self.covers(line, mine, depth - 1, first, last)):
-                lines[side, k] = line
-                continue
-            tests = (*path, 2 * column + side)
-            child = rows if depth == 3 else rows[self.problem.rows[rows, column] == side]
-            known[key] = lines[side, k] = self.prove(child, tests, depth - 1, mine, max(1, first),
-                                                     last)
+            if line is None or not (depth == 3 or self.covers(line, values)):
+                tests = (*path, 2 * column + side)
+                if depth == 3:
+                    line = self.add(tests, 2, values, COUNTED)
+                else:
+                    child = rows[self.problem.rows[rows, column] == side]
+                    line = self.prove(child, tests, depth - 1, bound[side, :, k], max(1, first),
+                                      last)
+                known[key] = line
+            lines[side, k] = line
         # Of columns that split these rows alike the search had one; the other may have its sides
         # the other way round.
         order = np.argsort(np.minimum(keys[columns], whole - keys[columns]))
@@ -234,33 +238,31 @@ class Writer:
             table[alike, side] = np.where(refers < 0, NOTHING, lines[refers % 2, refers // 2])
         return table
 
-    def covers(self, line, bound, depth, first, last):
+    def covers(self, line, values):
         """Tell whether a line has such bounds."""
-        wanted = self.listed(bound, depth, max(1, first), last)
-        return all(has >= want for has, want in zip(self.bounds[line], wanted, strict=True))
+        return all(has >= want for has, want in zip(self.lines[line][2], values))
 
-    def recalled(self, known, keys, bound, depth, first, last):
+    def recalled(self, known, keys, wanted, depth):
         """Return which children are lines already; of depth two they get the better bounds."""
-        listed = np.zeros(bound[:, 0].shape, bool)
-        for side, of_side in enumerate(keys):
-            for k, key in enumerate(of_side):
+        listed = np.zeros((2, len(keys[0])), bool)
+        for side in range(2) if known else ():
+            for k, key in enumerate(keys[side]):
                 line = known.get(key)
                 if line is None:
                     continue
                 if depth == 2:
-                    mine = self.listed(bound[side, :, k], depth, max(1, first), last)
-                    self.bounds[line] = list(map(max, self.bounds[line], mine))
+                    self.lines[line][2][:] = map(max, self.lines[line][2], wanted[side][k])
                     listed[side, k] = True
                 else:
-                    listed[side, k] = self.covers(line, bound[side, :, k], depth, first, last)
+                    listed[side, k] = self.covers(line, wanted[side][k])
         return listed
 
     def assembled(self):
         """Return the certificate, of the lines as they are now."""
         problem, model = self.problem, self.model
-        bound = np.rint(np.array(self.bounds) * self.factor).astype(np.int64)
-        tests = [2 * int(problem.columns[test // 2]) + test % 2 for path in self.paths
-                 for test in path]
+        paths, depths, bounds, reasons, _ = zip(*self.lines)
+        bound = np.rint(np.array(bounds) * self.factor).astype(np.int64)
+        tests = np.fromiter((test for path in paths for test in path), np.int64)
         value = self.unit * float(self.factor * problem.offset + bound[-1, -1])
         max_depth = ANY_DEPTH if model.max_depth is None else min(int(model.max_depth), ANY_DEPTH)
         penalty = float(model.split_penalty)
@@ -271,9 +273,10 @@ class Writer:
             "fingerprint": fingerprint(self.columns, self.codes, self.given),
             "split_penalty": np.array(penalty),
             "limits": np.array([max_depth, self.nodes, self.least]),
-            "start": np.cumsum([0, *map(len, self.paths)]), "tests": np.array(tests, np.int32),
-            "depth": np.array(self.depths, np.int16), "bound": bound,
-            "table": np.array(self.reasons, np.int32),
+            "start": np.cumsum([0, *map(len, paths)]),
+            "tests": (2 * problem.columns[tests // 2] + tests % 2).astype(np.int32),
+            "depth": np.array(depths, np.int16), "bound": bound,
+            "table": np.array(reasons, np.int32),
             "reference": np.array(self.tables, np.int32).reshape(
                 len(self.tables), len(problem.columns), 2),
         }, value)
