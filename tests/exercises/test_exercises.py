@@ -130,6 +130,8 @@ WRONG = {
                     (lambda table: 0, "could not be read")],
     "ch5-leaf-size": [(([[0], [1]], [0, 1], [1, 0], [1, 1]), "possible"),
                       ((np.zeros((7, 1)), np.zeros(7), np.ones(7), np.ones(7)), "six rows")],
+    "proofs-forged": [((6, 3), "last line"), ((1, 1), "b and c differ"), ((5, 2), "one more split"),
+                      ((3, 1), "four rows")],
     "ch7-parts": [((2, 3), "training errors"), ((4, 1), "lost on the way"), ((4, 0), "subtract")],
     "ch7-choose": [(max, "best accuracy"), (lambda v: max(v, key=v.get), "smaller")],
     "ch7-peek": [((0.86, 0.89), "per cent"), ((80, 80), "one method"),
