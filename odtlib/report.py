@@ -247,8 +247,8 @@ class SolveReport:
             y = np.ravel(y)
         width = 1 if self.tree.kind == "classification" else np.size(self.tree.value[0])
         if y is not None and np.size(y) != len(X) * width:
-            raise ValueError(f"y has shape {np.shape(y)} and the tree predicts {width} in each row; "
-                             "verify with the targets of the fit.")
+            raise ValueError(f"y has shape {np.shape(y)} and the tree predicts {width} in each "
+                             "row; verify with the targets of the fit.")
         rows = X if self.binarizer is None else self.binarizer.transform(X)
         found = float((self.evaluate or default_objective)(self.tree, rows, y, sample_weight))
         if not abs(found - self.objective) <= PROOF * self.scale:
