@@ -75,6 +75,7 @@ RIGHT = {
     "beyond-stumps": 47,
     "data-sides": (5, 5),
     "deep-decoy": (2, 0),
+    "proofs-forged": (3, 2),
 }
 WRONG = {
     "ch1-entropy": [(0.9183, "share of the rows"), (0.0817, "share"), (0.5, "entropy 1")],
@@ -247,7 +248,7 @@ def as_printed(label):
     """Return the answer to an exercise as its printed solution gives it."""
     text, code = SOLUTIONS[label]
     numbers, space = printed_numbers(text), {"np": np, "sets": sets}
-    if label in _numbers() and not code:    # of each number that is asked for, the printed form
+    if label in _numbers() and numbers:     # of each number that is asked for, the printed form
         right = [float(one) for one in _numbers()[label]["hints"][-1]["is"]]
         return [min(numbers, key=lambda own, one=one: abs(own - one)) for one in right]
     if code:                        # a function, an example, or numbers that a cell prints
