@@ -19,7 +19,7 @@ from typing import NamedTuple
 import numpy as np
 
 import odtlib
-from odtbook import formulations
+from odtbook import formulations, published
 from odtbook.published import PaperSearch, Sweep, dl85_search
 from odtlib import ColumnGenerationSearch, MurTreeSearch
 from odtlib.column_generation import ThresholdSampling
@@ -28,7 +28,7 @@ from odtlib.constrained import sets
 ALLOWED = 1.0                    # seconds over the limit, and after Ctrl-C
 SHAPES = {"binary": (3000, 120), "numeric": (3000, 120), "tall": (50_000, 20), "deep": (50, 4)}
 PASSIVE = {"score", "verify", "formulate"}      # they take ``y`` and search for nothing
-HOMES = odtlib, formulations
+HOMES = odtlib, formulations, published
 
 
 class Call(NamedTuple):
@@ -73,7 +73,7 @@ CALLS = [
     Call("ColumnGenerationClassifier", parameters={"splits": "all", "search": SWEEP}),
     Call("ColumnGenerationClassifier", parameters={"max_depth": 6, "search": SWEEP,
                                                    "sampling": MANY_CANDIDATES}),
-    Call("ColumnGenerationClassifier", parameters={"max_depth": 6, "splits": "generate"}),
+    Call("GeneratedSplitsClassifier", parameters={"max_depth": 6}),
     Call("RestrictedTreeClassifier", quick=True),
     Call("RestrictedTreeClassifier", parameters={"splits": "all"}),
     Call("MurTreeClassifier", parameters={"max_depth": 5}),

@@ -154,7 +154,7 @@ def test_splits_that_are_none_are_named(splits, message):
 INTERRUPTED = """
 import numpy as np
 from odtlib import *; from odtbook.formulations import *
-from odtbook.published import pricing
+from odtbook.published import Sweep, pricing
 random = np.random.default_rng(0)
 X, y = random.normal(size=({rows}, 8)), random.integers(0, 3, {rows})
 model = {model}
@@ -176,7 +176,7 @@ print(model.fit(X, y).report_.status, flush=True)
     "ColumnGenerationClassifier(4, search=ColumnGenerationSearch(pricing=pricing('cp-sat')))",
     "ColumnGenerationClassifier(4, search=ColumnGenerationSearch(row_cuts='none', integer='milp'))",
     "ColumnGenerationClassifier(2, splits='all', "
-    "search=ColumnGenerationSearch(pricing='sweep', link='prefix'))"])
+    "search=ColumnGenerationSearch(pricing=Sweep(), link='prefix'))"])
 def test_ctrl_c_ends_every_solver(model, seconds, child):
     """In a process of its own, in whichever phase it comes."""
     rows = 5000 if "splits='all'" in model else 400      # a fit must not end before Ctrl-C

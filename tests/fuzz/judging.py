@@ -290,6 +290,12 @@ def number_of_classes(model, X, predicted):
            "n_classes_ is", model.n_classes_)
 
 
+def number_of_outputs(model, X, predicted):
+    """``n_outputs_`` counts the columns of a prediction."""
+    demand(model.n_outputs_ == np.reshape(predicted, (len(X), -1)).shape[1],
+           "n_outputs_ is", model.n_outputs_)
+
+
 def score(model, X, predicted):
     """``score`` is a number."""
     if len(X) > 1:              # R2 of one row is not defined
@@ -299,7 +305,8 @@ def score(model, X, predicted):
 METHODS = {"predict_proba": share_of_classes, "predict_log_proba": logarithms,
            "apply": same_leaves, "decision_path": same_leaves, "get_depth": its_shape,
            "get_n_leaves": its_shape, "feature_importances_": importances,
-           "to_sklearn": in_scikit_learn, "n_classes_": number_of_classes, "score": score}
+           "to_sklearn": in_scikit_learn, "n_classes_": number_of_classes,
+           "n_outputs_": number_of_outputs, "score": score}
 ALWAYS = {"fit", "predict", "verify"}       # of ``Case.run``
 
 

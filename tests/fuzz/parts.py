@@ -6,6 +6,7 @@ from fuzz.registry import fuzz
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 import odtlib
+from odtbook.formulations import BinOCTClassifier, BinOCTSearch
 from odtlib.binarize import AutoBinarizer, MDLPBinarizer, QuantileBinarizer, ThresholdBinarizer
 from odtlib.report import Clock
 
@@ -137,8 +138,8 @@ def trees_of_scikit_learn(draw):
 @fuzz(4, "DecisionTree.remap", *(
     f"{name}.{method}" for name in (
         "AutoBinarizer", "MDLPBinarizer", "QuantileBinarizer", "ThresholdBinarizer")
-    for method in ("fit", "fit_until", "transform", "get_feature_names_out", "to_original",
-                   "to_columns")))
+    for method in ("fit", "fit_until", "transform", "get_feature_names_out", "column_names_",
+                   "to_original", "to_columns")))
 def binarisers(draw):
     """Columns are tests of the features, and trees are written over either."""
     problem = draw.classified(rows=12, features=3, missing=draw.chance(0.3), named=False)
@@ -155,6 +156,7 @@ def binarisers(draw):
         names = model.get_feature_names_out()
         demand(columns.shape == (len(X), len(names)) and np.isin(columns, (0, 1)).all(),
                "columns are not 0/1 or not named")
+        demand(np.array_equal(model.column_names_, names), "column_names_ are other names")
         timed = type(model)(**model.get_params()).fit_until(Clock(), X, y)
         demand(np.array_equal(timed.transform(X), columns), "fit_until makes other columns")
         if isinstance(model, ThresholdBinarizer) and not np.isnan(X).any():
@@ -216,13 +218,17 @@ def reports(draw):
     return Part(model, look, X=problem.X, y=problem.y, weight=problem.weight)
 
 
-@fuzz(1, "ColumnGenerationSearch.set_params", "MurTreeSearch.set_params")
+@fuzz(1, "BinOCTSearch.set_params", "ColumnGenerationSearch.set_params",
+      "MurTreeSearch.set_params")
 def options_of_a_search(draw):
     """Options that are set are those that a new object has, and the estimator passes them on."""
-    name, values = draw.pick(("merge_rows", (True, False)), ("link", ("node", "prefix")),
-                             ("cache", ("dataset", None)), ("feature_order", ("gini", "random")))
-    kind, of = (odtlib.ColumnGenerationSearch, odtlib.ColumnGenerationClassifier) \
-        if name == "link" else (odtlib.MurTreeSearch, odtlib.MurTreeClassifier)
+    murtree = odtlib.MurTreeSearch, odtlib.MurTreeClassifier
+    name, values, (kind, of) = draw.pick(
+        ("merge_rows", (True, False), murtree), ("cache", ("dataset", None), murtree),
+        ("feature_order", ("gini", "random"), murtree),
+        ("link", ("node", "prefix"),
+         (odtlib.ColumnGenerationSearch, odtlib.ColumnGenerationClassifier)),
+        ("relaxation", (True, False), (BinOCTSearch, BinOCTClassifier)))
     value = draw.pick(*values)
 
     def look(kind):

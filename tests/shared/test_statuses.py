@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-import odtbook.formulations as formulations
 import odtlib
+from odtbook import formulations, published
 from odtbook.published import PaperSearch
 from odtlib import ColumnGenerationSearch, MurTreeSearch
 from odtlib.binarize import ThresholdBinarizer
@@ -37,7 +37,7 @@ CASES = {
     "branch and price": ("ColumnGenerationClassifier", {
         "sampling": ThresholdSampling(n_trees=10),
         "search": ColumnGenerationSearch(integer="branch-and-price")}),
-    "generated splits": ("ColumnGenerationClassifier", {"splits": "generate"}),
+    "generated splits": ("GeneratedSplitsClassifier", {}),
     "restricted": ("RestrictedTreeClassifier", {"sampling": ThresholdSampling(n_trees=10)}),
     "constrained": ("ConstrainedTreeRegressor", BOX),
     "exact splits": ("ConstrainedTreeRegressor", {**BOX, "split": "exact"}),
@@ -61,7 +61,8 @@ def rows(kind, name):
 
 
 def made(name, options, **more):
-    return getattr(formulations if name in formulations.__all__ else odtlib, name)(
+    home = next(home for home in (odtlib, formulations, published) if name in home.__all__)
+    return getattr(home, name)(
         **{"max_depth": 2 if name in formulations.__all__ or "Regressor" in name else 3,
            **options, **more})
 
