@@ -176,13 +176,15 @@ LESSONS = ["quick_start", "primer_linear_programs", "primer_dynamic_programming"
            "formulations", "01_trees_and_cart", "02_binary_linear_programs",
            "03_column_generation", "04_revisiting_column_generation", "05_murtree",
            "06_output_constrained_trees", "07_head_to_head", "08_continuous_features",
-           "09_all_good_trees", "10_data_as_they_come", "11_deep_trees", "does_it_pay"]
+           "09_all_good_trees", "10_data_as_they_come", "11_deep_trees", "12_proofs",
+           "does_it_pay"]
 # Other pages whose tables and printed lines must fit.
 FITTING = [*LESSONS, "teaching", "case_study",
            *sorted(page.stem for page in (HTML / "chapters").glob("*_replication.html"))]
 MAX_SCREENS, MAX_TABLES = 25, 3
 # Pages beside the lessons of the papers: one sitting.
-SHORT_PAGES = {"09_all_good_trees", "10_data_as_they_come", "11_deep_trees", "does_it_pay"}
+SHORT_PAGES = {"09_all_good_trees", "10_data_as_they_come", "11_deep_trees", "12_proofs",
+               "does_it_pay"}
 MAX_SHORT_SCREENS = 15
 # Visible elements of the text that scroll sideways; a rounding of one pixel is none.
 SCROLLING = """selector => [...document.querySelectorAll(`.bd-article ${selector}`)]
