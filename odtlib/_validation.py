@@ -139,9 +139,10 @@ def checked(estimator, X, *y, missing=False, types=EXACT, **options):
     check_columns(X)
     if y:
         check_targets_given(y[0])
-    if issparse(X) and estimator._sparse is not None:
+    sparse = getattr(estimator, "_sparse", None)        # "bits" or "any"; see _TreeEstimator
+    if issparse(X) and sparse is not None:
         options["ensure_all_finite"] = "allow-nan" if missing else True
-        return _dense(estimator, X, *y, **options)
+        return _dense(estimator, X, *y, bits=sparse == "bits", **options)
     if _kinds(X) & {"M", "m"}:
         raise ValueError("X holds dates or times; turn them into numbers first, such as days "
                          "since a first day.")
@@ -159,12 +160,10 @@ def checked(estimator, X, *y, missing=False, types=EXACT, **options):
         raise (TypeError if isinstance(error, TypeError) else ValueError)(fault) from None
 
 
-def _dense(estimator, X, *y, **options):
+def _dense(estimator, X, *y, bits, **options):
     """Return sparse rows as an array: one byte for each of zeros and ones, or eight for numbers."""
     X = X.tocsr()
-    kind = np.float64
-    if estimator._sparse == "bits":
-        kind = np.uint8
+    if bits:
         if not X.has_canonical_format:      # an entry that stands twice is the sum of both
             X = X.copy()
             X.sum_duplicates()
@@ -173,7 +172,7 @@ def _dense(estimator, X, *y, **options):
                              "whose features are tested at thresholds.")
     found = validate_data(estimator, X, *y, accept_sparse="csr", dtype=None, **options)
     X, *y = found if y else (found,)
-    X = X.astype(kind).toarray(order="C")
+    X = X.astype(np.uint8 if bits else np.float64).toarray(order="C")
     return (X, *y) if y else X
 
 

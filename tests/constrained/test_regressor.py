@@ -287,7 +287,7 @@ def random_set(k=3):
                                 upper=99)
     if kind == 7:
         return sets.AtMostKNonzero(2, 0, 100, n_targets=k) & sets.Polyhedron([np.ones(k)], [70.0])
-    return sets.Hierarchy(RNG.integers(0, 2, (k, 2)).astype(float)) * RNG.uniform(0.1, 9, k)
+    return sets.Hierarchy(RNG.integers(0, 2, (k, 2)) * RNG.uniform(0.1, 9, (k, 1)))
 
 
 def test_no_infeasible_prediction_over_random_sets_data_and_queries():
@@ -423,11 +423,18 @@ def test_one_dimensional_targets_pickle_and_grid_search():
 def test_standardised_targets_do_not_depend_on_units():
     X, Y = table(60)
     factors = np.array([1.0, 1e-4, 1e3])
-    for name in ("one", "scores"):
+    # the sets of this name for targets in other units
+    scaled_sets = {
+        "one": sets.AtMostKNonzero(1, 0, 90 * factors),
+        "scores": (sets.Box(0, 100 * factors)
+                   & sets.Implication(({1: 1 / factors[1]}, 50.0), [2], 3)
+                   & sets.Implication(({1: 1 / factors[1], 2: 1 / factors[2]}, 110.0), [0], 3)),
+        "polyhedron": sets.Polyhedron([[1, 1, 1], [-1, 2, 0]] / factors, [90, 10], lower=0)}
+    for name, scaled_set in scaled_sets.items():
         options = dict(split="exact", max_depth=3, target_weights="standardize",
                        on_infeasible_targets="keep")
         plain = ConstrainedTreeRegressor(SETS[name], **options).fit(X, Y)
-        scaled = ConstrainedTreeRegressor(SETS[name] * factors, **options).fit(X, Y * factors)
+        scaled = ConstrainedTreeRegressor(scaled_set, **options).fit(X, Y * factors)
         np.testing.assert_allclose(plain.predict(X) * factors, scaled.predict(X), rtol=1e-6,
                                    atol=1e-9)
 
