@@ -11,11 +11,11 @@ TESTERS ?= 3
 # In the order of the files: by its number of tests, a file of few long tests would come last, alone.
 PARALLEL := --dist loadscope --no-loadscope-reorder --max-worker-restart 0
 
-# What each stage is said to take, on two idle cores.
-TESTS_TAKE := five to seven minutes
+# What each stage is said to take, on two cores.
+TESTS_TAKE := seven to eleven minutes
 NOTEBOOKS_TAKE := six to eight minutes
 BOOK_TAKES := six to nine minutes from nothing, else as long as what changed
-PAGES_TAKE := four to five minutes
+PAGES_TAKE := five to eight minutes
 COMPILING_TAKES := one to three minutes, once
 INSTALLING_TAKES := one to three minutes, once
 
