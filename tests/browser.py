@@ -24,3 +24,15 @@ def chromium():
         browser = driver.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
         yield browser
         browser.close()
+
+
+@contextmanager
+def phone():
+    """Open an empty page of a phone; an error in it, or a request that it makes, fails the test."""
+    with chromium() as browser:
+        page = browser.new_page(viewport={"width": 390, "height": 844}, has_touch=True)
+        page.troubles = []
+        page.on("pageerror", lambda error: page.troubles.append(str(error)))
+        page.on("request", lambda request: page.troubles.append(request.url))
+        yield page
+        assert not page.troubles

@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
-from browser import chromium
+from browser import phone
 
 from odtbook import check
 from odtbook.exercises import on_the_page
@@ -28,13 +28,8 @@ QUIZ = """<p id="asked"><strong>Quiz.</strong> Which?</p>
 
 @pytest.fixture(scope="module")
 def page():
-    with chromium() as browser:
-        page = browser.new_page(viewport={"width": 390, "height": 844}, has_touch=True)
-        page.troubles = []
-        page.on("pageerror", lambda error: page.troubles.append(str(error)))
-        page.on("request", lambda request: page.troubles.append(request.url))
+    with phone() as page:
         yield page
-        assert not page.troubles
 
 
 def show(page, html):

@@ -4,7 +4,7 @@ import re
 
 import numpy as np
 import pytest
-from browser import chromium
+from browser import phone
 
 from odtbook.interactive import drag_first_cut
 from odtbook.interactive.cuts import best_stump, cuts_of
@@ -47,13 +47,8 @@ def test_the_coloured_leaves_make_the_errors_that_are_said(seed):
 
 @pytest.fixture(scope="module")
 def page():
-    with chromium() as browser:
-        page = browser.new_page(viewport={"width": 390, "height": 844}, has_touch=True)
-        page.troubles = []
-        page.on("pageerror", lambda error: page.troubles.append(str(error)))
-        page.on("request", lambda request: page.troubles.append(request.url))
+    with phone() as page:
         yield page
-        assert not page.troubles
 
 
 def errors_said(page):
