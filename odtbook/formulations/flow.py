@@ -11,6 +11,7 @@ from sklearn.utils._param_validation import HasMethods, StrOptions
 from odtbook.formulations.model import Model
 from odtbook.formulations.program import Formulation, ProgramClassifier, add_terms
 from odtbook.formulations.thresholds import ancestors
+from odtlib._arrays import distinct_rows
 from odtlib.estimator import BINARIZERS, BinarisingMixin
 from odtlib.report import pluralised
 from odtlib.tree import DecisionTree
@@ -55,11 +56,10 @@ class FlowModel:
 
     def __init__(self, columns, y, n_classes, weight, depth, *, split_penalty=0.0,
                  max_splits=None, min_samples_leaf=1):
-        distinct, which = np.unique(np.column_stack([columns, y]).astype(np.int64), axis=0,
-                                    return_inverse=True)
+        distinct, _, which = distinct_rows(np.column_stack([columns, y]).astype(np.int64))
         self.columns, self.y = distinct[:, :-1], distinct[:, -1]
-        self.weight = np.bincount(which.ravel(), weight)
-        self.copies = np.bincount(which.ravel())
+        self.weight = np.bincount(which, weight)
+        self.copies = np.bincount(which)
         self.reach = None
         self.n_classes, self.depth = n_classes, depth
         n, k = self.columns.shape

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from odtbook.formulations.engines import library
 from odtbook.formulations.model import Model
 from odtbook.published.programs import solutions
+from odtlib._arrays import distinct_rows
 from odtlib.column_generation.cuts import TOLERANCE, RowCuts, row_cuts_of, violated_rows
 from odtlib.column_generation.master import Master
 
@@ -51,7 +52,7 @@ class PublishedCuts(RowCuts):
         if len(wrong) == 0 and self.points and (last or self.every_tenth):
             found, _ = violated_point(master, x, self.solver, seconds)
             branches = problem.branches(found)
-            branches = np.unique(branches, axis=1) if len(found) else branches
+            branches = distinct_rows(branches.T)[0].T if len(found) else branches
         master.add_cuts(branches, self.sides)
         return branches.shape[1]
 

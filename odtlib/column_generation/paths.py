@@ -7,6 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
+from odtlib._arrays import distinct_rows
 from odtlib._numba.vector import pack
 from odtlib.column_generation import _kernels as kernels
 from odtlib.column_generation.units import TooLarge, in_units, look
@@ -202,8 +203,7 @@ class RestrictedProblem:
     @cached_property
     def identity(self):
         """A number for each split, equal where feature and threshold are equal; -1 for no split."""
-        pairs = np.column_stack([self.feature, self.threshold])
-        identity = np.unique(pairs, axis=0, return_inverse=True)[1].reshape(-1)
+        identity = distinct_rows(np.column_stack([self.feature, self.threshold]))[2]
         return np.where(self.limited & np.isinf(self.threshold), -1, identity)
 
     @property
@@ -282,8 +282,8 @@ class RestrictedProblem:
                            return_inverse=True)
         candidates = [(np.arange(self.n_rows), self.units, np.ones(self.n_rows, np.int64)),
                       (merged[1], np.bincount(merged[2], self.units), np.bincount(merged[2]))]
-        n_words = [sum(-(-np.unique(np.column_stack([self.y[r], u, n]), axis=0,
-                                    return_counts=True)[1] // 64)) for r, u, n in candidates]
+        n_words = [sum(-(-np.bincount(distinct_rows(np.column_stack([self.y[r], u, n]))[2]) // 64))
+                   for r, u, n in candidates]
         rows, units, count = candidates[int(np.argmin(n_words))]
         # neighbours in the first tree of candidates share words, which empties others early
         leaf = np.zeros(len(rows), np.int64)

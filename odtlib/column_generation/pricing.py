@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from odtlib._arrays import distinct_rows
 from odtlib.column_generation import _kernels as kernels
 from odtlib.report import Clock, TimeUp
 
@@ -198,7 +199,7 @@ class PathPool(RandomPaths):
             self.promising = master.ends
         leaves = self.random.choice(self.promising, size=self.n_paths)
         pool = np.concatenate([self.pool, self.draw(master, allowed, leaves)], axis=1)
-        pool = np.unique(pool, axis=1)
+        pool = distinct_rows(pool.T)[0].T
         cost = some_reduced_costs(master, relaxation, *pool)
         order = np.argsort(-cost, kind="stable")
         n_good = min(self.n_added, int((cost > TOLERANCE).sum()))

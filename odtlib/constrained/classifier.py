@@ -13,6 +13,7 @@ from sklearn.utils._param_validation import HasMethods, StrOptions
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
+from odtlib._arrays import distinct_rows
 from odtlib._validation import (
     check_labels,
     checked,
@@ -121,8 +122,8 @@ class ConstrainedTreeClassifier(DescribedParameters, OverEstimator, MetaEstimato
         Y = np.asarray(y).reshape(len(X), -1)
         self.n_outputs_ = Y.shape[1]
         by_target = np.column_stack([np.unique(column, return_inverse=True)[1] for column in Y.T])
-        _, first, codes = np.unique(by_target, axis=0, return_index=True, return_inverse=True)
-        combinations, codes = Y[first], codes.ravel()
+        _, first, codes = distinct_rows(by_target)
+        combinations = Y[first]
         allowed = self._allowed(combinations)
         rows = allowed[codes]
         if not rows.all():

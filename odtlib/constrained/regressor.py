@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 
+from odtlib._arrays import distinct_rows
 from odtlib.constrained import sets
 from odtlib.constrained._builder import (
     EUCLIDEAN,
@@ -316,7 +317,7 @@ class ConstrainedTreeRegressor(TreeRegressor):
         medoid = loss.medoid if self.leaf == "medoid" else loss.euclidean_medoid
         candidates = Y[rows[inside[rows]]]
         if len(candidates):
-            return medoid(Y[rows], w[rows], np.unique(candidates, axis=0))
+            return medoid(Y[rows], w[rows], distinct_rows(candidates)[0])
         # No row of the node is feasible (on_infeasible_targets="keep" or "warn").
         nearest = medoid(Y[rows], w[rows], Y[rows])
         return feasible.project(nearest, loss.weights)

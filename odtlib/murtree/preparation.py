@@ -7,6 +7,7 @@ from functools import cache
 
 import numpy as np
 
+from odtlib._arrays import distinct_rows
 from odtlib.report import Clock
 
 from ._cache import ENTRY
@@ -69,7 +70,7 @@ def _group(words):
         ordered, hashes = words[order], hashes[order]
         new[1:] = (ordered[1:] != ordered[:-1]).any(axis=1)
         if np.any(new[1:] & (hashes[1:] == hashes[:-1])):    # two different rows with one hash
-            groups = np.unique(words, axis=0, return_inverse=True)[1].ravel()
+            groups = distinct_rows(words)[2]
             return groups, int(groups.max()) + 1
     groups = np.empty(len(words), np.int64)
     groups[order] = np.cumsum(new) - 1

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
+from odtlib._arrays import distinct_rows
 from odtlib.constrained.sets.base import MAX_PIECES, FeasibleSet, Piece, checked_members
 from odtlib.constrained.sets.shapes import Box, Polyhedron, bounds, system
 
@@ -174,7 +175,7 @@ class MixedBinary(FeasibleSet):
     def _pieces(self, n_targets):
         patterns = np.array(list(itertools.product((0.0, 1.0), repeat=self.n_binaries)))
         rhs, equal_rhs = self.b - patterns @ self.B.T, self.b_eq - patterns @ self.B_eq.T
-        both = np.unique(np.hstack([equal_rhs, rhs]), axis=0)
+        both = distinct_rows(np.hstack([equal_rhs, rhs]))[0]
         n_equal = len(self.b_eq)
         keep = np.ones(len(both), bool)
         if len(both) <= 1024:   # a pattern whose right sides are all smaller is contained
