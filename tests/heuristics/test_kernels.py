@@ -279,3 +279,15 @@ def test_merging_keeps_weights_and_ignores_order_and_repetition():
         assert one.forced == weight.sum() - one.attainable
         points = np.unique(X, axis=0, return_inverse=True)[1]
         assert one.attainable == reference.correct_weight(y, weight, points.ravel(), 3)
+
+
+def test_ties_of_a_stump_are_drawn():
+    """Two equal features, and two equal cuts of each: every one of the four is taken."""
+    X = np.array([[0, 0], [1, 1], [2, 2]])
+    rows = RankedRows(X, np.array([0, 1, 0]), 2)
+    order = np.argsort(rows.ranks, axis=1, kind="stable").astype(np.int32)
+    generator = np.array([5], np.uint64)
+    found = {_kernels.best_stump(order, 0, 3, rows.ranks, rows.labels, rows.weights, rows.members,
+                                 1, errors_first, generator, np.zeros(2), np.zeros(2))
+             for errors_first in (False, True) for _ in range(50)}
+    assert found == {(feature, cut) for feature in (0, 1) for cut in (0, 1)}

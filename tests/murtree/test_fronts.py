@@ -9,7 +9,7 @@ from sklearn.metrics import balanced_accuracy_score, f1_score
 from odtbook.published import PaperSearch
 from odtlib import MurTreeClassifier, MurTreeSearch
 from odtlib.murtree.extensions import fronts, good_trees
-from odtlib.report import Clock
+from odtlib.report import Clock, TimeUp
 
 
 def all_points(X, values, depth, nodes, min_leaf=1):
@@ -348,3 +348,17 @@ def test_the_bound_of_f1_holds_when_time_runs_out():
         report = model.report_
         assert report.lower_bound <= best + 1e-12 <= report.objective + 2e-12
         assert model.verify(X, y) == pytest.approx(report.objective)
+
+
+def test_a_fit_that_ends_early_knows_that_no_tree_errs_less(monkeypatch):
+    """The least errors without the limit on disparity bound those with it."""
+    X, y, group = blobs()
+
+    free = MurTreeClassifier(1, max_disparity=1.0).fit(X, y, protected=group).report_
+
+    def out_of_time(*arguments):
+        raise TimeUp
+
+    monkeypatch.setattr(fronts.FrontSearch, "front", out_of_time)
+    report = MurTreeClassifier(1, max_disparity=0.0).fit(X, y, protected=group).report_
+    assert report.status == "time_limit" and report.lower_bound == free.objective > 0

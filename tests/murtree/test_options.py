@@ -146,3 +146,13 @@ def test_trees_of_a_path_have_no_more_nodes_than_their_errors_need():
     for entry in entries:
         least = min(e.max_nodes for e in entries if e.objective == entry.objective)
         assert entry.tree.n_splits == least
+
+
+def test_the_random_order_of_columns_follows_its_seed():
+    X, y = blobs(n_rows=80, n_columns=8)
+    nodes = [MurTreeClassifier(4, search=MurTreeSearch(feature_order="random", random_state=seed))
+             .fit(X, y).report_ for seed in range(4)]
+    assert len({report.objective for report in nodes}) == 1
+    assert len({str(report.counters) for report in nodes}) > 1
+    assert str(nodes[0].counters) == str(MurTreeClassifier(4, search=MurTreeSearch(
+        feature_order="random", random_state=0)).fit(X, y).report_.counters)

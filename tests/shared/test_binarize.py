@@ -17,7 +17,13 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from odtbook.datasets import load
 from odtlib import MurTreeClassifier, MurTreeRegressor
-from odtlib.binarize import AutoBinarizer, MDLPBinarizer, QuantileBinarizer, ThresholdBinarizer
+from odtlib.binarize import (
+    AutoBinarizer,
+    MDLPBinarizer,
+    QuantileBinarizer,
+    ThresholdBinarizer,
+    _category_intervals,
+)
 from odtlib.report import Clock
 from odtlib.tree import DecisionTree
 
@@ -561,3 +567,16 @@ def test_a_feature_with_gaps_has_each_column_twice_and_one_that_says_so():
     one_sided = ThresholdBinarizer(encoding="onehot").fit(X)
     assert one_sided.column_names_.tolist()[2:5] == [
         "1.5 < x0 <= 2.5", "1.5 < x0 <= 2.5 or missing", "x0 > 2.5"]
+
+
+@pytest.mark.parametrize("number", range(2, 9))
+def test_columns_of_ordered_categories_split_each_in_their_own_way(number):
+    """Each category against the others, and each cut of their order, once."""
+    position = np.arange(number)
+    lower, upper = _category_intervals(number, in_order=True)
+    columns = [frozenset(position[(low < position) & (position < high)].tolist())
+               for low, high in zip(lower, upper, strict=True)]
+    divisions = [frozenset([column, frozenset(position.tolist()) - column]) for column in columns]
+    expected = [{frozenset(some), frozenset(position.tolist()) - frozenset(some)}
+                for some in [*([k] for k in range(number)), *(range(k) for k in range(1, number))]]
+    assert len(set(divisions)) == len(divisions) and set(divisions) == set(map(frozenset, expected))
