@@ -444,8 +444,5 @@ def _short(number, digits=None):
     """Write a number as briefly as it stays itself (or to ``digits`` significant digits)."""
     if digits is not None:
         return f"{number:.{digits}g}"
-    for digits in (4, 6, 9, 12):
-        text = f"{number:.{digits}g}"
-        if float(text) == number:
-            return text
-    return repr(float(number))
+    text = f"{number:.12g}"
+    return text if float(text) == number else repr(float(number))
