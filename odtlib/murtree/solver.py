@@ -398,6 +398,24 @@ class Solver:
                 best = min(best, self.penalty + below.min(initial=np.inf))
         return max(best, float(cost[S.LOWER, nodes]))
 
+    def split_bounds(self):
+        """Return what both children of each split of the solved root cost at least, by column.
+
+        Columns that the search left out have 0.
+        """
+        state, space, below = self.state[0], self.space, np.zeros(self.problem.rows.shape[1])
+        n_active, largest = state[S.N_ACTIVE], state[S.CHILD_HIGH]
+        if state[S.POSITION] > 0:
+            least = space.bound_1[0, largest, :n_active] + space.bound_0[0, largest, :n_active]
+        else:                                    # no split was needed: all is known of depth two
+            sides, depth = space.side_cost[:, :n_active], state[S.DEPTH]
+            others = self.penalties[1:3].sum() if depth > 2 else np.inf
+            split = self.penalties[1] if depth > 1 else np.inf
+            least = sum(np.minimum(np.minimum(sides[leaf], sides[grown] + split), others)
+                        for leaf, grown in ((S.LEAF_1, S.SPLIT_1), (S.LEAF_0, S.SPLIT_0)))
+        below[space.active[1, :n_active]] = least
+        return below
+
     def counted(self):
         """Return the counters of all subproblems so far by name."""
         return dict(zip(S.COUNTER_NAMES, self.counters.tolist(), strict=True))

@@ -88,12 +88,13 @@ class _Counting:
     """Histograms of the subproblems of one data set, over some of its columns.
 
     ``classes`` has the weight of each class in each row, in units of ``unit``, and last the number
-    of rows behind it.  A *budget* has, for each number of feature nodes that a tree may have, the
+    of rows behind it.  ``bounds`` tells the least cost of a tree for some rows by its feature
+    nodes, and of each split what its children cost at least.  A *budget* has, for each number of feature nodes that a tree may have, the
     most that one of so many may cost.
     """
 
-    def __init__(self, bits, classes, optimum, columns, *, unit, min_leaf, penalty, slack, clock):
-        self.bits, self.classes, self.optimum, self.columns = bits, classes, optimum, columns
+    def __init__(self, bits, classes, bounds, columns, *, unit, min_leaf, penalty, slack, clock):
+        self.bits, self.classes, self.bounds, self.columns = bits, classes, bounds, columns
         self.unit, self.min_leaf, self.penalty = unit, min_leaf, penalty
         self.slack, self.clock = slack, clock
         self.tie = 0.0 if unit == 1 else slack / unit
@@ -103,7 +104,7 @@ class _Counting:
 
     def over(self, columns):
         """Return the counting without the other columns."""
-        return _Counting(self.bits, self.classes, self.optimum, columns, unit=self.unit,
+        return _Counting(self.bits, self.classes, self.bounds, columns, unit=self.unit,
                          min_leaf=self.min_leaf, penalty=self.penalty, slack=self.slack,
                          clock=Clock())
 
@@ -139,17 +140,18 @@ class _Counting:
 
     def splits(self, rows, depth, budget):
         """Return the splits of a node that lie on a tree within the budget, with histograms."""
+        if len(budget) == 1:
+            return []
         found, room = [], budget.max() - self.penalty + self.slack
-        for column in self.columns if len(budget) > 1 else ():
+        bits, numbers = self.bits[rows], self.classes[rows, -1]
+        ones = numbers @ bits
+        large = np.minimum(ones, numbers.sum() - ones) >= self.min_leaf
+        near = large & (self.bounds(rows, depth)[1] <= room)
+        for column in (j for j in self.columns if near[j]):
             self.clock.check()
-            has = self.bits[rows, column] == 1
+            has = bits[:, column] == 1
             one, zero = rows[has], rows[~has]
-            if min(self.classes[part, -1].sum() for part in (one, zero)) < self.min_leaf:
-                continue
-            low_1 = self.optimum(one, depth - 1)
-            if low_1[-1] > room:
-                continue
-            low_0 = self.optimum(zero, depth - 1)
+            low_1, low_0 = (self.bounds(part, depth - 1)[0] for part in (one, zero))
             if low_1[-1] + low_0[-1] > room:
                 continue
             budget_1 = self.left(budget, low_0, len(low_1) - 1)
@@ -445,10 +447,10 @@ class GoodTreesRun(DepthwiseRun):
         np.add.at(classes, (groups, self.solver.row_class), np.rint(problem.weights[:, 0] / unit))
         np.add.at(classes[:, -1], groups, problem.weights[:, 1])
         self.counting = _Counting(
-            problem.rows[first].astype(np.float64), classes, self.optimum,
+            problem.rows[first].astype(np.float64), classes, self.bounds,
             list(range(len(problem.columns) if self.n_classes > 1 else 0)), unit=unit,
             min_leaf=model.min_samples_leaf, penalty=self.penalty, slack=slack, clock=clock)
-        self.optima, self.good = {}, None
+        self.known, self.good = {}, None
 
     def counters(self, tree):
         return {**self.solver.counted(), "subproblems": len(self.counting.known)}
@@ -456,13 +458,16 @@ class GoodTreesRun(DepthwiseRun):
     def evaluate(self):
         return partial(penalised_errors, split_penalty=self.penalty)
 
-    def optimum(self, rows, depth):
-        """Return the least cost of a tree for some of the different rows, by its feature nodes."""
+    def bounds(self, rows, depth):
+        """Return the least cost of a tree for some of the different rows, by its feature nodes.
+
+        And for each column what both children of a split cost at least.
+        """
         nodes = min(self.nodes, 2 ** depth - 1)
         if nodes == 0:
-            return np.array([self.counting.unit * self.counting.leaf(rows)[0]])
+            return np.array([self.counting.unit * self.counting.leaf(rows)[0]]), None
         name = self.counting.name(rows, depth)
-        if name not in self.optima:
+        if name not in self.known:
             member = np.zeros(len(self.counting.bits), bool)
             member[rows] = True
             whole = np.flatnonzero(member[self.group]).astype(np.int32)
@@ -471,10 +476,10 @@ class GoodTreesRun(DepthwiseRun):
                                      clock=self.clock):
                 raise TimeUp
             # Where no limit is in the way it is enough to know the least of all.
-            self.optima[name] = (
-                np.array([self.solver.value(n) for n in range(nodes + 1)]) if limited
-                else np.full(nodes + 1, self.solver.value()))
-        return self.optima[name]
+            least = (np.array([self.solver.value(n) for n in range(nodes + 1)]) if limited
+                     else np.full(nodes + 1, self.solver.value()))
+            self.known[name] = least, self.solver.split_bounds()
+        return self.known[name]
 
     def over_columns(self, nested):
         """Turn nested tuples over the columns of the problem into a tree over the given ones."""
@@ -482,7 +487,7 @@ class GoodTreesRun(DepthwiseRun):
 
     def count(self, depth):
         """Count all good trees; the best of them becomes the incumbent."""
-        optimum = self.optimum(np.arange(len(self.counting.bits)), depth)[-1]
+        optimum = self.bounds(np.arange(len(self.counting.bits)), depth)[0][-1]
         good = partial(GoodTrees, self.counting, depth, min(self.nodes, 2 ** depth - 1), optimum,
                        self.tolerance)
         best = good(self.over_columns)[0]
