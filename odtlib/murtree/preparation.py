@@ -92,19 +92,21 @@ def _as_words(bits):
     return padded.view(np.uint64)
 
 
-def pair_sums(bits, amounts, clock):
+def pair_sums(bits, amounts, clock, firsts=slice(None)):
     """Return the sums of each amount, (n, p, p), over the rows that have both columns of a pair.
 
-    ``bits`` is (n_rows, p) and ``amounts`` (n_rows, n).  The clock is asked after each block.
+    ``bits`` is (n_rows, p) and ``amounts`` (n_rows, n); ``firsts`` chooses the first columns of the
+    pairs.  The clock is asked after each block.
     """
-    p = bits.shape[1]
-    sums = np.zeros((amounts.shape[1], p, p))
-    step = max(1, PAIRS_AT_A_TIME // max(1, p * p))
+    left = bits[:, firsts]
+    p = left.shape[1], bits.shape[1]
+    sums = np.zeros((amounts.shape[1], *p))
+    step = max(1, PAIRS_AT_A_TIME // max(1, p[0] * p[1]))
     for c in np.flatnonzero(amounts.any(axis=0)):
         for first in range(0, len(bits), step):
             clock.check()
-            some = bits[first:first + step]
-            sums[c] += (some * amounts[first:first + step, c:c + 1]).T @ some
+            weighted = left[first:first + step] * amounts[first:first + step, c:c + 1]
+            sums[c] += weighted.T @ bits[first:first + step]
     return sums
 
 

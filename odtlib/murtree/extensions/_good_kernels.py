@@ -45,17 +45,18 @@ def add(names, counts, size, errors, count):
 
 
 @njit(**OPTIONS)
-def count_two(pairs, single, total, min_leaf, depth, unit, penalty, budget, tie, first, slice_work,
-              names, counts):
+def count_two(pairs, single, roots, total, min_leaf, depth, unit, penalty, budget, tie, first,
+              slice_work, names, counts):
     """Count the trees with ``m`` splits that cost at most ``budget[m]``, by size and errors.
 
     ``counts`` are those of the entries of ``names``, which hold ``4 * errors + m``; -1 is a free
     one.  Begins where ``first`` says (-1: with the leaf), stops after about ``slice_work`` pairs of
     subtrees or when half of the entries are used, and returns where to go on (-1: all is done).
 
-    ``pairs[i, j]``, ``single[i]`` and ``total`` hold the weight of each class, in units of
-    ``unit``, among the rows with features ``i`` and ``j``, with ``i``, and among all, and last the
-    number of rows.  Classes of a leaf tie where their weights differ by at most ``tie``.
+    ``pairs[r, j]``, ``single[j]`` and ``total`` hold the weight of each class, in units of
+    ``unit``, among the rows with features ``roots[r]`` and ``j``, with ``j``, and among all, and
+    last the number of rows.  Only ``roots`` may be the first split.  Classes of a leaf tie where
+    their weights differ by at most ``tie``.
     """
     p, n_classes, top, used, work = len(single), len(total) - 1, budget.max(), 0, 0
     errors, ties = leaf_of(total, n_classes, tie)
@@ -66,11 +67,11 @@ def count_two(pairs, single, total, min_leaf, depth, unit, penalty, budget, tie,
     error, number = np.zeros((2, p + 1), np.int64), np.zeros((2, p + 1), np.int64)
     size, least = np.zeros(2, np.int64), np.zeros(2)
     whole, one, zero = np.zeros((2, n_classes + 1)), np.zeros(n_classes + 1), total.copy()
-    for i in range(first // (p + 1), p):
+    for r in range(first // (p + 1), len(roots)):
         if work > slice_work:
-            return i * (p + 1)
+            return r * (p + 1)
         work += 2 * p * n_classes
-        whole[0], whole[1] = total - single[i], single[i]
+        whole[0], whole[1] = total - single[roots[r]], single[roots[r]]
         if whole[0, n_classes] < min_leaf or whole[1, n_classes] < min_leaf:
             continue
         for side in range(2):
@@ -78,7 +79,7 @@ def count_two(pairs, single, total, min_leaf, depth, unit, penalty, budget, tie,
             size[side], least[side] = 1, error[side, 0] * unit
             for j in range(p if depth == 2 else 0):
                 for k in range(n_classes + 1):
-                    one[k] = pairs[i, j, k] if side == 1 else single[j, k] - pairs[i, j, k]
+                    one[k] = pairs[r, j, k] if side == 1 else single[j, k] - pairs[r, j, k]
                     zero[k] = whole[side, k] - one[k]
                 if one[n_classes] < min_leaf or zero[n_classes] < min_leaf:
                     continue
@@ -92,11 +93,11 @@ def count_two(pairs, single, total, min_leaf, depth, unit, penalty, budget, tie,
                     size[side] += 1
         if least[0] + least[1] + penalty > top:
             continue
-        for a in range(first % (p + 1) if i == first // (p + 1) else 0, size[0]):
+        for a in range(first % (p + 1) if r == first // (p + 1) else 0, size[0]):
             if error[0, a] * unit + penalty * (1 + (a > 0)) + least[1] > top:
                 continue
             if 2 * (used + size[1]) > len(names):
-                return i * (p + 1) + a
+                return r * (p + 1) + a
             work += size[1]
             for b in range(size[1]):
                 m, errors = 1 + (a > 0) + (b > 0), error[0, a] + error[1, b]

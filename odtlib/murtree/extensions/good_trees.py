@@ -94,7 +94,9 @@ class _Counting:
     """
 
     def __init__(self, bits, classes, bounds, columns, *, unit, min_leaf, penalty, slack, clock):
-        self.bits, self.classes, self.bounds, self.columns = bits, classes, bounds, columns
+        self.bits, self.classes, self.bounds = bits, classes, bounds
+        self.columns = np.array(columns, np.int64)
+        self.bits_of_columns = bits if len(columns) == bits.shape[1] else bits[:, self.columns]
         self.unit, self.min_leaf, self.penalty = unit, min_leaf, penalty
         self.slack, self.clock = slack, clock
         self.tie = 0.0 if unit == 1 else slack / unit
@@ -114,9 +116,13 @@ class _Counting:
 
     def leaf(self, rows):
         """Return the errors of a leaf and the classes that it may predict."""
-        sums = self.classes[rows, :-1].sum(axis=0)
-        most = sums.max()
-        return int(sums.sum() - most), np.flatnonzero(sums >= most - self.tie).tolist()
+        return self.leaf_of(self.classes[rows].sum(axis=0))
+
+    def leaf_of(self, sums):
+        """Return the same, given the sums of the classes."""
+        sums = sums[:-1].tolist()
+        most = max(sums)
+        return int(sum(sums) - most), [k for k, of in enumerate(sums) if of >= most - self.tie]
 
     def cost(self, size):
         """Return the cost of a tree with ``size = (feature nodes, errors)``."""
@@ -138,18 +144,29 @@ class _Counting:
             most[m] = (rest - low[:len(rest)]).max() - self.penalty
         return most
 
+    def near(self, rows, depth, budget):
+        """Return the columns that may split a node within a budget, by their places.
+
+        Before them the bits of all columns, and the sums of the classes where each has a one.
+        """
+        bits, classes = self.bits_of_columns[rows], self.classes[rows]
+        single, number = bits.T @ classes, classes[:, -1].sum()
+        below = self.bounds(rows, depth)[1][self.columns]
+        large = np.minimum(single[:, -1], number - single[:, -1]) >= self.min_leaf
+        room = budget.max() - self.penalty + self.slack
+        return bits, single, np.flatnonzero(large & (below <= room))
+
     def splits(self, rows, depth, budget):
         """Return the splits of a node that lie on a tree within the budget, with histograms."""
         if len(budget) == 1:
             return []
         found, room = [], budget.max() - self.penalty + self.slack
-        bits, numbers = self.bits[rows], self.classes[rows, -1]
-        ones = numbers @ bits
-        large = np.minimum(ones, numbers.sum() - ones) >= self.min_leaf
-        near = large & (self.bounds(rows, depth)[1] <= room)
-        for column in (j for j in self.columns if near[j]):
+        total = self.classes[rows].sum(axis=0)
+        _, single, near = self.near(rows, depth, budget)
+        for place in near.tolist():
             self.clock.check()
-            has = bits[:, column] == 1
+            column = int(self.columns[place])
+            has = self.bits[rows, column] == 1
             one, zero = rows[has], rows[~has]
             low_1, low_0 = (self.bounds(part, depth - 1)[0] for part in (one, zero))
             if low_1[-1] + low_0[-1] > room:
@@ -160,7 +177,8 @@ class _Counting:
             budget_0 = self.left(budget, low_1, len(low_0) - 1)
             counts_1 = self.within(self.histogram(one, depth - 1, budget_1), budget_1)
             counts_0 = self.within(self.histogram(zero, depth - 1, budget_0), budget_0)
-            (errors_1, classes_1), (errors_0, classes_0) = self.leaf(one), self.leaf(zero)
+            (errors_1, classes_1), (errors_0, classes_0) = map(
+                self.leaf_of, (single[place], total - single[place]))
             # Two leaves of one class are no split.
             shared = len({*classes_1} & {*classes_0}) if (0, errors_1) in counts_1 and (
                 0, errors_0) in counts_0 else 0
@@ -186,30 +204,28 @@ class _Counting:
             for one in known, budget:
                 longest[:len(one)] = np.maximum(longest[:len(one)], one)
             budget = longest
-        errors, classes = self.leaf(rows)
-        if depth > 2:
+        if 0 < depth <= 2 and len(budget) > 1:
+            counts = self.shallow(rows, depth, budget)
+        else:
+            errors, classes = self.leaf(rows)
             counts = {(0, errors): len(classes)}
             counts |= self.combined(self.splits(rows, depth, budget), budget)
-        elif depth == 0 or len(budget) == 1:
-            counts = {(0, errors): len(classes)}
-        else:
-            counts = self.shallow(rows, depth, budget)
         self.known[name] = budget, counts
         return counts
 
     def shallow(self, rows, depth, budget):
         """Return the histogram of a node of depth one or two, from its counts of pairs."""
-        bits, classes = self.bits[np.ix_(rows, self.columns)], self.classes[rows]
-        single = bits.T @ classes
+        classes, (bits, single, roots) = self.classes[rows], self.near(rows, depth, budget)
         pairs = np.zeros((0, 0, 0))
         if depth == 2:
-            pairs = np.ascontiguousarray(pair_sums(bits, classes, self.clock).transpose(1, 2, 0))
+            pairs = np.ascontiguousarray(
+                pair_sums(bits, classes, self.clock, roots).transpose(1, 2, 0))
         most = np.full(4, -np.inf)
         most[:len(budget)] = budget[:4] + self.slack
         (names, counts), found, first = self.table, {}, -1
         while True:
             names.fill(-1)
-            first = count_two(pairs, single, classes.sum(axis=0), self.min_leaf, depth, self.unit,
+            first = count_two(pairs, single, roots, classes.sum(axis=0), self.min_leaf, depth, self.unit,
                               self.penalty, most, self.tie, first, SLICE, names, counts)
             used = np.flatnonzero(names >= 0)
             for name, count in zip(names[used].tolist(), counts[used].tolist(), strict=True):
@@ -365,9 +381,8 @@ class GoodTrees(Sequence):
 
     def _features(self):
         """Return the feature that each column tests."""
-        stumps = [self._built((column, 0, 1)) for column in self._counting.columns]
-        return dict(zip(self._counting.columns, [int(stump.feature[0]) for stump in stumps],
-                        strict=True))
+        return {column: int(self._built((column, 0, 1)).feature[0])
+                for column in self._counting.columns.tolist()}
 
     def importance(self) -> np.ndarray:
         """Compute the share of the trees that test each feature.
@@ -448,7 +463,7 @@ class GoodTreesRun(DepthwiseRun):
         np.add.at(classes[:, -1], groups, problem.weights[:, 1])
         self.counting = _Counting(
             problem.rows[first].astype(np.float64), classes, self.bounds,
-            list(range(len(problem.columns) if self.n_classes > 1 else 0)), unit=unit,
+            range(len(problem.columns) if self.n_classes > 1 else 0), unit=unit,
             min_leaf=model.min_samples_leaf, penalty=self.penalty, slack=slack, clock=clock)
         self.known, self.good = {}, None
 
@@ -509,7 +524,7 @@ class GoodTreesRun(DepthwiseRun):
 def warm_up_good_trees():
     """Compile the kernel; return the seconds that it took."""
     def run():
-        count_two(np.zeros((0, 0, 0)), np.zeros((0, 2)), np.ones(2), 1, 1, 1.0, 0.0, np.ones(4),
+        count_two(np.zeros((0, 0, 0)), np.zeros((0, 2)), np.zeros(0, np.int64), np.ones(2), 1, 1, 1.0, 0.0, np.ones(4),
                   0.0, -1, 1, np.full(8, -1), np.zeros(8, np.int64))
 
     return warm_up("all good trees", count_two, run)
