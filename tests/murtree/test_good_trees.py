@@ -101,6 +101,24 @@ def test_large_sets_are_counted_exactly():
         good[good.count]
 
 
+@pytest.mark.parametrize("min_leaf", [1, 9])
+def test_many_equal_rows_count_as_weights_do(min_leaf):
+    rng = np.random.default_rng(min_leaf)
+    X, y = rng.integers(0, 2, (40, 6)), rng.integers(0, 3, 40)
+    often = rng.integers(1, 90, 40)
+    model = MurTreeClassifier(3, 5, min_samples_leaf=min_leaf, split_penalty=2)
+    many = model.good_trees(np.repeat(X, often, axis=0), np.repeat(y, often), tolerance=40)
+    assert 2000 > often.sum() > good_trees.MANY_ROWS and many.count > 10
+    if min_leaf == 1:
+        assert many.sizes() == model.good_trees(X, y, often, tolerance=40).sizes()
+    known = written_trees(np.repeat(X, often, axis=0), np.repeat(y, often), np.ones(often.sum()),
+                          3, 2, 3, min_leaf)
+    least = min(errors + 2 * size for size, errors in known.values())
+    model = MurTreeClassifier(2, min_samples_leaf=min_leaf, split_penalty=2)
+    found = model.good_trees(np.repeat(X, often, axis=0), np.repeat(y, often), tolerance=40)
+    assert found.count == sum(errors + 2 * size <= least + 40 for size, errors in known.values())
+
+
 def test_samples_are_uniform():
     rng = np.random.default_rng(3)
     X, y = rng.integers(0, 2, (30, 4)), rng.integers(0, 2, 30)

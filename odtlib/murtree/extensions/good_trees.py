@@ -30,8 +30,8 @@ from odtlib.tolerance import PROOF
 from odtlib.tree import DecisionTree
 from odtlib.trees import penalised_errors
 
-from ..preparation import _as_words, _group, first_of, pair_sums, prepare, set_name
-from ..solver import Solver
+from ..preparation import MANY_ROWS, first_of, grouped_rows, pair_sums, prepare, set_name
+from ..solver import Solver, warm_up_search
 from ._good_kernels import count_two
 from .fronts import DepthwiseRun
 
@@ -89,8 +89,8 @@ class _Counting:
 
     ``classes`` has the weight of each class in each row, in units of ``unit``, and last the number
     of rows behind it.  ``bounds`` tells the least cost of a tree for some rows by its feature
-    nodes, and of each split what its children cost at least.  A *budget* has, for each number of feature nodes that a tree may have, the
-    most that one of so many may cost.
+    nodes, and of each split what its children cost at least.  A *budget* has, for each number of
+    feature nodes that a tree may have, the most that one of so many may cost.
     """
 
     def __init__(self, bits, classes, bounds, columns, *, unit, min_leaf, penalty, slack, clock):
@@ -225,8 +225,8 @@ class _Counting:
         (names, counts), found, first = self.table, {}, -1
         while True:
             names.fill(-1)
-            first = count_two(pairs, single, roots, classes.sum(axis=0), self.min_leaf, depth, self.unit,
-                              self.penalty, most, self.tie, first, SLICE, names, counts)
+            first = count_two(pairs, single, roots, classes.sum(axis=0), self.min_leaf, depth,
+                              self.unit, self.penalty, most, self.tie, first, SLICE, names, counts)
             used = np.flatnonzero(names >= 0)
             for name, count in zip(names[used].tolist(), counts[used].tolist(), strict=True):
                 size = name & 3, name >> 2
@@ -444,14 +444,16 @@ class GoodTreesRun(DepthwiseRun):
     def __init__(self, model, columns, y, sample_weight, clock, what, tolerance):
         super().__init__(model, columns, y, sample_weight, clock, what)
         self.penalty, self.tolerance = float(model.split_penalty), float(tolerance)
-        problem = prepare(columns, y, self.n_classes,
-                          None if sample_weight is None else self.weight,
+        if sample_weight is None and len(y) >= MANY_ROWS:
+            sample_weight = self.weight                  # so that equal rows are one
+        problem = prepare(columns, y, self.n_classes, sample_weight,
                           min_samples_leaf=model.min_samples_leaf, merge_rows=False,
                           merge_columns=False)
+        clock.start += warm_up_search(problem.kernel)
         self.solver = Solver(problem, max(1, self.depth), max(1, self.nodes),
                              split_penalty=self.penalty, min_samples_leaf=model.min_samples_leaf,
                              memory_limit=model.memory_limit)
-        groups, n_groups = _group(_as_words(problem.rows))
+        groups, n_groups = grouped_rows(problem.rows)
         self.group, self.columns_of = groups, problem.columns
         first = first_of(groups, n_groups)
         unit, slack = 1.0, self.solver.slack
@@ -524,7 +526,7 @@ class GoodTreesRun(DepthwiseRun):
 def warm_up_good_trees():
     """Compile the kernel; return the seconds that it took."""
     def run():
-        count_two(np.zeros((0, 0, 0)), np.zeros((0, 2)), np.zeros(0, np.int64), np.ones(2), 1, 1, 1.0, 0.0, np.ones(4),
-                  0.0, -1, 1, np.full(8, -1), np.zeros(8, np.int64))
+        count_two(np.zeros((0, 0, 0)), np.zeros((0, 2)), np.zeros(0, np.int64), np.ones(2), 1, 1,
+                  1.0, 0.0, np.ones(4), 0.0, -1, 1, np.full(8, -1), np.zeros(8, np.int64))
 
     return warm_up("all good trees", count_two, run)
