@@ -118,6 +118,31 @@ def test_exact_splits_for_poisson(feasible):
     assert feasible.contains(model.predict(X)).all()
 
 
+def test_poisson_leaves_satisfy_the_variational_inequality():
+    from scipy.optimize import linprog
+    for seed in range(60):
+        rng = np.random.default_rng(seed)
+        k = int(rng.integers(2, 6))
+        centre = 10.0 ** rng.uniform(-1, 2, k)                 # a point that every row allows
+        rows = rng.normal(size=(int(rng.integers(1, 4)), k)).round(2)
+        equal = rng.normal(size=(int(rng.integers(0, 2)), k)).round(2)
+        feasible = sets.Polyhedron(rows, rows @ centre + rng.uniform(0, 1, len(rows)), equal,
+                                   equal @ centre, lower=0.0, upper=3 * centre.max())
+        Y = rng.poisson(10.0 ** rng.uniform(-1, 3, k), (8, k)).astype(float)
+        w = rng.integers(1, 4, 8).astype(float)
+        y = make_loss("poisson", np.ones(k)).best(Y, w, feasible)
+        mean = w @ Y / w.sum()
+        assert feasible.contains(y[None]).all() and np.all(y[mean > 0] > 0), seed
+        slope = 1 - np.divide(mean, y, out=np.zeros(k), where=mean > 0)
+        piece, = feasible.pieces(k)
+        floor = np.where(mean > 0, 1e-6 * max(1, abs(piece.rhs).max(initial=0)), 0)
+        least = linprog(slope, piece.rows, piece.rhs, piece.equal if len(equal) else None,
+                        piece.equal_rhs if len(equal) else None,
+                        bounds=[*zip(np.maximum(piece.lower, floor), piece.upper, strict=True)])
+        assert least.status == 0, seed
+        assert least.fun - slope @ y > -1e-5 * max(1.0, mean.max()), seed
+
+
 @pytest.mark.parametrize("criterion", ["squared_error", "absolute_error", "poisson"])
 def test_medoid_splits_and_leaves(criterion):
     X, Y = table(30)

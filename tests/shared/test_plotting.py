@@ -75,6 +75,13 @@ def test_boxes_hold_their_text_and_do_not_overlap(seed, depth, orientation):
         for b in boxes[:i]:
             assert a.x1 < b.x0 or b.x1 < a.x0 or a.y1 < b.y0 or b.y1 < a.y0
     assert sum(t.get_text() in ("yes", "no") for t in ax.texts) == 2 * tree.n_splits
+    assert len(ax.lines) == 2 * tree.n_splits
+    for line in ax.lines:                            # branches run beside the boxes
+        corners = ax.transData.transform(line.get_xydata())
+        for (x0, y0), (x1, y1) in zip(corners, corners[1:], strict=False):
+            for box in boxes:
+                assert (max(x0, x1) < box.x0 + 1 or min(x0, x1) > box.x1 - 1 or
+                        max(y0, y1) < box.y0 + 1 or min(y0, y1) > box.y1 - 1)
 
 
 def test_depth_five_stays_readable():
