@@ -6,10 +6,14 @@ its ``Cleaner`` leaves decimal commas and identifiers alone and says nothing of 
 
 from __future__ import annotations
 
+import bz2
 import csv
 import gzip
 import io
+import lzma
 import re
+import zipfile
+import zlib
 from collections import Counter
 from dataclasses import dataclass, field
 from datetime import timedelta
@@ -36,19 +40,40 @@ GAPS = {"na", "n/a", "#n/a", "#na", "nan", "<na>", "null", "none", "nil", "?", "
 SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "vertical bars",
               ":": "colons", "^": "carets", " ": "blanks"}
 SAID = re.compile(r"sep=(.)", re.I)     # Excel's first line, which names the separator
-FILES = re.compile(r"\.(csv|tsv|txt|tab|data|dat|parquet|pq|xlsx?|ods)(\.gz)?$", re.I)
+FILES = re.compile(
+    r"\.(csv|tsv|txt|tab|data|dat|parquet|pq|xlsx?|ods)(\.(gz|zip|bz2|xz))?$|\.zip$", re.I)
+OTHER_FORMATS = re.compile(r'\s*(\[?\s*\{\s*"|<!doctype|<html|<\?xml|%PDF)', re.I)
 IDENTIFIER = re.compile(
     r"(^|[^a-z])(id|ids|uuid|guid|key|index|idx|number|num|nr|no|code|row|record)$|^id([^a-z]|$)|"
     r"^unnamed", re.I)
 SENTINELS = (-9999, -999, -99, 999, 9999, 99999)
-UNITS = re.compile(r"^[€$£¥]\s*|\s*[€$£¥%]$")
+SIGNS = re.compile(r"^([+-]?)[€$£¥]\s*|\s*[€$£¥%]$")
+ACCOUNTED = re.compile(r"\((?=.*\d)([^()]+)\)|((?=.*\d).*[^\s-])-")   # (5) and 5-, for -5
+UNIT = re.compile(r"([A-Z]{3}\s)?([-+]?[\d.,' ]*\d)(\s?[^\W\d_]{1,7}\d?|\s?°[CF]?)?")
 PLAIN = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?", re.I)
 GROUPED = {mark: re.compile(rf"[+-]?\d{{1,3}}({re.escape(mark)}\d{{3}})+")
-           for mark in (",", ".", "'", " ")}
-TIME = re.compile(r"(\d{1,2}):([0-5]\d)(:[0-5]\d)?")
-DATE = re.compile(r"\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}|\d{1,2}[ -][A-Za-z]{3}|[A-Za-z]{3,9}\.? \d")
+           for mark in (".", "'", " ")}
+GROUPED[","] = re.compile(r"[+-]?\d{1,3}((,\d{3})+|(,\d{2})+,\d{3})")     # 1,234,567; 12,34,567
+MARKS = str.maketrans({**dict.fromkeys("\u00a0\u202f\u2009", " "), "\u2212": "-", "’": "'"})
+TIME = re.compile(r"(\d{1,3}):([0-5]\d)(:[0-5]\d(?:\.\d+)?)?(?:\s?([ap])\.?m\.?)?", re.I)
+MINUTES = re.compile(r"(\d{1,3}):([0-5]\d\.\d+)")
+SPAN = re.compile(r"P(?=.*\d)(\d+D)?(T(\d+H)?(\d+M)?(\d+(\.\d+)?S)?)?|"
+                  r"(\d+(\.\d+)?\s*(d|days?|h|hrs?|hours?|m|min|mins|minutes?|s|secs?|seconds?)\b\s*)+",
+                  re.I)
+# Day, month and year: of numbers alone the year has four digits, or all have two, or there are
+# slashes, since 1.2.10 is more often a version.
+DATE = re.compile(
+    r"(\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.]\d{4}|\d\d[-.]\d\d[-.]\d\d|"
+    r"\d{1,2}/\d{1,2}/\d\d|\d{1,2}[-/. ]+[A-Za-z]{3,9}[-/., ]+(\d{4}|\d\d)|"
+    r"([A-Za-z]{3,9},? )?[A-Za-z]{3,9}\.? \d{1,2},? \d{4})(?=$|[T ,])")
+COMPACT = re.compile(r"(19|20)\d\d(0[1-9]|1[0-2])(0[1-9]|[12]\d|3[01])")
+PAIR = re.compile(r"[-+]?\d+(\.\d+)?\s?[/x×;,–-]\s?[-+]?\d+(\.\d+)?")
+VERSION = re.compile(r"(^|[^a-z])(version|release|ver)([^a-z]|$)", re.I)
 COMMA_NUMBER = re.compile(r"[+-]?\d+(\.\d{3})*(,\d+)?")
 FEW_ROWS, MANY_NUMBERS, FEW_NUMBERS, MANY_LEVELS = 20, 20, 5, 30
+RULE = re.compile(r"[-=:+]{2,}")
+LEADING_ZERO = re.compile(r"0\d+")
+MOST_EXACT = 2.0**53        # beyond it float64 does not tell whole numbers apart
 
 
 @dataclass
@@ -183,9 +208,9 @@ def read_table(path_or_frame: str | Path | Any, target: str | None = None, *,
 
     Parameters
     ----------
-    path_or_frame : str, pathlib.Path, or a pandas or polars data frame
-        A text file of any separator and encoding (``.csv``, ``.tsv``, ``.txt``, also ``.gz``), a
-        Parquet file, or a data frame.
+    path_or_frame : str, pathlib.Path, a pandas or polars data frame, or a pyarrow.Table
+        A text file of any separator and encoding (``.csv``, ``.tsv``, ``.txt``, also packed as
+        ``.gz``, ``.zip``, ``.bz2``, ``.xz``), a Parquet file, or a data frame.
     target : str, optional
         Column to predict (default: the last).
     task : {"classification", "regression"}, optional
@@ -222,8 +247,13 @@ def read_table(path_or_frame: str | Path | Any, target: str | None = None, *,
         report.say("is the target, since it is the last column and no other was named.", target)
     target = " ".join(str(target).split())
     if target not in frame.columns:
-        raise ValueError(f"there is no column {target!r}; the columns are "
-                         f"{', '.join(map(str, frame.columns))}.")
+        above = [i for i, row in enumerate(frame.head(5).itertuples(index=False)) if target in row]
+        raise ValueError(
+            f"there is no column {target!r}; the columns are "
+            f"{', '.join(name[:60] for name in frame.columns[:30])}"
+            + (f" and {len(frame.columns) - 30} more" if len(frame.columns) > 30 else "")
+            + (f". It stands in row {above[0]} below the names: delete the lines above it."
+               if above else "."))
     report.columns = dict.fromkeys(frame.columns, "dropped")
     report.columns[target] = "target"
     commas = _has_decimal_commas(frame)
@@ -271,17 +301,24 @@ def _read_file(path, report, pd):
     ending = path.suffix.lower()
     if ending in (".parquet", ".pq"):
         needs("pyarrow", "tables", "A Parquet file")
-        return _as_frame(pd.read_parquet(path), report, pd)
+        from pyarrow import ArrowInvalid
+        try:
+            return _as_frame(pd.read_parquet(path), report, pd)
+        except ArrowInvalid:
+            raise ValueError(f"{path.name} is no Parquet file, or not a whole one; write it "
+                             "again.") from None
     if ending in (".xlsx", ".xls", ".ods"):
         raise ValueError(f"{path.name} is a spreadsheet; save the sheet as CSV and give that file.")
-    data = path.read_bytes()
-    if data[:2] == b"\x1f\x8b":
-        data = gzip.decompress(data)
+    data = _unpacked(path, report)
     text = _decoded(data, report).replace("\r\n", "\n").replace("\r", "\n")
     if "\0" in text:
         report.say(f"The file holds {_count(text.count(chr(0)), 'zero byte')}, which "
                    f"{'is' if text.count(chr(0)) == 1 else 'are'} left out.")
         text = text.replace("\0", "")
+    odd = sum(text.count(chr(code)) for code in range(32) if code not in (9, 10, 12, 26))
+    if odd > 0.01 * len(text) + 1 or OTHER_FORMATS.match(text):
+        raise ValueError(f"{path.name} is no table of text with a line per case; save the table as "
+                         "CSV and give that file.")
     lines = [line for line in text.split("\n") if line.strip()]
     if not lines:
         raise ValueError(f"{path.name} is empty; give a table with a row of names and a row per "
@@ -293,14 +330,39 @@ def _read_file(path, report, pd):
         raise ValueError(f"{path.name} is no table of text ({error}).") from None
 
 
+def _unpacked(path, report):
+    """Return the bytes of a file, unpacked if need be."""
+    data = path.read_bytes()
+    try:
+        for mark, unpack in ((b"\x1f\x8b", gzip.decompress), (b"BZh", bz2.decompress),
+                             (b"\xfd7zXZ", lzma.decompress)):
+            if data.startswith(mark):
+                return unpack(data)
+        if not data.startswith(b"PK\x03\x04"):
+            return data
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            names = [name for name in archive.namelist()
+                     if not name.endswith("/") and not name.startswith("__MACOSX/")]
+            if len(names) != 1:
+                what = "a spreadsheet" if "[Content_Types].xml" in names else \
+                    f"an archive of {len(names)} files"
+                raise ValueError(f"{path.name} is {what}; give one table, as CSV.")
+            report.say(f"The table is {names[0]!r} of the archive.")
+            return archive.read(names[0])
+    except (OSError, EOFError, RuntimeError, zlib.error, lzma.LZMAError, zipfile.BadZipFile):
+        raise ValueError(f"{path.name} cannot be unpacked; unpack it, and give the table "
+                         "in it.") from None
+
+
 def _decoded(data, report):
     """Return the text of a file, and report an encoding that is not plain UTF-8."""
-    for mark, name in ((b"\xef\xbb\xbf", "utf-8-sig"), (b"\xff\xfe", "utf-16"),
+    for mark, name in ((b"\xff\xfe\0\0", "utf-32"), (b"\0\0\xfe\xff", "utf-32"),
+                       (b"\xef\xbb\xbf", "utf-8-sig"), (b"\xff\xfe", "utf-16"),
                        (b"\xfe\xff", "utf-16")):
         if data.startswith(mark):
             report.say(f"The file begins with a byte order mark and is read as "
                        f"{name.removesuffix('-sig').upper()}.")
-            return data.decode(name)
+            return data.decode(name, errors="replace")
     for name, nulls in (("utf-16-le", data[1:2000:2]), ("utf-16-be", data[:2000:2])):
         if 2 * nulls.count(0) > len(nulls):     # every other byte of Latin letters
             report.say("The file has no byte order mark and is read as UTF-16.")
@@ -334,8 +396,13 @@ def _layout(lines, report):
             dialect = {"delimiter": separator, **dialect}
             if separator == " ":
                 dialect["skipinitialspace"] = True
-            counts = [len(row) for row in csv.reader(map(str.strip, sample) if separator == " "
-                                                     else sample, **dialect)]
+            rows = list(csv.reader(map(str.strip, sample) if separator == " " else sample,
+                                   **dialect))
+            counts = [len(row) for row in rows]
+            full = [row for row in rows if len(row) == max(counts)]
+            if len(full) > 1 and not any(row[-1].strip() for row in full):
+                # a separator at the end of every line but that of the names
+                counts = [count - (count == max(counts)) for count in counts]
             width, times = Counter(counts).most_common(1)[0]
             certain = separator in ":^ "      # these are in times and words, too
             if width > 1 and (not certain or times == len(counts) > 2 or said):
@@ -369,9 +436,18 @@ def _text_frame(text, dialect, first, report, pd):
         text = "\n".join(map(str.strip, text.split("\n")))
     rows = csv.reader(io.StringIO(text), **dialect)
     rows = [row for row in rows if row and (len(row) > 1 or row[0].strip())][first:]
+    rows = _mended(rows, text, dialect, first, report)
     names = rows[0]
     if all(PLAIN.fullmatch(name.strip()) for name in names) and len(rows) > 1:
-        report.say("The first line holds numbers only, so it is read as a row, and the columns are "
+        without = "holds numbers only"
+    elif len(rows) > FEW_ROWS and any(PLAIN.fullmatch(name.strip()) for name in names) and all(
+            PLAIN.fullmatch(name.strip()) or DATE.match(name.strip()) or
+            name in {row[j] for row in rows[1:] if len(row) > j} for j, name in enumerate(names)):
+        without = "holds values such as those below it"
+    else:
+        without = ""
+    if without:
+        report.say(f"The first line {without}, so it is read as a row, and the columns are "
                    "called column1, column2, ….")
         names = [f"column{j + 1}" for j in range(len(names))]
     else:
@@ -384,16 +460,44 @@ def _text_frame(text, dialect, first, report, pd):
         report.say(f"{_count(len(names) - width, 'column')} without name and values at the end "
                    f"{'is' if len(names) - width == 1 else 'are'} left out.")
         rows = [row[:width] if len(row) <= len(names) else row for row in rows]
-    kept = [row for row in rows if len(row) == width]
-    ragged = [i for i, row in enumerate(rows) if len(row) != width]
+    again = [i for i, row in enumerate(rows) if row == names]
+    ruled = [i for i, row in enumerate(rows)
+             if any(row) and all(RULE.fullmatch(cell.strip()) for cell in row if cell)]
+    for lines, what in ((again, "the names once more"), (ruled, "dashes alone")):
+        if lines:
+            report.say(f"{_count(len(lines), 'line')} with {what} left out: "
+                       f"row {', '.join(map(str, lines[:5]))}{', …' * (len(lines) > 5)}.")
+    out = {*again, *ruled}
+    kept = [row for i, row in enumerate(rows) if len(row) == width and i not in out]
+    ragged = [i for i, row in enumerate(rows) if len(row) != width and i not in out]
     if ragged:
         report.say(f"{_count(len(ragged), 'row')} with more or fewer than {width} fields "
                    f"{'is' if len(ragged) == 1 else 'are'} left out: rows "
                    f"{', '.join(str(i) for i in ragged[:5])}{', …' if len(ragged) > 5 else ''} "
                    "(the first is row 0).")
-    index = np.setdiff1d(np.arange(len(rows)), ragged)
+    index = np.setdiff1d(np.arange(len(rows)), [*ragged, *out])
     frame = pd.DataFrame(kept, columns=_names(names[:width], report), index=index, dtype=object)
     return frame
+
+
+def _mended(rows, text, dialect, first, report):
+    """Return the rows without a separator behind the last field, and read anew if a quote is open.
+
+    A quote that is never closed swallows the lines below it into one field.
+    """
+    width = len(rows[0])
+    mark = dialect["delimiter"]
+    if any(sum(line.count(mark) == width - 1 for line in cell.split("\n")[1:-1]) > 1
+           for row in rows for cell in row if "\n" in cell) and width > 1:
+        report.say("A quote is opened and not closed, so quotes are read as letters.")
+        rows = csv.reader(io.StringIO(text), **dialect, quoting=csv.QUOTE_NONE)
+        rows = [row for row in rows if row and (len(row) > 1 or row[0].strip())][first:]
+    longer = [len(row) == width + 1 and not row[-1].strip() for row in rows]
+    if any(longer) and rows[0][-1].strip():
+        report.say(f"{_count(sum(longer), 'row')} with a separator behind the last field: it is "
+                   "left out.")
+        rows = [row[:-1] if long else row for row, long in zip(rows, longer)]
+    return rows
 
 
 def _names(names, report):
@@ -413,10 +517,13 @@ def _names(names, report):
 
 def _as_frame(frame, report, pd):
     """Return a frame of pandas, of whatever kind its columns are."""
+    if not isinstance(frame, pd.DataFrame | pd.Series) and hasattr(frame, "to_pandas") and \
+            hasattr(frame, "schema") and not hasattr(frame, "get_columns"):
+        frame = frame.to_pandas()       # a table of Arrow
     if not isinstance(frame, pd.DataFrame):
         if not hasattr(frame, "get_columns"):
-            raise ValueError(f"a {type(frame).__name__} is no table; give the path of a file, or a "
-                             "pandas or polars data frame.")
+            raise ValueError(f"a {type(frame).__name__} is no table; give the path of a file, a "
+                             "pandas or polars data frame, or a table of Arrow.")
         frame = pd.DataFrame({name: column.to_list() for name, column
                               in zip(frame.columns, frame.get_columns())},
                              columns=list(frame.columns))
@@ -443,6 +550,8 @@ def _cells(column, pd):
     for i, value in enumerate(values):
         if isinstance(value, bytes):
             value = value.decode(errors="replace")
+        elif isinstance(value, list | dict | set | tuple | np.ndarray):
+            value = str(value)
         if isinstance(value, str):
             value = value.strip()
             if not value or value.lower() in GAPS:
@@ -473,8 +582,8 @@ def _has_decimal_commas(frame):
     """Tell whether a column of text holds numbers whose commas cannot divide thousands."""
     for name in frame.columns:
         texts = [text.strip() for text in frame[name].head(500) if isinstance(text, str)]
-        texts = [text for text in texts if text and text.lower() not in GAPS]
-        numbers = [text for text in texts if COMMA_NUMBER.fullmatch(UNITS.sub("", text))]
+        texts = [SIGNS.sub(r"\1", text) for text in texts if text and text.lower() not in GAPS]
+        numbers = [text for text in texts if COMMA_NUMBER.fullmatch(text)]
         if len(numbers) > 0.9 * len(texts) and any(
                 "," in text and not GROUPED[","].fullmatch(text) for text in numbers):
             return True
@@ -485,10 +594,11 @@ def _plain_numbers(column):
     """Return a column of text as numbers if all its cells are plain ones, else None; quickly."""
     texts = column.to_numpy(dtype=object)
     try:
-        if any(text[0] == "0" and text[1:2].isdigit() or "_" in text for text in texts):
+        if any(text[0] == "0" and text[1:2].isdigit() or "_" in text or "e" in text.lower()
+               for text in texts):
             return None
         numbers = texts.astype(np.str_).astype(np.float64)
-    except (TypeError, ValueError, IndexError):
+    except (TypeError, ValueError, LookupError, AttributeError):
         return None
     return numbers if np.isfinite(numbers).all() else None
 
@@ -498,9 +608,8 @@ def _parsed(texts, commas_everywhere):
 
     ``commas_everywhere`` says that another column has decimal commas without doubt.
     """
-    bare = [UNITS.sub("", text).replace("\u00a0", " ").replace("\u202f", " ")
-            .replace("\u2212", "-") for text in texts]
-    units = sum(a != b for a, b in zip(bare, texts))
+    bare, units = _without_signs([text.translate(MARKS) for text in texts])
+    guess = False
     both = [text for text in bare if "," in text and "." in text]
     commas = [text for text in bare if "," in text]
     how = []
@@ -515,6 +624,7 @@ def _parsed(texts, commas_everywhere):
         thousands = all(GROUPED[","].fullmatch(text) for text in commas) and not any(
             text.startswith("0") for text in commas)
         decimal = "." if thousands else ","
+        guess = thousands and not any(text.count(",") > 1 for text in commas)
     else:
         decimal = "."
     group = "." if decimal == "," else ","
@@ -530,11 +640,42 @@ def _parsed(texts, commas_everywhere):
                 if f"{word} between thousands" not in how:
                     how.append(f"{word} between thousands")
         text = whole + ("." + rest if mark else "")
-        if PLAIN.fullmatch(text):
-            numbers[i] = float(text)
-    if units:
-        how.append("signs of a unit, such as % or €, left out")
+        if PLAIN.fullmatch(text) and np.isfinite(value := float(text)):
+            numbers[i] = value
+    if any("e" in text.lower() for text, number in zip(bare, numbers) if number == number):
+        how.append("powers of ten written by e")
+    how += units
+    if guess and how:
+        how[-1] += " (a guess: decimal commas are as possible)"
     return numbers, how
+
+
+def _without_signs(texts):
+    """Return numbers without the sign of a currency or unit, and what was left out."""
+    bare, said = texts, []
+    negative = [bool(ACCOUNTED.fullmatch(text)) for text in texts]
+    if any(negative) and not all(negative):
+        bare = [ACCOUNTED.sub(r"-\1\2", text) if minus else text
+                for text, minus in zip(texts, negative)]
+        said.append("(1) or 1- as -1")
+    without = [SIGNS.sub(r"\1", text) for text in bare]
+    if without != bare:
+        bare = without
+        said.append("signs of a unit, such as % or €, left out")
+    units = _units(bare)
+    if len(units) == 1 and (unit := units.pop()):
+        bare = [at[2] if (at := UNIT.fullmatch(text)) else text for text in bare]
+        said.append(f"the unit {unit!r} left out")
+    return bare, said
+
+
+def _units(texts):
+    """Return the units of cells that are a number and a unit each; none where they are not."""
+    found = [at for text in texts if (at := UNIT.fullmatch(text)) and not PLAIN.fullmatch(text)]
+    if len(found) <= 0.9 * len(texts):
+        return set()
+    return {" ".join(filter(None, (at[1] and at[1].strip(), at[3] and at[3].strip())))
+            for at in found}
 
 
 def _dates(texts, pd):
@@ -545,6 +686,7 @@ def _dates(texts, pd):
     if 2 * sum(bool(DATE.match(text)) for text in texts) <= len(texts):
         return None
     texts = pd.Series(texts, dtype=object)
+    looks = texts.str.match(DATE)
     year_first = texts.str.match(r"\d{4}[-/.]")
     pairs = texts[~year_first].str.extract(r"^(\d{1,2})[-/.](\d{1,2})[-/.]").dropna().astype(int)
     most = [0, 0] if pairs.empty else pairs.max().tolist()
@@ -554,8 +696,8 @@ def _dates(texts, pd):
         guess = max(most) <= 12
         orders.append(("day first" if day_first else "month first")
                       + (", which is a guess: month first is as possible" if guess else ""))
-    found = pd.Series(pd.NaT, index=texts.index, dtype="datetime64[ns, UTC]")
-    for part, first in ((year_first, False), (~year_first, day_first)):
+    found = pd.Series(pd.NaT, index=texts.index, dtype="datetime64[us, UTC]")
+    for part, first in ((looks & year_first, False), (looks & ~year_first, day_first)):
         if part.any():
             found[part] = pd.to_datetime(texts[part], errors="coerce", utc=True, format="mixed",
                                          dayfirst=first)
@@ -585,22 +727,25 @@ class _Read:
 def _understand(column, pd, commas=False):
     """Decide what the cells of one column are."""
     numbers = _number(column, pd)
-    if numbers is not None:
+    if numbers is not None and _are_compact_dates(numbers):
+        return _compact_dates(numbers, pd)
+    if numbers is not None and not _too_large(numbers, column.to_numpy()):
         infinite = int(np.isinf(numbers).sum())
         numbers = np.where(np.isinf(numbers), np.nan, numbers)
         return _as_number(numbers, [], Counter({"infinity": infinite} if infinite else {}))
     if pd.api.types.is_datetime64_any_dtype(column.dtype):
         return _as_date(column, "", pd)
-    plain = None if commas else _plain_numbers(column)
+    plain = None if commas or VERSION.search(str(column.name)) else _plain_numbers(column)
     if plain is not None:
-        return _as_number(plain, [], Counter())
+        if _are_compact_dates(plain):
+            return _compact_dates(plain, pd)
+        if not _too_large(plain, column.to_numpy()):
+            return _as_number(plain, [], Counter())
     cells, marks = _cells(column, pd)
     present = np.array([cell is not None for cell in cells], bool)
     if not present.any():
         return _Read("empty", cells, [])
     held = cells[present]
-    if isinstance(held[0], list | dict | set | tuple | np.ndarray):
-        held = np.array([str(value) for value in held], object)
     kinds = {type(value) for value in held}
     if all(hasattr(value, "year") for value in held):
         return _as_date(pd.Series([pd.Timestamp(v) if v is not None else pd.NaT for v in cells]),
@@ -613,48 +758,140 @@ def _understand(column, pd, commas=False):
         return _as_number(np.array([np.nan if cell is None else float(cell) for cell in cells]),
                           [], marks)
     texts = [value if isinstance(value, str) else str(value) for value in held]
+    texts, spellings = _one_spelling(texts)
     different = list(dict.fromkeys(texts))
     numbers, how = _parsed(different, commas)
     lookup = dict(zip(different, numbers))
     parsed = np.array([lookup[text] for text in texts])
-    share = np.mean(~np.isnan(parsed))
-    leading_zeros = sum(bool(re.fullmatch(r"0\d+", text)) for text in texts)
-    if share > 0.9 and leading_zeros < len(texts) / 10:
+    is_number = ~np.isnan(parsed)
+    share = np.mean(is_number)
+    wrong = sorted({text for text, good in zip(texts, is_number) if not good})
+    reason = _no_quantity(column.name, different, texts, numbers, spellings)
+    if reason is None and (share > 0.9 or share > 0.5 and len(wrong) <= 3 and
+                           len(different) > 10 + len(wrong)):
         numbers = np.full(len(cells), np.nan)
         numbers[present] = parsed
         says = [f"is read as numbers with {' and '.join(how)}."] if how else []
-        wrong = sorted({text for text, number in zip(texts, parsed) if np.isnan(number)})
         if wrong:
-            says.append(f"holds numbers, and {_count(int(np.isnan(parsed).sum()), 'cell')} "
-                        f"with {_listed(wrong)}, read as gaps.")
+            shown = [text if len(text) < 40 else text[:30] + "…" for text in wrong]
+            says.append(f"holds numbers, and {_count(int((~is_number).sum()), 'cell')} "
+                        f"with {_listed(shown)}, read as gaps.")
+        zeros = sum(bool(LEADING_ZERO.fullmatch(text)) for text in texts)
+        if zeros:
+            says.append(f"holds {_count(zeros, 'number')} written with a 0 in front, which is left "
+                        "out.")
         return _as_number(numbers, says, marks)
-    times = [TIME.fullmatch(text) for text in texts]
-    if all(times):
+    timed = _times(texts) if reason is None else None
+    if timed is not None:
         numbers = np.full(len(cells), np.nan)
-        numbers[present] = [int(at[1]) + int(at[2]) / 60 + float((at[3] or ":0")[1:]) / 3600
-                            for at in times]
-        return _as_number(numbers, ["holds times of day and is read as hours."], marks)
-    found = _dates(different, pd)
+        numbers[present], says = timed
+        return _as_number(numbers, [says], marks)
+    found = _dates(different, pd) if reason is None else None
     if found is not None:
         lookup = dict(zip(different, found[0]))
-        parsed = pd.Series([lookup[text] for text in texts], dtype="datetime64[ns, UTC]")
+        parsed = pd.Series([lookup[text] for text in texts], dtype="datetime64[us, UTC]")
         wrong = sorted({text for text, date in zip(texts, parsed) if date is pd.NaT})
         missed = int(parsed.isna().sum())
         if missed < len(texts) * (0.2 if len(wrong) <= 3 else 0.05):
-            dates = pd.Series(pd.NaT, index=range(len(cells)), dtype="datetime64[ns, UTC]")
+            dates = pd.Series(pd.NaT, index=range(len(cells)), dtype="datetime64[us, UTC]")
             dates[np.flatnonzero(present)] = parsed.to_numpy()
             says = [f"holds dates, and {_count(missed, 'cell')} with {_listed(wrong)}, read as "
                     "gaps."] if wrong else []
             return _as_date(dates, f" ({found[1]})", pd, says)
     words = np.empty(len(cells), object)
     words[present] = texts
-    says = []
-    if leading_zeros >= len(texts) / 10 and share > 0.9:
-        says.append("holds digits that begin with 0, so they are read as words.")
+    says = [] if reason is None else [reason]
+    units = _units(different)
+    if len(units - {""}) > 1 and len(units) <= 5:
+        says.append(f"holds numbers with different units ({_listed(sorted(units))}), so they are "
+                    "read as words; write all in one unit.")
+    elif sum(bool(PAIR.fullmatch(text)) for text in texts) > 0.9 * len(texts):
+        says.append(f"holds two numbers in a cell, such as {texts[0]!r}, so they are read as "
+                    "words; if they are quantities, give each a column of its own.")
+    if spellings:
+        says.append(f"has values that differ by capital letters alone ({_listed(spellings)}), "
+                    "read as one each, as it is written most often.")
     gaps = _gaps_line(words, marks)
     if gaps:
         says.append(f"has {gaps}.")
     return _Read("category", words, says)
+
+
+def _no_quantity(name, different, texts, numbers, spellings):
+    """Return why cells that look like numbers are words, or None."""
+    if VERSION.search(str(name)) and not np.isnan(numbers).all():
+        return "is of versions by its name, so they are read as words."
+    zeros = sum(bool(LEADING_ZERO.fullmatch(text)) for text in texts)
+    alike = zeros >= len(texts) / 10 or len(set(map(len, different))) == 1
+    if zeros and alike and np.isfinite(numbers).mean() > 0.9:
+        return "holds digits that begin with 0, so they are read as words."
+    if _too_large(numbers, different):
+        return ("holds whole numbers that are too large to be told apart as numbers, so they are "
+                "read as words.")
+    return None
+
+
+def _too_large(numbers, cells):
+    """Tell whether different cells are the same whole number, since it is beyond float64."""
+    large = np.abs(numbers) >= MOST_EXACT
+    return bool(large.any()) and len(set(np.asarray(cells)[large].tolist())) > \
+        len(set(numbers[large].tolist()))
+
+
+def _are_compact_dates(numbers):
+    """Tell whether all numbers are dates such as 20240131."""
+    known = numbers[~np.isnan(numbers)]
+    if not len(known) or not (1.9e7 < known.min() <= known.max() < 2.1e7):
+        return False
+    return all(COMPACT.fullmatch(f"{value:.10g}") for value in np.unique(known))
+
+
+def _compact_dates(numbers, pd):
+    """Return dates that are written as one number."""
+    dates = pd.to_datetime(pd.Series([None if value != value else f"{value:.0f}"
+                                      for value in numbers], dtype=object),
+                           format="%Y%m%d", errors="coerce")
+    says = [f"holds {_count(bad, 'cell')} that {'is' if bad == 1 else 'are'} no day of the "
+            "calendar, read as gaps."] if (bad := int(
+                (dates.isna() & ~np.isnan(numbers)).sum())) else []
+    return _as_date(dates, " written as one number (year, month, day)", pd, says)
+
+
+def _times(texts):
+    """Return times of day or spans of time as numbers, and a sentence; None where one is none."""
+    if all(SPAN.fullmatch(text) for text in texts):
+        from pandas import to_timedelta
+        try:
+            spans = to_timedelta(np.array([re.sub(r"(?i)\bhrs?\b", "h", text) if text[0] != "P"
+                                           else text for text in texts], object))
+        except ValueError:
+            return None
+        return spans.total_seconds() / 86_400, "holds spans of time, read as days."
+    found = [MINUTES.fullmatch(text) for text in texts]
+    if all(found):
+        return [int(at[1]) + float(at[2]) / 60 for at in found], \
+            "holds minutes and seconds and is read as minutes."
+    found = [TIME.fullmatch(text) for text in texts]
+    if not all(found):
+        return None
+    hours = [int(at[1]) % 12 + 12 * (at[4] in "pP") if at[4] else int(at[1]) for at in found]
+    return [hour + int(at[2]) / 60 + float((at[3] or ":0")[1:]) / 3600
+            for hour, at in zip(hours, found)], (
+        "holds times of day and is read as hours." if max(hours) < 24 else
+        "holds spans of time, hours first, and is read as hours.")
+
+
+def _one_spelling(texts):
+    """Write words that differ by capital letters alone as most often; also those that did."""
+    counts, best = Counter(texts), {}
+    for text in sorted(counts):
+        key = text.casefold()
+        if len(text) > 1 and counts[text] > counts.get(best.get(key), 0):
+            best[key] = text
+    others = [text for text in sorted(counts) if best.get(text.casefold(), text) != text]
+    if not others or len(counts) > len(texts) / 2:      # keys, in which letters may count
+        return texts, []
+    return [best.get(text.casefold(), text) for text in texts], others
 
 
 def _as_number(numbers, says, marks):
@@ -684,6 +921,10 @@ def _as_date(dates, words, pd, says=()):
     if np.isnan(days).all():
         return _Read("empty", days, [])
     says = [f"holds dates{words} and is read as days since {first:%Y-%m-%d}.", *says]
+    open_ended = int((dates.dt.year == 9999).sum())
+    if open_ended:
+        says.append(f"holds the year 9999 in {_count(open_ended, 'row')}; it is read as a date; if "
+                    "it stands for none, empty these cells.")
     gaps = _gaps_line(days, {})
     return _Read("date", days, [*says, f"has {gaps}."] if gaps else says, origin=first)
 
@@ -745,7 +986,8 @@ def _features(frame, report, pd, commas):
             if twin != name:
                 reason = f"says the same as {twin!r} in every row and is dropped."
         if reason is not None:
-            report.say(reason, name)
+            for sentence in [*read.says * (read.kind == "category"), reason]:
+                report.say(sentence, name)
             continue
         for sentence in read.says:
             report.say(sentence, name)
@@ -829,8 +1071,11 @@ def _alike(frame, like, report, pd, commas):
         values = read.values
         if kind == "category":
             known = set(like.X[name].dropna())
-            texts = [None if value is None or value != value else
-                     f"{value:g}" if isinstance(value, float) else value for value in values]
+            spelled = {text.casefold(): text for text in sorted(known) if len(text) > 1}
+            cells = [f"{cell:g}" if isinstance(cell, float) else None if cell is None else str(cell)
+                     for cell in _cells(frame[name], pd)[0]]
+            texts = [text if text is None or text in known else
+                     spelled.get(text.casefold(), text) for text in cells]
             unseen = sorted({text for text in texts if text is not None and text not in known})
             instead = OTHER if OTHER in known else None
             if unseen:
@@ -838,10 +1083,11 @@ def _alike(frame, like, report, pd, commas):
                            f"read as {'gaps' if instead is None else repr(instead)}.", name)
             values = np.array([text if text is None or text in known else instead
                                for text in texts], object)
-        elif read.kind in ("category", "empty"):
-            if read.kind == "category":
-                report.say("holds words here and numbers in the first table; they are read as "
-                           "gaps.", name)
+        elif read.kind != kind:
+            if read.kind != "empty":
+                what = {"category": "words", "number": "numbers", "date": "dates"}
+                report.say(f"holds {what[read.kind]} here and {what[kind]} in the first table; "
+                           "they are read as gaps.", name)
             values = np.full(len(frame), np.nan)
         elif kind == "date":
             values = values + (read.origin - like.origins[name]).total_seconds() / 86_400

@@ -17,8 +17,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 TESTS = [f"tests/{name}" for name in (
-    "shared", "heuristics", "murtree", "continuous", "column_generation", "constrained", "milp",
-    "mip", "datasets")]
+    "shared", "heuristics", "murtree", "continuous", "column_generation", "constrained",
+    "formulations", "datasets")]
 
 
 def main() -> int:

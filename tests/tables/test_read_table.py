@@ -141,11 +141,87 @@ def test_kinds_of_frames_agree():
         except ModuleNotFoundError:
             continue
         frames.append(frame(base))
+        if package == "pyarrow":
+            frames.append(__import__(package).Table.from_pandas(base))
     first = read_table(frames[0], "label")
     for frame in frames[1:]:
         read = read_table(frame, "label")
         pd.testing.assert_frame_equal(read.X, first.X)
         np.testing.assert_array_equal(read.y, first.y)
+
+
+@pytest.mark.parametrize("cells, kind, says, first", [
+    # numbers
+    ("€500|€3,643", "number", "commas between thousands", 500),
+    ("-$5.00|$7.50", "number", "signs of a unit", -5),
+    ("($5)|$7", "number", "as -1", -5),
+    ("5-|7", "number", "as -1", -5),
+    ("5 kg|7.5 kg", "number", "the unit 'kg' left out", 5),
+    ("USD 5|USD 1,200.50", "number", "the unit 'USD'", 5),
+    ("5°C|-7°C", "number", "unit '°C'", 5),
+    ("1\u2009234|7", "number", "blanks between thousands", 1234),
+    ("1’234|7", "number", "apostrophes", 1234),
+    ("12,34,567|1,00,000", "number", "commas between thousands", 1234567),
+    ("1,234|8,500", "number", "a guess", 1234),
+    ("1.5e-3|2E+2", "number", "powers of ten", .0015),
+    ("|".join(map(str, [*range(7, 20), 10**400])), "number", "read as gaps", 7),
+    ("007|123", "category", "begin with 0", "007"),
+    ("01067|90210", "category", "begin with 0", "01067"),
+    ("5 mg|2 g", "category", "different units ('g', 'mg')", "5 mg"),
+    ("9007199254740993|9007199254740992", "category", "too large", "9007199254740993"),
+    # words
+    ("1.2.3|1.10.12", "category", "", "1.2.3"),
+    ("1.2.10|1.3.22", "category", "", "1.2.10"),
+    ("10.0.2.2|10.0.0.1", "category", "", "10.0.2.2"),
+    ("3-7-6|1-7-5", "category", "", "3-7-6"),
+    ("2021-01|2021-40", "category", "", "2021-01"),
+    ("+49 30 1234567|+49 30 7654321", "category", "", "+49 30 1234567"),
+    ("1/2|3/4", "category", "two numbers in a cell", "1/2"),
+    ("20-29|30-39", "category", "two numbers", "20-29"),
+    ("May 5|Mar 7", "category", "", "May 5"),
+    ("1-May|3-Mar", "category", "", "1-May"),
+    ("Yes|yes|yes|no|NO|no", "category", "capital letters alone ('NO', 'Yes')", "yes"),
+    # times and dates
+    ("9:53 PM|12:15 AM", "number", "hours", 21 + 53 / 60),
+    ("45:30:00|5:00:00", "number", "spans of time, hours", 45.5),
+    ("10:56.6|39:13.5", "number", "minutes", 10 + 56.6 / 60),
+    ("2h 24m|12 hrs", "number", "read as days", .1),
+    ("PT6H|P1DT12H", "number", "read as days", .25),
+    ("20240131|20240201", "date", "one number", 0),
+    ("2021-02-03|9999-12-31", "date", "year 9999", 0),
+    ("1009-06-26|1010-06-26", "date", "since 1009-06-26", 0),
+    ("22.03.22|01.12.22", "date", "day first", 0),
+    ("3 March 2022|12 May 2022", "date", "months by name", 0),
+])
+def test_what_cells_are_taken_for(cells, kind, says, first, tmp_path):
+    cells = cells.split("|") * 20
+    frame = pd.DataFrame({"x": cells, "z": np.arange(len(cells)) % 7,
+                          "y": np.where(np.arange(len(cells)) % 3, "a", "b")})
+    path = tmp_path / "t.csv"
+    for separator in ",;":
+        frame.to_csv(path, index=False, sep=separator)
+        read = read_table(path, "y")
+        assert read.report.columns["x"] == kind, read.report
+        assert says in str(read.report)
+        assert read.X["x"][0] == (pytest.approx(first) if kind != "category" else first)
+        np.testing.assert_array_equal(read.X["z"], frame["z"])
+        again = read_table(frame.iloc[:3], like=read)
+        assert again.X["x"].tolist() == pytest.approx(read.X["x"].tolist()[:3], nan_ok=True) \
+            if kind != "category" else again.X["x"].tolist() == read.X["x"].tolist()[:3]
+
+
+def test_versions_are_known_by_name():
+    frame = pd.DataFrame({"version": ["1.9", "1.10"] * 20, "y": list("aabb") * 10})
+    read = read_table(frame, "y")
+    assert read.X["version"].tolist()[:2] == ["1.9", "1.10"]
+    assert "versions by its name" in str(read.report)
+
+
+def test_a_word_in_many_cells_of_numbers_is_a_gap():
+    cells = ["unknown" if i % 5 == 0 else str(i) for i in range(100)]
+    read = read_table(pd.DataFrame({"x": cells, "y": ["a", "b"] * 50}), "y")
+    assert read.report.columns["x"] == "number" and read.X["x"].isna().sum() == 20
+    assert "20 cells with 'unknown'" in str(read.report)
 
 
 def test_parquet(tmp_path):
@@ -181,6 +257,19 @@ def test_refusals(tmp_path):
     with pytest.raises(ValueError, match="spreadsheet"):
         (tmp_path / "t.xlsx").write_bytes(b"PK")
         read_table(tmp_path / "t.xlsx")
+    for content, says in (
+            (b"\x1f\x8b\x08", "cannot be unpacked"), (b"PK\x03\x04", "cannot be unpacked"),
+            (b'[{"a": 1}]', "no table of text"), (b"<!DOCTYPE html><p>404", "no table of text"),
+            (bytes(range(256)) * 9, "no table of text"),
+            (b"who,,,what\nage,dose,sex,label\n1,2,3,a\n", "stands in row 0")):
+        (tmp_path / "odd.csv").write_bytes(content)
+        with pytest.raises(ValueError, match=says):
+            read_table(tmp_path / "odd.csv", "label")
+    with pytest.raises(ValueError, match="folder"):
+        read_table(tmp_path)
+    (tmp_path / "t.parquet").write_bytes(b"PAR1")
+    with pytest.raises(ValueError, match="no Parquet file"):
+        read_table(tmp_path / "t.parquet")
     with pytest.raises(ValueError, match="holds words"):
         read_table(plain(), "label", task="regression")
     with pytest.raises(ValueError, match="no table"):

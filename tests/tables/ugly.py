@@ -2,6 +2,7 @@
 
 import gzip
 import io
+import zipfile
 from dataclasses import dataclass
 
 import numpy as np
@@ -123,7 +124,7 @@ def tables():
     many = base.assign(label=[f"c{i % 120}" for i in range(n)])
     add("as many classes as rows allow", text(many), "label",
         ("fewer than five rows of 120 classes",))
-    return every + more_tables(rng, base, n)
+    return every + more_tables(rng, base, n) + hostile_files(rng, base)
 
 
 def more_tables(rng, base, n):
@@ -183,6 +184,55 @@ def more_tables(rng, base, n):
         kinds={"span": "number", "month": "date", "group": "category", "day": "date",
                "old": "number"})
     return every
+
+
+def hostile_files(rng, base):
+    """Return files whose lines, quotes, names or packing are not what a reader expects."""
+    n, whole = len(base), text(base)
+    names, lines = whole.split(b"\n", 1)
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as archive:
+        archive.writestr("inner/a.csv", whole)
+    cells = [" | ".join(map(str, row)) for row in base.itertuples(index=False)]
+    ruled = "\n".join(f"| {row} |" for row in ["age | dose | sex | label", "---|---|---|---",
+                                              *cells])
+    gap = base["label"].where(rng.random(n) < .8, None)
+    large = 2**53 + rng.integers(0, 3, n).astype(object)
+    two = base.drop_duplicates("label").head(2)
+    return [Ugly(*given, **options) for *given, options in [
+        ("names once more", whole + whole, "label", ("1 line with the names once more",),
+         {"rows": 2 * n}),
+        ("no names, words too", lines, "column4", ("values such as those below",), {"rows": n}),
+        ("a separator behind each row", names + b"\n" + lines.replace(b"\n", b",\n"), "label",
+         ("240 rows with a separator behind",), {"rows": n}),
+        ("a quote left open", whole.replace(b"female", b'"female', 1), "label",
+         ("opened and not closed",), {"rows": n}),
+        ("a table of Markdown", ruled.encode(), "label", ("dashes alone",),
+         {"rows": n, "dropped": ("column1",), "kinds": {"age": "number"}}),
+        ("UTF-32", base.to_csv(index=False).encode("utf-32"), "label", ("UTF-32",), {"rows": n}),
+        ("packed with zip", packed.getvalue(), "label", ("'inner/a.csv' of the archive",),
+         {"ending": ".zip", "rows": n}),
+        ("comments", b"# made, by x\n" + whole.replace(b"\n", b"\n# note\n", 2), "label",
+         ("# made, by x", "2 rows with more or fewer"), {"rows": n}),
+        ("emoji and signs in names", text(base.rename(columns={"age": "\U0001f600 <age>"}).assign(
+            **{"caf\u00e9 %": rng.choice(["\U0001f436", "\U0001f431"], n)})), "label",
+         ("4 features",),
+         {"kinds": {"\U0001f600 <age>": "number", "caf\u00e9 %": "category"}}),
+        ("classes by case, gaps in the target", text(base.assign(label=np.where(
+            rng.random(n) < .1, gap.str.upper(), gap))), "label",
+         ("capital letters alone", "rows without a value"), {}),
+        ("classes that are large numbers", text(base.assign(label=large)), "label",
+         ("too large to be told apart",), {"rows": n}),
+        ("classes that are floats", text(base.assign(label=rng.choice([1.0, 2.0], n))), "label",
+         ("2 classes",), {"rows": n}),
+        ("euros with thousands", text(base.assign(pay=[f"\u20ac{a:,}" for a in rng.integers(
+            500, 99999, n)])), "label", ("commas between thousands",),
+         {"kinds": {"pay": "number", "dose": "number"}}),
+        ("two rows", text(two), "label", (), {"usable": False, "rows": 2, "dropped": tuple(
+            name for name in two.columns if two[name].nunique() < 2)}),
+        ("one row", text(base.head(1)), "label", ("no column to predict",),
+         {"usable": False, "rows": 1, "dropped": ("age", "dose", "sex")}),
+    ]]
 
 
 def arrow(frame):
