@@ -110,6 +110,18 @@ class SearchOptions(WithParameters):
         return super().set_params(**params)
 
 
+def raise_ctrl_c(error, handled):
+    """Raise KeyboardInterrupt if an error is what a library made of one.
+
+    NumPy's comparison of records and ``Condition.wait`` do so.  ``handled`` is the exception, or
+    None, that the caller was handling before.
+    """
+    while error is not None and error is not handled:
+        if isinstance(error, KeyboardInterrupt):
+            raise KeyboardInterrupt from error
+        error = error.__cause__ or error.__context__
+
+
 def with_plain_parameters(fit):
     """Validate the parameters, and let a method read them as plain Python numbers.
 
@@ -120,8 +132,12 @@ def with_plain_parameters(fit):
 
     @wraps(fit)
     def run(self, *arguments, **options):
-        copied = plain_copy(self)
-        result = validated(copied, *arguments, **options)
+        copied, handled = plain_copy(self), sys.exc_info()[1]
+        try:
+            result = validated(copied, *arguments, **options)
+        except Exception as error:
+            raise_ctrl_c(error, handled)
+            raise
         parameters = self.get_params(deep=False)
         vars(self).update({name: value for name, value in vars(copied).items()
                            if name not in parameters})

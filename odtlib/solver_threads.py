@@ -7,14 +7,41 @@ import threading
 from typing import Any
 
 
+class Flag:
+    """A flag between threads.
+
+    A Ctrl-C within methods of ``threading.Event`` can leave its lock locked for ever, as that of
+    ``queue.Queue``; this has none, nor have ``queue.SimpleQueue`` and ``threading.Lock`` Python
+    code for a Ctrl-C to come into.
+    """
+
+    _raised = False
+
+    def set(self):
+        """Raise the flag."""
+        self._raised = True
+
+    def is_set(self):
+        """Tell whether the flag is raised."""
+        return self._raised
+
+
 class SolverThread(threading.Thread):
-    """A thread that a solver works in; it ends before Python does, which HiGHS would otherwise
-    abort."""
+    """A thread that a solver works in; none outlives Python, which HiGHS would abort."""
+
+    _running, _exit, _lock = set(), False, threading.Lock()
 
     def __init__(self, work, stop):
         super().__init__(daemon=True)
         self.work, self.stop, self.ended = work, stop, False
-        atexit.register(self.end)       # for a Ctrl-C that comes between start and end
+
+    def start(self):
+        """Start, unless Python is about to end: a fit may go on beside the main thread."""
+        with self._lock:
+            if SolverThread._exit:
+                raise RuntimeError("Python is ending, and no solver is started any more.")
+            self._running.add(self)     # before the start, in which a Ctrl-C may come
+        super().start()
 
     def run(self):
         """Work, unless the end came while the thread was being started."""
@@ -28,7 +55,22 @@ class SolverThread(threading.Thread):
         while self.is_alive():
             self.stop()
             self.join(0.05)
-        atexit.unregister(self.end)
+        self._running.discard(self)
+
+    @classmethod
+    def end_all(cls):
+        """End all threads, whatever Ctrl-C comes meanwhile, and start no other."""
+        with cls._lock:
+            cls._exit = True
+        while cls._running:
+            try:
+                for thread in tuple(cls._running):
+                    thread.end()
+            except KeyboardInterrupt:
+                pass
+
+
+atexit.register(SolverThread.end_all)
 
 
 def silent_highs(highspy: Any) -> Any:
@@ -45,7 +87,7 @@ def silent_highs(highspy: Any) -> Any:
 
 def run_highs(highs: Any) -> None:
     """Solve the model that a ``highspy.Highs`` object holds; Ctrl-C raises KeyboardInterrupt."""
-    stop = threading.Event()
+    stop = Flag()
 
     def interrupt(event):
         if stop.is_set():

@@ -80,3 +80,58 @@ class Child:
         if self._process is not None:
             self._process.kill()
             self._process.communicate()
+
+
+def calls_within(work):
+    """Return how often each kind of Python call is made while ``work`` runs, in the order of the
+    first.
+
+    A kind is a function and the line that calls it.
+    """
+    kinds = {}
+
+    def note(frame, event, _):
+        if event == "call":
+            kind = _kind(frame)
+            kinds[kind] = kinds.get(kind, 0) + 1
+
+    _profiled(work, note)
+    return kinds
+
+
+def press_at(work, kind, number):
+    """Run ``work`` with Ctrl-C at the given call of a kind; return its result or its exception.
+
+    Returns None where the call was not made, or was one of those in which Python drops every
+    exception, as while an object is deleted.
+    """
+    left, dropped, hook = [number], [], sys.unraisablehook
+
+    def press(frame, event, _):
+        if event == "call" and _kind(frame) == kind:
+            left[0] -= 1
+            if left[0] == 0:
+                sys.setprofile(None)
+                raise KeyboardInterrupt
+
+    sys.unraisablehook = dropped.append
+    try:
+        result = _profiled(work, press)
+    except BaseException as error:
+        result = error
+    finally:
+        sys.unraisablehook = hook
+    return None if dropped or left[0] > 0 else result
+
+
+def _kind(frame):
+    caller = frame.f_back
+    return frame.f_code, caller and caller.f_code, caller and caller.f_lineno
+
+
+def _profiled(work, profile):
+    sys.setprofile(profile)
+    try:
+        return work()
+    finally:
+        sys.setprofile(None)

@@ -15,13 +15,13 @@ import numpy as np
 
 from odtbook.formulations.engines import ENGINES, library
 from odtbook.lifetime import end_with
-from odtlib.solver_threads import SolverThread, in_thread
+from odtlib.solver_threads import Flag, SolverThread, in_thread
 
 GRACE = 0.1             # seconds after the limit until a solver is ended by force
 CHILD = "from odtbook.formulations.run import work_in_child; work_in_child()"
 
 
-class Stop(threading.Event):
+class Stop(Flag):
     """A flag that tells an engine in this process to end."""
 
     act = None
@@ -43,7 +43,7 @@ class InThread(SolverThread):
     """An engine in a thread of this process: for small models, which start at once."""
 
     def __init__(self, engine, arrays, options):
-        self.messages, stop = queue.Queue(), Stop()
+        self.messages, stop = queue.SimpleQueue(), Stop()
 
         def work():
             try:
@@ -60,7 +60,7 @@ class InChild:
     process = thread = None
 
     def __init__(self, engine, arrays, options):
-        self.messages, self.model = queue.Queue(), (engine, arrays, options)
+        self.messages, self.model = queue.SimpleQueue(), (engine, arrays, options)
 
     def start(self):
         """Start the process, and a thread that talks to it."""

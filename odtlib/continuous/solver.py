@@ -21,6 +21,7 @@ from odtlib.continuous._sweep import (
     bucket_table,
     two_class_table,
 )
+from odtlib.solver_threads import Flag
 from odtlib.tree import LEAF, DecisionTree, midpoint
 
 NARROW_ROWS = 32_767      # 16-bit counters and ranks hold this many rows
@@ -394,7 +395,7 @@ class _Shared:
         self.begun, self.start_seconds = clock.elapsed, start_seconds
         self.best, self.tree, self.closed = search.best, None, 0
         self.candidates = search.candidates
-        self.lock, self.stop, self.timed_out = threading.Lock(), threading.Event(), False
+        self.lock, self.stop, self.timed_out = threading.Lock(), Flag(), False
 
     def bound(self, finished=False):
         """Return what no tree costs less than."""

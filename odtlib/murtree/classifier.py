@@ -385,12 +385,16 @@ class MurTreeClassifier(CertifiedMixin, BudgetPathMixin, BinarisingMixin, TreeCl
         ------
         TimeoutError
             If ``time_limit`` ended the count; ``tree_`` is then the best tree that was found.
+        KeyboardInterrupt
+            If Ctrl-C did; as above.
         """
         if not 0 <= tolerance < np.inf:
             raise ValueError(f"tolerance is {tolerance}; give a number of at least 0, in the unit "
                              "of report_.objective.")
         good = self._good_trees(X, y, sample_weight, "good_trees", tolerance)
         if good is None:
+            if self.report_.status == "interrupted":
+                raise KeyboardInterrupt
             raise TimeoutError("good_trees was ended before all trees were counted; give a smaller "
                                "tolerance, a smaller max_depth, a larger split_penalty or more "
                                "time.")

@@ -5,13 +5,14 @@ from __future__ import annotations
 import copy
 from concurrent.futures import ThreadPoolExecutor, wait
 from itertools import pairwise
-from threading import Event, Lock, Thread
+from threading import Lock, Thread
 
 import numpy as np
 from sklearn.utils import check_random_state
 
 from odtlib._numba.warm import warm_up
 from odtlib.report import Clock
+from odtlib.solver_threads import Flag
 from odtlib.tolerance import ROUNDING
 
 from . import _search as S
@@ -284,7 +285,7 @@ class Solver:
         shared = (np.array([begun], np.int64), finished, known, incumbents)
         while len(self._workers) < self.n_jobs:
             self._workers.append(self._worker(len(self._workers) + 1))
-        stop = Event()
+        stop = Flag()
         for worker in self._workers:
             worker.shared = (*shared, np.zeros(n_threads, np.int64))
             worker._work, worker.space.table = self._first_slice, space.table

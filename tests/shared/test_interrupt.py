@@ -1,5 +1,8 @@
 """Ctrl-C stays Python's where the solvers of others have run."""
 
+import signal
+import subprocess
+import sys
 import threading
 import time
 
@@ -172,3 +175,39 @@ def test_ctrl_c_while_a_thread_starts_leaves_no_thread(before, monkeypatch):
         threads[0].join(30)
     assert len(threads) == 1 and not threads[0].is_alive()
     assert stop.is_set() != before
+
+
+KEPT_PRESSING = """
+import threading, time
+import highspy
+import numpy as np
+from odtlib import solver_threads
+random, highs = np.random.default_rng(1), solver_threads.silent_highs(highspy)
+highs.setOptionValue("time_limit", 3.0)
+x = [highs.addBinary() for _ in range(60)]
+for row in random.integers(0, 100, (4, 60)):        # market split: no solver ends in seconds
+    over, under = (highs.addVariable(0.0, 1e4, 1.0) for _ in range(2))
+    sides = sum(int(w) * v for w, v in zip(row, x)) + over - under
+    highs.addConstr(sides == int(row.sum()) // 2)
+pressed, join = [], threading.Thread.join
+def press(thread, timeout=None):
+    if len(pressed) < 3:
+        pressed.append(thread)
+        raise KeyboardInterrupt
+    join(thread, timeout)
+solver_threads.SolverThread.join = press
+solver_threads.in_thread(highs.run, lambda: time.sleep(0.5))
+"""
+
+
+def test_ctrl_c_again_and_again_does_not_abort_python():
+    """The last comes while Python ends, which must wait for HiGHS all the same."""
+    ended = subprocess.run([sys.executable, "-c", KEPT_PRESSING], stderr=subprocess.PIPE, text=True)
+    assert "KeyboardInterrupt" in ended.stderr and "terminate" not in ended.stderr
+    assert ended.returncode != -signal.SIGABRT
+
+
+def test_no_solver_starts_while_python_ends(monkeypatch):
+    monkeypatch.setattr(solver_threads.SolverThread, "_exit", True)
+    with pytest.raises(RuntimeError, match="Python is ending"):
+        solver_threads.in_thread(lambda: None, lambda: None)
