@@ -67,3 +67,11 @@ def test_ctrl_c_is_never_another_exception(call):
         after = ask()
     if report is not None:
         assert (after.status, after.objective) == (report.status, report.objective)
+
+
+def test_an_error_after_a_ctrl_c_that_was_handled_stays_an_error():
+    try:
+        raise KeyboardInterrupt
+    except KeyboardInterrupt:
+        with pytest.raises(ValueError, match="row 0, column 0 of X holds infinity"):
+            estimators()["MurTreeClassifier"]().fit([[np.inf], [1.0]], [0, 1])
