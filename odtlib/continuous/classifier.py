@@ -252,7 +252,7 @@ class ContinuousTreeClassifier(TreeClassifier):
         quick = run.ended == "time_limit" and sorted_in < 0.1
         if quick:
             start.grown()
-        if run.tree is not None and run.best <= start.known_cost:
+        if run.tree is not None and run.best <= start.best:
             tree, best = decode(run.tree, X, y, cost, sample_weight), run.best
         else:
             tree, best = start.known
@@ -278,23 +278,18 @@ class _Start:
         self.model, self.X, self.y, self.cost, self.clock = model, X, y, cost, clock
         self.sample_weight = sample_weight
         self.leaf_cost = cost.total - int(cost.of_classes.max())
-        self.tree = None
+        self.tree, self.best = None, self.leaf_cost
         self.start = start
         if isinstance(start, DecisionTree):
             self.grown()        # a tree that does not fit is refused whatever the search does
-
-    @property
-    def known_cost(self):
-        """The cost of the best tree known so far."""
-        return self.leaf_cost if self.tree is None else self.tree[1]
 
     @property
     def known(self):
         """The best tree known so far, and its cost."""
         if self.tree is None:
             leaf = single_leaf(self.X, self.y, self.cost.n_classes, self.sample_weight)
-            self.tree = leaf.replace(label=[int(np.argmax(self.cost.of_classes))]), self.leaf_cost
-        return self.tree
+            self.tree = leaf.replace(label=[int(np.argmax(self.cost.of_classes))])
+        return self.tree, self.best
 
     def grown(self):
         """Return the starting tree or, if it is no worse, a single leaf, and the cost."""
@@ -314,5 +309,5 @@ class _Start:
             tree = cut_back(tree, self.max_nodes, cost.split_penalty)
         its_cost = cost.of(tree.predict_codes(self.X) != self.y, tree)
         if its_cost < self.leaf_cost:
-            self.tree = tree, its_cost
+            self.tree, self.best = tree, its_cost
         return self.known

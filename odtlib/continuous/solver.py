@@ -222,47 +222,43 @@ class ThresholdSearch:
         frame[k.CAP] = frame[k.BEST] = k.INFINITE
         frame[k.BUDGET] = budget
         weighted, lane = cost.weight is not None, a["vectors"].dtype
-        self.arrays = {
+        # which root candidates exist: each feature with a threshold, once per division
+        every = np.repeat(columns.count[0, :, 0] > 0, k.divide_budget(max_depth, budget)[0])
+        self.candidates = np.zeros(a["lower"].shape[1], bool)
+        self.candidates[:len(every)] = every
+        self._n_candidates = len(every)
+        self._bind({
             **a, "weight": cost.weight, "problem": _problem(cost, max_depth, allowed_gap),
             "table_two": None if weighted else _table_two(),
             "table_many": None if weighted else _table(lane, 1),
             "table_weighted": _table(lane, -1) if weighted else None,
-        }
-        self._n_divisions = k.divide_budget(max_depth, budget)[0]
-        self._current = None
+        })
 
-    @property
-    def candidates(self):
-        """Which root candidates exist: each feature with a threshold, once per division."""
-        candidates = np.zeros(self.arrays["lower"].shape[1], bool)
-        has_threshold = self.arrays["count"][0, :, 0] > 0
-        every = np.repeat(has_threshold, self._n_divisions)
-        candidates[:len(every)] = every
-        return candidates
+    def _bind(self, arrays):
+        """Work on these arrays from now on."""
+        self.arrays, self.current = arrays, None
+        self.state, self.frame = arrays["state"], arrays["frames"][0]
+        columns, *others = (kind(*map(arrays.get, kind._fields))
+                            for kind in (k.Columns, k.Pair, k.Levels, k.Cache))
+        self._arguments = (columns, *map(arrays.get, CONSTANT_ARRAYS), *others, arrays["tally"],
+                           self.state)
 
     def clone(self):
         """Return a copy that goes on from the same point, sharing what is never written."""
         other = copy(self)
-        other._current = None
-        other.arrays = {name: array if name in CONSTANT_ARRAYS
-                        else np.zeros_like(array) if name in CACHE_ARRAYS else array.copy()
-                        for name, array in self.arrays.items()}
+        other._bind({name: array if name in CONSTANT_ARRAYS
+                     else np.zeros_like(array) if name in CACHE_ARRAYS else array.copy()
+                     for name, array in self.arrays.items()})
         return other
 
     def advance(self, work=SLICE):
         """Search for one slice; see :func:`odtlib.continuous._kernels.search`."""
-        state = self.arrays["state"]
-        state[k.LIMIT] = state[k.WORK] + work
-        a = self.arrays
-        columns, pair, levels, cache = (
-            kind(*(a[name] for name in kind._fields))
-            for kind in (k.Columns, k.Pair, k.Levels, k.Cache))
-        return k.search(columns, *(a[name] for name in CONSTANT_ARRAYS), pair, levels, cache,
-                        a["tally"], state)
+        self.state[k.LIMIT] = self.state[k.WORK] + work
+        return k.search(*self._arguments)
 
     def salvage(self):
         """Adopt what a depth-two solve at the root has found when a limit cut it short."""
-        state, frame = self.arrays["state"], self.arrays["frames"][0]
+        state, frame = self.state, self.frame
         unfinished = frame[k.PHASE] == k.START and state[k.PAIR_PHASE] == 1
         if unfinished and state[k.PAIR_BEST] < frame[k.BEST]:
             frame[k.BEST] = state[k.PAIR_BEST]
@@ -275,45 +271,20 @@ class ThresholdSearch:
 
     def open_feature(self, candidate, probe=False):
         """Search the root splits of one candidate next, or (probe) its most promising one only."""
-        frame = self.arrays["frames"][0]
-        frame[k.FEATURE] = candidate
-        frame[k.PROBING] = probe
-        self._current = None if probe else candidate
-        frame[k.PHASE] = k.OPEN_FEATURE
-
-    @property
-    def current(self):
-        """The root candidate that is searched now, None before the first."""
-        return self._current
+        self.frame[k.FEATURE] = candidate
+        self.frame[k.PROBING] = probe
+        self.current = None if probe else candidate
+        self.frame[k.PHASE] = k.OPEN_FEATURE
 
     @property
     def best(self):
         """Objective of the best tree that is known."""
-        return int(self.arrays["frames"][0, k.BEST])
+        return int(self.frame[k.BEST])
 
-    @best.setter
-    def best(self, value):
-        self.arrays["frames"][0, k.BEST] = value
-
-    @property
-    def lower(self):
-        """Lower bound per root candidate."""
-        return self.arrays["lower"][0]
-
-    @property
-    def tree(self):
-        """The best tree found here: nodes in preorder, as :func:`decode` reads them."""
-        return self.arrays["trees"][0]
-
-    @property
-    def work(self):
-        """Row visits so far."""
-        return int(self.arrays["state"][k.WORK])
-
-    @property
     def feature_order(self):
-        """Root candidates, the most promising first: by their probes where there are any."""
-        order = self.arrays["feature_order"][0, :self._n_divisions * len(self.arrays["count"][0])]
+        """Return the root candidates, the most promising first: by their probes where these are."""
+        order = self.arrays["feature_order"][0, :self._n_candidates]
+        order = order[self.candidates[order]]
         probes = self.arrays["probes"][order]
         value = np.where(probes[:, 0] >= 0, probes[:, 2:].sum(axis=1), k.INFINITE)
         return order[np.argsort(value, kind="stable")]
@@ -366,9 +337,10 @@ def run_search(search, clock, n_jobs=1, start=None, watch=lambda *event: None, s
     ended = "heuristic"
     try:
         shared.work(search, [])      # the root's depth-two tree
-        if shared.open_candidates():    # one threshold per feature, then features in that order
-            shared.work(search, [(f, True) for f in shared.open_candidates()])
-            queue = [(f, False) for f in shared.open_candidates()]
+        if not shared.stop.is_set():    # one threshold per feature, then features in that order
+            shared.work(search, [(f, True) for f in search.feature_order()])
+        if not shared.stop.is_set():
+            queue = [(f, False) for f in search.feature_order()]
             shared.searches += [search.clone() for _ in range(min(n_jobs, len(queue)) - 1)]
             shared.work_together(queue)
     except KeyboardInterrupt:
@@ -377,9 +349,9 @@ def run_search(search, clock, n_jobs=1, start=None, watch=lambda *event: None, s
     else:
         ended = "time_limit" if shared.timed_out else "heuristic"
     if search.salvage() and search.best < shared.best:
-        shared.best, shared.tree = search.best, search.tree.copy()
-    states = [part.arrays["state"] for part in shared.searches]
-    counters = {name: int(sum(state[at] for state in states)) for name, at in
+        shared.best, shared.tree = search.best, search.arrays["trees"][0].copy()
+    totals = np.sum([part.state for part in shared.searches], axis=0)
+    counters = {name: int(totals[at]) for name, at in
                 (("nodes", k.NODES), ("depth_two", k.PAIRS), ("batches", k.BATCHES),
                  ("thresholds", k.EVALUATED), ("cache_stored", k.STORED), ("cache_hits", k.HITS))}
     bound = shared.bound(ended == "heuristic")
@@ -394,7 +366,6 @@ class _Shared:
         self.clock, self.start, self.watch = clock, start, watch
         self.begun, self.start_seconds = clock.elapsed, start_seconds
         self.best, self.tree, self.closed = search.best, None, 0
-        self.candidates = search.candidates
         self.lock, self.stop, self.timed_out = threading.Lock(), Flag(), False
 
     def bound(self, finished=False):
@@ -404,14 +375,8 @@ class _Shared:
             return self.best
         if problem[k.DEPTH] == 2:
             return self.best if finished else 0
-        lower = np.max([search.lower for search in self.searches], axis=0)[self.candidates]
-        return min(self.best, int(lower.min(initial=self.best)))
-
-    def open_candidates(self):
-        """Return root features in the order of search, or none when the search has ended."""
-        if self.stop.is_set():
-            return []
-        return [f for f in self.searches[0].feature_order if self.candidates[f]]
+        lower = np.max([search.arrays["lower"][0] for search in self.searches], axis=0)
+        return min(self.best, int(lower[self.searches[0].candidates].min(initial=self.best)))
 
     def work_together(self, queue):
         """Search the root features of a queue with all searches."""
@@ -440,16 +405,16 @@ class _Shared:
             outcome = search.advance()
             with self.lock:
                 if search.best < self.best:
-                    self.best, self.tree = search.best, search.tree.copy()
+                    self.best, self.tree = search.best, search.arrays["trees"][0].copy()
                     self.watch("improved", self.best, self.bound(), self.closed)
-                elif (outcome != k.DONE and self.start is not None and search.work > SLICE
+                elif (outcome != k.DONE and self.start is not None and search.state[k.WORK] > SLICE
                       and self.start_is_due() and not self.clock.expired):
                     start, self.start = self.start, None
                     known = start()
                     if known < self.best:
                         self.best, self.tree = known, None
                         self.watch("start", self.best, self.bound(), self.closed)
-                search.best = self.best
+                search.frame[k.BEST] = self.best
                 if outcome == k.DONE or self.best <= search.arrays["problem"][k.PENALTY]:
                     self.stop.set()     # without errors, or with one split, nothing is better
                     return
