@@ -11,7 +11,7 @@ from sklearn.utils._param_validation import HasMethods, StrOptions
 from odtbook.formulations.model import Model
 from odtbook.formulations.program import Formulation, ProgramClassifier, add_terms
 from odtbook.formulations.thresholds import ancestors
-from odtlib._arrays import distinct_rows
+from odtlib.arrays import distinct_rows
 from odtlib.estimator import BINARIZERS, BinarisingMixin
 from odtlib.report import pluralised
 from odtlib.tree import DecisionTree

@@ -7,7 +7,7 @@ from functools import cache
 
 import numpy as np
 
-from odtlib._arrays import distinct_rows
+from odtlib.arrays import distinct_rows
 from odtlib.report import Clock
 
 from ._cache import ENTRY

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from odtlib._arrays import distinct_rows
+from odtlib.arrays import distinct_rows
 
 
 @pytest.mark.parametrize("kind", [np.bool_, np.uint8, np.int64, np.uint64, np.float64])
