@@ -10,6 +10,13 @@ from scipy.spatial.distance import cdist
 from sklearn.model_selection import KFold
 from sklearn.tree import DecisionTreeRegressor
 
+from odtbook.published import PaperTreeRegressor, paper_model
+from odtbook.published.constrained import (
+    MEDOID,
+    RELEASED_PENALTY,
+    euclidean_medoid,
+    has_signed_residuals,
+)
 from odtbook.studies.boosting import BoostedTrees
 from odtlib import ConstrainedForestRegressor, ConstrainedTreeRegressor, ProjectedRegressor
 from odtlib.constrained import make_loss, sets
@@ -32,7 +39,7 @@ def model_for(dataset, max_courses=2):
     """Return the feasible set of a data set of the paper, "seismic_bumps" or "us_employment"."""
     kind = dataset.partition("_")[0]
     if kind == "class":
-        return sets.paper_model("class", max_courses=max_courses)
+        return paper_model("class", max_courses=max_courses)
     if kind == "hts":
         return sets.SparseSimplex(4, 15, integer=True)
     if kind == "seismic":
@@ -44,7 +51,7 @@ def model_for(dataset, max_courses=2):
         # the total is all eleven supersectors, goods the first three, private services the next 7
         parts = np.eye(11)
         return sets.Hierarchy([np.ones(11), parts[:3].sum(0), parts[3:10].sum(0), *parts])
-    return sets.paper_model(kind)
+    return paper_model(kind)
 
 
 def infeasible_rows(dataset, Y):
@@ -77,19 +84,19 @@ def make_variant(variant, feasible, max_depth, strength, builder="correct", medo
     if variant == "S(A):L(A)":
         return DecisionTreeRegressor(criterion=criterion, random_state=20, **stopping)
     split, leaf = SPLITS[variant[2]], LEAVES[variant[7]]
-    released = {"medoid": "euclidean-medoid"} if medoid == "euclidean" else {}
-    if feasible.linear_penalty is not None:
-        released["penalty"] = "released-penalty"
-    return ConstrainedTreeRegressor(
+    released = {"medoid": MEDOID} if medoid == "euclidean" else {}
+    if has_signed_residuals(feasible):
+        released["penalty"] = RELEASED_PENALTY
+    return PaperTreeRegressor(
         feasible, split=released.get(split, split), leaf=released.get(leaf, leaf),
         criterion=criterion, penalty_strength=strength, on_infeasible_targets="keep", **stopping)
 
 
 def medoid_of(Y, medoid):
     """Return the row that is nearest to all: the least squared error, or mean distance."""
-    loss = make_loss("squared_error", np.ones(Y.shape[1]))
-    choose = loss.euclidean_medoid if medoid == "euclidean" else loss.medoid
-    return choose(Y, np.ones(len(Y)), Y)
+    if medoid == "euclidean":
+        return euclidean_medoid(Y)
+    return make_loss("squared_error", np.ones(Y.shape[1])).medoid(Y, np.ones(len(Y)), Y)
 
 
 def any_medoids(model, X, Y):
@@ -97,7 +104,7 @@ def any_medoids(model, X, Y):
     leaf, value = model.apply(X), model.tree_.value.copy()
     for node in np.unique(leaf):
         value[node] = medoid_of(
-            Y[leaf == node], "euclidean" if model.leaf == "euclidean-medoid" else "criterion")
+            Y[leaf == node], "euclidean" if model.leaf == MEDOID else "criterion")
     return lambda rows: value[model.apply(rows)]
 
 
@@ -405,7 +412,7 @@ class ReleasedTree:
         if letter == "O":
             return self.feasible.project(means)
         if letter == "R":
-            coefficients, lower, upper = self.feasible.linear_penalty
+            coefficients, lower, upper = self.feasible._signed_residuals
             return np.clip(means - 0.5 * self.strength * np.asarray(coefficients), lower, upper)
         return means
 

@@ -1,7 +1,7 @@
 """Trees and forests whose every prediction satisfies constraints among the targets."""
 
 from odtlib.constrained import sets
-from odtlib.constrained._builder import make_loss
+from odtlib.constrained.builder import make_loss
 from odtlib.constrained.classifier import ConstrainedTreeClassifier
 from odtlib.constrained.ensemble import (
     ConstrainedForestRegressor,

@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 
 from odtlib._numba.compiler import INNER, OPTIONS, njit
-from odtlib.constrained._projections import SEPARABLE, SHIFTED, SIMPLEX, project_closed
+from odtlib.constrained._projections import SEPARABLE, SIMPLEX, project_closed
 from odtlib.tolerance import ROUNDING
 
 SQUARED, POISSON = 0, 1
@@ -113,10 +113,6 @@ def gain(criterion, kind, ints, floats, penalty_rate, n, s, weights, origin, mea
         mean[j] = s[j] / n
         total += weights[j] * s[j] * mean[j]
         mean[j] += origin[j]
-    if kind == SHIFTED and ints[0] == 1:   # the shift is that of one row, shared by all rows
-        for j in range(s.size):
-            total -= weights[j] * floats[j] ** 2 / n
-        return total
     distance = project_closed(kind, ints, floats, mean, weights, point)
     return total - n * (huber(distance, penalty_rate) if penalty_rate < np.inf else distance)
 

@@ -10,28 +10,9 @@ from __future__ import annotations
 
 import numpy as np
 from scipy.sparse import csr_array
-from scipy.spatial.distance import cdist
 
 from odtlib.constrained import _projections
 from odtlib.constrained.sets import Piece, Simplex
-
-
-def linear_code(penalty, strength, released, weights):
-    """Encode a linear penalty: equation 5 as printed, or times n and bounded as released."""
-    coefficients, lower, upper = (np.broadcast_to(np.asarray(a, float), len(weights))
-                                  for a in penalty)
-    shift = 0.5 * strength * coefficients
-    if not released:
-        shift, lower, upper = shift / weights, 0 * shift - np.inf, 0 * shift + np.inf
-    return (_projections.SHIFTED, np.array([0 if released else 1]),
-            np.concatenate([shift, lower, upper]))
-
-
-def linear_points(means, n, code):
-    """Return the minimisers of a linear penalty at nodes of given means and weights."""
-    _, ints, floats = code
-    shift, lower, upper = floats.reshape(3, -1)
-    return np.clip(means - (shift / n[:, None] if ints[0] else shift), lower, upper)
 
 
 def huber_points(means, feasible, strength, weights):
@@ -70,12 +51,6 @@ class SquaredError:
         """The candidate row that predicts the others best; the first of equals."""
         center = self.center(Y, w)
         return candidates[np.argmin((self.weights * (candidates - center) ** 2).sum(axis=1))]
-
-    def euclidean_medoid(self, Y, w, candidates):
-        """Return the candidate of least total Euclidean distance, as the released code does."""
-        root = np.sqrt(self.weights)
-        blocks = np.array_split(candidates * root, 1 + len(candidates) * len(Y) // 10**7)
-        return candidates[np.argmin(np.concatenate([cdist(b, Y * root) @ w for b in blocks]))]
 
     def check(self, Y, feasible):
         """Refuse what this loss cannot do."""

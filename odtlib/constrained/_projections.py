@@ -14,12 +14,10 @@ SPARSE_SIMPLEX      largest number of nonzeros, integer (0/1)       total
 LINEAR              number of rows r                                rows C (r, k), right sides (r)
 BOXES               number of boxes R                               lower (R, k), upper (R, k)
 POLYHEDRA           R, then row offsets (R + 1), equalities (R)     bounds (R, k) twice, rows, rhs
-SHIFTED             shift divided by the rows (0/1)                 shift (k), lower (k), upper (k)
 ==================  ==============================================  ==============================
 
 The rows of LINEAR are orthonormal in the metric ``C W^-1 C' = I``; those of POLYHEDRA are written
-in the scaled targets ``sqrt(w_j) y_j`` and have length one.  SHIFTED is no projection but the
-minimiser of a linear penalty, ``clip(point - shift, lower, upper)``.
+in the scaled targets ``sqrt(w_j) y_j`` and have length one.
 """
 
 from __future__ import annotations
@@ -28,7 +26,7 @@ import numpy as np
 
 from odtlib._numba.compiler import njit
 
-SEPARABLE, SIMPLEX, SPARSE_SIMPLEX, LINEAR, BOXES, POLYHEDRA, SHIFTED = range(7)
+SEPARABLE, SIMPLEX, SPARSE_SIMPLEX, LINEAR, BOXES, POLYHEDRA = range(6)
 
 DEPENDENT = 1e-20    # squared length below which a unit normal counts as spanned by the active ones
 
@@ -414,14 +412,7 @@ def project_closed(kind, ints, floats, point, weights, out):
         return _sparse_simplex(ints, floats[0], point, weights[0], out)
     if kind == LINEAR:
         return _linear(ints[0], floats, point, weights, out)
-    if kind == BOXES:
-        return _boxes(ints[0], floats, point, weights, out)
-    k = point.size
-    distance = 0.0
-    for j in range(k):
-        out[j] = _clip(point[j] - floats[j], floats[k + j], floats[2 * k + j])
-        distance += weights[j] * (point[j] - out[j]) ** 2
-    return distance
+    return _boxes(ints[0], floats, point, weights, out)
 
 
 @njit(cache=True, nogil=True)

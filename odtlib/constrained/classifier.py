@@ -13,7 +13,6 @@ from sklearn.utils._param_validation import HasMethods, StrOptions
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
-from odtlib._arrays import distinct_rows
 from odtlib._validation import (
     check_labels,
     checked,
@@ -22,6 +21,7 @@ from odtlib._validation import (
     weighted_rows,
     with_plain_parameters,
 )
+from odtlib.arrays import distinct_rows
 from odtlib.constrained.sets import FeasibleSet
 from odtlib.estimator import DescribedParameters, OverEstimator, _estimator_has
 from odtlib.tree import DecisionTree

@@ -10,9 +10,9 @@ from numpy.typing import ArrayLike
 
 from odtlib._numba.warm import warm_up
 from odtlib.constrained import _lazy, _projections, _stumps, sets
-from odtlib.constrained._builder import make_loss
 from odtlib.constrained._growth import SQUARED, Price, Table, midpoint, partition
 from odtlib.constrained._projections import is_closed
+from odtlib.constrained.builder import make_loss
 from odtlib.constrained.regressor import (
     SHARED,
     ConstrainedTreeRegressor,

@@ -10,23 +10,14 @@ from numpy.typing import ArrayLike
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from odtlib._arrays import distinct_rows
+from odtlib.arrays import distinct_rows
 from odtlib.constrained import sets
-from odtlib.constrained._builder import (
-    EUCLIDEAN,
-    Rules,
-    compile_growth,
-    grow_tree,
-    make_loss,
-)
-from odtlib.constrained._losses import huber_points, linear_code, linear_points
+from odtlib.constrained._losses import huber_points
+from odtlib.constrained.builder import Rules, compile_growth, grow_tree, make_loss
 from odtlib.constrained.sets.base import target_weights
 from odtlib.estimator import TreeRegressor
 from odtlib.report import Clock, SolveReport
 from odtlib.trees import cut_back
-
-MEDOIDS = ("medoid", EUCLIDEAN)
-PENALTIES = ("penalty", "linear-penalty", "released-penalty")
 
 # Parameters that the estimators with constraints among the targets have in common.
 SHARED = {
@@ -104,22 +95,16 @@ class ConstrainedTreeRegressor(TreeRegressor):
     ----------
     constraints : FeasibleSet, optional
         A set of :mod:`odtlib.constrained.sets`; None allows every vector.
-    split : {"mean", "exact", "medoid", "penalty"} or a word for reproduction, default="mean"
+    split : {"mean", "exact", "medoid", "penalty"}, default="mean"
         How the two children of a candidate split are evaluated: by their unconstrained optimum
         (as fast as CART), by their best feasible prediction (as fast for sets with closed forms,
         otherwise a lazy search with the same optimum), by their training row of least loss
         (equation 6, slow), or by their penalised optimum: in a node of n rows "penalty" adds ``n *
-        penalty_strength * distance(y, set)`` to the loss, zero exactly on the set.
-
-        Words for reproduction: "euclidean-medoid" takes the row of least mean Euclidean distance,
-        as the released code does.  On sets of :func:`odtlib.constrained.sets.paper_model`,
-        "linear-penalty" adds ``penalty_strength`` times the signed residuals (equation 5 as
-        printed), which rewards slack, and "released-penalty" n times as much, with targets within
-        the released code's bounds.  These and "penalty" need ``criterion="squared_error"``.
-    leaf : {"project", "medoid", "mean", "penalty"} or a word for reproduction, default="project"
-        Prediction of a leaf; the words for reproduction are those of ``split``.  With "project" and
-        medoids every prediction is feasible; "mean" and penalties promise nothing, see
-        ``leaf_feasible_``.
+        penalty_strength * distance(y, set)`` to the loss, zero exactly on the set; it needs
+        ``criterion="squared_error"``.
+    leaf : {"project", "medoid", "mean", "penalty"}, default="project"
+        Prediction of a leaf.  With "project" and "medoid" every prediction is feasible; "mean" and
+        "penalty" promise nothing, see ``leaf_feasible_``.
     criterion : {"squared_error", "absolute_error", "poisson"}, default="squared_error"
         Loss.  Poisson deviance is refused where the set forces zeros.
     penalty_strength : float, default=1.0
@@ -180,8 +165,8 @@ class ConstrainedTreeRegressor(TreeRegressor):
     _parameter_constraints = {
         **TreeRegressor._parameter_constraints,
         **SHARED,
-        "split": [StrOptions({"mean", "exact", *MEDOIDS, *PENALTIES})],
-        "leaf": [StrOptions({"project", "mean", *MEDOIDS, *PENALTIES})],
+        "split": [StrOptions({"mean", "exact", "medoid", "penalty"})],
+        "leaf": [StrOptions({"project", "mean", "medoid", "penalty"})],
         "criterion": [StrOptions({"squared_error", "absolute_error", "poisson"})],
         "penalty_strength": [Interval(Real, 0, None, closed="left")],
         "min_samples_split": [Interval(Integral, 2, None, closed="left")],
@@ -190,6 +175,9 @@ class ConstrainedTreeRegressor(TreeRegressor):
         "max_features": [Interval(Integral, 1, None, closed="left"),
                          Interval(Real, 0, 1, closed="right"), None],
     }
+
+    _feasible_leaves = ("project", "medoid")
+    _for_squares = ("penalty",)         # splits and leaves that need squared error
 
     def __init__(self, constraints: sets.FeasibleSet | None = None, *, split: str = "mean",
                  leaf: str = "project", criterion: str = "squared_error",
@@ -231,9 +219,7 @@ class ConstrainedTreeRegressor(TreeRegressor):
             min_decrease=float(self.min_impurity_decrease * w.sum()),
             max_features=self._n_features_drawn(X.shape[1]),
             seed=int(check_random_state(self.random_state).randint(2**31)))
-        penalty_rate = float(self.penalty_strength) if self.split in PENALTIES else np.inf
-        growth = grow_tree(X, Y, sample_weight, loss, self.split, feasible, penalty_rate,
-                           self._linear(self.split, feasible, loss), rules, clock)
+        growth = self._grow(X, Y, sample_weight, loss, feasible, rules, clock)
         tree = self._predictions(growth, Y, w, inside, feasible, loss, X)
         if self.ccp_alpha > 0:
             # scikit-learn's impurity is the mean over the targets, per unit of weight
@@ -241,7 +227,7 @@ class ConstrainedTreeRegressor(TreeRegressor):
                             node_costs(tree, X, Y, w, loss))
         self.target_weights_ = weights
         self.leaf_feasible_ = feasible.contains(tree.value, self.tol) | (tree.feature >= 0)
-        if self.leaf in ("project", *MEDOIDS) and not self.leaf_feasible_.all():
+        if self.leaf in self._feasible_leaves and not self.leaf_feasible_.all():
             node = int(np.flatnonzero(~self.leaf_feasible_)[0])
             raise RuntimeError(f"the prediction of leaf {node} is not feasible "
                                f"({feasible.explain(tree.value[node])}); raise tol above the "
@@ -255,8 +241,11 @@ class ConstrainedTreeRegressor(TreeRegressor):
 
     def _warm_up(self, X, Y, sample_weight):
         feasible, loss, _ = self._problem(Y, sample_weight)
-        return compile_growth(loss, self.split, feasible,
-                              self._linear(self.split, feasible, loss))
+        return compile_growth(loss, self.split, feasible)
+
+    def _grow(self, X, Y, sample_weight, loss, feasible, rules, clock):
+        rate = float(self.penalty_strength) if self.split == "penalty" else np.inf
+        return grow_tree(X, Y, sample_weight, loss, self.split, feasible, rate, rules, clock)
 
     def _problem(self, Y, sample_weight):
         """Return the set, the loss, and the weights of the rows."""
@@ -265,20 +254,10 @@ class ConstrainedTreeRegressor(TreeRegressor):
         loss = make_loss(self.criterion, target_metric(self.target_weights, Y, w))
         return feasible, loss, w
 
-    def _linear(self, kind, feasible, loss):
-        """Return the encoded linear penalty that a split or a leaf takes, or None."""
-        if kind not in PENALTIES[1:]:
-            return None
-        if feasible.linear_penalty is None:
-            raise ValueError(f"{kind!r} reproduces Birbil et al. and needs a set made by "
-                             "sets.paper_model; use 'penalty'.")
-        return linear_code(feasible.linear_penalty, float(self.penalty_strength),
-                           kind == "released-penalty", loss.weights)
-
     def _check_combination(self, Y, feasible, loss):
         """Refuse what cannot be done."""
         for kind in (self.split, self.leaf):
-            if kind in (*PENALTIES, "euclidean-medoid") and self.criterion != "squared_error":
+            if kind in self._for_squares and self.criterion != "squared_error":
                 raise ValueError(f"{kind!r} needs criterion='squared_error', got "
                                  f"{self.criterion!r}; use split='exact' and leaf='project'.")
         if self.criterion == "poisson" and self.target_weights is not None:
@@ -297,24 +276,23 @@ class ConstrainedTreeRegressor(TreeRegressor):
         """Give every node the prediction that it would have as a leaf."""
         tree, value = growth.tree, growth.tree.value.copy()
         only_squares = loss.name == "squared_error"
-        linear = self._linear(self.leaf, feasible, loss)
         if only_squares and self.leaf == "project":
             value = feasible.project(value, loss.weights)
-        elif self.leaf in PENALTIES:
-            value = linear_points(value, growth.weight, linear) if linear is not None else \
-                huber_points(value, feasible, self.penalty_strength, loss.weights)
+        elif self.leaf == "penalty":
+            value = huber_points(value, feasible, self.penalty_strength, loss.weights)
         elif not (only_squares and self.leaf == "mean"):
             for node, rows in enumerate(node_rows(tree, X)):
-                if self.leaf in MEDOIDS:
-                    value[node] = self._medoid(rows, Y, w, inside, feasible, loss)
+                if self.leaf == "medoid":
+                    value[node] = self._medoid(loss.medoid, rows, Y, w, inside, feasible, loss)
                 elif self.leaf == "mean" or (tree.feature[node] >= 0 and self.ccp_alpha == 0):
                     value[node] = loss.center(Y[rows], w[rows])
                 else:
                     value[node] = loss.best(Y[rows], w[rows], feasible)
         return tree.replace(value=value)
 
-    def _medoid(self, rows, Y, w, inside, feasible, loss):
-        medoid = loss.medoid if self.leaf == "medoid" else loss.euclidean_medoid
+    @staticmethod
+    def _medoid(medoid, rows, Y, w, inside, feasible, loss):
+        """Return the medoid of the feasible rows of a node."""
         candidates = Y[rows[inside[rows]]]
         if len(candidates):
             return medoid(Y[rows], w[rows], distinct_rows(candidates)[0])

@@ -12,6 +12,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.class_weight import compute_sample_weight
 
+from odtbook.published import paper_model
 from odtlib import MurTreeClassifier
 from odtlib.constrained import (
     ConstrainedForestRegressor,
@@ -26,7 +27,7 @@ X = RNG.normal(size=(120, 4))
 Y = np.clip(30 + 20 * X[:, :3] + RNG.normal(0, 5, (120, 3)), 0, 100)
 QUERIES = RNG.normal(size=(300, 4)) * 2
 NONCONVEX = [sets.AtMostKNonzero(2, 0, 100), sets.SparseSimplex(2, 60, integer=True),
-             sets.paper_model("scores")]
+             paper_model("scores")]
 
 
 @pytest.mark.parametrize("feasible", NONCONVEX, ids=["two", "integer", "scores"])

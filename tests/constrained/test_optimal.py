@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from constrained import reference
 
+from odtbook.published import paper_model
 from odtlib.constrained import ConstrainedTreeRegressor, OptimalConstrainedTreeRegressor, sets
 
 RNG = np.random.default_rng(11)
@@ -11,7 +12,7 @@ SETS = {
     "free": sets.Box(),
     "one": sets.AtMostKNonzero(1, 0, 90),
     "simplex": sets.Simplex(100.0),
-    "scores": sets.paper_model("scores"),
+    "scores": paper_model("scores"),
     "polyhedron": sets.Polyhedron([[1, 1, 1], [-1, 2, 0]], [90, 10], lower=0),
 }
 
@@ -58,7 +59,7 @@ FIVE_HUNDRED = {
     "hierarchy": sets.Hierarchy([[1, 1], [1, 0], [0, 1]]),
     "whole numbers": sets.SparseSimplex(2, 9, integer=True),
     "either box": sets.UnionOf([sets.Box(0, 20), sets.Box(50, 90)]),
-    "two courses": sets.paper_model("class", max_courses=2) & sets.Box(0, [80, 60, 40]),
+    "two courses": paper_model("class", max_courses=2) & sets.Box(0, [80, 60, 40]),
     "flag": sets.Indicator(0, 2, 5, 60, n_targets=3),
 }
 

@@ -7,6 +7,7 @@ from constrained import reference
 from odtbook.datasets import constrained_generators as generators
 from odtbook.datasets import load, manifest
 from odtbook.datasets.tables import Table
+from odtbook.published import paper_model
 from odtbook.studies import constrained as study
 from odtlib.constrained import ConstrainedTreeRegressor, make_loss, sets
 
@@ -24,7 +25,7 @@ def test_the_class_generator_is_bit_identical_to_the_published_files(name):
     made = generators.grades(int(n), int(k))
     measured = manifest.measure(Table(made.X, made.y, made.feature_names, made.target_names))
     assert measured["sha256"] == manifest.facts()[name]["sha256"]   # of the published file
-    assert sets.paper_model("class").contains(made.y).all()
+    assert paper_model("class").contains(made.y).all()
 
 
 @pytest.mark.parametrize("name", ["scores", "scores_generated", "cars", "cars_full",
@@ -32,7 +33,7 @@ def test_the_class_generator_is_bit_identical_to_the_published_files(name):
 def test_targets_satisfy_the_corrected_models(name):
     data = published(name)
     model = sets.SparseSimplex(4, 15, True) if name.startswith("hts") else \
-        sets.paper_model(name.partition("_")[0])
+        paper_model(name.partition("_")[0])
     assert model.contains(data.y).all()
 
 

@@ -11,13 +11,14 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.tree import DecisionTreeRegressor
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
+from odtbook.published import paper_model
 from odtlib.constrained import (
     ConstrainedTreeRegressor,
     OptimalConstrainedTreeRegressor,
-    _builder,
+    builder,
     sets,
 )
-from odtlib.constrained._builder import make_loss
+from odtlib.constrained.builder import make_loss
 from odtlib.report import Clock
 from odtlib.tolerance import PROOF
 
@@ -54,8 +55,8 @@ SETS = {
     "plane": sets.Affine([[1, -1, 0]], 5.0),
     "hierarchy": sets.Hierarchy([[1, 1], [1, 0], [0, 1]]),
     "indicator": sets.Indicator(0, 1, 1, 80, n_targets=3),
-    "scores": sets.paper_model("scores"),
-    "printed": sets.paper_model("scores", "printed"),
+    "scores": paper_model("scores"),
+    "printed": paper_model("scores", "printed"),
     "polyhedron": sets.Polyhedron([[1, 1, 1], [-1, 2, 0]], [90, 10], lower=0),
     "ball": ball(60.0),
 }
@@ -160,60 +161,6 @@ def test_medoid_splits_and_leaves(criterion):
     assert model.report_.objective == pytest.approx(best)
 
 
-def euclidean_medoid(Y, w):
-    totals = [sum(b * np.linalg.norm(y - other) for b, other in zip(w, Y, strict=True)) for y in Y]
-    return Y[np.argmin(totals)]
-
-
-@pytest.mark.parametrize("weighted", [False, True])
-def test_medoids_of_the_released_code_have_the_least_mean_euclidean_distance(weighted):
-    X, Y = table(30)
-    w = RNG.integers(1, 3, len(X)).astype(float) if weighted else np.ones(len(X))
-
-    def cost(Y, w):
-        return float(w @ ((Y - euclidean_medoid(Y, w)) ** 2).sum(axis=1))
-
-    options = dict(split="euclidean-medoid", leaf="euclidean-medoid", max_depth=3,
-                   min_samples_leaf=3)
-    model = ConstrainedTreeRegressor(**options).fit(X, Y, w)
-    reference.check_splits(model.tree_, X, Y, w, cost, 3)
-    leaves = model.apply(X)
-    for leaf in np.unique(leaves):
-        np.testing.assert_array_equal(model.tree_.value[leaf], euclidean_medoid(Y[leaves == leaf],
-                                                                               w[leaves == leaf]))
-
-
-@pytest.mark.parametrize("targets", [None, [1.0, 0.5, 4.0]])
-def test_linear_penalty_is_equation_5_as_printed(targets):
-    """Loss of all rows plus the signed residuals once: a shift by lambda / 2n, and no clipping."""
-    X, Y = table(30)
-    feasible, strength = sets.paper_model("scores"), 90.0
-    weights = np.ones(3) if targets is None else np.array(targets)
-    coefficients = np.array([1.0, -1.0, 0.0])
-
-    def point(Y, w):
-        return w @ Y / w.sum() - 0.5 * strength * coefficients / weights / w.sum()
-
-    w = RNG.integers(1, 3, len(X)).astype(float)
-    model = ConstrainedTreeRegressor(
-        feasible, split="linear-penalty", leaf="linear-penalty", penalty_strength=strength,
-        max_depth=3, target_weights=targets, on_infeasible_targets="keep").fit(X, Y, w)
-    reference.check_splits(model.tree_, X, Y, w,
-                           lambda Y, w: w @ (weights * (Y - point(Y, w)) ** 2).sum(axis=1), 1)
-    leaves = model.apply(X)
-    for leaf in np.unique(leaves):
-        rows = leaves == leaf
-        np.testing.assert_allclose(model.tree_.value[leaf], point(Y[rows], w[rows]))
-
-        def penalised(y, rows=rows):
-            loss = w[rows] @ (weights * (Y[rows] - y) ** 2).sum(axis=1)
-            return loss + strength * coefficients @ y
-
-        best = penalised(model.tree_.value[leaf])
-        assert all(best <= penalised(model.tree_.value[leaf] + step) for step in
-                   RNG.normal(size=(20, 3)))
-
-
 def test_penalty_sweeps_from_the_mean_to_the_exact_prediction():
     """The least penalised cost is the Huber function of the distance, for any set."""
     X, Y = table(60)
@@ -244,16 +191,6 @@ def test_penalty_sweeps_from_the_mean_to_the_exact_prediction():
                                                                 ).min()
             model = fit(split="penalty", leaf="project", penalty_strength=strength)
             reference.check_splits(model.tree_, X, Y, np.ones(len(X)), cost, 1, 1e-5, first=False)
-
-
-def test_the_released_relaxation_predicts_zero_on_class():
-    """S(R):L(R) of the paper: at lambda = 1500 every prediction is the zero vector."""
-    X, Y = table(60, k=5)
-    model = ConstrainedTreeRegressor(sets.paper_model("class"), split="released-penalty",
-                                     leaf="released-penalty", penalty_strength=1500.0, max_depth=4,
-                                     on_infeasible_targets="keep").fit(X, Y)
-    assert not model.predict(X).any()
-    assert model.report_.objective == pytest.approx((Y**2).sum())
 
 
 def test_mean_splits_are_those_of_cart():
@@ -376,9 +313,6 @@ def test_a_medoid_leaf_without_feasible_rows_is_projected():
     (dict(constraints=sets.SparseSimplex(1, 5, integer=True), criterion="absolute_error"),
      "absolute error needs"),
     (dict(split="penalty", criterion="absolute_error"), "'penalty' needs"),
-    (dict(leaf="euclidean-medoid", criterion="absolute_error"), "'euclidean-medoid' needs"),
-    (dict(split="linear-penalty"), "paper_model"),
-    (dict(leaf="released-penalty"), "paper_model"),
     (dict(constraints=sets.Box(0, 1, 2)), "set for 2 targets"),
     (dict(constraints="box"), "constraints"),
     (dict(criterion="poisson", target_weights="standardize"), "target_weights"),
@@ -553,7 +487,7 @@ def test_verify_names_lengths_that_differ():
 ])
 def test_an_expired_clock_splits_the_node_in_work_and_no_other(options, monkeypatch):
     monkeypatch.setattr(Clock, "remaining", property(lambda self: 0.0))
-    monkeypatch.setattr(_builder, "SLICE", 1)
+    monkeypatch.setattr(builder, "SLICE", 1)
     rng = np.random.default_rng(0)
     model = ConstrainedTreeRegressor(time_limit=1, on_infeasible_targets="keep", **options)
     model.fit(rng.normal(size=(40, 3)), rng.normal(size=(40, 2)))
@@ -567,5 +501,5 @@ def test_growth_in_slices_gives_the_same_tree(max_features, monkeypatch):
     model = ConstrainedTreeRegressor(sets.Simplex(1.0), split="exact", random_state=0,
                                      max_features=max_features, on_infeasible_targets="keep")
     whole = model.fit(X, Y).tree_
-    monkeypatch.setattr(_builder, "SLICE", 1)
+    monkeypatch.setattr(builder, "SLICE", 1)
     assert model.fit(X, Y).tree_ == whole

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from constrained import reference
 
+from odtbook.published import paper_model
 from odtlib.constrained import sets
 
 RNG = np.random.default_rng(20240606)
@@ -140,8 +141,8 @@ COMBINED = [
     sets.SparseSimplex(2, 7.0, integer=True, n_targets=3),
     sets.Indicator(0, 1, 1.0, 50.0),
     sets.Indicator(0, 1, 1.0, 50.0, n_targets=3) & sets.Box(0, 60, 3),
-    sets.paper_model("scores"),
-    sets.paper_model("scores", "printed"),
+    paper_model("scores"),
+    paper_model("scores", "printed"),
     sets.UnionOf([sets.Simplex(3.0, 3), sets.Box(50, 60, 3)]),
     sets.AtMostKNonzero(2, 0, 50, n_targets=3) & sets.Polyhedron([[1, 1, 1]], [60]),
     sets.Hierarchy([[1, 1], [1, 0], [0, 1]], nonnegative=True),
@@ -180,7 +181,7 @@ def test_many_random_mixed_binary_sets_never_project_outside():
 
 def test_the_closed_form_of_scores_equals_its_pieces():
     """Three pieces, as worked out by hand: no maths and no writing, no maths, everything."""
-    feasible = sets.paper_model("scores")
+    feasible = paper_model("scores")
     by_hand = sets.UnionOf([
         sets.Box([0, 0, 0], [0, 100, 0]),
         sets.Box([0, 50, 0], [0, 100, 100]),
@@ -238,7 +239,7 @@ def test_custom_sets():
     (lambda: sets.Box(0, 1, 2).project([1.0, 2.0, 3.0]), "set for 2 targets"),
     (lambda: sets.Box(0, 1).project([np.nan, 2.0]), "NaN"),
     (lambda: sets.Box(0, 1).project([1.0, 2.0], [1.0, 0.0]), "positive"),
-    (lambda: sets.paper_model("grades"), "'class', 'scores' or 'cars'"),
+    (lambda: paper_model("grades"), "'class', 'scores' or 'cars'"),
 ])
 def test_bad_input_gets_a_clear_message(make, message):
     with pytest.raises(ValueError, match=message):
@@ -254,7 +255,7 @@ def test_bad_input_gets_a_clear_message(make, message):
     (sets.Affine([[1, -1]], 0.0), [1.0, 2.0], "equation 0"),
     (sets.Polyhedron([[1, 1]], [1.0]), [1.0, 2.0], "inequality 0"),
     (sets.Indicator(0, 1), [0.0, 7.0], "flag 0"),
-    (sets.paper_model("scores"), [60.0, 40.0, 80.0], "target 2 is 80, not 0"),
+    (paper_model("scores"), [60.0, 40.0, 80.0], "target 2 is 80, not 0"),
     (sets.UnionOf([sets.Box(0, 1), sets.Box(5, 6)]), [2.0, 2.0], "none of 2"),
     (sets.Hierarchy([[1, 1], [1, 0], [0, 1]]), [3.0, 1.0, 1.0], "totals differ"),
 ])

@@ -10,15 +10,17 @@ import pytest
 
 from odtlib import ConstrainedTreeRegressor
 from odtlib._numba import warm
-from odtlib.constrained import _builder, sets
+from odtlib.constrained import builder, sets
 
 SCRIPT = """
 import numpy as np
 from odtlib import _tree_kernels, constrained as c
 from odtlib.constrained import _growth, _lazy, _projections, _stumps, sets
+from odtbook.published import PaperTreeRegressor as paper, _medoid_kernels
 
 def compiled():
-    kernels = [kernel for module in (_growth, _lazy, _projections, _stumps, _tree_kernels)
+    kernels = [kernel for module in (_growth, _lazy, _projections, _stumps, _tree_kernels,
+                                     _medoid_kernels)
                for kernel in vars(module).values() if hasattr(kernel, "signatures")]
     return {(kernel.py_func.__qualname__, str(one)) for kernel in kernels for one in
             kernel.signatures}
@@ -42,8 +44,8 @@ MODELS = [
        tree(split="medoid", leaf="medoid", **keep),
        tree(pieces, split="exact", criterion="absolute_error", **keep),
        tree(closed, split="exact", criterion="absolute_error", **keep)""",
-    """tree(split="euclidean-medoid", **keep),
-       tree(split="euclidean-medoid", leaf="euclidean-medoid", max_features=1, **keep)""",
+    """paper(split="euclidean-medoid", **keep),
+       paper(split="euclidean-medoid", leaf="euclidean-medoid", max_features=1, **keep)""",
     "optimal(closed, **keep), optimal(closed, min_samples_leaf=np.int8(2), **keep)",
     "optimal(pieces, **keep), optimal(pieces, min_samples_leaf=np.int8(2), **keep)",
 ]
@@ -99,18 +101,17 @@ def test_no_kernel_is_compiled_after_the_clock_started():
 @pytest.mark.parametrize("options", [
     {"constraints": sets.AtMostKNonzero(1, 0, 5)},
     {"constraints": sets.Polyhedron([[1, 1, 1]], [1], lower=0), "split": "exact"},
-    {"split": "euclidean-medoid", "leaf": "euclidean-medoid"},
 ])
 def test_compiling_for_longer_than_the_time_limit_takes_nothing_from_it(options, monkeypatch):
     """By a clock that jumps a thousand seconds whenever the compilation calls kernels."""
-    passed, clock, grow_small = 0.0, time.perf_counter, _builder._grow_small
+    passed, clock, grow_small = 0.0, time.perf_counter, builder._grow_small
 
     def slow(*arguments):
         nonlocal passed
         passed += 1000.0
         return grow_small(*arguments)
 
-    monkeypatch.setattr(_builder, "_grow_small", slow)
+    monkeypatch.setattr(builder, "_grow_small", slow)
     monkeypatch.setattr(time, "perf_counter", lambda: clock() + passed)
     monkeypatch.setattr(warm, "_warm", set())
     random = np.random.default_rng(0)

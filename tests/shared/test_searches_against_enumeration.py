@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from odtbook.formulations import BinOCTClassifier
+from odtbook.published import paper_model
 from odtlib import LocalSearchTreeClassifier, OptimalConstrainedTreeRegressor
 from odtlib.constrained import sets
 
@@ -53,7 +54,7 @@ def regression(seed):
     n = int(random.integers(4, 17))
     X = random.integers(0, 6, (n, int(random.integers(1, 3)))).astype(float)
     Y = random.uniform(0, 100, (n, 3))
-    feasible = [sets.AtMostKNonzero(1, 0, 90), sets.Simplex(100.0), sets.paper_model("scores"),
+    feasible = [sets.AtMostKNonzero(1, 0, 90), sets.Simplex(100.0), paper_model("scores"),
                 sets.Polyhedron([[1, 1, 1], [-1, 2, 0]], [90, 10], lower=0)][seed % 4]
 
     def leaf_cost(rows):

@@ -6,6 +6,7 @@ import pytest
 from constrained import reference
 
 from odtbook import experiments
+from odtbook.published import paper_model
 from odtbook.studies import constrained as study
 from odtbook.verdicts import corners
 from odtbook.verdicts.evidence import Records
@@ -28,7 +29,7 @@ def test_under_one_course_the_papers_medoids_are_not_feasible():
 
 def test_any_medoid_is_the_best_row_of_the_leaf():
     X, Y = study.table("class_500_3")
-    model = ConstrainedTreeRegressor(sets.paper_model("class"), max_depth=3).fit(X, Y)
+    model = ConstrainedTreeRegressor(paper_model("class"), max_depth=3).fit(X, Y)
     value = study.any_medoids(model, X, Y)(X)
     for leaf in np.unique(model.apply(X)):
         rows = Y[model.apply(X) == leaf]

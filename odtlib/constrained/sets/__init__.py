@@ -12,7 +12,6 @@ from odtlib.constrained.sets.base import FeasibleSet
 from odtlib.constrained.sets.base import Intersection as Intersection
 from odtlib.constrained.sets.base import Piece as Piece
 from odtlib.constrained.sets.logic import Implication, Indicator, MixedBinary, UnionOf
-from odtlib.constrained.sets.paper import paper_model
 from odtlib.constrained.sets.shapes import (
     Affine,
     AtMostKNonzero,
@@ -38,5 +37,4 @@ __all__ = [
     "Simplex",
     "SparseSimplex",
     "UnionOf",
-    "paper_model",
 ]

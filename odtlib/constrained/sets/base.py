@@ -134,14 +134,10 @@ class FeasibleSet:
     ----------
     n_targets : int or None
         Number of targets, None where the set fits any number.
-    linear_penalty : tuple of three arrays, or None
-        Coefficients of the targets in the signed residuals of equation 5, and the lower and upper
-        bounds of the released code; only the models of the paper have it.
     """
 
     n_targets = None
     is_convex = True
-    linear_penalty = None
 
     def __getstate__(self):
         return {name: value for name, value in self.__dict__.items() if name != "_cache"}
@@ -152,8 +148,7 @@ class FeasibleSet:
 
     def _shown(self):
         return {name: value.tolist() if isinstance(value, np.ndarray) else value
-                for name, value in self.__dict__.items() if not name.startswith("_")
-                and name != "linear_penalty"}
+                for name, value in self.__dict__.items() if not name.startswith("_")}
 
     def __and__(self, other):
         if not isinstance(other, FeasibleSet):

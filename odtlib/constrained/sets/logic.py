@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
-from odtlib._arrays import distinct_rows
+from odtlib.arrays import distinct_rows
 from odtlib.constrained.sets.base import MAX_PIECES, FeasibleSet, Piece, checked_members
 from odtlib.constrained.sets.shapes import Box, Polyhedron, bounds, system
 

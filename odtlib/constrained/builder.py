@@ -19,7 +19,6 @@ SLICE = 20_000_000   # additions, or so, between two looks at the clock
 LAZY_SLICE = 200_000  # the same for 20 per projection, of whatever set, or per row of a medoid
 PROJECTION = 10      # additions for each target of a point that is projected
 FREE = Box()
-EUCLIDEAN = "euclidean-medoid"   # a split by the medoids of the released code
 
 
 @dataclass
@@ -76,27 +75,26 @@ class _State:
         return Growth(tree, weight, status, {"nodes": int(count), **counters})
 
 
-def grow_tree(X, Y, w, loss, split, feasible, penalty_rate, linear, rules, clock):
-    """Return the Growth of a tree; ``linear`` is an encoded linear penalty, or None."""
+def grow_tree(X, Y, w, loss, split, feasible, penalty_rate, rules, clock):
+    """Return the Growth of a tree; ``penalty_rate`` is inf but for splits by a penalty."""
     if split == "mean":
         feasible = FREE
-    if split in ("mean", "exact"):
-        penalty_rate = np.inf
-    code, closed = _encode(loss, split, feasible, linear)
-    origin = np.zeros(Y.shape[1])
-    if loss.name == "squared_error":   # rounding errors are then relative to the root's cost
-        origin = np.average(Y, axis=0, weights=w)
+    code, closed = _encode(loss, split, feasible)
     if closed:
-        return _grow_closed(X, Y, w, origin, loss, code, penalty_rate, rules, clock)
-    return _LazyBuilder(X, Y, w, origin, loss, split, feasible, penalty_rate, code, rules,
-                        clock).run()
+        return _grow_closed(X, Y, w, _origin(Y, w, loss), loss, code, penalty_rate, rules, clock)
+    return LazyBuilder(X, Y, w, loss, split, feasible, penalty_rate, code, rules, clock).run()
 
 
-def _encode(loss, split, feasible, linear):
+def _origin(Y, w, loss):
+    """Return from where targets are measured, so that rounding is relative to the root's cost."""
+    if loss.name == "squared_error":
+        return np.average(Y, axis=0, weights=w)
+    return np.zeros(Y.shape[1])
+
+
+def _encode(loss, split, feasible):
     """Return the set as kernels take it, or None, and whether its splits have closed forms."""
     k = len(loss.weights)
-    if linear is not None:
-        return linear, True
     code = FREE.encode(k, loss.weights) if split == "mean" else None
     if split in ("exact", "penalty"):
         code = feasible.encode(k, loss.weights)
@@ -109,15 +107,11 @@ def _encode(loss, split, feasible, linear):
     return code, code[0] in (_projections.SEPARABLE, _projections.SIMPLEX)
 
 
-def compile_growth(loss, split, feasible, linear):
+def compile_growth(loss, split, feasible):
     """Compile what :func:`grow_tree` calls for such splits; return the seconds that it took."""
-    if _encode(loss, split, feasible, linear)[1]:
+    if _encode(loss, split, feasible)[1]:
         return warm_up("constrained trees", _growth.grow,
                        lambda: _grow_small("squared_error", Box(0.0, 1.0)))
-
-    if split == EUCLIDEAN:
-        return warm_up("constrained trees by lazy search", _lazy.euclidean_medoids,
-                       lambda: _grow_small("squared_error", Box(), EUCLIDEAN), split)
 
     def run():
         for name in ("squared_error", "absolute_error"):
@@ -126,10 +120,10 @@ def compile_growth(loss, split, feasible, linear):
     return warm_up("constrained trees by lazy search", _lazy.search, run)
 
 
-def _grow_small(criterion, feasible, split="exact"):
+def _grow_small(criterion, feasible):
     X, Y, loss = np.arange(8.0).reshape(-1, 1), np.tile(np.eye(2), (4, 1)), \
         make_loss(criterion, np.ones(2))
-    tree = grow_tree(X, Y, None, loss, split, feasible, np.inf, None,
+    tree = grow_tree(X, Y, None, loss, "exact", feasible, np.inf,
                      Rules(1, 2, 1, 0.0, 1, 0), Clock()).tree
     feasible.project(tree.value)
     tree.apply(X)
@@ -156,10 +150,11 @@ def _grow_closed(X, Y, w, origin, loss, code, penalty_rate, rules, clock):
     return state.growth(status, {"candidate_rows": int(state.progress[2])}, origin)
 
 
-class _LazyBuilder:
+class LazyBuilder:
     """Grow node by node in Python; bound all candidates in a kernel, evaluate few of them."""
 
-    def __init__(self, X, Y, w, origin, loss, split, feasible, penalty_rate, code, rules, clock):
+    def __init__(self, X, Y, w, loss, split, feasible, penalty_rate, code, rules, clock):
+        origin = _origin(Y, w, loss)
         self.state = _State(X, Y - origin, w, rules)
         self.origin = origin
         self.loss, self.split, self.feasible, self.code = loss, split, feasible, code
@@ -176,7 +171,7 @@ class _LazyBuilder:
                       np.concatenate([lower - origin, upper - origin]))
         self.absolute = loss.name == "absolute_error"
         self.refine = _lazy.PLAIN
-        if split not in ("medoid", EUCLIDEAN):
+        if split != "medoid":
             squared = loss.name == "squared_error"
             self.refine = _lazy.PARTS if not squared else (
                 _lazy.DISTANCE if penalty_rate == np.inf else _lazy.SQUARES)
@@ -230,9 +225,8 @@ class _LazyBuilder:
 
     def _node_cost(self, rows):
         Y, w = self.Y[rows], self.w[rows]
-        if self.split in ("medoid", EUCLIDEAN):
-            medoid = self.loss.medoid if self.split == "medoid" else self.loss.euclidean_medoid
-            return self.loss.cost(Y, w, medoid(Y, w, Y))
+        if self.split == "medoid":
+            return self.loss.cost(Y, w, self.loss.medoid(Y, w, Y))
         if self.penalty_rate < np.inf:
             mean = w @ Y / w.sum()
             distance = self.feasible.distance(mean, self.loss.weights)
@@ -265,14 +259,7 @@ class _LazyBuilder:
         if count == 0:
             return None
         self.candidates += count
-        exact = False
-        if self.absolute:
-            exact, count = self._absolute_bounds(start, end, rows, count)
-        elif self.split == EUCLIDEAN:
-            exact, count = True, self._by_feature(count, lambda same: _lazy.euclidean_medoids(
-                state.order, state.targets, state.sample_weight, start, end, listed.feature[same],
-                listed.position[same], listed.n_side[same], listed.sums_left[same], sums,
-                listed.plain[same], loss.weights, listed.low[same]))
+        exact, count = self._raise_bounds(start, end, rows, sums, count)
         low, cost = listed.low[:count], listed.cost[:count]
         cost[:] = np.nan
         first_bound = low.sum(axis=1)
@@ -321,8 +308,10 @@ class _LazyBuilder:
         return (int(listed.feature[chosen]), float(listed.cut[chosen]),
                 int(listed.position[chosen]) + 1, float(cost))
 
-    def _absolute_bounds(self, start, end, rows, count):
-        """Fill bounds for absolute error; return whether they are exact, and how many there are."""
+    def _raise_bounds(self, start, end, rows, sums, count):
+        """Raise the bounds by more; return whether they are exact, and how many there are."""
+        if not self.absolute:
+            return False, count
         weights, listed = self.loss.weights, self.listed
         k = len(weights)
         code = self.feasible.encode(k, np.ones(k)) if self.split == "exact" else None
