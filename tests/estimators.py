@@ -10,6 +10,17 @@ from odtbook.estimators import class_of
 from odtlib.column_generation import ThresholdSampling
 from odtlib.constrained import sets
 
+
+class OneLevel:
+    """Mixin of the smallest estimators that tests define: the parameters that all have."""
+
+    def __init__(self, max_depth=1, *, time_limit=None, random_state=None, verbose=0):
+        self.max_depth = max_depth
+        self.time_limit = time_limit
+        self.random_state = random_state
+        self.verbose = verbose
+
+
 QUICK = {
     "CARTClassifier": {"random_state": 0},
     "TunedCARTClassifier": {"cv": 2, "random_state": 0},

@@ -4,10 +4,6 @@ import re
 from pathlib import Path
 
 import matplotlib
-
-matplotlib.use("Agg")
-
-import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 from matplotlib.collections import PathCollection
@@ -16,23 +12,8 @@ from matplotlib.patches import Rectangle
 from odtbook import figures
 from odtlib import plotting
 from odtlib.tree import DecisionTree
-
-
-@pytest.fixture(autouse=True)
-def close_figures():
-    before = dict(matplotlib.rcParams)
-    yield
-    assert dict(matplotlib.rcParams) == before
-    plt.close("all")
-
-
-def grown(rng, depth, n_features, n_classes, full=False):
-    if depth == 0 or (not full and rng.random() < 0.2):
-        return int(rng.integers(n_classes))
-    return (int(rng.integers(n_features)), float(rng.normal()),
-            grown(rng, depth - 1, n_features, n_classes, full),
-            grown(rng, depth - 1, n_features, n_classes, full))
-
+from tests.pictures import close_figures as close_figures
+from tests.pictures import grown
 
 # ------------------------------------------------------------------ partitions
 

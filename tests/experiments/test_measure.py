@@ -16,18 +16,13 @@ from odtbook.experiments import measure
 from odtbook.experiments.records import COLUMNS
 from odtlib import DecisionTree, SolveReport
 from odtlib.estimator import TreeClassifier
+from tests.estimators import OneLevel
 
 
-class OneSplit(TreeClassifier):
+class OneSplit(OneLevel, TreeClassifier):
     """Split once, at zero."""
 
     fits = []
-
-    def __init__(self, max_depth=1, *, time_limit=None, random_state=None, verbose=0):
-        self.max_depth = max_depth
-        self.time_limit = time_limit
-        self.random_state = random_state
-        self.verbose = verbose
 
     def _solve(self, X, y, sample_weight):
         self.fits.append(len(y))

@@ -9,16 +9,11 @@ from sklearn.utils.estimator_checks import check_estimator
 from odtlib import DecisionTree, SolveReport
 from odtlib._numba import warm as _warm
 from odtlib.estimator import TreeClassifier, TreeRegressor
+from tests.estimators import OneLevel
 
 
-class StumpClassifier(TreeClassifier):
+class StumpClassifier(OneLevel, TreeClassifier):
     """Split the first feature that varies in the middle of its range."""
-
-    def __init__(self, max_depth=1, *, time_limit=None, random_state=None, verbose=0):
-        self.max_depth = max_depth
-        self.time_limit = time_limit
-        self.random_state = random_state
-        self.verbose = verbose
 
     def _solve(self, X, y, sample_weight):
         assert X.dtype == np.float64 and X.flags.c_contiguous and y.dtype == np.int64
@@ -38,14 +33,8 @@ class StumpClassifier(TreeClassifier):
         return tags
 
 
-class MeanRegressor(TreeRegressor):
+class MeanRegressor(OneLevel, TreeRegressor):
     """Predict the mean."""
-
-    def __init__(self, max_depth=1, *, time_limit=None, random_state=None, verbose=0):
-        self.max_depth = max_depth
-        self.time_limit = time_limit
-        self.random_state = random_state
-        self.verbose = verbose
 
     def _solve(self, X, y, sample_weight):
         mean = np.average(y, axis=0, weights=sample_weight)

@@ -1,5 +1,7 @@
 """Missing values in searches over thresholds: against trying every test and both sides."""
 
+from functools import partial
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -12,19 +14,25 @@ from odtlib import (
     DecisionTree,
     LocalSearchTreeClassifier,
     MurTreeClassifier,
+    MurTreeRegressor,
     TunedCARTClassifier,
 )
 from odtlib.missing import DoubledColumns
 from tests.murtree.test_missing import instance, least, same_everywhere, sides_of
 
 
+@pytest.mark.parametrize("kind", ["continuous", "murtree"])
 @pytest.mark.parametrize("seed", range(150))
-def test_the_best_classification_tree_is_found(seed):
-    rng = np.random.default_rng(3000 + seed)
+def test_the_best_classification_tree_is_found(seed, kind):
+    rng = np.random.default_rng(seed + (3000 if kind == "continuous" else 0))
     X, weight = instance(rng)
     y = rng.integers(0, int(rng.choice([2, 2, 3])), len(X))
+    make = ContinuousTreeClassifier
+    if kind == "murtree":
+        y[:2] = 0, 1
+        make = partial(MurTreeClassifier, binarizer="all")
     depth, min_leaf = int(rng.integers(1, 4)), int(rng.choice([1, 1, 2]))
-    model = ContinuousTreeClassifier(depth, min_samples_leaf=min_leaf).fit(X, y, weight)
+    model = make(depth, min_samples_leaf=min_leaf).fit(X, y, weight)
 
     def leaf(rows):
         return weight[rows].sum() - np.bincount(y[rows], weight[rows]).max()
@@ -35,28 +43,29 @@ def test_the_best_classification_tree_is_found(seed):
     same_everywhere(model, X)
 
 
-@pytest.mark.parametrize("seed", range(60))
-def test_the_best_regression_tree_is_found(seed):
-    rng = np.random.default_rng(4000 + seed)
+@pytest.mark.parametrize("kind", ["continuous", "murtree"])
+@pytest.mark.parametrize("seed", range(100))
+def test_the_best_regression_tree_is_found(seed, kind):
+    rng = np.random.default_rng(seed + (4000 if kind == "continuous" else 1000))
     X, weight = instance(rng)
     y = rng.integers(0, 6, len(X)).astype(float)
-    depth, penalty = int(rng.integers(1, 4)), float(rng.choice([0.0, 0.0, 1.5]))
-    model = ContinuousTreeRegressor(depth, split_penalty=penalty).fit(X, y, weight)
+    depth, penalty, absolute = int(rng.integers(1, 4)), 0.0, kind == "murtree" and seed % 2
+    if kind == "murtree":
+        loss = "absolute_error" if absolute else "squared_error"
+        model = MurTreeRegressor(depth, binarizer="all", loss=loss)
+    else:
+        penalty = float(rng.choice([0.0, 0.0, 1.5]))
+        model = ContinuousTreeRegressor(depth, split_penalty=penalty)
+    model.fit(X, y, weight)
 
     def leaf(rows):
+        if absolute:
+            return min((weight[rows] * abs(y[rows] - value)).sum() for value in y[rows])
         return (weight[rows] * (y[rows] - np.average(y[rows], weights=weight[rows])) ** 2).sum()
 
-    def best(rows, depth):
-        found = [leaf(rows)]
-        for side in sides if depth else ():
-            left, right = rows[side[rows]], rows[~side[rows]]
-            if len(left) and len(right):
-                found.append(best(left, depth - 1) + best(right, depth - 1) + penalty)
-        return min(found)
-
-    sides = sides_of(X)
     assert model.report_.status == "optimal"
-    assert model.report_.objective == pytest.approx(best(np.arange(len(X)), depth), abs=1e-9)
+    assert model.report_.objective == pytest.approx(
+        least(sides_of(X), np.arange(len(X)), leaf, depth, penalty=penalty), abs=1e-9)
     assert model.verify(X, y, weight) == pytest.approx(model.report_.objective, abs=1e-9)
     same_everywhere(model, X)
 
