@@ -7,9 +7,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from odtbook.formulations.model import Model
-from odtbook.formulations.program import MAX_NONZEROS, add_terms, disparity
+from odtbook.formulations.program import (
+    MAX_NONZEROS,
+    SECONDS_PER_NONZERO,
+    add_terms,
+    disparity,
+)
 from odtbook.formulations.thresholds import from_full_tree, to_full_tree
-from odtlib.column_generation.units import SECONDS_PER_NONZERO
 from odtlib.report import Clock, TimeUp
 from odtlib.tolerance import ROUNDING
 

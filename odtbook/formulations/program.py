@@ -11,7 +11,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import StrOptions
 
 from odtbook.formulations.engines import library
-from odtlib.column_generation.units import MAX_WHOLE_SUM, SECONDS_PER_NONZERO, in_units
+from odtlib.column_generation.units import MAX_WHOLE_SUM, in_units
 from odtlib.estimator import Outcome, TreeClassifier
 from odtlib.heuristics.cart import single_leaf
 from odtlib.heuristics.start import starting_tree, warm_up_start
@@ -25,6 +25,7 @@ MAX_SUM_IN_CP_SAT = 2**40   # of whole weights
 MAX_SUM_IN_PRESOLVE = 2**31
 ROUNDED_SHARE = 0.1        # share of what a proof leaves open that rounding weights down may cost
 MAX_NONZEROS = 60_000_000   # some 100 bytes each while a model is built and passed on
+SECONDS_PER_NONZERO = 4e-7  # to build an integer program, generously
 # HiGHS's own tolerances are absolute and larger than what weights that are not whole can bear
 EXACT = dict.fromkeys(("mip_feasibility_tolerance", "primal_feasibility_tolerance",
                        "dual_feasibility_tolerance"), 1e-9)

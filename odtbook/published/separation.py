@@ -8,7 +8,8 @@ from numpy.typing import NDArray
 from odtbook.formulations.engines import library
 from odtbook.formulations.model import Model
 from odtbook.published.programs import solutions
-from odtlib._arrays import distinct_rows
+from odtlib._numba.vector import pack
+from odtlib.arrays import distinct_rows
 from odtlib.column_generation.cuts import TOLERANCE, RowCuts, row_cuts_of, violated_rows
 from odtlib.column_generation.master import Master
 
@@ -116,7 +117,8 @@ def violated_point(master: Master, x: NDArray[np.float64], solver: str = "cp-sat
     points = np.array([_point(problem, tests, values[right] > 0.5) for values in found])
     points = points.reshape(-1, problem.X.shape[1])
     if len(points):
-        points = points[master.point_sums(x, problem.branches(points)) > 1.0 + TOLERANCE]
+        sums = master.row_sums(x, pack(problem.branches(points)), np.arange(len(points)))
+        points = points[sums > 1.0 + TOLERANCE]
     return points, bound is not None
 
 

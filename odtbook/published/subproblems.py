@@ -9,8 +9,9 @@ import numpy as np
 from odtbook.formulations.engines import library
 from odtbook.formulations.model import Model
 from odtbook.published.programs import solutions
+from odtbook.published.random_paths import some_reduced_costs
 from odtbook.published.sweep import Sweep
-from odtlib.column_generation.pricing import TOLERANCE, some_reduced_costs
+from odtlib.column_generation.pricing import TOLERANCE
 
 
 def build(master, relaxation, leaf, allowed, *, target=None, distinct=False, needed_only=True,

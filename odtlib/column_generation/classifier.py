@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from copy import deepcopy
-from functools import partial
 from typing import Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.utils import check_random_state
 
 from odtlib._numba.warm import warm_up
 from odtlib.column_generation import _kernels as kernels
@@ -21,13 +19,10 @@ from odtlib.column_generation.options import (
     TreeLimits,
 )
 from odtlib.column_generation.paths import RestrictedProblem
-from odtlib.column_generation.pricing import Enumeration, PathPool, RandomPaths
-from odtlib.column_generation.restricted import (
-    CandidateTreeClassifier,
-)
+from odtlib.column_generation.pricing import Enumeration
+from odtlib.column_generation.restricted import CandidateTreeClassifier
 from odtlib.column_generation.side_constraints import side_constraints
 from odtlib.column_generation.units import TooLarge
-from odtlib.heuristics.threshold_sampling import TreeSampler
 from odtlib.report import Clock, status_of
 from odtlib.requirements import needs
 from odtlib.tolerance import PROOF
@@ -79,7 +74,7 @@ class ColumnGenerationClassifier(CandidateTreeClassifier):
     n_jobs : int or None, default=None
         Number of threads; None means 1 and -1 all processors.  Only the sampling uses several.
     random_state : int, RandomState or None, default=0
-        Seed of the random choices.  They are those of the sampling and of heuristic pricing.
+        Seed of the random choices.  They are those of the sampling.
     verbose : int, default=0
         Verbosity: 0 is silent, 1 shows progress.
 
@@ -208,12 +203,10 @@ class ColumnGenerationClassifier(CandidateTreeClassifier):
         return {"feature_costs": costs.astype(np.int64),
                 "max_feature_cost": int(limits.max_feature_cost)}
 
-    def _pricing(self, random):
+    def _pricing(self):
         """Return the pricing methods in the order in which they are tried."""
         search = self._steps
-        words = {"pool": partial(PathPool, random), "random": partial(RandomPaths, random),
-                 "enumeration": Enumeration}
-        methods = [words[kind]() if isinstance(kind, str) else deepcopy(kind)
+        methods = [Enumeration() if isinstance(kind, str) else deepcopy(kind)
                    for kind in (search.heuristic_pricing, search.pricing) if kind is not None]
         if not methods:
             raise ValueError("pricing and heuristic_pricing are both None: nothing would ever find "
@@ -241,15 +234,15 @@ class ColumnGenerationClassifier(CandidateTreeClassifier):
     def _search(self, problem, start, clock):
         search = self._steps
         problem, factor = problem.for_solver(clock)     # values below are in its unit
-        pricing = self._pricing(check_random_state(self.random_state))
+        pricing = self._pricing()
         if problem.side is not None:
             problem.enumerate_paths(clock)
         best = start
         trace = [(clock.elapsed, problem.cost(best) / factor, 0.0, "start")]
         master = Master(problem, search.link, clock)
         master.add_tree(best)
-        if search.start_columns == "sampled" and self.splits is None:
-            self._add_sampled(problem, master, clock)
+        if search.start_columns is not None:
+            search.start_columns(master, clock)
         counters = {}
         ended = None
 
@@ -316,23 +309,6 @@ class ColumnGenerationClassifier(CandidateTreeClassifier):
         if found is not None and problem.cost(found) < problem.cost(best):
             return found
         return best
-
-    def _add_sampled(self, problem, master, clock):
-        """Add the paths of 100 CARTs on 80 % of the rows, where their splits are candidates."""
-        sampler = TreeSampler(problem.X, problem.y, problem.n_classes, problem.weights,
-                              problem.depth, (self.sampling or ThresholdSampling()).backend)
-        candidates = [set(node) for node in problem.splits]
-        leaves, paths = [], []
-        for seed in range(100):
-            if clock.expired:
-                break
-            tree = sampler.grow(sampler.part(0.8, seed))
-            choices = problem.choose(tree)
-            for leaf in range(problem.n_leaves):
-                if all(tree[node] in candidates[node] for node in master.nodes[leaf]):
-                    leaves.append(leaf)
-                    paths.append(problem.path_number(leaf, choices))
-        master.add_columns(leaves, paths)
 
     @staticmethod
     def _least_errors(problem, bound):

@@ -307,13 +307,6 @@ class Master:
             sums += x[mine] @ self.members(leaf, self.path[mine], left, rows)
         return sums
 
-    def point_sums(self, x, branches):
-        """Return the left-hand side of (1c) for points that take the given branches.
-
-        ``branches`` are those of :meth:`add_cuts`.
-        """
-        return self.row_sums(x, pack(branches), np.arange(branches.shape[1]))
-
     def add_cuts(self, branches, sides="upper"):
         """Add the constraint (1c) that a row follows one path, for labelled rows or any other.
 

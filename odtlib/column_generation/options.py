@@ -125,10 +125,10 @@ class ColumnGenerationSearch(SearchOptions):
         thousands of times longer, or ``odtbook.published.Sweep()``, which needs no list of all
         paths.  None stops where the heuristic finds nothing, without a bound,
         as Firat et al. do for large data.
-    heuristic_pricing : {"pool", "random"}, pricing method or None, default=None
-        What is tried before exact pricing: the pool of Firat et al., 100 random paths as in Patel
-        et al., an object such as :class:`~odtlib.column_generation.pricing.PathPool` with other
-        sizes, or nothing.
+    heuristic_pricing : pricing method or None, default=None
+        What is tried before exact pricing: an object such as ``odtbook.published.PathPool()``, the
+        pool of Firat et al., or ``odtbook.published.RandomPaths()``, 100 random paths as in Patel
+        et al.; or nothing.
     row_cuts : {"none", "lower", "upper", "equal", "all"} or RowCuts, default="upper"
         Constraints (1c), which put each row on one path.  "none" leaves them out; "upper", "lower"
         and "equal" add violated ones as cuts: at most, at least, or exactly one path; "all" has
@@ -138,9 +138,9 @@ class ColumnGenerationSearch(SearchOptions):
     merge_rows : bool, default=True
         Have one row constraint for all rows that take the same branch at all candidates (Patel et
         al., step 5).  It does not change the optimum.
-    start_columns : {"cart", "sampled"}, default="cart"
-        Paths in the first master: those of the CART of all rows, or also those of 100 CARTs on
-        80 % of the rows whose splits are all candidates (Patel et al., step 4).
+    start_columns : callable or None, default=None
+        What adds paths to the first master, beside those of the CART of all rows, such as
+        ``odtbook.published.SampledColumns()`` (Patel et al., step 4).
     link : {"node", "prefix"}, default="node"
         Form of the linking constraints, see :class:`~odtlib.column_generation.master.Master`.
         "prefix" needs no row constraints for an exact relaxation.
@@ -166,17 +166,17 @@ class ColumnGenerationSearch(SearchOptions):
     heuristic_pricing: object = None
     row_cuts: str | RowCuts = "upper"
     merge_rows: bool = True
-    start_columns: str = "cart"
+    start_columns: object = None
     link: str = "node"
     integer: str = "master"
 
     _parameter_constraints = {
         "pricing": [StrOptions({"enumeration"}), callable, None],
-        "heuristic_pricing": [StrOptions({"pool", "random"}), callable, None],
+        "heuristic_pricing": [callable, None],
         "row_cuts": [StrOptions({"none", "lower", "upper", "equal", "all"}),
                      HasMethods(["begin", "rounds", "add"])],
         "merge_rows": ["boolean"],
-        "start_columns": [StrOptions({"cart", "sampled"})],
+        "start_columns": [callable, None],
         "link": [StrOptions({"node", "prefix"})],
         "integer": [StrOptions({"master", "milp", "diving", "branch-and-price"})],
     }

@@ -7,8 +7,8 @@ from functools import cached_property
 
 import numpy as np
 
-from odtlib._arrays import distinct_rows
 from odtlib._numba.vector import pack
+from odtlib.arrays import distinct_rows
 from odtlib.column_generation import _kernels as kernels
 from odtlib.column_generation.units import TooLarge, in_units, look
 from odtlib.heuristics.threshold_sampling import tree_of_splits

@@ -6,7 +6,6 @@ from fractions import Fraction
 
 import numpy as np
 
-SECONDS_PER_NONZERO = 4e-7  # to build an integer program, generously
 MAX_WHOLE_SUM = 1e6         # of whole weights: solvers tell objectives one apart up to it
 TOTAL = 1e4     # that other weights are brought to: an absolute 1e-6 is then 1e-10 of it
 

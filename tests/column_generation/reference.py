@@ -46,6 +46,11 @@ def column_generation(max_depth, **options):
         options["pricing"] = published.pricing(
             options["pricing"], options.pop("subproblems", "merged"),
             options.get("merge_rows", True))
+    if isinstance(options.get("heuristic_pricing"), str):
+        options["heuristic_pricing"] = published.heuristic_pricing(
+            options["heuristic_pricing"], options.get("random_state", 0))
+    if options.get("start_columns") == "sampled":
+        options["start_columns"] = published.SampledColumns(options.get("backend", "compiled"))
     cuts = {name: options.pop(name) for name in ("schedule", "solver") if name in options}
     if cuts or options.get("row_cuts") == "extra":
         options["row_cuts"] = published.row_cuts(options["row_cuts"], **cuts)

@@ -7,12 +7,12 @@ import pytest
 from column_generation.reference import column_generation
 from sklearn.base import clone
 
-from odtbook.published import Subproblems, Sweep
+from odtbook.published import PathPool, RandomPaths, Subproblems, Sweep
 from odtlib import (
     ContinuousTreeClassifier,
     RestrictedTreeClassifier,
 )
-from odtlib.column_generation.pricing import Enumeration, PathPool, RandomPaths
+from odtlib.column_generation.pricing import Enumeration
 from odtlib.column_generation.restricted import optimum
 from odtlib.heuristics.threshold_sampling import SampledSplits
 

@@ -7,20 +7,15 @@ import pytest
 from column_generation.reference import all_choices, draw_problem, errors, path_table
 from scipy.optimize import linprog
 
-from odtbook.published import Sweep
+from odtbook.published import PathPool, RandomPaths, Sweep
+from odtbook.published.random_paths import some_reduced_costs
 from odtbook.published.separation import row_cuts, violated_point
 from odtbook.published.subproblems import Subproblems, build
 from odtlib.column_generation.branch_and_price import BranchAndPrice, dive
 from odtlib.column_generation.cuts import violated_rows
 from odtlib.column_generation.generation import ColumnGeneration
 from odtlib.column_generation.master import Master, Relaxation
-from odtlib.column_generation.pricing import (
-    Enumeration,
-    PathPool,
-    RandomPaths,
-    all_reduced_costs,
-    some_reduced_costs,
-)
+from odtlib.column_generation.pricing import Enumeration, all_reduced_costs
 from odtlib.column_generation.restricted import optimum
 from odtlib.report import Clock
 

@@ -10,11 +10,12 @@ from column_generation.test_generation import random_duals
 from odtbook.datasets import load
 from odtbook.formulations import BinOCTClassifier
 from odtbook.published import Sweep
+from odtbook.published.random_paths import some_reduced_costs
 from odtlib import MurTreeClassifier
 from odtlib.column_generation import TreeLimits
 from odtlib.column_generation.master import Master
 from odtlib.column_generation.paths import RestrictedProblem
-from odtlib.column_generation.pricing import all_reduced_costs, some_reduced_costs
+from odtlib.column_generation.pricing import all_reduced_costs
 from odtlib.column_generation.side_constraints import side_constraints
 
 KINDS = ("recall", "precision", "both", "demographic-parity", "equal-opportunity")

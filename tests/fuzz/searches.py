@@ -15,7 +15,14 @@ from naive import (
 )
 
 import odtlib
-from odtbook.published import GeneratedSplitsClassifier, PaperSearch, Sweep, dl85_search
+from odtbook.published import (
+    GeneratedSplitsClassifier,
+    PaperSearch,
+    SampledColumns,
+    Sweep,
+    dl85_search,
+    heuristic_pricing,
+)
 from odtlib.binarize import QuantileBinarizer, ThresholdBinarizer
 from odtlib.column_generation.options import ThresholdSampling, TreeLimits
 from odtlib.policy import policy_costs
@@ -452,9 +459,9 @@ def column_generation(draw):
     link = draw.pick("node", "prefix")
     search = odtlib.ColumnGenerationSearch(
         integer=integer, link=link, pricing=draw.pick("enumeration", Sweep()),
-        heuristic_pricing=draw.pick(None, None, "pool", "random"),
+        heuristic_pricing=heuristic_pricing(draw.pick("none", "none", "pool", "random")),
         row_cuts=draw.pick("none", "upper", "lower", "equal", "all"),
-        start_columns=draw.pick("cart", "sampled"), merge_rows=not draw.chance(0.3))
+        start_columns=draw.pick(None, SampledColumns()), merge_rows=not draw.chance(0.3))
     case = over_candidates(draw, odtlib.ColumnGenerationClassifier, problem, draw.pick(2, 1, 2),
                            search=search)
     case.exact = case.exact and integer == "branch-and-price"

@@ -1,0 +1,203 @@
+"""Heuristics of the papers for columns: sampled at the start, drawn at random, or from a pool."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from sklearn.utils import check_random_state
+
+from odtlib.arrays import distinct_rows
+from odtlib.column_generation.pricing import TOLERANCE
+from odtlib.heuristics.threshold_sampling import TreeSampler
+
+
+@dataclass(frozen=True)
+class SampledColumns:
+    """Begin with the paths of CARTs of random rows, where their splits are candidates.
+
+    Step 4 of Patel et al. (2023).
+
+    Parameters
+    ----------
+    backend : {"compiled", "sklearn"}, default="compiled"
+        What grows the trees, as in :class:`~odtlib.ThresholdSampling`.
+    n_trees : int, default=100
+        Number of trees.
+    share : float, default=0.8
+        Share of the rows behind each tree.
+    """
+
+    backend: str = "compiled"
+    n_trees: int = 100
+    share: float = 0.8
+
+    def __call__(self, master, clock):
+        """Add the paths to a master; those found by then where the clock expires."""
+        problem = master.problem
+        sampler = TreeSampler(problem.X, problem.y, problem.n_classes, problem.weights,
+                              problem.depth, self.backend)
+        candidates = [set(node) for node in problem.splits]
+        leaves, paths = [], []
+        for seed in range(self.n_trees):
+            if clock.expired:
+                break
+            tree = sampler.grow(sampler.part(self.share, seed))
+            choices = problem.choose(tree)
+            for leaf in range(problem.n_leaves):
+                if all(tree[node] in candidates[node] for node in master.nodes[leaf]):
+                    leaves.append(leaf)
+                    paths.append(problem.path_number(leaf, choices))
+        master.add_columns(leaves, paths)
+
+
+def some_reduced_costs(master, relaxation, leaf, path):
+    """Return the reduced costs of some paths, given by their leaves and numbers."""
+    cost = np.empty(len(path))
+    for at in np.unique(leaf):
+        mine = np.flatnonzero(leaf == at)
+        rows = master._link_rows(at, path[mine]) - master.link_row[at]
+        member = master.members(at, path[mine], master.cut_left, np.arange(master.n_cuts))
+        value, effects = master.values(at, path[mine])
+        cost[mine] = (value - relaxation.alpha[np.searchsorted(master.ends, at)]
+                      - relaxation.gamma[at][rows].sum(axis=1) - member @ relaxation.beta
+                      - relaxation.delta @ effects)
+        cost[mine[value < master.least_value]] = -np.inf
+    return cost
+
+
+class RandomPaths:
+    """Price by random paths whose splits are all different (Patel et al. 2023, Section 4.1).
+
+    Parameters
+    ----------
+    random : int or RandomState, default=0
+        Seed of the random choices; each fit begins with it.
+    n_paths : int, default=100
+        Paths drawn per iteration; all with positive reduced cost are returned.
+    """
+
+    exact = False
+
+    def __init__(self, random: int | np.random.RandomState = 0, n_paths: int = 100) -> None:
+        self.random, self.n_paths = check_random_state(random), n_paths
+        self.given = random, n_paths        # what makes two of them alike
+
+    def __eq__(self, other):
+        return type(self) is type(other) and self.given == other.given
+
+    def draw(self, master, allowed, leaves):
+        """Draw one path to each of some leaves, of ``allowed`` splits; return leaves and paths.
+
+        They are fewer than ``leaves`` where no different split was left.  With side constraints
+        the path comes with each class.
+        """
+        problem = master.problem
+        drawn = []
+        for leaf in leaves:
+            nodes = master.nodes[leaf]
+            seen, number = set(), 0
+            for node in nodes:
+                here = np.arange(problem.start[node], problem.start[node + 1])
+                fresh = [s for s in here if allowed[s]
+                         and (problem.feature[s], problem.threshold[s]) not in seen]
+                if not fresh:
+                    break
+                split = fresh[self.random.randint(len(fresh))]
+                seen.add((problem.feature[split], problem.threshold[split]))
+                number = number * len(here) + int(split) - int(here[0])
+            else:
+                n_classes = 1 if problem.side is None else problem.n_classes
+                drawn += [(leaf, number * n_classes + c) for c in range(n_classes)]
+        return np.array(drawn, np.int64).reshape(-1, 2).T
+
+    def __call__(self, master, relaxation, allowed, seconds=np.inf):
+        """Return improving paths, and None: a heuristic proves no bound."""
+        leaves = master.ends[self.random.randint(len(master.ends), size=self.n_paths)]
+        leaf, path = self.draw(master, allowed, leaves)
+        good = some_reduced_costs(master, relaxation, leaf, path) > TOLERANCE
+        return leaf[good], path[good], None
+
+    def restart(self, leaves):
+        """Do nothing: random pricing keeps no state between iterations."""
+
+
+class PathPool(RandomPaths):
+    """Price by a pool of random paths (Firat et al. 2020, Section 4.2.3).
+
+    Each iteration draws paths to leaves that had improving paths before, adds those of the pool
+    with the largest positive reduced costs to the master, and keeps the best of the rest.
+
+    Parameters
+    ----------
+    random : int or RandomState, default=0
+        Seed of the random choices; each fit begins with it.
+    pool_size : int, default=500
+        Paths kept.
+    n_leaves : int, default=200
+        Paths drawn per iteration.
+    n_added : int, default=100
+        Maximum number of paths added to the master per iteration.
+    attempts : int, default=1
+        Number of draws before it reports that it finds nothing.
+    leaf_priority : bool, default=True
+        Draw paths to leaves that had improving paths before, else to all leaves.
+    reset : bool, default=True
+        Empty the pool whenever exact pricing had to step in.
+    """
+
+    def __init__(self, random: int | np.random.RandomState = 0, pool_size: int = 500,
+                 n_leaves: int = 200, n_added: int = 100, attempts: int = 1,
+                 leaf_priority: bool = True, reset: bool = True) -> None:
+        super().__init__(random, n_leaves)
+        self.given += pool_size, n_added, attempts, leaf_priority, reset
+        self.pool_size, self.n_added, self.attempts = pool_size, n_added, attempts
+        self.leaf_priority, self.reset = leaf_priority, reset
+        self.pool = np.zeros((2, 0), np.int64)
+        self.promising = None
+
+    def __call__(self, master, relaxation, allowed, seconds=np.inf):
+        """Return improving paths, and None: a heuristic proves no bound."""
+        for _ in range(self.attempts):
+            leaf, path = self._attempt(master, relaxation, allowed)
+            if len(leaf):
+                break
+        return leaf, path, None
+
+    def _attempt(self, master, relaxation, allowed):
+        if self.promising is None or not self.leaf_priority:
+            self.promising = master.ends
+        leaves = self.random.choice(self.promising, size=self.n_paths)
+        pool = np.concatenate([self.pool, self.draw(master, allowed, leaves)], axis=1)
+        pool = distinct_rows(pool.T)[0].T
+        cost = some_reduced_costs(master, relaxation, *pool)
+        order = np.argsort(-cost, kind="stable")
+        n_good = min(self.n_added, int((cost > TOLERANCE).sum()))
+        leaf, path = pool[:, order[:n_good]]
+        self.pool = pool[:, order[n_good:n_good + self.pool_size]]
+        if n_good:
+            self.promising = np.unique(leaf)
+        return leaf, path
+
+    def restart(self, leaves):
+        """Empty the pool, and draw next for the leaves for which exact pricing found columns."""
+        if self.reset:
+            self.pool = np.zeros((2, 0), np.int64)
+        self.promising = np.unique(leaves)
+
+
+def heuristic_pricing(word: str, random: int | np.random.RandomState = 0) -> RandomPaths | None:
+    """Return what a word of the experiments stands for.
+
+    Parameters
+    ----------
+    word : {"none", "pool", "random"}
+        Nothing, the pool of Firat et al., or 100 random paths as in Patel et al.
+    random : int or RandomState, default=0
+        Seed of the random choices.
+
+    Returns
+    -------
+    RandomPaths or None
+    """
+    return {"none": lambda seed: None, "pool": PathPool, "random": RandomPaths}[word](random)
