@@ -188,11 +188,11 @@ class LazyBuilder:
     def run(self):
         """Grow the tree."""
         state, rules, nodes = self.state, self.rules, self.state.nodes
-        stack = [(0, len(self.Y), 0, -1, False)]
+        stack = [(0, len(self.Y), 0, -1, False, None)]
         buffers = [np.empty(len(self.Y), kind) for kind in (np.bool_, np.int32, np.float64)]
         status = "heuristic"
         while stack:
-            start, end, depth, parent, is_left = stack.pop()
+            start, end, depth, parent, is_left, distance = stack.pop()
             node = state.progress[0]
             state.progress[0] += 1
             if parent >= 0:
@@ -205,21 +205,21 @@ class LazyBuilder:
                     or np.all(targets == targets[0])):
                 continue
             try:
-                best = self._best_split(start, end)
+                best = self._best_split(start, end, nodes.weight[node], nodes.sums[node], distance)
                 if self.clock.expired:
                     status = "time_limit"   # the node in work is split by the best so far
             except KeyboardInterrupt:
                 status, best = "interrupted", None
             if best is None:
                 continue
-            feature, cut, middle, cost = best
+            feature, cut, middle, cost, distances = best
             if rules.min_decrease > 0 and \
                     self._node_cost(rows) - cost < rules.min_decrease:
                 continue
             nodes.feature[node], nodes.threshold[node] = feature, cut
             _growth.partition(state.order, state.values, start, end, feature, middle, *buffers)
-            stack.append((middle, end, depth + 1, node, False))
-            stack.append((start, middle, depth + 1, node, True))
+            stack.append((middle, end, depth + 1, node, False, distances[1]))
+            stack.append((start, middle, depth + 1, node, True, distances[0]))
         return state.growth(status, {"candidates": self.candidates,
                                      "children_evaluated": self.children}, self.origin)
 
@@ -242,15 +242,17 @@ class LazyBuilder:
             varies = np.sort(self.random.permutation(varies)[:self.rules.max_features])
         return varies
 
-    def _best_split(self, start, end):
+    def _best_split(self, start, end, n, sums, distance):
+        """Return feature, cut, first row on the right, cost, and the children's distances."""
         state, loss = self.state, self.loss
         rows = state.order[0, start:end]
-        w, Y = self.w[rows], state.targets[rows]
-        n, sums, q = w.sum(), w @ Y, float(w @ self.row_constant[rows])
+        q = float(self.w[rows] @ self.row_constant[rows])
         criterion = _growth.POISSON if loss.name == "poisson" else _growth.SQUARED
         outer_floats = np.repeat([-np.inf, np.inf], len(sums)) if self.absolute else self.outer[1]
-        listed, distance = self.listed, 0.0
-        if self.refine == _lazy.DISTANCE:
+        listed = self.listed
+        if self.refine != _lazy.DISTANCE:
+            distance = 0.0
+        elif distance is None:           # of the root; a parent knows those of its children
             distance = self.feasible.distance(sums / n + self.origin, loss.weights)
         node = _lazy.Node(start, end, n, sums, distance)
         count = _lazy.list_candidates(
@@ -305,8 +307,10 @@ class LazyBuilder:
 
     def _split(self, chosen, cost):
         listed = self.listed
+        outside = np.maximum(0.0, listed.cost[chosen] - listed.plain[chosen])
         return (int(listed.feature[chosen]), float(listed.cut[chosen]),
-                int(listed.position[chosen]) + 1, float(cost))
+                int(listed.position[chosen]) + 1, float(cost),
+                np.sqrt(outside / listed.n_side[chosen]).tolist())
 
     def _raise_bounds(self, start, end, rows, sums, count):
         """Raise the bounds by more; return whether they are exact, and how many there are."""

@@ -54,12 +54,15 @@ class Piece:
 
     def violation(self, Y: np.ndarray) -> np.ndarray:
         """Return the largest violation of a constraint in each row of ``Y``."""
-        worst = np.maximum(self.lower - Y, Y - self.upper).max(axis=1, initial=0.0)
+        targets = np.ascontiguousarray(Y.T)      # maxima over few rows of many numbers are fast
+        lower, upper = self.lower[:, None], self.upper[:, None]
+        worst = np.maximum(lower - targets, targets - upper).max(axis=0, initial=0.0)
         if len(self.rhs):
-            worst = np.maximum(worst, (Y @ self.rows.T - self.rhs).max(axis=1))
+            worst = np.maximum(worst, (self.rows @ targets - self.rhs[:, None]).max(axis=0))
         if len(self.equal_rhs):
-            worst = np.maximum(worst, np.abs(Y @ self.equal.T - self.equal_rhs).max(axis=1))
-        return np.maximum(worst, 0.0)
+            off = self.equal @ targets - self.equal_rhs[:, None]
+            worst = np.maximum(worst, np.abs(off).max(axis=0))
+        return worst
 
     def tightened(self) -> Piece | None:
         """Turn rows of one target into bounds and propagate bounds; None if the piece is empty."""
@@ -317,7 +320,7 @@ class FeasibleSet:
         """
         cache = self.__dict__.setdefault("_cache", {})
         if ("pieces", n_targets) not in cache:
-            pieces = self._pieces(n_targets)
+            pieces = self._stated(n_targets)
             if pieces is not None:
                 pieces = [p.tightened() for p in pieces]
                 pieces = [p for p in pieces if p is not None
@@ -331,8 +334,21 @@ class FeasibleSet:
     def _pieces(self, n_targets):
         return None
 
+    def _stated(self, n_targets):
+        """Return the pieces as they are stated, made once."""
+        cache = self.__dict__.setdefault("_cache", {})
+        if ("stated", n_targets) not in cache:
+            cache["stated", n_targets] = self._pieces(n_targets)
+        return cache["stated", n_targets]
+
     def _violation(self, Y):
-        return np.min([p.violation(Y) for p in self._pieces(Y.shape[1])], axis=0)
+        least, outside = np.full(len(Y), np.inf), np.arange(len(Y))
+        for piece in self._stated(Y.shape[1]):
+            if not len(outside):
+                break
+            least[outside] = np.minimum(least[outside], piece.violation(Y[outside]))
+            outside = outside[least[outside] > 0]
+        return least
 
     def _encode(self, n_targets, weights):
         pieces = self.pieces(n_targets)
