@@ -272,7 +272,7 @@ class LazyBuilder:
             if not np.isfinite(best):
                 return None
             chosen = int(np.flatnonzero(first_bound <= best + tolerance)[0])
-            return self._split(chosen, best)
+            return self._split(chosen, best, tolerance)
         rank = np.argsort(first_bound, kind="stable")
         progress = np.array([0, -1, 0], np.int64)
         best = np.inf
@@ -303,11 +303,12 @@ class LazyBuilder:
         chosen = progress[1]
         if chosen < 0:
             return None
-        return self._split(chosen, best)
+        return self._split(chosen, best, tolerance)
 
-    def _split(self, chosen, cost):
+    def _split(self, chosen, cost, tolerance):
         listed = self.listed
-        outside = np.maximum(0.0, listed.cost[chosen] - listed.plain[chosen])
+        # less what rounding may have added: a child's own costs may be far smaller
+        outside = np.maximum(0.0, listed.cost[chosen] - listed.plain[chosen] - tolerance)
         return (int(listed.feature[chosen]), float(listed.cut[chosen]),
                 int(listed.position[chosen]) + 1, float(cost),
                 np.sqrt(outside / listed.n_side[chosen]).tolist())

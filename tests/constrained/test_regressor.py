@@ -269,6 +269,24 @@ def test_no_infeasible_prediction_over_random_sets_data_and_queries():
     assert checked == 30_000
 
 
+def test_exact_splits_below_the_root_equal_brute_force_for_random_sets():
+    """Deep trees: a node takes over its distance to the set from the split of its parent."""
+    for _ in range(60):
+        feasible, min_leaf = random_set(), int(RNG.integers(1, 4))
+        X, Y = table(int(RNG.integers(12, 26)), low=-20.0, high=120.0)
+        w = RNG.choice([0.25, 1.0, 7.0], len(X))
+        model = ConstrainedTreeRegressor(
+            feasible, split="exact", max_depth=5, min_samples_leaf=min_leaf,
+            on_infeasible_targets="keep").fit(X, Y, w)
+        reference.check_splits(model.tree_, X, Y, w,
+                               lambda Y, w, feasible=feasible:
+                               reference.squared_cost(feasible, Y, w), min_leaf, first=False)
+        if isinstance(feasible, sets.MixedBinary):
+            off = [np.max([*(p.lower - Y).T, *(Y - p.upper).T, *(p.rows @ Y.T - p.rhs[:, None])], 0)
+                   for p in feasible._pieces(Y.shape[1])]
+            np.testing.assert_allclose(feasible.violation(Y), np.maximum(0, np.min(off, 0)))
+
+
 def test_a_set_projected_on_by_a_solver_grows_the_same_tree():
     k = 13
     few = sets.AtMostKNonzero(2, 0, 9)
