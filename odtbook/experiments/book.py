@@ -79,18 +79,38 @@ def changed_place(place, changes):
     """Return where the files of an experiment with changes such as "max_depth=3" live.
 
     Records go to ``odt-results`` in the working folder, or beside a grid file that is not the
-    book's; the names of the files hold the changes.  The records of the experiment itself are not
-    touched.
+    book's; the names of the files hold the changes: ``mine-dataset-my-max_depth-2-3.csv``.  The
+    records of the experiment itself are not touched.
     """
-    wanted = "-".join(sorted(set(changes)))
-    words = re.sub(r"[^A-Za-z0-9._=-]+", "-", wanted)[:60]
-    if words != wanted:
-        words += "-" + hashlib.sha1(wanted.encode()).hexdigest()[:8]
+    values = {}
+    for change in sorted(set(changes)):
+        name, _, value = change.partition("=")
+        values.setdefault(name, []).append(value)
+    words = file_name(values) if values else "anew"
     own = place.grid.parent != folder()
     results = (place.grid.parent if own else Path("odt-results").resolve()) / (
         f"{place.name}-{words}.csv")
     return replace(place, results=results, published=results,
                    runs=results.parent / ".runs" / results.stem)
+
+
+def file_name(values):
+    """Return a name without suffix for files, from lists of values by the names of parameters.
+
+    A file goes by its stem. Where that or a sign that names do not hold leaves something out, the
+    name ends with eight digits that tell it from others.
+    """
+    words, exact = [], True
+    for name, texts in values.items():
+        words.append(name)
+        for text in texts:
+            word = re.sub(r"[^A-Za-z0-9._]+", "_", text.removesuffix(".csv"))
+            exact = exact and word + ".csv" * text.endswith(".csv") == text
+            words.append(word)
+    found = "-".join(words)
+    if exact and len(found) <= 80:
+        return found
+    return f"{found[:80]}-{hashlib.sha1(repr(values).encode()).hexdigest()[:8]}"
 
 
 def _is_file(path):

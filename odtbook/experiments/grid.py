@@ -7,6 +7,7 @@ import itertools
 import math
 import tomllib
 from collections.abc import Iterable
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -51,6 +52,8 @@ class Experiment:
         ``"max_depth=3"``: the parameter has this value in every run, whatever the grid says;
         several values for one parameter make one run each.  Changed experiments have records of
         their own (:func:`~odtbook.experiments.book.changed_place`).
+    apart : bool, default=False
+        Whether the records are its own also without changes.
 
     Raises
     ------
@@ -58,7 +61,8 @@ class Experiment:
         If the file or any parameter in it is wrong; nothing has run by then.
     """
 
-    def __init__(self, name: str | Path, changes: Iterable[str] = ()) -> None:
+    def __init__(self, name: str | Path, changes: Iterable[str] = (), *,
+                 apart: bool = False) -> None:
         self.place = locate(name)
         self.name = self.place.name
         try:
@@ -82,7 +86,7 @@ class Experiment:
                 "binarizer" in self.template.defaults:
             # The book's grid cuts the paper's sets as the paper did, which is not for all tables.
             self._changes.setdefault("binarizer", self.template.defaults["binarizer"])
-        if self._changes:
+        if self._changes or apart:
             self.place = changed_place(self.place, changes)
         self.points()
         self.points(quick=True)
@@ -93,6 +97,13 @@ class Experiment:
         points = expand([{**table, **shrunk, **self._changes} for table in self._tables],
                         self.template)
         return list({key(point): point for point in points}.values())
+
+    @cached_property
+    def varied(self) -> list[str]:
+        """The parameters that have several values in the grid."""
+        points = [*self.points(), *self.points(quick=True)]
+        return [name for name in self.template.defaults
+                if len({key({name: point[name]}) for point in points}) > 1]
 
     def records(self, further: Iterable[dict[str, Any]] = ()) -> dict[str, dict[str, Any]]:
         """Return the records of this experiment by key."""
@@ -158,7 +169,7 @@ def parse_changes(changes, template):
         if not equals:
             raise ValueError(f"--set {brief(change)} is not key=value; the keys are "
                              f"{', '.join(template.defaults)}.")
-        value = _literal(text)
+        value = literal(text)
         if isinstance(template.defaults.get(name), str) and not isinstance(value, str | list) \
                 and value not in template.choices.get(name, ()):
             value = text
@@ -166,7 +177,7 @@ def parse_changes(changes, template):
     return {name: found if len(found) > 1 else found[0] for name, found in values.items()}
 
 
-def _literal(text):
+def literal(text):
     """Return the Python value that a text spells, or the text itself."""
     try:
         return ast.literal_eval({"true": "True", "false": "False"}.get(text, text))
@@ -184,14 +195,14 @@ def select(points, conditions, defaults):
                              f"{', '.join(defaults)}.")
         wanted.setdefault(name, set()).add(value)
     kept = [point for point in points
-            if all(_text(point[name]) & values for name, values in wanted.items())]
+            if all(text_of(point[name]) & values for name, values in wanted.items())]
     if wanted and not kept:
         raise ValueError(f"no run of the grid has {' and '.join(conditions)}; --set changes a "
                          "parameter to a value that the grid does not have.")
     return kept
 
 
-def _text(value):
+def text_of(value):
     """Return how a value may be written on the command line: 60.0 as 60, True as true."""
     texts = {str(value), str(value).lower()}
     if isinstance(value, float) and value.is_integer():

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import hashlib
 import json
 import math
 import os
-import re
 import statistics
 import subprocess
 import sys
@@ -20,7 +18,7 @@ from typing import Any
 from odtbook.lifetime import end_with
 from odtlib.requirements import needs
 
-from .book import PACKAGE
+from .book import PACKAGE, file_name
 from .grid import Experiment, expand, select
 from .measure import record as empty_record
 from .notebooks import execute_notebook, need_papermill
@@ -69,7 +67,7 @@ def execute(template: str | Path, **parameters: Any) -> Any:
 
 def run_experiment(experiment: str | Path, *, quick: bool = False, jobs: int = 1,
                    dask: str | None = None, resume: bool = False, retry_failed: bool = False,
-                   only: Iterable[str] = (), changes: Iterable[str] = (),
+                   only: Iterable[str] = (), changes: Iterable[str] = (), apart: bool = False,
                    executor: Callable[..., dict[str, Any]] = execute_notebook,
                    say: Callable[[str], object] = print) -> list[dict[str, Any]]:
     """Run the grid of an experiment and write its records.
@@ -94,6 +92,8 @@ def run_experiment(experiment: str | Path, *, quick: bool = False, jobs: int = 1
     changes : iterable of str
         ``"max_depth=3"``: give the parameter this value in every run.  The records go to a file
         of their own, beside which those of the experiment stay as they are.
+    apart : bool, default=False
+        Write the records to a file of their own also without changes.
     executor : callable, optional
         Replaces :func:`~odtbook.experiments.notebooks.execute_notebook`, for tests.
     say : callable, optional
@@ -115,7 +115,8 @@ def run_experiment(experiment: str | Path, *, quick: bool = False, jobs: int = 1
     """
     from joblib import delayed
     from tqdm import tqdm
-    experiment = Experiment(experiment, changes)
+    earlier = seconds_of_runs(experiment) if changes or apart else {}
+    experiment = Experiment(experiment, changes, apart=apart)
     declared = experiment.declared()
     points = {key(point): point for point in
               select(experiment.points(quick), only, experiment.template.defaults)}
@@ -141,7 +142,7 @@ def run_experiment(experiment: str | Path, *, quick: bool = False, jobs: int = 1
         journal.begin((interrupted | set(todo)) & set(declared))
         say(f"{experiment.name}: {len(points)} run{'s' * (len(points) != 1)}, "
             f"{len(points) - len(todo)} finished"
-            + _estimate(todo, records, jobs, dask))
+            + _estimate(todo, {**earlier, **_seconds(records)}, jobs, dask))
         try:
             state = _code_state()
             watched = None if dask or jobs == 1 else os.getpid()
@@ -152,7 +153,7 @@ def run_experiment(experiment: str | Path, *, quick: bool = False, jobs: int = 1
                                      smoothing=0.1):
                 record = _finish(answer, points[name], state)
                 journal.append(record)
-                _keep_notebook(place, name, answer)
+                _keep_notebook(experiment, name, answer)
         finally:
             records.update(journal.finished)
             if records:
@@ -162,7 +163,7 @@ def run_experiment(experiment: str | Path, *, quick: bool = False, jobs: int = 1
     asked = [records[name] for name in points]
     failed = [record for record in asked if record["status"] == "failed"]
     say(f"{experiment.name}: records in {os.path.relpath(place.results)}"
-        + _executed(place, todo)
+        + _executed(experiment, todo)
         + (f"; {len(failed)} of {len(asked)} runs FAILED, the first says: {failed[0]['error']}"
            if failed else "")
         + ("; the code has uncommitted changes, so that reports leave these runs out"
@@ -270,12 +271,43 @@ def _ordered(records, declared):
     return [records[name] for name in declared if name in records]
 
 
-def _estimate(todo, records, jobs, dask):
-    """Say how long the runs will take, judged by earlier ones."""
+def seconds_of_runs(experiment):
+    """Return how long each recorded run of an experiment took, by its key."""
+    return _seconds(Experiment(experiment).records())
+
+
+def _seconds(records):
+    return {name: record["notebook_seconds"] for name, record in records.items()
+            if record["notebook_seconds"] is not None}
+
+
+def cost(experiments, jobs=1):
+    """Say what it takes to make the records of experiments anew, judged by their own.
+
+    ``experiments`` maps the name of each to its changes; runs that are finished do not count.
+    """
+    from joblib import effective_n_jobs
+    total = runs = 0
+    for name, changes in experiments.items():
+        earlier = seconds_of_runs(name)
+        source = Experiment(name, changes, apart=True)
+        made = source.records()
+        todo = [key(point) for point in source.points() if key(point) not in made]
+        typical = statistics.median(earlier.values()) if earlier else 0.0
+        total += sum(earlier.get(run, typical) for run in todo)
+        runs += len(todo)
+    if not runs:
+        return "its records were made anew before, in odt-results"
+    return (f"{runs} run{'s' * (runs != 1)} of {', '.join(experiments)}, about "
+            f"{duration(total / min(effective_n_jobs(jobs), runs))} by earlier runs; "
+            "Ctrl-C keeps what is finished, and the same command does the rest")
+
+
+def _estimate(todo, earlier, jobs, dask):
+    """Say how long the runs will take, judged by the seconds of earlier ones."""
     from joblib import effective_n_jobs
     if not todo:
         return ""
-    earlier = {name: record["notebook_seconds"] for name, record in records.items()}
     if not earlier:
         return "; no earlier runs to judge the time by, the bar shows it after the first"
     typical = statistics.median(earlier.values())
@@ -283,12 +315,13 @@ def _estimate(todo, records, jobs, dask):
     if not dask:
         total /= min(effective_n_jobs(jobs), len(todo))
     known = sum(name in earlier for name in todo)
-    return (f"; about {_duration(total)} to go"
+    return (f"; about {duration(total)} to go"
             + (" on one worker" if dask else "")
             + f" (by earlier runs, {known} of them the same)")
 
 
-def _duration(seconds):
+def duration(seconds):
+    """Say a number of seconds in hours, minutes and seconds."""
     minutes, seconds = divmod(round(seconds), 60)
     hours, minutes = divmod(minutes, 60)
     if hours:
@@ -296,26 +329,28 @@ def _duration(seconds):
     return f"{minutes} min {seconds} s" if minutes else f"{seconds} s"
 
 
-def _keep_notebook(place, name, answer):
-    folder = place.runs / "notebooks"
+def _keep_notebook(experiment, name, answer):
+    folder = experiment.place.runs / "notebooks"
     folder.mkdir(exist_ok=True)
-    (folder / notebook_name(name)).write_text(answer["notebook"], encoding="utf-8")
+    (folder / notebook_name(experiment, name)).write_text(answer["notebook"], encoding="utf-8")
 
 
-def notebook_name(name):
-    """Return the file name of the executed notebook of a run, from the run's key."""
-    words = re.sub(r"[^A-Za-z0-9.]+", "-", re.sub(r'"\w+": ', "", name)).strip("-")
-    return f"{words[:60]}-{hashlib.sha1(name.encode()).hexdigest()[:8]}.ipynb"
+def notebook_name(experiment, name):
+    """Return the file name of the executed notebook of a run: what tells it from the others."""
+    point = json.loads(name)
+    told = {parameter: [str(point[parameter])] for parameter in experiment.varied}
+    return f"{file_name(told) if told else experiment.place.results.stem}.ipynb"
 
 
-def _executed(place, names):
+def _executed(experiment, names):
     """Say where the executed notebooks of these runs are."""
-    folder = place.runs / "notebooks"
+    folder = experiment.place.runs / "notebooks"
     if not names:
         return ""
     if len(names) > 1:
         return f", executed notebooks in {os.path.relpath(folder)}"
-    return f", the executed notebook is {os.path.relpath(folder / notebook_name(names[0]))}"
+    file = folder / notebook_name(experiment, names[0])
+    return f", the executed notebook is {os.path.relpath(file)}"
 
 
 class _Lock:

@@ -33,7 +33,7 @@ def words_of_the_pages():
             text = "\n".join("".join(cell["source"]) for cell in json.loads(text)["cells"])
         texts.append(text)
     texts += [path.read_text(encoding="utf-8") for path in (ROOT / "chapters").rglob("*.md")
-              if path.name != "api.md"]
+              if path.name != "api.md" and path.parent.name != "api"]
     return set(re.findall(r"\w+", "\n".join(texts)))
 
 

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -179,3 +180,30 @@ def test_report_lists_the_experiments(capsys):
     assert lines[0].split() == ["experiment", "runs", "recorded", "refused", "failed", "last",
                                 "run", "question"]
     assert [line.split()[0] for line in lines[1:]] == book.names()
+
+
+def test_the_fork_that_the_page_works_through_gives_its_figure(tmp_path, monkeypatch):
+    """Its blocks are carried out as the page says, in their order."""
+    text = (book.book_root() / "chapters/experiments/running.md").read_text(encoding="utf-8")
+    part = text.partition("## Make it your own")[2]
+    blocks = re.findall(r"^```(\w+)\n(.+?)^```", part, re.MULTILINE | re.DOTALL)[:5]
+    (fork, measure, grid, run, figure) = (block for _, block in blocks)
+    assert [kind for kind, _ in blocks] == ["bash", "python", "toml", "bash", "python"]
+    monkeypatch.chdir(tmp_path)
+    assert main(fork.split()[1:]) == 0
+    notebook, file = tmp_path / "mine/mine.ipynb", tmp_path / "mine/mine.toml"
+    cells = json.loads(notebook.read_text(encoding="utf-8"))
+    (cell,) = [cell for cell in cells["cells"] if cell["id"] == "run"]
+    cell["source"] = "\n".join("".join(cell["source"]).splitlines()[:-2]) + "\n" + measure
+    notebook.write_text(json.dumps(cells), encoding="utf-8")
+    before, _, after = file.read_text(encoding="utf-8").partition("[grid]")
+    file.write_text(f"{before}{grid}\n[quick]{after.partition('[quick]')[2]}", encoding="utf-8")
+    assert main(run.split()[1:]) == 0
+    names = {}
+    exec(figure, names)
+    assert (tmp_path / "tests.png").stat().st_size > 5000
+    assert (names["wide"].to_numpy() > 0).all() and names["wide"].shape == (3, 2)
+    assert (names["wide"].loc[1] == 1).all()
+    executed = {path.name for path in (tmp_path / "mine/.runs/mine/notebooks").iterdir()}
+    assert {f"dataset-{name}-max_depth-{k}.ipynb" for name in ("monk1_full", "iris_uci")
+            for k in (1, 2, 3)} == executed
