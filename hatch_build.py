@@ -25,6 +25,8 @@ class BookHook(BuildHookInterface):
         included = build_data["force_include"]
         for folder in ("chapters", "data/published", "data/results"):
             included[folder] = f"odtbook/_book/{folder}"
+        for file in ("_toc.yml", "intro.ipynb", "data/figures.csv"):
+            included[file] = f"odtbook/_book/{file}"
         data = Path(self.root, "data")
         for path in [data / "catalogue.toml", data / "manifest.json", *(data / "sets").rglob("*")]:
             if path.is_file() and path.stat().st_size <= LARGEST:

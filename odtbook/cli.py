@@ -6,7 +6,7 @@ import argparse
 import os
 import sys
 
-from odtbook import compile_command, data_command, try_command
+from odtbook import compile_command, data_command, figure_command, try_command
 from odtlib import __version__
 from odtlib.requirements import needs
 
@@ -123,8 +123,10 @@ def _parser():
     new.set_defaults(command=_new)
     new.add_argument("name", metavar="NAME", help="of the new folder and its files")
     new.add_argument("--from", dest="source", required=True, metavar="CHAPTER",
-                     help="a template (murtree), a chapter (05_murtree or 5), or a notebook")
+                     help="a template (murtree), a chapter (05_murtree or 5), a figure "
+                     "(figure:5.4), or a notebook")
 
+    figure_command.add_parser(commands)
     try_command.add_parser(commands)
     data_command.add_parser(commands)
     compile_command.add_parser(commands)

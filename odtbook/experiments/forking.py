@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
 from pathlib import Path
 
 from .book import find_notebook
+from .records import COLUMNS
 from .templates import Template, parameters_cell, read_notebook
 
 _TEST = '''"""The quick grid of {name} runs, and every run leaves a record."""
@@ -35,8 +37,8 @@ def new(name: str, source: str | Path, folder: str | Path = ".") -> Path:
         A letter and up to 99 more letters, digits, ``-`` and ``_``; the name of the folder and its
         files.
     source : str or pathlib.Path
-        A template (``murtree``), a chapter (``05_murtree``, or its number ``5``), or the path of
-        a notebook.
+        A template (``murtree``), a chapter (``05_murtree``, or its number ``5``), a figure
+        (``figure:5.4``: the code that draws it, and no more), or the path of a notebook.
     folder : str or pathlib.Path, default="."
         Where the new folder is made.
 
@@ -57,8 +59,11 @@ def new(name: str, source: str | Path, folder: str | Path = ".") -> Path:
     target = Path(folder) / name
     if target.exists():
         raise ValueError(f"{target} is there already; choose another name or remove it.")
-    path = find_notebook(source)
-    notebook = _stripped(read_notebook(path))
+    if str(source).startswith("figure:"):
+        path, notebook = _of_figure(str(source).removeprefix("figure:"))
+    else:
+        path = find_notebook(source)
+        notebook = _stripped(read_notebook(path))
     if parameters_cell(notebook) is None:
         notebook["cells"].insert(0, _code("parameters", "seed = 0", tags=["parameters"]))
     if not any("experiments.emit(" in "".join(cell["source"]) for cell in notebook["cells"]):
@@ -69,11 +74,39 @@ def new(name: str, source: str | Path, folder: str | Path = ".") -> Path:
     target.mkdir(parents=True)
     copy = target / f"{name}.ipynb"
     copy.write_text(json.dumps(notebook, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
-    grid = _grid(name, path.stem, Template(copy))
+    grid = _grid(name, path.name.removesuffix(".ipynb"), Template(copy))
     (target / f"{name}.toml").write_text(grid, encoding="utf-8")
     (target / f"test_{name.replace('-', '_')}.py").write_text(_TEST.format(name=name),
                                                              encoding="utf-8")
     return target
+
+
+def _of_figure(wanted):
+    """Return a path that names a figure, and a notebook of the code that draws it."""
+    from odtbook.figure_command import assigned, find
+    figure = find(wanted)
+    values = {name: value for name, value in figure.parameters.items() if name not in COLUMNS}
+    values = values or {"seed": 0}
+    original = read_notebook(figure.page)
+    cells = [{"cell_type": "markdown", "id": "title", "metadata": {}, "source":
+              f"# Figure {figure.label}\n\n{figure.caption}\n\nFrom `{figure.page.name}`."},
+             _code("parameters", "\n".join(f"{n} = {v!r}" for n, v in values.items()),
+                   tags=["parameters"])]
+    for at, part in itertools.groupby(figure.program, key=lambda pair: pair[0]):
+        lines = figure.code[at].splitlines()
+        text = "\n".join("\n".join(lines[_first_line(statement) - 1:statement.end_lineno])
+                         for _, statement in part if assigned(statement) not in values)
+        if at == figure.at:     # as it stands on the page, comments and all
+            lines = [line for line in lines if not any(
+                re.match(rf"{name} = ", line) for name in values)]
+            text = "\n".join(lines)
+        if text:
+            cells.append(_code(original["cells"][at]["id"], text))
+    return Path(f"figure {figure.label}"), {**original, "cells": cells}
+
+
+def _first_line(statement):
+    return min([statement.lineno, *(d.lineno for d in getattr(statement, "decorator_list", ()))])
 
 
 def _stripped(notebook):

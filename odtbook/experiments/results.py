@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
+from contextvars import ContextVar
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,12 +17,26 @@ if TYPE_CHECKING:
 LEAST_SHARE = 0.9   # of the CPU time that a run's threads could have had
 
 
-def load_records(experiment: str | Path, *, changed: bool = False) -> DataFrame:
+# Tables that stand for the records of experiments, while a figure is drawn from others.
+_instead: ContextVar[dict[str, DataFrame] | None] = ContextVar("instead", default=None)
+
+
+@contextlib.contextmanager
+def instead(tables):
+    """Let :func:`load_records` return these tables for the experiments that they name."""
+    token = _instead.set(tables)
+    try:
+        yield
+    finally:
+        _instead.reset(token)
+
+
+def load_records(experiment: str | Path | Experiment, *, changed: bool = False) -> DataFrame:
     """Return the records of an experiment as a table.
 
     Parameters
     ----------
-    experiment : str or pathlib.Path
+    experiment : str, pathlib.Path or Experiment
         As for ``odt run``: a name, or the path of a grid file.
     changed : bool, default=False
         Whether to keep records made by code with uncommitted changes.  By default they are left
@@ -40,7 +56,12 @@ def load_records(experiment: str | Path, *, changed: bool = False) -> DataFrame:
         If the experiment does not exist or has no records that count.
     """
     import pandas as pd
-    source = Experiment(experiment)
+    if not isinstance(experiment, Experiment) and experiment in (_instead.get() or {}):
+        table = _instead.get()[experiment].reset_index(drop=True)
+        table.attrs["provenance"] = provenance(table) if len(table) else "No records."
+        return table
+    source = experiment if isinstance(experiment, Experiment) else Experiment(experiment)
+    experiment = source.name
     records = list(source.records().values())
     kept, refused = (records, 0) if changed else usable(records)
     if records and not kept:
