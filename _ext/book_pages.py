@@ -133,33 +133,88 @@ class AuthorYearStyle(AlphaStyle):
     default_label_style = AuthorYearLabels
 
 
-class PublicNames(SphinxDirective):
-    """Document the public names of the modules that are given as arguments.
+# The modules of the reference, each a page of its own, in the order of their table.
+# Where a module has no __all__, its own classes and functions, or those that are named here.
+REFERENCE = {
+    "odtlib.estimator": ["TreeClassifier"],
+    "odtlib.tree": [], "odtlib.report": [],
+    "odtlib.certificate": ["OptimalityCertificate"],
+    "odtlib.heuristics": [], "odtlib.column_generation": [], "odtlib.murtree": [],
+    "odtlib.continuous": [], "odtlib.constrained": [], "odtlib.constrained.sets": [],
+    "odtlib.policy": [], "odtlib.binarize": [], "odtlib.plotting": [],
+    "odtbook.formulations": [], "odtbook.published": [],
+    "odtbook.check_certificate": ["check", "NotProved"],
+    "odtbook.datasets": [], "odtbook.tables": [], "odtbook.experiments": [], "odtbook.verdicts": [],
+    "odtbook.statistics": [], "odtbook.figures": [], "odtbook.interactive": [],
+    "odtbook.exercises": [],
+}
+PAGES = "chapters/appendices/api"
+# What every estimator has, on one page instead of on all.
+SHARED = ("fit, predict, predict_proba, predict_log_proba, apply, decision_path, get_depth, "
+          "get_n_leaves, feature_importances_, n_classes_, plot, to_sklearn, verify")
 
-    A class or function that ``odtlib`` itself offers is documented under that shorter name. What
-    does not exist yet is left out, so that the book can always be built. The directive writes
-    reStructuredText: in a Markdown page it stands inside ``eval-rst``.
+
+def write_reference(app, config):
+    """Write one page per module of the reference, which the menu does not hold."""
+    folder = Path(app.srcdir) / PAGES
+    if not folder.with_suffix(".md").exists():      # another book
+        return
+    folder.mkdir(exist_ok=True)
+    texts = {f"{module}.md": reference_page(module) for module in REFERENCE}
+    for stale in {path.name for path in folder.iterdir()} - set(texts):
+        (folder / stale).unlink()
+    for name, text in texts.items():
+        file = folder / name
+        if not file.exists() or file.read_text(encoding="utf-8") != text:
+            file.write_text(text, encoding="utf-8")
+    config.exclude_patterns[:] = [pattern for pattern in config.exclude_patterns
+                                  if not pattern.startswith(f"{PAGES}/")]
+
+
+def reference_page(module):
+    """Return the page of a module: what it is for, and what its public names do."""
+    lines = []
+    public = public_objects(module)
+    above = {item for _, item in public}
+    for path, item in public:
+        if inspect.isclass(item) and issubclass(item, Exception):
+            lines += [f".. autoexception:: {path}", ""]
+        elif inspect.isclass(item):
+            names = SHARED if module == "odtlib.estimator" else members(item, above)
+            lines += [f".. autoclass:: {path}", f"   :members: {names}",
+                      *["   :show-inheritance:"] * bool(above & set(item.__bases__)), ""]
+        elif inspect.isroutine(item):
+            lines += [f".. autofunction:: {path}", ""]
+        elif not inspect.ismodule(item):
+            lines += [f".. autodata:: {path}", "   :no-value:", ""]
+    return "\n".join(["---", "orphan: true", "---", f"# `{module}`", "", summary(module), "",
+                      "All modules: [Reference](../api).", "",
+                      "```{eval-rst}", *lines, "```", ""])
+
+
+def summary(module):
+    """Return the first sentence of a module's docstring."""
+    text = inspect.getdoc(importlib.import_module(module)) or ""
+    return " ".join(text.partition("\n\n")[0].split()).replace("``", "`")
+
+
+class ModuleTable(SphinxDirective):
+    """List the modules of the reference, with links to their pages and public names.
+
+    The directive writes reStructuredText, as :class:`TemplateTable` does.
     """
 
-    required_arguments = 1
-    optional_arguments = 99
-
     def run(self):
-        lines = StringList()
-        for module in self.arguments:
-            public = public_objects(module)
-            above = {item for _, item in public}
-            for path, item in public:
-                text = [f".. autofunction:: {path}", ""]
-                if inspect.isclass(item):
-                    text = [f".. autoclass:: {path}", f"   :members: {members(item, above)}", ""]
-                    if above & set(item.__bases__):
-                        text.insert(1, "   :show-inheritance:")
-                for line in text:
-                    lines.append(line, *self.get_source_info())
-        lines = lines or StringList(["Being written."], *self.get_source_info()[:1])
+        lines = [".. list-table::", "   :header-rows: 1", "", "   * - module", "     - what for",
+                 "     - names"]
+        for module in REFERENCE:
+            names = ", ".join(f":py:obj:`~{path}`" for path, item in public_objects(module)
+                              if not inspect.ismodule(item))
+            lines += [f"   * - :doc:`{module} </{PAGES}/{module}>`",
+                      f"     - {summary(module).replace('`', '``')}", f"     - {names}"]
         container = nodes.Element()
-        self.state.nested_parse(lines, self.content_offset, container)
+        self.state.nested_parse(StringList(lines, str(Path(self.env.srcdir) / f"{PAGES}.md")),
+                                self.content_offset, container)
         return container.children
 
 
@@ -185,7 +240,7 @@ def skip_routing_methods(app, what, name, item, skip, options):
 class TemplateTable(SphinxDirective):
     """List the templates of the experiments: what each does, and its files to download.
 
-    The directive writes reStructuredText, as :class:`PublicNames` does.
+    The directive writes reStructuredText: in a Markdown page it stands inside ``eval-rst``.
     """
 
     def run(self):
@@ -224,24 +279,18 @@ def link_templates(app, doctree):
                                               refuri=f"{page}#{template_label(found[1])}"))
 
 
-def is_documented(item):
-    return inspect.isclass(item) or inspect.isfunction(item)
-
-
 def public_objects(module):
-    """Return pairs (dotted name, object) of what a module offers and is there."""
-    try:
-        home = importlib.import_module(module)
-    except ImportError:
-        return []
-    names = [name for name in odtlib.__all__ if odtlib._HOME.get(name) == module]
-    owner = "odtlib" if names else module
-    if not names:
-        own = [name for name, item in vars(home).items()
-               if not name.startswith("_") and getattr(item, "__module__", "") == module]
-        names = getattr(home, "__all__", own)
-    found = [(f"{owner}.{name}", getattr(home, name, None)) for name in names]
-    return [(path, item) for path, item in found if is_documented(item)]
+    """Return pairs (dotted name, object) of what a module offers.
+
+    What ``odtlib`` itself offers has that shorter name.
+    """
+    home = importlib.import_module(module)
+    own = [name for name, item in vars(home).items()
+           if not name.startswith("_") and getattr(item, "__module__", "") == module]
+    short = [name for name in odtlib.__all__ if odtlib._HOME.get(name) == module]
+    offered = REFERENCE[module] or getattr(home, "__all__", None) or short or own
+    return [(f"{'odtlib' if name in short else module}.{name}", getattr(home, name))
+            for name in [*short, *(name for name in offered if name not in short)]]
 
 
 def align_words(app, doctree):
@@ -277,7 +326,8 @@ def is_word(cell):
 
 def setup(app):
     register_plugin("pybtex.style.formatting", "authoryear", AuthorYearStyle)
-    app.add_directive("public-names", PublicNames)
+    app.add_directive("module-table", ModuleTable)
+    app.connect("config-inited", write_reference, priority=950)
     app.add_directive("template-table", TemplateTable)
     app.connect("config-inited", set_repository_buttons, priority=100)
     TocTreeCollectorWithStyles.assign_section_numbers = number_chapters
