@@ -49,7 +49,8 @@ IDENTIFIER = re.compile(
 SENTINELS = (-9999, -999, -99, 999, 9999, 99999)
 SIGNS = re.compile(r"^([+-]?)[€$£¥]\s*|\s*[€$£¥%]$")
 ACCOUNTED = re.compile(r"\((?=.*\d)([^()]+)\)|((?=.*\d).*[^\s-])-")   # (5) and 5-, for -5
-UNIT = re.compile(r"([A-Z]{3}\s)?([-+]?[\d.,' ]*\d)(\s?[^\W\d_]{1,7}\d?|\s?°[CF]?)?")
+UNIT = re.compile(
+    r"([A-Z]{3}\s|[€$£¥]\s?)?([-+]?[\d.,' ]*\d)(\s?[^\W\d_]{1,7}\d?|\s?°[CF]?|\s?[€$£¥%])?")
 PLAIN = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?", re.I)
 GROUPED = {mark: re.compile(rf"[+-]?\d{{1,3}}({re.escape(mark)}\d{{3}})+")
            for mark in (".", "'", " ")}
@@ -71,8 +72,10 @@ PAIR = re.compile(r"[-+]?\d+(\.\d+)?\s?[/x×;,–-]\s?[-+]?\d+(\.\d+)?")
 VERSION = re.compile(r"(^|[^a-z])(version|release|ver)([^a-z]|$)", re.I)
 COMMA_NUMBER = re.compile(r"[+-]?\d+(\.\d{3})*(,\d+)?")
 FEW_ROWS, MANY_NUMBERS, FEW_NUMBERS, MANY_LEVELS = 20, 20, 5, 30
+TRUTH = "holds true and false, read as 1 and 0."
 RULE = re.compile(r"[-=:+]{2,}")
 LEADING_ZERO = re.compile(r"0\d+")
+NESTED = (list, dict, set, tuple, np.ndarray)
 MOST_EXACT = 2.0**53        # beyond it float64 does not tell whole numbers apart
 
 
@@ -234,7 +237,7 @@ def read_table(path_or_frame: str | Path | Any, target: str | None = None, *,
     pd = needs("pandas", "tables", "A table of your own")
     report = Report()
     if isinstance(path_or_frame, str | Path):
-        frame = _read_file(Path(path_or_frame), report, pd)
+        frame = _read_file(Path(path_or_frame), target, report, pd)
     else:
         frame = _as_frame(path_or_frame, report, pd)
     if like is not None and target is None:
@@ -293,7 +296,7 @@ def _listed(values, most=3):
 
 # From a file to a frame of text ------------------------------------------------------------------
 
-def _read_file(path, report, pd):
+def _read_file(path, target, report, pd):
     if not path.exists():
         raise FileNotFoundError(2, "there is no such file", str(path))
     if path.is_dir():
@@ -325,7 +328,7 @@ def _read_file(path, report, pd):
                          "case.")
     try:
         dialect, first = _layout(lines, report)
-        return _text_frame(text, dialect, first, report, pd)
+        return _text_frame(text, dialect, first, target, report, pd)
     except csv.Error as error:
         raise ValueError(f"{path.name} is no table of text ({error}).") from None
 
@@ -362,11 +365,11 @@ def _decoded(data, report):
         if data.startswith(mark):
             report.say(f"The file begins with a byte order mark and is read as "
                        f"{name.removesuffix('-sig').upper()}.")
-            return data.decode(name, errors="replace")
+            return _replaced(data, name, report)
     for name, nulls in (("utf-16-le", data[1:2000:2]), ("utf-16-be", data[:2000:2])):
         if 2 * nulls.count(0) > len(nulls):     # every other byte of Latin letters
             report.say("The file has no byte order mark and is read as UTF-16.")
-            return data.decode(name, errors="replace")
+            return _replaced(data, name, report)
     try:
         return data.decode("utf-8")
     except UnicodeDecodeError:
@@ -376,7 +379,16 @@ def _decoded(data, report):
         "cp1252", "cp1250", "cp1251", "cp1253", "shift_jis", "gb18030", "big5", "euc_kr"]).best()
     name = "cp1252" if found is None else found.encoding
     report.say(f"The file is not UTF-8; its letters are read as {name}, which is a guess.")
-    return data.decode(name, errors="replace")
+    return _replaced(data, name, report)
+
+
+def _replaced(data, name, report):
+    """Return text, with a sign in place of what is none in the encoding."""
+    text = data.decode(name, errors="replace")
+    if lost := text.count("\ufffd"):
+        report.say(f"{_count(lost, 'letter')} could not be read and "
+                   f"{'is' if lost == 1 else 'are'} shown as '\ufffd'.")
+    return text
 
 
 def _layout(lines, report):
@@ -430,13 +442,19 @@ def _layout(lines, report):
     return dialect, first
 
 
-def _text_frame(text, dialect, first, report, pd):
+def _text_frame(text, dialect, first, target, report, pd):
     """Return the cells as text; NaN where a line has too few fields."""
     if dialect["delimiter"] == " ":
         text = "\n".join(map(str.strip, text.split("\n")))
     rows = csv.reader(io.StringIO(text), **dialect)
     rows = [row for row in rows if row and (len(row) > 1 or row[0].strip())][first:]
     rows = _mended(rows, text, dialect, first, report)
+    above = _lines_above(rows, target)
+    if above:
+        report.say(f"{_count(above, 'line')} above the one that names the target "
+                   f"{'is' if above == 1 else 'are'} left out: "
+                   f"{_listed([' '.join(' '.join(row).split()) for row in rows[:above]], 2)}.")
+        rows = rows[above:]
     names = rows[0]
     if all(PLAIN.fullmatch(name.strip()) for name in names) and len(rows) > 1:
         without = "holds numbers only"
@@ -480,6 +498,17 @@ def _text_frame(text, dialect, first, report, pd):
     return frame
 
 
+def _lines_above(rows, target):
+    """Return how many lines stand above the names: of two lines of them the target is in one."""
+    def words(row):
+        return [" ".join(cell.split()) for cell in row]
+    if target is None or target in words(rows[0]):
+        return 0
+    found = [i for i, row in enumerate(rows) if target in words(row)]
+    return found[0] if len(found) == 1 and found[0] <= 5 and not any(
+        map(PLAIN.fullmatch, words(rows[found[0]]))) else 0
+
+
 def _mended(rows, text, dialect, first, report):
     """Return the rows without a separator behind the last field, and read anew if a quote is open.
 
@@ -487,8 +516,9 @@ def _mended(rows, text, dialect, first, report):
     """
     width = len(rows[0])
     mark = dialect["delimiter"]
-    if any(sum(line.count(mark) == width - 1 for line in cell.split("\n")[1:-1]) > 1
-           for row in rows for cell in row if "\n" in cell) and width > 1:
+    if width > 1 and any(
+            sum(line.count(mark) == width - 1 for line in cell.split("\n")[1:-1]) > 1
+            for row in rows for cell in row if "\n" in cell) and not _quotes_match(text, dialect):
         report.say("A quote is opened and not closed, so quotes are read as letters.")
         rows = csv.reader(io.StringIO(text), **dialect, quoting=csv.QUOTE_NONE)
         rows = [row for row in rows if row and (len(row) > 1 or row[0].strip())][first:]
@@ -500,13 +530,27 @@ def _mended(rows, text, dialect, first, report):
     return rows
 
 
+def _quotes_match(text, dialect):
+    """Tell whether each quote that opens a field is closed before the next separator."""
+    try:
+        for _ in csv.reader(io.StringIO(text), **dialect, strict=True):
+            pass
+    except csv.Error:
+        return False
+    return True
+
+
 def _names(names, report):
     """Return the names of the columns as text without blanks around, each once."""
     clean, seen = [], Counter()
+    every = {" ".join(str(given).split()) for given in names}
     for j, given in enumerate(names):
         name = " ".join(str(given).strip("\ufeff").split()) or f"column{j + 1}"
         seen[name] += 1
-        new = name if seen[name] == 1 else f"{name}.{seen[name]}"
+        new = name
+        while seen[name] > 1 and (new in every or new in clean):
+            new = f"{name}.{seen[name]}"
+            seen[name] += new in every or new in clean
         if seen[name] > 1:
             report.say(f"is the name of more than one column; this one is called {new!r}.", name)
         elif not str(given).strip():
@@ -550,8 +594,8 @@ def _cells(column, pd):
     for i, value in enumerate(values):
         if isinstance(value, bytes):
             value = value.decode(errors="replace")
-        elif isinstance(value, list | dict | set | tuple | np.ndarray):
-            value = str(value)
+        elif isinstance(value, NESTED):
+            value = str(value.tolist() if isinstance(value, np.ndarray) else value)
         if isinstance(value, str):
             value = value.strip()
             if not value or value.lower() in GAPS:
@@ -658,10 +702,11 @@ def _without_signs(texts):
         bare = [ACCOUNTED.sub(r"-\1\2", text) if minus else text
                 for text, minus in zip(texts, negative)]
         said.append("(1) or 1- as -1")
-    without = [SIGNS.sub(r"\1", text) for text in bare]
-    if without != bare:
-        bare = without
-        said.append("signs of a unit, such as % or €, left out")
+    signs = [{at[0].strip("+- ") for at in SIGNS.finditer(text)} for text in bare]
+    if len(found := set().union(*signs)) == 1:
+        bare = [SIGNS.sub(r"\1", text) for text in bare]
+        said.append(f"the unit {found.pop()!r} left out"
+                    + (", which not all cells have" if not all(signs) else ""))
     units = _units(bare)
     if len(units) == 1 and (unit := units.pop()):
         bare = [at[2] if (at := UNIT.fullmatch(text)) else text for text in bare]
@@ -696,6 +741,8 @@ def _dates(texts, pd):
         guess = max(most) <= 12
         orders.append(("day first" if day_first else "month first")
                       + (", which is a guess: month first is as possible" if guess else ""))
+    if texts.str.contains(r":\d\d(?:\.\d+)?\s?[+-]\d\d:?\d\d$").any():
+        orders.append("times in UTC")
     found = pd.Series(pd.NaT, index=texts.index, dtype="datetime64[us, UTC]")
     for part, first in ((looks & year_first, False), (looks & ~year_first, day_first)):
         if part.any():
@@ -732,7 +779,8 @@ def _understand(column, pd, commas=False):
     if numbers is not None and not _too_large(numbers, column.to_numpy()):
         infinite = int(np.isinf(numbers).sum())
         numbers = np.where(np.isinf(numbers), np.nan, numbers)
-        return _as_number(numbers, [], Counter({"infinity": infinite} if infinite else {}))
+        return _as_number(numbers, [TRUTH] if pd.api.types.is_bool_dtype(column.dtype) else [],
+                          Counter({"infinity": infinite} if infinite else {}))
     if pd.api.types.is_datetime64_any_dtype(column.dtype):
         return _as_date(column, "", pd)
     plain = None if commas or VERSION.search(str(column.name)) else _plain_numbers(column)
@@ -756,7 +804,7 @@ def _understand(column, pd, commas=False):
                           marks)
     if kinds == {bool}:
         return _as_number(np.array([np.nan if cell is None else float(cell) for cell in cells]),
-                          [], marks)
+                          [TRUTH], marks)
     texts = [value if isinstance(value, str) else str(value) for value in held]
     texts, spellings = _one_spelling(texts)
     different = list(dict.fromkeys(texts))
@@ -801,13 +849,18 @@ def _understand(column, pd, commas=False):
     words = np.empty(len(cells), object)
     words[present] = texts
     says = [] if reason is None else [reason]
+    if column.dtype.kind == "O" and any(isinstance(value, NESTED) for value in column):
+        says.append("holds lists or records, read as words; give each part a column of its own.")
     units = _units(different)
     if len(units - {""}) > 1 and len(units) <= 5:
-        says.append(f"holds numbers with different units ({_listed(sorted(units))}), so they are "
-                    "read as words; write all in one unit.")
+        says.append(f"holds numbers with different signs or words ({_listed(sorted(units))}), so "
+                    "they are read as words; if these are units, write all in one.")
     elif sum(bool(PAIR.fullmatch(text)) for text in texts) > 0.9 * len(texts):
         says.append(f"holds two numbers in a cell, such as {texts[0]!r}, so they are read as "
                     "words; if they are quantities, give each a column of its own.")
+    elif reason is None and share > 0.2:
+        says.append(f"holds numbers in {int(is_number.sum()):,} of {_count(len(texts), 'cell')} "
+                    f"and words in the others ({_listed(wrong)}), so all are read as words.")
     if spellings:
         says.append(f"has values that differ by capital letters alone ({_listed(spellings)}), "
                     "read as one each, as it is written most often.")
@@ -889,7 +942,8 @@ def _one_spelling(texts):
         if len(text) > 1 and counts[text] > counts.get(best.get(key), 0):
             best[key] = text
     others = [text for text in sorted(counts) if best.get(text.casefold(), text) != text]
-    if not others or len(counts) > len(texts) / 2:      # keys, in which letters may count
+    # Keys and genes (AA, Aa, aa) have letters that count.
+    if not others or len(counts) > len(texts) / 2 or max(map(len, counts)) < 3:
         return texts, []
     return [best.get(text.casefold(), text) for text in texts], others
 
@@ -914,6 +968,7 @@ def _as_number(numbers, says, marks):
 def _as_date(dates, words, pd, says=()):
     dates = pd.to_datetime(dates).reset_index(drop=True)
     if dates.dt.tz is not None:
+        words = words or f" (times of {dates.dt.tz})"
         dates = dates.dt.tz_localize(None)      # the time on the clock of that place
     first = dates.min()
     first = first if first is pd.NaT else first.normalize()

@@ -92,16 +92,15 @@ def fitted(table, method, rows, seconds):
     """Fit one method, its parameters chosen on the rows; return the model and its grid search."""
     estimator, grid = candidates(table)[method]
     X, y = table.X.iloc[rows], table.y[rows]
-    if "time_limit" in estimator.get_params():
+    reads_words = "time_limit" in estimator.get_params()
+    if reads_words:
         estimator = estimator.set_params(time_limit=seconds)
-    else:
-        names = {name: f"{type(estimator).__name__.lower()}__{name}" for name in grid}
-        grid = {names[name]: values for name, values in grid.items()}
-        estimator = make_pipeline(table.encoder(), estimator)
     inner = min(3, len(rows) // 2)
     if grid and inner > 1:
         estimator = GridSearchCV(estimator, grid, cv=folds_of(y, inner, table.task, 0),
                                  error_score="raise")
+    if not reads_words:     # the encoder looks at no label, so that one serves all inner parts
+        estimator = make_pipeline(table.encoder(), estimator)
     return estimator.fit(X, y)
 
 
@@ -130,6 +129,12 @@ def try_table(table: Table, seconds: float = 60.0,
     folds = min(FOLDS, max(2, n // 2))
     limit = max(0.1, seconds / 100)
     notes = []
+
+    def share(part, of_rest):
+        """Return the seconds for a part of the work, fewer where the work before took longer."""
+        rest = seconds - (time.perf_counter() - begun)
+        return max(1.0, min(SHARE[part] * seconds, of_rest * rest))
+
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")     # of columns and rare classes; the final fit tells them
         say("loading the solvers")
@@ -150,7 +155,7 @@ def try_table(table: Table, seconds: float = 60.0,
         choice = fitted(table, TREE, kept, limit)     # its size
         gain = None
         if table.task == "classification":
-            exact = MurTreeClassifier(DEPTH, time_limit=max(1.0, SHARE["gain"] * seconds))
+            exact = MurTreeClassifier(DEPTH, time_limit=share("gain", 0.3))
             cart = make_pipeline(table.encoder(),
                                  DecisionTreeClassifier(max_depth=DEPTH, random_state=0))
             gain = 100 * (exact.fit(table.X, y).score(table.X, y)
@@ -159,7 +164,7 @@ def try_table(table: Table, seconds: float = 60.0,
     if table.task == "regression" and settings.get("split_penalty"):
         settings["split_penalty"] = float(f"{settings['split_penalty']:.3g}")
     model = type(candidates(table)[TREE][0])(
-        **settings, time_limit=round(max(1.0, SHARE["tree"] * seconds), 1))
+        **settings, time_limit=round(share("tree", 0.7), 1))
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         model.fit(table.X, y)
@@ -170,7 +175,7 @@ def try_table(table: Table, seconds: float = 60.0,
 
 
 def _folds(table, kept, folds, limit, seconds, say):
-    """Cross-validate every method; None where the first fold says that a round takes too long."""
+    """Cross-validate every method; None where the first folds take more than their share."""
     begun = time.perf_counter()
     y = table.y[kept]
     methods = list(candidates(table))
@@ -181,13 +186,14 @@ def _folds(table, kept, folds, limit, seconds, say):
                 folds_of(y, folds, table.task, repeat).split(kept, y)):
             taken = time.perf_counter() - begun
             done = len(scores[TREE])
-            if done == 1 and len(kept) > FEWEST_ROWS and 3 * taken > seconds:
-                return None
             if done >= 2 and taken * (done + 1) / done > seconds:
                 return scores, kept[seen], predicted[seen], limited
             say(f"cross-validation, round {repeat + 1}, fold {fold + 1} of {folds}, "
                 f"{len(kept):,} rows")
             for method in methods:
+                taken = time.perf_counter() - begun
+                if done < 2 and len(kept) > FEWEST_ROWS and 3 * taken > (done + 1) * seconds:
+                    return None
                 model = fitted(table, method, kept[train], limit)
                 found = model.predict(table.X.iloc[kept[test]])
                 scores[method].append(_score(y[test], found, table.task))

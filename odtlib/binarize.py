@@ -460,7 +460,7 @@ class _Binarizer(TransformerMixin, BaseEstimator):
 
     def _category_positions(self, j, column, categories, pandas):
         missing = column.isna().to_numpy()
-        positions = pandas.Index(categories).get_indexer(column.astype(object))
+        positions = pandas.Index(categories, dtype=object).get_indexer(column.astype(object))
         unknown = (positions < 0) & ~missing
         if self.handle_unknown != "ignore" and unknown.any():
             row = int(np.argmax(unknown))

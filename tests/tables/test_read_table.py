@@ -153,7 +153,7 @@ def test_kinds_of_frames_agree():
 @pytest.mark.parametrize("cells, kind, says, first", [
     # numbers
     ("€500|€3,643", "number", "commas between thousands", 500),
-    ("-$5.00|$7.50", "number", "signs of a unit", -5),
+    ("-$5.00|$7.50", "number", "the unit '$' left out", -5),
     ("($5)|$7", "number", "as -1", -5),
     ("5-|7", "number", "as -1", -5),
     ("5 kg|7.5 kg", "number", "the unit 'kg' left out", 5),
@@ -167,7 +167,7 @@ def test_kinds_of_frames_agree():
     ("|".join(map(str, [*range(7, 20), 10**400])), "number", "read as gaps", 7),
     ("007|123", "category", "begin with 0", "007"),
     ("01067|90210", "category", "begin with 0", "01067"),
-    ("5 mg|2 g", "category", "different units ('g', 'mg')", "5 mg"),
+    ("5 mg|2 g", "category", "signs or words ('g', 'mg')", "5 mg"),
     ("9007199254740993|9007199254740992", "category", "too large", "9007199254740993"),
     # words
     ("1.2.3|1.10.12", "category", "", "1.2.3"),
@@ -178,6 +178,10 @@ def test_kinds_of_frames_agree():
     ("+49 30 1234567|+49 30 7654321", "category", "", "+49 30 1234567"),
     ("1/2|3/4", "category", "two numbers in a cell", "1/2"),
     ("20-29|30-39", "category", "two numbers", "20-29"),
+    ("$5|€7", "category", "signs or words ('$', '€')", "$5"),
+    ("AA|Aa|aa", "category", "", "AA"),
+    ("1|2|3+", "category", "words in the others ('3+')", "1"),
+    ("2024-01-31T06:00:00+02:00|2024-02-01T12:00:00+01:00", "date", "times in UTC", 1/6),
     ("May 5|Mar 7", "category", "", "May 5"),
     ("1-May|3-Mar", "category", "", "1-May"),
     ("Yes|yes|yes|no|NO|no", "category", "capital letters alone ('NO', 'Yes')", "yes"),
@@ -260,11 +264,14 @@ def test_refusals(tmp_path):
     for content, says in (
             (b"\x1f\x8b\x08", "cannot be unpacked"), (b"PK\x03\x04", "cannot be unpacked"),
             (b'[{"a": 1}]', "no table of text"), (b"<!DOCTYPE html><p>404", "no table of text"),
-            (bytes(range(256)) * 9, "no table of text"),
-            (b"who,,,what\nage,dose,sex,label\n1,2,3,a\n", "stands in row 0")):
+            (bytes(range(256)) * 9, "no table of text")):
         (tmp_path / "odd.csv").write_bytes(content)
         with pytest.raises(ValueError, match=says):
             read_table(tmp_path / "odd.csv", "label")
+    with pytest.raises(ValueError, match="stands in row 0"):
+        read_table(pd.DataFrame([["age", "label"], [1, "a"]]), "label")
+    with pytest.raises(ValueError, match="no column 'sick'"):       # a value, not a name
+        read_table(source(UGLY[0], tmp_path), "sick")
     with pytest.raises(ValueError, match="folder"):
         read_table(tmp_path)
     (tmp_path / "t.parquet").write_bytes(b"PAR1")

@@ -59,7 +59,7 @@ def tables():
     amounts = base.assign(amount=[f"{a:,.2f}" for a in rng.uniform(500, 90000, n)],
                           share=[f"{a:.0f}%" for a in rng.uniform(0, 100, n)])
     add("thousands and per cent", text(amounts), "label",
-        ("commas between thousands", "signs of a unit"),
+        ("commas between thousands", "the unit '%' left out"),
         kinds={"amount": "number", "share": "number"})
     german = base.assign(price=[f"{a:.2f}".replace(".", ",") for a in rng.uniform(1, 9, n)],
                          sum=[f"{a:,}".replace(",", ".") for a in rng.integers(1000, 99000, n)])
@@ -124,7 +124,7 @@ def tables():
     many = base.assign(label=[f"c{i % 120}" for i in range(n)])
     add("as many classes as rows allow", text(many), "label",
         ("fewer than five rows of 120 classes",))
-    return every + more_tables(rng, base, n) + hostile_files(rng, base)
+    return every + more_tables(rng, base, n) + hostile_files(rng, base) + more_kinds(rng, base, n)
 
 
 def more_tables(rng, base, n):
@@ -232,6 +232,68 @@ def hostile_files(rng, base):
             name for name in two.columns if two[name].nunique() < 2)}),
         ("one row", text(base.head(1)), "label", ("no column to predict",),
          {"usable": False, "rows": 1, "dropped": ("age", "dose", "sex")}),
+    ]]
+
+
+def more_kinds(rng, base, n):
+    """Return tables with cells and shapes that look like something else than they are."""
+    def among(*cells):
+        return rng.choice(np.array(cells, object), n)
+
+    nested = base.assign(
+        tags=[["a", "b"][:k] for k in rng.integers(0, 3, n)],
+        place=[{"lat": int(a), "lon": 3} for a in rng.integers(0, 4, n)],
+        old=base["age"] > 50)
+    wide = base.join(pd.DataFrame(rng.integers(0, 3, (n, 400))).add_prefix("w"))[
+        [*(f"w{j}" for j in range(400)), *base.columns]]
+    lines = text(base).split(b"\n")
+    notes = ["one, two, three\nfour, five, six\nseven, eight, nine\nten, 11, 12", "none so far"]
+    shuffled = base[["label", "dose", "age", "sex"]]
+    return [Ugly(*given, **options) for *given, options in [
+        ("two lines of names", b"patient,,,outcome\n" + text(base), "label",
+         ("1 line above the one that names the target is left out: 'patient outcome'",),
+         {"rows": n, "kinds": {"age": "number", "sex": "category"}}),
+        ("a line of units under the names", b"\n".join([lines[0], b"years,mg,,", *lines[1:]]),
+         "label", ("1 row without a value",),
+         {"rows": n, "kinds": {"age": "number", "dose": "number"}}),
+        ("amounts in two currencies", text(base.assign(
+            pay=[f"{sign}{a}" for sign, a in zip(among("$", "\u20ac"), rng.integers(5, 30, n))],
+            rate=[f"{a}%" if a % 2 else f"{a}" for a in rng.integers(0, 50, n)])), "label",
+         ("different signs or words ('$', '\u20ac')", "the unit '%' left out, which not all"),
+         {"kinds": {"pay": "category", "rate": "number"}}),
+        ("genes by case, words in other languages", text(base.assign(
+            gene=among("AA", "Aa", "aa"), smoker=among("ja", "nein"), malade=among("oui", "non"),
+            known=among("Ja", "JA", "Nein", "nein"))), "label",
+         ("capital letters alone",),
+         {"kinds": dict.fromkeys(["gene", "smoker", "malade", "known"], "category")}),
+        ("grades, some of them words", text(base.assign(
+            visits=among("0", "1", "2", "3 or more"), floor=among("1", "2", "EG", "DG"))), "label",
+         ("and words in the others ('3 or more')", "('DG', 'EG')"),
+         {"kinds": {"visits": "category", "floor": "category"}}),
+        ("lists and records", nested, "label",
+         ("holds lists or records", "true and false, read as 1 and 0"),
+         {"kinds": {"tags": "category", "place": "category", "old": "number"}}),
+        ("hundreds of columns", text(wide), "label", ("403 features",), {"rows": n}),
+        ("the target first, gaps as ?, -, n/a", text(shuffled.astype(object).mask(
+            rng.random(shuffled.shape) < .1, rng.choice(["?", "-", "n/a"], shuffled.shape))),
+         "label",
+         ("some written '?'", "rows without a value of 'label'"), {"kinds": {"dose": "number"}}),
+        ("notes of several lines in quotes", text(base.assign(note=among(*notes))), "label",
+         ("4 features",), {"rows": n, "kinds": {"note": "category"}}),
+        ("names that repeat as pandas would number them", text(base.assign(**{
+            "x.2": base["age"] % 7, "x": base["age"] % 5, "x.3": base["age"] % 3})).replace(
+                b"dose", b"x", 1), "label", ("more than one column",),
+         {"kinds": {"x": "number", "x.2": "number", "x.3": "number", "x.4": "number"}}),
+        ("letters that are none", b"\xff\xfe" + base.to_csv(index=False).encode("utf-16-le")
+         + b"x", "label", ("1 letter could not be read", "1 row with more or fewer"), {"rows": n}),
+        ("hosts, codes and versions", text(base.assign(
+            host=among("10.0.0.1", "10.0.0.22", "192.168.1.7"), code=among("A-001", "B-017"),
+            build=among("1.2.3", "1.10.0"), zip=among("01067", "90210"))), "label",
+         ("begin with 0",),
+         {"kinds": dict.fromkeys(["host", "code", "build", "zip"], "category")}),
+        ("days with zones", base.assign(at=pd.date_range(
+            "2024-01-01", periods=n, freq="7h", tz="America/New_York")), "label",
+         ("times of America/New_York",), {"kinds": {"at": "date"}}),
     ]]
 
 
