@@ -86,7 +86,9 @@ def copy_mathjax(app, exception):
         target = Path(app.outdir) / "_static" / "mathjax"
         fonts = "output/chtml/fonts"
         shutil.copytree(source / fonts, target / fonts, dirs_exist_ok=True)
-        shutil.copy2(source / "tex-mml-chtml.js", target)
+        (target / "ui").mkdir(exist_ok=True)
+        for file in ("tex-mml-chtml.js", "ui/lazy.js"):
+            shutil.copy2(source / file, target / file)
 
 
 def outline(node):

@@ -17,18 +17,21 @@ function keepAlignedLines() {
 }
 addEventListener("DOMContentLoaded", keepAlignedLines);
 
-// A box that scrolls sideways must be reachable by keyboard.
-function makeScrollersFocusable() {
-  const boxes = ".bd-article pre, .bd-article .output, .bd-article .math, " +
-    ".bd-article .pst-scrollable-table-container, .bd-article mjx-container, " +
-    ".bd-article .odt-scroll, .bd-article [style*='overflow-x']";
-  for (const box of document.querySelectorAll(boxes)) {
-    if (box.scrollWidth > box.clientWidth) box.setAttribute("tabindex", "0");
+// A box that scrolls sideways must be reachable by keyboard, also one whose formula comes later.
+const scrollers = ".bd-article pre, .bd-article .output, .bd-article .math, " +
+  ".bd-article .pst-scrollable-table-container, .bd-article .odt-scroll, " +
+  ".bd-article [style*='overflow-x']";
+const resized = new ResizeObserver((entries) => {
+  const boxes = entries.flatMap(({target}) => [target, ...target.querySelectorAll("mjx-container")]);
+  const scrolls = boxes.map((box) => box.scrollWidth > box.clientWidth);
+  boxes.forEach((box, k) => {
+    if (scrolls[k]) box.setAttribute("tabindex", "0");
     else box.removeAttribute("tabindex");
-  }
-}
-addEventListener("load", makeScrollersFocusable);
-addEventListener("resize", makeScrollersFocusable);
+  });
+});
+addEventListener("DOMContentLoaded", () => {
+  for (const box of document.querySelectorAll(scrollers)) resized.observe(box);
+});
 
 // On paper nothing can be opened: print the answers of quizzes too.
 addEventListener("beforeprint", () => {

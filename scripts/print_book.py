@@ -6,6 +6,7 @@ get the name of their page, so that links within the book stay links within the 
 
 from __future__ import annotations
 
+import re
 import shutil
 import subprocess
 import sys
@@ -46,6 +47,8 @@ def joined() -> str:
     body = whole.body
     body.clear()
     whole.head.append(whole.new_tag("style", string=STYLE))
+    for script in whole.head.find_all("script", string=re.compile("window.MathJax")):
+        script.string = script.string.replace('"ui/lazy"', "")   # nobody scrolls through paper
     for page in names:
         text = (HTML / f"{page}.html").read_text(encoding="utf-8")
         article = BeautifulSoup(text, "html.parser").select_one(".bd-article")

@@ -117,6 +117,8 @@ class Reader:
         self.page.set_viewport_size(PHONE)
         self.page.goto(page_file.as_uri() + query, wait_until="load")
         self.page.evaluate("window.MathJax?.startup?.promise")
+        self.nodes = self.page.evaluate("document.getElementsByTagName('*').length")
+        self.page.evaluate("window.MathJax?.startup?.document?.lazyTypesetAll()")  # as scrolling
 
     def excess_width(self):
         return self.page.evaluate(
