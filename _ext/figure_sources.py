@@ -11,6 +11,7 @@ from html import escape
 from pathlib import Path
 
 from docutils import nodes
+from sphinx.util import logging
 
 from odtbook import figure_command
 from odtbook.dependence import Program, code_of, templates
@@ -18,6 +19,7 @@ from odtbook.experiments.runner import duration, seconds_of_runs
 
 ROOT = Path(__file__).resolve().parents[1]
 EXPERIMENTS = ROOT / "chapters" / "experiments"
+logger = logging.getLogger(__name__)
 KERNEL_SECONDS = 6    # to start a kernel that imports the solvers, and to end it
 
 
@@ -41,13 +43,13 @@ def lines_of(figure, taken):
     """
     drawing = taken.get(figure.name)
     own = "" if drawing is None else f"# {duration(max(1, drawing))}"
-    lines = [(f"odt figure {figure.label}", own)]
+    lines = [(f"odt figure {figure.number}", own)]
     if figure.experiments:
         whole = sum(sum(seconds_of_runs(name).values()) for name in figure.experiments)
-        lines.append((f"odt figure {figure.label} --rerun",
+        lines.append((f"odt figure {figure.number} --rerun",
                       f"# {duration(whole)}: the records anew"))
     kernel = "" if drawing is None else f"# {duration(drawing + KERNEL_SECONDS)}"
-    lines += [(f"odt new mine --from figure:{figure.label}", "# 1 s"), ("odt run mine", kernel)]
+    lines += [(f"odt new mine --from figure:{figure.number}", "# 1 s"), ("odt run mine", kernel)]
     width = max(len(command) for command, _ in lines)
     return [f"{command:{width}}  {said}".rstrip() for command, said in lines]
 
@@ -100,6 +102,17 @@ def add_folds(app, doctree):
                                        format="html")
 
 
+def compare_numbers(app, env):
+    """Warn of a figure that the book numbers in another way than ``odt figure``."""
+    for figure in figure_command.figures():
+        page = figure.page.relative_to(ROOT).with_suffix("").as_posix()
+        here = env.toc_fignumbers.get(page, {}).get("figure", {}).get(nodes.make_id(figure.name))
+        if here and ".".join(map(str, here)) != figure.number:
+            logger.warning("figure %s: odt figure has the number %s", figure.name, figure.number,
+                           location=page)
+
+
 def setup(app):
+    app.connect("env-check-consistency", compare_numbers)
     app.connect("doctree-read", add_folds)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -26,8 +26,7 @@ PLAIN = (bool, int, float, str)
 class Figure:
     """A figure of the book: the cell of a notebook that draws it.
 
-    ``number`` is that of the built book, as in "Fig. 5.4"; a page outside the numbered chapters
-    has none, and its figures go by their names.
+    ``number`` is that of the built book, as in "Fig. 5.4", or "Fig. 3" outside its chapters.
     """
 
     name: str
@@ -35,11 +34,6 @@ class Figure:
     page: Path
     cell: str
     caption: str
-
-    @property
-    def label(self):
-        """What ``odt figure`` calls it."""
-        return self.number or self.name
 
     @cached_property
     def code(self):
@@ -94,8 +88,8 @@ def assigned(statement):
 def figures():
     """Return the figures of the book, in its order.
 
-    The order of a chapter and of the pages below it is that of the menu, ``_toc.yml``; a figure has
-    the number of its chapter's file, and its place among the figures of the chapter.
+    The order is that of the menu, ``_toc.yml``. A figure has the number of its chapter's file and
+    its place in the chapter and the pages below it; outside chapters, its place alone.
     """
     found, counts = [], {}
     for page in pages():
@@ -104,7 +98,7 @@ def figures():
             figure = cell["metadata"].get("mystnb", {}).get("figure")
             if figure:
                 counts[chapter] = counts.get(chapter, 0) + 1
-                number = f"{chapter}.{counts[chapter]}" if chapter else ""
+                number = f"{chapter}.{counts[chapter]}" if chapter else f"{counts[chapter]}"
                 found.append(Figure(figure["name"], number, page[1], cell["id"],
                                     figure["caption"]))
     return found
@@ -129,7 +123,6 @@ def find(wanted):
     """Return the figure with a number ("5.4") or name ("fig-ch5-switches", or "ch5-switches")."""
     known = {key: figure for figure in figures()
              for key in (figure.number, figure.name, figure.name.removeprefix("fig-"))}
-    known.pop("", None)
     figure = known.get(re.sub(r"(?i)^fig(ure)?[. ]+", "", wanted))
     if figure is None:
         raise ValueError(f"the book has no figure {wanted!r}{suggestion(wanted, known)}; "
@@ -204,7 +197,7 @@ def _sorted_changes(figure, changes):
         if not equals or name not in {*figure.parameters, *recorded}:
             own = ", ".join(f"{n} = {v!r}" for n, v in figure.parameters.items()) or "none"
             raise ValueError(
-                f"--set {change} changes nothing in figure {figure.label}"
+                f"--set {change} changes nothing in figure {figure.number}"
                 f"{suggestion(name, {*figure.parameters, *recorded})}; its own parameters: {own}; "
                 f"those of its records: {', '.join(sorted(recorded)) or 'none'}.")
         if name in figure.parameters:
@@ -215,7 +208,7 @@ def _sorted_changes(figure, changes):
                 value = float(value)
             if type(value) is not type(default):
                 raise ValueError(f"--set {change}: {name} is {type(default).__name__} in figure "
-                                 f"{figure.label}, like {default!r}.")
+                                 f"{figure.number}, like {default!r}.")
             values[name] = value
         else:
             of_records.append(change)
@@ -241,7 +234,7 @@ def _narrowed(figure, changes):
                 table = table[[bool(text_of(value) & values) for value in table[name]]]
         tables[experiment] = table
     if wanted and not any(len(table) for table in tables.values()):
-        raise ValueError(f"no record behind figure {figure.label} has {' and '.join(changes)}; "
+        raise ValueError(f"no record behind figure {figure.number} has {' and '.join(changes)}; "
                          "--rerun makes such records.")
     return tables
 
@@ -251,14 +244,14 @@ def _made_anew(figure, changes, jobs, say):
     from odtbook.experiments import Experiment, load_records, run_experiment
     from odtbook.experiments.runner import cost
     if not figure.experiments:
-        raise ValueError(f"figure {figure.label} is drawn from no experiment's records"
+        raise ValueError(f"figure {figure.number} is drawn from no experiment's records"
                          + (f", but from {', '.join(sorted(figure.sources))}, which `odt report "
                             "--claim` explains" if figure.sources else
                             ": it is computed whenever it is drawn") + "; leave out --rerun.")
     own = {name: [change for change in changes
                   if change.partition("=")[0] in Experiment(name).template.defaults]
            for name in figure.experiments}
-    say(f"figure {figure.label}: {cost(own, jobs)}")
+    say(f"figure {figure.number}: {cost(own, jobs)}")
     tables = {}
     for name, those in own.items():
         run_experiment(name, jobs=jobs, changes=those, apart=True, resume=True, say=say)
@@ -283,7 +276,7 @@ def described(figure, taken):
     what = ("records: " + ", ".join(sorted(figure.sources)) if figure.sources
             else "computed as it is drawn")
     time = f"{taken[figure.name]:5.0f} s" if figure.name in taken else " " * 7
-    return (f"{figure.number or '-':6}{figure.name:26}{time}  {figure.page.stem:34}{what}")
+    return (f"{figure.number:6}{figure.name:26}{time}  {figure.page.stem:34}{what}")
 
 
 def add_parser(commands):
@@ -296,7 +289,7 @@ def add_parser(commands):
         "only.")
     parser.set_defaults(command=run)
     parser.add_argument("figure", nargs="?", metavar="NUMBER",
-                        help="as in the book (5.4), or the name of a figure without a number")
+                        help="as in the book (5.4), or the name of the figure")
     parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", dest="changes",
                         help="change a parameter of the figure's code, or show the records with "
                         "this value of a parameter (dataset=iris_uci); may be given several times")
@@ -323,21 +316,21 @@ def run(options):
         return 0
     needs("pandas", "plot", "odt figure")
     figure = find(options.figure)
-    out = Path(options.out or f"figure-{figure.label}.png")
+    out = Path(options.out or f"figure-{figure.number}.png")
     if out.suffix.lower() not in FORMATS:
         raise ValueError(f"--out {out}: end the name with {', '.join(FORMATS)}.")
     if not out.parent.is_dir():
         raise ValueError(f"--out {out}: there is no folder {out.parent}.")
     taken = seconds().get(figure.name)
     if taken:
-        print(f"figure {figure.label}: {figure.page.stem}, cell {figure.cell}; about "
+        print(f"figure {figure.number}: {figure.page.stem}, cell {figure.cell}; about "
               f"{max(1, round(taken))} s", file=sys.stderr)
     try:
         drawn = draw(figure, options.changes, rerun=options.rerun, jobs=options.jobs)
     except (ValueError, RuntimeError, KeyError, IndexError, TypeError, ZeroDivisionError) as error:
         if not options.changes or str(error).startswith(("--set", "no record")):
             raise
-        raise ValueError(f"figure {figure.label} cannot be drawn with "
+        raise ValueError(f"figure {figure.number} cannot be drawn with "
                          f"{' and '.join(options.changes)}: {type(error).__name__}: {error}"
                          ) from error
     save(drawn, out)

@@ -89,7 +89,7 @@ def _of_figure(wanted):
     values = values or {"seed": 0}
     original = read_notebook(figure.page)
     cells = [{"cell_type": "markdown", "id": "title", "metadata": {}, "source":
-              f"# Figure {figure.label}\n\n{figure.caption}\n\nFrom `{figure.page.name}`."},
+              f"# Figure {figure.number}\n\n{figure.caption}\n\nFrom `{figure.page.name}`."},
              _code("parameters", "\n".join(f"{n} = {v!r}" for n, v in values.items()),
                    tags=["parameters"])]
     for at, part in itertools.groupby(figure.program, key=lambda pair: pair[0]):
@@ -102,7 +102,7 @@ def _of_figure(wanted):
             text = "\n".join(lines)
         if text:
             cells.append(_code(original["cells"][at]["id"], text))
-    return Path(f"figure {figure.label}"), {**original, "cells": cells}
+    return Path(f"figure {figure.number}"), {**original, "cells": cells}
 
 
 def _first_line(statement):
