@@ -1,4 +1,4 @@
-"""Write the same set-up cell for Colab into every chapter.
+"""Write the same set-up cell for Colab into every notebook of the menu.
 
 The cell installs the library from the repository that ``_config.yml`` names; while none is named
 there is no cell, as there is no button that leads to Colab. Anywhere but on Colab the cell does
@@ -13,6 +13,7 @@ from pathlib import Path
 import nbformat
 import yaml
 
+from odtbook.figure_command import pages
 from odtlib.requirements import DISTRIBUTION
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -32,14 +33,9 @@ def source() -> str | None:
             f'    %pip install -q "{package}"')
 
 
-def chapters() -> list[Path]:
-    """Return the notebooks that a reader may open on Colab."""
-    return sorted((ROOT / "chapters").glob("*.ipynb"))
-
-
 def main() -> None:
     argparse.ArgumentParser(description=__doc__.splitlines()[0]).parse_args()
-    for path in chapters():
+    for _, path in pages():
         notebook = nbformat.read(path, as_version=4)
         cells = [cell for cell in notebook.cells if cell.id != CELL_ID]
         if source() is not None:

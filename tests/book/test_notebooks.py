@@ -155,7 +155,7 @@ def test_chapters_set_themselves_up_on_colab_once_there_is_an_address():
     sys.path.insert(0, str(ROOT / "scripts"))
     import colab_cells
 
-    for path in colab_cells.chapters():
+    for _, path in colab_cells.pages():
         cells = [cell for cell in code_cells(path) if cell.id == colab_cells.CELL_ID]
         sources = [cell.source for cell in cells]
         expected = colab_cells.source()
