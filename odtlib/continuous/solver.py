@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from odtlib._numba.vector import LANES
+from odtlib.arrays import aligned
 from odtlib.continuous import _kernels as k
 from odtlib.continuous._columns import pack_column, sort_column, surround
 from odtlib.continuous._sweep import (
@@ -216,7 +217,7 @@ class ThresholdSearch:
         for name in ("errors", "chosen", "state", "frames", "lower"):
             a[name][...] = 0
         a["probes"][...] = -1
-        a["vectors"] = _aligned(a["vectors"])
+        a["vectors"] = _in_lines(a["vectors"])
         frame = a["frames"][0]
         frame[k.ROWS] = n
         frame[k.CAP] = frame[k.BEST] = k.INFINITE
@@ -292,19 +293,17 @@ class ThresholdSearch:
 
 @cache
 def _table_two():
-    return _aligned(two_class_table())
+    return _in_lines(two_class_table())
 
 
 @cache
 def _table(lane, value):
-    return _aligned(bucket_table(lane, value))
+    return _in_lines(bucket_table(lane, value))
 
 
-def _aligned(array):
-    """Copy an array to an address that is a multiple of 64, for whole-register loads."""
-    buffer = np.zeros(array.nbytes + 64, np.uint8)
-    start = -buffer.ctypes.data % 64
-    copy = buffer[start:start + array.nbytes].view(array.dtype).reshape(array.shape)
+def _in_lines(array):
+    """Copy an array to the start of a cache line, for whole-register loads."""
+    copy = aligned(array.nbytes, array.dtype)[:array.size].reshape(array.shape)
     copy[:] = array
     return copy
 

@@ -7,7 +7,7 @@ from functools import cache
 
 import numpy as np
 
-from odtlib.arrays import distinct_rows
+from odtlib.arrays import aligned, distinct_rows
 from odtlib.report import Clock
 
 from ._cache import ENTRY
@@ -255,14 +255,6 @@ def possible_kernels(y, n_classes, min_leaf, weighted, whole):
     return kernels
 
 
-def _aligned(n_bytes, shape=None):
-    """Return zeroed 16-bit words that start on a 64-byte boundary."""
-    raw = np.zeros(n_bytes + 128, np.uint8)
-    start = -raw.ctypes.data % 64
-    words = raw[start:start + (n_bytes + 63) // 64 * 64].view(np.uint16)
-    return words if shape is None else words.reshape(shape)
-
-
 class Workspace:
     """All arrays of a search over one problem, for trees up to a given depth."""
 
@@ -305,8 +297,9 @@ class Workspace:
                      np.zeros(n_rows * width // 8 + 64, np.uint8),
                      np.zeros(n_rows + 1, np.int32), np.zeros(n_classes + 1, np.int64),
                      np.zeros(n_classes + 1, np.int64))
-        self.count_arrays = tuple(_aligned(size) for size in sizes)
-        self.totals = _aligned(levels * ((width + 1) * width + 32) * element, (levels, -1))
+        self.count_arrays = tuple(aligned(size, np.uint16) for size in sizes)
+        self.totals = aligned(levels * ((width + 1) * width + 32) * element,
+                              np.uint16).reshape(levels, -1)
         self.rows = np.zeros((levels, n_rows + 1), np.int32)
         self.class_start = np.zeros((levels, n_classes + 1), np.int64)
         self.active = np.zeros((levels + 1, width), np.int64)
