@@ -24,6 +24,22 @@ child = subprocess.Popen([sys.executable, "-c", "import os, time\\n"
     "print(os.getpid(), flush=True)\\ntime.sleep(100)"])
 child.wait()
 """,
+    "a library that keeps Python's lock": """
+import subprocess, sys
+child = subprocess.Popen([sys.executable, "-c", "import ctypes, os\\n"
+    "from odtbook.lifetime import end_with\\nend_with(os.getppid())\\n"
+    "print(os.getpid(), flush=True)\\nctypes.PyDLL(None).sleep(100)"])
+child.wait()
+""",
+    "such a library in the kernel of a run": """
+import nbformat
+from odtbook.experiments.notebooks import execute_notebook
+cell = nbformat.v4.new_code_cell(
+    "import ctypes, os\\n"
+    "print(os.getpid(), file=open('/proc/%d/fd/1' % os.getppid(), 'w'), flush=True)\\n"
+    "ctypes.PyDLL(None).sleep(100)")
+execute_notebook(nbformat.v4.new_notebook(cells=[cell]), {{}})
+""",
     "a solver of a fit": """
 import numpy as np
 from odtbook.formulations import BinOCTClassifier, run
@@ -64,9 +80,14 @@ def alive(pid):
         return False
 
 
+LINUX = pytest.mark.skipif(sys.platform != "linux", reason="only Linux ends such a process")
+
+
 @pytest.mark.parametrize(("starter", "solver"), [
-    ("a process that only waits", ""), ("a solver of a fit", "highs"),
-    ("a solver of a fit", "cp-sat"), ("a fit of the Ctrl-C tests", "")])
+    ("a process that only waits", ""),
+    pytest.param("a library that keeps Python's lock", "", marks=LINUX),
+    pytest.param("such a library in the kernel of a run", "", marks=LINUX),
+    ("a solver of a fit", "highs"), ("a solver of a fit", "cp-sat"), ("a fit of the Ctrl-C tests", "")])
 def test_a_process_ends_when_its_parent_is_killed(starter, solver):
     script = STARTERS[starter].format(solver=solver, tests=TESTS)
     parent = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True)
