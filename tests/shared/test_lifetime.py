@@ -87,7 +87,8 @@ LINUX = pytest.mark.skipif(sys.platform != "linux", reason="only Linux ends such
     ("a process that only waits", ""),
     pytest.param("a library that keeps Python's lock", "", marks=LINUX),
     pytest.param("such a library in the kernel of a run", "", marks=LINUX),
-    ("a solver of a fit", "highs"), ("a solver of a fit", "cp-sat"), ("a fit of the Ctrl-C tests", "")])
+    ("a solver of a fit", "highs"), ("a solver of a fit", "cp-sat"),
+    ("a fit of the Ctrl-C tests", "")])
 def test_a_process_ends_when_its_parent_is_killed(starter, solver):
     script = STARTERS[starter].format(solver=solver, tests=TESTS)
     parent = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True)
