@@ -89,9 +89,9 @@ test-oldest: ## run the solvers' tests with the lower bounds of all dependencies
 test-interoperation: ## run the tests with SHAP, ONNX, PMML and others (PMML needs Java)
 	$(PYTHON) scripts/test_environments.py --interoperation $(PYTHON)
 
-check-book: $(INSTALLED) ## open every built page in a browser, desktop, phone, light, dark
+check-book: $(INSTALLED) ## open every built page in a browser, desktop, phone, light, dark, and walk the ways of three readers
 	@echo "check-book: opening every page in a browser, four times ($(PAGES_TAKE))"
-	@$(BIN)/python -m pytest -n $(WORKERS) --dist load --max-worker-restart 0 tests/book/check_pages.py -q
+	@$(BIN)/python -m pytest -n $(WORKERS) --dist load --max-worker-restart 0 tests/book/check_pages.py tests/book/check_walks.py -q
 
 archive: book ## pack the built book for reading offline (dist/)
 	$(BIN)/python -c "import shutil; print(shutil.make_archive('dist/optimal-decision-trees', 'zip', '_build/html'))"
