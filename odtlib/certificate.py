@@ -1,16 +1,33 @@
-"""Certificates of optimality: lines of a proof that a program of a page checks without odtlib."""
+"""Certificates of optimality: lines of a proof that a program of a page checks without odtlib.
+
+The writer proves a bound line by line.  It asks a search for the best tree of a side of a split
+only where the lines so far do not bound that split; what the search says decides which lines are
+written, and every bound is taken from the lines themselves.
+"""
 
 from __future__ import annotations
 
 import hashlib
+from copy import copy
 from os import PathLike
 
 import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.utils.validation import check_is_fitted
 
-VERSION = 1
+from odtlib._numba.compiler import OPTIONS, njit
+from odtlib._numba.warm import warm_up
+from odtlib.arrays import distinct_rows
+from odtlib.report import Clock
+from odtlib.tolerance import PROOF
+
+VERSION = 2
 ANY_DEPTH = 2**31 - 1
 COUNTED, NOTHING = -1, -1       # the reason of a line; that nothing is referred to
 FINEST = 2.0**49                # units in the total cost: sums of whole numbers below are exact
+MOST_NODES = 64                 # of a limit on feature nodes: a line has a bound for each number
+NO_SPLIT = 2.0**60              # the cost where one side has too few rows
+MOST_CELLS = 2**27              # distinct rows times distinct splits
 
 
 class OptimalityCertificate:
@@ -56,11 +73,86 @@ class OptimalityCertificate:
         return f"<OptimalityCertificate: {self.claim}; {len(self)} lines>"
 
 
-def fingerprint(columns, codes, weight):
-    """Return what tells a data set from others: a hash of its rows, labels and weights."""
-    text = f"{columns.shape[0]} {columns.shape[1]}".encode() + np.packbits(columns != 0).tobytes()
-    return np.frombuffer(hashlib.sha256(text + codes.astype("<i8").tobytes()
-                                        + weight.astype("<f8").tobytes()).digest(), np.uint8)
+class CertifiedMixin:
+    """The certificate of an estimator, which says how to search within some rows."""
+
+    def certificate(self, X: ArrayLike, y: ArrayLike,
+                    sample_weight: ArrayLike | None = None) -> OptimalityCertificate:
+        """Write down a proof that no tree within the limits is better.
+
+        A program of a page, ``odtbook.check_certificate``, checks it without odtlib.  It proves the
+        lower bound of the report, over the features or 0/1 columns that the search saw: ``X``, or
+        ``binarizer_.transform(X)``.  Weights that are no multiples of one power of two are rounded
+        down by parts in 1e14 of their sum, and the bound with them; a bound on a squared error is
+        lowered by some parts in 1e12 of the error of a single leaf, which allows for rounding.
+
+        Parameters
+        ----------
+        X : array or data frame, shape (n_rows, n_features)
+            The training rows.
+        y : array, shape (n_rows,)
+            Their labels or targets.
+        sample_weight : array, shape (n_rows,), optional
+            Their weights.
+
+        Returns
+        -------
+        OptimalityCertificate
+            With ``save(path)``.  Where the fit was ended early, or ``time_limit`` ends the search
+            for the proof, it proves what bound is known.
+
+        Raises
+        ------
+        ValueError
+            If these are not the rows of the fit, or the objective has no certificate.
+        """
+        check_is_fitted(self, "tree_")
+        for name, kept, instead in self._certified_options:
+            if getattr(self, name) != kept:
+                raise ValueError(f"certificate has no proof for {name}={getattr(self, name)!r}; "
+                                 f"{instead}.")
+        if np.ndim(self.split_penalty):
+            raise ValueError("certificate needs one split_penalty for all levels; give a number.")
+        if self.report_.evaluate.costs is not None:
+            raise ValueError("certificate proves a number of errors; fit without costs.")
+        self.verify(X, y, sample_weight)
+        copied, X, y, weight = self._plain_data(X, y, sample_weight)
+        columns = copied._certified_columns(X)
+        if np.isnan(np.asarray(columns, np.float64)).any():
+            raise ValueError("certificate needs rows without missing values; fill them and fit "
+                             "again.")
+        copied._warm_up(X, y, weight)
+        warm_up("certificates", refer, warm_up_writer)
+        return Writer(copied, Data(copied, columns, y, weight)).certificate()
+
+    # What an option has to be, and what to do instead.
+    _certified_options = (("class_weight", None, "give these weights as sample_weight"),)
+
+    def _certified_columns(self, X):
+        """Return what the search saw of the rows."""
+        return X
+
+    def _proof_search(self, data, depth, nodes, clock):
+        """Return a function that bounds the best trees over some rows, by a fit to these."""
+        part = copy(self)
+        part.split_penalty, part.max_leaf_nodes, part.start = float(data.price), None, None
+        part.verbose, part.max_gap = 0, 0.0
+
+        def best(mask, depth, sizes, upper):
+            X, y, weight = data.items(mask)
+            found = np.zeros(len(sizes))
+            part.max_depth = depth
+            margin = data.sums * (2 * PROOF * data.leaf(data.amount[mask].sum(axis=0))
+                                  + 8 * data.slop + 8)
+            for i, size in enumerate(sizes):
+                part.max_nodes = None if size >= 2**depth - 1 else int(size)
+                part.time_limit = None if clock.time_limit is None else clock.remaining
+                if clock.expired:
+                    break
+                found[i] = part._solve(X, y, weight)[1].lower_bound
+            return np.floor(found - margin), None
+
+        return best
 
 
 def unit_of(weight, penalty):
@@ -75,13 +167,304 @@ def unit_of(weight, penalty):
     return unit
 
 
-def words(max_depth, max_nodes, least, penalty, columns, weight, value):
+def splits_of(X):
+    """Return whether each row is beyond each threshold between neighbouring values of a feature."""
+    if np.isin(X, (0, 1)).all():
+        return X[:, np.ptp(X, axis=0) > 0] > 0
+    values = [np.unique(column) for column in X.T]
+    if len(X) * sum(map(len, values)) > MOST_CELLS:
+        raise ValueError("certificate compares all splits, and these features have too many "
+                         "thresholds; it takes some 2**27 rows times thresholds.")
+    return np.concatenate([X[:, [c]] > v[:-1] for c, v in enumerate(values)], axis=1)
+
+
+class Data:
+    """The rows as the checker sees them: equal rows are one, and costs are whole numbers.
+
+    ``x`` says on which side of each split a row is, ``amount`` what it weighs: by class, or its
+    weight and the sums of its targets and of their squares; and its number where leaves need some.
+    ``most`` is what a row can cost.  A search is given *items*: the row, label, weight of each.
+    """
+
+    def __init__(self, model, X, y, weight):
+        self.X, self.y = np.asarray(X, np.float64), y
+        self.weight = weight = np.ones(len(y)) if weight is None else weight
+        self.penalty, self.least = float(model.split_penalty), int(model.min_samples_leaf)
+        self.sums, self.base, self.slop = not hasattr(model, "classes_"), 0.0, 0.0
+        rows = splits_of(self.X)
+        _, first, self.member = distinct_rows(np.packbits(rows, axis=1))
+        rows = rows[first]
+        self.unit = unit_of(weight, 0.0 if self.sums else self.penalty)
+        self.item_weight = whole = np.floor(weight / self.unit)
+        self.centre, self.scale, most = 0.0, 1.0, whole
+        if self.sums:
+            self.centre = float(y.min() + np.mean(y - y.min()))
+            total = whole.sum() * np.ptp(y)**2 + self.penalty / self.unit
+            if total > 0:
+                self.scale = float(2.0 ** np.floor((48 - np.log2(total)) / 2))
+            self.unit /= self.scale**2
+            self.label = (y - self.centre) * self.scale
+            farthest = np.maximum(self.label - self.label.min(), self.label.max() - self.label)
+            most = (1 + 2e-12) * whole * farthest**2
+            each = whole[:, None] * self.label[:, None] ** np.arange(3)
+            # More cautious than the checker, whose sums may be rounded in another way.
+            self.slop = 2.0**-46 * len(y) * np.abs(self.label).max() * np.abs(each[:, 1]).sum()
+        else:
+            self.y = self.label = np.unique(y, return_inverse=True)[1].ravel()
+            each = whole[:, None] * (self.label[:, None] == np.arange(self.label.max() + 1))
+        self.price = np.floor(self.penalty / self.unit)
+        self.amount = np.zeros((len(rows), each.shape[1] + (self.least > 1)))
+        np.add.at(self.amount[:, :each.shape[1]], self.member, each)
+        self.amount[:, each.shape[1]:] = np.bincount(self.member)[:, None]
+        self.most = np.ceil(np.bincount(self.member, most))
+        if self.least == 1 and not self.sums:
+            common = self.amount.min(axis=1, keepdims=True)
+            self.base = float((each.shape[1] - 1) * common.sum())
+            used = (self.amount > common).any(axis=1)
+            rows, first, self.amount = rows[used], first[used], (self.amount - common)[used]
+            self.member, self.label = np.nonzero(self.amount)
+            self.item_weight = self.amount[self.member, self.label]
+            self.most = self.amount.sum(axis=1)
+        self.x, self.rows = rows, self.X[first]
+
+    def leaf(self, part, root=False):
+        """Return the costs of leaves of such amounts, NO_SPLIT where one has too few rows."""
+        known = part[:len(part) - (self.least > 1)]
+        if self.sums:
+            few, cost = known[0] == 0, np.floor(np.maximum(
+                0, known[2] - known[1] ** 2 / np.maximum(known[0], 1) - self.slop))
+        else:
+            few, cost = known.sum(axis=0) == 0, known.sum(axis=0) - known.max(axis=0)
+        few = part[-1] < self.least if self.least > 1 else few
+        return cost if root else np.where(few, NO_SPLIT, cost)
+
+    def within(self):
+        """Return what every tree costs in each row."""
+        if not self.sums:
+            return np.zeros(len(self.amount))
+        weight, total, squares = self.amount.T[:3]
+        return np.maximum(0, squares - total**2 / weight)
+
+    def items(self, mask):
+        """Return rows, labels and weights (None if all weigh one) of the items of some rows."""
+        items = np.flatnonzero(mask[self.member])
+        weight = self.item_weight[items]
+        return (self.rows[self.member[items]], self.label[items],
+                None if np.all(self.item_weight == 1) else weight)
+
+
+def fingerprint(X, y, weight):
+    """Return a hash of rows, labels (codes or targets) and weights."""
+    text = f"{X.shape[0]} {X.shape[1]}".encode()
+    return np.frombuffer(hashlib.sha256(text + b"".join(
+        np.asarray(part, "<f8").tobytes() for part in (X, y, weight))).digest(), np.uint8)
+
+
+class Writer:
+    """Prove a bound line by line."""
+
+    def __init__(self, model, data):
+        self.model, self.data = model, data
+        n_rows = len(data.y)
+        self.depth = min(model._depth_within(n_rows), 62)
+        full = self.nodes = 2**self.depth - 1
+        for limit, more in ((model.max_nodes, 0), (model.max_leaf_nodes, 1)):
+            if limit is not None:
+                self.nodes = min(self.nodes, int(limit) - more)
+        if self.nodes > 2**12:
+            self.nodes = min(self.nodes, n_rows - 1)
+        self.limited, self.depth = self.nodes < full, min(self.depth, self.nodes)
+        if self.limited and self.nodes > MOST_NODES:
+            raise ValueError("certificate writes a bound for each number of feature nodes, and the "
+                             f"limits leave {self.nodes}; it takes at most {MOST_NODES}, or all of "
+                             "a smaller max_depth.")
+        self.sizes = (np.arange(1, max(1, self.nodes) + 1) if self.limited
+                      else np.array([full]))
+        # Of each line: its tests, the depth that is left, its bounds, its reason.
+        self.lines, self.tables, self.known = [], [], {}
+
+    def certificate(self):
+        """Return the certificate."""
+        data, report = self.data, self.model.report_
+        self.search = self.model._proof_search(data, self.depth, self.nodes,
+                                               Clock(self.model.time_limit))
+        wanted = np.floor(min(report.objective, report.lower_bound) / data.unit) - data.base
+        self.prove(np.ones(len(data.x), bool), (), self.depth,
+                   np.full(len(self.sizes), max(0.0, wanted)))
+        return self.assembled()
+
+    def prove(self, mask, path, depth, wanted, trusted=False):
+        """Write lines that prove what is wanted of some rows, where it holds; return the last.
+
+        With ``trusted`` the search has said that it holds.
+        """
+        data, key, hints = self.data, (mask.tobytes(), depth), None
+        line, price = self.known.get(key), 3 * self.data.price
+        if line is not None:
+            if trusted and self.lines[line][3] == COUNTED:
+                np.maximum(self.lines[line][2], wanted, out=self.lines[line][2])
+            if np.all(self.lines[line][2] >= wanted):
+                return line
+        counted = depth <= 2 or wanted.max() <= price
+        value, reason = wanted.copy(), COUNTED
+        if data.x.size == 0 or depth == 0:
+            value[:] = data.leaf(data.amount[mask].sum(axis=0), True)
+        elif not (counted and trusted) and wanted.max() > 0:
+            least = min(depth, 2) if counted else depth
+            found, hints = self.search(mask, least, np.clip(self.sizes, 1, 2**least - 1),
+                                       np.full(len(wanted), np.inf) if counted else wanted)
+            value = np.maximum(found, 0.0) if counted else np.clip(found, 0.0, wanted)
+            if counted and depth > 2:
+                value[self.sizes > 2] = np.minimum(value, price)[self.sizes > 2]
+            if not (counted or value.max() <= price):
+                value, reason = self.every_split(mask, path, depth, value, hints)
+        self.lines.append((path, depth, value, reason))
+        self.known[key] = len(self.lines) - 1
+        return self.known[key]
+
+    def every_split(self, mask, path, depth, wanted, hints):
+        """Prove bounds on the sides of all splits; return what follows, and which lines say so."""
+        data, n_splits = self.data, self.data.x.shape[1]
+        exact = np.float32 if max(data.most.sum(), data.amount.sum()) < 2**24 and not data.sums \
+            else float
+        x, most = data.x[mask].astype(exact), data.most[mask].astype(exact)
+        whole = data.amount[mask].sum(axis=0)
+        ones = (data.amount[mask].T.astype(exact) @ x).astype(float)
+        leaf = np.stack([data.leaf(whole[:, None] - ones), data.leaf(ones)])
+        free = np.repeat(np.minimum(leaf, data.price)[:, :, None], len(wanted) + 1, axis=2)
+        free[:, :, 0] = leaf
+        free[leaf == NO_SPLIT] = NO_SPLIT
+        below, table = free.copy(), np.full((n_splits, 2), NOTHING, np.int32)
+        order, hint = (np.argsort(leaf.sum(axis=0), kind="stable"), 0 * free) if hints is None \
+            else hints
+        totals = (x.T @ (most[:, None] * x)).astype(float) if n_splits <= 1024 else None
+        weights, all_weight = (most @ x).astype(float), float(most.sum())
+        beyond = np.ascontiguousarray(data.x.T)
+        wanted, place = np.minimum(wanted, data.leaf(whole, True)), 0
+        while True:
+            place = next_split(order, place, self.limited, data.price, wanted, below)
+            if place == n_splits:
+                break
+            k = order[place]
+            sides = [(1, hint, below), (0, below, hint)]
+            for side, one, zero in sides:
+                if enough(k, one, zero, self.limited, data.price, wanted):
+                    sides = [(side, True)]
+                    break
+            else:
+                trusted = enough(k, hint, hint, self.limited, data.price, wanted)
+                heavier = int(2 * weights[k] > all_weight)
+                sides = [(heavier, trusted), (1 - heavier, trusted)]
+            for side, trusted in sides:
+                line = self.prove(
+                    mask & (beyond[k] if side else ~beyond[k]), (*path, 2 * k + side), depth - 1,
+                    hint[side, k, 1:] if trusted else self.needed(wanted, below[1 - side, k]),
+                    trusted)
+                bound = self.lines[line][2]
+                below[side, k, 1:], table[k, side] = np.maximum(free[side, k, 1:], bound), line
+                if data.least == 1:     # else a line counts for its own rows only
+                    shared = totals[k] if totals is not None else (
+                        (most * x[:, k]) @ x).astype(float)
+                    refer(line, bound, order[place:], shared if side else weights - shared,
+                          weights[k] if side else all_weight - weights[k], free, below, table)
+                if enough(k, below, below, self.limited, data.price, wanted):
+                    break
+            else:
+                wanted = np.minimum(wanted, self.follows(below[:, k]))
+        self.tables.append(table)
+        return wanted, len(self.tables) - 1
+
+    def parts(self, n):
+        """Return the divisions of the splits below the first, of a tree of size ``n``."""
+        return [(a, n - 1 - a) for a in range(n)] if self.limited else [(1, 1)]
+
+    def follows(self, below):
+        """Return the bounds on trees with one first split, given those on its sides."""
+        return np.array([self.data.price + min(below[0, a] + below[1, b] for a, b in self.parts(n))
+                         for n in self.sizes])
+
+    def needed(self, wanted, other):
+        """Return what the sizes of one side must cost, given the other side of the split."""
+        needed = np.zeros(len(wanted) + 1)
+        for n, want in zip(self.sizes, wanted, strict=True):
+            for a, b in self.parts(n):
+                needed[a] = max(needed[a], want - self.data.price - other[b])
+        return needed[1:]
+
+    def assembled(self):
+        """Return the certificate, of the lines as they are now."""
+        data, model = self.data, self.model
+        paths, depths, bounds, reasons = zip(*self.lines, strict=True)
+        bound = np.array(bounds).astype(np.int64)
+        value = data.unit * float(data.base + bound[-1, -1])
+        max_depth = ANY_DEPTH if model.max_depth is None else min(int(model.max_depth), ANY_DEPTH)
+        claim = words(data, max_depth, self.nodes if self.limited else None, value)
+        return OptimalityCertificate({
+            "claim": np.array(claim), "fingerprint": fingerprint(data.X, data.y, data.weight),
+            "units": np.array([data.unit, data.penalty] + [data.centre, data.scale] * data.sums),
+            "limits": np.array([VERSION, max_depth, self.nodes, data.least]),
+            "start": np.cumsum([0, *map(len, paths)]),
+            "tests": np.array([test for path in paths for test in path], np.int32),
+            "depth": np.array(depths, np.int16), "bound": bound,
+            "table": np.array(reasons, np.int32),
+            "reference": np.array(self.tables, np.int32).reshape(
+                len(self.tables), data.x.shape[1], 2),
+        }, value)
+
+
+@njit(**OPTIONS)
+def enough(k, one, zero, limited, price, wanted):
+    """Tell whether bounds on both sides of a split prove what is wanted of all sizes."""
+    for n in range(len(wanted)):
+        for a in range(n + 1) if limited else range(1, 2):
+            if price + zero[0, k, a] + one[1, k, n - a if limited else 1] < wanted[n]:
+                return False
+    return True
+
+
+@njit(**OPTIONS)
+def next_split(order, place, limited, price, wanted, below):
+    """Return the first place in the order, from ``place`` on, whose split is open."""
+    while place < len(order) and enough(order[place], below, below, limited, price, wanted):
+        place += 1
+    return place
+
+
+@njit(**OPTIONS)
+def refer(line, bound, splits, shared, weight, free, below, table):
+    """Let a line bound all sides of these splits that it bounds better than what they had.
+
+    Its rows can cost ``weight``, those beyond each split ``shared``.
+    """
+    for k in splits:
+        for side in range(2):
+            lacks = weight - shared[k] if side else shared[k]
+            gain = 0.0
+            for n in range(len(bound)):
+                gain += max(bound[n] - lacks, free[side, k, n + 1]) - below[side, k, n + 1]
+            if gain > 0:
+                table[k, side] = line
+                for n in range(len(bound)):
+                    below[side, k, n + 1] = max(bound[n] - lacks, free[side, k, n + 1])
+
+
+def warm_up_writer():
+    """Compile the kernels of the writer."""
+    below, one = np.zeros((2, 1, 2)), np.zeros(1)
+    next_split(np.zeros(1, np.int64), 0, False, 0.0, one, below)
+    enough(np.int64(0), below, below, False, 0.0, one)
+    refer(0, one, np.zeros(1, np.int64), one, 0.0, below, below, np.zeros((1, 2), np.int32))
+
+
+def words(data, max_depth, max_nodes, value):
     """Say a claim in words; ``max_nodes`` is None where it is no limit beside the depth."""
     value = np.format_float_positional(value, trim="-")
-    what = (f"costs less than {value}, at {penalty:g} a split," if penalty else
-            f"makes fewer than {value} errors" if np.all(weight == 1) else
-            f"makes errors of less weight than {value}")
+    over = "these {} columns" if np.isin(data.X, (0, 1)).all() else (
+        "all thresholds of these {} features")
+    what = (f"costs less than {value}, at {data.penalty:g} a split," if data.penalty else
+            f"has a squared error of less than {value}" if data.sums else
+            f"makes fewer than {value} errors" + " by weight" * bool(np.any(data.weight != 1)))
     return (f"no tree of {'any depth' if max_depth == ANY_DEPTH else f'depth {max_depth}'}"
             + (f" and {max_nodes} feature nodes" if max_nodes is not None else "")
-            + (f" with at least {least} rows in a leaf" if least > 1 else "")
-            + f" over these {columns.shape[1]} columns {what} on these {len(columns)} rows")
+            + (f" with at least {data.least} rows in a leaf" if data.least > 1 else "")
+            + f" over {over.format(data.X.shape[1])} {what} on these {len(data.X)} rows")

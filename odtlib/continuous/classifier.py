@@ -11,6 +11,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils._param_validation import Interval
 
 from odtlib._numba.warm import warm_up
+from odtlib.certificate import CertifiedMixin
 from odtlib.continuous import _kernels as k
 from odtlib.continuous.costs import Costs, node_limit
 from odtlib.continuous.progress import Progress
@@ -36,7 +37,7 @@ from odtlib.trees import cut_back
 CART_FACTOR = 8         # growing CART takes at most about as many times as long as sorting
 
 
-class ContinuousTreeClassifier(TreeClassifier):
+class ContinuousTreeClassifier(CertifiedMixin, TreeClassifier):
     """Find the classification tree with the fewest errors over all thresholds.
 
     No binarisation: every midpoint between neighbouring values of every feature is a candidate,

@@ -12,6 +12,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 
 from odtlib._numba.warm import warm_up
+from odtlib.certificate import CertifiedMixin
 from odtlib.continuous._regression import (
     BATCHES,
     FEATURE,
@@ -42,7 +43,7 @@ NO_LIMIT = Clock()
 SLICE = 3_000_000       # row visits between two looks at the clock: some 50 ms
 
 
-class ContinuousTreeRegressor(SingleTargetRegressor):
+class ContinuousTreeRegressor(CertifiedMixin, SingleTargetRegressor):
     """Find the regression tree with the least squared error over all thresholds.
 
     No binarisation: every midpoint between neighbouring values of every feature is a candidate,
@@ -105,6 +106,7 @@ class ContinuousTreeRegressor(SingleTargetRegressor):
     ('optimal', 0.0)
     """
 
+    _certified_options = ()
     _parameter_constraints = {
         **SingleTargetRegressor._parameter_constraints,
         "max_depth": [Interval(Integral, 0, 5, closed="both")],

@@ -19,7 +19,7 @@ from odtlib.heuristics.start import warm_up_start
 from odtlib.report import Clock
 from odtlib.tree import DecisionTree
 
-from .certificate import CertifiedMixin
+from .certificate import CertifiedColumns
 from .columns import BudgetPathMixin
 from .extensions.fronts import FrontEntry, warm_up_fronts
 from .extensions.good_trees import GoodTrees, OptimalTrees, warm_up_good_trees
@@ -31,7 +31,7 @@ from .solver import warm_up_search
 from .weighting import balanced_rows, cost_rows, error_rows, f1_tree
 
 
-class MurTreeClassifier(CertifiedMixin, BudgetPathMixin, BinarisingMixin, TreeClassifier):
+class MurTreeClassifier(CertifiedColumns, BudgetPathMixin, BinarisingMixin, TreeClassifier):
     """Find the classification tree with the fewest training errors, its depth and size limited.
 
     The search of Demirović et al. (2022): dynamic programming over depth and node budget (Eq. 1),
@@ -125,6 +125,9 @@ class MurTreeClassifier(CertifiedMixin, BudgetPathMixin, BinarisingMixin, TreeCl
     0.0
     """
 
+    _certified_options = (*CertifiedColumns._certified_options,
+                          ("objective", "errors", "leave it at 'errors'"),
+                          ("max_disparity", None, "leave it at None"))
     _parameter_constraints = {
         **TreeClassifier._parameter_constraints,
         "split_penalty": [Interval(Real, 0, None, closed="left"), "array-like"],

@@ -18,6 +18,7 @@ from odtlib.tree import DecisionTree
 
 from . import _search as S
 from ._regression_kernels import ABSOLUTE, N_SUMS
+from .certificate import CertifiedColumns
 from .columns import BudgetPathMixin
 from .greedy import with_thresholds
 from .options import MurTreeSearch
@@ -165,7 +166,7 @@ class RegressionSolver(Solver):
         return loss_of(y, value, weight, self.absolute), [value]
 
 
-class MurTreeRegressor(BudgetPathMixin, BinarisingMixin, SingleTargetRegressor):
+class MurTreeRegressor(CertifiedColumns, BudgetPathMixin, BinarisingMixin, SingleTargetRegressor):
     """Find the regression tree with the least training error within limits on depth and size.
 
     The search of :class:`odtlib.MurTreeClassifier` on sums of targets (Demirović et al., 2022,
@@ -272,6 +273,15 @@ class MurTreeRegressor(BudgetPathMixin, BinarisingMixin, SingleTargetRegressor):
 
     def _warm_up(self, X, y, sample_weight, task=None):
         return warm_up_start(self.start) + warm_up_search("sums")
+
+    _certified_options = (("loss", "squared_error", "a proof for 'squared_error' alone is known"),)
+
+    def _proof_solver(self, data, columns, weight, options):
+        problem = prepare_regression(columns, data.label, weight, absolute=False)
+        solver = RegressionSolver(problem, *options, absolute=False,
+                                  split_penalty=data.price / problem.unit,
+                                  min_samples_leaf=data.least)
+        return solver, problem.unit, 4 * ROUNDING * problem.unit + 8 * data.slop + 8
 
     def _solve(self, X, y, sample_weight, task=None):
         clock = Clock(self.time_limit)
