@@ -71,7 +71,8 @@ class MurTreeSearch(SearchOptions):
         split 0, 1, 2 ... times above depth three.  It needs the full node budget and takes at most
         half of the time limit.  None, the default, takes turns where there is a time limit: the
         search has a small part of it, then looking ahead (see ``lookahead``), the search again,
-        limited discrepancy, and the search for the rest.
+        limited discrepancy, and the search for the rest.  More than half of the time is the
+        search's, and three quarters where a prediction says that it may end.
     minimise_nodes : bool, default=False
         Whether, among the trees of least cost, one with the fewest feature nodes is returned
         (Algorithm 7), by a second search in the filled cache.

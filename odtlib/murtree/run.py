@@ -17,7 +17,10 @@ from .solver import Solver
 MAX_DISCREPANCIES = 16
 TURNS = 0.05, 0.15      # of the time limit: the search before it looks ahead, and after
 HOPELESS = 5            # times the time limit: a predicted search that gets no second turn
-LOOKING_AHEAD = 0.2     # of the time that is left
+# Of the time that is left, looking ahead and discrepancies, before a search that may end in time
+# and before a hopeless one: the search has most of the limit either way.
+LOOKS = {False: (0.2, 0.1), True: (0.2, 1 / 3)}
+HALF = 0.5              # of the time that is left for discrepancies that are asked for
 FINISHING = 0.4         # seconds for the tree of a search that was cut short
 
 
@@ -130,12 +133,12 @@ class Run:
             self.predict_time()
         self.record("search")
 
-    def explore(self):
+    def explore(self, share):
         """Look for good trees by limited discrepancy, the first choices first."""
         if self.nodes < 2 ** self.depth - 1:
             raise ValueError("discrepancy_search needs the full node budget; leave out max_nodes "
                              "and max_leaf_nodes, or use deepening.")
-        until = Clock(self.clock.remaining / 2)
+        until = Clock(self.clock.remaining * share)
         for allowed in range(MAX_DISCREPANCIES + 1):
             if self.upper <= 0:
                 break
@@ -153,9 +156,9 @@ class Run:
             self.set_incumbent(tree)
             self.trace.append((self.clock.elapsed, cost, self.problem.offset, event))
 
-    def ahead(self):
+    def ahead(self, share):
         """Look for good trees by looking ahead, a level further each time."""
-        until = Clock(self.clock.remaining * LOOKING_AHEAD)
+        until = Clock(self.clock.remaining * share)
         for horizon in range(2, self.depth):
             nested, _, ended = self.solver.lookahead_tree(self.depth, horizon, until, FINISHING / 4)
             self.adopt(nested, f"look-ahead {horizon}")
@@ -175,23 +178,23 @@ class Run:
                 or self.smallest < self.nodes or self.depth < 4 or self.nodes < 2 ** self.depth - 1:
             return False
         solver = self.solver
-        for share, look in zip(TURNS, (self.ahead, self.explore), strict=True):
-            if (self.predicted or 0.0) > HOPELESS * limit:
-                share = 0.0
-            turn = Clock(min(self.clock.remaining, share * limit))
+        for k, look in enumerate((self.ahead, self.explore)):
+            hopeless = (self.predicted or 0.0) > HOPELESS * limit
+            turn = Clock(min(self.clock.remaining, 0.0 if hopeless else TURNS[k] * limit))
             if solver.solve(self.depth, self.nodes, upper=self.upper, clock=turn,
                             watch=self.watch):
                 return True
             if solver.incumbent() < self.upper:
                 self.adopt(solver.trees(self.depth, [self.nodes], Clock(FINISHING / 4))[0],
                            "search")
-            self.aside(look)
+            hopeless = (self.predicted or 0.0) > HOPELESS * limit    # the turn may have told
+            self.aside(look, LOOKS[hopeless][k])
         return False
 
-    def aside(self, look):
+    def aside(self, look, share):
         """Look for good trees; Ctrl-C then leaves the solver at the root, and not at a part."""
         try:
-            look()
+            look(share)
         except KeyboardInterrupt:
             self.solver.solve(self.depth, self.nodes, smallest=self.smallest, upper=self.upper,
                               clock=Clock(0.0))
@@ -233,7 +236,7 @@ class Run:
         try:
             first = 3 if self.options.deepening and self.smallest == self.nodes else self.depth
             if self.options.discrepancy_search and self.smallest == self.nodes and self.depth > 3:
-                self.aside(self.explore)
+                self.aside(self.explore, HALF)
             for depth in range(first, self.depth):       # anytime: the smaller problems first
                 if solver.solve(depth, self.nodes, upper=self.upper, clock=self.clock) \
                         and solver.incumbent() < self.upper:

@@ -15,6 +15,7 @@ from odtlib import DecisionTree, MurTreeClassifier, MurTreeSearch
 from odtlib._validation import encoded
 from odtlib.binarize import QuantileBinarizer
 from odtlib.murtree.preparation import MANY_ROWS
+from odtlib.murtree.run import Run
 from odtlib.murtree.solver import Solver
 from tests.murtree.building import build
 from tests.murtree.test_search import blobs, stairs
@@ -480,6 +481,22 @@ def test_labels_are_encoded_as_by_sorting():
         assert labels.dtype == y.dtype
         assert np.array_equal(labels, expected[0])
         assert np.array_equal(codes, expected[1])
+
+
+@pytest.mark.parametrize("predicted, shares", [(2000.0, [0.2, 0.1]), (4000.0, [0.2, 1 / 3])])
+def test_a_search_that_may_end_in_time_leaves_less_to_discrepancies(monkeypatch, predicted, shares):
+    given, sought = [], Run.sought
+
+    def predicting(run):
+        run.predicted = predicted
+        return sought(run)
+
+    monkeypatch.setattr(Run, "sought", predicting)
+    for look in ("ahead", "explore"):
+        monkeypatch.setattr(Run, look, lambda run, share: given.append(share))
+    monkeypatch.setattr("odtlib.murtree.run.TURNS", (0.0, 0.0))
+    MurTreeClassifier(4, time_limit=600).fit(*blobs())
+    assert given == shares
 
 
 def test_a_time_limit_takes_turns_with_the_looks_for_good_trees(monkeypatch):
