@@ -14,9 +14,10 @@ from odtbook.published.subproblems import Subproblems, build
 from odtlib.column_generation.branch_and_price import BranchAndPrice, dive
 from odtlib.column_generation.cuts import violated_rows
 from odtlib.column_generation.generation import ColumnGeneration
-from odtlib.column_generation.master import Master, Relaxation
+from odtlib.column_generation.master import LINK_BYTES, Master, Relaxation
 from odtlib.column_generation.pricing import Enumeration, all_reduced_costs
 from odtlib.column_generation.restricted import optimum
+from odtlib.column_generation.units import TooLarge
 from odtlib.report import Clock
 
 
@@ -511,3 +512,13 @@ def test_diving_returns_a_tree_and_leaves_the_master_free(seed):
     assert errors(problem, found) >= optimum(problem) - 1e-9
     again = generation.solve()
     assert again.relaxation.value == pytest.approx(outcome.relaxation.value, abs=1e-6)
+
+
+def test_linking_rows_beyond_the_memory_limit_are_refused():
+    problem = draw_problem(np.random.RandomState(1), depth=3)
+    rows = Master(problem).first_cut                    # without limits all others are links
+    problem.max_bytes = problem.goes_left.size + LINK_BYTES * rows
+    assert Master(problem).first_cut == rows
+    problem.max_bytes -= 1
+    with pytest.raises(TooLarge, match=f"make {rows} linking rows"):
+        Master(problem)

@@ -12,7 +12,7 @@ from column_generation.reference import (
 )
 
 from odtlib import RestrictedTreeClassifier
-from odtlib.column_generation import ThresholdSampling
+from odtlib.column_generation import ThresholdSampling, _kernels
 from odtlib.column_generation.paths import RestrictedProblem
 from odtlib.column_generation.restricted import DynamicProgram, optimum
 from odtlib.report import TimeUp
@@ -204,3 +204,23 @@ def test_before_any_tree_with_distinct_splits_is_known_the_answer_is_carts(
     model.fit(X, y)
     assert model.report_.status == status and model.report_.start == "cart"
     assert model.verify(X, y) == model.report_.objective
+
+
+def test_the_similarity_bound_equals_its_definition_whatever_was_kept():
+    for seed in range(200):
+        rng = np.random.default_rng(seed)
+        n_words, size, n_nodes = rng.integers(1, 9), rng.integers(1, 6), 3
+        weight = rng.integers(1, 4, n_words).astype(float)
+        kept = rng.random((n_nodes, size, 64 * n_words)) < rng.choice([0.05, 0.5])
+        rows = rng.random(64 * n_words) < rng.choice([0.5, 0.95])
+        bound = rng.integers(0, 200, (n_nodes, size)).astype(float)
+        n_kept = rng.integers(0, 2 * size + 1, n_nodes)
+        node = int(rng.integers(n_nodes))
+        expected = max([0.0] + [
+            bound[node, i] - np.repeat(weight, 64)[kept[node, i] & ~rows].sum()
+            for i in range(min(size, n_kept[node]))])
+        packed, packed_rows = (np.packbits(a, axis=-1, bitorder="little").view(np.uint64)
+                               for a in (kept, rows))
+        found = _kernels._similarity_bound(packed_rows, node, (packed, bound, n_kept), weight,
+                                           np.inf)
+        assert found == expected, seed
