@@ -84,7 +84,8 @@ class CertifiedMixin:
         lower bound of the report, over the features or 0/1 columns that the search saw: ``X``, or
         ``binarizer_.transform(X)``.  Weights that are no multiples of one power of two are rounded
         down by parts in 1e14 of their sum, and the bound with them; a bound on a squared error is
-        lowered by some parts in 1e12 of the error of a single leaf, which allows for rounding.
+        lowered by at most some parts in 1e9 of the error of a single leaf and the penalty, which
+        allows for rounding.
 
         Parameters
         ----------
@@ -142,7 +143,7 @@ class CertifiedMixin:
             X, y, weight = data.items(mask)
             found = np.zeros(len(sizes))
             part.max_depth = depth
-            margin = data.sums * (2 * PROOF * data.leaf(data.amount[mask].sum(axis=0))
+            margin = data.sums * (2 * PROOF * data.leaf(data.amount[mask].sum(axis=0), True)
                                   + 8 * data.slop + 8)
             for i, size in enumerate(sizes):
                 part.max_nodes = None if size >= 2**depth - 1 else int(size)
@@ -309,6 +310,9 @@ class Writer:
         value, reason = wanted.copy(), COUNTED
         if data.x.size == 0 or depth == 0:
             value[:] = data.leaf(data.amount[mask].sum(axis=0), True)
+            if depth > 2:       # no split was forgotten
+                self.tables.append(np.full((data.x.shape[1], 2), NOTHING, np.int32))
+                reason = len(self.tables) - 1
         elif not (counted and trusted) and wanted.max() > 0:
             least = min(depth, 2) if counted else depth
             found, hints = self.search(mask, least, np.clip(self.sizes, 1, 2**least - 1),

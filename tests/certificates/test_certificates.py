@@ -145,10 +145,21 @@ def test_a_certificate_passes_and_claims_the_optimum(kind, seed):
     assert check(saved(certificate.arrays), X, y, weight) == certificate.claim
     best, leaf = least_cost(kind, X, y, weight, **limits)
     if "squares" in kind:
-        assert best - 1e-7 * leaf <= certificate.lower_bound <= best + 1e-12 * leaf
+        least = best - 1e-7 * leaf - 1e-12 * limits.get("split_penalty", 0.0)
+        assert least <= certificate.lower_bound <= best + 1e-12 * leaf
     else:
         assert same(certificate.lower_bound, best)
     assert np.format_float_positional(certificate.lower_bound, trim="-") in certificate.claim
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_rows_that_nothing_splits(kind):
+    """A constant feature at depth three, and too few rows for two leaves."""
+    y = np.array([0.0, 1, 1, 0, 1]) if "squares" in kind else np.array([0, 1, 1, 0, 1])
+    for X, options in ((np.ones((5, 1)), {}), (np.eye(5)[:, :2], {"min_samples_leaf": 3})):
+        _, certificate = fitted(kind, X, y, None, {"max_depth": 3} | options)
+        assert check(saved(certificate.arrays), X, y) == certificate.claim
+        assert certificate.lower_bound == pytest.approx(1.2 if "squares" in kind else 2, rel=1e-8)
 
 
 def forged(rng, arrays, X, y, weight, sums=False):
