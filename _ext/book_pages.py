@@ -8,6 +8,7 @@ import inspect
 import json
 import re
 import shutil
+from functools import cache
 from html import escape
 from pathlib import Path
 
@@ -187,7 +188,7 @@ def reference_page(module):
                       *["   :show-inheritance:"] * bool(above & set(item.__bases__)), ""]
         elif inspect.isroutine(item):
             lines += [f".. autofunction:: {path}", ""]
-        elif not inspect.ismodule(item):
+        else:
             lines += [f".. autodata:: {path}", "   :no-value:", ""]
     return "\n".join(["---", "orphan: true", "---", f"# `{module}`", "", summary(module), "",
                       "All modules: [Reference](../api).", "",
@@ -207,11 +208,11 @@ class ModuleTable(SphinxDirective):
     """
 
     def run(self):
-        lines = [".. list-table::", "   :header-rows: 1", "", "   * - module", "     - what for",
+        lines = [".. list-table::", "   :header-rows: 1", "   :widths: 26 37 37", "",
+                 "   * - module", "     - what for",
                  "     - names"]
         for module in REFERENCE:
-            names = ", ".join(f":py:obj:`~{path}`" for path, item in public_objects(module)
-                              if not inspect.ismodule(item))
+            names = ", ".join(f":py:obj:`~{path}`" for path, _ in public_objects(module))
             lines += [f"   * - :doc:`{module} </{PAGES}/{module}>`",
                       f"     - {summary(module).replace('`', '``')}", f"     - {names}"]
         container = nodes.Element()
@@ -292,7 +293,38 @@ def public_objects(module):
     short = [name for name in odtlib.__all__ if odtlib._HOME.get(name) == module]
     offered = REFERENCE[module] or getattr(home, "__all__", None) or short or own
     return [(f"{'odtlib' if name in short else module}.{name}", getattr(home, name))
-            for name in [*short, *(name for name in offered if name not in short)]]
+            for name in [*short, *(name for name in offered if name not in short)]
+            if not inspect.ismodule(getattr(home, name))]
+
+
+@cache
+def entries():
+    """Return the entry of the reference for each text that names it: a class, or a whole path."""
+    found = {}
+    for module in REFERENCE:
+        for path, item in public_objects(module):
+            found[path] = path
+            if inspect.isclass(item):
+                found[path.rpartition(".")[2]] = path
+    return found
+
+
+def link_names(app, doctree):
+    """Link the first mention of a class or a whole path on a page to its entry in the reference."""
+    page = app.env.docname
+    if page.startswith(f"{PAGES}/"):
+        return
+    known = dict(entries())
+    for literal in list(doctree.findall(nodes.literal)):
+        path = known.get(literal.astext())
+        if path is None or isinstance(literal.parent, nodes.reference | nodes.title
+                                      | addnodes.pending_xref):
+            continue
+        link = addnodes.pending_xref("", refdomain="py", reftype="obj", reftarget=path,
+                                     refdoc=page, refexplicit=True, refwarn=False)
+        literal.replace_self(link)
+        link += literal
+        known = {text: other for text, other in known.items() if other != path}
 
 
 def align_words(app, doctree):
@@ -336,6 +368,7 @@ def setup(app):
     app.connect("config-inited", drop_thebe)
     app.connect("autodoc-skip-member", skip_routing_methods)
     app.connect("doctree-read", align_words)
+    app.connect("doctree-read", link_names)
     app.connect("doctree-read", link_templates)
     app.connect("build-finished", copy_mathjax)
     app.connect("html-page-context", load_search_texts)

@@ -276,7 +276,7 @@ def described(figure, taken):
     what = ("records: " + ", ".join(sorted(figure.sources)) if figure.sources
             else "computed as it is drawn")
     time = f"{taken[figure.name]:5.0f} s" if figure.name in taken else " " * 7
-    return (f"{figure.number:6}{figure.name:26}{time}  {figure.page.stem:34}{what}")
+    return (f"{figure.number:8}{figure.name:26}{time}  {figure.page.stem:34}{what}")
 
 
 def add_parser(commands):
@@ -309,7 +309,7 @@ def run(options):
         if options.changes or options.rerun or options.out:
             raise ValueError("say which figure to draw; `odt figure` lists all.")
         taken = seconds()
-        print(f"{'number':6}{'name':26}{'time':>7}  {'page':34}drawn from")
+        print(f"{'number':8}{'name':26}{'time':>7}  {'page':34}drawn from")
         for figure in figures():
             print(described(figure, taken))
         print("\nPictures to play with are made by their pages, and are not in this list.")

@@ -194,6 +194,10 @@ def main() -> int:
         run([odt, "report", "--claim", "demirovic2022 T1"], away, quiet=True)   # after a first run
         run([odt, "report", "--experiments"], away, quiet=True)
         run([odt, "new", "mine", "--from", "murtree"], away, quiet=True)
+        run([odt, "figure"], away, quiet=True)
+        run([odt, "figure", "fig-ch5-switches", "--out", "figure.png"], away, quiet=True)
+        run([odt, "new", "drawn", "--from", "figure:fig-ch5-switches"], away, quiet=True)
+        run([odt, "run", "drawn"], away, quiet=True)
         say("checking the types (a minute)")
         pip("mypy", "pandas-stubs")
         (away / "user.py").write_text(TYPES, encoding="utf-8")

@@ -54,3 +54,24 @@ def test_the_pages_are_written_and_stay_out_of_the_menu(pages, tmp_path):
     pages.write_reference(SimpleNamespace(srcdir=tmp_path), config)
     assert {path: path.stat().st_mtime_ns for path in folder.iterdir()} == before
     assert "api/" not in (ROOT / "_toc.yml").read_text()
+
+
+def test_the_first_mention_on_a_page_leads_to_the_reference(pages):
+    from docutils import nodes
+    from docutils.utils import new_document
+    from sphinx import addnodes
+    doctree = new_document("page")
+    title = nodes.title("", "", nodes.literal(text="MurTreeClassifier"))
+    linked = nodes.reference("", "", nodes.literal(text="MurTreeClassifier"), refuri="x")
+    words = ["MurTreeClassifier", "odtlib.MurTreeClassifier", "max_depth", "SolveReport",
+             "odtbook.tables.read_table"]
+    doctree += [title, nodes.paragraph("", "", linked), *(
+        nodes.paragraph("", "", nodes.literal(text=word)) for word in words)]
+    app = SimpleNamespace(env=SimpleNamespace(docname="chapters/05_murtree"))
+    pages.link_names(app, doctree)
+    found = [(link["reftarget"], link.astext()) for link in doctree.findall(addnodes.pending_xref)]
+    assert found == [("odtlib.MurTreeClassifier", "MurTreeClassifier"),
+                     ("odtlib.SolveReport", "SolveReport"),
+                     ("odtbook.tables.read_table", "odtbook.tables.read_table")]
+    assert set(pages.entries().values()) == {name for module in pages.REFERENCE
+                                             for name in entries(pages, module)}
