@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 from html import escape
 from itertools import groupby
 
@@ -13,6 +14,8 @@ from odtbook.studies import does_it_pay
 from odtbook.trying import TREE, TUNED, Trial
 
 SHOWN_ROWS = 30
+BOUND = re.compile(r"( (?:<=|>) )-?[\d.e+-]+( or missing)?$")
+OF_WORDS = re.compile(" (=|is not|in|not in) ")
 CONFUSION = 12      # most classes of a confusion matrix
 
 STYLE = """
@@ -46,7 +49,8 @@ def page(trial: Trial, source: str, target: str, files: list[str]) -> str:
     words = f"{tree.n_leaves} leaves" if tree.n_splits else "one leaf"
     head = (f"{len(table.y):,} rows, {table.X.shape[1]} features; the tree has {words} "
             f"and depth {tree.depth}. Made in {trial.seconds:.0f} seconds.")
-    return _document(f"{target}: the optimal tree of {source}", head, parts)
+    found = "optimal tree" if trial.model.report_.status == "optimal" else "best tree found"
+    return _document(f"{target}: the {found} of {source}", head, parts)
 
 
 def unusable_page(table, source: str, target: str) -> str:
@@ -95,6 +99,8 @@ def _read(table):
 def _score_text(trial, triple, signed=False):
     mean, low, high = (100 * value for value in triple)
     if not signed:
+        low, high = max(low, 0.0 if trial.gain is not None else -100.0), min(high, 100.0)
+    else:
         low, high = max(low, -100.0), min(high, 100.0)
     form = "+.1f" if signed else ".1f"
     unit = " points" if signed else " %"
@@ -105,7 +111,7 @@ def verdict(trial: Trial) -> list[str]:
     """Return what the book's rule and the measurement say of optimality on this table."""
     apart = trial.interval(TREE, TUNED)
     mean, low, high = apart
-    what = "accuracy" if trial.gain is not None else "share of the variance explained"
+    what = "accuracy" if trial.gain is not None else "the variance explained"
     said = []
     if trial.gain is not None:
         everything = does_it_pay.gains(does_it_pay.fold_table())
@@ -182,7 +188,7 @@ def sentences(model, task: str) -> list[str]:
     while stack:
         node, conditions = stack.pop()
         if tree.feature[node] < 0:
-            start = f"If {' and '.join(conditions)}, then" if conditions else "Always"
+            start = f"If {' and '.join(_tightest(conditions))}, then" if conditions else "Always"
             found.append(f"{start} {leaf_words(tree, node, task)}.")
             continue
         sides = [("left", tree.left[node]), ("right", tree.right[node])]
@@ -191,6 +197,13 @@ def sentences(model, task: str) -> list[str]:
         for branch, child in sides:      # a stack: what is pushed last is said first
             stack.append((child, (*conditions, _condition(model, node, branch))))
     return found
+
+
+def _tightest(conditions):
+    """Leave out the bounds that a later one of the same side of the same feature makes tighter."""
+    last = {BOUND.sub(r"\1\2", text) if not OF_WORDS.search(text) else text: text
+            for text in conditions}
+    return list(last.values())
 
 
 def _drawn(tree, theme):

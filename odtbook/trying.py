@@ -150,7 +150,8 @@ def try_table(table: Table, seconds: float = 60.0,
             most = max(FEWEST_ROWS, most // 4)
         scores, seen, predicted, limited = trial
         if len(kept) < n:
-            notes.append(f"Accuracies come from a draw of {len(kept):,} of the {n:,} rows.")
+            notes.append(f"Accuracies, and how large the tree may be, come from a draw of "
+                         f"{len(kept):,} of the {n:,} rows.")
         say("the tree over all rows")
         choice = fitted(table, TREE, kept, limit)     # its size
         gain = None

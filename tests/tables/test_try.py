@@ -112,6 +112,16 @@ def test_sentences_say_both_sides_and_where_gaps_go():
     assert sum(counts) == len(table.y)
 
 
+def test_of_two_bounds_of_one_side_the_tighter_is_said():
+    said = try_page._tightest(["a > 1", "a <= 9", "b <= 2 or missing", "a > 3.5", "a = x > 1",
+                               "b <= 1", "a <= 1e-05", "c is not > 1", "c is not > 2"])
+    assert said == ["a > 3.5", "a <= 1e-05", "b <= 2 or missing", "a = x > 1", "b <= 1",
+                    "c is not > 1", "c is not > 2"]
+    y = np.arange(16) // 4
+    model = MurTreeClassifier(2, binarizer="all").fit(np.arange(16.0)[:, None], y)
+    assert sorted(try_page.sentences(model, "classification"))[0].count(" and ") <= 1
+
+
 def test_the_lines_of_python_repeat_the_tree(tmp_path, capsys):
     page = written("gaps", tmp_path)
     source = page.read_text()
