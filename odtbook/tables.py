@@ -49,6 +49,7 @@ IDENTIFIER = re.compile(
 SENTINELS = (-9999, -999, -99, 999, 9999, 99999)
 SIGNS = re.compile(r"^([+-]?)[€$£¥]\s*|\s*[€$£¥%]$")
 ACCOUNTED = re.compile(r"\((?=.*\d)([^()]+)\)|((?=.*\d).*[^\s-])-")   # (5) and 5-, for -5
+FRANCS = re.compile(r"(?<=\d)[.,][-–]+$")
 UNIT = re.compile(
     r"([A-Z]{3}\s|[€$£¥]\s?)?([-+]?[\d.,' ]*\d)(\s?[^\W\d_]{1,7}\d?|\s?°[CF]?|\s?[€$£¥%])?")
 PLAIN = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?", re.I)
@@ -686,6 +687,8 @@ def _parsed(texts, commas_everywhere):
         text = whole + ("." + rest if mark else "")
         if PLAIN.fullmatch(text) and np.isfinite(value := float(text)):
             numbers[i] = value
+            if decimal == "," and "." in text and not mark and "decimal points" not in how:
+                how.append("decimal points")
     if any("e" in text.lower() for text, number in zip(bare, numbers) if number == number):
         how.append("powers of ten written by e")
     how += units
@@ -702,6 +705,9 @@ def _without_signs(texts):
         bare = [ACCOUNTED.sub(r"-\1\2", text) if minus else text
                 for text, minus in zip(texts, negative)]
         said.append("(1) or 1- as -1")
+    if any(FRANCS.search(text) for text in bare):
+        bare = [FRANCS.sub("", text) for text in bare]
+        said.append("'.-' for no cents")
     signs = [{at[0].strip("+- ") for at in SIGNS.finditer(text)} for text in bare]
     if len(found := set().union(*signs)) == 1:
         bare = [SIGNS.sub(r"\1", text) for text in bare]

@@ -178,6 +178,8 @@ def test_kinds_of_frames_agree():
     ("+49 30 1234567|+49 30 7654321", "category", "", "+49 30 1234567"),
     ("1/2|3/4", "category", "two numbers in a cell", "1/2"),
     ("20-29|30-39", "category", "two numbers", "20-29"),
+    ("CHF 1'200.-|CHF 95.-", "number", "'.-' for no cents and the unit 'CHF'", 1200),
+    ("7.25|8,50|9,75", "number", "decimal commas and decimal points", 7.25),
     ("$5|€7", "category", "signs or words ('$', '€')", "$5"),
     ("AA|Aa|aa", "category", "", "AA"),
     ("1|2|3+", "category", "words in the others ('3+')", "1"),
