@@ -5,9 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
 from odtlib.arrays import distinct_rows
+from odtlib.column_generation.master import Master
 from odtlib.column_generation.pricing import TOLERANCE
 from odtlib.heuristics.threshold_sampling import TreeSampler
 
@@ -86,7 +88,8 @@ class RandomPaths:
     def __eq__(self, other):
         return type(self) is type(other) and self.given == other.given
 
-    def draw(self, master, allowed, leaves):
+    def draw(self, master: Master, allowed: NDArray[np.bool_],
+             leaves: NDArray[np.int64]) -> NDArray[np.int64]:
         """Draw one path to each of some leaves, of ``allowed`` splits; return leaves and paths.
 
         They are fewer than ``leaves`` where no different split was left.  With side constraints
@@ -118,7 +121,7 @@ class RandomPaths:
         good = some_reduced_costs(master, relaxation, leaf, path) > TOLERANCE
         return leaf[good], path[good], None
 
-    def restart(self, leaves):
+    def restart(self, leaves: NDArray[np.int64]) -> None:
         """Do nothing: random pricing keeps no state between iterations."""
 
 
@@ -179,7 +182,7 @@ class PathPool(RandomPaths):
             self.promising = np.unique(leaf)
         return leaf, path
 
-    def restart(self, leaves):
+    def restart(self, leaves: NDArray[np.int64]) -> None:
         """Empty the pool, and draw next for the leaves for which exact pricing found columns."""
         if self.reset:
             self.pool = np.zeros((2, 0), np.int64)
