@@ -21,18 +21,20 @@ class ThresholdSampling(SearchOptions):
     Parameters
     ----------
     n_trees : int, default=300
-        Number of trees to sample splits from.
+        Number of trees to sample splits from (the papers' tau).
     sample_share : float, default=0.9
         Share of the rows behind each tree; a smaller share gives more varied candidates.  Both
         papers state 0.9; the published numbers of Patel et al. come from 0.7.
     stopping : {"fixed", "no-new-root"}, default="fixed"
-        "fixed" grows ``n_trees`` trees; "no-new-root" goes on until that many in a row bring no new
-        root split.
+        "fixed" grows ``n_trees`` trees, as Patel et al. do, and Algorithm 1 of Firat et al. as
+        printed, whose counter is never reset; "no-new-root" goes on until that many in a row bring
+        no new root split, as Firat et al. describe it.
     root_candidates : int, "all" or None, default=None
-        Number of splits kept at the root; more can only improve the training accuracy.  None keeps
-        the papers' number.
+        Number of the most frequent splits that the root keeps; more can only improve the training
+        accuracy.  None keeps the papers' ``150 // n`` for a tree of ``n`` feature nodes, at least
+        one.
     node_candidates : int, "all" or None, default=None
-        The same for each other node.
+        The same for each other node; None keeps the papers' ``100 // n``.
     backend : {"compiled", "sklearn"}, default="compiled"
         What grows the trees; the two differ where splits are equally good.
 

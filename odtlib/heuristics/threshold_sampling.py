@@ -135,24 +135,13 @@ def sample_splits(X, y, n_classes, sample_weight=None, *, max_depth=4, n_trees=3
         Positive weight of every row (default: one).
     max_depth : int, default=4
         Depth of the trees, at least 1.
-    n_trees : int, default=300
-        Number of trees (the papers' tau).
-    sample_share : float, default=0.9
-        Share of the rows behind each tree.  Both papers state 0.9; the published numbers of Patel
-        et al. are those of 0.7.  A smaller share gives more varied splits.
-    stopping : {"fixed", "no-new-root"}, default="fixed"
-        "fixed" grows ``n_trees`` trees: what Algorithm 1 of Firat et al. does as printed, because
-        its counter is never reset, and what Patel et al. do.  "no-new-root" is the rule that
-        Firat et al. describe: stop after ``n_trees`` trees in a row without a new root split.
-    root_candidates, node_candidates : int, "all" or None
-        How many of the most frequent splits the root and every other node keep.  None means the
-        papers' ``150 // n`` and ``100 // n`` for a tree of ``n`` feature nodes, at least one.
+    n_trees, sample_share, stopping, root_candidates, node_candidates
+        As in :class:`odtlib.column_generation.ThresholdSampling`.
     add_cart : bool, default=False
         Whether the splits of the CART of all rows are added to those kept, as the texts of both
         papers say.  By default they count among them, as in the program of Patel et al.
     backend : {"compiled", "sklearn"}, default="compiled"
-        What grows the trees; the two differ where splits are equally good, see
-        :class:`TreeSampler`.
+        What grows the trees, see :class:`TreeSampler`.
     n_jobs : int or None, default=1
         Number of threads; None means 1 and -1 all processors.  The result does not depend on it.
     random_state : int, RandomState or None, default=0
