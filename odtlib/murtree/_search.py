@@ -1,13 +1,17 @@
 """The search over trees of any depth and size: Eq. 1 of the MurTree paper on an explicit stack.
 
 A *level* of the stack is a node under study: its rows, how deep and how large its tree may be, the
-score to beat, and what is known about the children of each split.  Kernels do all the counting
-(:mod:`odtlib.murtree._kernels`); the search only sees scores and bounds, so it is the same for
-counts of 16 or 32 bits and for weighted sums.  It runs in slices: after a given amount of work it
-returns, and the same call goes on from the same arrays.
+score to beat, and what is known about the children of each split.  :func:`enter` begins with a
+node, :func:`advance` goes through its splits, :func:`receive` takes over what a child found, and
+:func:`finish` ends the node.  Kernels do all the counting (:mod:`odtlib.murtree._kernels`); the
+search only sees scores and bounds, so it is the same for counts of 16 or 32 bits and for weighted
+sums.  It runs in slices: after a given amount of work it returns, and the same call goes on from
+the same arrays.
 """
 
 from __future__ import annotations
+
+from collections import namedtuple
 
 import numpy as np
 
@@ -52,6 +56,19 @@ DATASET, BRANCH, CLOSURE = 1, 2, 3
 COUNTER_NAMES = ("nodes", "depth_two_pairs", "cache_hits", "pruned_by_bound", "pruned_by_cache",
                  "similarity_updates", "columns_dropped", "cache_entries", "bounds_refined",
                  "data_sets_counted", "children_probed", "earlier_nodes_used")
+
+# The stack; the first axis of each array is the level.  ``leaf`` is the cost of the node as a leaf,
+# ``leaf_cost`` those of both children of each split.  Bounds on the children of each split have a
+# second axis for the node budget of the child; ``exact`` tells which of those of the current split
+# are optima, and ``child_key`` has the keys of its two children.  ``active`` are the columns of the
+# level above, ``order`` is that of the splits, and ``totals`` has the weights of pairs of columns.
+Levels = namedtuple("Levels", "state cost choice exact leaf keys child_key rows class_start active "
+                              "order bound_1 bound_0 leaf_cost totals column_keys")
+# What is used from one node to the next: sort keys and costs of the splits, best scores of both
+# children by size, number of columns and width; a random number for each column, two keys for each
+# test of a column, and the arrays of the kernels.
+Scratch = namedtuple("Scratch", "key side_cost best_by_size found shuffle literals shared_arrays "
+                                "count_arrays")
 
 UNKNOWN, NO_SPLIT = -2, -1
 MAX_FULL_DEPTH = 12        # a full tree of this depth has as many nodes as any search may use
@@ -245,36 +262,44 @@ def remember(table, values, low, high, depth, budget, level, value, exact, featu
 
 
 @njit(**INNER)
-def store_node(name, side, bound_1, bound_0, first, last, n_active, parent_index, parent, known,
-                 earlier_ids):
-    """Keep what a finished node knows of its children for those that its parent opens later.
-
-    The node is one ``side`` of the split ``name``.  ``known``, (n_budgets, most kept, 2, width),
-    has bounds on child 0 and child 1 of every split by its number in the parent, ``parent_index``;
-    ``earlier_ids``, (most kept, 2 + n_budgets), the name and side of each node that is kept, and
-    for which budgets it has bounds.
-    """
-    at = parent[N_EARLIER] % len(earlier_ids)
-    for p in range(min(parent[N_EARLIER], len(earlier_ids))):
-        if earlier_ids[p, 0] == name and earlier_ids[p, 1] == side:
-            at = p                               # studied before, for other budgets
-    if earlier_ids[at, 0] != name or earlier_ids[at, 1] != side or parent[N_EARLIER] <= at:
-        parent[N_EARLIER] += 1
-        earlier_ids[at] = 0
-        earlier_ids[at, 0], earlier_ids[at, 1] = name, side
-    for n in range(first, last + 1):
-        earlier_ids[at, 2 + n] = 1
-        for i in range(parent[N_ACTIVE]):
-            known[n, at, 0, i] = known[n, at, 1, i] = 0.0
-        for k in range(n_active):
-            known[n, at, 1, parent_index[k]] = bound_1[n, k]
-            known[n, at, 0, parent_index[k]] = bound_0[n, k]
+def passes_bounds_on(t, control, st, known):
+    """Tell whether bounds on the children of a node go to those that its parent opens later."""
+    return (control[EARLIER_NODES] > 0 and 0 < t <= known.shape[0]
+            and st[CHILD_HIGH] < known.shape[1])
 
 
 @njit(**INNER)
-def bound_by_earlier_nodes(name, side, first, last, above, n_above, n_active, active, parent_index,
-                           local_index, known, earlier_ids, n_names, similarity, earlier, totals,
-                           width, parent, bound_1, bound_0, counters):
+def store_node(t, terminal, levels, earlier):
+    """Keep what a finished node knows of its children for those that its parent opens later.
+
+    ``earlier`` begins with bounds on child 0 and child 1 of every split by its number in the
+    parent, (level less one, n_budgets, most kept, 2, width), and, (level less one, most kept, 2 +
+    n_budgets), with the split and the side of each node that is kept, and for which budgets it has
+    bounds.
+    """
+    known, kept_ids, parent_index = earlier[0][t - 1], earlier[1][t - 1], earlier[2][t]
+    st, parent = levels.state[t], levels.state[t - 1]
+    bound_1, bound_0 = levels.bound_1[t], levels.bound_0[t]
+    name, side = levels.order[t - 1, parent[POSITION]], parent[CHILD_SIDE]
+    slot = parent[N_EARLIER] % len(kept_ids)
+    for p in range(min(parent[N_EARLIER], len(kept_ids))):
+        if kept_ids[p, 0] == name and kept_ids[p, 1] == side:
+            slot = p                             # studied before, for other budgets
+    if kept_ids[slot, 0] != name or kept_ids[slot, 1] != side or parent[N_EARLIER] <= slot:
+        parent[N_EARLIER] += 1
+        kept_ids[slot] = 0
+        kept_ids[slot, 0], kept_ids[slot, 1] = name, side
+    for n in range(max(st[CHILD_LOW], terminal), st[CHILD_HIGH] + 1):
+        kept_ids[slot, 2 + n] = 1
+        for i in range(parent[N_ACTIVE]):
+            known[n, slot, 0, i] = known[n, slot, 1, i] = 0.0
+        for k in range(st[N_ACTIVE]):
+            known[n, slot, 1, parent_index[k]] = bound_1[n, k]
+            known[n, slot, 0, parent_index[k]] = bound_0[n, k]
+
+
+@njit(**INNER)
+def bound_by_earlier_nodes(t, terminal, control, counters, levels, earlier):
     """Bound the children of a node by what other splits of its parent led to before.
 
     A child is split ``name`` of the parent and split ``k`` here.  What was found for split ``k``
@@ -282,7 +307,14 @@ def bound_by_earlier_nodes(name, side, first, last, above, n_above, n_active, ac
     ``d`` of the other node ``k`` led to the same rows, for child ``d`` as it is, and by similarity
     for all.
     """
-    for i in range(n_above):
+    known, kept_ids, parent_index = earlier[0][t - 1], earlier[1][t - 1], earlier[2][t]
+    local_index = earlier[3]
+    st, parent, totals = levels.state[t], levels.state[t - 1], levels.totals[t]
+    bound_1, bound_0 = levels.bound_1[t], levels.bound_0[t]
+    above, active = levels.active[t], levels.active[t + 1]
+    n_active, width = st[N_ACTIVE], st[WIDTH]
+    name, side = levels.order[t - 1, parent[POSITION]], parent[CHILD_SIDE]
+    for i in range(parent[N_ACTIVE]):
         local_index[i] = -1
     i = 0
     for k in range(n_active):
@@ -290,11 +322,11 @@ def bound_by_earlier_nodes(name, side, first, last, above, n_above, n_active, ac
             i += 1
         parent_index[k] = i
         local_index[i] = k
-    for p in range(n_names):
-        other, other_side = earlier_ids[p, 0], earlier_ids[p, 1]
+    for p in range(min(parent[N_EARLIER], len(kept_ids))):
+        other, other_side = kept_ids[p, 0], kept_ids[p, 1]
         k = local_index[other]
-        for n in range(first, last + 1):
-            if earlier_ids[p, 2 + n] == 0:
+        for n in range(max(st[CHILD_LOW], terminal), st[CHILD_HIGH] + 1):
+            if kept_ids[p, 2 + n] == 0:
                 continue
             if other == name and other_side == side:
                 counters[EARLIER_BOUNDS] += 1
@@ -305,67 +337,452 @@ def bound_by_earlier_nodes(name, side, first, last, above, n_above, n_active, ac
                 counters[EARLIER_BOUNDS] += 1
                 value = known[n, p, side, name]
                 if value > (bound_1[n, k] if other_side == 1 else bound_0[n, k]):
-                    call_at(similarity, (k, totals, n_active, width,
-                                         value if other_side == 1 else 0.0,
-                                         0.0 if other_side == 1 else value, bound_1[n],
-                                         bound_0[n]))
-                call_at(earlier, (other, other_side, *parent, k, totals, n_active, width,
-                                  parent_index, known[n, p, 1], known[n, p, 0], bound_1[n],
-                                  bound_0[n]))
+                    call_at(control[ADDRESS_SIMILARITY],
+                            (k, totals, n_active, width, value if other_side == 1 else 0.0,
+                             0.0 if other_side == 1 else value, bound_1[n], bound_0[n]))
+                call_at(control[ADDRESS_EARLIER],
+                        (other, other_side, levels.totals[t - 1], parent[N_ACTIVE], parent[WIDTH],
+                         k, totals, n_active, width, parent_index, known[n, p, 1], known[n, p, 0],
+                         bound_1[n], bound_0[n]))
+
+
+# Several threads share the splits of the root --------------------------------------------------
 
 
 @njit(**INNER)
-def publish_root_split(shared, me, k, position, low, high, first, last, bound_1, bound_0, cost):
+def publish_root_split(k, control, levels, shared):
     """Publish the bounds and the incumbents of a finished root split.
 
     Each thread writes its own entries only.  Whoever reads them half written sees zeros: a bound
     that is weaker, never one that is wrong.
     """
     _, finished, known, incumbents, _ = shared
-    for n in range(first, last + 1):
-        known[0, n, k], known[1, n, k] = bound_1[n, k], bound_0[n, k]
+    me, st, cost = control[THREAD], levels.state[0], levels.cost[0]
+    for n in range(st[CHILD_LOW], st[CHILD_HIGH] + 1):
+        known[0, n, k], known[1, n, k] = levels.bound_1[0, n, k], levels.bound_0[0, n, k]
     finished[me, 1 + finished[me, 0]] = k
     finished[me, 0] += 1
-    for n in range(low, high + 1):
+    for n in range(st[LOW], st[HIGH] + 1):
         if cost[BEST, n] < incumbents[me, 0, n]:
-            incumbents[me, 1, n] = position
+            incumbents[me, 1, n] = st[POSITION]
             incumbents[me, 0, n] = cost[BEST, n]
 
 
 @njit(**INNER)
-def import_incumbents(shared, me, n_threads, position, low, high, cost):
+def import_incumbents(control, st, cost, incumbents):
     """Import the incumbents of the other threads as upper bounds.
 
     Of equal trees the one whose root comes first in the order wins, so that the tree does not
     depend on which thread was quicker.
     """
-    incumbents = shared[3]
-    for other in range(n_threads):
-        for n in range(low, high + 1):
+    for other in range(control[N_THREADS]):
+        for n in range(st[LOW], st[HIGH] + 1):
             value = incumbents[other, 0, n]
-            if other != me and value < cost[TARGET, n]:
-                if incumbents[other, 1, n] > position:
+            if other != control[THREAD] and value < cost[TARGET, n]:
+                if incumbents[other, 1, n] > st[POSITION]:
                     cost[TARGET, n] = min(cost[TARGET, n], np.nextafter(value, np.inf))
                 else:
                     cost[TARGET, n] = value if value > cost[LOWER, n] else -np.inf
 
 
+@njit(**INNER)
+def take_root_split(control, levels, shared):
+    """Take the next split of the root, and what the other threads have found since the last."""
+    next_split, finished, known, incumbents, seen = shared
+    st, bounds_1, bounds_0 = levels.state[0], levels.bound_1[0], levels.bound_0[0]
+    st[POSITION] = min(fetch_add(next_split), st[N_ACTIVE])
+    import_incumbents(control, st, levels.cost[0], incumbents)
+    for other in range(control[N_THREADS]):
+        while other != control[THREAD] and seen[other] < finished[other, 0]:
+            seen[other] += 1
+            k = finished[other, seen[other]]
+            for n in range(st[CHILD_LOW], st[CHILD_HIGH] + 1):
+                bounds_1[n, k] = max(bounds_1[n, k], known[0, n, k])
+                bounds_0[n, k] = max(bounds_0[n, k], known[1, n, k])
+                if control[SIMILARITY]:
+                    call_at(control[ADDRESS_SIMILARITY],
+                            (k, levels.totals[0], st[N_ACTIVE], st[WIDTH], known[0, n, k],
+                             known[1, n, k], bounds_1[n], bounds_0[n]))
+
+
+# The modes of the search -----------------------------------------------------------------------
+
+
+@njit(**INNER)
+def costs_from(t, control, penalties):
+    """Return the level for the cache, and what a split costs on it and on the next two.
+
+    Where all levels cost alike the cache does not tell them apart.
+    """
+    level = control[FIRST_LEVEL] + t
+    return (level * control[BY_LEVEL], penalties[level], penalties[level + 1],
+            penalties[level + 2])
+
+
+@njit(**INNER)
+def begin_with_leaf(st, co, ch, leaf):
+    """Make the leaf the incumbent where it costs less than UPPER; set what is to be beaten."""
+    st[N_ACTIVE], st[POSITION], st[STEP], st[N_EARLIER] = 0, 0, 0, 0
+    for n in range(st[LOW], st[HIGH] + 1):
+        co[BEST, n], co[REFINED, n] = co[UPPER, n], np.inf
+        ch[FEATURE, n], ch[EXACT, n] = UNKNOWN, 0
+        if leaf < co[BEST, n]:
+            co[BEST, n] = leaf
+            ch[FEATURE, n] = NO_SPLIT
+        co[TARGET, n] = -np.inf
+        if n == 0:
+            ch[EXACT, n] = 1
+            co[VALUE, n] = leaf
+        elif co[BEST, n] > co[LOWER, n]:
+            co[TARGET, n] = co[BEST, n]
+
+
+@njit(**INNER)
+def count_node(t, control, counters, levels, scratch):
+    """Choose the columns of a node and count it; return how much work that was."""
+    st, starts, found = levels.state[t], levels.class_start[t], scratch.found
+    shape = scratch.shared_arrays[0]
+    keys_from_rows, n_rows = shape[KEYS_FROM_ROWS], starts[shape[N_CLASSES]]
+    if t > 0 and keys_from_rows:
+        parent = levels.state[t - 1]
+        name = 2 * levels.order[t - 1, parent[POSITION]] + parent[CHILD_SIDE]
+        if subtract_keys(name, st[KEYED], levels.column_keys[t - 1], levels.column_keys[t]):
+            keys_from_rows = np.int64(0)
+        st[KEYED] = name
+    levels.state[t + 1, KEYED] = UNKNOWN
+    call_at(control[ADDRESS_OPEN],
+            (levels.rows[t], starts, levels.active[t], st[N_CANDIDATES], keys_from_rows,
+             scratch.shared_arrays, scratch.count_arrays, levels.active[t + 1],
+             levels.column_keys[t], found))
+    call_at(control[ADDRESS_PREPARE],
+            (starts, scratch.shared_arrays, scratch.count_arrays, levels.totals[t],
+             scratch.side_cost, scratch.best_by_size, found))
+    st[N_ACTIVE], st[WIDTH] = found[0], found[1]
+    counters[COLUMNS_DROPPED] += st[N_CANDIDATES] - found[0]
+    width = found[1]
+    return 50 + n_rows * width // 64 + n_rows * width * width // 4096
+
+
+@njit(**INNER)
+def order_splits(control, order, key, n_active, active, side_cost, shuffle):
+    """Put the splits of a node in the order in which they are tried."""
+    for k in range(n_active):
+        order[k] = k
+        if control[FEATURE_ORDER] == BY_GINI:
+            key[k] = side_cost[IMPURITY, k]
+        elif control[FEATURE_ORDER] == AT_RANDOM:
+            key[k] = shuffle[active[k]]
+    if control[FEATURE_ORDER] != IN_ORDER:
+        sort_by_key(order, key, n_active)
+
+
+@njit(**INNER)
+def bound_children(st, terminal, below, deep, side_cost, leaf_cost, bound_1, bound_0):
+    """Bound the children of all splits of a node by what was counted, for all node budgets.
+
+    Below ``terminal`` feature nodes it tells the optimum of a child; from there on, trees that it
+    does not tell have so many splits that these alone cost ``deep``.
+    """
+    largest = (1 << min(st[DEPTH] - 1, MAX_FULL_DEPTH)) - 1
+    st[CHILD_LOW] = max(0, st[LOW] - 1 - largest)
+    st[CHILD_HIGH] = min(st[HIGH] - 1, largest)
+    for k in range(st[N_ACTIVE]):
+        leaf_cost[0, k], leaf_cost[1, k] = side_cost[LEAF_0, k], side_cost[LEAF_1, k]
+    for b in range(st[CHILD_LOW], st[CHILD_HIGH] + 1):
+        others = deep if b >= terminal else np.inf
+        for k in range(st[N_ACTIVE]):
+            bound_1[b, k] = min(leaf_cost[1, k], others)
+            bound_0[b, k] = min(leaf_cost[0, k], others)
+            if b >= 1 and terminal == 2:
+                bound_1[b, k] = min(bound_1[b, k], side_cost[SPLIT_1, k] + below)
+                bound_0[b, k] = min(bound_0[b, k], side_cost[SPLIT_0, k] + below)
+
+
+@njit(**INNER)
+def enter(t, control, penalties, counters, levels, scratch, cache, earlier):
+    """Begin with a node: count it, take its shallow trees, order its splits, bound their children.
+
+    Return the mode that follows, FINISH where no better tree is wanted, and how much work it was.
+    """
+    table, values = cache
+    st, co, ch = levels.state[t], levels.cost[t], levels.choice[t]
+    depth, low, high = st[DEPTH], st[LOW], st[HIGH]
+    level, penalty, below, third = costs_from(t, control, penalties)
+    # Trees of this depth are solved without splitting the rows; others have a split in each level.
+    terminal = 2 if control[SPECIALISED] else 1
+    deep = below + (third if terminal == 2 else 0.0)
+    counters[NODES] += 1
+    begin_with_leaf(st, co, ch, levels.leaf[t])
+    if nothing_open(co, low, high):
+        return FINISH, 0
+    work = count_node(t, control, counters, levels, scratch)
+    n_active, best_by_size, side_cost = st[N_ACTIVE], scratch.best_by_size, scratch.side_cost
+    try_shallow_trees(side_cost, n_active, min(depth, terminal), low, high, penalty, below,
+                      scratch.key, ch, co)
+    if control[SHARE_SIZES] and terminal == 2:
+        penalised(best_by_size, penalty, below)
+        for n in range(1, min(3, high) + 1):
+            control[FILLED] += remember(table, values, levels.keys[t, 0], levels.keys[t, 1],
+                                        min(np.int64(2), n), n, level, best_by_size[n],
+                                        np.int64(1), np.int64(UNKNOWN), np.int64(0), n)
+    for n in range(low, high + 1):               # all trees of such a size have been seen
+        if depth <= terminal or n <= terminal or n_active == 0:
+            ch[EXACT, n] = 1
+            co[VALUE, n] = min(levels.leaf[t], co[REFINED, n])
+            co[TARGET, n] = -np.inf
+        elif co[BEST, n] <= penalty + deep:
+            co[TARGET, n] = -np.inf              # the other trees have so many splits
+    if nothing_open(co, low, high):
+        return FINISH, work
+    order_splits(control, levels.order[t], scratch.key, n_active, levels.active[t + 1], side_cost,
+                 scratch.shuffle)
+    bound_children(st, terminal, below, deep, side_cost, levels.leaf_cost[t], levels.bound_1[t],
+                   levels.bound_0[t])
+    if passes_bounds_on(t, control, st, earlier[0]):
+        bound_by_earlier_nodes(t, terminal, control, counters, levels, earlier)
+    if control[CACHE] == DATASET and depth == 3 and terminal == 2:
+        n, n_columns = st[CHILD_HIGH], scratch.shared_arrays[0][N_COLUMNS]
+        prefetch_children(table, levels.column_keys[t], n_columns, levels.active[t + 1], n_active,
+                          n, level + control[BY_LEVEL], levels.bound_1[t, n],
+                          levels.bound_0[t, n], co[TARGET, high] - penalty)
+    return ADVANCE, work
+
+
+@njit(**INNER)
+def receive(t, levels):
+    """Take over what the child on the next level has found."""
+    st, child, k = levels.state[t], levels.state[t + 1], levels.order[t, levels.state[t, POSITION]]
+    bounds = levels.bound_1[t] if st[CHILD_SIDE] == 1 else levels.bound_0[t]
+    for n in range(child[LOW], child[HIGH] + 1):
+        bounds[n, k] = max(bounds[n, k], levels.cost[t + 1, VALUE, n])
+        levels.exact[t, st[CHILD_SIDE], n] |= levels.choice[t + 1, EXACT, n]
+    # Fewer nodes cannot do better, so a bound holds for smaller budgets too (Eq. 18).
+    for n in range(st[CHILD_HIGH] - 1, st[CHILD_LOW] - 1, -1):
+        bounds[n, k] = max(bounds[n, k], bounds[n + 1, k])
+
+
+@njit(**INNER)
+def look_up_children(t, k, terminal, level, control, counters, levels, n_columns, literals, cache):
+    """Look up both children of a split; tell whether they are solved for all node budgets."""
+    table, values = cache
+    st, made, solved = levels.state[t], levels.child_key[t], levels.exact[t]
+    bounds_1, bounds_0 = levels.bound_1[t], levels.bound_0[t]
+    depth, first, last = st[DEPTH], st[CHILD_LOW], st[CHILD_HIGH]
+    active, column_keys = levels.active[t + 1], levels.column_keys[t]
+    for n in range(first, last + 1):
+        solved[0, n] = solved[1, n] = n < terminal
+    if control[CACHE] == 0:
+        return last < terminal
+    if control[CACHE] == CLOSURE:
+        call_at(control[ADDRESS_CLOSURE],
+                (k, levels.totals[t], st[N_ACTIVE], st[WIDTH], active, literals, made))
+    child_keys(control[CACHE], levels.keys[t], active[k], column_keys, n_columns, literals, made)
+    all_solved = True
+    for n in range(last, max(first, terminal) - 1, -1):
+        value, solved[1, n] = look_up(table, values, made[0], made[1], depth - 1, n, level,
+                                      counters)
+        bounds_1[n, k] = max(bounds_1[n, k], value)
+        value, solved[0, n] = look_up(table, values, made[2], made[3], depth - 1, n, level,
+                                      counters)
+        bounds_0[n, k] = max(bounds_0[n, k], value)
+        all_solved = all_solved and solved[1, n] + solved[0, n] == 2
+        if depth == 3 and terminal == 2 and solved[1, n] + solved[0, n] == 0:
+            break                                # all their budgets are entered together
+    return all_solved
+
+
+@njit(**INNER)
+def solve_children(t, k, terminal, level, below, third, control, counters, levels, scratch, cache):
+    """Solve both children of depth two for all node budgets by the kernel; return the work.
+
+    The smaller child (-1) is counted, or, one after the other, both.
+    """
+    table, values = cache
+    st, made, solved = levels.state[t], levels.child_key[t], levels.exact[t]
+    starts, best_by_size, width = levels.class_start[t], scratch.best_by_size, st[WIDTH]
+    first, last = st[CHILD_LOW], st[CHILD_HIGH]
+    for side in range(-1, 0) if control[INCREMENTAL] else range(2):
+        call_at(control[ADDRESS_CHILDREN],
+                (k, side, starts, st[N_ACTIVE], width, scratch.shared_arrays,
+                 scratch.count_arrays, best_by_size))
+        counters[DATA_SETS_COUNTED] += 1
+    counters[DEPTH_TWO_PAIRS] += 1
+    penalised(best_by_size, below, third)
+    for n in range(first, last + 1):
+        levels.bound_1[t, n, k], levels.bound_0[t, n, k] = best_by_size[n], best_by_size[4 + n]
+        solved[1, n], solved[0, n] = 1, 1
+    if control[CACHE]:
+        share = control[SHARE_SIZES] > 0
+        for n in range(1 if share else max(first, terminal), (3 if share else last) + 1):
+            for place in range(2):
+                control[FILLED] += remember(
+                    table, values, made[2 * place], made[2 * place + 1], np.int64(2), n, level,
+                    best_by_size[4 * place + n], np.int64(1), np.int64(UNKNOWN), np.int64(0), n)
+    n_rows = starts[scratch.shared_arrays[0][N_CLASSES]]
+    return 10 + width * width // 64 + n_rows * width * width // 16384
+
+
+@njit(**INNER)
+def first_side(t, k, control, levels):
+    """Return which child of a split is solved first."""
+    leaf_1, leaf_0 = levels.leaf_cost[t, 1, k], levels.leaf_cost[t, 0, k]
+    if control[CHILD_ORDER] == BY_GAP:
+        last = levels.state[t, CHILD_HIGH]
+        leaf_1 -= levels.bound_1[t, last, k]
+        leaf_0 -= levels.bound_0[t, last, k]
+    return 1 if control[CHILD_ORDER] != POST_ORDER and leaf_1 >= leaf_0 else 0
+
+
+@njit(**INNER)
+def open_child(t, k, side, penalty, control, counters, levels, shape, row_bits):
+    """Put a child on the next level, for the node budgets that may still give a better tree.
+
+    Tell whether there are any.
+    """
+    st, child, solved = levels.state[t], levels.state[t + 1], levels.exact[t]
+    target, child_cost = levels.cost[t, TARGET], levels.cost[t + 1]
+    mine, other = levels.bound_1[t], levels.bound_0[t]
+    if side == 0:
+        mine, other = other, mine
+    low, high, first, last = st[LOW], st[HIGH], st[CHILD_LOW], st[CHILD_HIGH]
+    child_low, child_high = last + 1, -1
+    for a in range(first, last + 1):
+        upper = -np.inf
+        for b in range(max(first, low - 1 - a), min(last, high - 1 - a) + 1):
+            upper = max(upper, target[a + b + 1] - penalty - other[b, k])
+        child_cost[LOWER, a] = child_cost[UPPER, a] = mine[a, k]
+        if solved[side, a] == 0 and mine[a, k] < upper:
+            child_cost[UPPER, a] = upper
+            child_low, child_high = min(child_low, a), max(child_high, a)
+    if child_high < 0:
+        return False
+    st[CHILD_SIDE] = side
+    child[DEPTH] = min(st[DEPTH] - 1, child_high)
+    child[LOW], child[HIGH], child[N_CANDIDATES] = child_low, child_high, st[N_ACTIVE]
+    levels.leaf[t + 1] = levels.leaf_cost[t, side, k]
+    for word in range(2):
+        levels.keys[t + 1, word] = levels.child_key[t, 2 - 2 * side + word]
+    n_classes = shape[N_CLASSES]
+    split_rows(row_bits, shape[N_COLUMNS] // 8, levels.rows[t], levels.class_start[t], n_classes,
+               levels.active[t + 1, k], side, levels.rows[t + 1], levels.class_start[t + 1])
+    if (st[POSITION] < control[N_EXACT_CHILDREN] and st[DEPTH] > 3
+            and 2 * levels.class_start[t + 1, n_classes] >= levels.class_start[t, n_classes]):
+        # An optimum bounds more of the other splits than a bound just good enough.
+        counters[CHILDREN_PROBED] += 1
+        for a in range(child_low, child_high + 1):
+            if child_cost[UPPER, a] > child_cost[LOWER, a]:
+                child_cost[UPPER, a] = np.inf
+    return True
+
+
+@njit(**INNER)
+def advance(t, work, control, penalties, counters, levels, scratch, cache, shared):
+    """Go through the splits of a node; return the mode that follows and the work that is left.
+
+    The mode is ENTER where a child is to be solved, on the next level; FINISH after the last
+    split; and ADVANCE where the work is used up or the cache is full.
+    """
+    st, co, ch = levels.state[t], levels.cost[t], levels.choice[t]
+    order, solved, totals = levels.order[t], levels.exact[t], levels.totals[t]
+    bounds_1, bounds_0 = levels.bound_1[t], levels.bound_0[t]
+    depth, low, high, n_active = st[DEPTH], st[LOW], st[HIGH], st[N_ACTIVE]
+    first, last = st[CHILD_LOW], st[CHILD_HIGH]
+    level, penalty, below, third = costs_from(t, control, penalties)
+    level += control[BY_LEVEL]                   # of the children
+    shape, row_bits = scratch.shared_arrays[0], scratch.shared_arrays[1]
+    terminal = 2 if control[SPECIALISED] else 1
+    while work > 0 and control[FILLED] <= control[ROOM]:
+        if st[STEP] == 0:
+            if t == 0 and control[N_THREADS] > 1:
+                take_root_split(control, levels, shared)
+            if st[POSITION] >= n_active or nothing_open(co, low, high):
+                return FINISH, work
+            work -= 1
+            k = order[st[POSITION]]
+            if not combine(bounds_1, bounds_0, solved, k, low, high, first, last, penalty, ch, co,
+                           False):
+                counters[PRUNED_BY_BOUND] += 1
+                for n in range(first, last + 1):
+                    solved[0, n], solved[1, n] = 0, 0
+                combine(bounds_1, bounds_0, solved, k, low, high, first, last, penalty, ch, co,
+                        True)
+                st[POSITION] += 1
+                continue
+            st[STEP] = 3
+            if not look_up_children(t, k, terminal, level, control, counters, levels,
+                                    shape[N_COLUMNS], scratch.literals, cache):
+                if not combine(bounds_1, bounds_0, solved, k, low, high, first, last, penalty, ch,
+                               co, False):
+                    counters[PRUNED_BY_CACHE] += 1
+                elif depth == 3 and terminal == 2:
+                    work -= solve_children(t, k, terminal, level, below, third, control, counters,
+                                           levels, scratch, cache)
+                else:
+                    st[STEP], st[FIRST_SIDE] = 1, first_side(t, k, control, levels)
+        k = order[st[POSITION]]
+        if st[STEP] < 3:
+            side = st[FIRST_SIDE] if st[STEP] == 1 else 1 - st[FIRST_SIDE]
+            st[STEP] += 1
+            if open_child(t, k, side, penalty, control, counters, levels, shape, row_bits):
+                n_rows = levels.class_start[t, shape[N_CLASSES]]
+                return ENTER, work - 10 - n_rows // 16
+            continue
+        combine(bounds_1, bounds_0, solved, k, low, high, first, last, penalty, ch, co, True)
+        if control[SIMILARITY]:
+            counters[SIMILARITY_UPDATES] += 1
+            for n in range(max(first, terminal), last + 1):
+                call_at(control[ADDRESS_SIMILARITY],
+                        (k, totals, n_active, st[WIDTH], bounds_1[n, k], bounds_0[n, k],
+                         bounds_1[n], bounds_0[n]))
+        if t == 0 and control[N_THREADS] > 1:
+            publish_root_split(k, control, levels, shared)
+        st[STEP] = 0
+        st[POSITION] += 1
+    return ADVANCE, work
+
+
+@njit(**INNER)
+def finish(t, control, penalties, counters, levels, cache, earlier):
+    """Set the values of a node whose splits are done, and keep what is known of it."""
+    table, values = cache
+    st, co, ch = levels.state[t], levels.cost[t], levels.choice[t]
+    level, _, _, _ = costs_from(t, control, penalties)
+    for n in range(st[LOW], st[HIGH] + 1):
+        if co[BEST, n] < co[UPPER, n]:
+            ch[EXACT, n] = 1
+            co[VALUE, n] = co[BEST, n]
+        elif ch[EXACT, n]:                       # VALUE is known already
+            pass
+        elif co[UPPER, n] <= co[LOWER, n]:       # was not asked for
+            co[VALUE, n] = co[LOWER, n]
+            continue
+        else:
+            co[VALUE, n] = co[UPPER, n]
+            if control[REFINE]:                  # Eq. 17
+                refined = min(levels.leaf[t], co[REFINED, n])
+                if refined > co[UPPER, n]:
+                    counters[BOUNDS_REFINED] += 1
+                    co[VALUE, n] = refined
+        if control[CACHE] and t > 0 and n > 0:
+            feature = ch[FEATURE, n]
+            if feature >= 0:
+                feature = levels.active[t + 1, feature]
+            control[FILLED] += remember(
+                table, values, levels.keys[t, 0], levels.keys[t, 1], st[DEPTH], n, level,
+                co[VALUE, n], ch[EXACT, n], feature, ch[BUDGET_1, n], n)
+    if (passes_bounds_on(t, control, st, earlier[0]) and st[N_ACTIVE] > 0
+            and st[POSITION] + st[STEP] > 0):
+        store_node(t, 2 if control[SPECIALISED] else 1, levels, earlier)
+
+
 @njit(**OPTIONS)
-def search(work, control, penalties, state, cost, choice, leaf, exact, keys, rows, class_start,
-           active, order, key, bound_1, bound_0, leaf_cost, side_cost, best_by_size, found,
-           shared_arrays, count_arrays, totals, column_keys, table, values, counters, shuffle,
-           literals, child_key, shared, earlier):
+def search(work, control, penalties, counters, levels, scratch, cache, shared, earlier):
     """Work on the stack until it is empty (``control[MODE] == DONE``) or ``work`` is used up.
 
     Also stops when the cache has ``control[ROOM]`` entries, for a larger one.  ``work`` counts
     units of some nanoseconds; ``control`` holds where the search stands, its options and the
-    addresses of its kernels; ``penalties`` are the costs of a feature node by its depth (Eq. 19).
-
-    The first axis of ``state``, ``cost``, ``choice`` (see the names of their columns), ``leaf``,
-    ``keys`` and of the arrays from ``rows`` to ``column_keys`` is the level.  Bounds on the
-    children have a second axis for the node budget of the child; ``exact`` tells which of those of
-    the current split are optima, and ``child_key`` has the keys of its two children.  ``table`` and
-    ``values`` are the cache, as integers and as numbers.
+    addresses of its kernels; ``penalties`` are the costs of a feature node by its depth (Eq. 19);
+    ``cache`` is the table of the cache, as integers and as numbers.
 
     ``shared`` is what threads share that divide the splits of the root among them: the next split,
     the finished ones of each thread and the bounds that they gave, the best trees; and how many
@@ -373,318 +790,21 @@ def search(work, control, penalties, state, cost, choice, leaf, exact, keys, row
     children left for the others, and whose they are (first axis: level less one), and what number
     each split has one level above, and the reverse.
     """
-    shape, row_bits = shared_arrays[0], shared_arrays[1]
-    n_classes, n_columns = shape[N_CLASSES], shape[N_COLUMNS]
-    row_bytes = n_columns // 8
-    use_cache, similar = control[CACHE] > 0, control[SIMILARITY] > 0
-    share = control[SHARE_SIZES] > 0
-    earlier_bounds, earlier_ids, parent_index, local_index = earlier
-    me, n_threads = control[THREAD], control[N_THREADS]
-    # Trees of this depth are solved without splitting the rows.
-    terminal = 2 if control[SPECIALISED] else 1
-    pairwise = 3 if control[SPECIALISED] else 0      # depth whose children the kernel solves
-    # Literals as arguments would compile the callee once more for each.
-    nothing, one, two, unknown = np.int64(0), np.int64(1), np.int64(2), np.int64(UNKNOWN)
     t, mode = control[LEVEL], control[MODE]
-
     while work > 0 and mode != DONE and control[FILLED] <= control[ROOM]:
-        st, co, ch, starts = state[t], cost[t], choice[t], class_start[t]
-        n_rows = starts[n_classes]
-        depth, low, high = st[DEPTH], st[LOW], st[HIGH]
-        level = control[FIRST_LEVEL] + t
-        penalty, below, third = penalties[level], penalties[level + 1], penalties[level + 2]
-        # Where all levels cost alike the cache does not tell them apart.
-        level *= control[BY_LEVEL]
-        # From TERMINAL on a tree has a split in each level; of a child, and of the node:
-        deep = below + (third if terminal == 2 else 0.0)
-
         if mode == ENTER:
-            counters[NODES] += 1
-            st[N_ACTIVE], st[POSITION], st[STEP], st[N_EARLIER] = 0, 0, 0, 0
-            for n in range(low, high + 1):
-                co[BEST, n], co[REFINED, n] = co[UPPER, n], np.inf
-                ch[FEATURE, n], ch[EXACT, n] = UNKNOWN, 0
-                if leaf[t] < co[BEST, n]:
-                    co[BEST, n] = leaf[t]
-                    ch[FEATURE, n] = NO_SPLIT
-                co[TARGET, n] = -np.inf
-                if n == 0:
-                    ch[EXACT, n] = 1
-                    co[VALUE, n] = leaf[t]
-                elif co[BEST, n] > co[LOWER, n]:
-                    co[TARGET, n] = co[BEST, n]
-            mode = FINISH
-            if nothing_open(co, low, high):
-                continue
-            keys_from_rows = shape[KEYS_FROM_ROWS]
-            if t > 0 and keys_from_rows:
-                name = 2 * order[t - 1, state[t - 1, POSITION]] + state[t - 1, CHILD_SIDE]
-                if subtract_keys(name, st[KEYED], column_keys[t - 1], column_keys[t]):
-                    keys_from_rows = nothing
-                st[KEYED] = name
-            state[t + 1, KEYED] = UNKNOWN
-            call_at(control[ADDRESS_OPEN],
-                    (rows[t], starts, active[t], st[N_CANDIDATES], keys_from_rows, shared_arrays,
-                     count_arrays, active[t + 1], column_keys[t], found))
-            call_at(control[ADDRESS_PREPARE],
-                    (starts, shared_arrays, count_arrays, totals[t], side_cost, best_by_size,
-                    found))
-            n_active, width = found[0], found[1]
-            work -= 50 + n_rows * width // 64 + n_rows * width * width // 4096
-            st[N_ACTIVE], st[WIDTH] = n_active, width
-            counters[COLUMNS_DROPPED] += st[N_CANDIDATES] - n_active
-            try_shallow_trees(side_cost, n_active, min(depth, terminal), low, high, penalty, below,
-                              key, ch, co)
-            if share and terminal == 2:
-                penalised(best_by_size, penalty, below)
-                for n in range(1, min(3, high) + 1):
-                    control[FILLED] += remember(table, values, keys[t, 0], keys[t, 1],
-                                                min(two, n), n, level, best_by_size[n], one,
-                                                unknown, nothing, n)
-            for n in range(low, high + 1):           # all trees of such a size have been seen
-                if depth <= terminal or n <= terminal or n_active == 0:
-                    ch[EXACT, n] = 1
-                    co[VALUE, n] = min(leaf[t], co[REFINED, n])
-                    co[TARGET, n] = -np.inf
-                elif co[BEST, n] <= penalty + deep:
-                    co[TARGET, n] = -np.inf          # the other trees have so many splits
-            if nothing_open(co, low, high):
-                continue
-            for k in range(n_active):
-                order[t, k] = k
-                leaf_cost[t, 0, k] = side_cost[LEAF_0, k]
-                leaf_cost[t, 1, k] = side_cost[LEAF_1, k]
-            if control[FEATURE_ORDER] == BY_GINI:
-                for k in range(n_active):
-                    key[k] = side_cost[IMPURITY, k]
-            elif control[FEATURE_ORDER] == AT_RANDOM:
-                for k in range(n_active):
-                    key[k] = shuffle[active[t + 1, k]]
-            if control[FEATURE_ORDER] != IN_ORDER:
-                sort_by_key(order[t], key, n_active)
-            largest = (1 << min(depth - 1, MAX_FULL_DEPTH)) - 1
-            st[CHILD_LOW], st[CHILD_HIGH] = max(0, low - 1 - largest), min(high - 1, largest)
-            for b in range(st[CHILD_LOW], st[CHILD_HIGH] + 1):
-                # Below TERMINAL the pair counts tell the optimum of a child; from it on, trees that
-                # they do not tell have so many splits.
-                others = deep if b >= terminal else np.inf
-                for k in range(n_active):
-                    bound_1[t, b, k] = min(side_cost[LEAF_1, k], others)
-                    bound_0[t, b, k] = min(side_cost[LEAF_0, k], others)
-                    if b >= 1 and terminal == 2:
-                        bound_1[t, b, k] = min(bound_1[t, b, k], side_cost[SPLIT_1, k] + below)
-                        bound_0[t, b, k] = min(bound_0[t, b, k], side_cost[SPLIT_0, k] + below)
-            if (0 < t <= earlier_bounds.shape[0] and control[EARLIER_NODES]
-                    and st[CHILD_HIGH] < earlier_bounds.shape[1]):
-                bound_by_earlier_nodes(
-                    order[t - 1, state[t - 1, POSITION]], state[t - 1, CHILD_SIDE],
-                    max(st[CHILD_LOW], terminal), st[CHILD_HIGH], active[t],
-                    state[t - 1, N_ACTIVE], n_active, active[t + 1], parent_index[t],
-                    local_index, earlier_bounds[t - 1], earlier_ids[t - 1],
-                    min(state[t - 1, N_EARLIER], earlier_ids.shape[1]),
-                    control[ADDRESS_SIMILARITY], control[ADDRESS_EARLIER], totals[t], width,
-                    (totals[t - 1], state[t - 1, N_ACTIVE], state[t - 1, WIDTH]), bound_1[t],
-                    bound_0[t], counters)
-            if control[CACHE] == DATASET and depth == pairwise:
-                n = st[CHILD_HIGH]
-                prefetch_children(table, column_keys[t], n_columns, active[t + 1], n_active, n,
-                                  level + control[BY_LEVEL], bound_1[t, n], bound_0[t, n],
-                                  co[TARGET, high] - penalty)
-            mode = ADVANCE
-            continue
-
-        n_active, width = st[N_ACTIVE], st[WIDTH]
-        first, last = st[CHILD_LOW], st[CHILD_HIGH]
-        bounds_1, bounds_0, solved, made = bound_1[t], bound_0[t], exact[t], child_key[t]
-
-        if mode == RECEIVE:                          # the child on level t + 1 is finished
-            k, side = order[t, st[POSITION]], st[CHILD_SIDE]
-            bounds = bounds_1 if side == 1 else bounds_0
-            for n in range(state[t + 1, LOW], state[t + 1, HIGH] + 1):
-                bounds[n, k] = max(bounds[n, k], cost[t + 1, VALUE, n])
-                solved[side, n] |= choice[t + 1, EXACT, n]
-            # Fewer nodes cannot do better, so a bound holds for smaller budgets too (Eq. 18).
-            for n in range(last - 1, first - 1, -1):
-                bounds[n, k] = max(bounds[n, k], bounds[n + 1, k])
-            mode = ADVANCE
-
-        while mode == ADVANCE:
-            if work <= 0 or control[FILLED] > control[ROOM]:
-                break
-            if st[STEP] == 0:
-                # The next split, and what is known about its children.
-                if t == 0 and n_threads > 1:
-                    st[POSITION] = min(fetch_add(shared[0]), n_active)
-                    import_incumbents(shared, me, n_threads, st[POSITION], low, high, co)
-                    for other in range(n_threads):
-                        while other != me and shared[4][other] < shared[1][other, 0]:
-                            shared[4][other] += 1
-                            k = shared[1][other, shared[4][other]]
-                            for n in range(first, last + 1):
-                                bounds_1[n, k] = max(bounds_1[n, k], shared[2][0, n, k])
-                                bounds_0[n, k] = max(bounds_0[n, k], shared[2][1, n, k])
-                                if similar:
-                                    call_at(control[ADDRESS_SIMILARITY],
-                                            (k, totals[t], n_active, width, shared[2][0, n, k],
-                                             shared[2][1, n, k], bounds_1[n], bounds_0[n]))
-                if st[POSITION] >= n_active or nothing_open(co, low, high):
-                    mode = FINISH
-                    break
-                work -= 1
-                k = order[t, st[POSITION]]
-                if not combine(bounds_1, bounds_0, solved, k, low, high, first, last, penalty, ch,
-                               co, False):
-                    counters[PRUNED_BY_BOUND] += 1
-                    for n in range(first, last + 1):
-                        solved[0, n], solved[1, n] = 0, 0
-                    combine(bounds_1, bounds_0, solved, k, low, high, first, last, penalty, ch, co,
-                            True)
-                    st[POSITION] += 1
-                    continue
-                all_solved = use_cache or last < terminal
-                for n in range(first, last + 1):
-                    solved[0, n] = solved[1, n] = n < terminal
-                if use_cache:
-                    if control[CACHE] == CLOSURE:
-                        call_at(control[ADDRESS_CLOSURE],
-                                (k, totals[t], n_active, width, active[t + 1], literals, made))
-                    child_keys(control[CACHE], keys[t], active[t + 1, k], column_keys[t],
-                               n_columns, literals, made)
-                    for n in range(last, max(first, terminal) - 1, -1):
-                        value, known = look_up(table, values, made[0], made[1], depth - 1, n,
-                                               level + control[BY_LEVEL], counters)
-                        bounds_1[n, k] = max(bounds_1[n, k], value)
-                        solved[1, n] = known
-                        value, other_known = look_up(table, values, made[2], made[3], depth - 1,
-                                                     n, level + control[BY_LEVEL], counters)
-                        bounds_0[n, k] = max(bounds_0[n, k], value)
-                        solved[0, n] = other_known
-                        all_solved = all_solved and known + other_known == 2
-                        if depth == pairwise and known + other_known == 0:
-                            break                # all their budgets are entered together
-                st[STEP] = 3
-                if not all_solved and not combine(bounds_1, bounds_0, solved, k, low, high, first,
-                                                  last, penalty, ch, co, False):
-                    counters[PRUNED_BY_CACHE] += 1
-                elif not all_solved and depth == pairwise:
-                    # Both children have depth two: one kernel call solves them for all budgets.
-                    # The smaller child (-1) is counted, or, one after the other, both.
-                    for side in range(-1, 0) if control[INCREMENTAL] else range(2):
-                        call_at(control[ADDRESS_CHILDREN],
-                                (k, side, starts, n_active, width, shared_arrays, count_arrays,
-                                 best_by_size))
-                        counters[DATA_SETS_COUNTED] += 1
-                    counters[DEPTH_TWO_PAIRS] += 1
-                    work -= 10 + width * width // 64 + n_rows * width * width // 16384
-                    penalised(best_by_size, below, third)
-                    for n in range(first, last + 1):
-                        bounds_1[n, k], bounds_0[n, k] = best_by_size[n], best_by_size[4 + n]
-                        solved[1, n], solved[0, n] = 1, 1
-                    if use_cache:
-                        for n in range(1 if share else max(first, terminal),
-                                       (3 if share else last) + 1):
-                            for place in range(2):
-                                control[FILLED] += remember(
-                                    table, values, made[2 * place], made[2 * place + 1], two, n,
-                                    level + control[BY_LEVEL], best_by_size[4 * place + n], one,
-                                    unknown, nothing, n)
-                elif not all_solved:
-                    st[STEP] = 1
-                    st[FIRST_SIDE] = 0
-                    if control[CHILD_ORDER] == DYNAMIC:
-                        st[FIRST_SIDE] = 1 if leaf_cost[t, 1, k] >= leaf_cost[t, 0, k] else 0
-                    elif control[CHILD_ORDER] == BY_GAP:
-                        gap_1 = leaf_cost[t, 1, k] - bounds_1[last, k]
-                        gap_0 = leaf_cost[t, 0, k] - bounds_0[last, k]
-                        st[FIRST_SIDE] = 1 if gap_1 >= gap_0 else 0
-
-            k = order[t, st[POSITION]]
-            if st[STEP] < 3:
-                # Solve a child for the node budgets that may still give a better tree.
-                side = st[FIRST_SIDE] if st[STEP] == 1 else 1 - st[FIRST_SIDE]
-                st[STEP] += 1
-                mine = bounds_1 if side == 1 else bounds_0
-                other = bounds_0 if side == 1 else bounds_1
-                child_low, child_high = last + 1, -1
-                for a in range(first, last + 1):
-                    upper = -np.inf
-                    for b in range(max(first, low - 1 - a), min(last, high - 1 - a) + 1):
-                        upper = max(upper, co[TARGET, a + b + 1] - penalty - other[b, k])
-                    cost[t + 1, LOWER, a] = mine[a, k]
-                    cost[t + 1, UPPER, a] = mine[a, k]
-                    if solved[side, a] == 0 and mine[a, k] < upper:
-                        cost[t + 1, UPPER, a] = upper
-                        child_low, child_high = min(child_low, a), max(child_high, a)
-                if child_high < 0:
-                    continue
-                st[CHILD_SIDE] = side
-                state[t + 1, DEPTH] = min(depth - 1, child_high)
-                state[t + 1, LOW], state[t + 1, HIGH] = child_low, child_high
-                state[t + 1, N_CANDIDATES] = n_active
-                leaf[t + 1] = leaf_cost[t, side, k]
-                keys[t + 1, 0], keys[t + 1, 1] = made[2 - 2 * side], made[3 - 2 * side]
-                split_rows(row_bits, row_bytes, rows[t], starts, n_classes, active[t + 1, k], side,
-                           rows[t + 1], class_start[t + 1])
-                work -= 10 + n_rows // 16
-                if (st[POSITION] < control[N_EXACT_CHILDREN] and depth > 3
-                        and 2 * class_start[t + 1, n_classes] >= n_rows):
-                    # An optimum bounds more of the other splits than a bound just good enough.
-                    counters[CHILDREN_PROBED] += 1
-                    for a in range(child_low, child_high + 1):
-                        if cost[t + 1, UPPER, a] > cost[t + 1, LOWER, a]:
-                            cost[t + 1, UPPER, a] = np.inf
-                mode = ENTER
+            mode, done = enter(t, control, penalties, counters, levels, scratch, cache, earlier)
+            work -= done
+        elif mode == FINISH:
+            finish(t, control, penalties, counters, levels, cache, earlier)
+            mode = RECEIVE if t > 0 else DONE
+            t = max(0, t - 1)
+        else:
+            if mode == RECEIVE:
+                receive(t, levels)
+            mode, work = advance(t, work, control, penalties, counters, levels, scratch, cache,
+                                 shared)
+            if mode == ENTER:
                 t += 1
-                break
-
-            combine(bounds_1, bounds_0, solved, k, low, high, first, last, penalty, ch, co, True)
-            if similar:
-                counters[SIMILARITY_UPDATES] += 1
-                for n in range(max(first, terminal), last + 1):
-                    call_at(control[ADDRESS_SIMILARITY],
-                            (k, totals[t], n_active, width, bounds_1[n, k], bounds_0[n, k],
-                             bounds_1[n], bounds_0[n]))
-            if t == 0 and n_threads > 1:
-                publish_root_split(shared, me, k, st[POSITION], low, high, first, last, bounds_1,
-                               bounds_0, co)
-            st[STEP] = 0
-            st[POSITION] += 1
-
-        if mode == FINISH:
-            for n in range(low, high + 1):
-                if co[BEST, n] < co[UPPER, n]:
-                    ch[EXACT, n] = 1
-                    co[VALUE, n] = co[BEST, n]
-                elif ch[EXACT, n]:                       # VALUE is known already
-                    pass
-                elif co[UPPER, n] <= co[LOWER, n]:       # was not asked for
-                    co[VALUE, n] = co[LOWER, n]
-                    continue
-                else:
-                    co[VALUE, n] = co[UPPER, n]
-                    if control[REFINE]:                  # Eq. 17
-                        refined = min(leaf[t], co[REFINED, n])
-                        if refined > co[UPPER, n]:
-                            counters[BOUNDS_REFINED] += 1
-                            co[VALUE, n] = refined
-                if use_cache and t > 0 and n > 0:
-                    feature = unknown if ch[FEATURE, n] == UNKNOWN else np.int64(NO_SPLIT)
-                    if ch[FEATURE, n] >= 0:
-                        feature = active[t + 1, ch[FEATURE, n]]
-                    control[FILLED] += remember(
-                        table, values, keys[t, 0], keys[t, 1], st[DEPTH], n, level, co[VALUE, n],
-                        ch[EXACT, n], feature, ch[BUDGET_1, n], n)
-            if t == 0:
-                mode = DONE
-            else:
-                if (control[EARLIER_NODES] and st[N_ACTIVE] > 0 and st[POSITION] + st[STEP] > 0
-                        and t <= earlier_bounds.shape[0]
-                        and st[CHILD_HIGH] < earlier_bounds.shape[1]):
-                    store_node(
-                        order[t - 1, state[t - 1, POSITION]], state[t - 1, CHILD_SIDE], bound_1[t],
-                        bound_0[t], max(st[CHILD_LOW], terminal), st[CHILD_HIGH], st[N_ACTIVE],
-                        parent_index[t], state[t - 1], earlier_bounds[t - 1], earlier_ids[t - 1])
-                t -= 1
-                mode = RECEIVE
     control[LEVEL], control[MODE] = t, mode
     counters[CACHE_ENTRIES] = control[FILLED]

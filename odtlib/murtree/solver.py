@@ -130,6 +130,14 @@ class Solver:
         self.leaf = np.zeros(levels)
         self.keys = np.zeros((levels, 2), np.uint64)
         self.counters = np.zeros(S.N_COUNTERS, np.int64)
+        space = self.space
+        self.levels = S.Levels(self.state, self.cost, self.choice, self.exact, self.leaf,
+                               self.keys, space.child_key, space.rows, space.class_start,
+                               space.active, space.order, space.bound_1, space.bound_0,
+                               space.leaf_cost, space.totals, space.column_keys)
+        self.scratch = S.Scratch(space.key, space.side_cost, space.best_by_size, space.found,
+                                 space.shuffle, space.literals, space.shared_arrays,
+                                 space.count_arrays)
         self.shared = (np.zeros(1, np.int64), np.zeros((1, 1), np.int64), np.zeros((2, 1, 1)),
                      np.zeros((1, 2, 1)), np.zeros(1, np.int64))
 
@@ -187,14 +195,9 @@ class Solver:
         self._grow()
 
     def _run_kernel(self, work):
-        space = self.space
-        S.search(work, self.control, self.penalties, self.state, self.cost, self.choice, self.leaf,
-                 self.exact, self.keys, space.rows, space.class_start, space.active, space.order,
-                 space.key, space.bound_1, space.bound_0, space.leaf_cost, space.side_cost,
-                 space.best_by_size, space.found, space.shared_arrays, space.count_arrays,
-                 space.totals, space.column_keys, space.table, space.table.view(np.float64),
-                 self.counters,
-                 space.shuffle, space.literals, space.child_key, self.shared, space.earlier)
+        table = self.space.table
+        S.search(work, self.control, self.penalties, self.counters, self.levels, self.scratch,
+                 (table, table.view(np.float64)), self.shared, self.space.earlier)
 
     def _slice(self, clock):
         """Do one slice of work; adapt the next one to the time that it took."""

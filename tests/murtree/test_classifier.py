@@ -501,20 +501,23 @@ def test_a_search_that_may_end_in_time_leaves_less_to_discrepancies(monkeypatch,
 
 def test_a_time_limit_takes_turns_with_the_looks_for_good_trees(monkeypatch):
     asked, look = [], Solver.discrepancy_tree
+    horizons, ahead = [], Solver.lookahead_tree
     monkeypatch.setattr(Solver, "discrepancy_tree",
                         lambda *given: asked.append(given[2]) or look(*given))
+    monkeypatch.setattr(Solver, "lookahead_tree",
+                        lambda *given: horizons.append(given[2]) or ahead(*given))
     X, y = blobs(n_rows=800, n_columns=30)
     y = np.where(np.random.default_rng(0).random(800) < 0.5, y, 1 - y)
     long = MurTreeClassifier(6, time_limit=1.5).fit(X, y)
     report = long.report_
-    assert any(event.startswith("look-ahead") for event in report.trace["event"])
-    assert asked[0] == 0
+    assert horizons[0] == 2 and asked[0] == 0
     assert report.lower_bound <= report.objective == long.verify(X, y)
     incumbents = report.trace["incumbent"].replace(np.inf, np.nan).dropna()
     assert (np.diff(incumbents) <= 0).all()
     # a search that ends within its first turn looks at nothing else
     asked.clear()
+    horizons.clear()
     quick = MurTreeClassifier(4, time_limit=600).fit(X[:60, :6], y[:60]).report_
-    assert quick.status == "optimal" and not asked
+    assert quick.status == "optimal" and not asked + horizons
     assert not any("look" in event for event in quick.trace["event"])
     assert MurTreeClassifier(4).fit(X[:60, :6], y[:60]).report_.objective == quick.objective
