@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import warnings
+from collections.abc import Hashable
 from copy import copy
 from dataclasses import replace
 from functools import cache, wraps
@@ -36,10 +37,10 @@ def plain(name, value, constraints=()):
     and a whole number without an upper limit is lowered to ``MOST``.
     """
     if isinstance(value, np.bool_):
-        return bool(value)
-    if isinstance(value, bool) or not isinstance(value, Real):
-        return value
+        value = bool(value)
     intervals = [limit for limit in constraints if isinstance(limit, Interval)]
+    if not isinstance(value, Real) or (isinstance(value, bool) and not intervals):
+        return value
     if isinstance(value, Integral):
         whole = [limit for limit in intervals if limit.type is Integral]
         if whole and any(limit.right is None for limit in whole):
@@ -153,22 +154,20 @@ def checked(estimator, X, *y, missing=False, types=EXACT, **options):
     """
     X = pandas_frame(X)
     check_columns(X)
+    check_values("X", X)
     if y:
-        check_targets_given(y[0])
+        check_targets_given(y[0], is_regressor(estimator))
     sparse = getattr(estimator, "_sparse", None)        # "bits" or "any"; see _TreeEstimator
     if issparse(X) and sparse is not None:
         options["ensure_all_finite"] = "allow-nan" if missing else True
         return _dense(estimator, X, *y, bits=sparse == "bits", **options)
-    if _kinds(X) & {"M", "m"}:
-        raise ValueError("X holds dates or times; turn them into numbers first, such as days "
-                         "since a first day.")
     try:
         return validate_data(estimator, X, *y, dtype=types, order="C",
                              ensure_all_finite="allow-nan" if missing else True, **options)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         if hasattr(X, "toarray"):       # sparse: scikit-learn's own sentence will do
             raise
-        fault = _fault_of_rows(X, missing)
+        fault = fault_of_rows(X, missing)
         if fault is None and y and y[0] is not None:
             fault = _fault_of_targets(len(X), y[0], is_regressor(estimator))
         if fault is None:
@@ -202,22 +201,53 @@ def pandas_frame(X):
 
 
 def check_columns(X):
-    """Refuse a data frame that has two columns of one name."""
+    """Refuse a data frame that has no columns, or two of one name."""
     names = getattr(X, "columns", None)
+    if names is not None and len(names) == 0:
+        raise ValueError("X has no columns; give at least one feature.")
     if names is not None and len(set(names)) < len(names):
         twice = next(name for name in names if list(names).count(name) > 1)
         raise ValueError(f"X has two columns named {str(twice)!r}; rename one of them.")
 
 
-def check_targets_given(y):
+def check_values(name, values, numeric=True):
+    """Refuse what NumPy would read as other numbers: masked entries, and dates and times."""
+    if np.ma.is_masked(values):
+        raise ValueError(f"{name} has masked entries; replace them or leave such rows out.")
+    if getattr(getattr(values, "dtype", None), "names", None):
+        raise ValueError(f"{name} holds records; give an array of plain values.")
+    if not numeric or hasattr(values, "toarray"):
+        return
+    kinds = _kinds(values)
+    times = kinds & {"M", "m"}
+    if not times and "O" in kinds:
+        objects = values if not hasattr(values, "columns") else \
+            values.loc[:, [kind == np.dtype(object) for kind in values.dtypes]]
+        try:
+            times = any(isinstance(value, np.datetime64 | np.timedelta64)
+                        for value in np.ravel(objects))
+        except ValueError:
+            return                      # rows that differ in length are refused elsewhere
+    if times:
+        raise ValueError(f"{name} holds dates or times; turn them into numbers first, such as days "
+                         "since a first day.")
+
+
+def check_targets_given(y, numeric=False):
     """Refuse labels or targets that are sparse, or that are missing in some row."""
     if issparse(y):
         raise ValueError("y is sparse; give y.toarray().")
+    check_values("y", y, numeric)
     try:
         values = np.asarray(y, None if hasattr(y, "dtype") else object)
         values = values.reshape(len(values), -1)
     except (TypeError, ValueError):
         return                          # refused elsewhere, in other words
+    if values.dtype.kind == "O":
+        for row, value in enumerate(values[:, 0] if values.shape[1] else ()):
+            if not isinstance(value, Hashable):
+                raise ValueError(f"row {row} of y holds an object of type {type(value).__name__}; "
+                                 "give one label or number.")
     if hasattr(y, "isna"):
         bad = np.asarray(y.isna()).reshape(values.shape)
     elif values.dtype.kind == "O":
@@ -243,7 +273,7 @@ def _kinds(X):
     return {getattr(kind, "kind", "O") for kind in types}
 
 
-def _fault_of_rows(X, missing):
+def fault_of_rows(X, missing):
     """Return what is wrong with rows of features, None where that is not known."""
     if X is None or isinstance(X, str | bytes | dict | set):
         return (f"X is of type {type(X).__name__}; give rows of numbers, in an array, a data frame "
@@ -278,10 +308,12 @@ def _first_fault(values, missing=False):
     """
     try:
         numbers = values.astype(np.float64)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         for row, value in enumerate(values):
             try:
                 float(value)
+            except OverflowError:
+                return row, "a number larger than 1e308"
             except (TypeError, ValueError):
                 return row, f"text ({str(value)!r})" if isinstance(value, str) else (
                     f"a missing value ({value})" if _is_missing(value) else
@@ -356,7 +388,7 @@ def numeric_targets(y):
     """Return targets as float64; refuse text, NaN, and what is too large for its square."""
     try:
         numbers = np.asarray(y, dtype=np.float64)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         numbers = np.full(len(y), np.nan)
     if not np.isfinite(numbers).all():
         raise ValueError(_fault_of_targets(len(y), y, True))
@@ -370,10 +402,11 @@ def checked_weight(X, sample_weight):
     """Return the weight of every row as a vector of numbers that are not negative, or None."""
     if sample_weight is None:
         return None
+    check_values("sample_weight", sample_weight)
     try:
         return _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True,
                                     copy=True)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         fault = _fault_of_weights(len(X), sample_weight)
         if fault is None:
             raise
@@ -383,8 +416,9 @@ def checked_weight(X, sample_weight):
 def _fault_of_weights(n_rows, sample_weight):
     try:
         weight = np.asarray(sample_weight, dtype=np.float64)
-    except (TypeError, ValueError):
-        return "sample_weight holds something that is no number; give one number per row."
+    except (TypeError, ValueError, OverflowError):
+        return ("sample_weight holds something that is no number; give one number per row, of at "
+                "most 1e308.")
     if weight.ndim == 0 and isinstance(sample_weight, np.ndarray):
         return None     # scikit-learn's own sentence will do
     if weight.ndim and weight.shape != (n_rows,):

@@ -33,7 +33,14 @@ from sklearn.utils.validation import (
 )
 
 from odtlib._text import threshold_text
-from odtlib._validation import check_length, warn, with_plain_parameters
+from odtlib._validation import (
+    check_columns,
+    check_length,
+    check_values,
+    fault_of_rows,
+    warn,
+    with_plain_parameters,
+)
 from odtlib.report import Clock
 from odtlib.tree import DecisionTree, midpoint
 
@@ -412,6 +419,7 @@ class _Binarizer(TransformerMixin, BaseEstimator):
         Missing values are NaN.
         The categories are a dict from feature to array; numbers and booleans are not in it.
         """
+        check_columns(X)
         pandas = sys.modules.get("pandas")  # a data frame cannot exist before pandas is imported
         if pandas is None or not isinstance(X, pandas.DataFrame):
             if not reset and self.categories_:
@@ -419,12 +427,16 @@ class _Binarizer(TransformerMixin, BaseEstimator):
                     f"{type(self).__name__} was fitted on a data frame with categories; pass a "
                     "data frame with the same columns, not an array."
                 )
+            check_values("X", X)
             try:
                 table = validate_data(self, X, reset=reset, dtype=np.float64,
                                       ensure_all_finite=False)
-            except ValueError as error:
+            except (TypeError, ValueError, OverflowError) as error:
                 if "could not convert string" not in str(error):
-                    raise
+                    fault = None if hasattr(X, "toarray") else fault_of_rows(X, missing=True)
+                    if fault is None:
+                        raise
+                    raise ValueError(fault) from None
                 raise ValueError(
                     f"{type(self).__name__} found text in an array ({error}); pass a pandas "
                     "DataFrame, whose text columns become categories."
@@ -438,9 +450,7 @@ class _Binarizer(TransformerMixin, BaseEstimator):
         for j in range(X.shape[1]):
             column = X.iloc[:, j]
             if reset and _is_categorical(column, pandas):
-                present = column.dropna().astype(object).unique()
-                categories[j] = np.array(sorted(present, key=lambda v: (type(v).__name__, v)),
-                                         dtype=object)
+                categories[j] = self._sorted_categories(j, column)
             if j in categories:
                 table[:, j] = self._category_positions(j, column, categories[j], pandas)
                 continue
@@ -448,7 +458,7 @@ class _Binarizer(TransformerMixin, BaseEstimator):
                 if column.dtype.kind in "cmM":  # complex numbers, dates and times
                     raise TypeError
                 table[:, j] = column.to_numpy(np.float64, na_value=np.nan)
-            except (TypeError, ValueError):
+            except (TypeError, ValueError, OverflowError):
                 raise ValueError(
                     f"Feature {self._name(j)} of type {column.dtype} does not hold numbers"
                     + ("; turn it into numbers or categories first." if reset else
@@ -458,9 +468,22 @@ class _Binarizer(TransformerMixin, BaseEstimator):
         check_array(table, ensure_all_finite=False, estimator=self, input_name="X")
         return table, categories
 
+    def _sorted_categories(self, j, column):
+        try:
+            present = column.dropna().astype(object).unique()
+            return np.array(sorted(present, key=lambda v: (type(v).__name__, v)), dtype=object)
+        except TypeError:               # unhashable, or without an order
+            raise ValueError(f"Feature {self._name(j)} holds entries that are no categories; turn "
+                             "them into text or numbers first.") from None
+
     def _category_positions(self, j, column, categories, pandas):
         missing = column.isna().to_numpy()
-        positions = pandas.Index(categories, dtype=object).get_indexer(column.astype(object))
+        try:
+            positions = pandas.Index(categories, dtype=object).get_indexer(
+                column.astype(object))
+        except TypeError:               # unhashable
+            raise ValueError(f"Feature {self._name(j)} holds entries that are no categories; pass "
+                             "the same columns as in fit.") from None
         unknown = (positions < 0) & ~missing
         if self.handle_unknown != "ignore" and unknown.any():
             row = int(np.argmax(unknown))

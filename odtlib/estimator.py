@@ -284,7 +284,7 @@ class _TreeEstimator(DescribedParameters, WithParameters):
             return checked(self, X, y, missing=self._accepts_missing, types=self._row_types,
                            **self._target_options)
         check_columns(X)
-        check_targets_given(y)
+        check_targets_given(y, is_regressor(self))
         validate_data(self, X, y, skip_check_array=True)
         if len(X) == 0:
             raise ValueError("X has no rows; a tree needs at least one.")
@@ -295,7 +295,7 @@ class _TreeEstimator(DescribedParameters, WithParameters):
 
     def _check_rows(self, X):
         X = pandas_frame(X)
-        if self._keeps_frame(X):
+        if self._tree_over_columns and self._keeps_frame(X):
             return validate_data(self, X, reset=False, skip_check_array=True)
         return checked(self, X, reset=False, missing=self._accepts_missing, types=NUMBERS)
 

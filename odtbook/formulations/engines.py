@@ -51,7 +51,11 @@ def highs(arrays, options, send, stop, relaxed=False):
     if np.isfinite(options["seconds"]):
         settings = {"time_limit": max(0.0, options["seconds"]), **settings}
     for name, value in settings.items():
-        if str(solver.setOptionValue(name, value)) != "HighsStatus.kOk":
+        try:
+            taken = str(solver.setOptionValue(name, value)) == "HighsStatus.kOk"
+        except TypeError:
+            taken = False
+        if not taken:
             raise ValueError(f"HiGHS has no option {name!r} with a value {value!r}.")
 
     def improved(event):

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from odtlib._numba.warm import warm_up
+from odtlib._validation import plain_copy
 from odtlib.column_generation import _kernels as kernels
 from odtlib.column_generation.branch_and_price import BranchAndPrice, dive
 from odtlib.column_generation.generation import ColumnGeneration
@@ -162,6 +163,7 @@ class ColumnGenerationClassifier(CandidateTreeClassifier):
             If the data or a parameter cannot be used, or no tree is found within the limits; the
             message says what to do instead.
         """
+        plain_copy(self)._validate_params()
         if (protected is None) != (self._limits.max_disparity is None):
             raise ValueError("max_disparity and protected belong together; give "
                              f"{type(self).__name__}(limits=TreeLimits(max_disparity=...)) and "

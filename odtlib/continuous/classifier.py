@@ -220,7 +220,7 @@ class ContinuousTreeClassifier(CertifiedMixin, TreeClassifier):
             spare = self.memory_limit * 1e6 / n_jobs - bytes_needed(arrays)
             if spare < 0:
                 return _Found(*start.grown(), 0, "memory_limit")
-            cache_bytes = min(cache_bytes, int(spare))
+            cache_bytes = int(min(cache_bytes, spare))
         begin = clock.elapsed
         try:
             columns = SortedColumns(X, y, cost, arrays, clock)

@@ -345,7 +345,13 @@ class TunedCARTClassifier(TreeClassifier):
             if cv < 2:
                 raise ValueError("TunedCARTClassifier cannot cross-validate: every class has one "
                                  "sample only; use CARTClassifier.")
-        folds = list(check_cv(cv, y, classifier=True).split(X, y))
+        try:
+            folds = [(np.arange(len(y))[train], np.arange(len(y))[test])
+                     for train, test in check_cv(cv, y, classifier=True).split(X, y)]
+        except (TypeError, ValueError, IndexError) as error:
+            raise ValueError(f"cv makes no folds ({error}); give a number of folds, one of "
+                             "scikit-learn's splitters, or pairs of training and testing rows."
+                             ) from error
         if not folds:
             raise ValueError("cv makes no folds; give a number of folds of at least 2, or pairs of "
                              "training and testing rows.")

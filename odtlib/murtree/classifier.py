@@ -256,10 +256,14 @@ class MurTreeClassifier(CertifiedColumns, BudgetPathMixin, BinarisingMixin, Tree
         """Refuse penalties per level that do not fit the depth, or the search."""
         if self.max_depth is None:
             raise ValueError("split_penalty per level needs a max_depth; give a number.")
-        shape = np.shape(self.split_penalty)
-        if shape != (self.max_depth,) or not np.all(np.asarray(self.split_penalty) >= 0):
-            raise ValueError(f"split_penalty has shape {shape}; give one number, or one for each "
-                             f"of the {self.max_depth} levels, none negative.")
+        try:
+            penalties = np.asarray(self.split_penalty, dtype=np.float64)
+        except (TypeError, ValueError):
+            penalties = np.array(np.nan)
+        if penalties.shape != (self.max_depth,) or not np.all((penalties >= 0)
+                                                              & np.isfinite(penalties)):
+            raise ValueError(f"split_penalty is {self.split_penalty}; give one number, or one for "
+                             f"each of the {self.max_depth} levels, none negative.")
         for name in ("lookahead", "discrepancy_search"):
             if getattr(search, name):
                 raise ValueError(f"split_penalty per level cannot be combined with {name}; leave "

@@ -124,7 +124,8 @@ class MurTreeSearch(SearchOptions):
     def __post_init__(self):
         for name, allowed in CHOICES.items():
             value = getattr(self, name)
-            if not any(value is one or (isinstance(one, str) and value == one) for one in allowed):
+            if not any(value is one or (isinstance(value, str) and isinstance(one, str)
+                                        and value == one) for one in allowed):
                 raise ValueError(f"MurTreeSearch has {name}={value!r}; give one of "
                                  f"{', '.join(map(repr, allowed))}.")
         for field in fields(self):

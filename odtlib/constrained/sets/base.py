@@ -379,7 +379,10 @@ def target_weights(weights, n_targets, name="weights"):
     """Return the weight of each target in squared distances; ones by default."""
     if weights is None:
         return np.ones(n_targets)
-    weights = np.array(weights, dtype=np.float64, order="C")
+    try:
+        weights = np.array(weights, dtype=np.float64, order="C")
+    except (TypeError, ValueError, OverflowError):
+        weights = np.array(np.nan)
     if weights.shape != (n_targets,) or not np.all(weights > 0) or np.isinf(weights).any():
         numbers = "a positive number" if n_targets == 1 else f"{n_targets} positive numbers"
         raise ValueError(f"{name} must be {numbers}, one per target, got {weights.tolist()}.")
