@@ -212,7 +212,7 @@ def check_columns(X):
 
 def check_values(name, values, numeric=True):
     """Refuse what NumPy would read as other numbers: masked entries, and dates and times."""
-    if np.ma.is_masked(values):
+    if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
         raise ValueError(f"{name} has masked entries; replace them or leave such rows out.")
     if getattr(getattr(values, "dtype", None), "names", None):
         raise ValueError(f"{name} holds records; give an array of plain values.")
@@ -224,10 +224,11 @@ def check_values(name, values, numeric=True):
         objects = values if not hasattr(values, "columns") else \
             values.loc[:, [kind == np.dtype(object) for kind in values.dtypes]]
         try:
-            times = any(isinstance(value, np.datetime64 | np.timedelta64)
-                        for value in np.ravel(objects))
-        except ValueError:
+            objects = np.asarray(objects)
+        except (TypeError, ValueError):
             return                      # rows that differ in length are refused elsewhere
+        times = objects.dtype.kind in "mM" or (objects.dtype.kind == "O" and any(
+            isinstance(value, np.datetime64 | np.timedelta64) for value in objects.ravel()))
     if times:
         raise ValueError(f"{name} holds dates or times; turn them into numbers first, such as days "
                          "since a first day.")
@@ -245,7 +246,7 @@ def check_targets_given(y, numeric=False):
         return                          # refused elsewhere, in other words
     if values.dtype.kind == "O":
         for row, value in enumerate(values[:, 0] if values.shape[1] else ()):
-            if not isinstance(value, Hashable):
+            if not isinstance(value, Hashable | list):
                 raise ValueError(f"row {row} of y holds an object of type {type(value).__name__}; "
                                  "give one label or number.")
     if hasattr(y, "isna"):

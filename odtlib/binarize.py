@@ -436,7 +436,8 @@ class _Binarizer(TransformerMixin, BaseEstimator):
                     fault = None if hasattr(X, "toarray") else fault_of_rows(X, missing=True)
                     if fault is None:
                         raise
-                    raise ValueError(fault) from None
+                    raise (TypeError if isinstance(error, TypeError) else ValueError)(
+                        fault) from None
                 raise ValueError(
                     f"{type(self).__name__} found text in an array ({error}); pass a pandas "
                     "DataFrame, whose text columns become categories."

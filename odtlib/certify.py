@@ -32,11 +32,14 @@ class Certificate:
     def __call__(self, tree, X, y, sample_weight=None):
         """Return the objective of a tree on the training rows, with their given weights."""
         y = np.asarray(y)
-        weight = np.ones(len(y)) if sample_weight is None else np.asarray(sample_weight, float)
+        weight = np.ones(len(y)) if sample_weight is None else np.array(sample_weight, float)
         if self.costs is not None and len(self.costs) != len(y):
             raise ValueError(f"the fit had costs of {len(self.costs)} rows and these are {len(y)}; "
                              "verify with the rows of the fit.")
         used = np.flatnonzero(weight > 0)
+        if tree.kind == "classification":       # a class of weight zero was left out of the fit
+            weight[used] *= self._class_weights(y[used])
+            used = used[weight[used] > 0]
         rows = np.asarray(X.iloc[used] if hasattr(X, "iloc") else np.asarray(X)[used])
         if rows.dtype != np.uint8:
             rows = rows.astype(float)
@@ -53,9 +56,6 @@ class Certificate:
         return fsum(float(penalty[d]) for d in depths)
 
     def _label_errors(self, tree, leaf, y, weight, used):
-        weight = weight * self._class_weights(y)
-        kept = weight > 0
-        leaf, y, weight, used = leaf[kept], y[kept], weight[kept], used[kept]
         label, classes = tree.label[leaf], tree.classes
         wrong = classes[label] != y
         kind = self.terms.get("objective", "errors")

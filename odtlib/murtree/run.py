@@ -200,6 +200,17 @@ class Run:
                               clock=Clock(0.0))
             raise
 
+    def deepen(self, first):
+        """Solve the smaller depths, from a first one on."""
+        solver = self.solver
+        for depth in range(first, self.depth):
+            if solver.solve(depth, self.nodes, upper=self.upper, clock=self.clock) \
+                    and solver.incumbent() < self.upper:
+                value = solver.incumbent() + self.problem.offset
+                self.set_incumbent(self.checked(solver.tree(depth), value))
+                self.trace.append((self.clock.elapsed, value, self.problem.offset,
+                                   f"depth {depth}"))
+
     def look_ahead(self):
         """Grow a tree deeper than is searched; keep the end, bound and tree."""
         if self.nodes < min(2 ** self.depth, len(self.y)) - 1:
@@ -237,13 +248,7 @@ class Run:
             first = 3 if self.options.deepening and self.smallest == self.nodes else self.depth
             if self.options.discrepancy_search and self.smallest == self.nodes and self.depth > 3:
                 self.aside(self.explore, HALF)
-            for depth in range(first, self.depth):       # anytime: the smaller problems first
-                if solver.solve(depth, self.nodes, upper=self.upper, clock=self.clock) \
-                        and solver.incumbent() < self.upper:
-                    value = solver.incumbent() + self.problem.offset
-                    self.set_incumbent(self.checked(solver.tree(depth), value))
-                    self.trace.append((self.clock.elapsed, value,
-                                       self.problem.offset, f"depth {depth}"))
+            self.aside(self.deepen, first)
             self.begun = self.clock.elapsed
             self.pairs_before = int(solver.counters[S.DEPTH_TWO_PAIRS])
             finished = self.sought() or solver.solve(

@@ -170,3 +170,12 @@ def test_categories_gaps_costs_and_levels_verify_through_the_binariser():
             np.arange(60), np.searchsorted(label, given)]
         assert model.verify(frame, y, weight) == pytest.approx(paid + spent, rel=1e-12)
         assert model.report_.objective == pytest.approx(paid + spent, rel=1e-9)
+
+
+@pytest.mark.parametrize("model", [
+    MurTreeClassifier(2, binarizer="all"), ContinuousTreeClassifier(2)])
+def test_rows_of_a_class_without_weight_may_miss_what_no_other_row_misses(model):
+    X = np.array([[0, 0], [1, 0], [2, 1], [3, 1], [np.nan, 1], [np.nan, 0]])
+    y = np.array([0, 0, 1, 1, 2, 2])
+    model = clone(model).set_params(class_weight={0: 1.0, 1: 1.0, 2: 0.0}).fit(X, y)
+    assert model.verify(X, y) == model.report_.objective == 0.0

@@ -177,6 +177,23 @@ def test_ctrl_c_while_a_thread_starts_leaves_no_thread(before, monkeypatch):
     assert stop.is_set() != before
 
 
+def test_ctrl_c_between_smaller_depths_leaves_no_bound_of_a_smaller_depth(monkeypatch):
+    def pressed(self, depth, nodes, **options):
+        done = solve(self, depth, nodes, **options)
+        if depth == 3 and options["clock"].remaining > 0:
+            raise KeyboardInterrupt
+        return done
+
+    random = np.random.default_rng(0)
+    X, y = random.integers(0, 2, (80, 7)), random.integers(0, 2, 80)
+    best, solve = odtlib.MurTreeClassifier(4).fit(X, y).report_.objective, solver.Solver.solve
+    monkeypatch.setattr(solver.Solver, "solve", pressed)
+    report = odtlib.MurTreeClassifier(4, search=odtlib.MurTreeSearch(deepening=True)).fit(
+        X, y).report_
+    assert report.status == "interrupted"
+    assert report.lower_bound <= best < report.objective
+
+
 KEPT_PRESSING = """
 import threading, time
 import highspy
