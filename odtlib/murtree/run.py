@@ -191,10 +191,10 @@ class Run:
             self.aside(look, LOOKS[hopeless][k])
         return False
 
-    def aside(self, look, share):
+    def aside(self, look, limit):
         """Look for good trees; Ctrl-C then leaves the solver at the root, and not at a part."""
         try:
-            look(share)
+            look(limit)
         except KeyboardInterrupt:
             self.solver.solve(self.depth, self.nodes, smallest=self.smallest, upper=self.upper,
                               clock=Clock(0.0))
