@@ -273,7 +273,7 @@ def good_trees(draw):
                                          price=price))
 
 
-@fuzz(4, "MurTreeClassifier.certificate", "OptimalityCertificate.save")
+@fuzz(4, "CertifiedMixin.certificate", "OptimalityCertificate.save")
 def certificate(draw):
     """A proof of the optimum, which passes the checker and claims what enumeration finds."""
     problem = binary_problem(draw)
@@ -284,8 +284,10 @@ def certificate(draw):
     nodes = 2**depth - 1 if budget is None else budget
     least = least_costs(class_leaves(problem.labels, problem.kept), sides(problem.rows),
                         len(problem.rows), depth, [nodes], min_leaf, price)[0]
-    model = odtlib.MurTreeClassifier(depth, budget, binarizer=None, min_samples_leaf=min_leaf,
-                                     split_penalty=price)
+    kind, options = draw.pick((odtlib.MurTreeClassifier, {"binarizer": None}),
+                              (odtlib.ContinuousTreeClassifier, {}))
+    model = kind(max_depth=depth, max_nodes=budget, min_samples_leaf=min_leaf,
+                 split_penalty=price, **options)
 
     def ask(model, problem, extra, limited):
         model.fit(problem.X, problem.y, **extra)
