@@ -146,14 +146,16 @@ def _texts(node):
 
 def _own(node):
     """Return the names that exist only inside a function, a comprehension, or parts of them."""
-    names = set()
+    names, outer = set(), set()
     for part in ast.walk(node):
         if isinstance(part, ast.arguments):
             names |= {a.arg for a in (*part.posonlyargs, *part.args, *part.kwonlyargs,
                                       *filter(None, (part.vararg, part.kwarg)))}
         elif isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store):
             names.add(part.id)
-    return names
+        elif isinstance(part, ast.Global):
+            outer |= set(part.names)
+    return names - outer
 
 
 def _flow(statements):

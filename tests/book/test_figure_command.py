@@ -1,6 +1,7 @@
 """``odt figure`` draws what the page draws, and says what it cannot change."""
 
 import base64
+import builtins
 import contextlib
 import io
 import json
@@ -17,7 +18,7 @@ matplotlib.use("agg")
 from matplotlib import _pylab_helpers
 from matplotlib import pyplot as plt
 
-from odtbook import experiments, figure_command
+from odtbook import dependence, experiments, figure_command
 from odtbook.cli import main
 from odtbook.experiments import notebooks
 from odtbook.experiments.runner import seconds_of_runs
@@ -64,6 +65,14 @@ def test_the_figure_is_that_of_the_whole_page(page, monkeypatch):
             with contextlib.redirect_stdout(io.StringIO()):
                 alone = pixels(figure_command.draw(figures[at]))
             assert np.array_equal(shown, alone), figures[at].name
+
+
+def test_a_program_has_every_name_that_it_reads():
+    for figure in FIGURES:
+        statements = [statement for _, statement in figure.program]
+        read = set().union(*map(dependence._read, statements))
+        given = set().union(*map(dependence._stored, statements), vars(builtins), ["display"])
+        assert read <= given, f"{figure.name}: {read - given}"
 
 
 def test_numbers_count_a_chapter_with_the_pages_below_it():

@@ -109,6 +109,8 @@ def program_of(*cells, at=-1):
     # a function reads names when it is called
     (("def f():\n    return g() + k", "k = 1", "def g():\n    return 2", "h = 1", "f()"),
      "def f():\n    return g() + k\nk = 1\ndef g():\n    return 2\nf()"),
+    (("k = 1", "def f():\n    global k\n    k += 1", "f()"),
+     "k = 1\ndef f():\n    global k\n    k += 1\nf()"),
     # each draw changes the generator; names of comprehensions and arguments are no one else's
     (("r = np.random.default_rng(0)", "u = r.normal()", "x = r.normal()", "v = 1", "x"),
      "r = np.random.default_rng(0)\nu = r.normal()\nx = r.normal()\nx"),
