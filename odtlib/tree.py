@@ -85,7 +85,10 @@ class DecisionTree(Exports):
             raise ValueError(f"kind is {kind!r}; use 'classification' or 'regression'.")
         feature = _whole("feature", feature)
         n_nodes = len(feature)
-        value = np.array(value, dtype=np.float64)
+        try:
+            value = np.array(value, dtype=np.float64)
+        except (TypeError, ValueError, OverflowError):      # no numbers, or rows of unequal length
+            value = np.array(np.nan)
         if value.ndim == 1:
             value = value[:, None]
         if value.ndim != 2 or not np.isfinite(value).all():

@@ -583,3 +583,9 @@ def test_sparse_rows_are_read_like_dense_ones():
     for wrong in (np.eye(3), np.eye(3, dtype=np.uint8)):
         with pytest.raises(ValueError, match="the tree expects"):
             tree.apply(csr_array(wrong))
+
+
+@pytest.mark.parametrize("value", [[[1.0], [1.0, 2.0], [1.0]], [["a"]] * 3, [[10 ** 400]] * 3])
+def test_values_that_are_no_table_of_numbers(value):
+    with pytest.raises(ValueError, match="value needs one row of finite numbers per node"):
+        DecisionTree([0, -1, -1], [0.5, 0, 0], [1, -1, -1], [2, -1, -1], value)
