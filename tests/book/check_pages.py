@@ -183,7 +183,7 @@ LESSONS = ["quick_start", "primer_linear_programs", "primer_dynamic_programming"
 # Other pages whose tables and printed lines must fit.
 FITTING = [*LESSONS, "teaching", "case_study",
            *sorted(page.stem for page in (HTML / "chapters").glob("*_replication.html"))]
-MAX_SCREENS, MAX_TABLES = 25, 3
+MAX_SCREENS, MAX_TABLES, MAX_NODES = 22, 3, 9_000
 # Pages beside the lessons of the papers: one sitting.
 SHORT_PAGES = {"09_all_good_trees", "10_data_as_they_come", "11_deep_trees", "12_proofs",
                "does_it_pay"}
@@ -205,6 +205,7 @@ def test_a_lesson_is_short(reader, name):
     tables = reader.page.evaluate("""[...document.querySelectorAll('.bd-article table')]
         .filter(table => table.checkVisibility()).length""")
     assert tables <= MAX_TABLES
+    assert reader.nodes <= MAX_NODES        # before anybody scrolls; a slow page has 25,000
 
 
 @pytest.mark.parametrize("name", FITTING)
