@@ -105,6 +105,16 @@ def sum_keys(row_bits, row_bytes, rows, n_rows, row_keys, width, column_keys):
 
 
 @njit(**INNER)
+def line_width(n_columns):
+    """Return the length of a line of counts, in whole words.
+
+    Not a multiple of 1,024, where all lines would fall into the same few sets of the cache.
+    """
+    width = (n_columns + 31) // 32 * 32
+    return width + 32 if width > 0 and width % 1024 == 0 else width
+
+
+@njit(**INNER)
 def choose_columns(candidates, n_candidates, counts, n_rows, min_leaf, merge, column_keys, width,
                    slots, active):
     """Keep the features worth a split; return how many.
@@ -184,7 +194,7 @@ def open_node(rows, class_start, candidates, n_candidates, keys_from_rows, share
         sum_keys(row_bits, row_bytes, rows, n_rows, row_keys, n_columns, column_keys)
     kept = choose_columns(candidates, n_candidates, counts, n_rows, shape[MIN_LEAF],
                           shape[MERGE_COLUMNS], column_keys, n_columns, slots, active)
-    width = (kept + 31) // 32 * 32
+    width = line_width(kept)
     found[0], found[1] = kept, width
     for w in range(word):
         for k in range(kept):

@@ -37,6 +37,7 @@ from ._kernels import (
     SPLIT_0,
     SPLIT_1,
     choose_columns,
+    line_width,
     pack_rows,
     sum_keys,
     transpose,
@@ -204,7 +205,7 @@ def open_rows(rows, n_rows, per_row, candidates, n_candidates, keys_from_rows, s
             counts[feature] += number * bit
     kept = choose_columns(candidates, n_candidates, counts, n_original, shape[MIN_LEAF],
                           shape[MERGE_COLUMNS], column_keys, n_columns, slots, active)
-    width = (kept + 31) // 32 * 32
+    width = line_width(kept)
     found[0], found[1] = kept, width
     for r in range(n_rows):
         row = np.int64(rows[r])

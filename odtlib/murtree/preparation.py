@@ -263,6 +263,8 @@ class Workspace:
         n_rows, n_columns = problem.rows.shape
         n_classes = len(problem.class_sizes)
         width = max(32, (n_columns + 31) // 32 * 32)
+        if width % 1024 == 0:       # as the kernels' line_width
+            width += 32
         levels = max_depth + 1
         element = ELEMENT[problem.kernel]
         words = n_rows // (8 * element) + n_classes + 1

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from numba import njit
 
+from odtlib import MurTreeClassifier
 from odtlib.murtree import _search as S
 from odtlib.murtree._cache import find, pack_details, store_entry
 from odtlib.murtree._kernels import bound_by_earlier_node, bound_by_similarity
@@ -419,3 +420,17 @@ def test_a_penalty_closes_subproblems_whose_better_trees_have_too_many_splits():
         costs.append(solver.value())
     assert costs[1] == costs[0]
     assert solver.counted()["nodes"] < 5_000
+
+
+@pytest.mark.parametrize("n_columns", [992, 1000, 1024, 1025])
+def test_lines_that_would_share_the_sets_of_a_cache_are_counted_as_others(n_columns):
+    rng = np.random.default_rng(n_columns)
+    X, y = rng.integers(0, 2, (60, n_columns)).astype(np.uint8), rng.integers(0, 2, 60)
+    best = 0
+    for first in (X == 0, X == 1):           # errors of the best stump on each side of each root
+        below = [[(first * (y == c)[:, None]).astype(float).T @ second for c in range(2)]
+                 for second in (X == 0, X == 1)]
+        best = best + sum(np.minimum(*counts) for counts in below).min(axis=1)
+    for weight in (None, np.full(60, 0.37)):
+        found = MurTreeClassifier(2).fit(X, y, weight).report_
+        assert found.objective == pytest.approx(best.min() * (1 if weight is None else 0.37))
