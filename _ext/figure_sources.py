@@ -13,7 +13,7 @@ from pathlib import Path
 from docutils import nodes
 from sphinx.util import logging
 
-from odtbook import figure_command
+from odtbook import figure_code, figure_command
 from odtbook.dependence import Program, code_of, templates
 from odtbook.experiments.runner import duration, seconds_of_runs
 
@@ -89,7 +89,7 @@ def add_folds(app, doctree):
         return
     notebook = json.loads(file.read_text(encoding="utf-8"))
     cells, program = notebook["cells"], Program(code_of(notebook))
-    figures = {figure.cell: figure for figure in figure_command.figures() if figure.page == file}
+    figures = {figure.cell: figure for figure in figure_code.figures() if figure.page == file}
     taken = figure_command.seconds()
     for container in doctree.findall(nodes.container):
         if container.get("nb_element") == "cell_code":
@@ -104,7 +104,7 @@ def add_folds(app, doctree):
 
 def compare_numbers(app, env):
     """Warn of a figure that the book numbers in another way than ``odt figure``."""
-    for figure in figure_command.figures():
+    for figure in figure_code.figures():
         page = figure.page.relative_to(ROOT).with_suffix("").as_posix()
         here = env.toc_fignumbers.get(page, {}).get("figure", {}).get(nodes.make_id(figure.name))
         if here and ".".join(map(str, here)) != figure.number:

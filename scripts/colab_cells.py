@@ -13,7 +13,7 @@ from pathlib import Path
 import nbformat
 import yaml
 
-from odtbook.figure_command import pages
+from odtbook.figure_code import pages
 from odtlib.requirements import DISTRIBUTION
 
 ROOT = Path(__file__).resolve().parents[1]

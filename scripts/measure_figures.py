@@ -10,7 +10,8 @@ import sys
 import tempfile
 from pathlib import Path
 
-from odtbook.figure_command import figures, seconds
+from odtbook.figure_code import figures
+from odtbook.figure_command import seconds
 
 FILE = Path(__file__).resolve().parents[1] / "data" / "figures.csv"
 

@@ -83,7 +83,7 @@ def new(name: str, source: str | Path, folder: str | Path = ".") -> Path:
 
 def _of_figure(wanted):
     """Return a path that names a figure, and a notebook of the code that draws it."""
-    from odtbook.figure_command import assigned, find
+    from odtbook.figure_code import assigned, find
     figure = find(wanted)
     values = {name: value for name, value in figure.parameters.items() if name not in COLUMNS}
     values = values or {"seed": 0}

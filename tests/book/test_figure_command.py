@@ -18,12 +18,12 @@ matplotlib.use("agg")
 from matplotlib import _pylab_helpers
 from matplotlib import pyplot as plt
 
-from odtbook import dependence, experiments, figure_command
+from odtbook import dependence, experiments, figure_code, figure_command
 from odtbook.cli import main
 from odtbook.experiments import notebooks
 from odtbook.experiments.runner import seconds_of_runs
 
-FIGURES = figure_command.figures()
+FIGURES = figure_code.figures()
 RECORDED = [figure for figure in FIGURES if figure.sources]
 by_name = pytest.mark.parametrize("figure", RECORDED, ids=lambda figure: figure.name)
 
@@ -89,9 +89,9 @@ def test_numbers_count_a_chapter_with_the_pages_below_it():
 
 @pytest.mark.parametrize("words", [["5.4"], ["fig-ch5-switches"], ["ch5-switches"], ["Fig. 5.4"]])
 def test_a_figure_goes_by_number_and_by_name(words):
-    assert figure_command.find("fig-ch5-records").page.stem == "05_murtree"
-    wanted = [w.replace("5.4", figure_command.find("fig-ch5-switches").number) for w in words]
-    assert figure_command.find(*wanted).name == "fig-ch5-switches"
+    assert figure_code.find("fig-ch5-records").page.stem == "05_murtree"
+    wanted = [w.replace("5.4", figure_code.find("fig-ch5-switches").number) for w in words]
+    assert figure_code.find(*wanted).name == "fig-ch5-switches"
 
 
 @pytest.mark.parametrize(("arguments", "said"), [
@@ -127,7 +127,7 @@ def test_the_list_says_what_each_figure_is_drawn_from(capsys):
 
 def test_set_keeps_the_records_with_a_value(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    figure = figure_command.find("fig-ch5-switches")
+    figure = figure_code.find("fig-ch5-switches")
     whole = figure_command.draw(figure).axes[0].lines[0].get_xdata()
     datasets = sorted(set(experiments.load_records("murtree_switches")["dataset"]))[:2]
     some = figure_command.draw(figure, [f"dataset={name}" for name in datasets])
@@ -139,7 +139,7 @@ def test_set_keeps_the_records_with_a_value(tmp_path, monkeypatch, capsys):
 
 
 def test_set_changes_a_value_of_the_code():
-    figure = figure_command.find("fig-ch2-short")
+    figure = figure_code.find("fig-ch2-short")
     assert figure.parameters["d"] == 3
     with contextlib.redirect_stdout(io.StringIO()):
         assert not np.array_equal(pixels(figure_command.draw(figure)),
@@ -148,7 +148,7 @@ def test_set_changes_a_value_of_the_code():
 
 def test_rerun_says_the_time_by_the_records_and_draws_from_new_ones(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    figure, said, asked = figure_command.find("fig-ch5-rows"), [], []
+    figure, said, asked = figure_code.find("fig-ch5-rows"), [], []
     old = experiments.load_records("murtree_rows")
     kept = "monk1_full"
 
@@ -174,7 +174,7 @@ def test_rerun_says_the_time_by_the_records_and_draws_from_new_ones(tmp_path, mo
 
 @pytest.mark.parametrize("name", ["fig-ch5-switches", "fig-ch2-short", "fig-rep7-parts"])
 def test_a_fork_of_a_figure_draws_the_same(name, tmp_path):
-    figure = figure_command.find(name)
+    figure = figure_code.find(name)
     folder = experiments.new("mine", f"figure:{figure.number}", tmp_path)
     notebook = json.loads((folder / "mine.ipynb").read_text())
     source = "\n".join("".join(cell["source"]) for cell in notebook["cells"]
@@ -194,7 +194,7 @@ def test_the_lines_of_the_fold_make_the_figure(tmp_path, monkeypatch):
     """The command line itself, as printed below the figure on the page."""
     sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "_ext"))
     import figure_sources
-    figure = figure_command.find("fig-ch5-switches")
+    figure = figure_code.find("fig-ch5-switches")
     lines = figure_sources.lines_of(figure, figure_command.seconds())
     assert [line.partition("  ")[0].strip() for line in lines] == [
         f"odt figure {figure.number}", f"odt figure {figure.number} --rerun",

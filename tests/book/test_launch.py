@@ -9,7 +9,7 @@ import nbformat
 import pytest
 import yaml
 
-from odtbook.figure_command import pages
+from odtbook.figure_code import pages
 
 ROOT = Path(__file__).resolve().parents[2]
 ADDRESS = "https://github.com/owner/name"
