@@ -116,7 +116,10 @@ CALLS = [
                                          "binarizer": "all"}),
     Call("MurTreeRegressor", parameters={"max_depth": 5, "binarizer": "all", "start": "cart"}),
     Call("MurTreeRegressor", "path", {"max_depth": 5}),
+    Call("MurTreeRegressor", "certificate", {"max_depth": 5}, quick=True),
     Call("ContinuousTreeClassifier", parameters={"max_depth": 4}),
+    Call("ContinuousTreeClassifier", "certificate", {"max_depth": 4}, quick=True),
+    Call("ContinuousTreeRegressor", "certificate", {"max_depth": 4}, quick=True),
     Call("ContinuousTreeRegressor", parameters={"max_depth": 4}),
     Call("ContinuousTreeRegressor", parameters={"max_depth": 2}, quick=True),
     Call("ConstrainedTreeRegressor", parameters={
@@ -124,6 +127,8 @@ CALLS = [
         "on_infeasible_targets": "project"}, quick=True),
     Call("ConstrainedTreeRegressor", parameters={"constraints": sets.Box(0, 100),
                                                  "split": "medoid"}, quick=True),
+    Call("PaperTreeRegressor", parameters={"constraints": sets.Box(0, 100),
+                                           "split": "euclidean-medoid"}, quick=True),
     Call("ConstrainedTreeRegressor", parameters={"constraints": sets.Box(0, 100)}, quick=True),
     Call("OptimalConstrainedTreeRegressor", parameters={"constraints": sets.Box(0, 100),
                                                         "max_depth": 4}),
@@ -142,6 +147,11 @@ CALLS = [
 ]
 
 
+def several_targets(estimator):
+    """Tell whether an estimator predicts several targets at once."""
+    return "Constrained" in estimator or estimator in ("ProjectedRegressor", "PaperTreeRegressor")
+
+
 def table(kind, call):
     """Return rows and targets of a kind that fit an estimator: noise around a weak signal."""
     random = np.random.default_rng(0)
@@ -150,7 +160,7 @@ def table(kind, call):
     target = X[:, :3].sum(axis=1) + random.normal(size=len(X))
     if call.estimator.endswith("Classifier"):
         return X, (target > np.median(target)).astype(int)
-    if "Constrained" in call.estimator or "Projected" in call.estimator:
+    if several_targets(call.estimator):
         return X, np.abs(target[:, None] + random.normal(size=(len(X), 3)))
     return X, target
 
@@ -189,6 +199,10 @@ def run(call, X, y, time_limit):
         return "KeyboardInterrupt"
     except (TimeoutError, MemoryError) as error:
         return type(error).__name__
+    except ValueError as error:
+        if "too many thresholds" not in str(error):     # for a certificate
+            raise
+        return "refused"
     return model.report_.status if hasattr(model, "report_") else "done"
 
 
@@ -216,9 +230,11 @@ def overrun(call, kind, seconds, interrupt):
         cpu, wall = time.process_time(), time.perf_counter()
         try:
             timer.start()
-            status = run(call, X, y, None if interrupt else seconds)
-            timer.cancel()
-            timer.join()
+            try:
+                status = run(call, X, y, None if interrupt else seconds)
+            finally:
+                timer.cancel()
+                timer.join()
         except KeyboardInterrupt:
             status = "KeyboardInterrupt"
     marked = min([*marks, cpu + seconds])

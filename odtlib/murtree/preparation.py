@@ -216,6 +216,8 @@ def prepare(X, y, n_classes, sample_weight=None, *, counts=None, min_samples_lea
             first = first_of(groups, n_groups)
             X, y = X[first[used // n_classes]], used % n_classes
             weight, number = table.ravel()[used], rows_of_cell[used].astype(np.float64)
+            if min_samples_leaf == 1:       # the counted row of a group may be cancelled
+                number = np.ones(len(used))
             whole = np.all(weight == np.floor(weight))
             if whole and min_samples_leaf == 1 and weight.sum() <= MAX_COPIES * len(used) + 1024:
                 copies = weight.astype(np.int64)

@@ -395,8 +395,8 @@ def test_a_fit_without_a_proof_certifies_its_bound(options):
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_fit_that_a_limit_ended_certifies_its_bound(kind):
     rng = np.random.default_rng(3)
-    X = rng.integers(0, 2, (300, 40)) if kind in ("columns", "squares") else rng.random((300, 4))
-    y = rng.integers(0, 2, 300) * (1.0 if "squares" in kind else 1)
+    X = rng.integers(0, 2, (600, 60)) if kind in ("columns", "squares") else rng.random((300, 4))
+    y = rng.integers(0, 2, len(X)) * (1.0 if "squares" in kind else 1)
     model = KINDS[kind](max_depth=5, time_limit=0.05).fit(X, y)
     certificate = model.certificate(X, y)
     assert check(saved(certificate.arrays), X, y) == certificate.claim

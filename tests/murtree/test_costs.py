@@ -73,6 +73,19 @@ def test_costs_equal_brute_force(seed):
                 np.searchsorted(model.classes_, y), minlength=n_classes))
 
 
+@pytest.mark.parametrize("seed", range(instances(300)))
+def test_what_equal_rows_cancel_leaves_them_samples_of_a_leaf(seed):
+    rng = np.random.default_rng(seed)
+    n_rows, n_classes = int(rng.integers(3, 8)), int(rng.integers(3, 5))
+    X = rng.integers(0, 2, (n_rows, int(rng.integers(1, 3)))).astype(float)     # many equal rows
+    y = np.append(np.arange(3), rng.integers(0, n_classes, n_rows - 3))
+    costs = rng.integers(-3, 4, (n_rows, len(np.unique(y)))) / 3    # no whole numbers
+    model = MurTreeClassifier(2, binarizer=None).fit(X, y, costs=costs)
+    expected = least_cost(X, costs, 2, 3, 1, 0.0)
+    assert model.report_.status == "optimal"
+    assert model.report_.objective == pytest.approx(expected, abs=1e-9)
+
+
 def test_costs_of_one_are_errors():
     rng = np.random.default_rng(3)
     X, y = rng.integers(0, 2, (300, 8)), rng.integers(0, 3, 300)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from interrupt import calls_within, press_at
 from scale import SCALE
-from time_contract import CALLS, at_depth, estimators, further
+from time_contract import CALLS, at_depth, estimators, further, several_targets
 
 DRAWN = 25 * SCALE              # kinds of calls of each method
 SLOW = 2.0                      # seconds of calls that are enough for a method
@@ -22,7 +22,7 @@ def question(call):
     target = X[:, :2].sum(axis=1) + random.normal(size=24)
     if call.estimator.endswith("Classifier"):
         y = (target > np.median(target)).astype(int)
-    elif "Constrained" in call.estimator or "Projected" in call.estimator:
+    elif several_targets(call.estimator):
         y = np.abs(target[:, None] + random.normal(size=(24, 3)))
     else:
         y = target
