@@ -1,5 +1,6 @@
 """Paths and the dynamic program against enumeration."""
 
+import sys
 
 import numpy as np
 import pytest
@@ -12,7 +13,7 @@ from column_generation.reference import (
 )
 
 from odtlib import RestrictedTreeClassifier
-from odtlib.column_generation import ThresholdSampling, _kernels
+from odtlib.column_generation import ThresholdSampling, _kernels, paths
 from odtlib.column_generation.paths import RestrictedProblem
 from odtlib.column_generation.restricted import DynamicProgram, optimum
 from odtlib.report import TimeUp
@@ -224,3 +225,20 @@ def test_the_similarity_bound_equals_its_definition_whatever_was_kept():
         found = _kernels._similarity_bound(packed_rows, node, (packed, bound, n_kept), weight,
                                            np.inf)
         assert found == expected, seed
+
+
+def test_the_clock_is_asked_before_each_part_of_a_problem(monkeypatch):
+    monkeypatch.setattr(paths, "FLAGS_PER_LOOK", 1)                 # 64 splits a part
+    X = np.random.default_rng(0).random((9, 300))
+    splits = [[(feature, 0.5) for feature in range(300)]] * 3
+    asked = []
+
+    class Asked:
+        def check(self):
+            asked.append(sys._getframe(2).f_code.co_name)
+
+    problem = RestrictedProblem(X, np.arange(9) % 2, 2, splits, clock=Asked())
+    parts = len(problem._parts())
+    assert parts == 15
+    assert [asked.count(name) for name in ("__init__", "_groups", "_pack")] == [
+        1 + parts, problem.n_nodes + parts, parts]
