@@ -309,7 +309,7 @@ class Exports:
         else:
             value = tree.value[:, :, 0]
             options.update(kind="regression", weight=tree.weighted_n_node_samples,
-                           impurity=np.maximum(tree.impurity, 0.0))   # rounding
+                           impurity=np.fmax(tree.impurity, 0.0))   # rounding, even to NaN
         return cls(tree.feature, tree.threshold, tree.children_left, tree.children_right, value,
                    n_features=model.n_features_in_,
                    feature_names=getattr(model, "feature_names_in_", None), **options)

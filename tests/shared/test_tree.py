@@ -589,3 +589,11 @@ def test_sparse_rows_are_read_like_dense_ones():
 def test_values_that_are_no_table_of_numbers(value):
     with pytest.raises(ValueError, match="value needs one row of finite numbers per node"):
         DecisionTree([0, -1, -1], [0.5, 0, 0], [1, -1, -1], [2, -1, -1], value)
+
+
+def test_impurities_that_scikit_learn_rounds_to_nan_are_numbers():
+    X, y = np.array([[1.0], [0.0], [0.0]]), np.array([1, 0, 2])
+    theirs = DecisionTreeRegressor().fit(X, y, [2.72e-3, 2.93e14, 1.6e8])
+    assert np.isnan(theirs.tree_.impurity).any()
+    impurity = DecisionTree.from_sklearn(theirs).impurity
+    assert np.isfinite(impurity).all() and (impurity >= 0).all()
