@@ -8,14 +8,17 @@ written, and every bound is taken from the lines themselves.
 from __future__ import annotations
 
 import hashlib
+from collections import namedtuple
 from copy import copy
+from itertools import chain, count, repeat
 from os import PathLike
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
-from odtlib._numba.compiler import OPTIONS, njit
+from odtlib._numba.compiler import INNER, OPTIONS, njit
+from odtlib._numba.vector import pack, popcount
 from odtlib._numba.warm import warm_up
 from odtlib.arrays import distinct_rows
 from odtlib.report import Clock
@@ -123,7 +126,7 @@ class CertifiedMixin:
             raise ValueError("certificate needs rows without missing values; fill them and fit "
                              "again.")
         copied._warm_up(X, y, weight)
-        warm_up("certificates", refer, warm_up_writer)
+        warm_up("certificates", next_side, warm_up_writer)
         return Writer(copied, Data(copied, columns, y, weight)).certificate()
 
     # What an option has to be, and what to do instead.
@@ -163,14 +166,15 @@ def unit_of(weight, penalty):
     """
     amounts = np.append(np.unique(weight), penalty)
     unit = 2.0 ** np.ceil(np.log2((weight.sum() + penalty) / FINEST))
-    while not np.any(amounts % (2 * unit)) and unit < amounts.max():
-        unit *= 2
-    return unit
+    if np.any(amounts % unit):
+        return unit
+    bits = int(np.bitwise_or.reduce((amounts / unit).astype(np.int64)))
+    return unit * (bits & -bits)
 
 
 def splits_of(X):
     """Return whether each row is beyond each threshold between neighbouring values of a feature."""
-    if np.isin(X, (0, 1)).all():
+    if np.all((X == 0) | (X == 1)):
         return X[:, np.ptp(X, axis=0) > 0] > 0
     values = [np.unique(column) for column in X.T]
     if len(X) * sum(map(len, values)) > MOST_CELLS:
@@ -226,7 +230,7 @@ class Data:
             self.member, self.label = np.nonzero(self.amount)
             self.item_weight = self.amount[self.member, self.label]
             self.most = self.amount.sum(axis=1)
-        self.x, self.rows = rows, self.X[first]
+        self.x, self.rows = np.ascontiguousarray(rows), self.X[first]
 
     def leaf(self, part, root=False):
         """Return the costs of leaves of such amounts, NO_SPLIT where one has too few rows."""
@@ -256,9 +260,10 @@ class Data:
 
 def fingerprint(X, y, weight):
     """Return a hash of rows, labels (codes or targets) and weights."""
-    text = f"{X.shape[0]} {X.shape[1]}".encode()
-    return np.frombuffer(hashlib.sha256(text + b"".join(
-        np.asarray(part, "<f8").tobytes() for part in (X, y, weight))).digest(), np.uint8)
+    mark = hashlib.sha256(f"{X.shape[0]} {X.shape[1]}".encode())
+    for part in (X, y, weight):
+        mark.update(np.ascontiguousarray(part, "<f8"))
+    return np.frombuffer(mark.digest(), np.uint8)
 
 
 class Writer:
@@ -281,8 +286,14 @@ class Writer:
                              "a smaller max_depth.")
         self.sizes = (np.arange(1, max(1, self.nodes) + 1) if self.limited
                       else np.array([full]))
-        # Of each line: its tests, the depth that is left, its bounds, its reason.
-        self.lines, self.tables, self.known = [], [], {}
+        # Of each line: its tests, the depth that is left, its reason; and its bounds.
+        self.lines, self.bounds, self.tables = [], np.zeros((1024, len(self.sizes))), []
+        self.known = [{} for _ in range(self.depth + 1)]        # lines by depth and rows
+        self.bits, most = pack(data.x.T), data.most.astype(np.int64)
+        self.words = np.ascontiguousarray(self.bits.T)
+        self.powers = np.arange(int(most.max(initial=0)).bit_length())
+        self.has_power = pack(most >> self.powers[:, None] & 1)
+        self.amounts = np.column_stack([data.amount, data.most])
 
     def certificate(self):
         """Return the certificate."""
@@ -290,21 +301,23 @@ class Writer:
         self.search = self.model._proof_search(data, self.depth, self.nodes,
                                                Clock(self.model.time_limit))
         wanted = np.floor(min(report.objective, report.lower_bound) / data.unit) - data.base
-        self.prove(np.ones(len(data.x), bool), (), self.depth,
+        mask = np.ones(len(data.x), bool)
+        self.prove(mask, pack(mask).tobytes(), (), self.depth,
                    np.full(len(self.sizes), max(0.0, wanted)))
         return self.assembled()
 
-    def prove(self, mask, path, depth, wanted, trusted=False):
+    def prove(self, mask, key, path, depth, wanted, trusted=False):
         """Write lines that prove what is wanted of some rows, where it holds; return the last.
 
+        ``key`` has the rows as bits.
         With ``trusted`` the search has said that it holds.
         """
-        data, key, hints = self.data, (mask.tobytes(), depth), None
-        line, price = self.known.get(key), 3 * self.data.price
+        data, hints = self.data, None
+        line, price = self.known[depth].get(key), 3 * self.data.price
         if line is not None:
-            if trusted and self.lines[line][3] == COUNTED:
-                np.maximum(self.lines[line][2], wanted, out=self.lines[line][2])
-            if np.all(self.lines[line][2] >= wanted):
+            if trusted and self.lines[line][2] == COUNTED:
+                np.maximum(self.bounds[line], wanted, out=self.bounds[line])
+            if np.all(self.bounds[line] >= wanted):
                 return line
         counted = depth <= 2 or wanted.max() <= price
         value, reason = wanted.copy(), COUNTED
@@ -315,77 +328,71 @@ class Writer:
                 reason = len(self.tables) - 1
         elif not (counted and trusted) and wanted.max() > 0:
             least = min(depth, 2) if counted else depth
-            found, hints = self.search(mask, least, np.clip(self.sizes, 1, 2**least - 1),
+            found, hints = self.search(mask, least, np.minimum(self.sizes, 2**least - 1),
                                        np.full(len(wanted), np.inf) if counted else wanted)
-            value = np.maximum(found, 0.0) if counted else np.clip(found, 0.0, wanted)
+            value = np.maximum(found, 0.0)
+            if not counted:
+                value = np.minimum(value, wanted)
             if counted and depth > 2:
                 value[self.sizes > 2] = np.minimum(value, price)[self.sizes > 2]
             if not (counted or value.max() <= price):
-                value, reason = self.every_split(mask, path, depth, value, hints)
-        self.lines.append((path, depth, value, reason))
-        self.known[key] = len(self.lines) - 1
-        return self.known[key]
+                value, reason = self.every_split(mask, key, path, depth, value, hints)
+        line = self.known[depth][key] = len(self.lines)
+        self.lines.append((path, depth, reason))
+        self.make_room(1)
+        self.bounds[line] = value
+        return line
 
-    def every_split(self, mask, path, depth, wanted, hints):
+    def make_room(self, more):
+        """Lengthen the array of bounds where it has no room for more lines."""
+        if len(self.lines) + more > len(self.bounds):
+            self.bounds = np.pad(self.bounds, ((0, len(self.bounds) + more), (0, 0)))
+
+    def every_split(self, mask, key, path, depth, wanted, hints):
         """Prove bounds on the sides of all splits; return what follows, and which lines say so."""
         data, n_splits = self.data, self.data.x.shape[1]
-        exact = np.float32 if max(data.most.sum(), data.amount.sum()) < 2**24 and not data.sums \
-            else float
-        x, most = data.x[mask].astype(exact), data.most[mask].astype(exact)
-        whole = data.amount[mask].sum(axis=0)
-        ones = (data.amount[mask].T.astype(exact) @ x).astype(float)
-        leaf = np.stack([data.leaf(whole[:, None] - ones), data.leaf(ones)])
+        rows = np.frombuffer(key, np.uint64)
+        beyond = self.bits & rows
+        keys = np.stack([rows ^ beyond, beyond], axis=1).view(f"V{len(key)}").ravel().tolist()
+        amounts = self.amounts[mask]
+        ones = amounts.T @ data.x[mask]
+        sums = np.stack([amounts.sum(axis=0)[:, None] - ones, ones], axis=1)
+        leaf, whole = data.leaf(sums[:-1]), data.leaf(sums[:-1, :, 0].sum(axis=1), True)
         free = np.repeat(np.minimum(leaf, data.price)[:, :, None], len(wanted) + 1, axis=2)
         free[:, :, 0] = leaf
         free[leaf == NO_SPLIT] = NO_SPLIT
-        below, table = free.copy(), np.full((n_splits, 2), NOTHING, np.int32)
-        order, hint = (np.argsort(leaf.sum(axis=0), kind="stable"), 0 * free) if hints is None \
-            else hints
-        totals = (x.T @ (most[:, None] * x)).astype(float) if n_splits <= 1024 else None
-        weights, all_weight = (most @ x).astype(float), float(most.sum())
-        beyond = np.ascontiguousarray(data.x.T)
-        wanted, place = np.minimum(wanted, data.leaf(whole, True)), 0
-        while True:
-            place = next_split(order, place, self.limited, data.price, wanted, below)
-            if place == n_splits:
-                break
-            k = order[place]
-            sides = [(1, hint, below), (0, below, hint)]
-            for side, one, zero in sides:
-                if enough(k, one, zero, self.limited, data.price, wanted):
-                    sides = [(side, True)]
-                    break
-            else:
-                trusted = enough(k, hint, hint, self.limited, data.price, wanted)
-                heavier = int(2 * weights[k] > all_weight)
-                sides = [(heavier, trusted), (1 - heavier, trusted)]
-            for side, trusted in sides:
+        order, hint = hints or (np.argsort(leaf.sum(axis=0), kind="stable"), np.zeros(free.shape))
+        known = self.known[depth - 1]
+        table = np.full((n_splits, 2), NOTHING, np.int32)
+        node = Node(self.words, self.has_power & rows, 2.0**self.powers, sums[-1], order, hint,
+                    free, free.copy(), table, np.fromiter(
+                        map(known.get, keys, repeat(NOTHING)), np.int64),
+                    np.zeros((2, n_splits), bool), np.zeros(n_splits))
+        listed = np.zeros(2 * n_splits, np.int64)
+        limits = self.limited, data.price, np.minimum(wanted, whole)
+        similar, place = data.least == 1, 0
+        while place < n_splits:
+            first = len(self.lines)
+            self.make_room(len(listed))
+            place, side, trusted, n_listed = next_side(place, depth, similar, *limits, node,
+                                                       first, self.bounds, listed)
+            if n_listed:
+                tests = listed[:n_listed].tolist()
+                known.update(zip([keys[test] for test in tests], count(first)))
+                self.lines.extend([((*path, test), 2, COUNTED) for test in tests])
+            if place < n_splits:
+                k = order[place]
                 line = self.prove(
-                    mask & (beyond[k] if side else ~beyond[k]), (*path, 2 * k + side), depth - 1,
-                    hint[side, k, 1:] if trusted else self.needed(wanted, below[1 - side, k]),
-                    trusted)
-                bound = self.lines[line][2]
-                below[side, k, 1:], table[k, side] = np.maximum(free[side, k, 1:], bound), line
-                if data.least == 1:     # else a line counts for its own rows only
-                    shared = totals[k] if totals is not None else (
-                        (most * x[:, k]) @ x).astype(float)
-                    refer(line, bound, order[place:], shared if side else weights - shared,
-                          weights[k] if side else all_weight - weights[k], free, below, table)
-                if enough(k, below, below, self.limited, data.price, wanted):
-                    break
-            else:
-                wanted = np.minimum(wanted, self.follows(below[:, k]))
+                    mask & (data.x[:, k] == side), keys[2 * k + side], (*path, 2 * k + side),
+                    depth - 1, hint[side, k, 1:] if trusted else self.needed(
+                        limits[2], node.below[1 - side, k]), trusted)
+                settle(k, side, line, self.bounds[line], place, similar, node)
         self.tables.append(table)
-        return wanted, len(self.tables) - 1
+        return limits[2], len(self.tables) - 1
 
     def parts(self, n):
         """Return the divisions of the splits below the first, of a tree of size ``n``."""
         return [(a, n - 1 - a) for a in range(n)] if self.limited else [(1, 1)]
-
-    def follows(self, below):
-        """Return the bounds on trees with one first split, given those on its sides."""
-        return np.array([self.data.price + min(below[0, a] + below[1, b] for a, b in self.parts(n))
-                         for n in self.sizes])
 
     def needed(self, wanted, other):
         """Return what the sizes of one side must cost, given the other side of the split."""
@@ -398,8 +405,8 @@ class Writer:
     def assembled(self):
         """Return the certificate, of the lines as they are now."""
         data, model = self.data, self.model
-        paths, depths, bounds, reasons = zip(*self.lines, strict=True)
-        bound = np.array(bounds).astype(np.int64)
+        paths, depths, reasons = zip(*self.lines, strict=True)
+        bound = self.bounds[:len(paths)].astype(np.int64)
         value = data.unit * float(data.base + bound[-1, -1])
         max_depth = ANY_DEPTH if model.max_depth is None else min(int(model.max_depth), ANY_DEPTH)
         claim = words(data, max_depth, self.nodes if self.limited else None, value)
@@ -408,7 +415,7 @@ class Writer:
             "units": np.array([data.unit, data.penalty] + [data.centre, data.scale] * data.sums),
             "limits": np.array([VERSION, max_depth, self.nodes, data.least]),
             "start": np.cumsum([0, *map(len, paths)]),
-            "tests": np.array([test for path in paths for test in path], np.int32),
+            "tests": np.fromiter(chain.from_iterable(paths), np.int32),
             "depth": np.array(depths, np.int16), "bound": bound,
             "table": np.array(reasons, np.int32),
             "reference": np.array(self.tables, np.int32).reshape(
@@ -416,7 +423,14 @@ class Writer:
         }, value)
 
 
-@njit(**OPTIONS)
+# Of some rows, by side, split, number of feature nodes: what needs no line (``free``), is proved
+# (``below``), or was found by the search (``hint``).  ``known`` are lines by test; ``proved`` says
+# by side and split what was asked for.  ``bits`` (word, split) are the rows beyond each split,
+# ``rows`` (power, word) those with a power of two in what they can cost; ``shared`` is room.
+Node = namedtuple("Node", "bits rows powers weight order hint free below table known proved shared")
+
+
+@njit(**INNER)
 def enough(k, one, zero, limited, price, wanted):
     """Tell whether bounds on both sides of a split prove what is wanted of all sizes."""
     for n in range(len(wanted)):
@@ -427,43 +441,90 @@ def enough(k, one, zero, limited, price, wanted):
 
 
 @njit(**OPTIONS)
-def next_split(order, place, limited, price, wanted, below):
-    """Return the first place in the order, from ``place`` on, whose split is open."""
-    while place < len(order) and enough(order[place], below, below, limited, price, wanted):
-        place += 1
-    return place
+def settle(k, side, line, bound, place, similar, node):
+    """Let a line bound its side, and all sides of later splits that it bounds better."""
+    node.proved[side, k], node.table[k, side] = True, line
+    for n in range(len(bound)):
+        node.below[side, k, n + 1] = max(bound[n], node.free[side, k, n + 1])
+    if not similar:         # it counts for its own rows only
+        return
+    weight, shared, bits = node.weight, node.shared, node.bits
+    if not node.proved[1 - side, k]:
+        shared[:] = 0
+        for i in range(len(node.powers)):
+            power = node.powers[i]
+            for word in range(len(bits)):
+                both = node.rows[i, word] & bits[word, k]
+                if both:
+                    for j in range(len(shared)):
+                        shared[j] += power * popcount(both & bits[word, j])
+    for j in node.order[place:]:
+        for other in range(2):
+            rows = shared[j] if side else weight[1, j] - shared[j]
+            lacks = weight[side, k] - rows if other else rows
+            gain = 0.0
+            for n in range(len(bound)):
+                gain += max(bound[n] - lacks, node.free[other, j, n + 1]) - (
+                    node.below[other, j, n + 1])
+            if gain > 0:
+                node.table[j, other] = line
+                for n in range(len(bound)):
+                    node.below[other, j, n + 1] = max(bound[n] - lacks, node.free[other, j, n + 1])
 
 
 @njit(**OPTIONS)
-def refer(line, bound, splits, shared, weight, free, below, table):
-    """Let a line bound all sides of these splits that it bounds better than what they had.
+def next_side(place, depth, similar, limited, price, wanted, node, n_lines, bounds, listed):
+    """Return the next side to prove, whether the search has said it, and how many are listed.
 
-    Its rows can cost ``weight``, those beyond each split ``shared``.
+    A side that is counted and that the search has bounded becomes a line here: ``bounds`` receives
+    its bounds, ``listed`` its test.  What is wanted is lowered to what both sides prove.
     """
-    for k in splits:
-        for side in range(2):
-            lacks = weight - shared[k] if side else shared[k]
-            gain = 0.0
-            for n in range(len(bound)):
-                gain += max(bound[n] - lacks, free[side, k, n + 1]) - below[side, k, n + 1]
-            if gain > 0:
-                table[k, side] = line
-                for n in range(len(bound)):
-                    below[side, k, n + 1] = max(bound[n] - lacks, free[side, k, n + 1])
+    below, hint, n_listed = node.below, node.hint, 0
+    while place < len(node.order):
+        k = node.order[place]
+        if enough(k, below, below, limited, price, wanted):
+            place += 1
+            continue
+        if node.proved[0, k] and node.proved[1, k]:
+            for n in range(len(wanted)):
+                for a in range(n + 1) if limited else range(1, 2):
+                    wanted[n] = min(wanted[n], price + below[0, k, a] + (
+                        below[1, k, n - a if limited else 1]))
+            continue
+        side, trusted = int(node.weight[1, k] > node.weight[0, k]), True
+        if not node.proved[1, k] and enough(k, hint, below, limited, price, wanted):
+            side = 1
+        elif not node.proved[0, k] and enough(k, below, hint, limited, price, wanted):
+            side = 0
+        else:
+            side = 1 - side if node.proved[side, k] else side
+            trusted = enough(k, hint, hint, limited, price, wanted)
+        if not trusted or depth > 3:
+            return place, side, trusted, n_listed
+        line, found = node.known[2 * k + side], hint[side, k, 1:]
+        if line < 0:
+            line = n_lines + n_listed
+            listed[n_listed], n_listed = 2 * k + side, n_listed + 1
+        for n in range(len(found)):
+            bounds[line, n] = max(bounds[line, n], found[n])
+        settle(k, side, line, bounds[line], place, similar, node)
+    return place, 0, False, n_listed
 
 
 def warm_up_writer():
     """Compile the kernels of the writer."""
-    below, one = np.zeros((2, 1, 2)), np.zeros(1)
-    next_split(np.zeros(1, np.int64), 0, False, 0.0, one, below)
-    enough(np.int64(0), below, below, False, 0.0, one)
-    refer(0, one, np.zeros(1, np.int64), one, 0.0, below, below, np.zeros((1, 2), np.int32))
+    index, one, two = np.zeros(1, np.int64), np.zeros(1), np.zeros((2, 1))
+    below, bits = np.zeros((2, 1, 2)), np.zeros((1, 1), np.uint64)
+    node = Node(bits, bits, one, two, index, below, below, below, np.zeros((1, 2), np.int32),
+                np.zeros(2, np.int64), two > 0, one)
+    next_side(0, 3, True, False, 0.0, one, node, 0, two, index)
+    settle(np.int64(0), 0, 0, two[0, :1], 0, True, node)
 
 
 def words(data, max_depth, max_nodes, value):
     """Say a claim in words; ``max_nodes`` is None where it is no limit beside the depth."""
     value = np.format_float_positional(value, trim="-")
-    over = "these {} columns" if np.isin(data.X, (0, 1)).all() else (
+    over = "these {} columns" if np.all((data.X == 0) | (data.X == 1)) else (
         "all thresholds of these {} features")
     what = (f"costs less than {value}, at {data.penalty:g} a split," if data.penalty else
             f"has a squared error of less than {value}" if data.sums else

@@ -43,13 +43,14 @@ class CertifiedColumns(CertifiedMixin):
 
         def best(mask, depth, sizes, upper):
             rows = np.flatnonzero(mask[member]).astype(np.int32)
-            above = np.zeros(solver.cost.shape[2])
-            np.maximum.at(above, sizes, (upper - within[mask].sum() + margin) / factor)
+            above, lost = np.zeros(solver.cost.shape[2]), within[mask].sum() - margin
+            for n, most in zip(sizes.tolist(), upper.tolist(), strict=True):
+                above[n] = max(above[n], (most - lost) / factor)
             if not solver.solve(depth, int(sizes.max()), smallest=int(sizes.min()), upper=above,
                                 rows=rows, clock=clock):
                 return np.zeros(len(sizes)), None
             bound = np.array([solver.value(n) for n in sizes.tolist()])
-            bound = np.floor(bound * factor + within[mask].sum() - margin)
+            bound = np.floor(bound * factor + lost)
             n, low, high = (int(solver.state[0, name]) for name in (
                 S.N_ACTIVE, S.CHILD_LOW, S.CHILD_HIGH))
             if depth <= 2 or n == 0 or solver.state[0, S.POSITION] == 0:
@@ -57,16 +58,17 @@ class CertifiedColumns(CertifiedMixin):
             # What the search found of both sides of each split, for each size.
             space, at = solver.space, problem.columns[solver.space.active[1, :n]]
             order = at[space.order[0, :n]]
-            one = within[mask] @ data.x[mask][:, at]
+            one = within[mask] @ data.x[mask][:, at] - margin if data.sums else 0.0
             hints = np.zeros((2, data.x.shape[1], len(sizes) + 1))
             for a in range(1, len(sizes) + 1):
                 size = min(a, high) if len(sizes) > 1 else high
                 if size >= low and (a <= high or high >= 2 ** (depth - 1) - 1):
-                    for side, cost, least in ((0, space.bound_0, within[mask].sum() - one),
+                    for side, cost, least in ((0, space.bound_0, lost - one - margin),
                                               (1, space.bound_1, one)):
                         hints[side, at, a] = np.maximum(0, np.floor(
-                            cost[0, size, :n] * factor + least - margin))
-            others = np.delete(np.arange(data.x.shape[1]), at)
-            return bound, (np.concatenate([order, others]), hints)
+                            cost[0, size, :n] * factor + least))
+            others = np.ones(data.x.shape[1], bool)
+            others[at] = False
+            return bound, (np.concatenate([order, np.flatnonzero(others)]), hints)
 
         return best
