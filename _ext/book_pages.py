@@ -317,14 +317,32 @@ def link_names(app, doctree):
     known = dict(entries())
     for literal in list(doctree.findall(nodes.literal)):
         path = known.get(literal.astext())
-        if path is None or isinstance(literal.parent, nodes.reference | nodes.title
-                                      | addnodes.pending_xref):
+        if path is None or any(isinstance(node, nodes.reference | nodes.title
+                                          | addnodes.pending_xref) for node in above(literal)):
             continue
         link = addnodes.pending_xref("", refdomain="py", reftype="obj", reftarget=path,
                                      refdoc=page, refexplicit=True, refwarn=False)
         literal.replace_self(link)
         link += literal
         known = {text: other for text, other in known.items() if other != path}
+
+
+def above(node):
+    """Yield the nodes that a node is within, from its parent to the document."""
+    while node := node.parent:
+        yield node
+
+
+def name_twice(app, doctree):
+    """Let entries of subpackages also be found under ``odtlib``.
+
+    Their pages of source lead back by the first package that documents anything of the file.
+    """
+    for signature in doctree.findall(addnodes.desc_signature):
+        if signature.get("module", "").startswith("odtlib."):
+            other = f"odtlib.{signature['fullname']}"
+            if other not in signature["ids"]:
+                signature["ids"].append(other)
 
 
 def align_words(app, doctree):
