@@ -387,6 +387,7 @@ def setup(app):
     app.connect("autodoc-skip-member", skip_routing_methods)
     app.connect("doctree-read", align_words)
     app.connect("doctree-read", link_names)
+    app.connect("doctree-read", name_twice)
     app.connect("doctree-read", link_templates)
     app.connect("build-finished", copy_mathjax)
     app.connect("html-page-context", load_search_texts)
