@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import posixpath
+from functools import cache
 from html import escape
 from pathlib import Path
 
@@ -36,6 +37,12 @@ def shows(container):
     return None
 
 
+@cache
+def seconds_anew(experiment):
+    """Return how long all recorded runs of an experiment took: one stands behind many figures."""
+    return sum(seconds_of_runs(experiment).values())
+
+
 def lines_of(figure, taken):
     """Return the commands that make a figure, each with what it takes; a test runs them.
 
@@ -45,7 +52,7 @@ def lines_of(figure, taken):
     own = "" if drawing is None else f"# {duration(max(1, drawing))}"
     lines = [(f"odt figure {figure.number}", own)]
     if figure.experiments:
-        whole = sum(sum(seconds_of_runs(name).values()) for name in figure.experiments)
+        whole = sum(map(seconds_anew, figure.experiments))
         lines.append((f"odt figure {figure.number} --rerun",
                       f"# {duration(whole)}: the records anew"))
     kernel = "" if drawing is None else f"# {duration(drawing + KERNEL_SECONDS)}"

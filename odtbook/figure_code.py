@@ -30,15 +30,19 @@ class Figure:
     caption: str
 
     @cached_property
+    def notebook(self):
+        """Its page as it is stored."""
+        return json.loads(self.page.read_text(encoding="utf-8"))
+
+    @cached_property
     def code(self):
         """The cells of its notebook."""
-        return code_of(json.loads(self.page.read_text(encoding="utf-8")))
+        return code_of(self.notebook)
 
     @cached_property
     def at(self):
         """The number of its cell."""
-        cells = json.loads(self.page.read_text(encoding="utf-8"))["cells"]
-        return [cell.get("id") for cell in cells].index(self.cell)
+        return [cell.get("id") for cell in self.notebook["cells"]].index(self.cell)
 
     @cached_property
     def program(self):

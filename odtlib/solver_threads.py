@@ -10,9 +10,9 @@ from typing import Any
 class Flag:
     """A flag between threads.
 
-    A Ctrl-C within methods of ``threading.Event`` can leave its lock locked for ever, as that of
-    ``queue.Queue``; this has none, nor have ``queue.SimpleQueue`` and ``threading.Lock`` Python
-    code for a Ctrl-C to come into.
+    This one has no lock.  A Ctrl-C within a method of ``threading.Event`` or ``queue.Queue`` can
+    leave theirs locked for ever, since these are written in Python; ``queue.SimpleQueue`` and
+    ``threading.Lock`` are compiled.
     """
 
     _raised = False

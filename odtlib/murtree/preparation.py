@@ -18,6 +18,7 @@ from ._kernels import (
     MIN_LEAF,
     N_CLASSES,
     N_COLUMNS,
+    line_width,
 )
 from ._objectives import ELEMENT, choose_kernel
 
@@ -211,13 +212,13 @@ def prepare(X, y, n_classes, sample_weight=None, *, counts=None, min_samples_lea
         else:
             common = np.zeros(n_groups)
         if weight is not None:
-            rows_of_cell = np.bincount(cells, weights=counts, minlength=n_groups * n_classes)
             used = np.flatnonzero(table.ravel() > 0)
             first = first_of(groups, n_groups)
-            X, y = X[first[used // n_classes]], used % n_classes
-            weight, number = table.ravel()[used], rows_of_cell[used].astype(np.float64)
+            X, y, weight = X[first[used // n_classes]], used % n_classes, table.ravel()[used]
             if min_samples_leaf == 1:       # the counted row of a group may be cancelled
                 number = np.ones(len(used))
+            else:
+                number = np.bincount(cells, counts, n_groups * n_classes)[used].astype(np.float64)
             whole = np.all(weight == np.floor(weight))
             if whole and min_samples_leaf == 1 and weight.sum() <= MAX_COPIES * len(used) + 1024:
                 copies = weight.astype(np.int64)
@@ -264,9 +265,7 @@ class Workspace:
                  keys_from_rows, cache_entries, count_pairs, earlier_levels):
         n_rows, n_columns = problem.rows.shape
         n_classes = len(problem.class_sizes)
-        width = max(32, (n_columns + 31) // 32 * 32)
-        if width % 1024 == 0:       # as the kernels' line_width
-            width += 32
+        width = max(32, line_width.py_func(n_columns))
         levels = max_depth + 1
         element = ELEMENT[problem.kernel]
         words = n_rows // (8 * element) + n_classes + 1
