@@ -18,7 +18,6 @@ from ._kernels import (
     MIN_LEAF,
     N_CLASSES,
     N_COLUMNS,
-    line_width,
 )
 from ._objectives import ELEMENT, choose_kernel
 
@@ -265,7 +264,9 @@ class Workspace:
                  keys_from_rows, cache_entries, count_pairs, earlier_levels):
         n_rows, n_columns = problem.rows.shape
         n_classes = len(problem.class_sizes)
-        width = max(32, line_width.py_func(n_columns))
+        width = max(32, (n_columns + 31) // 32 * 32)
+        if width % 1024 == 0:       # as the kernels' line_width
+            width += 32
         levels = max_depth + 1
         element = ELEMENT[problem.kernel]
         words = n_rows // (8 * element) + n_classes + 1
