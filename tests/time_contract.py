@@ -72,7 +72,8 @@ CALLS = [
     Call("ColumnGenerationClassifier", quick=True),
     Call("ColumnGenerationClassifier", parameters={"splits": "all", "search": SWEEP}),
     Call("ColumnGenerationClassifier", parameters={"max_depth": 6, "search": SWEEP,
-                                                   "sampling": MANY_CANDIDATES}),
+                                                   "sampling": MANY_CANDIDATES},
+         quick=True),       # of few trees in its third of the limit few splits come, soon solved
     Call("GeneratedSplitsClassifier", parameters={"max_depth": 6}),
     Call("RestrictedTreeClassifier", quick=True),
     Call("RestrictedTreeClassifier", parameters={"splits": "all"}),
