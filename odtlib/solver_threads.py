@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import atexit
 import threading
+from functools import partial
 from typing import Any
 
 
@@ -105,21 +106,35 @@ def run_highs(highs: Any) -> None:
 
 def in_thread(work, stop):
     """Return the result of ``work``, done in a thread; on Ctrl-C call ``stop`` until it ends."""
-    outcome, errors = [], []
+    return in_threads([work], stop)[0]
 
-    def call():
+
+def in_threads(works, stop, watch=None):
+    """Return the results of functions, each done in a thread of its own.
+
+    On Ctrl-C, or where one of them fails, ``stop`` is called until all have ended.  Meanwhile
+    ``watch()`` is called about every tenth of a second.
+    """
+    outcomes, errors = [None] * len(works), []
+
+    def call(number):
         try:
-            outcome.append(work())
+            outcomes[number] = works[number]()
         except Exception as error:
             errors.append(error)
 
-    thread = SolverThread(call, stop)
+    threads = [SolverThread(partial(call, number), stop) for number in range(len(works))]
     try:
-        thread.start()
-        while thread.is_alive():
-            thread.join(0.5)        # some systems deliver Ctrl-C only between short waits
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            while thread.is_alive() and not errors:
+                thread.join(0.1)        # some systems deliver Ctrl-C only between short waits
+                if watch is not None:
+                    watch()
     finally:
-        thread.end()
+        for thread in threads:
+            thread.end()
     if errors:
         raise errors[0]
-    return outcome[0]
+    return outcomes

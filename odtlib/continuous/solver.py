@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import threading
-from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from copy import copy
-from functools import cache
+from functools import cache, partial
 from typing import NamedTuple
 
 import numpy as np
@@ -22,7 +21,7 @@ from odtlib.continuous._sweep import (
     bucket_table,
     two_class_table,
 )
-from odtlib.solver_threads import Flag
+from odtlib.solver_threads import Flag, in_threads
 from odtlib.tree import LEAF, DecisionTree, midpoint
 
 NARROW_ROWS = 32_767      # 16-bit counters and ranks hold this many rows
@@ -382,16 +381,7 @@ class _Shared:
         if len(self.searches) == 1:
             self.work(self.searches[0], queue)
             return
-        with ThreadPoolExecutor(len(self.searches)) as pool:
-            tasks = [pool.submit(self.work, search, queue) for search in self.searches]
-            try:      # waits end now and then, so that Ctrl-C is seen everywhere
-                while wait(tasks, 0.1, FIRST_EXCEPTION).not_done:
-                    if any(task.done() and task.exception() for task in tasks):
-                        break
-            finally:
-                self.stop.set()
-        for task in tasks:
-            task.result()
+        in_threads([partial(self.work, search, queue) for search in self.searches], self.stop.set)
 
     def start_is_due(self):
         """Tell whether the starting tree is cheap beside the search, or the time nearly over."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from concurrent.futures import Future, TimeoutError
 from math import ceil
 from numbers import Integral, Real
 from threading import TIMEOUT_MAX, Thread
@@ -67,21 +66,24 @@ def cart_nodes(rows, random_state, chosen=None, *, max_depth, clock=None, **para
     chosen = slice(None) if chosen is None else chosen
     # ranks are small integers, so that float32, in which scikit-learn grows, holds them exactly
     model = DecisionTreeClassifier(max_depth=max_depth, random_state=random_state, **parameters)
-    grown = Future()
+    outcome = []
 
     def grow():
         try:
-            grown.set_result(model.fit(rows.ranks[:, chosen].T.astype(np.float32),
-                                       rows.labels[chosen], rows.weights[chosen],
-                                       check_input=False).tree_)
+            outcome.append(model.fit(rows.ranks[:, chosen].T.astype(np.float32),
+                                     rows.labels[chosen], rows.weights[chosen],
+                                     check_input=False).tree_)
         except Exception as error:
-            grown.set_exception(error)
+            outcome.append(error)
 
-    Thread(target=grow, daemon=True).start()
-    try:
-        fitted = grown.result(clock and min(clock.remaining, TIMEOUT_MAX))
-    except TimeoutError:
-        raise TimeUp from None
+    thread = Thread(target=grow, daemon=True)
+    thread.start()
+    thread.join(clock and min(clock.remaining, TIMEOUT_MAX))
+    if not outcome:
+        raise TimeUp
+    fitted = outcome[0]
+    if isinstance(fitted, Exception):
+        raise fitted
     leaf = fitted.children_left < 0
     return np.column_stack([np.where(leaf, -1, fitted.feature), np.floor(fitted.threshold),
                             fitted.children_left, fitted.children_right]).astype(np.int64)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from numbers import Integral
 from threading import local
@@ -16,6 +15,7 @@ from odtlib.heuristics import _sampling_kernels as kernels
 from odtlib.heuristics.cart import cart_nodes, patient_clock
 from odtlib.heuristics.ranks import RankedRows
 from odtlib.report import Clock, TimeUp
+from odtlib.solver_threads import Flag, in_threads
 from odtlib.tree import DecisionTree, midpoint
 from odtlib.trees import build, class_weights
 
@@ -165,7 +165,7 @@ def sample_splits(X, y, n_classes, sample_weight=None, *, max_depth=4, n_trees=3
     seed = int(random_state) if isinstance(random_state, Integral) else \
         check_random_state(random_state).randint(2 ** 31 - 1 - 10 ** 6)
     max_depth, n_trees, sample_share = int(max_depth), int(n_trees), float(sample_share)
-    n_nodes = 2 ** max_depth - 1
+    n_nodes, n_jobs = 2 ** max_depth - 1, effective_n_jobs(n_jobs)
     try:
         sampler = TreeSampler(X, y, n_classes, sample_weight, max_depth, backend,
                               patient_clock(time_limit))
@@ -177,26 +177,38 @@ def sample_splits(X, y, n_classes, sample_weight=None, *, max_depth=4, n_trees=3
     def grow(i):
         return None if clock.expired else sampler.grow(sampler.part(sample_share, seed + i))
 
+    def grow_all(numbers):
+        """Grow trees in as many threads as wanted; each takes the next number."""
+        stop, left, trees = Flag(), iter(numbers), {}
+
+        def work():
+            for i in left:
+                if stop.is_set():
+                    break
+                trees[i] = grow(i)
+
+        in_threads([work] * n_jobs, stop.set)
+        return [trees[i] for i in numbers]
+
     counts = [{} for _ in range(n_nodes)]
     first = None
     grown = without_new = 0
     complete = False
-    with ThreadPoolExecutor(effective_n_jobs(n_jobs)) as pool:
-        while not (complete or clock.expired):
-            wanted = n_trees - (grown if stopping == "fixed" else without_new)
-            for tree in pool.map(grow, range(grown, grown + min(CHUNK, wanted))):
-                if tree is None:
-                    break
-                new_root = tree[0] is not None and tree[0] not in counts[0]
-                grown += 1
-                without_new = 0 if new_root else without_new + 1
-                for node, split in enumerate(tree):
-                    if split is not None:
-                        first = first or split
-                        counts[node][split] = counts[node].get(split, 0) + 1
-                complete = (grown if stopping == "fixed" else without_new) >= n_trees
-                if complete:
-                    break
+    while not (complete or clock.expired):
+        wanted = n_trees - (grown if stopping == "fixed" else without_new)
+        for tree in grow_all(range(grown, grown + min(CHUNK, wanted))):
+            if tree is None:
+                break
+            new_root = tree[0] is not None and tree[0] not in counts[0]
+            grown += 1
+            without_new = 0 if new_root else without_new + 1
+            for node, split in enumerate(tree):
+                if split is not None:
+                    first = first or split
+                    counts[node][split] = counts[node].get(split, 0) + 1
+            complete = (grown if stopping == "fixed" else without_new) >= n_trees
+            if complete:
+                break
     cart = sampler.grow()
     splits, kept_counts = [], []
     for node in range(n_nodes):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from concurrent.futures import ThreadPoolExecutor, wait
+from functools import partial
 from itertools import pairwise
 from threading import Lock, Thread
 
@@ -12,7 +12,7 @@ from sklearn.utils import check_random_state
 
 from odtlib._numba.warm import warm_up
 from odtlib.report import Clock
-from odtlib.solver_threads import Flag
+from odtlib.solver_threads import Flag, in_threads
 from odtlib.tolerance import ROUNDING
 
 from . import _search as S
@@ -294,17 +294,15 @@ class Solver:
             worker._work, worker.space.table = self._first_slice, space.table
             worker.control[S.N_THREADS] = n_threads
             worker._open(*subproblem)
+
+        def show():
+            if watch is not None:
+                self._gather(incumbents)
+                watch(self)
+
         try:
-            with ThreadPoolExecutor(self.n_jobs) as pool:
-                try:
-                    running = [pool.submit(worker._work_until, stop,
-                               clock) for worker in self._workers]
-                    while wait(running, LONGEST_SLICE).not_done and not clock.expired:
-                        if watch is not None:
-                            self._gather(incumbents)
-                            watch(self)
-                finally:
-                    stop.set()
+            ended = in_threads([partial(worker._work_until, stop, clock)
+                                for worker in self._workers], stop.set, show)
         finally:
             self._gather(incumbents)
             for worker in self._workers:
@@ -312,10 +310,9 @@ class Solver:
                 worker.counters[:] = 0
             self.counters[S.CACHE_ENTRIES] = sum(
                 int(part.control[S.FILLED]) for part in (self, *self._workers))
-        done = all(future.result() for future in running)
-        if done:
+        if all(ended):
             self._conclude()
-        return done
+        return all(ended)
 
     def _worker(self, number):
         """Return a solver that works on the same subproblems with arrays of its own."""

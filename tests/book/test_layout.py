@@ -121,7 +121,7 @@ ALLOWED = {
                   "plotting"},
     "solver_threads": set(),
     "heuristics": {"tolerance", "_tree_kernels", "_numba", "report", "tree", "trees", "binarize",
-                   "estimator", "requirements", "plotting"},
+                   "estimator", "requirements", "plotting", "solver_threads"},
 }
 
 

@@ -5,6 +5,7 @@ import subprocess
 import sys
 import threading
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -228,3 +229,43 @@ def test_no_solver_starts_while_python_ends(monkeypatch):
     monkeypatch.setattr(solver_threads.SolverThread, "_exit", True)
     with pytest.raises(RuntimeError, match="Python is ending"):
         solver_threads.in_thread(lambda: None, lambda: None)
+
+
+PRESSED_ANYWHERE = """
+import sys, time
+from functools import partial
+sys.path.insert(0, sys.argv[1])
+from interrupt import calls_within, press_at
+from odtlib.solver_threads import Flag, in_threads
+
+def ask():
+    stop = Flag()
+    def work(number):
+        time.sleep(0.002 * number)
+        return number
+    return in_threads([partial(work, number) for number in range(3)], stop.set, lambda: None)
+
+for kind, times in calls_within(ask).items():
+    for number in range(1, times + 1):
+        found = press_at(ask, kind, number)
+        if isinstance(found, RuntimeError):     # of threading, where Ctrl-C came within it
+            found = found.__context__
+        assert found in (None, [0, 1, 2]) or isinstance(found, KeyboardInterrupt), found
+assert ask() == [0, 1, 2]
+"""
+
+
+def test_no_call_while_threads_work_waits_for_ever_after_a_ctrl_c():
+    subprocess.run([sys.executable, "-c", PRESSED_ANYWHERE, str(Path(__file__).parents[1])],
+                   check=True, timeout=60)
+
+
+def test_a_failure_in_one_thread_stops_the_others():
+    stop = solver_threads.Flag()
+
+    def wait():
+        while not stop.is_set():
+            time.sleep(0.001)
+
+    with pytest.raises(ZeroDivisionError):
+        solver_threads.in_threads([wait, lambda: 1 / 0, wait], stop.set)
