@@ -120,7 +120,7 @@ def in_threads(works, stop, watch=None):
     def call(number):
         try:
             outcomes[number] = works[number]()
-        except Exception as error:
+        except BaseException as error:
             errors.append(error)
 
     threads = [SolverThread(partial(call, number), stop) for number in range(len(works))]
