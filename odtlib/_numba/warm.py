@@ -16,7 +16,7 @@ SECONDS = {
     "certificates": 1,
     "fronts of trees": 2,
     "all good trees": 2,
-    "the local search": 16,
+    "the local search": 7,
     "threshold sampling": 2,
     "the dynamic program over candidate splits": 6,
     "column generation": 4,

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from odtlib._numba.compiler import njit
+from odtlib._numba.compiler import INNER, OPTIONS, njit
 from odtlib.tolerance import ROUNDING
 
 LEAF, UNUSED = -1, -2
@@ -53,9 +53,26 @@ class Scratch(NamedTuple):
     leaf_held: np.ndarray
     goes_left: np.ndarray           # (n_rows,)
     buffer: np.ndarray
+    side_weight: np.ndarray         # (5, n_classes)
+    side_correct: np.ndarray        # (2,)
+    side_numbers: np.ndarray        # (5, 2)
 
 
-@njit(cache=True, nogil=True)
+@njit(**INNER)
+def _copy(source, target):
+    """Copy numbers; an assignment of slices would make a third array, in case two overlap."""
+    for k in range(len(source)):
+        target[k] = source[k]
+
+
+@njit(**INNER)
+def _copy_lines(source, target):
+    """Copy a table."""
+    for k in range(len(source)):
+        _copy(source[k], target[k])
+
+
+@njit(**INNER)
 def _draw(random, below):
     """Return a number in 0 .. below - 1 and advance the xorshift64* generator ``random[0]``."""
     x = random[0]
@@ -66,7 +83,7 @@ def _draw(random, below):
     return np.int64((x * np.uint64(2685821657736338717)) >> np.uint64(33)) % below
 
 
-@njit(cache=True, nogil=True)
+@njit(**INNER)
 def _take(nodes, unused):
     """Take an unused line and make it a leaf."""
     node = unused[unused[0]]
@@ -75,7 +92,7 @@ def _take(nodes, unused):
     return node
 
 
-@njit(cache=True, nogil=True)
+@njit(**INNER)
 def _release(nodes, unused, node):
     """Give back ``node`` and all lines below it."""
     first = unused[0] + 1
@@ -91,7 +108,7 @@ def _release(nodes, unused, node):
         nodes[node, FEATURE] = UNUSED
 
 
-@njit(cache=True, nogil=True)
+@njit(**INNER)
 def _make_leaf(nodes, unused, node):
     """Cut off everything below ``node``."""
     _release(nodes, unused, nodes[node, LEFT])
@@ -99,17 +116,17 @@ def _make_leaf(nodes, unused, node):
     nodes[node, FEATURE] = LEAF
 
 
-@njit(cache=True, nogil=True)
+@njit(**INNER)
 def _lift(nodes, unused, node, side):
     """Replace ``node`` by its child on ``side`` (LEFT or RIGHT)."""
     child = nodes[node, side]
     _release(nodes, unused, nodes[node, LEFT + RIGHT - side])
-    nodes[node] = nodes[child]
+    _copy(nodes[child], nodes[node])
     nodes[child, FEATURE] = LEAF   # its own children live on
     _release(nodes, unused, child)
 
 
-@njit(cache=True, nogil=True)
+@njit(**INNER)
 def _number_leaves(nodes, node, slot, stack):
     """Number the leaves below ``node`` into ``slot`` and return how many they are."""
     count = 0
@@ -128,7 +145,7 @@ def _number_leaves(nodes, node, slot, stack):
     return count
 
 
-@njit(cache=True, nogil=True)
+@njit(**INNER)
 def _leaf_of(nodes, ranks, node, row):
     """Return the leaf that a row reaches from ``node``."""
     while nodes[node, FEATURE] >= 0:
@@ -139,7 +156,7 @@ def _leaf_of(nodes, ranks, node, row):
     return node
 
 
-@njit(cache=True, nogil=True)
+@njit(**INNER)
 def count_correct(rows, low, high, labels, weights, members, slot, n_slots, min_leaf, weight,
                   largest, held):
     """Fill the class weights, largest weight and members of every leaf slot.
@@ -172,7 +189,7 @@ def count_correct(rows, low, high, labels, weights, members, slot, n_slots, min_
     return correct, total, short
 
 
-@njit(cache=True, nogil=True)
+@njit(**INNER)
 def _move_members(held, source, target, count, min_leaf):
     """Move rows between two leaves; return by how much the number of too small leaves grows."""
     change = 0
@@ -187,7 +204,7 @@ def _move_members(held, source, target, count, min_leaf):
     return change
 
 
-@njit(cache=True, nogil=True)
+@njit(**OPTIONS)
 def best_split(sorted_rows, low, high, ranks, labels, weights, members, left_slot, right_slot,
                n_slots, min_leaf, random, leaf_weight, leaf_largest, leaf_held):
     """Find the best split of a node when the splits below it stay and their leaves are relabelled.
@@ -248,7 +265,7 @@ def best_split(sorted_rows, low, high, ranks, labels, weights, members, left_slo
     return best, best_feature, best_cut
 
 
-@njit(cache=True, nogil=True)
+@njit(**OPTIONS)
 def best_split_two_classes(sorted_rows, low, high, ranks, signed_weights, members, left_slot,
                            right_slot, n_slots, min_leaf, random, leaf_balance, leaf_held):
     """Do the same as ``best_split`` for two classes, in half the time.
@@ -307,7 +324,7 @@ def best_split_two_classes(sorted_rows, low, high, ranks, signed_weights, member
     return best, best_feature, best_cut
 
 
-@njit(cache=True, nogil=True)
+@njit(**OPTIONS)
 def best_stump(sorted_rows, low, high, ranks, labels, weights, members, min_leaf,
                errors_first, random, left, right):
     """Find the split of a leaf that leaves the purest children (smallest Gini impurity).
@@ -355,7 +372,7 @@ def best_stump(sorted_rows, low, high, ranks, labels, weights, members, min_leaf
                 purity += square_right / (total - gone)
             correct = 0.0
             if errors_first:
-                correct = left.max() + right.max()
+                correct = _largest(left) + _largest(right)
                 if correct < best - tolerance:
                     continue
             if correct > best + tolerance or purity > best_purity + tolerance:
@@ -369,7 +386,7 @@ def best_stump(sorted_rows, low, high, ranks, labels, weights, members, min_leaf
     return best_feature, best_cut
 
 
-@njit(cache=True, nogil=True)
+@njit(**OPTIONS)
 def count_cuts(sorted_rows, low, high, ranks):
     """Count the cuts between different ranks, over all features."""
     cuts = 0
@@ -380,7 +397,7 @@ def count_cuts(sorted_rows, low, high, ranks):
     return cuts
 
 
-@njit(cache=True, nogil=True)
+@njit(**INNER)
 def _largest(row):
     """Return the largest entry of a short vector."""
     value = row[0]
@@ -389,9 +406,9 @@ def _largest(row):
     return value
 
 
-@njit(cache=True, nogil=True)
-def _best_stumps(sorted_rows, low, high, table, side, whole, held, min_leaf, passed, seen, last,
-                 best, feature, cut):
+@njit(**INNER)
+def _best_stumps(sorted_rows, low, high, table, side, whole, held, min_leaf, tolerance, passed,
+                 seen, last, best, feature, cut):
     """Find the best split of either side of a divided node at once, or none where none is better.
 
     ``side[row]`` is 0 or 1; ``whole`` (2, classes) and ``held`` (2,) are what the sides hold.
@@ -418,42 +435,41 @@ def _best_stumps(sorted_rows, low, high, table, side, whole, held, min_leaf, pas
                     for c in range(1, n_classes):
                         left = max(left, passed[s, c])
                         right = max(right, whole[s, c] - passed[s, c])
-                    if left + right > best[s] + ROUNDING * (whole[0].sum() + whole[1].sum()):
+                    if left + right > best[s] + tolerance:
                         best[s], feature[s], cut[s] = left + right, f, (last[s] + here) // 2
                 last[s] = here
             passed[s, labels[row]] += weights[row]
             seen[s] += members[row]
 
 
-@njit(cache=True, nogil=True)
+@njit(**OPTIONS)
 def best_depth_two(sorted_rows, low, high, table, min_leaf, random, side, chosen_feature,
-                   chosen_cut):
+                   chosen_cut, side_weight, value, side_numbers):
     """Find the best tree of depth two over all cuts, by trying every root.
 
     Fills ``chosen_feature`` and ``chosen_cut`` (root, left, right; feature -1 at a leaf) and
-    returns the weight of correct rows; among equally good roots one is drawn.
+    returns the weight of correct rows; among equally good roots one is drawn.  The last three
+    arrays are scratch.
     """
     ranks, labels, weights, members = table.ranks, table.labels, table.weights, table.members
-    n_classes = np.int64(labels.max() + 1)
-    whole = np.zeros((2, n_classes))
-    passed = np.zeros((2, n_classes))
-    held, seen, last = np.zeros(2, np.int64), np.zeros(2, np.int64), np.zeros(2, np.int64)
-    value, feature, cut = np.zeros(2), np.zeros(2, np.int64), np.zeros(2, np.int64)
+    whole, passed, start = side_weight[:2], side_weight[2:4], side_weight[4]
+    held, seen, last, feature, cut = (side_numbers[0], side_numbers[1], side_numbers[2],
+                                      side_numbers[3], side_numbers[4])
+    start[:] = 0.0
     total = 0.0
     all_members = 0
     for k in range(low, high):
         row = sorted_rows[0, k]
-        whole[1, labels[row]] += weights[row]
+        start[labels[row]] += weights[row]
         total += weights[row]
         all_members += members[row]
-    start = whole[1].copy()
     tolerance = ROUNDING * total
     best, ties = _largest(start), 1       # a leaf, until a split is better
     chosen_feature[:] = LEAF
     for f in range(sorted_rows.shape[0]):
         rows = sorted_rows[f]
         whole[0] = 0.0
-        whole[1] = start
+        _copy(start, whole[1])
         held[0], held[1] = 0, all_members
         for k in range(low, high):
             side[rows[k]] = True
@@ -467,19 +483,20 @@ def best_depth_two(sorted_rows, low, high, table, min_leaf, random, side, chosen
             here, there = ranks[f, row], ranks[f, rows[k + 1]]
             if here == there or held[0] < min_leaf or held[1] < min_leaf:
                 continue
-            _best_stumps(sorted_rows, low, high, table, side, whole, held, min_leaf, passed, seen,
-                         last, value, feature, cut)
+            _best_stumps(sorted_rows, low, high, table, side, whole, held, min_leaf, tolerance,
+                         passed, seen, last, value, feature, cut)
             if value[0] + value[1] < best - tolerance:
                 continue
             ties = 1 if value[0] + value[1] > best + tolerance else ties + 1
             if _draw(random, ties) == 0:
                 best = value[0] + value[1]
                 chosen_feature[0], chosen_cut[0] = f, (here + there) // 2
-                chosen_feature[1:], chosen_cut[1:] = feature, cut
+                _copy(feature, chosen_feature[1:])
+                _copy(cut, chosen_cut[1:])
     return best
 
 
-@njit(cache=True, nogil=True)
+@njit(**OPTIONS)
 def _partition(sorted_rows, low, high, ranks, feature, cut, goes_left, buffer):
     """Put the rows that go left first in every feature's order, stably; return where they end."""
     n_left = 0
@@ -498,11 +515,11 @@ def _partition(sorted_rows, low, high, ranks, feature, cut, goes_left, buffer):
             else:
                 buffer[kept] = row
                 kept += 1
-        rows[put:high] = buffer[:kept]
+        _copy(buffer[:kept], rows[put:high])
     return low + n_left
 
 
-@njit(cache=True, nogil=True)
+@njit(**INNER)
 def _fill_slots(nodes, node, rows, low, high, ranks, left_slot, right_slot, node_slot, walk):
     """Write the leaf slots that each row reaches when sent left and right; return their number."""
     n_left = _number_leaves(nodes, nodes[node, LEFT], node_slot, walk)
@@ -514,7 +531,7 @@ def _fill_slots(nodes, node, rows, low, high, ranks, left_slot, right_slot, node
     return n_left + n_right
 
 
-@njit(cache=True, nogil=True)
+@njit(**INNER)
 def _is_allowed(nodes, node, rows, low, high, ranks, members, left_slot, right_slot, n_slots,
                 min_leaf, held):
     """Tell whether the node's split uses both sides and leaves no leaf too small."""
@@ -534,14 +551,14 @@ def _is_allowed(nodes, node, rows, low, high, ranks, members, left_slot, right_s
     return 0 < n_left < high - low
 
 
-@njit(cache=True, nogil=True)
+@njit(**INNER)
 def _push(stack, top, node, low, high, depth):
     """Put a node with its segment of rows on the work stack and return the new height."""
     stack[top, 0], stack[top, 1], stack[top, 2], stack[top, 3] = node, low, high, depth
     return top + 1
 
 
-@njit(cache=True, nogil=True)
+@njit(**INNER)
 def _plant(nodes, unused, node, feature, cut):
     """Put a tree of depth two (root, left, right; feature -1 at a leaf) in place of ``node``."""
     if nodes[node, FEATURE] >= 0:
@@ -556,7 +573,7 @@ def _plant(nodes, unused, node, feature, cut):
             return
 
 
-@njit(cache=True, nogil=True)
+@njit(**INNER)
 def visit(top, frozen, nodes, unused, sorted_rows, table, limits, random, scratch):
     """Give the node on top of the stack its best split and push its children.
 
@@ -571,7 +588,7 @@ def visit(top, frozen, nodes, unused, sorted_rows, table, limits, random, scratc
     ranks, labels, weights, signed_weights, members = table
     max_depth, min_leaf, depth_two_work = limits
     (stack, node_slot, walk, left_slot, right_slot, leaf_weight, leaf_largest, leaf_held,
-     goes_left, buffer) = scratch
+     goes_left, buffer, side_weight, side_correct, side_numbers) = scratch
     top -= 1
     node, low, high, depth = stack[top, 0], stack[top, 1], stack[top, 2], stack[top, 3]
     n_features, n_classes = sorted_rows.shape[0], leaf_weight.shape[2]
@@ -589,7 +606,8 @@ def visit(top, frozen, nodes, unused, sorted_rows, table, limits, random, scratc
                 rows, low, high, labels, weights, members, left_slot, n_slots, min_leaf,
                 leaf_weight[0], leaf_largest[0], leaf_held[0])
             best = best_depth_two(sorted_rows, low, high, table, min_leaf, random, goes_left,
-                                  buffer[:3], buffer[3:6])
+                                  buffer[:3], buffer[3:6], side_weight, side_correct,
+                                  side_numbers)
             if short > 0 or best > correct + ROUNDING * total:
                 _plant(nodes, unused, node, buffer[:3], buffer[3:6])
                 return top, best, work
@@ -645,7 +663,7 @@ def visit(top, frozen, nodes, unused, sorted_rows, table, limits, random, scratc
     return _push(stack, top, nodes[node, LEFT], low, middle, depth + 1), 0.0, work
 
 
-@njit(cache=True, nogil=True)
+@njit(**INNER)
 def _kick(nodes, unused, ranks, random):
     """Change one random split at random, and return the node that must not be mended at once."""
     node, seen = -1, 0
@@ -669,7 +687,7 @@ def _kick(nodes, unused, ranks, random):
     return node
 
 
-@njit(cache=True, nogil=True)
+@njit(**OPTIONS)
 def search(budget, sorted_rows, table, limits, max_failures, attainable, nodes, unused, kept,
            kept_unused, state, correct, random, orders, scratch):
     """Improve ``nodes`` until ``max_failures`` kicks in a row bring nothing or ``budget`` is spent.
@@ -684,7 +702,7 @@ def search(budget, sorted_rows, table, limits, max_failures, attainable, nodes, 
     work = 0
     while work < budget and state[FINISHED] == 0:
         if state[HEIGHT] == 0:            # begin a sweep over the tree
-            orders[:] = sorted_rows
+            _copy_lines(sorted_rows, orders)
             state[HEIGHT] = _push(scratch.stack, 0, 0, 0, ranks.shape[1], 0)
             correct[THIS_SWEEP] = 0.0
         state[HEIGHT], done, read = visit(
@@ -705,12 +723,12 @@ def search(budget, sorted_rows, table, limits, max_failures, attainable, nodes, 
         else:
             state[FAILURES] += 1
         if correct[THIS_SWEEP] >= correct[BEST] - tolerance:
-            kept[:] = nodes
-            kept_unused[:] = unused
+            _copy_lines(nodes, kept)
+            _copy(unused, kept_unused)
             correct[BEST] = correct[THIS_SWEEP]
         else:
-            nodes[:] = kept
-            unused[:] = kept_unused
+            _copy_lines(kept, nodes)
+            _copy(kept_unused, unused)
         if state[FAILURES] > max_failures or correct[BEST] >= attainable - tolerance:
             state[FINISHED] = 1
         else:

@@ -116,7 +116,8 @@ def test_best_tree_of_depth_two(min_leaf):
         best = _kernels.best_depth_two(
             order, low, high, _kernels.Rows(rows.ranks, rows.labels, rows.weights, rows.weights,
                                             rows.members),
-            min_leaf, generator, np.empty(rows.n_rows, bool), feature, cut)
+            min_leaf, generator, np.empty(rows.n_rows, bool), feature, cut,
+            np.empty((5, rows.n_classes)), np.empty(2), np.empty((5, 2), np.int64))
         optimum = weights.sum() - reference.best_depth_two(X, labels, weights, rows.n_classes,
                                                            members, min_leaf)
         assert best == pytest.approx(optimum, abs=1e-9)
