@@ -68,8 +68,6 @@ class PaperSearch(SearchOptions):
     minimise_nodes : bool, default=False
         Whether, among the trees of least cost, one with the fewest feature nodes is returned
         (Algorithm 7), by a second search in the filled cache.
-    random_state : int or RandomState, optional
-        Seed of a random feature order.
 
     Raises
     ------
@@ -87,7 +85,6 @@ class PaperSearch(SearchOptions):
         "cache": [StrOptions({"dataset", "branch"})],
         "feature_order": [StrOptions({"in-order", "gini", "random"})],
         "child_order": [StrOptions(set(CHILD_ORDERS))],
-        "random_state": ["random_state"],
         **dict.fromkeys(("similarity_bound", "refined_bound", "budget_bounds", "propagate_optima",
                          "incremental_counts", "lookup_buffer", "merge_rows", "deepening",
                          "minimise_nodes"), ["boolean"])}
@@ -104,7 +101,6 @@ class PaperSearch(SearchOptions):
     merge_rows: bool = False
     deepening: bool = False
     minimise_nodes: bool = False
-    random_state: int | np.random.RandomState | None = None
 
     def warm_up(self) -> float:
         """Compile the kernel; return the seconds that it took."""
@@ -148,7 +144,7 @@ class PaperSolver:
     The cache stays from one subproblem to the next (Section 4.5.5).
     """
 
-    def __init__(self, problem, max_depth, max_nodes, search):
+    def __init__(self, problem, max_depth, max_nodes, search, random_state=None):
         X, sizes = problem.rows, problem.class_sizes
         (n_rows, p), n_classes, levels = X.shape, len(sizes), max_depth + 1
         of_class = np.repeat(np.arange(n_classes), sizes)
@@ -165,7 +161,7 @@ class PaperSolver:
             CHILD_ORDERS[search.child_order])
         order = np.arange(p)
         if search.feature_order == "random":
-            order = check_random_state(search.random_state).permutation(p)
+            order = check_random_state(random_state).permutation(p)
         self.margin = 4 * (max_nodes + 1) * levels
         self.control = np.zeros(K.N_CONTROL, np.int64)
         self.frame = np.zeros((levels + 1, K.N_FRAME), np.int64)
@@ -270,7 +266,7 @@ class PaperRun(DepthwiseRun):
             raise ValueError(f"{what} counts rows; give weights that are small whole numbers, or "
                              "another search.")
         self.search = PaperSolver(self.problem, max(1, self.depth), max(1, self.nodes),
-                                  self.options)
+                                  self.options, model.random_state)
         self.entries, self.work = {}, {}
 
     def counters(self, tree):

@@ -81,9 +81,7 @@ class MurTreeClassifier(CertifiedColumns, BudgetPathMixin, BinarisingMixin, Tree
         of :class:`odtlib.binarize.MDLPBinarizer`.  A warning names what the columns leave out.
     search : MurTreeSearch or other search, optional
         Options of the search; None means ``MurTreeSearch()``.  The search as the paper prints it is
-        ``odtbook.published.PaperSearch()``.  A fit draws nothing at random, so there is no
-        ``random_state``, unless a random feature order or a ``start`` by a word asks for it;
-        ``MurTreeSearch(random_state=...)`` is the seed then.
+        ``odtbook.published.PaperSearch()``.
     start : {None, "cart", "local-search"}, DecisionTree or fitted estimator, default=None
         Warm start: None, a word, a :class:`DecisionTree` or a fitted tree estimator.  A
         DecisionTree is one over the 0/1 columns; the thresholds of an estimator are moved to the
@@ -98,6 +96,9 @@ class MurTreeClassifier(CertifiedColumns, BudgetPathMixin, BinarisingMixin, Tree
         grows with the square of the number of columns and with ``max_depth``.
     n_jobs : int, optional
         Number of threads; None means 1 and -1 all processors.  They share the splits of the root.
+    random_state : int, RandomState or None, default=None
+        Seed of the random choices.  They are those of a ``start`` by a word and of a random feature
+        order; nothing else is drawn.
     verbose : int, default=0
         Verbosity: 0 is silent, 1 shows progress.
 
@@ -147,7 +148,9 @@ class MurTreeClassifier(CertifiedColumns, BudgetPathMixin, BinarisingMixin, Tree
                  search: object = None,
                  start: str | DecisionTree | BaseEstimator | None = None,
                  time_limit: float | None = None, memory_limit: float | None = None,
-                 n_jobs: int | None = None, verbose: int = 0) -> None:
+                 n_jobs: int | None = None,
+                 random_state: int | np.random.RandomState | None = None,
+                 verbose: int = 0) -> None:
         self.max_depth = max_depth
         self.max_nodes = max_nodes
         self.max_leaf_nodes = max_leaf_nodes
@@ -163,6 +166,7 @@ class MurTreeClassifier(CertifiedColumns, BudgetPathMixin, BinarisingMixin, Tree
         self.time_limit = time_limit
         self.memory_limit = memory_limit
         self.n_jobs = n_jobs
+        self.random_state = random_state
         self.verbose = verbose
 
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None,

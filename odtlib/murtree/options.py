@@ -87,9 +87,6 @@ class MurTreeSearch(SearchOptions):
         depths of 6 to 10 take seconds, and each further level multiplies the time by about the
         number of columns.  No effect where it is ``max_depth`` or more; ``max_nodes`` and
         ``max_leaf_nodes`` must leave the full node budget.
-    random_state : int or RandomState, optional
-        Seed of the random choices: of a random feature order and of a start by "cart" or
-        "local-search".
 
     Raises
     ------
@@ -119,7 +116,6 @@ class MurTreeSearch(SearchOptions):
     discrepancy_search: bool | None = None
     minimise_nodes: bool = False
     lookahead: int | None = None
-    random_state: int | np.random.RandomState | None = None
 
     def __post_init__(self):
         for name, allowed in CHOICES.items():

@@ -199,8 +199,7 @@ class MurTreeRegressor(CertifiedColumns, BudgetPathMixin, BinarisingMixin, Singl
     search : MurTreeSearch, optional
         Options of the search; None means ``MurTreeSearch()``.  Not available for regression, and
         refused, are the closure cache, ``merge_rows=False``, ``deepening`` and
-        ``discrepancy_search``.  A fit draws nothing at random; ``random_state`` of the search is
-        the seed of a random feature order and of a start by "cart".
+        ``discrepancy_search``.
     start : {None, "cart"}, DecisionTree or fitted estimator, default=None
         Warm start: None, a word, a :class:`DecisionTree` or a fitted tree estimator.  A
         DecisionTree is one over the 0/1 columns; the thresholds of an estimator are moved to the
@@ -213,6 +212,9 @@ class MurTreeRegressor(CertifiedColumns, BudgetPathMixin, BinarisingMixin, Singl
         Memory limit in megabytes; None for no limit.  See :class:`odtlib.MurTreeClassifier`.
     n_jobs : int, optional
         Number of threads; None means 1 and -1 all processors.  They share the splits of the root.
+    random_state : int, RandomState or None, default=None
+        Seed of the random choices.  They are those of a ``start`` by "cart" and of a random feature
+        order; nothing else is drawn.
     verbose : int, default=0
         Verbosity: 0 is silent, 1 shows progress.
 
@@ -256,7 +258,9 @@ class MurTreeRegressor(CertifiedColumns, BudgetPathMixin, BinarisingMixin, Singl
                  search: MurTreeSearch | None = None,
                  start: str | DecisionTree | BaseEstimator | None = None,
                  time_limit: float | None = None, memory_limit: float | None = None,
-                 n_jobs: int | None = None, verbose: int = 0) -> None:
+                 n_jobs: int | None = None,
+                 random_state: int | np.random.RandomState | None = None,
+                 verbose: int = 0) -> None:
         self.max_depth = max_depth
         self.max_nodes = max_nodes
         self.max_leaf_nodes = max_leaf_nodes
@@ -269,6 +273,7 @@ class MurTreeRegressor(CertifiedColumns, BudgetPathMixin, BinarisingMixin, Singl
         self.time_limit = time_limit
         self.memory_limit = memory_limit
         self.n_jobs = n_jobs
+        self.random_state = random_state
         self.verbose = verbose
 
     def _warm_up(self, X, y, sample_weight, task=None):
@@ -316,7 +321,7 @@ class _RegressionRun(Run):
             problem, self.horizon, self.nodes, absolute=self.absolute,
             split_penalty=model.split_penalty / problem.unit, search=search,
             min_samples_leaf=model.min_samples_leaf, n_jobs=effective_n_jobs(model.n_jobs),
-            memory_limit=model.memory_limit)
+            memory_limit=model.memory_limit, random_state=model.random_state)
 
     def begin_with(self, start):
         """Take a start that respects all limits as the tree to beat."""
@@ -346,7 +351,7 @@ class _RegressionRun(Run):
             return DecisionTree.from_nested([0.0], kind="regression")
         grown = DecisionTreeRegressor(
             criterion=self.model.loss, max_depth=self.safe_depth,
-            min_samples_leaf=self.model.min_samples_leaf, random_state=self.options.random_state)
+            min_samples_leaf=self.model.min_samples_leaf, random_state=self.model.random_state)
         grown = grown.fit(self.columns, self.y, self.sample_weight).tree_
         return DecisionTree(grown.feature, grown.threshold, grown.children_left,
                             grown.children_right, grown.value[:, 0, 0], kind="regression")

@@ -63,7 +63,8 @@ class Run:
         return problem, Solver(
             problem, self.horizon, self.nodes, split_penalty=model.split_penalty,
             min_samples_leaf=model.min_samples_leaf, search=search,
-            n_jobs=effective_n_jobs(model.n_jobs), memory_limit=model.memory_limit)
+            n_jobs=effective_n_jobs(model.n_jobs), memory_limit=model.memory_limit,
+            random_state=model.random_state)
 
     def begin_with(self, start):
         """Take a start that respects all limits as the tree to beat."""
@@ -72,7 +73,7 @@ class Run:
         depth = self.safe_depth if isinstance(start, str) else self.depth
         columns, y, weight = self.rows.start or (self.columns, self.y, self.sample_weight)
         tree = starting_tree(start, columns.astype(np.float64), y, self.n_classes, weight, depth,
-                             self.model.min_samples_leaf, self.options.random_state,
+                             self.model.min_samples_leaf, self.model.random_state,
                              self.clock.remaining)
         if self.rows.start is not None:
             tree = tree.with_counts(self.columns, self.y, self.n_classes, self.sample_weight)

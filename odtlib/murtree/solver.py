@@ -40,11 +40,11 @@ class Solver:
 
     ``max_depth`` and ``max_nodes`` are of the largest tree that will be asked for.  Once a search
     has taken a slice of time, ``n_jobs`` threads share the splits of the root.  ``memory_limit`` is
-    for the cache, in megabytes.
+    for the cache, in megabytes; ``random_state`` is the seed of a random feature order.
     """
 
     def __init__(self, problem, max_depth, max_nodes, *, split_penalty=0.0, min_samples_leaf=1,
-                 search=None, n_jobs=1, memory_limit=None):
+                 search=None, n_jobs=1, memory_limit=None, random_state=None):
         search = MurTreeSearch() if search is None else search
         cache, merge_columns = search.cache, search.merge_columns
         specialised = search.specialised_depth_two
@@ -100,7 +100,7 @@ class Solver:
         self.control[S.INCREMENTAL] = search.incremental_counts
         self.control[S.N_EXACT_CHILDREN] = search.n_exact_children if similar else 0
         if search.feature_order == "random":
-            self.space.shuffle[:] = check_random_state(search.random_state).random_sample(
+            self.space.shuffle[:] = check_random_state(random_state).random_sample(
                 len(self.space.shuffle))
         self.memory_full = False
         self._grow()

