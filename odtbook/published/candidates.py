@@ -302,7 +302,7 @@ class GeneratedSplitsClassifier(CandidateTreeClassifier):
         tree, bound, counters, trace, status = run.leaf(), 0.0, {}, [], "optimal"
         try:
             check_size(2 ** depth - 1, 0, len(X))
-            splits, cart, counters = self._candidates(run)
+            splits, cart, counters, _ = self._candidates(run)
             self.cart_ = tree_of_splits(cart, X, y, run.n_classes, sample_weight).replace(
                 classes=self.classes_)
             tree = min(self.cart_.replace(classes=None), tree, key=run.objective)

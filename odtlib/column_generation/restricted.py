@@ -194,10 +194,10 @@ class CandidateTreeClassifier(TreeClassifier):
             total = len(y) if sample_weight is None else sample_weight.sum()
             if depth == 0 or max_nodes == 0 or (side is None and self.split_penalty >= total):
                 return run.outcome(run.leaf(), "optimal", proof="optimal without a split")
-            cart, counters = None, {}
+            cart, counters, cut = None, {}, ""
             if not isinstance(splits, list):
                 check_size(2 ** depth - 1, 0, len(X))
-                splits, cart, counters = self._candidates(run)
+                splits, cart, counters, cut = self._candidates(run)
                 self.cart_ = tree_of_splits(cart, X, y, run.n_classes, sample_weight).replace(
                     classes=self.classes_)
                 if not splits[0]:
@@ -238,7 +238,7 @@ class CandidateTreeClassifier(TreeClassifier):
             tree, status, bound, start=None if cart is None else "cart",
             counters={**counters, **found}, trace=trace,
             proof=f"optimal for {pluralised(self.problem_.n_splits, 'candidate split')} at depth "
-                  f"{depth}{limit}")
+                  f"{depth}{limit}{cut}")
 
     def _feature_limits(self, n_features):
         """Return the arguments of the problem that limit its features."""
@@ -249,21 +249,25 @@ class CandidateTreeClassifier(TreeClassifier):
         return None
 
     def _candidates(self, run):
-        """Return the candidate splits of each node, the splits of CART, and counters."""
+        """Return the candidate splits of each node, the splits of CART, counters, and what a report
+        has to say of the sample."""
         clock, n_nodes = run.clock, 2 ** run.depth - 1
         rows = run.X, run.y, run.n_classes, run.weight
         if self.splits == "all":
             found = all_splits(run.X, n_nodes, clock, run.max_bytes)
             if not found:
                 raise ValueError("splits='all' finds no threshold: every column of X is constant.")
-            return [found] * n_nodes, TreeSampler(*rows, run.depth).grow(), {}
+            return [found] * n_nodes, TreeSampler(*rows, run.depth).grow(), {}, ""
         options = (self.sampling or ThresholdSampling()).get_params()
         sampled = sample_splits(
             *rows, max_depth=run.depth, **options,
             n_jobs=effective_n_jobs(self.n_jobs), random_state=self.random_state,
             # as published: a third of the time
             time_limit=None if self.time_limit is None else self.time_limit / 3)
-        return sampled.splits, sampled.cart, {"trees": sampled.n_trees}
+        cut = "" if sampled.complete else (
+            f", of a sample that the time limit ended after {sampled.n_trees} tree"
+            f"{'s' * (sampled.n_trees != 1)}")
+        return sampled.splits, sampled.cart, {"trees": sampled.n_trees}, cut
 
 
 def _check_splits(splits, depth):

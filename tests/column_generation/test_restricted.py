@@ -170,6 +170,16 @@ def test_given_splits_are_used():
         RestrictedTreeClassifier(1, splits=[[]]).fit(X, y)
 
 
+def test_the_report_says_that_the_time_limit_cut_the_sample_short():
+    X, y = np.random.default_rng(0).random((40, 3)), np.arange(40) % 2
+    endless = ThresholdSampling(n_trees=10**7)
+    report = RestrictedTreeClassifier(1, time_limit=1.0, sampling=endless).fit(X, y).report_
+    trees = report.counters["trees"]
+    assert report.status == "optimal" and 0 < trees < 10**7
+    assert report.proof.endswith(f", of a sample that the time limit ended after {trees} trees")
+    assert "sample" not in RestrictedTreeClassifier(1).fit(X, y).report_.proof
+
+
 def test_a_time_limit_returns_a_tree_and_no_proof():
     random = np.random.RandomState(0)
     X, y = random.rand(3000, 10), random.randint(0, 2, 3000)
