@@ -183,7 +183,7 @@ class ConstrainedForestRegressor(_ProjectedPredictions):
         Y, _ = prepare_targets(Y, self._feasible, self.on_infeasible_targets, self.tol,
                                self.target_weights_)
         random = check_random_state(self.random_state)
-        seeds = random.randint(2**31, size=self.n_estimators)
+        seeds = (random.randint(2**31) for _ in range(int(self.n_estimators)))
 
         def one(seed):
             rows = np.arange(len(X))
