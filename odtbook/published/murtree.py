@@ -31,7 +31,7 @@ class PaperSearch(SearchOptions):
 
     ``search`` of :class:`odtlib.MurTreeClassifier` takes it: a plain search of its own, many times
     slower than that of the library.  It counts rows only, and refuses weights that are not small
-    whole numbers, ``min_samples_leaf`` above 1, ``start``, ``n_jobs`` and ``memory_limit``.
+    whole numbers, ``min_samples_leaf`` above 1, ``start`` and ``n_jobs``.
 
     Parameters
     ----------
@@ -252,7 +252,7 @@ class PaperSolver:
 class PaperRun(DepthwiseRun):
     """One fit by the search of the paper: one node budget after another, with one cache."""
 
-    refused = ("start", "n_jobs", "memory_limit")
+    refused = ("start", "n_jobs")
 
     def __init__(self, model, columns, y, sample_weight, clock, what, *, path):
         super().__init__(model, columns, y, sample_weight, clock, what)

@@ -90,15 +90,11 @@ class MurTreeClassifier(CertifiedColumns, BudgetPathMixin, BinarisingMixin, Tree
         Time limit in seconds; None for no limit.  The best tree found so far is then returned (CART
         at worst).  Where the time does not suffice for the columns, the binariser leaves the last
         features uncut or makes evenly fewer columns, and no bound but zero is known.
-    memory_limit : float, optional
-        Memory limit in megabytes; None for no limit.  It limits the cache of solved subproblems;
-        the result stays exact.  Not limited are the data and the arrays of the search, whose size
-        grows with the square of the number of columns and with ``max_depth``.
     n_jobs : int, optional
         Number of threads; None means 1 and -1 all processors.  They share the splits of the root.
     random_state : int, RandomState or None, default=None
-        Seed of the random choices.  They are those of a ``start`` by a word and of a random feature
-        order; nothing else is drawn.
+        Seed of the random choices.  They are a ``start`` by a word and a random feature order; a
+        fit without them draws nothing.
     verbose : int, default=0
         Verbosity: 0 is silent, 1 shows progress.
 
@@ -147,10 +143,8 @@ class MurTreeClassifier(CertifiedColumns, BudgetPathMixin, BinarisingMixin, Tree
                  binarizer: str | BaseEstimator | None = "auto",
                  search: object = None,
                  start: str | DecisionTree | BaseEstimator | None = None,
-                 time_limit: float | None = None, memory_limit: float | None = None,
-                 n_jobs: int | None = None,
-                 random_state: int | np.random.RandomState | None = None,
-                 verbose: int = 0) -> None:
+                 time_limit: float | None = None, n_jobs: int | None = None,
+                 random_state: int | np.random.RandomState | None = None, verbose: int = 0) -> None:
         self.max_depth = max_depth
         self.max_nodes = max_nodes
         self.max_leaf_nodes = max_leaf_nodes
@@ -164,7 +158,6 @@ class MurTreeClassifier(CertifiedColumns, BudgetPathMixin, BinarisingMixin, Tree
         self.search = search
         self.start = start
         self.time_limit = time_limit
-        self.memory_limit = memory_limit
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose

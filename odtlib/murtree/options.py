@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from numbers import Integral
+from numbers import Integral, Real
 
 import numpy as np
 from sklearn.utils._param_validation import Interval
@@ -87,6 +87,10 @@ class MurTreeSearch(SearchOptions):
         depths of 6 to 10 take seconds, and each further level multiplies the time by about the
         number of columns.  No effect where it is ``max_depth`` or more; ``max_nodes`` and
         ``max_leaf_nodes`` must leave the full node budget.
+    memory_limit : float, optional
+        Memory limit in megabytes; None for no limit.  It limits the cache of solved subproblems;
+        the result stays exact.  Not limited are the data and the arrays of the search, whose size
+        grows with the square of the number of columns and with ``max_depth``.
 
     Raises
     ------
@@ -100,7 +104,8 @@ class MurTreeSearch(SearchOptions):
     """
 
     _parameter_constraints = {"n_exact_children": [Interval(Integral, 0, None, closed="left")],
-                              "lookahead": [Interval(Integral, 2, None, closed="left"), None]}
+                              "lookahead": [Interval(Integral, 2, None, closed="left"), None],
+                              "memory_limit": [Interval(Real, 0, None, closed="neither"), None]}
 
     cache: str | None = "dataset"
     similarity_bound: bool | str = True
@@ -116,6 +121,7 @@ class MurTreeSearch(SearchOptions):
     discrepancy_search: bool | None = None
     minimise_nodes: bool = False
     lookahead: int | None = None
+    memory_limit: float | None = None
 
     def __post_init__(self):
         for name, allowed in CHOICES.items():

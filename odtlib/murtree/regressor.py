@@ -208,13 +208,11 @@ class MurTreeRegressor(CertifiedColumns, BudgetPathMixin, BinarisingMixin, Singl
         Time limit in seconds; None for no limit.  The best tree found so far is then returned (CART
         at worst).  Where the time does not suffice for the columns, the binariser leaves the last
         features uncut or makes evenly fewer columns, and no bound but zero is known.
-    memory_limit : float, optional
-        Memory limit in megabytes; None for no limit.  See :class:`odtlib.MurTreeClassifier`.
     n_jobs : int, optional
         Number of threads; None means 1 and -1 all processors.  They share the splits of the root.
     random_state : int, RandomState or None, default=None
-        Seed of the random choices.  They are those of a ``start`` by "cart" and of a random feature
-        order; nothing else is drawn.
+        Seed of the random choices.  They are a ``start`` by "cart" and a random feature order; a
+        fit without them draws nothing.
     verbose : int, default=0
         Verbosity: 0 is silent, 1 shows progress.
 
@@ -257,10 +255,8 @@ class MurTreeRegressor(CertifiedColumns, BudgetPathMixin, BinarisingMixin, Singl
                  binarizer: str | BaseEstimator | None = "quantile",
                  search: MurTreeSearch | None = None,
                  start: str | DecisionTree | BaseEstimator | None = None,
-                 time_limit: float | None = None, memory_limit: float | None = None,
-                 n_jobs: int | None = None,
-                 random_state: int | np.random.RandomState | None = None,
-                 verbose: int = 0) -> None:
+                 time_limit: float | None = None, n_jobs: int | None = None,
+                 random_state: int | np.random.RandomState | None = None, verbose: int = 0) -> None:
         self.max_depth = max_depth
         self.max_nodes = max_nodes
         self.max_leaf_nodes = max_leaf_nodes
@@ -271,7 +267,6 @@ class MurTreeRegressor(CertifiedColumns, BudgetPathMixin, BinarisingMixin, Singl
         self.search = search
         self.start = start
         self.time_limit = time_limit
-        self.memory_limit = memory_limit
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
@@ -321,7 +316,7 @@ class _RegressionRun(Run):
             problem, self.horizon, self.nodes, absolute=self.absolute,
             split_penalty=model.split_penalty / problem.unit, search=search,
             min_samples_leaf=model.min_samples_leaf, n_jobs=effective_n_jobs(model.n_jobs),
-            memory_limit=model.memory_limit, random_state=model.random_state)
+            random_state=model.random_state)
 
     def begin_with(self, start):
         """Take a start that respects all limits as the tree to beat."""

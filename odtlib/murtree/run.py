@@ -63,8 +63,7 @@ class Run:
         return problem, Solver(
             problem, self.horizon, self.nodes, split_penalty=model.split_penalty,
             min_samples_leaf=model.min_samples_leaf, search=search,
-            n_jobs=effective_n_jobs(model.n_jobs), memory_limit=model.memory_limit,
-            random_state=model.random_state)
+            n_jobs=effective_n_jobs(model.n_jobs), random_state=model.random_state)
 
     def begin_with(self, start):
         """Take a start that respects all limits as the tree to beat."""

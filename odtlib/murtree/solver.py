@@ -39,12 +39,11 @@ class Solver:
     """Search one data set for optimal trees; the cache stays for the next subproblem.
 
     ``max_depth`` and ``max_nodes`` are of the largest tree that will be asked for.  Once a search
-    has taken a slice of time, ``n_jobs`` threads share the splits of the root.  ``memory_limit`` is
-    for the cache, in megabytes; ``random_state`` is the seed of a random feature order.
+    has taken a slice of time, ``n_jobs`` threads share the splits of the root.
     """
 
     def __init__(self, problem, max_depth, max_nodes, *, split_penalty=0.0, min_samples_leaf=1,
-                 search=None, n_jobs=1, memory_limit=None, random_state=None):
+                 search=None, n_jobs=1, random_state=None):
         search = MurTreeSearch() if search is None else search
         cache, merge_columns = search.cache, search.merge_columns
         specialised = search.specialised_depth_two
@@ -61,7 +60,8 @@ class Solver:
             if problem.kernel == "weights":
                 raise ValueError("the closure cache works on counts; choose another cache for "
                                  "weights that are not small integers.")
-        self.memory_limit = np.inf if memory_limit is None else 1e6 * float(memory_limit)
+        limit = search.memory_limit
+        self.memory_limit = np.inf if limit is None else 1e6 * float(limit)
         # Costs that differ by so little are equal; whole numbers are added up exactly.
         exact = (problem.scale < 2 ** 53 and problem.kernel != "sums" and not (levels % 1).any()
                  and not (self.row_weight % 1).any())

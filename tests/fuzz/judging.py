@@ -212,8 +212,9 @@ def limits(draw, model):
     for name, values in {"time_limit": [0.1, 0.01, 1e-3, 1e-4, 1e-6],
                          "memory_limit": [10.0, 1.0, 0.1, 0.001]}.items():
         value, given = draw.pick(*values), draw.chance(0.6)
-        if limited and given and name in model.get_params(deep=False):
-            model.set_params(**{name: value})
+        known = [key for key in (name, f"search__{name}") if key in model.get_params()]
+        if limited and given and known:
+            model.set_params(**{known[0]: value})
     return limited
 
 

@@ -183,7 +183,7 @@ def test_no_column_gives_a_leaf():
 
 def test_memory_limit_and_report():
     X, y = blobs(n_rows=300, n_columns=24)
-    model = MurTreeClassifier(max_depth=5, memory_limit=0.004).fit(X, y)
+    model = MurTreeClassifier(max_depth=5, search=MurTreeSearch(memory_limit=0.004)).fit(X, y)
     free = MurTreeClassifier(max_depth=5).fit(X, y)
     assert model.report_.status == "optimal"
     assert model.report_.objective == free.report_.objective

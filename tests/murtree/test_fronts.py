@@ -203,7 +203,8 @@ def test_the_front_holds_the_optimum_for_any_weights_of_the_classes():
 
 def test_depth_four_remembers_fronts_and_memory_may_be_short():
     X, y, _ = blobs(n_rows=100, n_columns=7)
-    free, small = MurTreeClassifier(4), MurTreeClassifier(4, memory_limit=1e-6)
+    free, small = (MurTreeClassifier(4, search=MurTreeSearch(memory_limit=limit))
+                   for limit in (None, 1e-6))
     for model in (free, small):
         model.pareto_front(X, y)
     assert free.report_.objective == small.report_.objective

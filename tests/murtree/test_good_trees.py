@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from naive import written_trees
 
-from odtlib import MurTreeClassifier
+from odtlib import MurTreeClassifier, MurTreeSearch
 from odtlib.murtree.extensions import good_trees
 from odtlib.report import TimeUp
 from tests.murtree.test_questions import as_tuples, instance
@@ -144,7 +144,8 @@ def test_limits_labels_and_messages():
     assert MurTreeClassifier(0).good_trees(X[:3], [0, 1, 1], tolerance=0).count == 1
     assert MurTreeClassifier(0).good_trees(X[:2], [0, 1], tolerance=0).count == 2
     halves = MurTreeClassifier(2).good_trees(X, y, np.full(len(y), 0.5), tolerance=1)
-    whole = MurTreeClassifier(2, memory_limit=1e-3).good_trees(X, y, tolerance=2)
+    little = MurTreeSearch(memory_limit=1e-3)
+    whole = MurTreeClassifier(2, search=little).good_trees(X, y, tolerance=2)
     assert [(2 * size.objective, *size[1:]) for size in halves.sizes()] == whole.sizes()
     with pytest.raises(ValueError, match="at least 0"):
         MurTreeClassifier(2).good_trees(X, y, tolerance=-1)

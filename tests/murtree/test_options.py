@@ -6,6 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from sklearn.base import clone
+from sklearn.ensemble import BaggingClassifier
 from sklearn.model_selection import GridSearchCV
 
 from odtbook.published import PaperSearch, dl85_search
@@ -71,7 +72,7 @@ def test_options_are_cloned_changed_and_printed_as_estimators_are(made, text, wr
     assert made.get_params() == before
     with pytest.raises(ValueError, match="Invalid parameter 'depth'"):
         made.set_params(depth=3)
-    name = "n_exact_children" if "n_exact_children" in before else "n_trees"
+    name = "memory_limit" if "memory_limit" in before else "n_trees"
     assert made.set_params(**{name: 5}) is made and made.get_params() == {**before, name: 5}
 
 
@@ -144,9 +145,42 @@ def test_trees_of_a_path_have_no_more_nodes_than_their_errors_need():
 
 def test_the_random_order_of_columns_follows_its_seed():
     X, y = blobs(n_rows=80, n_columns=8)
-    model = MurTreeClassifier(4, search=MurTreeSearch(feature_order="random"))
-    nodes = [clone(model).set_params(random_state=seed).fit(X, y).report_ for seed in range(4)]
+    nodes = [MurTreeClassifier(4, random_state=seed, search=MurTreeSearch(feature_order="random"))
+             .fit(X, y).report_ for seed in range(4)]
     assert len({report.objective for report in nodes}) == 1
     assert len({str(report.counters) for report in nodes}) > 1
-    assert str(nodes[0].counters) == str(
-        model.set_params(random_state=0).fit(X, y).report_.counters)
+    assert str(nodes[0].counters) == str(MurTreeClassifier(
+        4, random_state=0, search=MurTreeSearch(feature_order="random")).fit(X, y).report_.counters)
+
+
+@pytest.mark.parametrize("estimator, start", [
+    (MurTreeClassifier, "local-search"), (MurTreeClassifier, "cart"), (MurTreeRegressor, "cart")])
+def test_random_state_seeds_what_is_drawn_as_in_scikit_learn(estimator, start):
+    X, y = blobs(n_rows=80, n_columns=8)
+    model = estimator(4, start=start, search=MurTreeSearch(feature_order="random"))
+    work = {}
+    for seed in (0, 1, np.random.RandomState(0), np.random.RandomState(1), None):
+        report = clone(model).set_params(random_state=seed).fit(X, y).report_
+        work.setdefault(str(report.counters), report.objective)
+    assert len(work) > 1 and len(set(work.values())) == 1
+    first, again = (clone(model).set_params(random_state=3).fit(X, y) for _ in range(2))
+    assert str(first.report_.counters) == str(again.report_.counters)
+    assert first.tree_.to_json() == again.tree_.to_json()
+    with pytest.raises(ValueError, match="'random_state' parameter"):
+        estimator(3, random_state="now").fit(X, y)
+
+
+def test_an_ensemble_of_scikit_learn_seeds_its_trees():
+    X, y = blobs(n_rows=80, n_columns=8)
+    bag = BaggingClassifier(MurTreeClassifier(2, start="cart"), n_estimators=4, random_state=0)
+    seeds = [tree.random_state for tree in bag.fit(X, y).estimators_]
+    assert len(set(seeds)) == 4
+    again = clone(bag).fit(X, y)
+    assert [tree.random_state for tree in again.estimators_] == seeds
+    np.testing.assert_array_equal(again.predict(X), bag.predict(X))
+
+
+def test_without_a_draw_every_seed_gives_the_same_fit():
+    X, y = blobs(n_rows=80, n_columns=8)
+    fits = [MurTreeClassifier(3, random_state=seed).fit(X, y) for seed in (None, 0, 1)]
+    assert len({str(model.report_.counters) + model.tree_.to_json() for model in fits}) == 1

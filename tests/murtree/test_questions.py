@@ -111,7 +111,8 @@ def test_equal_penalties_are_the_sparse_objective():
         levels = MurTreeClassifier(depth, split_penalty=[penalty] * depth).fit(X, y)
         assert levels.report_.objective == pytest.approx(
             MurTreeClassifier(depth, split_penalty=penalty).fit(X, y).report_.objective)
-    short = MurTreeClassifier(4, split_penalty=[1.0] * 4, memory_limit=0.0005).fit(X, y)
+    short = MurTreeClassifier(4, split_penalty=[1.0] * 4,
+                              search=MurTreeSearch(memory_limit=0.0005)).fit(X, y)
     assert short.report_.counters["cache_bytes"] <= 500
     X, y = blobs(n_rows=600, n_columns=70)
     cut = MurTreeClassifier(6, split_penalty=[1.0, 0.5, 2, 1, 1, 1], time_limit=0.05).fit(X, y)

@@ -222,7 +222,8 @@ def test_limits(loss, monkeypatch):
     cart = DecisionTreeRegressor(max_depth=5, random_state=0).fit(X, y)
     if loss == "squared_error":
         assert model.report_.objective <= ((y - cart.predict(X)) ** 2).sum()
-    small = MurTreeRegressor(3, loss=loss, memory_limit=0.004).fit(X[:, :15], y)
+    small = MurTreeRegressor(3, loss=loss, search=MurTreeSearch(memory_limit=0.004))
+    small.fit(X[:, :15], y)
     free = MurTreeRegressor(3, loss=loss).fit(X[:, :15], y)
     assert small.report_.objective == pytest.approx(free.report_.objective)
     slices = []

@@ -33,7 +33,7 @@ def small_instance(rng):
 def new_search(X, y, depth=4, nodes=15, **options):
     n_classes = int(y.max()) + 1
     problem = prepare(X, y, n_classes, merge_rows=False, merge_columns=False)
-    return PaperSolver(problem, depth, nodes, PaperSearch(**options), random_state=0)
+    return PaperSolver(problem, depth, nodes, PaperSearch(**options), 0)
 
 
 def counted(search):
@@ -345,7 +345,7 @@ def test_what_the_paper_does_not_have_is_refused(options):
 
 
 @pytest.mark.parametrize("parameters", [
-    {"min_samples_leaf": 2}, {"n_jobs": 2}, {"start": "cart"}, {"memory_limit": 10},
+    {"min_samples_leaf": 2}, {"n_jobs": 2}, {"start": "cart"},
     {"objective": "f1"}, {"objective": "balanced-accuracy"}])
 def test_parameters_without_a_meaning_are_refused(parameters):
     X, y = blobs(n_rows=30, n_columns=5)

@@ -125,7 +125,7 @@ def test_parameters_of_binarizers(kind):
 @pytest.mark.parametrize("make", [np.int8, np.uint64, np.int16])
 def test_options_of_searches_are_numbers_of_any_type(make):
     X, y = rows("CARTClassifier")
-    for name in ("n_exact_children", "lookahead"):
+    for name in ("n_exact_children", "lookahead", "memory_limit"):
         given, python = ({"search": MurTreeSearch(**{name: number})} for number in (make(2), 2))
         first, second = (MurTreeClassifier(4, binarizer="all", **options).fit(X, y)
                          for options in (given, python))

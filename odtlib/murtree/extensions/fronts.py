@@ -24,6 +24,7 @@ from odtlib.tolerance import ROUNDING
 
 from ..columns import tree_over_columns
 from ..greedy import blas, cart
+from ..options import MurTreeSearch
 from ..preparation import _as_words, _distinct_columns, _group, first_of, pair_sums, set_name
 from . import _front_kernels as kernels
 from ._front_kernels import FIRST, IF_0, IF_1, KEY, NUMBER, ROOT
@@ -287,8 +288,11 @@ class DepthwiseRun:
     refused = ("start", "search", "n_jobs")
 
     def __init__(self, model, columns, y, sample_weight, clock, what):
+        search = model.search
+        of_memory = search == MurTreeSearch(memory_limit=getattr(search, "memory_limit", None))
+        self.memory_limit = search.memory_limit if of_memory else None
         for name in self.refused:
-            if getattr(model, name) is not None and np.any(getattr(model, name)):
+            if np.any(getattr(model, name)) and not (name == "search" and of_memory):
                 raise ValueError(f"{what} cannot be combined with {name}; leave {name} at its "
                                  "default.")
         self.columns, self.y = columns, y
@@ -392,7 +396,7 @@ class FrontRun(DepthwiseRun):
         values = np.stack([key, if_1, if_0, np.ones(len(key), np.int64)], axis=1)
         self.search = FrontSearch(
             self.columns, values, int(n_keys), pareto=pareto, clock=self.clock,
-            min_leaf=self.model.min_samples_leaf, memory_limit=self.model.memory_limit)
+            min_leaf=self.model.min_samples_leaf, memory_limit=self.memory_limit)
 
     def counters(self, tree):
         return {**self.search.counters, "cache_bytes": self.search.bytes}

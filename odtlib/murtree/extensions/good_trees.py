@@ -30,6 +30,7 @@ from odtlib.tolerance import PROOF
 from odtlib.tree import DecisionTree
 from odtlib.trees import penalised_errors
 
+from ..options import MurTreeSearch
 from ..preparation import MANY_ROWS, first_of, grouped_rows, pair_sums, prepare, set_name
 from ..solver import Solver, warm_up_search
 from ._good_kernels import count_two
@@ -452,7 +453,7 @@ class GoodTreesRun(DepthwiseRun):
         clock.start += warm_up_search(problem.kernel)
         self.solver = Solver(problem, max(1, self.depth), max(1, self.nodes),
                              split_penalty=self.penalty, min_samples_leaf=model.min_samples_leaf,
-                             memory_limit=model.memory_limit)
+                             search=MurTreeSearch(memory_limit=self.memory_limit))
         groups, n_groups = grouped_rows(problem.rows)
         self.group, self.columns_of = groups, problem.columns
         first = first_of(groups, n_groups)
