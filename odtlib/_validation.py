@@ -196,8 +196,14 @@ def pandas_frame(X):
     if hasattr(X, "iloc") or not hasattr(X, "get_columns"):
         return X
     import pandas as pd
-    return pd.DataFrame({name: column.to_numpy() for name, column
-                         in zip(X.columns, X.get_columns())})
+    columns = {}
+    for name, column in zip(X.columns, X.get_columns()):
+        wide = "128" in str(column.dtype)       # whole numbers that NumPy has no type for
+        columns[name] = np.asarray(column.to_list(), object) if wide else column.to_numpy()
+        if columns[name].ndim > 1:
+            raise ValueError(f"column {name!r} of X holds records; give each part a column of its "
+                             "own.")
+    return pd.DataFrame(columns)
 
 
 def check_columns(X):

@@ -38,6 +38,7 @@ from odtlib._validation import (
     check_length,
     check_values,
     fault_of_rows,
+    pandas_frame,
     warn,
     with_plain_parameters,
 )
@@ -420,6 +421,7 @@ class _Binarizer(TransformerMixin, BaseEstimator):
         The categories are a dict from feature to array; numbers and booleans are not in it.
         """
         check_columns(X)
+        X = pandas_frame(X)
         pandas = sys.modules.get("pandas")  # a data frame cannot exist before pandas is imported
         if pandas is None or not isinstance(X, pandas.DataFrame):
             if not reset and self.categories_:

@@ -9,11 +9,13 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.special import entr
 from sklearn.model_selection import ParameterGrid, check_cv
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils import Bunch, check_random_state
 from sklearn.utils._param_validation import Interval, RealNotInt, StrOptions
 from sklearn.utils.class_weight import compute_sample_weight
+from sklearn.utils.validation import check_is_fitted
 
 from odtlib import _tree_kernels
 from odtlib._numba.warm import warm_up
@@ -139,6 +141,8 @@ class CARTClassifier(TreeClassifier):
     report_ : SolveReport
         Status ``heuristic``; the objective is the weight of misclassified training rows, class
         weights included.
+    max_features_ : int
+        Number of features drawn at each node.
 
     Examples
     --------
@@ -210,11 +214,30 @@ class CARTClassifier(TreeClassifier):
         return DecisionTreeClassifier(**parameters).cost_complexity_pruning_path(
             rows.ranks.T.astype(np.float32), codes, weight)
 
+    def to_sklearn(self, X: ArrayLike | None = None) -> DecisionTreeClassifier:
+        model = super().to_sklearn(X)
+        model.set_params(criterion=self.criterion).max_features_ = self.max_features_
+        if self.criterion != "gini":
+            model.tree_.impurity[:] = entr(self.tree_._shares()[1]).sum(axis=1) / np.log(2)
+        return model
+
+    to_sklearn.__doc__ = TreeClassifier.to_sklearn.__doc__
+
+    @property
+    def feature_importances_(self) -> np.ndarray:
+        """Share of the impurity that the splits of each feature remove, by ``criterion``."""
+        check_is_fitted(self, "tree_")
+        return self.to_sklearn().feature_importances_
+
     def _warm_up(self, X, y, sample_weight):
         return warm_up_trees()
 
     def _solve(self, X, y, sample_weight):
         clock = Clock()
+        n, drawn = X.shape[1], self.max_features
+        self.max_features_ = max(1, int(
+            n if drawn is None else getattr(np, drawn)(n) if isinstance(drawn, str)
+            else drawn if isinstance(drawn, Integral) else drawn * n))
         grow = _Grower(X, self.classes_[y], y, len(self.classes_), sample_weight, clock)
         parameters = self.get_params()
         parameters["random_state"] = check_random_state(self.random_state)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from heuristics import reference
 from interrupt import ctrl_c
-from sklearn.datasets import load_breast_cancer, load_wine
+from sklearn.datasets import load_breast_cancer, load_iris, load_wine
 from sklearn.model_selection import GridSearchCV, ParameterGrid, StratifiedKFold
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.class_weight import compute_sample_weight
@@ -246,3 +246,24 @@ def test_the_path_of_pruning_is_that_of_scikit_learn(options):
 def test_no_folds_are_refused(cv):
     with pytest.raises(ValueError, match="cv makes no folds; give a number of folds"):
         TunedCARTClassifier(cv=cv).fit([[0], [1], [2], [3]], [0, 1, 0, 1])
+
+
+@pytest.mark.parametrize("criterion", ["gini", "entropy", "log_loss"])
+def test_impurities_and_importances_are_those_of_the_criterion(criterion):
+    X, y = load_iris(return_X_y=True)
+    options = {"max_depth": 3, "criterion": criterion, "class_weight": {0: 1, 1: 2.5, 2: 1},
+               "random_state": 0}
+    ours, theirs = CARTClassifier(**options).fit(X, y), DecisionTreeClassifier(**options).fit(X, y)
+    exported = ours.to_sklearn(X)
+    assert exported.criterion == criterion
+    np.testing.assert_allclose(np.sort(exported.tree_.impurity), np.sort(theirs.tree_.impurity),
+                               atol=1e-12)
+    assert ours.feature_importances_ == pytest.approx(exported.feature_importances_)
+    assert ours.feature_importances_.sum() == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize("max_features", [None, 1, 3, 0.01, 0.5, 1.0, "sqrt", "log2"])
+def test_the_number_of_features_drawn_is_that_of_scikit_learn(max_features):
+    X, y = load_iris(return_X_y=True)
+    theirs = DecisionTreeClassifier(max_features=max_features).fit(X, y)
+    assert CARTClassifier(max_features=max_features).fit(X, y).max_features_ == theirs.max_features_

@@ -36,7 +36,8 @@ def suite_with(makers):
         return {}
     for name, make in makers.items():
         make.__name__ = name
-    text = re.sub(r"\b(\w+)\.tree_\b", r"scikit_learn_tree(\1)", SUITE.read_text(encoding="utf-8"))
+    text = re.sub(r"getattr\((.*)\.tree_,", r"getattr(scikit_learn_tree(\1),", re.sub(
+        r"\b(\w+)\.tree_\b", r"scikit_learn_tree(\1)", SUITE.read_text(encoding="utf-8")))
     scope = {"__name__": "sklearn.tree.tests.test_tree", "__file__": str(SUITE),
              "scikit_learn_tree": scikit_learn_tree}
     with mock.patch.multiple(sklearn.tree, **makers), \

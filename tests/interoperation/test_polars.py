@@ -1,12 +1,19 @@
 """Data frames of polars are rows like those of pandas, for every estimator."""
 
+import datetime
+import decimal
+
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.base import clone
 
 import odtlib
+from odtbook import experiments
 from odtbook.compile_command import options_of
 from odtbook.estimators import NAMES, class_of
+from odtbook.tables import read_table
+from odtlib import binarize
 
 ESTIMATORS = NAMES
 
@@ -76,3 +83,83 @@ def test_labels_of_polars_keep_their_type(pl):
     y = pl.Series(["late", "on time"] * 10)
     model = odtlib.CARTClassifier().fit(pl.DataFrame({"size": range(20)}), y)
     assert list(model.classes_) == ["late", "on time"]
+
+
+def typed_columns(pl):
+    """Return 60 rows: for each type of polars a column, and the first cells that it is read as."""
+    day, rows = datetime.timedelta(days=1), range(60)
+    first = datetime.datetime(2024, 1, 1)
+    cents = [decimal.Decimal(f"{i}.{i % 4}5") for i in rows]
+    columns = {
+        "nullable": (pl.Series([None, *rows[1:]], dtype=pl.Int16) % 17, [np.nan, 1, 2]),
+        "real": (pl.Series([0.5, float("nan"), *(i % 7 for i in rows[2:])]), [0.5, np.nan, 2]),
+        "flag": (pl.Series([None, *(i % 4 == 1 for i in rows[1:])]), [np.nan, 1, 0]),
+        "small": (pl.Series([i % 5 for i in rows], dtype=pl.UInt8), [0, 1, 2]),
+        "wide": (pl.Series([i % 9 for i in rows], dtype=pl.Int128), [0, 1, 2]),
+        "decimal": (pl.Series(cents, dtype=pl.Decimal(8, 2)), [0.05, 1.15, 2.25]),
+        "gaps": (pl.Series([None, *cents[1:]], dtype=pl.Decimal(8, 2)), [np.nan, 1.15, 2.25]),
+        "date": (pl.Series([(first + i * i * day).date() for i in rows]), [0, 1, 4]),
+        "moment": (pl.Series([None, *(first + i * day / 2 for i in rows[1:])]), [np.nan, 0.5, 1]),
+        "span": (pl.Series([(i % 11) * day / 4 for i in rows]), [0, 0.25, 0.5]),
+        "clock": (pl.Series([datetime.time(i % 24, i) for i in rows]), [0, 1 + 1 / 60, 2 + 1 / 30]),
+        "colour": (pl.Series([["red", "blue", None, "red"][i % 4] for i in rows],
+                             dtype=pl.Categorical), ["red", "blue", None]),
+        "size": (pl.Series([["low", "high", "mid"][i % 3] for i in rows],
+                           dtype=pl.Enum(["low", "mid", "high"])), ["low", "high", "mid"]),
+        "word": (pl.Series([["a", None, "b", "c", "d"][i % 5] for i in rows]), ["a", None, "b"]),
+    }
+    return pl.DataFrame({name: series for name, (series, _) in columns.items()}), {
+        name: cells for name, (_, cells) in columns.items()}
+
+
+def test_a_table_of_every_type_is_read_and_no_column_is_lost(pl):
+    frame, expected = typed_columns(pl)
+    useless = pl.DataFrame({"nothing": [None] * 60, "same": ["x"] * 60, "target": [0, 1, 1] * 20})
+    read = read_table(frame.hstack(useless), "target")
+    assert list(read.X.columns) == list(expected)
+    for name, cells in expected.items():
+        found = [None if pd.isna(cell) else cell for cell in read.X[name][:3]]
+        wanted = [None if pd.isna(cell) else cell for cell in cells]
+        assert found == (pytest.approx(wanted) if isinstance(cells[1], int | float) else wanted)
+        gaps = sum(cell is None or cell != cell for cell in frame[name].to_list())
+        assert gaps == read.X[name].isna().sum()
+        assert any(line.startswith(f"{name!r} has {gaps} gap") for line in read.report.lines) == \
+            (gaps > 0)
+    for name in ("nothing", "same"):
+        assert any(line.startswith(repr(name)) and "dropped" in line for line in read.report.lines)
+
+
+def test_types_of_numbers_are_fitted_and_others_refused_by_name(pl):
+    frame, _ = typed_columns(pl)
+    y = [0, 1, 1] * 20
+    for name in ("nullable", "real", "flag", "small", "wide", "decimal", "gaps"):
+        numbers = pd.DataFrame({name: [np.nan if cell is None else float(cell)
+                                       for cell in frame[name].to_list()]})
+        for kind in (odtlib.MurTreeClassifier, odtlib.CARTClassifier,
+                     odtlib.ContinuousTreeClassifier):
+            one, other = (kind(max_depth=2).fit(rows, y) for rows in (frame.select(name), numbers))
+            assert one.report_.objective == other.report_.objective
+            np.testing.assert_array_equal(one.predict(frame.select(name)), other.predict(numbers))
+    for name in ("date", "moment", "span"):
+        with pytest.raises(ValueError, match="turn the?m? into numbers|turn it into numbers"):
+            odtlib.MurTreeClassifier().fit(frame.select(name), y)
+    records = pl.DataFrame({"pair": [{"a": i, "b": 1} for i in range(60)]})
+    with pytest.raises(ValueError, match="column 'pair' of X holds records"):
+        odtlib.MurTreeClassifier().fit(records, y)
+
+
+@pytest.mark.parametrize("name", binarize.__all__)
+def test_binarisers_make_the_same_columns(pl, name):
+    X, y = small_table("CARTClassifier")
+    one, other = pl.DataFrame(X, schema=["a", "b", "c"]), pd.DataFrame(X, columns=["a", "b", "c"])
+    found, expected = (clone(getattr(binarize, name)()).fit(rows, y) for rows in (one, other))
+    np.testing.assert_array_equal(found.transform(one), expected.transform(other))
+    assert list(found.get_feature_names_out()) == list(expected.get_feature_names_out())
+
+
+def test_compare_takes_a_frame(pl, capsys):
+    frame, _ = typed_columns(pl)
+    table = experiments.compare(frame.with_columns(target=pl.Series(["no", "yes", "yes"] * 20)),
+                                "target", max_depth=2, methods=["CART", "MurTree"])
+    assert list(table.index) == ["CART", "MurTree"] and "error" not in table
+    assert "'gaps' has 1 gap" in capsys.readouterr().out
