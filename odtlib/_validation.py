@@ -9,6 +9,7 @@ from collections.abc import Hashable
 from copy import copy
 from dataclasses import replace
 from functools import cache, wraps
+from inspect import signature
 from numbers import Integral, Real
 from typing import Any, Self
 
@@ -36,6 +37,8 @@ def plain(name, value, constraints=()):
     ``constraints`` are those that scikit-learn validates: they say whether the parameter is whole,
     and a whole number without an upper limit is lowered to ``MOST``.
     """
+    if value is None or isinstance(value, str):
+        return value
     if isinstance(value, np.bool_):
         value = bool(value)
     intervals = [limit for limit in constraints if isinstance(limit, Interval)]
@@ -72,6 +75,17 @@ class WithParameters(BaseEstimator):
     @cache
     def _get_param_names(cls):
         return super()._get_param_names()
+
+    @classmethod
+    @cache
+    def _defaults(cls):
+        return {name: known.default for name, known in signature(cls.__init__).parameters.items()}
+
+    def _validate_params(self):
+        defaults = self._defaults()
+        given = {name: value for name, value in self.get_params(deep=False).items()
+                 if value is not defaults[name]}        # a default needs no check
+        validate_parameter_constraints(self._parameter_constraints, given, type(self).__name__)
 
 
 class SearchOptions(WithParameters):

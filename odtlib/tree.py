@@ -103,8 +103,8 @@ class DecisionTree(Exports):
         feature[leaf], left[leaf], right[leaf], threshold[leaf] = LEAF, LEAF, LEAF, np.nan
         inner = np.flatnonzero(~leaf)
         children = np.concatenate([left[inner], right[inner]])
-        if (not np.array_equal(np.sort(children), np.arange(1, n_nodes))
-                or np.any(left[inner] <= inner) or np.any(right[inner] <= inner)):
+        if (len(children) != n_nodes - 1 or (np.sort(children) != np.arange(1, n_nodes)).any()
+                or (left[inner] <= inner).any() or (right[inner] <= inner).any()):
             raise ValueError("left and right must make one tree: every node but node 0 is the "
                              "child of exactly one earlier node.")
         finite = np.isfinite(threshold)
@@ -114,7 +114,7 @@ class DecisionTree(Exports):
                 raise ValueError("missing_left needs one number per node: 1, 0 or -1.")
             missing_left[leaf] = -1
             finite |= (threshold == np.inf) & (missing_left == 0)
-        if not np.all(finite[inner]):
+        if not finite[inner].all():
             raise ValueError("every feature node needs a finite threshold, or an infinite one with "
                              "missing_left 0, which tests whether the value is missing.")
         if feature_names is not None:
@@ -139,7 +139,7 @@ class DecisionTree(Exports):
                 raise ValueError("value holds a negative number; the weights of classes are at "
                                  "least 0.")
             label = np.argmax(value, axis=1) if label is None else _whole("label", label)
-            if label.shape != (n_nodes,) or np.any((label < 0) | (label >= len(classes))):
+            if label.shape != (n_nodes,) or ((label < 0) | (label >= len(classes))).any():
                 raise ValueError("label needs one class index per node.")
         weight, impurity = (None if a is None else np.array(a, dtype=np.float64)
                             for a in (weight, impurity))

@@ -15,6 +15,7 @@ from ._search import MAX_FULL_DEPTH
 from .preparation import MAX_COPIES
 
 MAX_NODES = 2 ** MAX_FULL_DEPTH - 1
+ROWS_AT_A_TIME = 2 ** 16        # that go down a tree together: more need memory, not less time
 
 PathEntry = namedtuple("PathEntry", "max_nodes objective optimal tree")
 
@@ -42,11 +43,15 @@ def tree_over_columns(nested, columns, y, n_classes, weight=None, names=None, *,
 
     _, depth = add(nested)
     tested, zero, one = np.array(feature), np.array(left), np.array(right)
-    rows, at = np.arange(len(y)), np.zeros(len(y), np.int64)
-    for _ in range(depth):
-        at = np.where(columns[rows, tested[at]] == 1, one[at], zero[at])
-    value = np.bincount(at * n_classes + y, weight,
-                        len(feature) * n_classes).reshape(len(feature), -1).astype(np.float64)
+    value = np.zeros((len(feature), n_classes))
+    for first in range(0, len(y), ROWS_AT_A_TIME):
+        block = slice(first, first + ROWS_AT_A_TIME)
+        part, labels = columns[block], y[block]
+        rows, at = np.arange(len(labels)), np.zeros(len(labels), np.int64)
+        for _ in range(depth):
+            at = np.where(part[rows, tested[at]] == 1, one[at], zero[at])
+        value += np.bincount(at * n_classes + labels, None if weight is None else weight[block],
+                             value.size).reshape(value.shape)
     for index in np.flatnonzero(tested >= 0)[::-1]:
         value[index] = value[left[index]] + value[right[index]]
     most = value.argmax(axis=1)

@@ -149,7 +149,7 @@ class Solver:
         high = min(high, 2 ** depth - 1)
         low = min(low, high)
         space.rows[0, :len(rows)] = rows
-        space.class_start[0] = np.searchsorted(rows, self.class_start)
+        space.class_start[0] = rows.searchsorted(self.class_start)
         state, cost = self.state[0], self.cost[0]
         state[:] = 0
         state[S.DEPTH], state[S.N_CANDIDATES] = min(depth, high), space.n_columns
