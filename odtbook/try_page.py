@@ -119,8 +119,12 @@ def verdict(trial: Trial) -> list[str]:
         above = tested["training"] >= does_it_pay.LIMIT
         like = tested[above if trial.gain >= does_it_pay.LIMIT else ~above]
         said.append(
-            f"On the training rows, at depth four, the exact tree is right on {trial.gain:.1f} "
-            f"points more rows than CART. The book's rule is that {does_it_pay.LIMIT} points or "
+            "On the training rows, at depth four, the exact tree is right on "
+            f"{abs(trial.gain):.1f} "
+            + ("points more rows than CART. " if trial.gain >= 0 else
+               "points fewer rows than CART, which cuts anywhere, and not only where the questions "
+               "do: ContinuousTreeClassifier, which does so too, may fit better. ")
+            + f"The book's rule is that {does_it_pay.LIMIT} points or "
             "more foretell a gain on new rows: so it says "
             + ("yes, it pays." if trial.gain >= does_it_pay.LIMIT else "no, expect nothing.")
             + f" Of {len(like)} data sets on which the rule was tested and said the same, "

@@ -166,3 +166,12 @@ def test_refusals(tmp_path, capsys):
         assert main(["try", str(path), *arguments]) == 2
         assert says in capsys.readouterr().err
     assert main(["try", str(tmp_path / "none.csv")]) == 2
+
+
+@pytest.mark.parametrize("gain, words", [(8.25, "8.2 points more rows"), (0.0, "0.0 points more"),
+                                         (-8.25, "8.2 points fewer rows than CART, which cuts")])
+def test_a_tree_over_few_questions_is_not_said_to_gain_what_it_loses(gain, words):
+    scores = dict.fromkeys([trying.TREE, "CART", trying.TUNED, "forest"], [0.8, 0.7, 0.9])
+    trial = trying.Trial(None, None, {}, [], scores, None, None, 3, gain, 0, 1.0)
+    said = try_page.verdict(trial)
+    assert words in said[0] and ("yes, it pays" in said[0]) == (gain > 4)
