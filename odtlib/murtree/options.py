@@ -139,6 +139,10 @@ class MurTreeSearch(SearchOptions):
         if not isinstance(self.n_exact_children, Integral) or self.n_exact_children < 0:
             raise ValueError(f"MurTreeSearch has n_exact_children={self.n_exact_children!r}; give "
                              "a whole number of at least 0.")
+        if not (self.memory_limit is None
+                or isinstance(self.memory_limit, Real) and self.memory_limit > 0):
+            raise ValueError(f"MurTreeSearch has memory_limit={self.memory_limit!r}; give a "
+                             "positive number of megabytes, or None.")
         if self.lookahead is not None:
             if not isinstance(self.lookahead, Integral) or self.lookahead < 2:
                 raise ValueError(f"MurTreeSearch has lookahead={self.lookahead!r}; give a whole "
