@@ -216,22 +216,11 @@ def open_node(rows, class_start, candidates, n_candidates, keys_from_rows, share
 
 
 @njit(**INNER)
-def pack_child(feature, side, class_start, width, shape, blocks, local_bits, singles, child_rows,
-               child_blocks, child_singles, child_start, child_words):
-    """Pack one child of ``feature``, grouped by class; return its side.
-
-    ``side`` is 1 or 0, or -1 for the child with fewer rows.
-    """
-    n_classes = shape[N_CLASSES]
+def list_side(blocks, width, class_start, n_classes, feature, side, rows, starts):
+    """List the rows of a node on one side of a feature, class by class."""
     per_word = element_bits(blocks)
-    if side < 0:
-        ones = 0
-        for c in range(n_classes):
-            ones += np.int64(singles[c * width + feature])
-        side = 1 if 2 * ones <= class_start[n_classes] else 0
-    found, word, child_word = 0, 0, np.int64(0)
-    child_start[0] = 0
-    child_words[0] = 0
+    found, word = 0, 0
+    starts[0] = 0
     for c in range(n_classes):
         row, stop = class_start[c], class_start[c + 1]
         while row < stop:
@@ -243,16 +232,33 @@ def pack_child(feature, side, class_start, width, shape, blocks, local_bits, sin
             if side == 0:
                 bits = ~bits & (np.int64(-1) if size == 64 else (np.int64(1) << size) - 1)
             while bits != 0:
-                child_rows[found] = row + lowest_bit(bits)
+                rows[found] = row + lowest_bit(bits)
                 found += 1
                 bits &= bits - 1
             row += 64
-        child_start[c + 1] = found
-        first_word = child_word
-        child_word = pack_rows(local_bits, width // 8, child_rows, child_start[c], found,
-                               child_blocks, width, child_word)
-        child_words[c + 1] = child_word
-        count_singles(child_blocks, width, first_word, child_word, child_singles, c * width)
+        starts[c + 1] = found
+
+
+@njit(**INNER)
+def pack_child(feature, side, class_start, width, shape, blocks, local_bits, singles, child_rows,
+               child_blocks, child_singles, child_start, child_words):
+    """Pack one child of ``feature``, grouped by class; return its side.
+
+    ``side`` is 1 or 0, or -1 for the child with fewer rows.
+    """
+    n_classes = shape[N_CLASSES]
+    if side < 0:
+        ones = 0
+        for c in range(n_classes):
+            ones += np.int64(singles[c * width + feature])
+        side = 1 if 2 * ones <= class_start[n_classes] else 0
+    list_side(blocks, width, class_start, n_classes, feature, side, child_rows, child_start)
+    child_words[0] = 0
+    for c in range(n_classes):
+        first_word = child_words[c]
+        child_words[c + 1] = pack_rows(local_bits, width // 8, child_rows, child_start[c],
+                                       child_start[c + 1], child_blocks, width, first_word)
+        count_singles(child_blocks, width, first_word, child_words[c + 1], child_singles, c * width)
     return side
 
 

@@ -64,7 +64,7 @@ from ._kernels import (
     SPLIT_1,
     pack_rows,
 )
-from ._weights import open_rows
+from ._weights import best_sizes, open_rows
 
 # Further entries of ``shape``.  N_SUMS: how many of the first lines below are summed up for pairs;
 # 1 where every weight is one.
@@ -389,33 +389,18 @@ def cost_absolute(local_bits, amounts, n_rows, lists, n_members, pairs, singles,
 
 
 @njit(**INNER)
-def best_sizes(leaf, sides, singles, n_active, width, min_leaf, best_by_size, place):
-    """Write the least costs with 0, 1, 2 and 3 feature nodes."""
-    one, two, three = leaf, leaf, leaf
-    number = singles[N_LINES * width + NUMBER]
-    for i in range(n_active):
-        number_i = singles[NUMBER * width + i]
-        if number_i < min_leaf or number - number_i < min_leaf:
-            continue
-        leaf_1, leaf_0 = sides[LEAF_1 * width + i], sides[LEAF_0 * width + i]
-        split_1, split_0 = sides[SPLIT_1 * width + i], sides[SPLIT_0 * width + i]
-        one = min(one, leaf_1 + leaf_0)
-        two = min(two, min(split_1 + leaf_0, leaf_1 + split_0))
-        three = min(three, split_1 + split_0)
-    best_by_size[place], best_by_size[place + 1] = leaf, min(leaf, one)
-    best_by_size[place + 2], best_by_size[place + 3] = min(leaf, two), min(leaf, three)
-
-
-@njit(**INNER)
-def cost_of_sides(shape, local_bits, amounts, n_rows, lists, n_members, pairs, singles, n_active,
-                  width, sides):
-    """Write the costs of both sides of every root; return the cost of a leaf."""
-    counted = NUMBER if shape[N_SUMS] == 3 else WEIGHT
+def score(shape, local_bits, amounts, n_rows, lists, n_members, pairs, singles, n_active, width,
+          sides, best_by_size, place):
+    """Write the costs of both sides of every root, as leaves and split once, and the least ones."""
+    counted, min_leaf = NUMBER if shape[N_SUMS] == 3 else WEIGHT, shape[MIN_LEAF]
     if shape[ABSOLUTE]:
         mirror(pairs, shape[N_SUMS], n_active, width)
-        return cost_absolute(local_bits, amounts, n_rows, lists, n_members, pairs, singles,
-                             n_active, width, counted, shape[MIN_LEAF], sides)
-    return cost_squared(pairs, singles, n_active, width, counted, shape[MIN_LEAF], sides)
+        leaf = cost_absolute(local_bits, amounts, n_rows, lists, n_members, pairs, singles,
+                             n_active, width, counted, min_leaf, sides)
+    else:
+        leaf = cost_squared(pairs, singles, n_active, width, counted, min_leaf, sides)
+    best_sizes(leaf, sides, singles, NUMBER * width, singles[N_LINES * width + NUMBER], n_active,
+               width, min_leaf, best_by_size, place)
 
 
 @njit(**INNER)
@@ -472,14 +457,13 @@ def prepare_sums(starts, shared_arrays, count_arrays, totals, side_cost, best_by
     totals[kept * width + width] = singles[N_LINES * width + WORST]
     add_rows(shape, local_bits, blocks, amounts, n_rows, lists, n_members, kept, width, pairs,
              singles)
-    leaf = cost_of_sides(shape, local_bits, amounts, n_rows, lists, n_members, pairs, singles, kept,
-                         width, sides)
+    score(shape, local_bits, amounts, n_rows, lists, n_members, pairs, singles, kept, width, sides,
+          best_by_size, np.int64(0))
     for kind in (LEAF_0, LEAF_1, SPLIT_0, SPLIT_1):
         for j in range(kept):
             side_cost[kind, j] = sides[kind * width + j]
     for j in range(kept):
         side_cost[IMPURITY, j] = side_cost[LEAF_0, j] + side_cost[LEAF_1, j]
-    best_sizes(leaf, sides, singles, kept, width, shape[MIN_LEAF], best_by_size, 0)
 
 
 @njit(**ADDRESSED)
@@ -495,12 +479,10 @@ def children_sums(feature, side, starts, n_active, width, shared_arrays, count_a
     n_members = list_members(blocks, width, n_rows, feature, side, lists)
     add_rows(shape, local_bits, blocks, amounts, n_rows, lists, n_members, n_active, width,
              child_pairs, child_singles)
-    place = 0 if side == 1 else 4
+    place = np.int64(0 if side == 1 else 4)
     for turn in range(2):
-        leaf = cost_of_sides(shape, local_bits, amounts, n_rows, lists, n_members, child_pairs,
-                             child_singles, n_active, width, sides)
-        best_sizes(leaf, sides, child_singles, n_active, width, shape[MIN_LEAF], best_by_size,
-                   place)
+        score(shape, local_bits, amounts, n_rows, lists, n_members, child_pairs, child_singles,
+              n_active, width, sides, best_by_size, place)
         if turn == 1:
             break
         place = 4 - place

@@ -38,29 +38,11 @@ from ._kernels import (
     SPLIT_1,
     choose_columns,
     line_width,
+    list_side,
     pack_rows,
     sum_keys,
     transpose,
 )
-
-
-@njit(**INNER)
-def list_side(blocks, width, class_start, n_classes, feature, side, rows, starts):
-    """List the rows of a node on one side of a feature, class by class."""
-    found, word = 0, 0
-    starts[0] = 0
-    for c in range(n_classes):
-        for row in range(class_start[c], class_start[c + 1], 64):
-            bits = read(blocks, word * width + feature)
-            if side == 0:
-                size = class_start[c + 1] - row
-                bits = ~bits & ((np.int64(1) << size) - 1 if size < 64 else np.int64(-1))
-            while bits != 0:
-                rows[found] = row + lowest_bit(bits)
-                found += 1
-                bits &= bits - 1
-            word += 1
-        starts[c + 1] = found
 
 
 @njit(**INNER)
@@ -118,17 +100,42 @@ def sum_up(local_bits, local_weights, rows, starts, n_active, width, n_classes, 
 
 
 @njit(**INNER)
-def best_sides(pairs, singles, n_active, width, n_classes, min_leaf, sides):
-    """Write the best correct weight of both sides of every root, as leaves and split once."""
+def best_sizes(leaf, sides, singles, number, whole, n_active, width, min_leaf, best_by_size, place):
+    """Write the least costs with 0, 1, 2 and 3 feature nodes.
+
+    ``number`` is where ``singles`` has the numbers of rows (-1: each root is allowed), ``whole``
+    that of all rows.
+    """
+    one, two, three = leaf, leaf, leaf
+    for i in range(n_active):
+        if number >= 0 and (singles[number + i] < min_leaf
+                            or whole - singles[number + i] < min_leaf):
+            continue
+        leaf_1, leaf_0 = sides[LEAF_1 * width + i], sides[LEAF_0 * width + i]
+        split_1, split_0 = sides[SPLIT_1 * width + i], sides[SPLIT_0 * width + i]
+        one = min(one, leaf_1 + leaf_0)
+        two = min(two, min(split_1 + leaf_0, leaf_1 + split_0))
+        three = min(three, split_1 + split_0)
+    best_by_size[place], best_by_size[place + 1] = leaf, one
+    best_by_size[place + 2], best_by_size[place + 3] = two, three
+
+
+@njit(**INNER)
+def score(pairs, singles, n_active, width, n_classes, min_leaf, sides, best_by_size, place):
+    """Write the costs of both sides of every root, as leaves and split once, and the least ones."""
     square, last = width * width, (n_classes + 1) * width
-    numbers = n_classes * width
+    number = np.int64(n_classes * width if min_leaf > 1 else -1)
     zero = zeros_like(load32(pairs, 0))
     bound = spread_like(zero, np.float64(min_leaf))
+    total, most = 0.0, 0.0
+    for c in range(n_classes):
+        total += singles[last + c]
+        most = max(most, singles[last + c])
     for first in range(0, width, 32):
-        leaf_1, leaf_0 = zero, zero
+        weight_1, leaf_1, leaf_0 = zero, zero, zero
         for c in range(n_classes):
             x = load32(singles, c * width + first)
-            leaf_1 = maximum(leaf_1, x)
+            weight_1, leaf_1 = add(weight_1, x), maximum(leaf_1, x)
             leaf_0 = maximum(leaf_0, subtract(spread_like(zero, read(singles, last + c)), x))
         split_1, split_0 = leaf_1, leaf_0
         for i in range(n_active):
@@ -144,41 +151,20 @@ def best_sides(pairs, singles, n_active, width, n_classes, min_leaf, sides):
             inner_1, inner_0 = add(m11, m10), add(m01, m00)
             if min_leaf > 1:
                 both = load32(pairs, n_classes * square + i * width + first)
-                only_j = subtract(load32(singles, numbers + first), both)
-                not_j = read(singles, numbers + i)
+                only_j = subtract(load32(singles, number + first), both)
+                not_j = read(singles, number + i)
                 rest = spread_like(zero, read(singles, last + n_classes) - not_j)
                 inner_1 = keep_where_enough(inner_1, both, only_j, bound)
                 inner_0 = keep_where_enough(inner_0, subtract(spread_like(zero, not_j), both),
                                             subtract(rest, only_j), bound)
             split_1, split_0 = maximum(split_1, inner_1), maximum(split_0, inner_0)
-        store(sides, LEAF_1 * width + first, leaf_1)
-        store(sides, LEAF_0 * width + first, leaf_0)
-        store(sides, SPLIT_1 * width + first, split_1)
-        store(sides, SPLIT_0 * width + first, split_0)
-
-
-@njit(**INNER)
-def best_sizes(pairs, singles, n_active, width, n_classes, min_leaf, sides, best_by_size, place):
-    """Write the best scores with 0, 1, 2 and 3 feature nodes."""
-    best_sides(pairs, singles, n_active, width, n_classes, min_leaf, sides)
-    last = (n_classes + 1) * width
-    total, most = 0.0, 0.0
-    for c in range(n_classes):
-        total += singles[last + c]
-        most = max(most, singles[last + c])
-    one, two, three = most, most, most
-    for j in range(n_active):
-        if min_leaf > 1:
-            number = singles[n_classes * width + j]
-            if number < min_leaf or singles[last + n_classes] - number < min_leaf:
-                continue
-        leaf_1, leaf_0 = sides[LEAF_1 * width + j], sides[LEAF_0 * width + j]
-        split_1, split_0 = sides[SPLIT_1 * width + j], sides[SPLIT_0 * width + j]
-        one = max(one, leaf_1 + leaf_0)
-        two = max(two, max(split_1 + leaf_0, leaf_1 + split_0))
-        three = max(three, split_1 + split_0)
-    best_by_size[place], best_by_size[place + 1] = total - most, total - one
-    best_by_size[place + 2], best_by_size[place + 3] = total - two, total - three
+        weight_0 = subtract(spread_like(zero, total), weight_1)
+        store(sides, LEAF_1 * width + first, subtract(weight_1, leaf_1))
+        store(sides, LEAF_0 * width + first, subtract(weight_0, leaf_0))
+        store(sides, SPLIT_1 * width + first, subtract(weight_1, split_1))
+        store(sides, SPLIT_0 * width + first, subtract(weight_0, split_0))
+    best_sizes(total - most, sides, singles, number, singles[last + n_classes], n_active, width,
+               min_leaf, best_by_size, place)
 
 
 @njit(**INNER)
@@ -243,7 +229,7 @@ def prepare(class_start, shared_arrays, count_arrays, totals, side_cost, best_by
         rows[r] = r
     sum_up(local_bits, local_weights, rows, class_start, kept, width, n_classes, min_leaf, blocks,
            pairs, singles)
-    best_sizes(pairs, singles, kept, width, n_classes, min_leaf, sides, best_by_size, 0)
+    score(pairs, singles, kept, width, n_classes, min_leaf, sides, best_by_size, np.int64(0))
     square, last = kept * width, (n_classes + 1) * width
     weight = 0.0
     for c in range(n_classes):
@@ -261,10 +247,8 @@ def prepare(class_start, shared_arrays, count_arrays, totals, side_cost, best_by
             square_1 += x * x
             square_0 += (singles[last + c] - x) ** 2
         totals[square + j] = total
-        for side in (LEAF_1, SPLIT_1):
-            side_cost[side, j] = total - sides[side * width + j]
-        for side in (LEAF_0, SPLIT_0):
-            side_cost[side, j] = weight - total - sides[side * width + j]
+        for kind in (LEAF_0, LEAF_1, SPLIT_0, SPLIT_1):
+            side_cost[kind, j] = sides[kind * width + j]
         side_cost[IMPURITY, j] = (weight - square_1 / max(total, 1e-300)
                                   - square_0 / max(weight - total, 1e-300))
     totals[square + width] = weight
@@ -286,15 +270,15 @@ def children(feature, side, class_start, n_active, width, shared_arrays, count_a
             ones += popcount(np.uint64(blocks[w * width + feature]))
         side = 1 if 2 * ones <= class_start[n_classes] else 0
     list_side(blocks, width, class_start, n_classes, feature, side, rows, starts)
-    place = 0 if side == 1 else 4
+    place = np.int64(0 if side == 1 else 4)
     sum_up(local_bits, local_weights, rows, starts, n_active, width, n_classes, min_leaf,
            child_blocks, child_pairs, child_singles)
-    best_sizes(child_pairs, child_singles, n_active, width, n_classes, min_leaf, sides,
-               best_by_size, place)
+    score(child_pairs, child_singles, n_active, width, n_classes, min_leaf, sides, best_by_size,
+          place)
     n_sums = n_classes + (1 if min_leaf > 1 else 0)
     for p in range(0, n_sums * width * width, 32):
         store(child_pairs, p, subtract(load32(pairs, p), load32(child_pairs, p)))
     for p in range((n_classes + 1) * width + n_sums):
         child_singles[p] = singles[p] - child_singles[p]
-    best_sizes(child_pairs, child_singles, n_active, width, n_classes, min_leaf, sides,
-               best_by_size, 4 - place)
+    score(child_pairs, child_singles, n_active, width, n_classes, min_leaf, sides, best_by_size,
+          4 - place)
