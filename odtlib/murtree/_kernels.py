@@ -495,12 +495,35 @@ def children_two_classes(feature, side, class_start, n_active, width, shared_arr
 
 
 @njit(**INNER)
+def best_sizes(leaf, sides, singles, number, whole, n_active, width, min_leaf, best_by_size, place):
+    """Write the least costs with 0, 1, 2 and 3 feature nodes.
+
+    ``number`` is where ``singles`` has the numbers of rows (-1: each root is allowed), ``whole``
+    that of all rows.
+    """
+    one, two, three = leaf, leaf, leaf
+    for i in range(n_active):
+        if number >= 0 and (singles[number + i] < min_leaf
+                            or whole - singles[number + i] < min_leaf):
+            continue
+        leaf_1, leaf_0 = (np.float64(sides[LEAF_1 * width + i]),
+                          np.float64(sides[LEAF_0 * width + i]))
+        split_1, split_0 = (np.float64(sides[SPLIT_1 * width + i]),
+                            np.float64(sides[SPLIT_0 * width + i]))
+        one = min(one, leaf_1 + leaf_0)
+        two = min(two, min(split_1 + leaf_0, leaf_1 + split_0))
+        three = min(three, split_1 + split_0)
+    best_by_size[place], best_by_size[place + 1] = leaf, one
+    best_by_size[place + 2], best_by_size[place + 3] = two, three
+
+
+@njit(**INNER)
 def score_classes(class_start, n_classes, pairs, singles, n_active, width, min_leaf, extremes,
                   best_by_size, place):
     """Write the best scores of a node or child with 0, 1, 2 and 3 feature nodes.
 
-    ``extremes`` gets the most rows that are right on side 1 and side 0 of every root, as leaves and
-    split once; ``singles``, after the counts of each class, those of all rows.
+    ``extremes`` gets the costs of both sides of every root, as leaves and split once; ``singles``,
+    after the counts of each class, those of all rows.
     """
     n_rows, counts = class_start[n_classes], n_classes * width
     zero = zeros_like(load32(pairs, 0))
@@ -514,10 +537,12 @@ def score_classes(class_start, n_classes, pairs, singles, n_active, width, min_l
             leaf_1 = maximum_unsigned(leaf_1, x)
             leaf_0 = maximum_unsigned(leaf_0, subtract(size, x))
         store(singles, counts + first, total)
-        store(extremes, first, leaf_1)
-        store(extremes, width + first, leaf_0)
+        store(extremes, LEAF_1 * width + first, leaf_1)
+        store(extremes, LEAF_0 * width + first, leaf_0)
     for first in range(0, width, 32):
-        split_1, split_0 = zero, zero
+        leaf_1 = load32(extremes, LEAF_1 * width + first)
+        leaf_0 = load32(extremes, LEAF_0 * width + first)
+        split_1, split_0 = leaf_1, leaf_0
         rows_j = load32(singles, counts + first)
         for i in range(n_active):
             m11, m10, m01, m00, total = zero, zero, zero, zero, zero
@@ -540,24 +565,16 @@ def score_classes(class_start, n_classes, pairs, singles, n_active, width, min_l
                 inner_0 = keep_where_enough(inner_0, not_j, neither, bound)
             split_1 = maximum_unsigned(split_1, inner_1)
             split_0 = maximum_unsigned(split_0, inner_0)
-        store(extremes, 2 * width + first, split_1)
-        store(extremes, 3 * width + first, split_0)
+        rest = subtract(spread_like(zero, n_rows), rows_j)
+        store(extremes, LEAF_1 * width + first, subtract(rows_j, leaf_1))
+        store(extremes, LEAF_0 * width + first, subtract(rest, leaf_0))
+        store(extremes, SPLIT_1 * width + first, subtract(rows_j, split_1))
+        store(extremes, SPLIT_0 * width + first, subtract(rest, split_0))
     most = np.int64(0)
     for c in range(n_classes):
         most = max(most, class_start[c + 1] - class_start[c])
-    one, two, three = most, most, most
-    for j in range(n_active):
-        rows_1 = np.int64(singles[counts + j])
-        if rows_1 < min_leaf or n_rows - rows_1 < min_leaf:
-            continue
-        leaf_1, leaf_0 = np.int64(extremes[j]), np.int64(extremes[width + j])
-        split_1 = max(leaf_1, np.int64(extremes[2 * width + j]))
-        split_0 = max(leaf_0, np.int64(extremes[3 * width + j]))
-        one = max(one, leaf_1 + leaf_0)
-        two = max(two, max(split_1 + leaf_0, leaf_1 + split_0))
-        three = max(three, split_1 + split_0)
-    best_by_size[place], best_by_size[place + 1] = n_rows - most, n_rows - one
-    best_by_size[place + 2], best_by_size[place + 3] = n_rows - two, n_rows - three
+    best_sizes(np.float64(n_rows - most), extremes, singles, counts, n_rows, n_active, width,
+               min_leaf, best_by_size, place)
 
 
 @njit(**ADDRESSED)
@@ -589,19 +606,15 @@ def prepare_classes(class_start, shared_arrays, count_arrays, totals, side_cost,
     totals[(n_active + 1) * width] = n_rows
     for j in range(n_active):
         rows_1 = np.int64(singles[n_classes * width + j])
-        rows_0 = n_rows - rows_1
-        leaf_1, leaf_0 = np.int64(extremes[j]), np.int64(extremes[width + j])
-        side_cost[LEAF_0, j] = rows_0 - leaf_0
-        side_cost[LEAF_1, j] = rows_1 - leaf_1
-        side_cost[SPLIT_0, j] = rows_0 - max(leaf_0, np.int64(extremes[3 * width + j]))
-        side_cost[SPLIT_1, j] = rows_1 - max(leaf_1, np.int64(extremes[2 * width + j]))
+        for kind in (LEAF_0, LEAF_1, SPLIT_0, SPLIT_1):
+            side_cost[kind, j] = extremes[kind * width + j]
         square_0, square_1 = 0.0, 0.0
         for c in range(n_classes):
             x = np.float64(singles[c * width + j])
             y = class_start[c + 1] - class_start[c] - x
             square_0 += y * y
             square_1 += x * x
-        side_cost[IMPURITY, j] = (n_rows - square_0 / max(1, rows_0)
+        side_cost[IMPURITY, j] = (n_rows - square_0 / max(1, n_rows - rows_1)
                                   - square_1 / max(1, rows_1))
 
 

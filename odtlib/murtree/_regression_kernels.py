@@ -62,9 +62,10 @@ from ._kernels import (
     MIN_LEAF,
     SPLIT_0,
     SPLIT_1,
+    best_sizes,
     pack_rows,
 )
-from ._weights import best_sizes, open_rows
+from ._weights import open_rows
 
 # Further entries of ``shape``.  N_SUMS: how many of the first lines below are summed up for pairs;
 # 1 where every weight is one.

@@ -36,6 +36,7 @@ from ._kernels import (
     N_COLUMNS,
     SPLIT_0,
     SPLIT_1,
+    best_sizes,
     choose_columns,
     line_width,
     list_side,
@@ -97,27 +98,6 @@ def sum_up(local_bits, local_weights, rows, starts, n_active, width, n_classes, 
                           width, scratch)
         for i in range(n_active):
             singles[c * width + i] = pairs[c * square + i * width + i]
-
-
-@njit(**INNER)
-def best_sizes(leaf, sides, singles, number, whole, n_active, width, min_leaf, best_by_size, place):
-    """Write the least costs with 0, 1, 2 and 3 feature nodes.
-
-    ``number`` is where ``singles`` has the numbers of rows (-1: each root is allowed), ``whole``
-    that of all rows.
-    """
-    one, two, three = leaf, leaf, leaf
-    for i in range(n_active):
-        if number >= 0 and (singles[number + i] < min_leaf
-                            or whole - singles[number + i] < min_leaf):
-            continue
-        leaf_1, leaf_0 = sides[LEAF_1 * width + i], sides[LEAF_0 * width + i]
-        split_1, split_0 = sides[SPLIT_1 * width + i], sides[SPLIT_0 * width + i]
-        one = min(one, leaf_1 + leaf_0)
-        two = min(two, min(split_1 + leaf_0, leaf_1 + split_0))
-        three = min(three, split_1 + split_0)
-    best_by_size[place], best_by_size[place + 1] = leaf, one
-    best_by_size[place + 2], best_by_size[place + 3] = two, three
 
 
 @njit(**INNER)
