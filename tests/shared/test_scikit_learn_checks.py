@@ -30,7 +30,8 @@ def test_scikit_learns_checks(name, limit, monkeypatch):
               if result["status"] == "failed"}
     expected = set(EXPECTED_FAILURES.get(name, {}))
     if name in formulations.__all__:    # a program stopped by the clock may give another tree
-        expected |= set(failed) & {"check_fit_idempotent"}
+        expected |= set(failed) & {"check_fit_idempotent",
+                                   "check_sample_weight_equivalence_on_dense_data"}
     assert not set(failed) - expected, failed
     assert limit or set(failed) == expected     # what has become right leaves the list
     assert sum(result["status"] == "passed" for result in results) > 40
