@@ -227,6 +227,8 @@ class CARTClassifier(TreeClassifier):
     def feature_importances_(self) -> np.ndarray:
         """Share of the impurity that the splits of each feature remove, by ``criterion``."""
         check_is_fitted(self, "tree_")
+        if self.criterion == "gini":
+            return super().feature_importances_
         return self.to_sklearn().feature_importances_
 
     def _warm_up(self, X, y, sample_weight):

@@ -1,6 +1,7 @@
 """CART and tuned CART against scikit-learn."""
 
 import threading
+import warnings
 
 import numpy as np
 import pytest
@@ -260,6 +261,13 @@ def test_impurities_and_importances_are_those_of_the_criterion(criterion):
                                atol=1e-12)
     assert ours.feature_importances_ == pytest.approx(exported.feature_importances_)
     assert ours.feature_importances_.sum() == pytest.approx(1.0)
+
+
+def test_importances_say_nothing_of_an_export():
+    X = np.array([[-1e300], [1e300]])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert CARTClassifier().fit(X, [0, 1]).feature_importances_ == [1.0]
 
 
 @pytest.mark.parametrize("max_features", [None, 1, 3, 0.01, 0.5, 1.0, "sqrt", "log2"])
