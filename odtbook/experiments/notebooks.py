@@ -14,7 +14,7 @@ import re
 import sys
 import threading
 import time
-from concurrent.futures import ThreadPoolExecutor
+from queue import SimpleQueue
 
 from odtlib.requirements import needs
 
@@ -68,11 +68,29 @@ class _Kernel:
         need_papermill()
         self.runs = 0
         self.manager = self.client = None
-        self.thread = ThreadPoolExecutor(1)
+        # compiled queues: a Ctrl-C within a lock of Python's own executor leaves it locked for ever
+        self.asked = SimpleQueue()
         atexit.register(self._kill)
+        threading.Thread(target=self._serve, daemon=True).start()
 
     def run(self, notebook, parameters, timeout):
-        return self.thread.submit(self._run, notebook, parameters, timeout).result()
+        return self._ask(self._run, notebook, parameters, timeout)
+
+    def _ask(self, work, *arguments):
+        """Have the thread do something, and return or raise what came of it."""
+        answer = SimpleQueue()
+        self.asked.put((work, arguments, answer))
+        result, error = answer.get()
+        if error is not None:
+            raise error
+        return result
+
+    def _serve(self):
+        for work, arguments, answer in iter(self.asked.get, None):
+            try:
+                answer.put((work(*arguments), None))
+            except BaseException as error:
+                answer.put((None, error))
 
     def _run(self, notebook, parameters, timeout):
         import nbformat
@@ -103,8 +121,8 @@ class _Kernel:
         atexit.unregister(self._kill)
         # first the process, so that a cell under way ends and the thread is free again
         self._kill()
-        self.thread.submit(self._release).result()
-        self.thread.shutdown()
+        self._ask(self._release)
+        self.asked.put(None)
 
     def _kill(self):
         if self.manager is not None and self.manager.has_kernel:
