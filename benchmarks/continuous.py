@@ -127,8 +127,7 @@ def main():
         compare_threads() if chosen.threads else fixed_cost()
         return
     for depth in chosen.depth:
-        print(f"\ndepth {depth}")
-        table = Comparison("ConTree", chosen.rounds)
+        table = Comparison("errors, all thresholds", depth, "ConTree", chosen)
         for name in SETS[depth]:
             if wanted(name, chosen):
                 for mark, rows, labels in forms(*arrays(name), chosen.seeds):

@@ -6,8 +6,8 @@ Both are timed with the search for the optimum, by public calls, for each set as
 varied (``turns.py``), without compilation.  Columns that split the rows alike are left out first,
 all but one.  A tree costs its errors plus ``--price`` of the rows for each leaf, and is good where
 it costs at most ``--tolerance`` of the least more, both made whole numbers of rows.  The numbers
-of trees must agree; the tolerance is less than the price, as the peer counts splits between two
-leaves of one class.
+of trees, here the objective, must agree; the tolerance is less than the price, as the peer counts
+splits between two leaves of one class.
 """
 
 import argparse
@@ -53,8 +53,7 @@ def main():
     add_options(parser)
     options = parser.parse_args()
     for depth in options.depth:
-        print(f"depth {depth}; the objective is the number of trees")
-        table = Comparison("ArborEnum", options.rounds)
+        table = Comparison("all good trees", depth, "ArborEnum", options)
         for name in SETS:
             if not wanted(name, options):
                 continue

@@ -1,6 +1,6 @@
 """Compare MurTree with STreeD on the same arrays: CPU seconds, alternating runs, one thread.
 
-    python benchmarks/murtree.py --depth 3 4 5 [--peer streed] [--sets anneal ...] [--seeds 0 1]
+    python benchmarks/murtree.py --depth 3 4 5 [--peer STreeD] [--sets anneal ...] [--seeds 0 1]
 
 Both are timed by their public ``fit``, each on arrays of the type that it likes best, compilation
 apart.  All published sets are tried, each as it is packaged and varied (``turns.py``), with a mean
@@ -35,7 +35,7 @@ from functools import partial
 from pathlib import Path
 
 import numpy as np
-from turns import Comparison, add_options, forms, timed, wanted
+from turns import Comparison, add_options, forms, processor, timed, wanted
 
 from odtbook.datasets import available, load
 from odtlib import MurTreeClassifier
@@ -100,14 +100,6 @@ def run_command(path, X, y, depth, nodes, limit):
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
     taken = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
     return taken, np.nan if taken < limit else None
-
-
-def processor():
-    """Return the name of the processor and its widest vectors."""
-    text = Path("/proc/cpuinfo").read_text() if Path("/proc/cpuinfo").exists() else ""
-    name = next((line.split(":")[1].strip() for line in text.splitlines()
-                 if line.startswith("model name")), "unknown processor")
-    return f"{name}, {'AVX-512' if 'avx512_bitalg' in text else 'no AVX-512 popcount'}"
 
 
 def resident(field):
@@ -261,7 +253,8 @@ def chosen_sets(options):
 
 def compare_peer(options, nodes, peer):
     """Print the time of ours and of the peer, in turns, and the means of their ratios."""
-    table = Comparison(options.peer, options.rounds)
+    table = Comparison("errors" if nodes == 2 ** options.depth - 1 else f"errors, {nodes} nodes",
+                       options.depth, options.peer, options)
     limits = options.depth, nodes, options.limit
     for name, X, y in chosen_sets(options):
         for mark, rows, labels in forms(X, y, options.seeds):
@@ -277,7 +270,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--depth", type=int, nargs="+", default=[4])
     parser.add_argument("--nodes", type=int, help="feature nodes (default: full tree)")
-    parser.add_argument("--peer", default="streed", help="streed, dl85, gosdt or command:PATH")
+    parser.add_argument("--peer", default="STreeD", help="STreeD, DL8.5, GOSDT or command:PATH")
     parser.add_argument("--limit", type=float, default=600.0, help="seconds for each run")
     add_options(parser)
     parser.add_argument("--threads", type=int, help="compare one thread with so many")
@@ -289,9 +282,9 @@ def main():
     parser.add_argument("--grown", help=argparse.SUPPRESS)
     parser.add_argument("--once", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
-    peers = {"streed": run_streed, "dl85": run_dl85, "gosdt": run_gosdt}
+    peers = {"STreeD": run_streed, "DL8.5": run_dl85, "GOSDT": run_gosdt}
     peer = peers.get(options.peer) or partial(run_command, options.peer.removeprefix("command:"))
-    if options.nodes and options.peer in ("dl85", "gosdt"):
+    if options.nodes and options.peer in ("DL8.5", "GOSDT"):
         parser.error(f"{options.peer} cannot limit feature nodes; leave out --nodes")
     if options.once:
         print_first()
@@ -306,7 +299,6 @@ def main():
         if options.grown:
             print_growth(options, nodes, peers)
             continue
-        print(f"{processor()}; depth {options.depth}, {nodes} feature nodes; CPU seconds")
         run_ours(np.eye(4), np.array([0, 1, 0, 1]), 2, 3, options.limit)   # loads the kernels
         if options.memory:
             measure_memory(options, nodes)

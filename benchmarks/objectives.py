@@ -24,6 +24,7 @@ F1_SETS = ("anneal heart-cleveland german-credit yeast diabetes hypothyroid kr-v
 FAIR_SETS = "heart-cleveland german-credit diabetes australian-credit tic-tac-toe".split()
 NAMES = {"fair": ("demographic-parity", "group-fairness"),       # ours and the peer's
          "opportunity": ("equal-opportunity", "equality-of-opportunity")}
+QUESTIONS = {"f1": "F1", "fair": "demographic parity", "opportunity": "equal opportunity"}
 LIMIT = 0.05
 
 
@@ -64,8 +65,7 @@ def main():
     add_options(parser)
     chosen = parser.parse_args()
     for depth in chosen.depth:
-        print(f"{chosen.what}, depth {depth}")
-        table = Comparison("STreeD", chosen.rounds)
+        table = Comparison(QUESTIONS[chosen.what], depth, "STreeD", chosen)
         for name in F1_SETS if chosen.what == "f1" else FAIR_SETS:
             if not wanted(name, chosen):
                 continue

@@ -56,8 +56,7 @@ def run_streed(B, y, depth):
 
 def compare(depths, options):
     for depth in depths:
-        print(f"squared error, depth {depth}")
-        table = Comparison("STreeD", options.rounds)
+        table = Comparison("squared error", depth, "STreeD", options)
         for name, (X, y) in SETS.items():
             if not wanted(name, options):
                 continue

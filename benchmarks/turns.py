@@ -3,16 +3,37 @@
 A problem is tried as it is packaged ("as is") and varied by a seed ("varied"): a bootstrap of the
 rows, 2 % of the labels another one, the columns in another order.  What is tuned to the packaged
 sets alone shows there.
+
+With ``--record FILE`` each problem is a line of a table (``data/speed.csv`` is shown in the book),
+which only code without uncommitted changes may write.  A run replaces the lines of its problems.
 """
 
+import csv
 import time
+from datetime import date
+from importlib.metadata import version
+from pathlib import Path
 
 import numpy as np
+
+from odtbook.experiments.runner import code_state
 
 CLASSES = ((0.0, "less than 0.01 s"), (0.01, "0.01 to 0.1 s"), (0.1, "0.1 to 1 s"),
            (1.0, "1 s and more"))     # of the peer
 FLIPPED = 0.02
 PATIENCE = 2.0     # seconds of the peer after which it is not run again
+PACKAGES = {"STreeD": "pystreed", "ConTree": "pycontree", "ArborEnum": "arborenum",
+            "DL8.5": "pydl8.5", "GOSDT": "gosdt"}
+COLUMNS = ("question depth dataset rows columns objective ours theirs stopped peer date commit "
+           "processor").split()
+
+
+def processor():
+    """Return the name of the processor and its widest vectors."""
+    text = Path("/proc/cpuinfo").read_text() if Path("/proc/cpuinfo").exists() else ""
+    name = next((line.split(":")[1].strip() for line in text.splitlines()
+                 if line.startswith("model name")), "unknown processor")
+    return f"{name}, {'AVX-512' if 'avx512_bitalg' in text else 'no AVX-512 popcount'}"
 
 
 def varied(X, y, seed):
@@ -35,8 +56,13 @@ def timed(fit, *problem):
 class Comparison:
     """The rows of a table and the ratios of both programs' times, by size class of the peer."""
 
-    def __init__(self, peer, rounds=3):
-        self.peer, self.rounds, self.ratios = peer, rounds, []
+    def __init__(self, question, depth, peer, options):
+        """Take the options of the command; ``peer`` is a package, or what its fits are called."""
+        self.question, self.depth, self.peer = question, depth, peer
+        self.rounds, self.record, self.ratios = options.rounds, options.record, []
+        if self.record and code_state()["dirty"]:
+            raise SystemExit("the code has uncommitted changes: commit them before a record")
+        print(f"{question}, depth {depth}; {processor()}; CPU seconds")
         print(f"{'data set':44s} {'rows':>7s} {'cols':>5s} {'objective':>10s} {'ours':>9s} "
               f"{peer[:9]:>9s} {'ratio':>7s}", flush=True)
 
@@ -60,6 +86,26 @@ class Comparison:
         shown = runs[0][0][1] if runs[0][0][1] is not None else np.nan
         print(f"{name:44s} {shape[0]:7d} {shape[1]:5d} {shown:10.6g} {a:9.4f} {b:9.4f} "
               f"{b / a:7.1f}{'  stopped: ' + ', '.join(stopped) if stopped else ''}", flush=True)
+        if self.record:
+            self._write([self.question, self.depth, name, *shape, f"{shown:.10g}", f"{a:.6f}",
+                         f"{b:.6f}", "+".join(stopped)])
+
+    def _write(self, line):
+        """Write a line of the record, in place of an earlier one of the same problem."""
+        path = Path(self.record)
+        lines = []
+        if path.exists():
+            with path.open(newline="", encoding="utf-8") as file:
+                lines = list(csv.reader(file))[1:]
+        package = f"{self.peer} {version(PACKAGES[self.peer])}" if self.peer in PACKAGES \
+            else self.peer
+        line = [str(value) for value in (*line, package, date.today(), code_state()["commit"],
+                                         processor())]
+        same = COLUMNS.index("rows"), COLUMNS.index("peer")
+        lines = [other for other in lines if other[:same[0]] != line[:same[0]]
+                 or other[same[1]].split()[0] != self.peer]
+        with path.open("w", newline="", encoding="utf-8") as file:
+            csv.writer(file, lineterminator="\n").writerows([COLUMNS, *lines, line])
 
     def summary(self, shortest=0.0):
         """Print geometric mean and smallest ratio of each size class and of all."""
@@ -86,6 +132,7 @@ def add_options(parser, rounds=3):
                         help="0: the packaged set; others: variations of it")
     parser.add_argument("--rounds", type=int, default=rounds,
                         help="runs of each, fewer where the peer takes long")
+    parser.add_argument("--record", metavar="FILE", help="write each problem into this table")
 
 
 def wanted(name, options):

@@ -54,7 +54,7 @@ def execute(template: str | Path, **parameters: Any) -> Any:
     """
     template = Template(template)
     points = expand([parameters], template)
-    records, state = [], _code_state()
+    records, state = [], code_state()
     for point in points:
         record = _finish(execute_notebook(template.notebook, point), point, state)
         if record["status"] == "failed":
@@ -144,7 +144,7 @@ def run_experiment(experiment: str | Path, *, quick: bool = False, jobs: int = 1
             f"{len(points) - len(todo)} finished"
             + _estimate(todo, {**earlier, **_seconds(records)}, jobs, dask))
         try:
-            state = _code_state()
+            state = code_state()
             watched = None if dask or jobs == 1 else os.getpid()
             tasks = (delayed(_work)(executor, experiment.template.notebook, points[name], name,
                                     watched) for name in todo)
@@ -251,7 +251,7 @@ def _now():
     return datetime.now(UTC).isoformat(timespec="seconds")
 
 
-def _code_state():
+def code_state():
     """Return the git commit of the code, and whether the code differs from it."""
     def git(*words):
         return subprocess.run(["git", "-C", str(PACKAGE.parent), *words], capture_output=True,

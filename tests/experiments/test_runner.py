@@ -153,7 +153,7 @@ def test_a_time_limit_becomes_a_limit_of_the_cell(toy):
 @pytest.mark.parametrize("dirty", [True, False, None])
 def test_runs_of_changed_code_are_said_not_to_count(toy, tmp_path, monkeypatch, dirty):
     monkeypatch.setenv("RUNS_LOG", str(tmp_path / "log"))
-    monkeypatch.setattr(runner, "_code_state", lambda: {"commit": "0" * 40, "dirty": dirty})
+    monkeypatch.setattr(runner, "code_state", lambda: {"commit": "0" * 40, "dirty": dirty})
     said = []
     experiments.run_experiment(toy(), quick=True, executor=counting, say=said.append)
     assert ("reports leave these runs out" in said[-1]) == (dirty is True)
