@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 from collections import namedtuple
 from copy import copy
-from itertools import chain, count, repeat
+from itertools import count, repeat
 from os import PathLike
 
 import numpy as np
@@ -67,7 +67,8 @@ class OptimalityCertificate:
             The file, replaced where it exists; compressed arrays, in the format of ``numpy.savez``.
         """
         with open(path, "wb") as file:
-            np.savez_compressed(file, **self.arrays)
+            np.savez_compressed(file, **{name: part if name == "start" else narrowed(part)
+                                         for name, part in self.arrays.items()})
 
     def __len__(self):
         return len(self.arrays["bound"])
@@ -146,8 +147,7 @@ class CertifiedMixin:
             X, y, weight = data.items(mask)
             found = np.zeros(len(sizes))
             part.max_depth = depth
-            margin = data.sums * (2 * PROOF * data.leaf(data.amount[mask].sum(axis=0), True)
-                                  + 8 * data.slop + 8)
+            margin = data.sums * (2 * PROOF * data.leaf(mask) + 8 * data.slop + 8)
             for i, size in enumerate(sizes):
                 part.max_nodes = None if size >= 2**depth - 1 else int(size)
                 part.time_limit = None if clock.time_limit is None else clock.remaining
@@ -157,6 +157,13 @@ class CertifiedMixin:
             return np.floor(found - margin), None
 
         return best
+
+
+def narrowed(array):
+    """Return whole numbers in their smallest type, which is packed sooner."""
+    if array.dtype.kind != "i":
+        return array
+    return array.astype(np.min_scalar_type(min(array.min(initial=0), -1 - array.max(initial=0))))
 
 
 def unit_of(weight, penalty):
@@ -187,8 +194,8 @@ class Data:
     """The rows as the checker sees them: equal rows are one, and costs are whole numbers.
 
     ``x`` says on which side of each split a row is, ``amount`` what it weighs: by class, or its
-    weight and the sums of its targets and of their squares; and its number where leaves need some.
-    ``most`` is what a row can cost.  A search is given *items*: the row, label, weight of each.
+    weight and the sums of its targets and of their squares; then its number where leaves need some,
+    and what it can cost.  A search is given *items*: the row, label, weight of each.
     """
 
     def __init__(self, model, X, y, weight):
@@ -218,30 +225,24 @@ class Data:
             self.y = self.label = np.unique(y, return_inverse=True)[1].ravel()
             each = whole[:, None] * (self.label[:, None] == np.arange(self.label.max() + 1))
         self.price = np.floor(self.penalty / self.unit)
-        self.amount = np.zeros((len(rows), each.shape[1] + (self.least > 1)))
-        np.add.at(self.amount[:, :each.shape[1]], self.member, each)
-        self.amount[:, each.shape[1]:] = np.bincount(self.member)[:, None]
-        self.most = np.ceil(np.bincount(self.member, most))
+        amount = np.zeros((len(rows), each.shape[1]))
+        np.add.at(amount, self.member, each)
+        most = np.ceil(np.bincount(self.member, most))
         if self.least == 1 and not self.sums:
-            common = self.amount.min(axis=1, keepdims=True)
+            common = amount.min(axis=1, keepdims=True)
             self.base = float((each.shape[1] - 1) * common.sum())
-            used = (self.amount > common).any(axis=1)
-            rows, first, self.amount = rows[used], first[used], (self.amount - common)[used]
-            self.member, self.label = np.nonzero(self.amount)
-            self.item_weight = self.amount[self.member, self.label]
-            self.most = self.amount.sum(axis=1)
+            used = (amount > common).any(axis=1)
+            rows, first, amount = rows[used], first[used], (amount - common)[used]
+            self.member, self.label = np.nonzero(amount)
+            self.item_weight, most = amount[self.member, self.label], amount.sum(axis=1)
+        number = [np.bincount(self.member)] * (self.least > 1)
+        self.amount = np.column_stack([amount, *number, most])
+        self.rule = self.sums, each.shape[1], self.least, self.slop
         self.x, self.rows = np.ascontiguousarray(rows), self.X[first]
 
-    def leaf(self, part, root=False):
-        """Return the costs of leaves of such amounts, NO_SPLIT where one has too few rows."""
-        known = part[:len(part) - (self.least > 1)]
-        if self.sums:
-            few, cost = known[0] == 0, np.floor(np.maximum(
-                0, known[2] - known[1] ** 2 / np.maximum(known[0], 1) - self.slop))
-        else:
-            few, cost = known.sum(axis=0) == 0, known.sum(axis=0) - known.max(axis=0)
-        few = part[-1] < self.least if self.least > 1 else few
-        return cost if root else np.where(few, NO_SPLIT, cost)
+    def leaf(self, mask):
+        """Return the cost of a leaf with some rows."""
+        return leaf(self.amount[mask].sum(axis=0)[:, None], 0, self.rule)[0]
 
     def within(self):
         """Return what every tree costs in each row."""
@@ -287,13 +288,13 @@ class Writer:
         self.sizes = (np.arange(1, max(1, self.nodes) + 1) if self.limited
                       else np.array([full]))
         # Of each line: its tests, the depth that is left, its reason; and its bounds.
-        self.lines, self.bounds, self.tables = [], np.zeros((1024, len(self.sizes))), []
+        self.lines, self.n_lines = np.zeros((1024, self.depth + 2), np.int32), 0
+        self.bounds, self.tables = np.zeros((1024, len(self.sizes))), []
         self.known = [{} for _ in range(self.depth + 1)]        # lines by depth and rows
-        self.bits, most = pack(data.x.T), data.most.astype(np.int64)
-        self.words = np.ascontiguousarray(self.bits.T)
-        self.powers = np.arange(int(most.max(initial=0)).bit_length())
-        self.has_power = pack(most >> self.powers[:, None] & 1)
-        self.amounts = np.column_stack([data.amount, data.most])
+        most = data.amount[:, -1].astype(np.int64)
+        powers = np.arange(int(most.max(initial=0)).bit_length())
+        self.rows = (data.x.view(np.uint8), data.amount, np.ascontiguousarray(pack(data.x.T).T),
+                     2.0**powers, pack(most >> powers[:, None] & 1))
 
     def certificate(self):
         """Return the certificate."""
@@ -315,14 +316,14 @@ class Writer:
         data, hints = self.data, None
         line, price = self.known[depth].get(key), 3 * self.data.price
         if line is not None:
-            if trusted and self.lines[line][2] == COUNTED:
+            if trusted and self.lines[line, -1] == COUNTED:
                 np.maximum(self.bounds[line], wanted, out=self.bounds[line])
             if np.all(self.bounds[line] >= wanted):
                 return line
         counted = depth <= 2 or wanted.max() <= price
         value, reason = wanted.copy(), COUNTED
         if data.x.size == 0 or depth == 0:
-            value[:] = data.leaf(data.amount[mask].sum(axis=0), True)
+            value[:] = data.leaf(mask)
             if depth > 2:       # no split was forgotten
                 self.tables.append(np.full((data.x.shape[1], 2), NOTHING, np.int32))
                 reason = len(self.tables) - 1
@@ -337,55 +338,54 @@ class Writer:
                 value[self.sizes > 2] = np.minimum(value, price)[self.sizes > 2]
             if not (counted or value.max() <= price):
                 value, reason = self.every_split(mask, key, path, depth, value, hints)
-        line = self.known[depth][key] = len(self.lines)
-        self.lines.append((path, depth, reason))
+        line = self.known[depth][key] = self.n_lines
         self.make_room(1)
+        self.lines[line] = *path, *[0] * depth, depth, reason
         self.bounds[line] = value
+        self.n_lines += 1
         return line
 
     def make_room(self, more):
-        """Lengthen the array of bounds where it has no room for more lines."""
-        if len(self.lines) + more > len(self.bounds):
-            self.bounds = np.pad(self.bounds, ((0, len(self.bounds) + more), (0, 0)))
+        """Lengthen the arrays of lines where they have no room for more."""
+        if self.n_lines + more > len(self.bounds):
+            more = (0, len(self.bounds) + more), (0, 0)
+            self.lines, self.bounds = np.pad(self.lines, more), np.pad(self.bounds, more)
 
     def every_split(self, mask, key, path, depth, wanted, hints):
         """Prove bounds on the sides of all splits; return what follows, and which lines say so."""
-        data, n_splits = self.data, self.data.x.shape[1]
-        rows = np.frombuffer(key, np.uint64)
-        beyond = self.bits & rows
-        keys = np.stack([rows ^ beyond, beyond], axis=1).view(f"V{len(key)}").ravel().tolist()
-        amounts = self.amounts[mask]
-        ones = amounts.T @ data.x[mask]
-        sums = np.stack([amounts.sum(axis=0)[:, None] - ones, ones], axis=1)
-        leaf, whole = data.leaf(sums[:-1]), data.leaf(sums[:-1, :, 0].sum(axis=1), True)
-        free = np.repeat(np.minimum(leaf, data.price)[:, :, None], len(wanted) + 1, axis=2)
-        free[:, :, 0] = leaf
-        free[leaf == NO_SPLIT] = NO_SPLIT
-        order, hint = hints or (np.argsort(leaf.sum(axis=0), kind="stable"), np.zeros(free.shape))
-        known = self.known[depth - 1]
+        rows, n_splits = np.frombuffer(key, np.uint64), self.data.x.shape[1]
+        keys = np.empty((n_splits, 2, len(rows)), np.uint64)
+        sums = np.zeros((2, self.data.amount.shape[1], n_splits))
+        free = np.empty((2, n_splits, len(wanted) + 1))
         table = np.full((n_splits, 2), NOTHING, np.int32)
-        node = Node(self.words, self.has_power & rows, 2.0**self.powers, sums[-1], order, hint,
-                    free, free.copy(), table, np.fromiter(
-                        map(known.get, keys, repeat(NOTHING)), np.int64),
-                    np.zeros((2, n_splits), bool), np.zeros(n_splits))
+        limits = self.limited, self.data.price, np.minimum(wanted, open_line(
+            rows, self.rows, self.data.rule, self.data.price, keys, sums, free))
+        order, hint = hints or (np.argsort(free[:, :, 0].sum(axis=0), kind="stable"),
+                                np.zeros(free.shape))
+        known = self.known[depth - 1]
+        keys = keys.view(f"V{len(key)}").ravel().tolist()
+        node = Node(rows, self.rows, sums, order, hint, free, free.copy(), table, np.fromiter(
+            map(known.get, keys, repeat(NOTHING)), np.int64), np.zeros((2, n_splits), bool),
+            np.zeros(n_splits))
         listed = np.zeros(2 * n_splits, np.int64)
-        limits = self.limited, data.price, np.minimum(wanted, whole)
-        similar, place = data.least == 1, 0
+        similar, place = self.data.least == 1, 0
         while place < n_splits:
-            first = len(self.lines)
+            first = self.n_lines
             self.make_room(len(listed))
             place, side, trusted, n_listed = next_side(place, depth, similar, *limits, node,
                                                        first, self.bounds, listed)
             if n_listed:
-                tests = listed[:n_listed].tolist()
-                known.update(zip([keys[test] for test in tests], count(first)))
-                self.lines.extend([((*path, test), 2, COUNTED) for test in tests])
+                tests = listed[:n_listed]
+                known.update(zip([keys[test] for test in tests.tolist()], count(first)))
+                self.n_lines += n_listed
+                lines = self.lines[first:self.n_lines]
+                lines[:, :len(path)], lines[:, len(path)], lines[:, -2:] = path, tests, (2, COUNTED)
             if place < n_splits:
                 k = order[place]
                 line = self.prove(
-                    mask & (data.x[:, k] == side), keys[2 * k + side], (*path, 2 * k + side),
-                    depth - 1, hint[side, k, 1:] if trusted else self.needed(
-                        limits[2], node.below[1 - side, k]), trusted)
+                    mask & (self.data.x[:, k] == side), keys[2 * k + side],
+                    (*path, 2 * k + side), depth - 1, hint[side, k, 1:] if trusted else
+                    self.needed(limits[2], node.below[1 - side, k]), trusted)
                 settle(k, side, line, self.bounds[line], place, similar, node)
         self.tables.append(table)
         return limits[2], len(self.tables) - 1
@@ -405,8 +405,8 @@ class Writer:
     def assembled(self):
         """Return the certificate, of the lines as they are now."""
         data, model = self.data, self.model
-        paths, depths, reasons = zip(*self.lines, strict=True)
-        bound = self.bounds[:len(paths)].astype(np.int64)
+        lines, bound = self.lines[:self.n_lines], self.bounds[:self.n_lines].astype(np.int64)
+        used = self.depth - lines[:, -2]
         value = data.unit * float(data.base + bound[-1, -1])
         max_depth = ANY_DEPTH if model.max_depth is None else min(int(model.max_depth), ANY_DEPTH)
         claim = words(data, max_depth, self.nodes if self.limited else None, value)
@@ -414,10 +414,9 @@ class Writer:
             "claim": np.array(claim), "fingerprint": fingerprint(data.X, data.y, data.weight),
             "units": np.array([data.unit, data.penalty] + [data.centre, data.scale] * data.sums),
             "limits": np.array([VERSION, max_depth, self.nodes, data.least]),
-            "start": np.cumsum([0, *map(len, paths)]),
-            "tests": np.fromiter(chain.from_iterable(paths), np.int32),
-            "depth": np.array(depths, np.int16), "bound": bound,
-            "table": np.array(reasons, np.int32),
+            "start": np.append(0, np.cumsum(used)).astype(np.int32),
+            "tests": lines[:, :-2][np.arange(self.depth) < used[:, None]],
+            "depth": lines[:, -2], "bound": bound, "table": lines[:, -1],
             "reference": np.array(self.tables, np.int32).reshape(
                 len(self.tables), data.x.shape[1], 2),
         }, value)
@@ -425,9 +424,57 @@ class Writer:
 
 # Of some rows, by side, split, number of feature nodes: what needs no line (``free``), is proved
 # (``below``), or was found by the search (``hint``).  ``known`` are lines by test; ``proved`` says
-# by side and split what was asked for.  ``bits`` (word, split) are the rows beyond each split,
-# ``rows`` (power, word) those with a power of two in what they can cost; ``shared`` is room.
-Node = namedtuple("Node", "bits rows powers weight order hint free below table known proved shared")
+# by side and split what was asked for; ``sums`` has what the sides weigh.  ``all_rows`` are those
+# of the writer: sides, amounts, sides as bits (word, split), powers of two and the rows that have
+# one in what they can cost.  ``shared`` is room.
+Node = namedtuple("Node", "rows all_rows sums order hint free below table known proved shared")
+
+
+@njit(**OPTIONS)
+def leaf(sums, k, rule):
+    """Return what a leaf of the amounts in a column costs, and whether it has too few rows."""
+    squares, n_sums, least, slop = rule
+    total = most = 0.0
+    if squares:
+        total = sums[0, k]
+        cost = np.floor(max(0.0, sums[2, k] - sums[1, k] ** 2 / max(total, 1.0) - slop))
+    else:
+        for c in range(n_sums):
+            total, most = total + sums[c, k], max(most, sums[c, k])
+        cost = total - most
+    return cost, sums[n_sums, k] < least if least > 1 else total == 0
+
+
+@njit(**OPTIONS)
+def open_line(rows, all_rows, rule, price, keys, sums, free):
+    """Write what is on both sides of all splits of some rows; return what a leaf costs."""
+    x, amounts, bits = all_rows[:3]
+    n_words, n_splits = bits.shape
+    for word in range(n_words):
+        left = rows[word]
+        for k in range(n_splits):
+            keys[k, 0, word], keys[k, 1, word] = left & ~bits[word, k], left & bits[word, k]
+        while left:
+            row = 64 * word + popcount((left & -left) - np.uint64(1))
+            left &= left - np.uint64(1)
+            for c in range(amounts.shape[1]):
+                amount = amounts[row, c]
+                if amount:
+                    sums[0, c, 0] += amount
+                    for k in range(n_splits):
+                        sums[1, c, k] += amount * x[row, k]
+    whole = leaf(sums[0], 0, rule)[0]
+    for c in range(amounts.shape[1]):
+        total = sums[0, c, 0]
+        for k in range(n_splits):
+            sums[0, c, k] = total - sums[1, c, k]
+    for side in range(2):
+        for k in range(n_splits):
+            cost, few = leaf(sums[side], k, rule)
+            free[side, k, 0] = NO_SPLIT if few else cost
+            for n in range(1, free.shape[2]):
+                free[side, k, n] = NO_SPLIT if few else min(cost, price)
+    return whole
 
 
 @njit(**INNER)
@@ -448,16 +495,15 @@ def settle(k, side, line, bound, place, similar, node):
         node.below[side, k, n + 1] = max(bound[n], node.free[side, k, n + 1])
     if not similar:         # it counts for its own rows only
         return
-    weight, shared, bits = node.weight, node.shared, node.bits
+    weight, shared, (bits, powers, has_power) = node.sums[:, -1], node.shared, node.all_rows[2:]
     if not node.proved[1 - side, k]:
         shared[:] = 0
-        for i in range(len(node.powers)):
-            power = node.powers[i]
-            for word in range(len(bits)):
-                both = node.rows[i, word] & bits[word, k]
+        for word in range(len(bits)):
+            for i in range(len(powers)):
+                both = node.rows[word] & bits[word, k] & has_power[i, word]
                 if both:
                     for j in range(len(shared)):
-                        shared[j] += power * popcount(both & bits[word, j])
+                        shared[j] += powers[i] * popcount(both & bits[word, j])
     for j in node.order[place:]:
         for other in range(2):
             rows = shared[j] if side else weight[1, j] - shared[j]
@@ -491,7 +537,7 @@ def next_side(place, depth, similar, limited, price, wanted, node, n_lines, boun
                     wanted[n] = min(wanted[n], price + below[0, k, a] + (
                         below[1, k, n - a if limited else 1]))
             continue
-        side, trusted = int(node.weight[1, k] > node.weight[0, k]), True
+        side, trusted = int(node.sums[1, -1, k] > node.sums[0, -1, k]), True
         if not node.proved[1, k] and enough(k, hint, below, limited, price, wanted):
             side = 1
         elif not node.proved[0, k] and enough(k, below, hint, limited, price, wanted):
@@ -514,8 +560,12 @@ def next_side(place, depth, similar, limited, price, wanted, node, n_lines, boun
 def warm_up_writer():
     """Compile the kernels of the writer."""
     index, one, two = np.zeros(1, np.int64), np.zeros(1), np.zeros((2, 1))
-    below, bits = np.zeros((2, 1, 2)), np.zeros((1, 1), np.uint64)
-    node = Node(bits, bits, one, two, index, below, below, below, np.zeros((1, 2), np.int32),
+    words, sides, free = np.zeros((1, 1), np.uint64), np.zeros((2, 2, 1)), np.zeros((2, 1, 2))
+    rows = np.zeros((1, 1), np.uint8), np.zeros((1, 2)), words, one, words
+    rule = False, 1, 1, 0.0
+    leaf(two, 0, rule)
+    open_line(words[0], rows, rule, 0.0, np.zeros((1, 2, 1), np.uint64), sides, free)
+    node = Node(words[0], rows, sides, index, free, free, free, np.zeros((1, 2), np.int32),
                 np.zeros(2, np.int64), two > 0, one)
     next_side(0, 3, True, False, 0.0, one, node, 0, two, index)
     settle(np.int64(0), 0, 0, two[0, :1], 0, True, node)

@@ -24,7 +24,7 @@ class CertifiedColumns(CertifiedMixin):
         """Return the solver over some columns, what a cost of one is, and its rounding."""
         factor = unit_of(data.item_weight, 0.0)     # small numbers make a fast search
         weight = weight / factor
-        problem = prepare(columns, data.label, data.amount.shape[1] - (data.least > 1),
+        problem = prepare(columns, data.label, data.rule[1],
                           None if np.all(weight == 1) else weight, min_samples_leaf=data.least)
         return Solver(problem, *options, split_penalty=data.price / factor,
                       min_samples_leaf=data.least), factor, 0.0
