@@ -1,9 +1,7 @@
 """Turn a table into 0/1 columns: entropy cuts (MDLP), quantiles, both, or all thresholds.
 
-Every column knows where it comes from. A numeric column of the output is 1 on an interval
-``lower < x <= upper`` of one feature; with ``encoding="thresholds"`` that interval is always
-one-sided, so a tree over the columns can be written again as a tree over the features
-(:meth:`to_original`).
+Every column knows where it comes from.  One of a numeric feature is 1 where ``x <= t``, so a tree
+over the columns can be written again as a tree over the features (:meth:`to_original`).
 
 A feature with missing values (NaN) in ``fit`` gets each of its columns twice, once with 0 and once
 with 1 where the value is missing, and a column that says whether it is missing: a tree over the
@@ -68,14 +66,15 @@ class _Binarizer(TransformerMixin, BaseEstimator):
     """Read a table, ask the subclass for the cuts of every numeric feature, make the columns."""
 
     _parameter_constraints = {
-        "encoding": [StrOptions({"thresholds", "onehot"})],
         "handle_unknown": [StrOptions({"error", "warn", "ignore"})],
         "ordered_categories": ["boolean"],
     }
 
-    # What a subclass decides: does it look at the classes, and does it leave 0/1 features alone?
-    _needs_classes = False
-    _keeps_binary = True
+    _needs_classes = False      # True: the cuts depend on the classes
+
+    def __init__(self, *, handle_unknown: str = "error", ordered_categories: bool = False) -> None:
+        self.handle_unknown = handle_unknown
+        self.ordered_categories = ordered_categories
 
     def _cuts(self, values, counts, clock):
         """Return the sorted cuts of one numeric feature; cut ``i`` lies before ``values[i]``.
@@ -166,12 +165,8 @@ class _Binarizer(TransformerMixin, BaseEstimator):
             np.concatenate([np.zeros(0, dtype), *(one[part] for one in intervals)], dtype=dtype)
             for part, dtype in enumerate((np.float64, np.float64, np.int8)))
 
-        one_sided = (np.isinf(self.lower_) != np.isinf(self.upper_)) | (self.lower_ == np.inf)
-        if self.categories_:
-            one_sided &= ~np.isin(self.feature_, list(self.categories_))
         bound = np.where(self.lower_ == -np.inf, self.upper_, self.lower_)
-        self.threshold_ = np.where(one_sided, bound, np.nan)
-        self.maps_to_original_ = bool(one_sided.all())
+        self.threshold_ = np.where(np.isin(self.feature_, list(self.categories_)), np.nan, bound)
         return self
 
     def transform(self, X: ArrayLike) -> np.ndarray:
@@ -255,7 +250,7 @@ class _Binarizer(TransformerMixin, BaseEstimator):
         return self.get_feature_names_out()
 
     def get_feature_names_out(self, input_features: Sequence[str] | None = None) -> np.ndarray:
-        """Return a readable name for every column, such as ``2.45 < petal length <= 4.75``.
+        """Return a readable name for every column, such as ``petal length <= 2.45``.
 
         Parameters
         ----------
@@ -289,9 +284,7 @@ class _Binarizer(TransformerMixin, BaseEstimator):
                 if j not in written:
                     written[j] = {t: threshold_text(t, low, high) for t, low, high in
                                   np.column_stack(self._neighbours[j]).tolist()}
-                text = (f"{names[j]} <= {written[j][upper]}" if lower == -np.inf else
-                        f"{names[j]} > {written[j][lower]}" if upper == np.inf else
-                        f"{written[j][lower]} < {names[j]} <= {written[j][upper]}")
+                text = f"{names[j]} <= {written[j][upper]}"
             found.append(text + (" or missing" if missing == 1 else ""))
         return np.array(found, dtype=object)
 
@@ -312,9 +305,8 @@ class _Binarizer(TransformerMixin, BaseEstimator):
         Returns
         -------
         DecisionTree
-            The same predictions from the original features when ``maps_to_original_`` is true.
-            Otherwise (intervals or categories among the columns) the tree stays over the
-            columns and receives their readable names.
+            The same predictions from the original features.  Where categories are among the
+            columns, the tree stays over the columns and receives their readable names.
         """
         check_is_fitted(self)
         if tree.n_features > len(self.feature_):
@@ -326,7 +318,7 @@ class _Binarizer(TransformerMixin, BaseEstimator):
         if not np.all((tree.threshold[inner] >= 0) & (tree.threshold[inner] < 1)):
             raise ValueError("The tree has a threshold outside [0, 1), but the columns hold only "
                              "0 and 1; pass a tree that was fitted on them (it splits at 0.5).")
-        if not self.maps_to_original_:
+        if np.isnan(self.threshold_).any():
             names = _check_feature_names_in(self) if feature_names is None else feature_names
             return tree.replace(feature_names=self._column_names(names),
                                 n_features=len(self.feature_))
@@ -390,7 +382,7 @@ class _Binarizer(TransformerMixin, BaseEstimator):
     def _numeric_intervals(self, j, x, codes, n_classes, clock):
         """Return lower and upper ends of a numeric feature's columns."""
         values, position = np.unique(x, return_inverse=True)
-        if self._keeps_binary and np.array_equal(values, [0.0, 1.0]):
+        if np.array_equal(values, [0.0, 1.0]):
             return np.array([0.5]), np.array([np.inf])   # the feature itself: 1 when x > 0.5
         if len(values) < 2:
             return np.zeros(0), np.zeros(0)
@@ -398,9 +390,7 @@ class _Binarizer(TransformerMixin, BaseEstimator):
         cuts = self._cuts(values, counts.reshape(len(values), n_classes), clock)
         thresholds = midpoint(values[cuts - 1], values[cuts]) + 0.0  # + 0.0: never -0.0
         self._neighbours[j] = thresholds, values[cuts - 1], values[cuts]
-        if self.encoding == "thresholds" or len(cuts) < 2:
-            return np.full(len(cuts), -np.inf), thresholds
-        return np.append(-np.inf, thresholds), np.append(thresholds, np.inf)
+        return np.full(len(cuts), -np.inf), thresholds
 
     def _class_codes(self, y, n_rows):
         if y is None:
@@ -554,19 +544,10 @@ class MDLPBinarizer(_Binarizer):
     the smallest class information entropy; keep it when its information gain exceeds
     ``log2(N - 1) / N + delta / N`` with ``delta = log2(3**k - 2) - (k E - k1 E1 - k2 E2)``, and
     go on in both halves.  ``N`` rows of ``k`` classes have entropy ``E``; 1 and 2 are the halves.
-    Of cuts with equal entropy the lowest is taken.
+    Of cuts with equal entropy the lowest is taken.  A 0/1 feature is kept as it is.
 
     Parameters
     ----------
-    encoding : {"thresholds", "onehot"}, default="thresholds"
-        ``"thresholds"`` gives one column ``x <= t`` per cut, and trees over them can be written in
-        the original features.  ``"onehot"`` gives one column per interval between cuts, as in the
-        MurTree paper (a feature with one cut gives the one column ``x <= t``); trees stay over
-        the columns.
-    keep_binary : bool, default=True
-        Whether a 0/1 feature is kept as it is.  With False it is treated like any other: one column
-        ``x <= 0.5`` if the test accepts the cut, none if not.  The binarised sets of the MurTree
-        paper were made in that way.
     handle_unknown : {"error", "warn", "ignore"}, default="error"
         What ``transform`` does with a category that ``fit`` did not see, or with a missing value
         where ``fit`` saw none: refuse it, or give it zeros in every column of its feature, with a
@@ -590,7 +571,8 @@ class MDLPBinarizer(_Binarizer):
     upper_ : ndarray of float of shape (n_columns,)
         See ``lower_``.
     threshold_ : ndarray of float of shape (n_columns,)
-        The one finite bound of a one-sided column (0.5 for a 0/1 feature), NaN for others.
+        The threshold of a column: 0.5 for a 0/1 feature, infinity for one that says whether the
+        value is missing, NaN for those of a category.
     column_names_ : ndarray of str of shape (n_columns,)
         Readable names of the columns, those of ``get_feature_names_out()``.
     missing_ : ndarray of int of shape (n_columns,)
@@ -599,9 +581,6 @@ class MDLPBinarizer(_Binarizer):
     categories_ : dict of int to ndarray
         The categories of each categorical feature, sorted, or in the order of
         ``ordered_categories``.  Two categories give one column.
-    maps_to_original_ : bool
-        Whether every column is one-sided, so that ``to_original`` can write trees in the
-        original features.
     complete_ : bool
         Whether these are all columns; False where time ran out in ``fit_until``, or in the fit of
         an estimator.
@@ -628,19 +607,7 @@ class MDLPBinarizer(_Binarizer):
     array(['x0 <= 6.5'], dtype=object)
     """
 
-    _parameter_constraints = {**_Binarizer._parameter_constraints, "keep_binary": ["boolean"]}
     _needs_classes = True
-
-    def __init__(self, encoding: str = "thresholds", *, keep_binary: bool = True,
-                 handle_unknown: str = "error", ordered_categories: bool = False) -> None:
-        self.encoding = encoding
-        self.keep_binary = keep_binary
-        self.handle_unknown = handle_unknown
-        self.ordered_categories = ordered_categories
-
-    @property
-    def _keeps_binary(self):
-        return self.keep_binary
 
     def _cuts(self, values, counts, clock):
         # before[i] counts, by class, the rows with a value below values[i].
@@ -688,7 +655,7 @@ class AutoBinarizer(_Binarizer):
     max_columns : int, default=120
         Number of even cuts that the features share, at least 3 and at most 31 each; those of MDLP
         come on top.
-    encoding, handle_unknown, ordered_categories
+    handle_unknown, ordered_categories
         As in :class:`MDLPBinarizer`.
 
     Attributes
@@ -712,12 +679,10 @@ class AutoBinarizer(_Binarizer):
     _needs_classes = True
     _cuts_by_entropy = MDLPBinarizer._cuts
 
-    def __init__(self, max_columns: int = 120, *, encoding: str = "thresholds",
-                 handle_unknown: str = "error", ordered_categories: bool = False) -> None:
+    def __init__(self, max_columns: int = 120, *, handle_unknown: str = "error",
+                 ordered_categories: bool = False) -> None:
         self.max_columns = max_columns
-        self.encoding = encoding
-        self.handle_unknown = handle_unknown
-        self.ordered_categories = ordered_categories
+        super().__init__(handle_unknown=handle_unknown, ordered_categories=ordered_categories)
 
     def _cuts(self, values, counts, clock):
         even = int(np.clip(self.max_columns // self.n_features_in_ - 1, *EVEN_CUTS))
@@ -741,7 +706,7 @@ class QuantileBinarizer(_Binarizer):
     n_bins : int, default=8
         Maximum number of bins per feature, at least 2: up to ``n_bins - 1`` thresholds.  More
         bins allow finer splits and make the search over trees larger.
-    encoding, handle_unknown, ordered_categories
+    handle_unknown, ordered_categories
         As in :class:`MDLPBinarizer`.
 
     Attributes
@@ -763,12 +728,10 @@ class QuantileBinarizer(_Binarizer):
         "n_bins": [Interval(Integral, 2, None, closed="left")],
     }
 
-    def __init__(self, n_bins: int = 8, *, encoding: str = "thresholds",
-                 handle_unknown: str = "error", ordered_categories: bool = False) -> None:
+    def __init__(self, n_bins: int = 8, *, handle_unknown: str = "error",
+                 ordered_categories: bool = False) -> None:
         self.n_bins = n_bins
-        self.encoding = encoding
-        self.handle_unknown = handle_unknown
-        self.ordered_categories = ordered_categories
+        super().__init__(handle_unknown=handle_unknown, ordered_categories=ordered_categories)
 
     def _cuts(self, values, counts, clock):
         return _equal_frequency(counts.sum(axis=1), self.n_bins)
@@ -791,7 +754,7 @@ class ThresholdBinarizer(_Binarizer):
         A feature with more thresholds keeps this many, chosen so that the bins between them hold
         about equally many rows.  None keeps all; the number of columns is then up to the number
         of rows times the number of features.
-    encoding, handle_unknown, ordered_categories
+    handle_unknown, ordered_categories
         As in :class:`MDLPBinarizer`.
 
     Attributes
@@ -817,13 +780,10 @@ class ThresholdBinarizer(_Binarizer):
     }
 
     def __init__(self, thresholds: str = "all", *, max_thresholds_per_feature: int | None = None,
-                 encoding: str = "thresholds", handle_unknown: str = "error",
-                 ordered_categories: bool = False) -> None:
+                 handle_unknown: str = "error", ordered_categories: bool = False) -> None:
         self.thresholds = thresholds
         self.max_thresholds_per_feature = max_thresholds_per_feature
-        self.encoding = encoding
-        self.handle_unknown = handle_unknown
-        self.ordered_categories = ordered_categories
+        super().__init__(handle_unknown=handle_unknown, ordered_categories=ordered_categories)
 
     @property
     def _needs_classes(self):

@@ -688,8 +688,7 @@ class BinarisingMixin:
                 raise ValueError("the binarizer made columns that are not 0/1; give one that does.")
         if self._has_all_columns:
             _warn_of_columns(self.binarizer_, X)
-        self._tree_over_columns = bool(
-            frame or not getattr(self.binarizer_, "maps_to_original_", False))
+        self._tree_over_columns = frame or not hasattr(self.binarizer_, "to_original")
         return columns.astype(np.uint8, copy=False)
 
     def _given_start(self):

@@ -29,20 +29,18 @@ from odtlib.tree import DecisionTree
 
 VARIANTS = [
     AutoBinarizer(),
-    AutoBinarizer(9, encoding="onehot"),
+    AutoBinarizer(9),
     MDLPBinarizer(),
-    MDLPBinarizer("onehot"),
-    MDLPBinarizer(keep_binary=False),
     QuantileBinarizer(),
-    QuantileBinarizer(3, encoding="onehot"),
+    QuantileBinarizer(3),
     ThresholdBinarizer(),
     ThresholdBinarizer("boundary"),
-    ThresholdBinarizer(max_thresholds_per_feature=3, encoding="onehot"),
+    ThresholdBinarizer(max_thresholds_per_feature=3),
 ]
 variants = pytest.mark.parametrize("binarizer", VARIANTS, ids=str)
 
 
-@parametrize_with_checks([MDLPBinarizer("onehot"), ThresholdBinarizer("boundary")])
+@parametrize_with_checks([MDLPBinarizer(), ThresholdBinarizer("boundary")])
 def test_scikit_learn_conventions(estimator, check):
     check(estimator)
 
@@ -131,7 +129,8 @@ def test_mdlp_equals_the_slow_reference(block):
     n_cuts = 0
     for _ in range(60):
         x, y = random_feature(rng)
-        found = MDLPBinarizer(keep_binary=False).fit(x[:, None], y).threshold_
+        x += 1      # a feature of zeros and ones is kept as it is
+        found = MDLPBinarizer().fit(x[:, None], y).threshold_
         assert found.tolist() == naive_mdlp(x.tolist(), y.tolist())
         n_cuts += len(found)
     assert n_cuts > 30  # the instances are not all trivial
@@ -210,18 +209,12 @@ def test_columns_are_what_the_attributes_say(binarizer, seed):
                                            strict=True)):
         assert np.array_equal(Z[:, c] == 1, (X[:, j] > low) & (X[:, j] <= high))
         assert 0 < Z[:, c].sum() < 80  # no constant column
-        assert np.isnan(fitted.threshold_[c]) == (np.isfinite(low) and np.isfinite(high))
+        assert fitted.threshold_[c] == (high if low == -np.inf else low)
     assert 3 not in fitted.feature_
-    if getattr(binarizer, "keep_binary", True):
-        column = np.flatnonzero(fitted.feature_ == 2)
-        assert np.array_equal(Z[:, column], X[:, [2]]) and fitted.threshold_[column] == 0.5
-        assert fitted.column_names_[column] == ["x2"]
-    if binarizer.encoding == "onehot":
-        for j in np.unique(fitted.feature_):
-            columns = np.flatnonzero(fitted.feature_ == j)
-            assert len(columns) == 1 or (Z[:, columns].sum(axis=1) == 1).all()
-    else:
-        assert fitted.maps_to_original_
+    column = np.flatnonzero(fitted.feature_ == 2)
+    assert np.array_equal(Z[:, column], X[:, [2]]) and fitted.threshold_[column] == 0.5
+    assert fitted.column_names_[column] == ["x2"]
+    assert ((fitted.lower_ == -np.inf) ^ (fitted.feature_ == 2)).all()
     names = fitted.get_feature_names_out()
     assert names.tolist() == fitted.column_names_.tolist() and len(set(names)) == len(names)
 
@@ -231,8 +224,8 @@ def test_names():
     y = [0, 0, 1, 2]
     assert ThresholdBinarizer().fit(frame, y).column_names_.tolist() == [
         "petal length <= 1.5", "petal length <= 2.5", "petal length <= 6", "flag"]
-    assert ThresholdBinarizer("boundary", encoding="onehot").fit(frame, y).column_names_.tolist() \
-        == ["petal length <= 2.5", "2.5 < petal length <= 6", "petal length > 6", "flag"]
+    assert ThresholdBinarizer("boundary").fit(frame, y).column_names_.tolist() == [
+        "petal length <= 2.5", "petal length <= 6", "flag"]
     close = ThresholdBinarizer().fit([[1.0], [1.0 + 1e-9], [1.0 + 2e-9]])
     assert close.column_names_.tolist() == ["x0 <= 1.0000000005", "x0 <= 1.0000000015"]
     assert close.get_feature_names_out(["a"]).tolist() == ["a <= 1.0000000005",
@@ -274,7 +267,7 @@ def test_nothing_to_cut_gives_no_columns(binarizer):
     X, y = np.ones((6, 2)), [0, 1] * 3
     fitted = clone(binarizer).fit(X, y)
     assert fitted.transform(X).shape == (6, 0)
-    assert fitted.get_feature_names_out().shape == (0,) and fitted.maps_to_original_
+    assert fitted.get_feature_names_out().shape == (0,)
     stump = DecisionTree.from_nested(1, 2, n_features=0)
     assert fitted.to_original(stump).predict(X).tolist() == [1] * 6
 
@@ -303,16 +296,10 @@ def test_to_original_predicts_the_same(binarizer, seed):
     nested = random_tree(rng, Z.shape[1], 4)
     tree = DecisionTree.from_nested(nested, 3, n_features=Z.shape[1], classes=["u", "v", "w"])
     written = fitted.to_original(tree)
-    assert fitted.maps_to_original_ or binarizer.encoding == "onehot"
-    if fitted.maps_to_original_:
-        assert written.feature_names == ("a", "b", "c", "d")
-        assert np.array_equal(written.predict(frame.to_numpy(float)), tree.predict(Z))
-    else:
-        assert written.feature_names == tuple(fitted.column_names_)
-        assert np.array_equal(written.predict(Z), tree.predict(Z))
+    assert written.feature_names == ("a", "b", "c", "d")
+    assert np.array_equal(written.predict(frame.to_numpy(float)), tree.predict(Z))
     assert written.depth == tree.depth and written.n_splits == tree.n_splits
-    renamed = fitted.to_original(tree, ["p", "q", "r", "s"])
-    assert {name.strip()[0] for name in renamed.feature_names} <= set("pqrs0123456789-")
+    assert fitted.to_original(tree, ["p", "q", "r", "s"]).feature_names == ("p", "q", "r", "s")
 
 
 def test_to_original_refuses_other_trees():
@@ -347,9 +334,11 @@ def test_categories_and_booleans():
                                        [0, 1, 1, 0], [1, 0, 1, 1]]
     assert binarizer.feature_.tolist() == [0, 1, 1, 1, 2, 3]
     assert binarizer.categories_[1].tolist() == ["blue", "green", "red"]
-    assert not binarizer.maps_to_original_
     tree = DecisionTree.from_nested((3, 0.5, 0, 1), n_features=6)
-    assert binarizer.to_original(tree).split_text(0, "right") == "colour = red"
+    over_columns = binarizer.to_original(tree)
+    assert over_columns.split_text(0, "right") == "colour = red"
+    assert over_columns.feature_names == tuple(binarizer.column_names_)
+    assert np.array_equal(over_columns.predict(Z.to_numpy()), tree.predict(Z.to_numpy()))
 
 
 def test_unknown_category():
@@ -373,7 +362,7 @@ def test_pipeline_grid_search_pickle_and_names():
     X, y = load_iris(return_X_y=True, as_frame=True)
     model = make_pipeline(QuantileBinarizer(), DecisionTreeClassifier(max_depth=3, random_state=0))
     search = GridSearchCV(model, {"quantilebinarizer__n_bins": [2, 8],
-                                  "quantilebinarizer__encoding": ["thresholds", "onehot"]}, cv=3)
+                                  "quantilebinarizer__handle_unknown": ["error", "ignore"]}, cv=3)
     search.fit(X, y)
     assert search.best_score_ > 0.9
     again = pickle.loads(pickle.dumps(search.best_estimator_))
@@ -408,8 +397,8 @@ def test_refusals_at_transform_and_of_parameters():
         MDLPBinarizer().fit([[1.0], [2.0]])
     with pytest.raises(ValueError, match="Unknown label type"):
         MDLPBinarizer().fit([[1.0], [2.0]], [0.5, 0.7])
-    with pytest.raises(ValueError, match="'encoding' parameter"):
-        MDLPBinarizer("intervals").fit([[1.0], [2.0]], [0, 1])
+    with pytest.raises(ValueError, match="'handle_unknown' parameter"):
+        MDLPBinarizer(handle_unknown="zeros").fit([[1.0], [2.0]], [0, 1])
     with pytest.raises(ValueError, match="'n_bins' parameter"):
         QuantileBinarizer(1).fit([[1.0], [2.0]])
 
@@ -432,7 +421,12 @@ def columns(table):
 
 
 def paper_mdlp(X, y):
-    return MDLPBinarizer("onehot", keep_binary=False).fit_transform(X, y)
+    """One column per interval between the cuts of a feature; a 0/1 feature is cut like others."""
+    cuts = MDLPBinarizer().fit(2 * X, y)
+    below = cuts.transform(2 * X).astype(np.int8)
+    parts = [below[:, cuts.feature_ == j] for j in np.unique(cuts.feature_)]
+    return np.hstack([part if part.shape[1] == 1 else np.diff(part, prepend=0, append=1)
+                      for part in parts])
 
 
 @pytest.mark.parametrize("name", [
@@ -564,9 +558,6 @@ def test_a_feature_with_gaps_has_each_column_twice_and_one_that_says_so():
     assert fitted.transform(X).tolist() == [
         [1, 1, 1, 1, 0, 0, 0, 0], [0, 1, 0, 1, 1, 1, 1, 0], [0, 0, 1, 1, 0, 0, 1, 1],
         [0, 0, 0, 0, 0, 0, 0, 0]]
-    one_sided = ThresholdBinarizer(encoding="onehot").fit(X)
-    assert one_sided.column_names_.tolist()[2:5] == [
-        "1.5 < x0 <= 2.5", "1.5 < x0 <= 2.5 or missing", "x0 > 2.5"]
 
 
 @pytest.mark.parametrize("number", range(2, 9))

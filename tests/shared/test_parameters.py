@@ -117,9 +117,7 @@ def test_parameters_of_binarizers(kind):
             assert np.array_equal(found, expected)
         for large in LARGE:
             BINARIZERS[kind](**{name: large}).fit(X, y)
-    for flag in ("ordered_categories", "keep_binary"):
-        if flag in BINARIZERS[kind]._get_param_names():
-            BINARIZERS[kind](**{flag: np.True_}).fit(X, y)
+    BINARIZERS[kind](ordered_categories=np.True_).fit(X, y)
 
 
 @pytest.mark.parametrize("make", [np.int8, np.uint64, np.int16])
