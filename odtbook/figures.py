@@ -18,7 +18,6 @@ from odtlib.plotting import (
     COLORS,
     INK,
     REGION,
-    codes_of,
     color_of,
     counted,
     ink_of,
@@ -97,7 +96,6 @@ def partition(tree: DecisionTree, X: ArrayLike | None = None, y: ArrayLike | Non
         raise ValueError(f"The tree also splits on {listing(tree.feature_name(j) for j in other)};"
                          " a partition of the plane needs a tree over the two features alone.")
     words = words_of(tree, None, feature_names, class_names)
-    words = words_of(tree, None, feature_names, class_names)
     if X is not None:
         X = np.asarray(X, np.float64)
     if limits is None:
@@ -113,7 +111,7 @@ def partition(tree: DecisionTree, X: ArrayLike | None = None, y: ArrayLike | Non
     handles = []
     if tree.kind == "classification":
         found = set(tree.label[tree.feature < 0].tolist())
-        codes = None if X is None or y is None else codes_of(y, tree.classes)
+        codes = None if X is None or y is None else _codes_of(y, tree.classes)
         for k, name in enumerate(words.classes):
             handle = Patch(facecolor=(*to_rgb(color_of(k)), REGION), edgecolor=ink, label=name)
             if codes is not None and np.any(codes == k):
@@ -145,6 +143,16 @@ def partition(tree: DecisionTree, X: ArrayLike | None = None, y: ArrayLike | Non
     return ax
 
 
+
+
+def _codes_of(y, classes):
+    y = np.asarray(y)
+    unknown = ~np.isin(y, classes)
+    if unknown.any():
+        raise ValueError(f"y holds the label {y[unknown].tolist()[0]!r}, which the tree does not "
+                         f"know; its classes are {listing(classes)}.")
+    order = np.argsort(classes)
+    return order[np.searchsorted(classes, y, sorter=order)]
 
 
 def _margin(values, share):

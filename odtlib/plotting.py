@@ -138,28 +138,6 @@ class _Words:
     classes: list  # empty for regression
 
 
-def _prepare(tree, X, y, feature_names, class_names):
-    """Return the tree, with counts from X and y where given, and its words."""
-    if X is not None:
-        X = np.asarray(X, np.float64)
-    if y is not None:
-        if X is None:
-            raise ValueError("y is given without X; pass both, or neither.")
-        if tree.kind == "classification":
-            tree = tree.with_counts(X, codes_of(y, tree.classes), relabel=False)
-    return tree, words_of(tree, X, feature_names, class_names)
-
-
-def codes_of(y, classes):
-    y = np.asarray(y)
-    unknown = ~np.isin(y, classes)
-    if unknown.any():
-        raise ValueError(f"y holds the label {y[unknown].tolist()[0]!r}, which the tree does not "
-                         f"know; its classes are {listing(classes)}.")
-    order = np.argsort(classes)
-    return order[np.searchsorted(classes, y, sorter=order)]
-
-
 def words_of(tree, X=None, feature_names=None, class_names=None):
     names = [tree.feature_name(j) for j in range(tree.n_features)]
     names = names if feature_names is None else [str(name) for name in feature_names]
@@ -262,8 +240,8 @@ GAP = 0.36  # between the levels of a tree that grows to the right (inches)
 
 
 def draw_tree(tree: DecisionTree, ax: Axes | None = None, *, X: ArrayLike | None = None,
-              y: ArrayLike | None = None, orientation: str = "auto", font_size: float | None = None,
-              legend: bool = True, feature_names: Sequence[str] | None = None,
+              orientation: str = "auto", font_size: float | None = None, legend: bool = True,
+              feature_names: Sequence[str] | None = None,
               class_names: Sequence[str] | None = None) -> Axes:
     """Draw a tree: tests in grey boxes, leaves in the colour of their class.
 
@@ -280,8 +258,6 @@ def draw_tree(tree: DecisionTree, ax: Axes | None = None, *, X: ArrayLike | None
     X : array-like of shape (n_rows, n_features), default=None
         Rows in the features of the tree. Thresholds are then written with as few digits as
         separate the rows, and a regression tree shows how many rows reach each leaf.
-    y : array-like of shape (n_rows,), default=None
-        Labels of those rows: the counts and bars then show them instead of the training rows.
     orientation : {"auto", "down", "right"}, default="auto"
         Where the tree grows. ``"right"`` gives each leaf a line of its own and suits large trees;
         ``"auto"`` takes it above eight leaves.
@@ -299,7 +275,8 @@ def draw_tree(tree: DecisionTree, ax: Axes | None = None, *, X: ArrayLike | None
     """
     if orientation not in ("auto", "down", "right"):
         raise ValueError(f"orientation is {orientation!r}; use 'auto', 'down' or 'right'.")
-    tree, words = _prepare(tree, X, y, feature_names, class_names)
+    words = words_of(tree, None if X is None else np.asarray(X, np.float64), feature_names,
+                     class_names)
     down = orientation == "down" or (orientation == "auto" and tree.n_leaves <= 8)
     levels = tree.depth + 1
     new = ax is None
@@ -507,9 +484,11 @@ def leaf_color(tree, leaf):
 
 
 def anytime(reports: SolveReport | Sequence[SolveReport] | dict[str, SolveReport],
-            ax: Axes | None = None, *, labels: Sequence[str] | None = None,
-            log_time: bool | None = None) -> Axes:
+            ax: Axes | None = None) -> Axes:
     """Draw incumbent (full line) and lower bound (broken line) over time, as steps.
+
+    Time is on a logarithmic axis where the runs, or their first events, differ more than a
+    hundredfold.
 
     Parameters
     ----------
@@ -517,11 +496,6 @@ def anytime(reports: SolveReport | Sequence[SolveReport] | dict[str, SolveReport
         The runs; the keys of a dict are their labels.
     ax : matplotlib.axes.Axes, default=None
         Where to draw; by default a new figure.
-    labels : sequence of str, default=None
-        Names of the runs in a list.
-    log_time : bool, default=None
-        Whether time is on a logarithmic axis; by default when the runs or their first events
-        differ more than a hundredfold.
 
     Returns
     -------
@@ -529,23 +503,20 @@ def anytime(reports: SolveReport | Sequence[SolveReport] | dict[str, SolveReport
         With ``ax.alt``. A dot ends the curve of a run that proved its tree optimal, a cross that
         of any other.
     """
-    if isinstance(reports, dict):
-        labels, reports = list(reports), list(reports.values())
-    single = not isinstance(reports, (list, tuple))
-    reports = [reports] if single else list(reports)
-    if labels is None:
-        labels = [""] if single else [f"run {k + 1}" for k in range(len(reports))]
-    if len(labels) != len(reports) or not reports:
-        raise ValueError(f"{len(labels)} labels are given for {len(reports)} reports; give one "
-                         "label per report, and at least one report.")
+    if isinstance(reports, list | tuple):
+        reports = {f"run {k}": report for k, report in enumerate(reports, 1)}
+    elif not isinstance(reports, dict):
+        reports = {"": reports}
+    if not reports:
+        raise ValueError("no report is given; give at least one.")
     ax = new_axes((5.2, 3.6)) if ax is None else ax
-    ends = [report.trace["seconds"].max() for report in reports]
-    starts = [t for report in reports for t in report.trace["seconds"] if t > 0]
-    if log_time is None:
-        log_time = bool(starts) and max(ends) > 100 * min(starts)
+    traces = [report.trace for report in reports.values()]
+    ends = [trace["seconds"].max() for trace in traces]
+    starts = [t for trace in traces for t in trace["seconds"] if t > 0]
+    log_time = bool(starts) and max(ends) > 100 * min(starts)
     handles, alts = [], []
-    for k, (report, label, end) in enumerate(zip(reports, labels, ends, strict=True)):
-        trace, color = report.trace, color_of(k)
+    for k, ((label, report), trace, end) in enumerate(zip(reports.items(), traces, ends)):
+        color = color_of(k)
         for column, dash in (("incumbent", DASHES[0]), ("bound", DASHES[1])):
             known = trace[np.isfinite(trace[column].astype(float))]
             if len(known):

@@ -256,22 +256,20 @@ class SolveReport:
                              f"{self.objective:g}; verify with the rows and weights of the fit.")
         return found
 
-    def plot(self, ax: Axes | None = None, **options: Any) -> Axes:
+    def plot(self, ax: Axes | None = None) -> Axes:
         """Draw the anytime curve: incumbent and bound over time.
 
         Parameters
         ----------
         ax : matplotlib.axes.Axes, optional
-            Where to draw.
-        **options
-            Passed to :func:`odtlib.plotting.anytime`.
+            Where to draw (default: a new figure).
 
         Returns
         -------
         matplotlib.axes.Axes
         """
         from odtlib.plotting import anytime
-        return anytime(self, ax=ax, **options)
+        return anytime(self, ax)
 
     def __repr__(self):
         return f"<SolveReport: {self}>"

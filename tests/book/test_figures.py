@@ -50,6 +50,8 @@ def test_partition_shows_the_rows():
     assert "cut into 3 rectangles by a tree. 50 rows are shown as points." in ax.alt
     with pytest.raises(ValueError, match="also splits on x3"):
         figures.partition(tree, X, y, features=(0, 1))
+    with pytest.raises(ValueError, match="label 'c', which the tree does not know"):
+        figures.partition(tree, X, ["c"] * len(X), features=(3, 1))
 
 
 def test_partition_without_rows_and_of_values():

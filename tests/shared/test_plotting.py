@@ -78,7 +78,7 @@ def test_what_the_boxes_say():
                                     classes=["short", "long"])
     _, _, texts = boxes_and_texts(plotting.draw_tree(tree))
     assert [t.get_text() for t in texts] == ["length\n≤ 2.718", "short", "long"]
-    ax = plotting.draw_tree(tree, X=X, y=["short", "short", "long", "short"],
+    ax = plotting.draw_tree(tree.with_counts(X, [0, 0, 1, 0], relabel=False), X=X,
                             feature_names=["size"], class_names=["S", "L"])
     _, _, texts = boxes_and_texts(ax)
     assert [t.get_text() for t in texts] == ["size\n≤ 2.718", "S\n2 of 2", "L\n1 of 2"]
@@ -162,17 +162,13 @@ def test_draw_tree_refuses():
     tree = DecisionTree.from_nested((0, 0.5, 0, 1), classes=["a", "b"])
     with pytest.raises(ValueError, match="use 'auto', 'down' or 'right'"):
         plotting.draw_tree(tree, orientation="up")
-    with pytest.raises(ValueError, match="y is given without X"):
-        plotting.draw_tree(tree, y=["a"])
-    with pytest.raises(ValueError, match="label 'c', which the tree does not know"):
-        plotting.draw_tree(tree, X=[[1.0]], y=["c"])
 
 
 # ------------------------------------------------------------------ anytime curves
 
 
-def report(status="optimal"):
-    events = [(0.0, np.inf, 0.0, "start"), (0.5, 9.0, 1.0, "first"), (2.0, 7.0, 7.0, "done")]
+def report(status="optimal", first=0.5):
+    events = [(0.0, np.inf, 0.0, "start"), (first, 9.0, 1.0, "first"), (2.0, 7.0, 7.0, "done")]
     return SolveReport(status, 7, 7 if status == "optimal" else 3, 2.5, trace=events, proof="all")
 
 
@@ -188,17 +184,19 @@ def test_anytime_draws_the_trace():
 
 
 def test_anytime_compares_runs():
-    runs = {"fast": report(), "slow": report("time_limit")}
-    ax = plotting.anytime(runs, log_time=True)
+    runs = {"fast": report(first=0.01), "slow": report("time_limit")}
+    ax = plotting.anytime(runs)
     assert ax.get_xscale() == "log"
-    assert ax.lines[1].get_xdata().min() == 0.5  # an event at zero is not lost on this axis
+    assert ax.lines[1].get_xdata().min() == 0.01  # an event at zero is not lost on this axis
     texts = [t.get_text() for t in ax.get_legend().get_texts()]
     assert texts == ["fast", "slow", "incumbent", "lower bound"]
     assert "slow ends after 2.5 seconds with objective 7, lower bound 3 and status time limit." \
         in ax.alt
-    assert plotting.anytime([report(), report()], labels=["a", "b"]).get_xscale() == "linear"
-    with pytest.raises(ValueError, match="1 labels are given for 2 reports"):
-        plotting.anytime([report(), report()], labels=["a"])
+    ax = plotting.anytime([report(), report()])
+    assert ax.get_xscale() == "linear"
+    assert [t.get_text() for t in ax.get_legend().get_texts()][:2] == ["run 1", "run 2"]
+    with pytest.raises(ValueError, match="no report is given"):
+        plotting.anytime([])
 
 
 # ------------------------------------------------------------------ settings
