@@ -1,0 +1,39 @@
+"""Our times beside those of other packages, from ``data/speed.csv`` of the benchmarks."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+
+from odtbook.experiments.book import book_root
+
+
+def comparisons():
+    """Return a row for each problem, with CPU seconds and how often ours goes into theirs.
+
+    ``ratio`` is missing where one of the two was stopped, or a proof of theirs was wrong
+    (``stopped`` says which).  ``.attrs["provenance"]`` says when and where the runs were made.
+    """
+    table = pd.read_csv(book_root() / "data" / "speed.csv")
+    table["ratio"] = (table["theirs"] / table["ours"]).where(table["stopped"].isna())
+    days, commits = sorted(set(table["date"])), sorted({c[:7] for c in table["commit"]})
+    table.attrs["provenance"] = (
+        f"{len(table)} problems, {' to '.join(dict.fromkeys((days[0], days[-1])))}, "
+        f"odtlib ({', '.join(commits)}) on {', '.join(sorted(set(table['processor'])))}.")
+    return table
+
+
+def summary(table, long=0.1):
+    """Return mean (geometric) and smallest ratio of each question, and of its ``long`` problems."""
+    def middle(ratios):
+        return np.exp(np.log(ratios).mean())
+
+    lines = []
+    for (question, depth, peer), part in table.groupby(["question", "depth", "peer"], sort=False):
+        proved = part.dropna(subset=["ratio"])
+        large = proved.loc[proved["theirs"] >= long, "ratio"]
+        lines.append({"question": question, "depth": depth, "package": peer,
+                      "problems": len(proved), "mean": middle(proved["ratio"]),
+                      "smallest": proved["ratio"].min(), "long": len(large),
+                      "mean, long": middle(large), "smallest, long": large.min()})
+    return pd.DataFrame(lines).set_index(["question", "depth", "package"])
