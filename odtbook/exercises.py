@@ -64,7 +64,7 @@ def check(exercise: str, answer: Any) -> Verdict:
     --------
     >>> from odtbook import check
     >>> check("ch1-count", 2744)
-    Not yet: that counts trees; many of them divide the eight
+    Not yet: that counts trees. Many of them split the eight
     rows identically, or leave a side empty.
     """
     known = exercises()
@@ -207,21 +207,22 @@ _EIGHT_CLASSES = np.array([0, 0, 1, 1, 1, 1, 0, 0])
 
 @_exercise("ch1-misclassification")
 def _(splits):
-    """two splits, each a pair of leaves (a, b), the one that is the better start second."""
+    """two splits, each a pair of leaves (a, b), the one that is the better beginning second."""
     first, second = (np.array(split, float) for split in splits)
     _expect(first.shape == second.shape == (2, 2), "give two splits of two leaves (a, b) each.")
     _expect((first >= 0).all() and (second >= 0).all(), "counts are not negative.")
-    _expect((first.sum(0) == second.sum(0)).all(), "both splits must part the same rows: "
-            "the sums over the leaves differ.")
-    _expect(first.min(1).sum() == second.min(1).sum(), "the two splits have different scores.")
+    _expect((first.sum(0) == second.sum(0)).all(), "both splits must divide the same rows. "
+            "The sums over the leaves differ.")
+    _expect(first.min(1).sum() == second.min(1).sum(),
+            "the two splits make different numbers of errors.")
 
     def impurity(split):
         total = split.sum(1)
         return (total - (split**2).sum(1) / np.maximum(total, 1)).sum() / total.sum()
 
     _expect(impurity(second) < impurity(first) - 1e-12,
-            "Gini does not prefer the second split; try one with a pure leaf.")
-    return "the score is the same, and Gini tells them apart."
+            "Gini does not prefer the second split. Try one with a pure leaf.")
+    return "the errors are the same, and Gini tells them apart."
 
 
 
