@@ -406,8 +406,9 @@ class MurTreeClassifier(CertifiedColumns, BudgetPathMixin, BinarisingMixin, Tree
 
     def _good_trees(self, X, y, sample_weight, task, tolerance):
         """Fit and count all trees within a tolerance; None where a limit ended the count."""
-        good, over_columns = self._fit(X, y, sample_weight, task=task, tolerance=tolerance)
+        good = self._fit(X, y, sample_weight, task=task, tolerance=tolerance)
         if good is None or not self._has_all_columns:
             return None
-        fitted = copy(self)                      # the trees stay those of this fit
-        return good(lambda nested: fitted._finished(over_columns(nested)))
+        fitted, over_columns = copy(self), good._built      # the trees stay those of this fit
+        good._built = lambda nested: fitted._finished(over_columns(nested))
+        return good

@@ -295,14 +295,11 @@ class GoodTrees(Sequence):
         Objective of the best tree.
     tolerance : float
         How much more a tree may cost.
-    n_features : int
-        Number of features, as in ``tree.n_features``.
     """
 
     count: int
     optimum: float
     tolerance: float
-    n_features: int
 
     def __init__(self, counting: _Counting, depth: int, nodes: int, optimum: float,
                  tolerance: float, built: Callable) -> None:
@@ -316,7 +313,12 @@ class GoodTrees(Sequence):
         self._numbers = [counts[size] for size in self._sizes]
         self._ends = list(accumulate(self._numbers))
         self.count = self._ends[-1]
-        self._built, self.n_features = built, built(0).n_features
+        self._built = built
+
+    @property
+    def n_features(self) -> int:
+        """Number of features, as in ``tree.n_features``."""
+        return self._built(0).n_features
 
     def __len__(self) -> int:
         """Return the number of trees."""
@@ -473,6 +475,10 @@ class GoodTreesRun(DepthwiseRun):
     def counters(self, tree):
         return {**self.solver.counted(), "subproblems": len(self.counting.known)}
 
+    def constants(self):
+        """Return the best tree that is one leaf: no other is better on all rows."""
+        return [self.built(int(np.bincount(self.y, self.weight).argmax()))]
+
     def evaluate(self):
         return partial(penalised_errors, split_penalty=self.penalty)
 
@@ -506,9 +512,9 @@ class GoodTreesRun(DepthwiseRun):
     def count(self, depth):
         """Count all good trees; the best of them becomes the incumbent."""
         optimum = self.bounds(np.arange(len(self.counting.bits)), depth)[0][-1]
-        good = partial(GoodTrees, self.counting, depth, min(self.nodes, 2 ** depth - 1), optimum,
-                       self.tolerance)
-        best = good(self.over_columns)[0]
+        good = GoodTrees(self.counting, depth, min(self.nodes, 2 ** depth - 1), optimum,
+                         self.tolerance, self.over_columns)
+        best = good[0]
         self.good = good                         # only now that no limit has ended the count
         self.counting.clock = self.clock = Clock()      # what is asked later has no limit
         self.update_incumbent(best, "one tree")
@@ -518,10 +524,10 @@ class GoodTreesRun(DepthwiseRun):
             self.count(depth)
 
     def answer(self):
-        """Return what makes :class:`GoodTrees`; None where a limit ended the count."""
+        """Return the trees, over the given columns; None where a limit ended the count."""
         if self.depth == 0:
             self.count(0)
-        return self.good, self.over_columns
+        return self.good
 
 
 def warm_up_good_trees():
