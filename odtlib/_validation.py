@@ -6,7 +6,6 @@ import os
 import sys
 import warnings
 from collections.abc import Hashable
-from copy import copy
 from dataclasses import replace
 from functools import cache, wraps
 from inspect import signature
@@ -15,7 +14,8 @@ from typing import Any, Self
 
 import numpy as np
 from scipy.sparse import issparse
-from sklearn.base import BaseEstimator, _fit_context, is_regressor
+from sklearn import get_config
+from sklearn.base import BaseEstimator, is_regressor
 from sklearn.utils._param_validation import Interval, validate_parameter_constraints
 from sklearn.utils.class_weight import compute_sample_weight
 from sklearn.utils.multiclass import check_classification_targets
@@ -58,8 +58,13 @@ def plain(name, value, constraints=()):
 
 def plain_copy(estimator):
     """Return a copy of an estimator, or of an object of options, with plain Python numbers."""
-    copied, constraints = copy(estimator), getattr(estimator, "_parameter_constraints", {})
+    constraints = getattr(estimator, "_parameter_constraints", {})
+    copied = object.__new__(type(estimator))
+    vars(copied).update(vars(estimator))
+    defaults = estimator._defaults() if isinstance(estimator, WithParameters) else {}
     for name, value in estimator.get_params(deep=False).items():
+        if value is None or type(value) is str or value is defaults.get(name):
+            continue
         if getattr(value, "is_options", False):
             value = plain_copy(value)
         elif isinstance(value, dict):
@@ -143,19 +148,21 @@ def with_plain_parameters(fit):
     It works on a copy of the estimator, whose own parameters stay what ``get_params`` gave; what
     the method sets is set on the estimator afterwards.
     """
-    validated = _fit_context(prefer_skip_nested_validation=False)(fit)
-
     @wraps(fit)
     def run(self, *arguments, **options):
         copied, handled = plain_copy(self), sys.exc_info()[1]
         try:
-            result = validated(copied, *arguments, **options)
+            if not get_config()["skip_parameter_validation"]:
+                copied._validate_params()
+            result = fit(copied, *arguments, **options)
         except Exception as error:
             raise_ctrl_c(error, handled)
             raise
-        parameters = self.get_params(deep=False)
+        parameters = self._get_param_names()
         vars(self).update({name: value for name, value in vars(copied).items()
                            if name not in parameters})
+        for name in vars(self).keys() - vars(copied).keys():     # of the columns of an earlier fit
+            delattr(self, name)
         return self if result is copied else result
 
     return run
@@ -166,6 +173,10 @@ def checked(estimator, X, *y, missing=False, types=EXACT, **options):
 
     ``missing`` allows NaN in the rows; options are those of scikit-learn's ``validate_data``.
     """
+    if y and _of_whole_numbers(X, y[0], types):
+        estimator.n_features_in_ = X.shape[1]
+        vars(estimator).pop("feature_names_in_", None)
+        return X, *y
     X = pandas_frame(X)
     check_columns(X)
     check_values("X", X)
@@ -187,6 +198,13 @@ def checked(estimator, X, *y, missing=False, types=EXACT, **options):
         if fault is None:
             raise
         raise (TypeError if isinstance(error, TypeError) else ValueError)(fault) from None
+
+
+def _of_whole_numbers(X, y, types):
+    """Tell whether rows and labels are arrays in which nothing can be wrong, ready as they are."""
+    return (type(X) is type(y) is np.ndarray and X.ndim == 2 and y.ndim == 1 and X.size > 0
+            and len(X) == len(y) and X.dtype.kind in "biu" and X.dtype in types
+            and y.dtype.kind in "biu" and X.flags.c_contiguous)
 
 
 def _dense(estimator, X, *y, bits, **options):
@@ -400,6 +418,8 @@ def encoded(y):
         low, high = int(whole.min()), int(whole.max())
         if high - low <= len(y):                    # quicker than to sort
             present = np.bincount(whole - low) > 0
+            if present.all():                       # 0, 1, ... beside the least
+                return np.arange(low, high + 1).astype(y.dtype), whole - low
             return ((np.flatnonzero(present) + low).astype(y.dtype),
                     (np.cumsum(present) - 1)[whole - low])
     return np.unique(y, return_inverse=True)
@@ -423,6 +443,11 @@ def checked_weight(X, sample_weight):
     """Return the weight of every row as a vector of numbers that are not negative, or None."""
     if sample_weight is None:
         return None
+    if type(sample_weight) is np.ndarray and sample_weight.shape == (X.shape[0],) \
+            and sample_weight.dtype.kind in "biuf":
+        weight = sample_weight.astype(np.float64)
+        if weight.min() >= 0 and 0 < weight.max() < np.inf:
+            return weight
     check_values("sample_weight", sample_weight)
     try:
         return _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True,

@@ -23,5 +23,5 @@ def aligned(n_bytes, dtype):
     """Return zeros that fill whole cache lines of 64 bytes, at least so many bytes in all."""
     n_bytes = -(-n_bytes // 64) * 64
     raw = np.zeros(n_bytes + 63, np.uint8)
-    start = -raw.ctypes.data % 64
+    start = -raw.__array_interface__["data"][0] % 64
     return raw[start:start + n_bytes].view(dtype)

@@ -171,8 +171,8 @@ class _TreeEstimator(DescribedParameters, WithParameters):
             tree = tree.replace(**changes).with_weights(self._to_tree_columns(X), targets, weight)
         names = getattr(self, "feature_names_in_", None)
         if names is not None and not self._tree_over_columns:
-            changes["feature_names"] = names
-        self.tree_ = report.tree = tree.replace(**changes)
+            changes["feature_names"] = tuple(map(str, names))
+        self.tree_ = report.tree = tree._with(**changes)
         report.evaluate = Certificate(self.get_params(deep=False), by_row.get("costs"))
         report.binarizer = self.binarizer_ if self._tree_over_columns else None
         self.report_ = report
@@ -193,9 +193,9 @@ class _TreeEstimator(DescribedParameters, WithParameters):
 
     def _last_changes(self, tree):
         """Return what a tree of the solver lacks, by the names of its arguments."""
-        changes = {"classes": self.classes_} if tree.kind == "classification" else {}
+        changes = {"classes": self.classes_.copy()} if tree.kind == "classification" else {}
         if self._accepts_missing and tree.missing_left is None:
-            changes["missing_left"] = np.full(tree.n_nodes, -1)
+            changes["missing_left"] = np.full(tree.n_nodes, -1, np.int8)
         return changes
 
     def _training_arrays(self, X, y, sample_weight):
@@ -626,6 +626,8 @@ def _zeros_and_ones(X):
     some = X[:64]                       # tells nearly always
     if X.dtype == bool:
         return X.view(np.uint8)
+    if X.dtype == np.uint8:
+        return X if X.max(initial=0) <= 1 else None
     if not ((some == 0) | (some == 1)).all():
         return None
     with np.errstate(invalid="ignore"):

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
 
 LEAF = -1
+ARGUMENTS = ("feature", "threshold", "left", "right", "value", "label", "classes",
+             "feature_names", "n_features", "kind", "weight", "impurity", "missing_left")
 ROUTED = (np.float64, np.float32, np.uint8, np.int64)     # rows of other types become the first
 
 
@@ -148,17 +150,24 @@ class DecisionTree(Exports):
                                       or not (np.isfinite(array) & (array >= 0)).all()):
                 raise ValueError("weight and impurity belong to regression trees, with one number "
                                  "per node, finite and at least 0.")
-        set_ = object.__setattr__
-        for name, array in (("feature", feature), ("threshold", threshold), ("left", left),
-                            ("right", right), ("value", value), ("label", label),
-                            ("classes", classes), ("weight", weight), ("impurity", impurity),
-                            ("missing_left", missing_left)):
-            if array is not None:
-                array.setflags(write=False)
-            set_(self, name, array)
-        set_(self, "feature_names", feature_names)
-        set_(self, "n_features", n_features)
-        set_(self, "kind", kind)
+        self._keep(feature=feature, threshold=threshold, left=left, right=right, value=value,
+                   label=label, classes=classes, feature_names=feature_names,
+                   n_features=n_features, kind=kind, weight=weight, impurity=impurity,
+                   missing_left=missing_left)
+
+    def _keep(self, **arguments):
+        """Store arguments that are right, None where one is not given, and freeze the arrays."""
+        for name in ARGUMENTS:
+            value = arguments.get(name)
+            if isinstance(value, np.ndarray):
+                value.setflags(write=False)
+            object.__setattr__(self, name, value)
+        return self
+
+    @classmethod
+    def _of_parts(cls, **arguments):
+        """Build a tree of what odtlib made, unchecked: arrays of its own, as they are stored."""
+        return cls.__new__(cls)._keep(**arguments)
 
     def __setattr__(self, name, value):
         raise AttributeError("a DecisionTree is immutable; build a new one instead.")
@@ -167,9 +176,11 @@ class DecisionTree(Exports):
         return _rebuilt, (self._arguments(),)
 
     def _arguments(self, **changes):
-        names = ("feature", "threshold", "left", "right", "value", "label", "classes",
-                 "feature_names", "n_features", "kind", "weight", "impurity", "missing_left")
-        return {**{name: getattr(self, name) for name in names}, **changes}
+        return {**{name: getattr(self, name) for name in ARGUMENTS}, **changes}
+
+    def _with(self, **changes):
+        """As :meth:`replace`, without a look at changes that odtlib made."""
+        return DecisionTree._of_parts(**self._arguments(**changes))
 
     def replace(self, **changes: Any) -> DecisionTree:
         """Return a copy with some constructor arguments changed.

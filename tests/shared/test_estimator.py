@@ -271,3 +271,10 @@ def test_a_report_without_the_estimator_is_small():
     model = StumpClassifier().fit(X, LABELS)
     model.ballast = np.zeros(100_000)
     assert len(pickle.dumps(model.report_)) < 5_000
+
+
+def test_names_of_an_earlier_fit_are_forgotten():
+    model = StumpClassifier().fit(pd.DataFrame(X, columns=["a", "b"]), LABELS)
+    assert model.tree_.feature_names == ("a", "b")
+    model.fit(X, LABELS)
+    assert not hasattr(model, "feature_names_in_") and model.tree_.feature_names is None
