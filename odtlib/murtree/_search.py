@@ -20,10 +20,12 @@ from odtlib._numba.vector import call_at, fetch_add, read
 
 from ._cache import find, is_exact, pack_details, prefetch_entries, problem_key, store_entry
 from ._kernels import (
+    COUNT_PAIRS,
     IMPURITY,
     KEYS_FROM_ROWS,
     LEAF_0,
     LEAF_1,
+    MERGE_COLUMNS,
     N_CLASSES,
     N_COLUMNS,
     SPLIT_0,
@@ -44,7 +46,7 @@ FEATURE, BUDGET_1, BUDGET_0, EXACT, N_CHOICE = range(5)
 LEVEL, MODE, SIMILARITY, CACHE, FEATURE_ORDER, CHILD_ORDER, SHARE_SIZES, REFINE, ADDRESS_OPEN, \
     ADDRESS_PREPARE, ADDRESS_CHILDREN, ADDRESS_SIMILARITY, ADDRESS_EARLIER, ADDRESS_CLOSURE, \
     FILLED, SPECIALISED, INCREMENTAL, N_EXACT_CHILDREN, THREAD, N_THREADS, EARLIER_NODES, ROOM, \
-    FIRST_LEVEL, BY_LEVEL, N_CONTROL = range(25)
+    FIRST_LEVEL, BY_LEVEL, READ, N_CONTROL = range(26)
 ENTER, ADVANCE, RECEIVE, FINISH, DONE = range(5)
 BY_DEPTH_TWO, IN_ORDER, BY_GINI, AT_RANDOM = range(4)
 DYNAMIC, POST_ORDER, BY_GAP = range(3)
@@ -66,9 +68,9 @@ Levels = namedtuple("Levels", "state cost choice exact leaf keys child_key rows 
                               "order bound_1 bound_0 leaf_cost totals column_keys")
 # What is used from one node to the next: sort keys and costs of the splits, best scores of both
 # children by size, number of columns and width; a random number for each column, two keys for each
-# test of a column, and the arrays of the kernels.
+# test of a column, and the arrays of the kernels; ``read`` is what :func:`read_children` found.
 Scratch = namedtuple("Scratch", "key side_cost best_by_size found shuffle literals shared_arrays "
-                                "count_arrays")
+                                "count_arrays read")
 
 UNKNOWN, NO_SPLIT = -2, -1
 MAX_FULL_DEPTH = 12        # a full tree of this depth has as many nodes as any search may use
@@ -775,6 +777,54 @@ def finish(t, control, penalties, counters, levels, cache, earlier):
         store_node(t, 2 if control[SPECIALISED] else 1, levels, earlier)
 
 
+@njit(**INNER)
+def read_children(control, levels, scratch):
+    """Write both children of the root of a solved tree of depth two at most, child 0 first.
+
+    Each is a column, or -1 for a leaf, and the classes of its leaves, child 0 first; a leaf itself
+    has its class in both places.
+    """
+    st, choice, active, rows = levels.state[0], levels.choice[0], levels.active[1], levels.rows[1]
+    starts, shape, row_bits = levels.class_start[1], scratch.shared_arrays[0], \
+        scratch.shared_arrays[1]
+    weights, n_classes, row_bytes = scratch.shared_arrays[3], shape[N_CLASSES], \
+        shape[N_COLUMNS] // 8
+    n, side_cost, found = st[HIGH], scratch.side_cost, scratch.found
+    for side in range(2 if choice[FEATURE, n] >= 0 else 0):
+        split_rows(row_bits, row_bytes, levels.rows[0], levels.class_start[0], n_classes,
+                   active[choice[FEATURE, n]], side, rows, starts)
+        column = np.int64(-1)
+        if choice[BUDGET_1 if side == 1 else BUDGET_0, n] > 0:
+            merged, paired = shape[MERGE_COLUMNS], shape[COUNT_PAIRS]
+            shape[MERGE_COLUMNS] = 0
+            if n_classes > 1:                    # sums of targets are exact by pairs alone
+                shape[COUNT_PAIRS] = 0
+            call_at(control[ADDRESS_OPEN],
+                    (rows, starts, active, st[N_ACTIVE], np.int64(0), scratch.shared_arrays,
+                     scratch.count_arrays, levels.active[2], levels.column_keys[1], found))
+            call_at(control[ADDRESS_PREPARE],
+                    (starts, scratch.shared_arrays, scratch.count_arrays, levels.totals[1],
+                     side_cost, scratch.best_by_size, found))
+            shape[MERGE_COLUMNS], shape[COUNT_PAIRS] = merged, paired
+            least = np.inf
+            for k in range(found[0]):
+                if side_cost[LEAF_0, k] + side_cost[LEAF_1, k] < least:
+                    least = side_cost[LEAF_0, k] + side_cost[LEAF_1, k]
+                    column = levels.active[2, k]
+        scratch.read[side, 0] = column
+        for bit in range(2):
+            most = -1.0
+            for c in range(n_classes):
+                total = 0.0
+                for r in range(starts[c], starts[c + 1]):
+                    row = read(rows, r)
+                    if column < 0 or (read(row_bits, row * row_bytes + (column >> 3))
+                                      >> (column & 7) & 1) == bit:
+                        total += weights[2 * row]
+                if total > most:
+                    most, scratch.read[side, 1 + bit] = total, c
+
+
 @njit(**OPTIONS)
 def search(work, control, penalties, counters, levels, scratch, cache, shared, earlier):
     """Work on the stack until it is empty (``control[MODE] == DONE``) or ``work`` is used up.
@@ -797,6 +847,8 @@ def search(work, control, penalties, counters, levels, scratch, cache, shared, e
             work -= done
         elif mode == FINISH:
             finish(t, control, penalties, counters, levels, cache, earlier)
+            if t == 0 and control[READ]:
+                read_children(control, levels, scratch)
             mode = RECEIVE if t > 0 else DONE
             t = max(0, t - 1)
         else:

@@ -24,7 +24,7 @@ from .columns import BudgetPathMixin
 from .extensions.fronts import FrontEntry, warm_up_fronts
 from .extensions.good_trees import GoodTrees, OptimalTrees, warm_up_good_trees
 from .extensions.tasks import RegularisedTree, extension_run, regularised_trees
-from .options import MurTreeSearch
+from .options import DEFAULT, MurTreeSearch
 from .preparation import possible_kernels
 from .run import Run
 from .solver import warm_up_search
@@ -234,7 +234,7 @@ class MurTreeClassifier(CertifiedColumns, BudgetPathMixin, BinarisingMixin, Tree
             tree, report = run.run()
             answer = None if task is None else run.answer()
             return Outcome(self._in_features(tree), report, answer)
-        search = MurTreeSearch() if self.search is None else self.search
+        search = DEFAULT if self.search is None else self.search
         if self._has_level_penalties():
             self._check_level_penalties(search)
         data = self, columns, y, sample_weight

@@ -27,22 +27,28 @@ def tree_over_columns(nested, columns, y, n_classes, weight=None, names=None, *,
     class of largest weight or, with ``relabel=False``, the one that they are.
     """
     feature, left, right, label = [], [], [], []     # a leaf leads to itself
+    depth, twice = 0, False                          # whether a path tests a column twice
 
-    def add(part):
+    def add(part, above):
+        nonlocal depth, twice
         index = len(feature)
-        leaf = not isinstance(part, tuple)
-        for nodes, value in ((feature, LEAF), (left, index), (right, index),
-                             (label, part if leaf else LEAF)):
+        if not isinstance(part, tuple):
+            column, depth = LEAF, max(depth, len(above))
+        else:
+            column, twice = part[0], twice or part[0] in above
+        for nodes, value in ((feature, column), (left, index), (right, index), (label, part)):
             nodes.append(value)
-        if leaf:
-            return index, 0
-        feature[index] = int(part[0] if names is None else names[part[0]])
-        left[index], depth_0 = add(part[1])
-        right[index], depth_1 = add(part[2])
-        return index, 1 + max(depth_0, depth_1)
+        if column != LEAF:
+            label[index] = LEAF
+            left[index] = add(part[1], (*above, column))
+            right[index] = add(part[2], (*above, column))
+        return index
 
-    _, depth = add(nested)
+    add(nested, ())
     tested, zero, one = np.array(feature), np.array(left), np.array(right)
+    leaf = tested < 0
+    if names is not None:
+        tested[~leaf] = names[tested[~leaf]]
     value = np.zeros((len(feature), n_classes))
     for first in range(0, len(y), ROWS_AT_A_TIME):
         block = slice(first, first + ROWS_AT_A_TIME)
@@ -52,12 +58,19 @@ def tree_over_columns(nested, columns, y, n_classes, weight=None, names=None, *,
             at = np.where(part[rows, tested[at]] == 1, one[at], zero[at])
         value += np.bincount(at * n_classes + labels, None if weight is None else weight[block],
                              value.size).reshape(value.shape)
-    for index in np.flatnonzero(tested >= 0)[::-1]:
-        value[index] = value[left[index]] + value[right[index]]
+    inner = [index for index, child in enumerate(left) if child != index]
+    for index in reversed(inner):
+        np.add(value[left[index]], value[right[index]], value[index])
     most = value.argmax(axis=1)
-    return DecisionTree(
-        tested, np.full(len(feature), 0.5), zero, one, value, n_features=columns.shape[1],
-        label=most if relabel else np.where(tested >= 0, most, label)).pruned()
+    predicted = most if relabel else np.where(leaf, label, most)
+    zero[leaf] = one[leaf] = LEAF
+    tree = DecisionTree._of_parts(
+        feature=tested, threshold=np.where(leaf, np.nan, 0.5), left=zero, right=one, value=value,
+        label=predicted, classes=np.arange(n_classes), n_features=columns.shape[1],
+        kind="classification")
+    alike = any(left[k] not in inner and right[k] not in inner
+                and predicted[left[k]] == predicted[right[k]] for k in inner)
+    return tree.pruned() if twice or alike else tree
 
 
 class BudgetPathMixin:

@@ -151,3 +151,6 @@ class MurTreeSearch(SearchOptions):
                 if getattr(self, name):
                     raise ValueError(f"MurTreeSearch has lookahead={self.lookahead} and "
                                      f"{name}=True; choose one of them.")
+
+
+DEFAULT = MurTreeSearch()       # what None stands for

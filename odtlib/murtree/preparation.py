@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cache
+from functools import lru_cache
+from itertools import accumulate
 
 import numpy as np
 
-from odtlib.arrays import aligned, distinct_rows
+from odtlib.arrays import aligned
 from odtlib.report import Clock
 
 from ._cache import ENTRY
+from ._groups import group_words
 from ._kernels import (
     COUNT_PAIRS,
     KEYS_FROM_ROWS,
@@ -23,6 +25,7 @@ from ._objectives import ELEMENT, choose_kernel
 
 MAX_COPIES = 4      # integer weights are written as copies while the rows grow at most this much
 CELLS_AT_A_TIME = 2 ** 22      # of the columns
+CELLS_IN_CACHE = 2 ** 17
 MANY_ROWS = 1500    # of fewer rows equal ones cost less than to find them
 PAIRS_AT_A_TIME = 10 ** 9      # pairs of columns of rows: BLAS takes a tenth of a second for them
 MAX_EARLIER_NODES = 32     # more of them cost more memory and save hardly a depth-two problem
@@ -47,34 +50,41 @@ class Problem:
     least: float = 0.0        # no tree over all rows costs less, beside the offset
 
 
-@cache
-def _multipliers(number):
-    """Return random odd numbers that mix the words of a row."""
-    return np.random.default_rng(7).integers(0, 2**63, size=number,
-                                             dtype=np.uint64) | np.uint64(1)
+@lru_cache(8)
+def _kept_words(number, seed):
+    return np.random.default_rng(20220 + seed).integers(0, 2**64, size=number, dtype=np.uint64)
+
+
+def random_words(number, seed=0):
+    """Return random words; a few thousand are kept for the next search."""
+    few = 1 << max(10, number.bit_length())
+    return _kept_words(few, seed)[:number] if few <= 2 ** 15 else \
+        _kept_words.__wrapped__(number, seed)
+
+
+def packed_rows(bits, width):
+    """Pack rows of 0/1 columns, filled up with zeros to a width that is a multiple of eight."""
+    packed = np.empty((len(bits), width // 8), np.uint8)
+    step = max(1, CELLS_IN_CACHE // max(1, width))
+    padded = np.zeros((min(step, len(bits)), width), np.uint8)
+    for start in range(0, len(bits), step):
+        block = packed[start:start + step]
+        padded[:len(block), :bits.shape[1]] = bits[start:start + step]
+        block[:] = np.packbits(padded[:len(block)], bitorder="little").reshape(block.shape)
+    return packed
 
 
 def _group(words):
-    """Return the group number of each row of a 2-d array of words, and the number of groups."""
-    if words.shape[1] == 0:
-        return np.zeros(len(words), np.int64), min(1, len(words))
-    new = np.ones(len(words), bool)
-    if words.shape[1] == 1:
-        order = np.argsort(words[:, 0])
-        ordered = words[order, 0]
-        new[1:] = ordered[1:] != ordered[:-1]
-    else:
-        mixed = (words ^ (words >> np.uint64(31))) * _multipliers(words.shape[1])
-        hashes = (mixed ^ (mixed >> np.uint64(29))).sum(axis=1, dtype=np.uint64)
-        order = np.argsort(hashes)
-        ordered, hashes = words[order], hashes[order]
-        new[1:] = (ordered[1:] != ordered[:-1]).any(axis=1)
-        if np.any(new[1:] & (hashes[1:] == hashes[:-1])):    # two different rows with one hash
-            groups = distinct_rows(words)[2]
-            return groups, int(groups.max()) + 1
-    groups = np.empty(len(words), np.int64)
-    groups[order] = np.cumsum(new) - 1
-    return groups, int(new.sum())
+    """Return the group number of each row of a 2-d array of words, and the first of each group."""
+    slots = np.full(1 << len(words).bit_length() + 1, -1, np.int32)
+    groups, first = np.empty((2, len(words)), np.int64)
+    n_groups = group_words(words, slots, groups, first)
+    return groups, first[:n_groups]
+
+
+def grouped_rows(columns):
+    """Return the group number of each row of 0/1 columns, and the first row of each group."""
+    return _group(packed_rows(columns, -(-columns.shape[1] // 64) * 64).view(np.uint64))
 
 
 def first_of(groups, n_groups):
@@ -82,14 +92,6 @@ def first_of(groups, n_groups):
     first = np.zeros(n_groups, np.int64)
     first[groups[::-1]] = np.arange(len(groups))[::-1]       # of several numbers the last one stays
     return first
-
-
-def _as_words(bits):
-    """Pack a 0/1 array into rows of 64-bit words."""
-    packed = np.packbits(bits, axis=1)
-    padded = np.zeros((len(bits), (packed.shape[1] + 7) // 8 * 8), np.uint8)
-    padded[:, :packed.shape[1]] = packed
-    return padded.view(np.uint64)
 
 
 def pair_sums(bits, amounts, clock, firsts=slice(None)):
@@ -131,7 +133,7 @@ def _distinct_columns(columns, clock=None):
     if n_rows == 0:
         return np.zeros(0, np.int64)
     bits = np.zeros((n_columns, (n_rows + 63) // 64 * 8), np.uint8)
-    step = int(np.clip(CELLS_AT_A_TIME // max(1, n_columns), 1, 128)) * 8
+    step = min(max(CELLS_AT_A_TIME // max(1, n_columns), 1), 128) * 8
     for start in range(0, n_rows, step):         # in blocks that stay in the processor's cache
         if clock is not None and clock.expired:
             return varying_columns(columns)
@@ -139,9 +141,7 @@ def _distinct_columns(columns, clock=None):
         block = np.packbits(np.ascontiguousarray((columns[start:start + step] ^ columns[:1]).T),
                             axis=1)
         bits[:, start // 8:start // 8 + block.shape[1]] = block
-    groups, n_groups = _group(bits.view(np.uint64))
-    first = first_of(groups, n_groups)
-    first.sort()
+    first = _group(bits.view(np.uint64))[1]
     return first[bits[first].any(axis=1)]
 
 
@@ -156,13 +156,8 @@ def part_of(X, rows, columns):
     return part
 
 
-def grouped_rows(columns):
-    """Return the group number of each row of 0/1 columns, and the number of groups."""
-    return _group(_as_words(columns))
-
-
 def equal_rows(y, n_classes, weight, groups):
-    """Return one row of each group and class, the weights of these, and their unit.
+    """Return one row of each group and class, the weights of these, their unit, and their groups.
 
     ``groups`` is that of :func:`grouped_rows`, or None to merge no rows.  The weights are whole;
     the unit is their greatest common divisor, by which they are divided.  None where nothing is
@@ -170,17 +165,19 @@ def equal_rows(y, n_classes, weight, groups):
     """
     if weight is not None and ((weight % 1).any() or weight.sum() >= 2 ** 53):
         return None
-    kept = np.arange(len(y))
+    kept = None
     if groups is not None:
         cells = groups[0] * n_classes + y
-        totals = np.bincount(cells, weight, groups[1] * n_classes)
+        totals = np.bincount(cells, weight, len(groups[1]) * n_classes)
         used = np.flatnonzero(totals)
         if 2 * len(used) <= len(y):
             kept, weight = first_of(cells, len(totals))[used], totals[used]
+            group = used // n_classes
+            groups = group, np.searchsorted(group, np.arange(len(groups[1])))
     unit = 1 if weight is None else int(np.gcd.reduce(weight.astype(np.int64)))
-    if len(kept) == len(y) and unit == 1:
+    if kept is None and unit == 1:
         return None
-    return kept, weight / unit, float(unit)
+    return slice(None) if kept is None else kept, weight / unit, float(unit), groups
 
 
 def prepare(X, y, n_classes, sample_weight=None, *, counts=None, min_samples_leaf=1,
@@ -198,13 +195,13 @@ def prepare(X, y, n_classes, sample_weight=None, *, counts=None, min_samples_lea
     weight = None if sample_weight is None else np.asarray(sample_weight, np.float64)
     scale = float(n_given if weight is None else weight.sum())
     offset = 0.0
-    number = np.ones(len(X))
     if len(X) and (weight is not None or (merge_rows and min_samples_leaf == 1)):
-        groups, n_groups = grouped_rows(X) if groups is None else groups
+        groups, first = grouped_rows(X) if groups is None else groups
+        n_groups = len(first)
         cells = groups * n_classes + y
         table = np.bincount(cells, weights=weight, minlength=n_groups * n_classes)
         table = table.reshape(n_groups, n_classes)
-        common = table.min(axis=1)
+        common = np.minimum.reduce([table[:, c] for c in range(n_classes)])
         if merge_rows and min_samples_leaf == 1 and np.any(common > 0):
             offset = float(common.sum() * (n_classes - 1))
             table = table - common[:, None]
@@ -212,7 +209,6 @@ def prepare(X, y, n_classes, sample_weight=None, *, counts=None, min_samples_lea
             common = np.zeros(n_groups)
         if weight is not None:
             used = np.flatnonzero(table.ravel() > 0)
-            first = first_of(groups, n_groups)
             X, y, weight = X[first[used // n_classes]], used % n_classes, table.ravel()[used]
             if min_samples_leaf == 1:       # the counted row of a group may be cancelled
                 number = np.ones(len(used))
@@ -222,24 +218,25 @@ def prepare(X, y, n_classes, sample_weight=None, *, counts=None, min_samples_lea
             if whole and min_samples_leaf == 1 and weight.sum() <= MAX_COPIES * len(used) + 1024:
                 copies = weight.astype(np.int64)
                 X, y = np.repeat(X, copies, axis=0), np.repeat(y, copies)
-                weight, number = None, np.ones(len(X))
+                weight = None
         elif offset:
             # Keep in every cell as many rows as are left of it.
             mixed = np.flatnonzero(common[groups] > 0)
             order = mixed[np.argsort(cells[mixed], kind="stable")]
-            starts = np.flatnonzero(np.diff(cells[order], prepend=-1))
-            rank = np.arange(len(order)) - np.repeat(starts, np.diff([*starts, len(order)]))
+            ordered = cells[order]
+            rank = np.arange(len(order)) - np.searchsorted(ordered, ordered)
             kept = np.ones(len(X), bool)
             kept[order[rank < common[groups[order]]]] = False
-            X, y, number = X[kept], y[kept], number[kept]
+            X, y = X[kept], y[kept]
     by_class = np.argsort(y.astype(np.int16) if n_classes < 2 ** 15 else y, kind="stable")
     y = y[by_class]
-    weights = np.stack([np.ones(len(X)) if weight is None else weight[by_class],
-                        number[by_class]], axis=1)
+    weights = np.ones((len(X), 2))
+    if weight is not None:
+        weights[:, 0], weights[:, 1] = weight[by_class], number[by_class]
     columns = _distinct_columns(X, clock) if merge_columns else varying_columns(X)
     class_sizes = np.bincount(y, minlength=n_classes)
     kernel = choose_kernel(class_sizes, min_samples_leaf, weight is not None)
-    counters = {"rows_cancelled": n_given - int(number.sum()) if weight is None else 0,
+    counters = {"rows_cancelled": n_given - len(X) if weight is None else 0,
                 "columns_merged": X.shape[1] - len(columns)}
     return Problem(part_of(X, by_class, columns), class_sizes, columns, weights, kernel,
                    offset, scale, counters)
@@ -249,9 +246,11 @@ def possible_kernels(y, n_classes, min_leaf, weighted, whole):
     """Return the kernels that :func:`prepare` may choose for such data."""
     kernels = ["weights"] if weighted else []
     if not weighted or (whole and min_leaf == 1):        # whole weights may be written as copies
-        sizes = np.bincount(y, minlength=n_classes)
+        sizes = np.zeros(n_classes, np.int64)
         if weighted:
             sizes[0] = MAX_COPIES * len(y) + 1024
+        elif len(y) >= 2 ** 15:         # fewer are counted in 16 bits
+            sizes = np.bincount(y, minlength=n_classes)
         # Rows that are cancelled may leave counts of fewer bits.
         kernels += {choose_kernel(few, min_leaf, False) for few in (sizes, 0 * sizes)}
     return kernels
@@ -270,11 +269,8 @@ class Workspace:
         levels = max_depth + 1
         element = ELEMENT[problem.kernel]
         words = n_rows // (8 * element) + n_classes + 1
-        bits = np.zeros((n_rows, width // 8), np.uint8)
-        packed = np.packbits(problem.rows, axis=1, bitorder="little")
-        bits[:, :packed.shape[1]] = packed
-        random = np.random.default_rng(20220)
-        row_keys = random.integers(0, 2**64, size=2 * n_rows + 2, dtype=np.uint64)
+        bits = packed_rows(problem.rows, width)
+        row_keys = random_words(2 * n_rows + 2)
         if problem.kernel == "sums":                      # of targets, for regression
             square, line = 24 * width * width + 1024, 40 * width + 512
             sizes = (words * width * element, 48 * n_rows, square, line, 8 * 13 * width,
@@ -301,9 +297,11 @@ class Workspace:
                      np.zeros(n_rows * width // 8 + 64, np.uint8),
                      np.zeros(n_rows + 1, np.int32), np.zeros(n_classes + 1, np.int64),
                      np.zeros(n_classes + 1, np.int64))
-        self.count_arrays = tuple(aligned(size, np.uint16) for size in sizes)
-        self.totals = aligned(levels * ((width + 1) * width + 32) * element,
-                              np.uint16).reshape(levels, -1)
+        ends = list(accumulate(-(-size // 64) * 32 for size in (
+            *sizes, levels * ((width + 1) * width + 32) * element)))
+        whole = aligned(2 * ends[-1], np.uint16)         # each begins with a line of the cache
+        *count_arrays, totals = map(whole.__getitem__, map(slice, [0, *ends], ends))
+        self.count_arrays, self.totals = tuple(count_arrays), totals.reshape(levels, -1)
         self.rows = np.zeros((levels, n_rows + 1), np.int32)
         self.class_start = np.zeros((levels, n_classes + 1), np.int64)
         self.active = np.zeros((levels + 1, width), np.int64)
@@ -324,7 +322,7 @@ class Workspace:
         self.found = np.zeros(2, np.int64)
         self.column_keys = np.zeros((levels, 2 * (width + 32)), np.uint64)
         self.table = np.zeros(cache_entries * ENTRY, np.uint64)
-        self.literals = random.integers(0, 2**64, size=4 * width, dtype=np.uint64)
+        self.literals = random_words(4 * width, 1)
         self.child_key = np.zeros((levels, 4), np.uint64)
         self.shuffle = np.zeros(width)
         self.active[0, :n_columns] = np.arange(n_columns)

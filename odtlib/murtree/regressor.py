@@ -21,13 +21,11 @@ from ._regression_kernels import ABSOLUTE, N_SUMS
 from .certificate import CertifiedColumns
 from .columns import BudgetPathMixin
 from .greedy import with_thresholds
-from .options import MurTreeSearch
+from .options import DEFAULT, MurTreeSearch
 from .preparation import (
     Problem,
-    _as_words,
     _distinct_columns,
-    _group,
-    first_of,
+    grouped_rows,
     part_of,
     varying_columns,
 )
@@ -91,7 +89,7 @@ def prepare_regression(X, y, weight, *, absolute, merge_columns=True, clock=None
                          "the weights, by a constant.")
     if scale > 0:
         target = target / (cost if absolute else np.sqrt(cost))
-    groups, n_groups = _group(_as_words(X))
+    groups, first = grouped_rows(X)
     offset = lower = 0.0
     if absolute:
         order = np.lexsort((target, groups))
@@ -99,8 +97,8 @@ def prepare_regression(X, y, weight, *, absolute, merge_columns=True, clock=None
         new = np.ones(len(order), bool)
         new[1:] = (np.diff(groups[order]) != 0) | (np.diff(target[order]) != 0)
         groups[order] = np.cumsum(new) - 1
-        n_groups = int(new.sum())
-    first = first_of(groups, n_groups)
+        first = order[new]
+    n_groups = len(first)
     total = np.bincount(groups, weights=weight, minlength=n_groups)
     mean = np.bincount(groups, weights=weight * target, minlength=n_groups) / total
     number = np.bincount(groups, minlength=n_groups)
@@ -135,7 +133,7 @@ class RegressionSolver(Solver):
                                              2 * np.sqrt(weight.sum() / weight.min()))
         self.uneven = weighted and rounding > PROOF
         if self.uneven:
-            search = replace(search or MurTreeSearch(), similarity_bound=False,
+            search = replace(search or DEFAULT, similarity_bound=False,
                              specialised_depth_two=False)
         super().__init__(problem, max_depth, max_nodes, search=search, **options)
         self.space.shape[N_SUMS] = 3 if weighted else 1 if (weight == 1).all() else 2
@@ -285,7 +283,7 @@ class MurTreeRegressor(CertifiedColumns, BudgetPathMixin, BinarisingMixin, Singl
 
     def _solve(self, X, y, sample_weight, task=None):
         clock = Clock(self.time_limit)
-        search = MurTreeSearch() if self.search is None else self.search
+        search = DEFAULT if self.search is None else self.search
         for name, value in (("cache", "closure"), ("merge_rows", False), ("deepening", True),
                             ("discrepancy_search", True)):
             if getattr(search, name) == value:

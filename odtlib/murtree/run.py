@@ -316,11 +316,13 @@ class Run:
             trees += [self.checked(nested, np.inf) for nested in (
                 self.solver.greedy_tree(self.safe_depth, self.finishing),
                 self.solver._leaf(rows)[1])]
-        tree = min((tree for tree in trees if tree is not None), key=self.cost)
+        trees = [tree for tree in trees if tree is not None]
+        tree = min(trees, key=self.cost) if len(trees) > 1 else trees[0]
         if self.ended == "optimal" and self.options.minimise_nodes and self.smallest == self.nodes:
             tree, proved = self.smaller(tree)
             fewest = ", with the fewest feature nodes" if proved else ""
-        objective = self.shown(self.cost(tree))
+        cost = self.cost(tree)
+        objective = self.shown(cost)
         scale = self.unit * self.problem.scale + abs(self.shift)
         bound = self.shown(self.bound)
         if objective - bound <= ROUNDING * scale:
@@ -329,8 +331,8 @@ class Run:
         limits = model._limits(len(self.y), any_depth=(
             self.nodes == 2 ** self.depth - 1 and self.solver.penalty > 0
             and np.ndim(model.split_penalty) == 0
-            and self.cost(tree) <= (self.problem.offset + self.solver.least
-                                    + (self.depth + 1) * self.solver.penalty)))
+            and cost <= (self.problem.offset + self.solver.least
+                         + (self.depth + 1) * self.solver.penalty)))
         if np.any(model.split_penalty):
             limits += (", split penalties per level" if np.ndim(model.split_penalty)
                        else f", split penalty {model.split_penalty:g}")

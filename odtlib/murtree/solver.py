@@ -20,8 +20,8 @@ from ._cache import ENTRY, find_problem, move_entries, root_of
 from ._kernels import IMPURITY
 from ._objectives import ELEMENT, closure_address, kernel_addresses
 from .greedy import cart
-from .options import MurTreeSearch
-from .preparation import Problem, Workspace
+from .options import DEFAULT, MurTreeSearch
+from .preparation import Problem, Workspace, grouped_rows
 
 CACHES = {None: 0, "dataset": S.DATASET, "branch": S.BRANCH, "closure": S.CLOSURE}
 FEATURE_ORDERS = {"depth-two": S.BY_DEPTH_TWO, "in-order": S.IN_ORDER, "gini": S.BY_GINI,
@@ -44,7 +44,7 @@ class Solver:
 
     def __init__(self, problem, max_depth, max_nodes, *, split_penalty=0.0, min_samples_leaf=1,
                  search=None, n_jobs=1, random_state=None):
-        search = MurTreeSearch() if search is None else search
+        search = DEFAULT if search is None else search
         cache, merge_columns = search.cache, search.merge_columns
         specialised = search.specialised_depth_two
         self.problem = problem
@@ -53,7 +53,8 @@ class Solver:
         self.row_class = np.repeat(np.arange(len(sizes)), sizes)
         self.row_weight = np.ascontiguousarray(problem.weights[:, 0])
         levels = np.atleast_1d(np.asarray(split_penalty, np.float64))
-        self.penalties = np.append(levels, np.full(max_depth + 3, levels[-1]))
+        self.penalties = np.full(len(levels) + max_depth + 3, levels[-1])
+        self.penalties[:len(levels)] = levels
         self.penalty, self.least = float(levels[0]), problem.least
         if cache == "closure":
             merge_columns = False            # a closure names all columns
@@ -64,7 +65,7 @@ class Solver:
         self.memory_limit = np.inf if limit is None else 1e6 * float(limit)
         # Costs that differ by so little are equal; whole numbers are added up exactly.
         exact = (problem.scale < 2 ** 53 and problem.kernel != "sums" and not (levels % 1).any()
-                 and not (self.row_weight % 1).any())
+                 and (problem.kernel != "weights" or not (self.row_weight % 1).any()))
         self.slack = 0.0 if exact else ROUNDING * problem.scale
         per_row, per_class = SECONDS_PER_PAIR[ELEMENT[problem.kernel]]
         self.longest_step = problem.rows.shape[1] ** 2 * (
@@ -137,7 +138,7 @@ class Solver:
                                space.leaf_cost, space.totals, space.column_keys)
         self.scratch = S.Scratch(space.key, space.side_cost, space.best_by_size, space.found,
                                  space.shuffle, space.literals, space.shared_arrays,
-                                 space.count_arrays)
+                                 space.count_arrays, np.zeros((2, 3), np.int64))
         self.shared = (np.zeros(1, np.int64), np.zeros((1, 1), np.int64), np.zeros((2, 1, 1)),
                      np.zeros((1, 2, 1)), np.zeros(1, np.int64))
 
@@ -440,7 +441,8 @@ class Solver:
         problem, or the class of a leaf.  When the clock has expired, what is missing is grown by
         CART.
         """
-        rows, known = np.arange(len(self.problem.rows), dtype=np.int32), {}
+        rows = np.arange(len(self.problem.rows), dtype=np.int32)
+        known = {} if len(budgets) > 1 else None
         roots = [self.root(nodes) for nodes in budgets]      # building solves new subproblems
         return [self._tree(rows, min(depth, max(nodes, 1)), root, clock or Clock(), known)
                 for root, nodes in zip(roots, budgets, strict=True)]
@@ -450,7 +452,7 @@ class Solver:
         return self.trees(depth, [self.nodes])[0]
 
     def _tree(self, rows, depth, root, clock, known, level=0):
-        """Build the tree with a root; ``known`` has those of subproblems, which trees share."""
+        """Build the tree with a root; ``known``, if not None, has those that trees share."""
         if root is None:
             return self._leaf(rows)[1]
         column, *children = root
@@ -464,11 +466,18 @@ class Solver:
         """Find a tree of known cost: its splits are in the cache, but for depth two."""
         if budget == 0:
             return self._leaf(rows)[1]
-        key = self._key(rows)
-        name = (*key.tolist(), depth, budget, level)
-        if name not in known:
-            if not self._has_time(clock):
-                return self.cart(rows, depth, budget, clock)
+        shallow = depth <= 2 and self.control[S.SPECIALISED]
+        key = name = None
+        if known is not None or not shallow:
+            key = self._key(rows)
+            name = (*key.tolist(), depth, budget, level)
+        if known is not None and name in known:
+            return known[name]
+        if not self._has_time(clock):
+            return self.cart(rows, depth, budget, clock)
+        if shallow:
+            tree = self._shallow_tree(rows, depth, budget, level)
+        else:
             root = self._remembered(rows, key, depth, budget, level) if depth > 2 else None
             if root is None:
                 limits = {} if depth <= 2 else {
@@ -476,8 +485,24 @@ class Solver:
                 if not self.solve(depth, budget, rows=rows, level=level, **limits):
                     return self.cart(rows, depth, budget, clock)
                 root = self.root()
-            known[name] = self._tree(rows, min(depth, budget), root, clock, known, level)
-        return known[name]
+            tree = self._tree(rows, min(depth, budget), root, clock, known, level)
+        if known is not None:
+            known[name] = tree
+        return tree
+
+    def _shallow_tree(self, rows, depth, budget, level):
+        """Solve a subproblem of depth two at most; the search reads the tree."""
+        self.control[S.READ] = 1
+        try:
+            self.solve(depth, budget, rows=rows, level=level)
+        finally:
+            self.control[S.READ] = 0
+        root = self.choice[0, S.FEATURE, self.nodes]
+        if root < 0:
+            return self._leaf(rows)[1]
+        zero, one = (first if column < 0 else (column, first, second)
+                     for column, first, second in self.scratch.read.tolist())
+        return int(self.space.active[1, root]), zero, one
 
     def _remembered(self, rows, key, depth, budget, level):
         """Return the root split of a solved subproblem if the cache has it and both children."""
@@ -520,10 +545,10 @@ class Solver:
             return self.cart(rows, depth, 2 ** depth - 1, clock)
         column = self._purest(rows, depth)
         if depth <= 2 or column is None:
-            return self._tree(rows, min(depth, 2), self.root(), clock, {})
+            return self._tree(rows, min(depth, 2), self.root(), clock, None)
         has = self.problem.rows[rows, column] == 1
         zero, one = (self.greedy_tree(depth - 1, clock, part) for part in (rows[~has], rows[has]))
-        return zero if zero == one else (column, zero, one)
+        return zero if zero == one and not isinstance(zero, tuple) else (column, zero, one)
 
     def _purest(self, rows, depth):
         """Solve depth two; return the column of least impurity, None if none splits the rows."""
@@ -561,7 +586,7 @@ class Solver:
                     first = value if first is None else first
                     # A deeper tree has more than ``horizon`` splits.
                     if depth <= horizon or value <= (horizon + 1) * self.penalty:
-                        return value, self._tree(rows, within, root, Clock(), {})
+                        return value, self._tree(rows, within, root, Clock(), None)
                     column = self._purest(rows, depth) if root is None else root[0]
                 else:
                     status, finishing = "time_limit", Clock(seconds)
@@ -636,7 +661,7 @@ class Solver:
                 return part
             if isinstance(part[0], np.ndarray):
                 rows, root, depth = part
-                return self._tree(rows, depth, root, Clock(), {})
+                return self._tree(rows, depth, root, Clock(), None)
             return part[0], build(part[1]), build(part[2])
 
         found = best(np.arange(len(self.problem.rows), dtype=np.int32), depth, allowed)
@@ -662,6 +687,7 @@ def warm_up_search(kernel, closure=False):
         table = solver.space.table
         values = table.view(np.float64)
         solver._search(0)
+        grouped_rows(solver.problem.rows)
         find_problem(table, values, np.zeros(2, np.uint64), 1, 1, 0)
         move_entries(table, values, table.copy(), values.copy())
 

@@ -43,12 +43,12 @@ def error_rows(model, columns, y, weight, clock, search):
             few = equal_rows(y, len(model.classes_), weight, groups)
     if few is None:
         return Rows(columns, y, weight, groups=groups)
-    kept, weight, unit = few
-    seconds = warm_up_search("weights") if weight.sum() > MAX_COPIES * len(kept) + 1024 else 0.0
+    kept, weight, unit, groups = few
+    seconds = warm_up_search("weights") if weight.sum() > MAX_COPIES * len(weight) + 1024 else 0.0
     clock.start += seconds
     return Rows(columns[kept], y[kept], None if (weight == 1).all() else weight, unit,
-                compile_seconds=seconds,
-                as_given=lambda tree: tree.replace(value=unit * tree.value))
+                groups=groups, compile_seconds=seconds,
+                as_given=lambda tree: tree._with(value=unit * tree.value))
 
 
 def balanced_rows(model, columns, y, weight):

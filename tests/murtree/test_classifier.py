@@ -521,3 +521,13 @@ def test_a_time_limit_takes_turns_with_the_looks_for_good_trees(monkeypatch):
     assert quick.status == "optimal" and not asked + horizons
     assert not any("look" in event for event in quick.trace["event"])
     assert MurTreeClassifier(4).fit(X[:60, :6], y[:60]).report_.objective == quick.objective
+
+
+@pytest.mark.parametrize("depth", range(6))
+def test_a_tree_is_stored_as_its_constructor_stores_it(depth):
+    X, y = blobs(n_rows=300, n_columns=12)
+    for labels in (y, y.astype(str)):
+        tree = MurTreeClassifier(depth).fit(X, labels).tree_
+        again = DecisionTree(**tree._arguments())
+        assert again == tree and again.pruned() is again
+        assert not any(part.flags.writeable for part in (tree.feature, tree.value, tree.classes))

@@ -25,7 +25,7 @@ from odtlib.tolerance import ROUNDING
 from ..columns import tree_over_columns
 from ..greedy import blas, cart
 from ..options import MurTreeSearch
-from ..preparation import _as_words, _distinct_columns, _group, first_of, pair_sums, set_name
+from ..preparation import _distinct_columns, grouped_rows, pair_sums, set_name
 from . import _front_kernels as kernels
 from ._front_kernels import FIRST, IF_0, IF_1, KEY, NUMBER, ROOT
 
@@ -51,10 +51,9 @@ class FrontSearch:
             raise ValueError(f"a front over these rows may have {n_keys} points, more than the "
                              f"{MAX_KEYS} that fit; use fewer rows or smaller weights.")
         self.columns = _distinct_columns(columns)
-        groups, n_groups = _group(_as_words(columns[:, self.columns]))
-        first = first_of(groups, n_groups)
+        groups, first = grouped_rows(columns[:, self.columns])
         self.bits = columns[first][:, self.columns].astype(np.float64)
-        self.values = np.zeros((n_groups, 4))
+        self.values = np.zeros((len(first), 4))
         np.add.at(self.values, groups, values)
         self.n_keys, self.pareto, self.min_leaf = n_keys, pareto, min_leaf
         self.clock = clock
@@ -62,7 +61,7 @@ class FrontSearch:
         self.nothing = np.zeros((4, 0, 0)), np.zeros((4, 0))          # sums for a leaf
         self.scratch, self.known, self.bounds, self.bytes = {}, {}, {}, 0
         self.counters = {"fronts": 0, "depth_two": 0, "cache_hits": 0, "pruned_by_bound": 0,
-                         "rows_merged": len(columns) - n_groups,
+                         "rows_merged": len(columns) - len(first),
                          "columns_merged": columns.shape[1] - len(self.columns)}
 
     @property

@@ -31,7 +31,7 @@ from odtlib.tree import DecisionTree
 from odtlib.trees import penalised_errors
 
 from ..options import MurTreeSearch
-from ..preparation import MANY_ROWS, first_of, grouped_rows, pair_sums, prepare, set_name
+from ..preparation import MANY_ROWS, grouped_rows, pair_sums, prepare, set_name
 from ..solver import Solver, warm_up_search
 from ._good_kernels import count_two
 from .fronts import DepthwiseRun
@@ -456,14 +456,13 @@ class GoodTreesRun(DepthwiseRun):
         self.solver = Solver(problem, max(1, self.depth), max(1, self.nodes),
                              split_penalty=self.penalty, min_samples_leaf=model.min_samples_leaf,
                              search=MurTreeSearch(memory_limit=self.memory_limit))
-        groups, n_groups = grouped_rows(problem.rows)
+        groups, first = grouped_rows(problem.rows)
         self.group, self.columns_of = groups, problem.columns
-        first = first_of(groups, n_groups)
         unit, slack = 1.0, self.solver.slack
         if self.scale > EXACT or (problem.weights[:, 0] % 1).any():
             unit = 2.0 ** np.ceil(np.log2(self.scale / EXACT))
             slack += len(problem.rows) * unit
-        classes = np.zeros((n_groups, self.n_classes + 1))
+        classes = np.zeros((len(first), self.n_classes + 1))
         np.add.at(classes, (groups, self.solver.row_class), np.rint(problem.weights[:, 0] / unit))
         np.add.at(classes[:, -1], groups, problem.weights[:, 1])
         self.counting = _Counting(
