@@ -16,7 +16,7 @@ from odtlib import MurTreeSearch
 from odtlib._numba.warm import SECONDS, warm_up
 from odtlib.murtree.extensions.fronts import DepthwiseRun
 from odtlib.murtree.options import SearchOptions
-from odtlib.murtree.preparation import Problem, prepare
+from odtlib.murtree.preparation import Problem, packed_rows, prepare
 from odtlib.report import Clock
 from odtlib.trees import penalised_errors
 
@@ -105,8 +105,9 @@ class PaperSearch(SearchOptions):
     def warm_up(self) -> float:
         """Compile the kernel; return the seconds that it took."""
         def run():
-            problem = Problem(np.array([[0], [1]], np.uint8), np.array([1, 1]), np.arange(1),
-                              np.ones((2, 3)), "classes, 16 bits", 0.0, 2.0, {})
+            rows = packed_rows(np.array([[0], [1]], np.uint8), 32)
+            problem = Problem(rows, np.array([1, 1]), np.arange(1), np.ones((2, 3)),
+                              "classes, 16 bits", 0.0, 2.0, {})
             PaperSolver(problem, 1, 1, PaperSearch()).run_kernel(0)
 
         return warm_up(METHOD, K.search, run)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from itertools import accumulate
 
 import numpy as np
@@ -38,7 +38,7 @@ class Problem:
     ``offset`` is the cost of the removed rows.
     """
 
-    rows: np.ndarray          # (n, p) 0/1 columns, rows grouped by class
+    bits: np.ndarray          # (n, row_width(p) // 8) 0/1 columns, packed; rows grouped by class
     class_sizes: np.ndarray   # (n_classes,)
     columns: np.ndarray       # (p,) position of each column in the given data
     weights: np.ndarray       # (n, 2) weight of each row and number of given rows behind it
@@ -48,6 +48,15 @@ class Problem:
     counters: dict
     unit: float = 1.0         # what a cost of 1 is in the objective
     least: float = 0.0        # no tree over all rows costs less, beside the offset
+
+    @cached_property
+    def rows(self):
+        """The 0/1 columns as numbers, (n, p)."""
+        return np.unpackbits(self.bits, axis=1, count=len(self.columns), bitorder="little")
+
+    def has(self, rows, column):
+        """Tell which of some rows have a column."""
+        return (self.bits[rows, column >> 3] >> (column & 7) & 1).view(bool)
 
 
 @lru_cache(8)
@@ -62,14 +71,25 @@ def random_words(number, seed=0):
         _kept_words.__wrapped__(number, seed)
 
 
-def packed_rows(bits, width):
-    """Pack rows of 0/1 columns, filled up with zeros to a width that is a multiple of eight."""
-    packed = np.empty((len(bits), width // 8), np.uint8)
-    step = max(1, CELLS_IN_CACHE // max(1, width))
-    padded = np.zeros((min(step, len(bits)), width), np.uint8)
-    for start in range(0, len(bits), step):
+def row_width(n_columns):
+    """Return how many columns a packed row of the search has room for."""
+    width = max(32, (n_columns + 31) // 32 * 32)
+    return width + 32 if width % 1024 == 0 else width       # as the kernels' line_width
+
+
+def packed_rows(X, width, rows=None, columns=None):
+    """Pack ``X[rows][:, columns]``, all by default, a few rows at a time: Ctrl-C is heard between.
+
+    Rows are filled up with zeros to a width that is a multiple of eight.
+    """
+    packed = np.empty((len(X if rows is None else rows), width // 8), np.uint8)
+    step = max(1, CELLS_IN_CACHE // max(1, width, X.shape[1]))
+    padded = np.zeros((min(step, len(packed)), width), np.uint8)
+    n_columns = X.shape[1] if columns is None else len(columns)
+    for start in range(0, len(packed), step):
         block = packed[start:start + step]
-        padded[:len(block), :bits.shape[1]] = bits[start:start + step]
+        some = X[start:start + step] if rows is None else X[rows[start:start + step]]
+        padded[:len(block), :n_columns] = some if n_columns == X.shape[1] else some[:, columns]
         block[:] = np.packbits(padded[:len(block)], bitorder="little").reshape(block.shape)
     return packed
 
@@ -77,9 +97,9 @@ def packed_rows(bits, width):
 def _group(words):
     """Return the group number of each row of a 2-d array of words, and the first of each group."""
     slots = np.full(1 << len(words).bit_length() + 1, -1, np.int32)
-    groups, first = np.empty((2, len(words)), np.int64)
+    groups, first = np.empty(len(words), np.int32), np.empty(len(words), np.int32)
     n_groups = group_words(words, slots, groups, first)
-    return groups, first[:n_groups]
+    return groups, first[:n_groups].astype(np.int64)
 
 
 def grouped_rows(columns):
@@ -145,17 +165,6 @@ def _distinct_columns(columns, clock=None):
     return first[bits[first].any(axis=1)]
 
 
-def part_of(X, rows, columns):
-    """Return ``X[rows][:, columns]``, a few rows at a time; numpy hears Ctrl-C only between."""
-    part = np.empty((len(rows), len(columns)), X.dtype)
-    step = max(1, CELLS_AT_A_TIME // max(1, X.shape[1]))
-    every = len(columns) == X.shape[1]
-    for start in range(0, len(rows), step):
-        some = X[rows[start:start + step]]
-        part[start:start + step] = some if every else some[:, columns]
-    return part
-
-
 def equal_rows(y, n_classes, weight, groups):
     """Return one row of each group and class, the weights of these, their unit, and their groups.
 
@@ -167,7 +176,7 @@ def equal_rows(y, n_classes, weight, groups):
         return None
     kept = None
     if groups is not None:
-        cells = groups[0] * n_classes + y
+        cells = groups[0] * np.int64(n_classes) + y
         totals = np.bincount(cells, weight, len(groups[1]) * n_classes)
         used = np.flatnonzero(totals)
         if 2 * len(used) <= len(y):
@@ -198,7 +207,7 @@ def prepare(X, y, n_classes, sample_weight=None, *, counts=None, min_samples_lea
     if len(X) and (weight is not None or (merge_rows and min_samples_leaf == 1)):
         groups, first = grouped_rows(X) if groups is None else groups
         n_groups = len(first)
-        cells = groups * n_classes + y
+        cells = groups * np.int64(n_classes) + y
         table = np.bincount(cells, weights=weight, minlength=n_groups * n_classes)
         table = table.reshape(n_groups, n_classes)
         common = np.minimum.reduce([table[:, c] for c in range(n_classes)])
@@ -238,8 +247,8 @@ def prepare(X, y, n_classes, sample_weight=None, *, counts=None, min_samples_lea
     kernel = choose_kernel(class_sizes, min_samples_leaf, weight is not None)
     counters = {"rows_cancelled": n_given - len(X) if weight is None else 0,
                 "columns_merged": X.shape[1] - len(columns)}
-    return Problem(part_of(X, by_class, columns), class_sizes, columns, weights, kernel,
-                   offset, scale, counters)
+    return Problem(packed_rows(X, row_width(len(columns)), by_class, columns), class_sizes,
+                   columns, weights, kernel, offset, scale, counters)
 
 
 def possible_kernels(y, n_classes, min_leaf, weighted, whole):
@@ -261,15 +270,12 @@ class Workspace:
 
     def __init__(self, problem, max_depth, max_nodes, *, min_samples_leaf, merge_columns,
                  keys_from_rows, cache_entries, count_pairs, earlier_levels):
-        n_rows, n_columns = problem.rows.shape
+        n_rows, n_columns = len(problem.bits), len(problem.columns)
         n_classes = len(problem.class_sizes)
-        width = max(32, (n_columns + 31) // 32 * 32)
-        if width % 1024 == 0:       # as the kernels' line_width
-            width += 32
+        width = row_width(n_columns)
         levels = max_depth + 1
         element = ELEMENT[problem.kernel]
         words = n_rows // (8 * element) + n_classes + 1
-        bits = packed_rows(problem.rows, width)
         row_keys = random_words(2 * n_rows + 2)
         if problem.kernel == "sums":                      # of targets, for regression
             square, line = 24 * width * width + 1024, 40 * width + 512
@@ -292,7 +298,7 @@ class Workspace:
         self.shape[[N_CLASSES, N_COLUMNS, MIN_LEAF, MERGE_COLUMNS, KEYS_FROM_ROWS,
                     COUNT_PAIRS]] = (n_classes, width, min_samples_leaf, merge_columns,
                                      keys_from_rows, count_pairs)
-        self.shared_arrays = (self.shape, bits.ravel(), row_keys, problem.weights.ravel(),
+        self.shared_arrays = (self.shape, problem.bits.ravel(), row_keys, problem.weights.ravel(),
                      np.zeros(width, np.int64), np.zeros(slots, np.int64),
                      np.zeros(n_rows * width // 8 + 64, np.uint8),
                      np.zeros(n_rows + 1, np.int32), np.zeros(n_classes + 1, np.int64),

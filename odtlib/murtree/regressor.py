@@ -26,7 +26,8 @@ from .preparation import (
     Problem,
     _distinct_columns,
     grouped_rows,
-    part_of,
+    packed_rows,
+    row_width,
     varying_columns,
 )
 from .run import Run
@@ -113,7 +114,8 @@ def prepare_regression(X, y, weight, *, absolute, merge_columns=True, clock=None
         number = total
     columns = _distinct_columns(X, clock) if merge_columns else varying_columns(X)
     return Problem(
-        part_of(X, first[order], columns), np.array([len(order)]), columns,
+        packed_rows(X, row_width(len(columns)), first[order], columns), np.array([len(order)]),
+        columns,
         np.stack([total, mean, number], axis=1)[order], "sums", offset, 1.0,
         {"rows_merged": merged, "columns_merged": X.shape[1] - len(columns)},
         float(unit), lower)

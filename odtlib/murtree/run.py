@@ -312,7 +312,7 @@ class Run:
         fewest = ""
         trees = [self.found.get(self.nodes), self.start]
         if self.ended != "optimal":                 # never worse than CART
-            rows = np.arange(len(self.problem.rows))
+            rows = np.arange(len(self.problem.bits))
             trees += [self.checked(nested, np.inf) for nested in (
                 self.solver.greedy_tree(self.safe_depth, self.finishing),
                 self.solver._leaf(rows)[1])]
@@ -349,7 +349,7 @@ class Run:
     def path(self, tree):
         """Return ``(nodes, cost, tree)`` for every node budget."""
         leaf = {} if 0 in self.found else {
-            0: self.checked(self.solver._leaf(np.arange(len(self.problem.rows)))[1], np.inf)}
+            0: self.checked(self.solver._leaf(np.arange(len(self.problem.bits)))[1], np.inf)}
         trees = {**leaf, **self.found, self.nodes: tree}
         best, least, entries = None, np.inf, []
         for nodes in range(self.nodes + 1):

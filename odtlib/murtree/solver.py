@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from functools import partial
+from functools import cached_property, partial
 from itertools import pairwise
 from threading import Lock, Thread
 
@@ -21,7 +21,7 @@ from ._kernels import IMPURITY
 from ._objectives import ELEMENT, closure_address, kernel_addresses
 from .greedy import cart
 from .options import DEFAULT, MurTreeSearch
-from .preparation import Problem, Workspace, grouped_rows
+from .preparation import Problem, Workspace, grouped_rows, packed_rows, row_width
 
 CACHES = {None: 0, "dataset": S.DATASET, "branch": S.BRANCH, "closure": S.CLOSURE}
 FEATURE_ORDERS = {"depth-two": S.BY_DEPTH_TWO, "in-order": S.IN_ORDER, "gini": S.BY_GINI,
@@ -50,8 +50,6 @@ class Solver:
         self.problem = problem
         sizes = problem.class_sizes
         self.class_start = np.concatenate([[0], np.cumsum(sizes)])
-        self.row_class = np.repeat(np.arange(len(sizes)), sizes)
-        self.row_weight = np.ascontiguousarray(problem.weights[:, 0])
         levels = np.atleast_1d(np.asarray(split_penalty, np.float64))
         self.penalties = np.full(len(levels) + max_depth + 3, levels[-1])
         self.penalties[:len(levels)] = levels
@@ -68,8 +66,8 @@ class Solver:
                  and (problem.kernel != "weights" or not (self.row_weight % 1).any()))
         self.slack = 0.0 if exact else ROUNDING * problem.scale
         per_row, per_class = SECONDS_PER_PAIR[ELEMENT[problem.kernel]]
-        self.longest_step = problem.rows.shape[1] ** 2 * (
-            per_row * len(problem.rows) + per_class * len(sizes))
+        self.longest_step = len(problem.columns) ** 2 * (
+            per_row * len(problem.bits) + per_class * len(sizes))
         max_nodes = min(max_nodes, 2 ** max_depth - 1)
         entries = FIRST_CACHE_ENTRIES
         while entries > 8 and 8 * ENTRY * entries > self.memory_limit:
@@ -106,7 +104,7 @@ class Solver:
         self.memory_full = False
         self._grow()
         # As the kernel counts work; where a step takes long, the first slice has few of them.
-        n_rows, width = len(problem.rows), self.space.active.shape[1]
+        n_rows, width = len(problem.bits), self.space.active.shape[1]
         steps = FIRST_SLICE / (10 + width * width * (1 / 64 + n_rows / 16384))
         self._first_slice = FIRST_SLICE * min(
             1.0, LONGEST_SLICE / max(1e-9, steps * self.longest_step))
@@ -115,13 +113,23 @@ class Solver:
         if cache == "closure":
             self.control[S.ADDRESS_CLOSURE] = closure_address(problem.kernel)
 
+    @cached_property
+    def row_class(self):
+        """The class of each row."""
+        return np.repeat(np.arange(len(self.class_start) - 1), self.problem.class_sizes)
+
+    @cached_property
+    def row_weight(self):
+        """The weight of each row."""
+        return np.ascontiguousarray(self.problem.weights[:, 0])
+
     def _allocate(self):
         """Make the arrays that a search writes to."""
         try:
             self.space = Workspace(self.problem, **self._sizes)
         except MemoryError:
             raise MemoryError(
-                f"the counts of pairs of {self.problem.rows.shape[1]} columns do not fit into "
+                f"the counts of pairs of {len(self.problem.columns)} columns do not fit into "
                 "memory; give a binarizer with fewer cuts, or fewer features.") from None
         levels, nodes = len(self.space.rows), self._sizes["max_nodes"]
         self.state = np.zeros((levels, S.N_STATE), np.int64)
@@ -243,7 +251,7 @@ class Solver:
         """
         clock = Clock() if clock is None else clock
         together = rows is None and self.n_jobs > 1
-        rows = np.arange(len(self.problem.rows), dtype=np.int32) if rows is None else rows
+        rows = np.arange(len(self.problem.bits), dtype=np.int32) if rows is None else rows
         subproblem = (rows, depth, nodes if smallest is None else smallest, nodes, upper, lower)
         self.control[S.FIRST_LEVEL] = level
         self._open(*subproblem)
@@ -405,7 +413,7 @@ class Solver:
 
         Columns that the search left out have 0.
         """
-        state, space, below = self.state[0], self.space, np.zeros(self.problem.rows.shape[1])
+        state, space, below = self.state[0], self.space, np.zeros(len(self.problem.columns))
         n_active, largest = state[S.N_ACTIVE], state[S.CHILD_HIGH]
         if state[S.POSITION] > 0:
             least = space.bound_1[0, largest, :n_active] + space.bound_0[0, largest, :n_active]
@@ -441,7 +449,7 @@ class Solver:
         problem, or the class of a leaf.  When the clock has expired, what is missing is grown by
         CART.
         """
-        rows = np.arange(len(self.problem.rows), dtype=np.int32)
+        rows = np.arange(len(self.problem.bits), dtype=np.int32)
         known = {} if len(budgets) > 1 else None
         roots = [self.root(nodes) for nodes in budgets]      # building solves new subproblems
         return [self._tree(rows, min(depth, max(nodes, 1)), root, clock or Clock(), known)
@@ -456,7 +464,7 @@ class Solver:
         if root is None:
             return self._leaf(rows)[1]
         column, *children = root
-        has = self.problem.rows[rows, column] == 1
+        has = self.problem.has(rows, column)
         one, zero = (self._subtree(part, depth - 1, budget, value, clock, known, level + 1)
                      for part, (budget, value) in zip((rows[has], rows[~has]), children,
                                                       strict=True))
@@ -514,7 +522,7 @@ class Solver:
             return None
         depth = min(depth, budget)
         budget_0 = min(budget, 2 ** depth - 1) - 1 - budget_1
-        key_1 = self._key(rows[self.problem.rows[rows, column] == 1])
+        key_1 = self._key(rows[self.problem.has(rows, column)])
         children = []
         for part_key, nodes in (key_1, budget_1), (key - key_1, budget_0):
             known = (0.0, 1) if nodes == 0 else self._cached(part_key, depth - 1, nodes, level + 1)
@@ -540,13 +548,13 @@ class Solver:
         The upper splits have the least Gini impurity.  The counts come from the kernels of the
         search, so it is quick for a million rows too; when the time is over it is all CART.
         """
-        rows = np.arange(len(self.problem.rows), dtype=np.int32) if rows is None else rows
+        rows = np.arange(len(self.problem.bits), dtype=np.int32) if rows is None else rows
         if not self._has_time(clock):
             return self.cart(rows, depth, 2 ** depth - 1, clock)
         column = self._purest(rows, depth)
         if depth <= 2 or column is None:
             return self._tree(rows, min(depth, 2), self.root(), clock, None)
-        has = self.problem.rows[rows, column] == 1
+        has = self.problem.has(rows, column)
         zero, one = (self.greedy_tree(depth - 1, clock, part) for part in (rows[~has], rows[has]))
         return zero if zero == one and not isinstance(zero, tuple) else (column, zero, one)
 
@@ -596,13 +604,13 @@ class Solver:
                 return self._collapsed(self.greedy_tree(depth, finishing, rows), rows)
             if column is None:
                 return cost, leaf
-            has = self.problem.rows[rows, column] == 1
+            has = self.problem.has(rows, column)
             (cost_0, zero), (cost_1, one) = (grow(part, depth - 1)
                                              for part in (rows[~has], rows[has]))
             below = self.penalty + cost_0 + cost_1
             return (cost, leaf) if below >= cost else (below, (column, zero, one))
 
-        tree = grow(np.arange(len(self.problem.rows), dtype=np.int32), depth)[1]
+        tree = grow(np.arange(len(self.problem.bits), dtype=np.int32), depth)[1]
         return tree, first, status
 
     def _collapsed(self, nested, rows):
@@ -611,7 +619,7 @@ class Solver:
         if not isinstance(nested, tuple):
             return cost, leaf
         column, *children = nested
-        has = self.problem.rows[rows, column] == 1
+        has = self.problem.has(rows, column)
         (cost_0, zero), (cost_1, one) = (self._collapsed(child, part) for child, part
                                          in zip(children, (rows[~has], rows[has]), strict=True))
         below = self.penalty + cost_0 + cost_1
@@ -646,7 +654,7 @@ class Solver:
             cost, leaf = self._leaf(rows)
             found = (cost, leaf)
             for used, column in enumerate(columns.tolist()):
-                has = self.problem.rows[rows, column] == 1
+                has = self.problem.has(rows, column)
                 parts = [best(part, depth - 1, allowed - used) for part in (rows[~has], rows[has])]
                 if None in parts:
                     return None
@@ -664,7 +672,7 @@ class Solver:
                 return self._tree(rows, depth, root, Clock(), None)
             return part[0], build(part[1]), build(part[2])
 
-        found = best(np.arange(len(self.problem.rows), dtype=np.int32), depth, allowed)
+        found = best(np.arange(len(self.problem.bits), dtype=np.int32), depth, allowed)
         return None if found is None else (found[0], build(found[1]))
 
     def _cached(self, key, depth, budget, level):
@@ -681,8 +689,9 @@ class Solver:
 def warm_up_search(kernel, closure=False):
     """Compile the search and the kernels of an objective; return the seconds that it took."""
     def run():
-        solver = Solver(Problem(np.array([[0], [1]], np.uint8), np.array([1, 1]), np.arange(1),
-                                np.ones((2, 3)), kernel, 0.0, 2.0, {}),
+        rows = packed_rows(np.array([[0], [1]], np.uint8), row_width(1))
+        solver = Solver(Problem(rows, np.array([1, 1]), np.arange(1), np.ones((2, 3)), kernel,
+                                0.0, 2.0, {}),
                         1, 1, search=MurTreeSearch(cache="closure" if closure else "dataset"))
         table = solver.space.table
         values = table.view(np.float64)
