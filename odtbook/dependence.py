@@ -55,15 +55,20 @@ class Program:
         self.statements = [(at, statement) for at, source in enumerate(sources)
                            for statement in parsed(source)]
         # What a function reads counts wherever its name is read; a generator of random numbers
-        # changes with every use.
+        # changes with every use, and so may an object of a class of the notebook.
         self.free, self.generators, self.modules = {}, set(), set()
+        classes = {statement.name for _, statement in self.statements
+                   if isinstance(statement, ast.ClassDef)}
         for _, statement in self.statements:
             for part in ast.walk(statement):
                 if isinstance(part, ast.FunctionDef | ast.ClassDef):
                     self.free.setdefault(part.name, set()).update(_read(part))
                 elif isinstance(part, ast.Import | ast.ImportFrom):
                     self.modules |= _stored(part)
-            if isinstance(statement, ast.Assign) and "default_rng" in ast.dump(statement.value):
+            if isinstance(statement, ast.Assign) and (
+                    "default_rng" in ast.dump(statement.value)
+                    or isinstance(statement.value, ast.Call)
+                    and _root(statement.value) in classes):
                 self.generators |= _stored(statement)
 
     def behind(self, cell):

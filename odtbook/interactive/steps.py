@@ -193,11 +193,13 @@ def step_columns(rows: Sequence[str], columns: Sequence[tuple[str, Sequence[floa
     Picture
         A column is dark when its value is positive, and framed when it enters.
     """
-    wide, high, left, top = 34, 26, 12 + 7 * max(map(len, rows)), 44
-    right = left + wide * len(columns) + 8
+    # The duals stand beside the names, next to the first columns.
+    wide, high, beside, top = 34, 26, 12 + 7 * max(map(len, rows)), 44
+    left = beside + 48
+    right = left + wide * len(columns)
     parts = [(0, None, "".join(_text(0, top + high * (k + 0.65), name, "start")
                                for k, name in enumerate(rows))
-              + _text(right, top - 8, "dual", "start") + _text(0, 14, "value", "start")
+              + _text(beside, top - 8, "dual", "start") + _text(0, 14, "value", "start")
               + _text(0, top - 8, "column", "start"))]
     foot = top + high * len(rows)
     for step, state in enumerate(steps):
@@ -224,12 +226,12 @@ def step_columns(rows: Sequence[str], columns: Sequence[tuple[str, Sequence[floa
         if entering:
             svg += _text(0, foot + 18, "reduced cost", "start")
         if state.get("duals") is not None:
-            svg += "".join(_text(right, top + high * (i + 0.65), _number(dual), "start")
+            svg += "".join(_text(beside, top + high * (i + 0.65), _number(dual), "start")
                            for i, dual in enumerate(state["duals"]))
         parts.append((step, step, svg))
     alt = alt or (f"The matrix of a master problem with {len(rows)} constraints, to which "
                   f"{len(columns)} columns are added, with dual values and reduced costs.")
-    return step_through(parts, captions, size=(right + 44, foot + 26), alt=alt, legend=[
+    return step_through(parts, captions, size=(right + 4, foot + 26), alt=alt, legend=[
         (_square(BLUE, 0.3), "in the master"), (_square(BLUE, 0.8), "used by the optimum"),
         (NEW, "enters now")])
 

@@ -13,13 +13,15 @@ if TYPE_CHECKING:
 MARKS = {"confirmed": "✓", "contradicted": "✗", "undecided": "?", "not run": "–", "": "·"}
 TINTS = {"confirmed": "#1b7f4d", "contradicted": "#b3261e", "undecided": "#8a6100",
          "not run": "#5f6368"}
-COLORS = {"equal": 2, "near": 5, "far": 4}     # of odtlib.plotting.COLORS
-# kind -> title, what is drawn upwards, its band
+# where a dot lies -> its mark, and its colour in odtlib.plotting.COLORS
+PLACES = {"in the band": ("o", 2), "outside, by chance or rounding": ("s", 0), "outside": ("^", 1)}
+# kind -> title, what is drawn to the right, upwards, the band
 PANELS = {
-    "statistical": ("accuracies", "published, %", "ours minus published, points", (-1, 1)),
-    "timing": ("times", "published, seconds", "ours over published,\nafter the size model",
+    "statistical": ("accuracies", "published accuracy, %", "ours minus published,\npoints",
+                    (-1, 1)),
+    "timing": ("times", "published time, seconds", "our time / published,\nafter the size model",
                (0.5, 2)),
-    "exact": ("counts, sizes and errors", "published", "ours over published", (0.96, 1.04))}
+    "exact": ("counts, sizes and errors", "published number", "ours / published", (0.96, 1.04))}
 
 
 def sentence(self) -> str:
@@ -144,7 +146,9 @@ def panels(self) -> Figure:
 
     Upwards stands the difference of accuracies, with a band of one point; the ratio of times after
     the size model, with a band of a factor of two; the ratio of counts, sizes and errors, with a
-    band of 4 %.  What lies outside the axes is put on their edge.
+    band of 4 %.  What lies outside the axes is put on their edge.  A dot outside the band is there
+    by chance or rounding if ours has the digits printed, or is within two standard deviations of a
+    draw.
     """
     import matplotlib.pyplot as plt
 
@@ -159,10 +163,11 @@ def panels(self) -> Figure:
         ink = plotting.ink_of(ax)
         ax.axhspan(*band, color=ink, alpha=0.12, lw=0)
         ax.axhline(0 if points else 1, color=ink, lw=0.8)
-        for color, place in COLORS.items():
-            those = cells["color"] == color
-            ax.scatter(cells["published"][those], ours[those], s=12, alpha=0.7, lw=0,
-                       color=plotting.COLORS[place], label=color)
+        chance = ~inside & (cells["color"] != "far")
+        for those, (place, (mark, color)) in zip(
+                (inside, chance, ~inside & ~chance), PLACES.items(), strict=True):
+            ax.scatter(cells["published"][those], ours[those], s=16, alpha=0.7, lw=0, marker=mark,
+                       color=plotting.COLORS[color], label=place)
         ax.set(title=f"{title}: {inside.sum()} of {len(cells)} in the band", xlabel=x, ylabel=y)
         if not points:
             ax.set(xscale="log", yscale="log")
@@ -170,7 +175,7 @@ def panels(self) -> Figure:
             ax.set_yticks(ticks, [f"{tick:g}" for tick in ticks])
             ax.minorticks_off()
         said.append(f"{title}: {inside.sum()} of {len(cells)}")
-    fig.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=3,
+    fig.legend(*axes[0].get_legend_handles_labels(), loc="outside upper center", ncols=2,
                frameon=False)
     fig.alt = ("How far our numbers are from the published ones, a dot per cell, one panel per "
                "kind, with the band in which both agree. In the band: " + "; ".join(said) + ".")

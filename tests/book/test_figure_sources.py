@@ -111,6 +111,9 @@ def program_of(*cells, at=-1):
      "def f():\n    return g() + k\nk = 1\ndef g():\n    return 2\nf()"),
     (("k = 1", "def f():\n    global k\n    k += 1", "f()"),
      "k = 1\ndef f():\n    global k\n    k += 1\nf()"),
+    # any method may change an object of a class of the notebook
+    (("class Log:\n    pass", "a = Log()", "n = a.solve(3)", "m = len(b)", "a"),
+     "class Log:\n    pass\na = Log()\nn = a.solve(3)\na"),
     # each draw changes the generator; names of comprehensions and arguments are no one else's
     (("r = np.random.default_rng(0)", "u = r.normal()", "x = r.normal()", "v = 1", "x"),
      "r = np.random.default_rng(0)\nu = r.normal()\nx = r.normal()\nx"),

@@ -422,6 +422,13 @@ def test_no_cell_is_without_a_colour_and_panels_show_both_sides(report):
     assert len(figure.axes) == 3
     assert all(ax.get_xlabel() and ax.get_ylabel() for ax in figure.axes)
     assert "one panel per kind" in figure.alt
+    for ax in figure.axes:      # green lies in the band, all else outside, as the title counts
+        band = ax.patches[0]
+        inside = [sum(band.get_y() - 1e-9 <= y <= band.get_y() + band.get_height() + 1e-9
+                      for _, y in those.get_offsets()) for those in ax.collections]
+        drawn = [len(those.get_offsets()) for those in ax.collections]
+        assert inside == [drawn[0], 0, 0]
+        assert f": {drawn[0]} of {sum(drawn)} in the band" in ax.get_title()
     plt.close(figure)
 
 
