@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 from collections import namedtuple
 from copy import copy
+from functools import partial
 from itertools import count, repeat
 from os import PathLike
 
@@ -127,7 +128,7 @@ class CertifiedMixin:
             raise ValueError("certificate needs rows without missing values; fill them and fit "
                              "again.")
         copied._warm_up(X, y, weight)
-        warm_up("certificates", next_side, warm_up_writer)
+        warm_up("certificates", next_side, partial(warm_up_writer, copied))
         return Writer(copied, Data(copied, columns, y, weight)).certificate()
 
     # What an option has to be, and what to do instead.
@@ -244,13 +245,6 @@ class Data:
         """Return the cost of a leaf with some rows."""
         return leaf(self.amount[mask].sum(axis=0)[:, None], 0, self.rule)[0]
 
-    def within(self):
-        """Return what every tree costs in each row."""
-        if not self.sums:
-            return np.zeros(len(self.amount))
-        weight, total, squares = self.amount.T[:3]
-        return np.maximum(0, squares - total**2 / weight)
-
     def items(self, mask):
         """Return rows, labels and weights (None if all weigh one) of the items of some rows."""
         items = np.flatnonzero(mask[self.member])
@@ -271,22 +265,20 @@ class Writer:
     """Prove a bound line by line."""
 
     def __init__(self, model, data):
-        self.model, self.data = model, data
-        n_rows = len(data.y)
-        self.depth = min(model._depth_within(n_rows), 62)
-        full = self.nodes = 2**self.depth - 1
-        for limit, more in ((model.max_nodes, 0), (model.max_leaf_nodes, 1)):
-            if limit is not None:
-                self.nodes = min(self.nodes, int(limit) - more)
-        if self.nodes > 2**12:
-            self.nodes = min(self.nodes, n_rows - 1)
+        self.model, self.data, n_rows = model, data, len(data.y)
+        self.depth, self.nodes = min(model._depth_within(n_rows), 62), model._node_budget(n_rows)
+        full = 2**self.depth - 1
+        if self.nodes == n_rows - 1 and full <= 2**12:      # none that a tree reaches is given
+            self.nodes = full
         self.limited, self.depth = self.nodes < full, min(self.depth, self.nodes)
         if self.limited and self.nodes > MOST_NODES:
             raise ValueError("certificate writes a bound for each number of feature nodes, and the "
                              f"limits leave {self.nodes}; it takes at most {MOST_NODES}, or all of "
                              "a smaller max_depth.")
-        self.sizes = (np.arange(1, max(1, self.nodes) + 1) if self.limited
-                      else np.array([full]))
+        self.sizes = np.arange(1, max(1, self.nodes) + 1) if self.limited else np.array([full])
+        # Which bounds of the sides of a split bound a tree: its place in ``sizes``, and theirs.
+        self.parts = np.array([(n, a, n - a) for n in range(self.nodes) for a in range(n + 1)]
+                              if self.limited else [(0, 1, 1)]).reshape(-1, 3)
         # Of each line: its tests, the depth that is left, its reason; and its bounds.
         self.lines, self.n_lines = np.zeros((1024, self.depth + 2), np.int32), 0
         self.bounds, self.tables = np.zeros((1024, len(self.sizes))), []
@@ -296,22 +288,10 @@ class Writer:
         self.rows = (data.x.view(np.uint8), data.amount, np.ascontiguousarray(pack(data.x.T).T),
                      2.0**powers, pack(most >> powers[:, None] & 1))
 
-    def certificate(self):
-        """Return the certificate."""
-        data, report = self.data, self.model.report_
-        self.search = self.model._proof_search(data, self.depth, self.nodes,
-                                               Clock(self.model.time_limit))
-        wanted = np.floor(min(report.objective, report.lower_bound) / data.unit) - data.base
-        mask = np.ones(len(data.x), bool)
-        self.prove(mask, pack(mask).tobytes(), (), self.depth,
-                   np.full(len(self.sizes), max(0.0, wanted)))
-        return self.assembled()
-
-    def prove(self, mask, key, path, depth, wanted, trusted=False):
+    def prove(self, key, path, depth, wanted, trusted=False):
         """Write lines that prove what is wanted of some rows, where it holds; return the last.
 
-        ``key`` has the rows as bits.
-        With ``trusted`` the search has said that it holds.
+        ``key`` has the rows as bits.  With ``trusted`` the search has said that it holds.
         """
         data, hints = self.data, None
         line, price = self.known[depth].get(key), 3 * self.data.price
@@ -322,6 +302,8 @@ class Writer:
                 return line
         counted = depth <= 2 or wanted.max() <= price
         value, reason = wanted.copy(), COUNTED
+        mask = np.unpackbits(np.frombuffer(key, np.uint8), count=len(data.x),
+                             bitorder="little").view(bool)
         if data.x.size == 0 or depth == 0:
             value[:] = data.leaf(mask)
             if depth > 2:       # no split was forgotten
@@ -337,7 +319,7 @@ class Writer:
             if counted and depth > 2:
                 value[self.sizes > 2] = np.minimum(value, price)[self.sizes > 2]
             if not (counted or value.max() <= price):
-                value, reason = self.every_split(mask, key, path, depth, value, hints)
+                value, reason = self.every_split(key, path, depth, value, hints)
         line = self.known[depth][key] = self.n_lines
         self.make_room(1)
         self.lines[line] = *path, *[0] * depth, depth, reason
@@ -351,29 +333,28 @@ class Writer:
             more = (0, len(self.bounds) + more), (0, 0)
             self.lines, self.bounds = np.pad(self.lines, more), np.pad(self.bounds, more)
 
-    def every_split(self, mask, key, path, depth, wanted, hints):
+    def every_split(self, key, path, depth, wanted, hints):
         """Prove bounds on the sides of all splits; return what follows, and which lines say so."""
         rows, n_splits = np.frombuffer(key, np.uint64), self.data.x.shape[1]
         keys = np.empty((n_splits, 2, len(rows)), np.uint64)
         sums = np.zeros((2, self.data.amount.shape[1], n_splits))
         free = np.empty((2, n_splits, len(wanted) + 1))
         table = np.full((n_splits, 2), NOTHING, np.int32)
-        limits = self.limited, self.data.price, np.minimum(wanted, open_line(
+        wanted = np.minimum(wanted, open_line(
             rows, self.rows, self.data.rule, self.data.price, keys, sums, free))
         order, hint = hints or (np.argsort(free[:, :, 0].sum(axis=0), kind="stable"),
                                 np.zeros(free.shape))
-        known = self.known[depth - 1]
-        keys = keys.view(f"V{len(key)}").ravel().tolist()
+        keys, known = keys.view(f"V{len(key)}").ravel().tolist(), self.known[depth - 1]
         node = Node(rows, self.rows, sums, order, hint, free, free.copy(), table, np.fromiter(
             map(known.get, keys, repeat(NOTHING)), np.int64), np.zeros((2, n_splits), bool),
             np.zeros(n_splits))
-        listed = np.zeros(2 * n_splits, np.int64)
-        similar, place = self.data.least == 1, 0
+        listed, similar, place = np.zeros(2 * n_splits, np.int64), self.data.least == 1, 0
         while place < n_splits:
             first = self.n_lines
             self.make_room(len(listed))
-            place, side, trusted, n_listed = next_side(place, depth, similar, *limits, node,
-                                                       first, self.bounds, listed)
+            place, side, trusted, n_listed = next_side(
+                place, depth, similar, self.parts, self.data.price, wanted, node, first,
+                self.bounds, listed)
             if n_listed:
                 tests = listed[:n_listed]
                 known.update(zip([keys[test] for test in tests.tolist()], count(first)))
@@ -382,29 +363,25 @@ class Writer:
                 lines[:, :len(path)], lines[:, len(path)], lines[:, -2:] = path, tests, (2, COUNTED)
             if place < n_splits:
                 k = order[place]
-                line = self.prove(
-                    mask & (self.data.x[:, k] == side), keys[2 * k + side],
-                    (*path, 2 * k + side), depth - 1, hint[side, k, 1:] if trusted else
-                    self.needed(limits[2], node.below[1 - side, k]), trusted)
+                needed = hint[side, k].copy()
+                if not trusted:         # given what the other side costs
+                    n, *parts = self.parts.T
+                    needed[:] = 0
+                    np.maximum.at(needed, parts[side], wanted[n] - self.data.price
+                                  - node.below[1 - side, k][parts[1 - side]])
+                line = self.prove(keys[2 * k + side], (*path, 2 * k + side), depth - 1, needed[1:],
+                                  trusted)
                 settle(k, side, line, self.bounds[line], place, similar, node)
         self.tables.append(table)
-        return limits[2], len(self.tables) - 1
+        return wanted, len(self.tables) - 1
 
-    def parts(self, n):
-        """Return the divisions of the splits below the first, of a tree of size ``n``."""
-        return [(a, n - 1 - a) for a in range(n)] if self.limited else [(1, 1)]
-
-    def needed(self, wanted, other):
-        """Return what the sizes of one side must cost, given the other side of the split."""
-        needed = np.zeros(len(wanted) + 1)
-        for n, want in zip(self.sizes, wanted, strict=True):
-            for a, b in self.parts(n):
-                needed[a] = max(needed[a], want - self.data.price - other[b])
-        return needed[1:]
-
-    def assembled(self):
-        """Return the certificate, of the lines as they are now."""
-        data, model = self.data, self.model
+    def certificate(self):
+        """Return the certificate."""
+        data, model, report = self.data, self.model, self.model.report_
+        self.search = model._proof_search(data, self.depth, self.nodes, Clock(model.time_limit))
+        wanted = np.floor(min(report.objective, report.lower_bound) / data.unit) - data.base
+        self.prove(pack(np.ones(len(data.x))).tobytes(), (), self.depth,
+                   np.full(len(self.sizes), max(0.0, wanted)))
         lines, bound = self.lines[:self.n_lines], self.bounds[:self.n_lines].astype(np.int64)
         used = self.depth - lines[:, -2]
         value = data.unit * float(data.base + bound[-1, -1])
@@ -478,12 +455,12 @@ def open_line(rows, all_rows, rule, price, keys, sums, free):
 
 
 @njit(**INNER)
-def enough(k, one, zero, limited, price, wanted):
+def enough(k, one, zero, parts, price, wanted):
     """Tell whether bounds on both sides of a split prove what is wanted of all sizes."""
-    for n in range(len(wanted)):
-        for a in range(n + 1) if limited else range(1, 2):
-            if price + zero[0, k, a] + one[1, k, n - a if limited else 1] < wanted[n]:
-                return False
+    for i in range(len(parts)):
+        n, a, b = parts[i, 0], parts[i, 1], parts[i, 2]
+        if price + zero[0, k, a] + one[1, k, b] < wanted[n]:
+            return False
     return True
 
 
@@ -519,7 +496,7 @@ def settle(k, side, line, bound, place, similar, node):
 
 
 @njit(**OPTIONS)
-def next_side(place, depth, similar, limited, price, wanted, node, n_lines, bounds, listed):
+def next_side(place, depth, similar, parts, price, wanted, node, n_lines, bounds, listed):
     """Return the next side to prove, whether the search has said it, and how many are listed.
 
     A side that is counted and that the search has bounded becomes a line here: ``bounds`` receives
@@ -528,23 +505,22 @@ def next_side(place, depth, similar, limited, price, wanted, node, n_lines, boun
     below, hint, n_listed = node.below, node.hint, 0
     while place < len(node.order):
         k = node.order[place]
-        if enough(k, below, below, limited, price, wanted):
+        if enough(k, below, below, parts, price, wanted):
             place += 1
             continue
         if node.proved[0, k] and node.proved[1, k]:
-            for n in range(len(wanted)):
-                for a in range(n + 1) if limited else range(1, 2):
-                    wanted[n] = min(wanted[n], price + below[0, k, a] + (
-                        below[1, k, n - a if limited else 1]))
+            for i in range(len(parts)):
+                n, a, b = parts[i, 0], parts[i, 1], parts[i, 2]
+                wanted[n] = min(wanted[n], price + below[0, k, a] + below[1, k, b])
             continue
         side, trusted = int(node.sums[1, -1, k] > node.sums[0, -1, k]), True
-        if not node.proved[1, k] and enough(k, hint, below, limited, price, wanted):
+        if not node.proved[1, k] and enough(k, hint, below, parts, price, wanted):
             side = 1
-        elif not node.proved[0, k] and enough(k, below, hint, limited, price, wanted):
+        elif not node.proved[0, k] and enough(k, below, hint, parts, price, wanted):
             side = 0
         else:
             side = 1 - side if node.proved[side, k] else side
-            trusted = enough(k, hint, hint, limited, price, wanted)
+            trusted = enough(k, hint, hint, parts, price, wanted)
         if not trusted or depth > 3:
             return place, side, trusted, n_listed
         line, found = node.known[2 * k + side], hint[side, k, 1:]
@@ -557,18 +533,11 @@ def next_side(place, depth, similar, limited, price, wanted, node, n_lines, boun
     return place, 0, False, n_listed
 
 
-def warm_up_writer():
-    """Compile the kernels of the writer."""
-    index, one, two = np.zeros(1, np.int64), np.zeros(1), np.zeros((2, 1))
-    words, sides, free = np.zeros((1, 1), np.uint64), np.zeros((2, 2, 1)), np.zeros((2, 1, 2))
-    rows = np.zeros((1, 1), np.uint8), np.zeros((1, 2)), words, one, words
-    rule = False, 1, 1, 0.0
-    leaf(two, 0, rule)
-    open_line(words[0], rows, rule, 0.0, np.zeros((1, 2, 1), np.uint64), sides, free)
-    node = Node(words[0], rows, sides, index, free, free, free, np.zeros((1, 2), np.int32),
-                np.zeros(2, np.int64), two > 0, one)
-    next_side(0, 3, True, False, 0.0, one, node, 0, two, index)
-    settle(np.int64(0), 0, 0, two[0, :1], 0, True, node)
+def warm_up_writer(model):
+    """Compile the kernels of the writer, by a line about two rows."""
+    data, rows = Data(model, np.eye(2), np.arange(2.0), None), np.ones(2, bool)
+    writer, _ = Writer(model, data), data.leaf(rows)
+    writer.every_split(pack(rows).tobytes(), (), 1, np.zeros(len(writer.sizes)), None)
 
 
 def words(data, max_depth, max_nodes, value):

@@ -39,36 +39,35 @@ class CertifiedColumns(CertifiedMixin):
         place = {row.tobytes(): number for number, row in enumerate(
             np.packbits(data.x[:, problem.columns], axis=1))}
         member = np.array([place[row.tobytes()] for row in np.packbits(problem.rows, axis=1)])
-        within = data.within()
+        within = np.zeros(len(data.x))      # what every tree costs in each row
+        if data.sums:
+            weight, total, squares = data.amount[:, :3].T
+            within = np.maximum(0, squares - total**2 / weight)
 
         def best(mask, depth, sizes, upper):
             rows = np.flatnonzero(mask[member]).astype(np.int32)
             above, lost = np.zeros(solver.cost.shape[2]), within[mask].sum() - margin
-            for n, most in zip(sizes.tolist(), upper.tolist(), strict=True):
-                above[n] = max(above[n], (most - lost) / factor)
+            np.maximum.at(above, sizes, (upper - lost) / factor)
             if not solver.solve(depth, int(sizes.max()), smallest=int(sizes.min()), upper=above,
                                 rows=rows, clock=clock):
                 return np.zeros(len(sizes)), None
-            bound = np.array([solver.value(n) for n in sizes.tolist()])
-            bound = np.floor(bound * factor + lost)
-            n, low, high = (int(solver.state[0, name]) for name in (
-                S.N_ACTIVE, S.CHILD_LOW, S.CHILD_HIGH))
+            bound = np.floor(solver.cost[0, S.VALUE, sizes] * factor + lost)
+            n, low, high = solver.state[0, [S.N_ACTIVE, S.CHILD_LOW, S.CHILD_HIGH]].tolist()
             if depth <= 2 or n == 0 or solver.state[0, S.POSITION] == 0:
                 return bound, None
             # What the search found of both sides of each split, for each size.
             space, at = solver.space, problem.columns[solver.space.active[1, :n]]
-            order = at[space.order[0, :n]]
-            one = within[mask] @ data.x[mask][:, at] - margin if data.sums else 0.0
+            found = np.stack([space.bound_0[0, :, :n], space.bound_1[0, :, :n]], axis=1) * factor
+            if data.sums:
+                one = within[mask] @ data.x[mask][:, at] - margin
+                found += [lost - one - margin, one]
             hints = np.zeros((2, data.x.shape[1], len(sizes) + 1))
             for a in range(1, len(sizes) + 1):
                 size = min(a, high) if len(sizes) > 1 else high
                 if size >= low and (a <= high or high >= 2 ** (depth - 1) - 1):
-                    for side, cost, least in ((0, space.bound_0, lost - one - margin),
-                                              (1, space.bound_1, one)):
-                        hints[side, at, a] = np.maximum(0, np.floor(
-                            cost[0, size, :n] * factor + least))
+                    hints[:, at, a] = np.maximum(0, np.floor(found[size]))
             others = np.ones(data.x.shape[1], bool)
             others[at] = False
-            return bound, (np.concatenate([order, np.flatnonzero(others)]), hints)
+            return bound, (np.append(at[space.order[0, :n]], np.flatnonzero(others)), hints)
 
         return best
