@@ -312,7 +312,7 @@ class Writer:
         elif not (counted and trusted) and wanted.max() > 0:
             least = min(depth, 2) if counted else depth
             found, hints = self.search(mask, least, np.minimum(self.sizes, 2**least - 1),
-                                       np.full(len(wanted), np.inf) if counted else wanted)
+                                       wanted + np.inf if counted else wanted)
             value = np.maximum(found, 0.0)
             if not counted:
                 value = np.minimum(value, wanted)

@@ -48,24 +48,25 @@ class CertifiedColumns(CertifiedMixin):
             rows = np.flatnonzero(mask[member]).astype(np.int32)
             above, lost = np.zeros(solver.cost.shape[2]), within[mask].sum() - margin
             np.maximum.at(above, sizes, (upper - lost) / factor)
-            if not solver.solve(depth, int(sizes.max()), smallest=int(sizes.min()), upper=above,
+            if not solver.solve(depth, int(sizes[-1]), smallest=int(sizes[0]), upper=above,
                                 rows=rows, clock=clock):
                 return np.zeros(len(sizes)), None
-            bound = np.floor(solver.cost[0, S.VALUE, sizes] * factor + lost)
-            n, low, high = solver.state[0, [S.N_ACTIVE, S.CHILD_LOW, S.CHILD_HIGH]].tolist()
-            if depth <= 2 or n == 0 or solver.state[0, S.POSITION] == 0:
+            bound, state = np.floor(solver.cost[0, S.VALUE, sizes] * factor + lost), solver.state[0]
+            n, low, high = state[S.N_ACTIVE], state[S.CHILD_LOW], state[S.CHILD_HIGH]
+            if depth <= 2 or n == 0 or state[S.POSITION] == 0:
                 return bound, None
             # What the search found of both sides of each split, for each size.
             space, at = solver.space, problem.columns[solver.space.active[1, :n]]
-            found = np.stack([space.bound_0[0, :, :n], space.bound_1[0, :, :n]], axis=1) * factor
+            least, hints = (0.0, 0.0), np.zeros((2, data.x.shape[1], len(sizes) + 1))
             if data.sums:
                 one = within[mask] @ data.x[mask][:, at] - margin
-                found += [lost - one - margin, one]
-            hints = np.zeros((2, data.x.shape[1], len(sizes) + 1))
+                least = lost - one - margin, one
             for a in range(1, len(sizes) + 1):
                 size = min(a, high) if len(sizes) > 1 else high
                 if size >= low and (a <= high or high >= 2 ** (depth - 1) - 1):
-                    hints[:, at, a] = np.maximum(0, np.floor(found[size]))
+                    for side, cost in enumerate((space.bound_0, space.bound_1)):
+                        hints[side, at, a] = np.maximum(0, np.floor(
+                            cost[0, size, :n] * factor + least[side]))
             others = np.ones(data.x.shape[1], bool)
             others[at] = False
             return bound, (np.append(at[space.order[0, :n]], np.flatnonzero(others)), hints)
