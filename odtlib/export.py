@@ -125,14 +125,14 @@ class Exports:
             than 2,000 splits are counted, not shown.
         """
         lines, stack = [], [(0, "", "")]
-        below = self._nodes_below() if self.depth > SHOWN_LEVELS else None
+        leaves = self._with_sums_below((self.feature < 0).astype(np.int64))
         while stack:
             node, first, rest = stack.pop()
             if self.feature[node] < 0:
                 lines.append(first + self.leaf_text(node))
                 continue
             if len(rest) > 8 * SHOWN_LEVELS:
-                lines.append(f"{first}... {below[node]} nodes, not shown")
+                lines.append(f"{first}... {2 * leaves[node] - 1} nodes, not shown")
                 continue
             text, (yes, no) = self._test(node)
             lines.append(first + text)

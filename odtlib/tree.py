@@ -249,7 +249,6 @@ class DecisionTree(Exports):
                 node[4] = np.asarray(node[4], float)
         return cls(*map(list, zip(*nodes, strict=True)), **options)
 
-
     def to_nested(self, node: int = 0) -> int | np.ndarray | tuple:
         """Return the subtree at ``node`` as nested tuples, the inverse of ``from_nested``.
 
@@ -355,61 +354,60 @@ class DecisionTree(Exports):
         DecisionTree
             A tree with the same prediction for every row.
         """
-        kept = []   # rows: node, feature, threshold, left, right, node that it predicts like
-        features, thresholds, lefts, rights = (
+        features, thresholds, left, right = (
             array.tolist() for array in (self.feature, self.threshold, self.left, self.right))
-
-        gone_left = None if self.missing_left is None else self._missing_goes_left().tolist()
-
-        def missing_goes(node, left, present):
-            """Return ``present`` with the feature whose missing values take the other branch."""
-            if gone_left is None or gone_left[node] == left:
-                return present
-            return present | {features[node]}
+        missing_left = None if self.missing_left is None else self._missing_goes_left().tolist()
 
         # The values that a node can have: low < x <= high, or missing unless in ``present``.
-        stack = [(0, {}, {}, frozenset(), None, None)]
+        visited, stack = [], [(0, {}, {}, frozenset())]
+        becomes = np.arange(self.n_nodes)       # the first node that earlier tests do not decide
         while stack:
-            node, low, high, present, parent, side = stack.pop()
-            while (f := features[node]) >= 0:   # tests that earlier ones already decide
+            first, low, high, present = stack.pop()
+            node = first
+            while (f := features[node]) >= 0:
                 t, least, most = thresholds[node], low.get(f, -np.inf), high.get(f, np.inf)
                 to_left, to_right = least < min(t, most), max(t, least) < most
-                if gone_left is not None and f not in present:
-                    to_left, to_right = to_left or gone_left[node], to_right or not gone_left[node]
+                if missing_left is not None and f not in present:
+                    to_left |= missing_left[node]
+                    to_right |= not missing_left[node]
                 if to_left and to_right:
                     break
-                node = lefts[node] if to_left else rights[node]
-            if parent is not None:
-                parent[side] = len(kept)
-            kept.append([node, f, thresholds[node], LEAF, LEAF, node])
+                node = left[node] if to_left else right[node]
+            becomes[first] = node
+            visited.append(node)
             if f >= 0:
-                tighter = max(t, low.get(f, -np.inf)), min(t, high.get(f, np.inf))
-                stack.append((rights[node], {**low, f: tighter[0]}, high,
-                              missing_goes(node, False, present), kept[-1], 4))
-                stack.append((lefts[node], low, {**high, f: tighter[1]},
-                              missing_goes(node, True, present), kept[-1], 3))
+                sides = [present, present]
+                if missing_left is not None:    # one side has the missing values, the other none
+                    sides[missing_left[node]] = present | {f}
+                stack.append((right[node], {**low, f: max(t, least)}, high, sides[1]))
+                stack.append((left[node], low, {**high, f: min(t, most)}, sides[0]))
 
+        left, right = becomes[self.left].tolist(), becomes[self.right].tolist()
         predicted = (self.value if self.label is None else self.label).tolist()
-        for entry in reversed(kept):            # children stand behind their parent
-            if entry[1] >= 0:
-                left, right = kept[entry[3]], kept[entry[4]]
-                if left[1] < 0 and right[1] < 0 and predicted[left[5]] == predicted[right[5]]:
-                    entry[1:] = [LEAF, np.nan, LEAF, LEAF, left[5]]
-        reached = np.zeros(len(kept), bool)
-        reached[0] = True
-        for entry, there in zip(kept, reached, strict=True):
-            if there and entry[1] >= 0:
-                reached[entry[3:5]] = True
-        position = np.cumsum(reached) - 1
-        kept = [[node, f, t, LEAF if f < 0 else position[left], LEAF if f < 0 else position[right],
-                 like] for (node, f, t, left, right, like), there in zip(kept, reached) if there]
-        if len(kept) == self.n_nodes:
+        like = {}       # of a node that predicts the same for all its rows, a leaf that does so
+        for node in reversed(visited):          # children stand behind their parent
+            if features[node] < 0:
+                like[node] = node
+            elif left[node] in like and right[node] in like:
+                one, other = like[left[node]], like[right[node]]
+                if predicted[one] == predicted[other]:
+                    like[node] = one
+        nodes, stack = [], [visited[0]]
+        while stack:
+            nodes.append(node := stack.pop())
+            if node not in like:
+                stack += [right[node], left[node]]
+        if len(nodes) == self.n_nodes:
             return self
-        node, feature, threshold, left, right, predicts = map(list, zip(*kept, strict=True))
-        return self.replace(feature=feature, threshold=threshold, left=left, right=right,
-                            value=self.value[predicts if self.label is None else node],
+        at = {node: k for k, node in enumerate(nodes)}
+        predicts = [like.get(node, node) for node in nodes]
+        return self.replace(feature=[LEAF if node in like else features[node] for node in nodes],
+                            threshold=self.threshold[nodes],
+                            left=[at.get(left[node], LEAF) for node in nodes],
+                            right=[at.get(right[node], LEAF) for node in nodes],
+                            value=self.value[predicts if self.label is None else nodes],
                             label=None if self.label is None else self.label[predicts],
-                            **self._at("weight", "impurity", "missing_left", nodes=node))
+                            **self._at("weight", "impurity", "missing_left", nodes=nodes))
 
     def remap(self, feature: ArrayLike, threshold: ArrayLike, swap: ArrayLike, n_features: int,
               feature_names: Sequence[str] | None = None,
@@ -435,32 +433,30 @@ class DecisionTree(Exports):
         -------
         DecisionTree
         """
-        order, children, stack = [], [], [(0, None, None)]
+        inner = self.feature >= 0
+        column = self.feature[inner]
+        turned = np.zeros(self.n_nodes, bool)
+        turned[inner] = np.asarray(swap, bool)[column]
+        left, right = np.where(turned, (self.right, self.left), (self.left, self.right))
+        order, stack = [], [0]
         while stack:
-            node, parent, side = stack.pop()
-            if parent is not None:
-                parent[side] = len(order)
-            order.append(node)
-            children.append([LEAF, LEAF])
-            column = self.feature[node]
-            if column >= 0:
-                first = int(swap[column])       # the child that now stands on the left
-                below = (self.left[node], self.right[node])
-                stack += [(below[1 - first], children[-1], 1), (below[first], children[-1], 0)]
-        left, right = np.transpose(children)
-        column = self.feature[order]
-        inner = column >= 0
-        new_feature = np.full(len(order), LEAF)
-        new_threshold = np.full(len(order), np.nan)
-        new_feature[inner] = np.asarray(feature)[column[inner]]
-        new_threshold[inner] = np.asarray(threshold)[column[inner]]
-        if missing_left is not None:
-            new_missing = np.full(len(order), -1)
-            new_missing[inner] = np.asarray(missing_left)[column[inner]]
-            missing_left = new_missing
-        return self.replace(feature=new_feature, threshold=new_threshold, left=left, right=right,
+            order.append(node := stack.pop())
+            if inner[node]:
+                stack += [right[node], left[node]]
+        place = np.argsort(order)
+
+        def of_columns(values, dtype):
+            """Return what each node takes from the column that it tests, in the new order."""
+            found = np.full(self.n_nodes, LEAF, dtype)
+            found[inner] = np.asarray(values)[column]
+            return found[order]
+
+        return self.replace(feature=of_columns(feature, np.int64),
+                            threshold=of_columns(threshold, np.float64),
+                            left=place[left[order]], right=place[right[order]],
                             n_features=n_features, feature_names=feature_names,
-                            missing_left=missing_left,
+                            missing_left=None if missing_left is None
+                            else of_columns(missing_left, np.int64),
                             **self._at("value", "label", "weight", "impurity", nodes=order))
 
     def _with_sums_below(self, amounts):
@@ -468,13 +464,6 @@ class DecisionTree(Exports):
         for node in np.flatnonzero(self.feature >= 0)[::-1]:    # children stand behind parents
             amounts[node] = amounts[self.left[node]] + amounts[self.right[node]]
         return amounts
-
-    def _nodes_below(self):
-        """Return how many nodes the subtree of each node has, itself included."""
-        below = np.ones(self.n_nodes, np.int64)
-        for node in np.flatnonzero(self.feature >= 0)[::-1]:
-            below[node] += below[self.left[node]] + below[self.right[node]]
-        return below
 
     def _shares(self):
         """Return weight, class shares and Gini impurity of every node of a classification tree."""
@@ -519,15 +508,7 @@ class DecisionTree(Exports):
 
     # ------------------------------------------------- under the names of scikit-learn's tree_
 
-    @property
-    def node_count(self) -> int:
-        """Number of nodes, leaves included."""
-        return self.n_nodes
-
-    @property
-    def max_depth(self) -> int:
-        """Number of splits on the longest path."""
-        return self.depth
+    node_count, max_depth = n_nodes, depth
 
     @property
     def children_left(self) -> np.ndarray:
@@ -710,30 +691,23 @@ class DecisionTree(Exports):
         parent = np.full(self.n_nodes, -1)
         inner = np.flatnonzero(self.feature >= 0)
         parent[self.left[inner]] = parent[self.right[inner]] = inner
-        leaves = self.apply(X)
-        paths = {}
-        for leaf in np.unique(leaves):
-            path, node = [], leaf
+        leaves, which = np.unique(self.apply(X), return_inverse=True)
+        paths, passed = [], []
+        for path, node in enumerate(leaves):
             while node >= 0:
-                path.append(node)
+                paths.append(path)
+                passed.append(node)
                 node = parent[node]
-            paths[leaf] = path[::-1]
-        passed = [paths[leaf] for leaf in leaves]
-        indptr = np.concatenate([[0], np.cumsum([len(p) for p in passed])]).astype(np.int64)
-        indices = np.fromiter((i for p in passed for i in p), np.int64, indptr[-1])
-        return csr_matrix((np.ones(len(indices), np.int64), indices, indptr),
-                          shape=(len(passed), self.n_nodes))
+        return csr_matrix((np.ones(len(paths), np.int64), (paths, passed)),
+                          shape=(len(leaves), self.n_nodes))[which]
 
     def _only_for(self, kind, what):
         if self.kind != kind:
             raise ValueError(f"{what} needs a {kind} tree; this one is for {self.kind}.")
 
-
-
     def __repr__(self):
         return (f"<DecisionTree for {self.kind}: depth {self.depth}, {self.n_splits} feature "
                 f"nodes, {self.n_leaves} leaves>")
-
 
     def __eq__(self, other):
         if not isinstance(other, DecisionTree):
