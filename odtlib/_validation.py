@@ -256,7 +256,9 @@ def check_values(name, values, numeric=True):
         raise ValueError(f"{name} holds records; give an array of plain values.")
     if not numeric or hasattr(values, "toarray"):
         return
-    kinds = _kinds(values)
+    types = getattr(values, "dtypes", ()) if hasattr(values, "columns") else \
+        [getattr(values, "dtype", None)]
+    kinds = {getattr(kind, "kind", "O") for kind in types}
     times = kinds & {"M", "m"}
     if not times and "O" in kinds:
         objects = values if not hasattr(values, "columns") else \
@@ -304,12 +306,6 @@ def _is_missing(value):
     """Return whether a value is None, NaN, NaT or pandas' NA."""
     return value is None or type(value).__name__ in ("NAType", "NaTType") or (
         isinstance(value, float) and value != value)
-
-
-def _kinds(X):
-    """Return the kinds of numpy type in an array or a data frame."""
-    types = getattr(X, "dtypes", ()) if hasattr(X, "columns") else [getattr(X, "dtype", None)]
-    return {getattr(kind, "kind", "O") for kind in types}
 
 
 def fault_of_rows(X, missing):

@@ -139,12 +139,15 @@ class _Binarizer(TransformerMixin, BaseEstimator):
             for j in self.categories_:
                 table[:, j] = self._put_in_order(j, table[:, j], worth, weight)
 
-        intervals = []                # of each feature (lower, upper, value if missing)
+        # of the columns of each feature: the feature, lower and upper end, value if missing
+        columns = [(np.zeros(0, np.int64), np.zeros(0), np.zeros(0), np.zeros(0, np.int8))]
         self._neighbours = {}         # of each feature thresholds, and the values beside them
         for j in range(table.shape[1]):
             if clock.expired:
                 break
             missing = np.isnan(table[:, j])
+            if missing.all():
+                continue
             if j in self.categories_:
                 lower, upper = _category_intervals(len(self.categories_[j]),
                                                    self.ordered_categories)
@@ -153,17 +156,12 @@ class _Binarizer(TransformerMixin, BaseEstimator):
                 lower, upper = self._numeric_intervals(j, table[present, j], codes[present],
                                                        n_classes, clock)
             value = np.full(len(lower), -1)
-            if missing.all():
-                lower, upper, value = lower[:0], upper[:0], value[:0]
-            elif missing.any():       # each twice, and one that says whether the value is missing
+            if missing.any():         # each twice, and one that says whether the value is missing
                 lower, upper = (np.append(np.repeat(end, 2), np.inf) for end in (lower, upper))
                 value = np.append(np.arange(len(lower) - 1) % 2, 1)
-            intervals.append((lower, upper, value))
+            columns.append((np.full(len(lower), j), lower, upper, value.astype(np.int8)))
         self.complete_ = not clock.expired
-        self.feature_ = np.repeat(np.arange(len(intervals)), [len(one[0]) for one in intervals])
-        self.lower_, self.upper_, self.missing_ = (
-            np.concatenate([np.zeros(0, dtype), *(one[part] for one in intervals)], dtype=dtype)
-            for part, dtype in enumerate((np.float64, np.float64, np.int8)))
+        self.feature_, self.lower_, self.upper_, self.missing_ = map(np.concatenate, zip(*columns))
 
         bound = np.where(self.lower_ == -np.inf, self.upper_, self.lower_)
         self.threshold_ = np.where(np.isin(self.feature_, list(self.categories_)), np.nan, bound)

@@ -156,7 +156,7 @@ class _TreeEstimator(DescribedParameters, WithParameters):
         X, targets, weight, used = self._training_arrays(X, y, sample_weight)
         for name, values in by_row.items():
             check_length(name, values, len(used))
-        task |= {name: values[used] for name, values in by_row.items()}
+            task[name] = values[used]
         doubled = self._doubled_columns(X)
         rows = X if doubled is None else doubled.rows
         compile_seconds = self._warm_up(rows, targets, weight, **task)
@@ -166,13 +166,10 @@ class _TreeEstimator(DescribedParameters, WithParameters):
         report.compile_seconds += compile_seconds
         if not self._has_all_columns:
             report._leave_open(0.0 if costs is None else -np.inf)
-        changes = self._last_changes(tree)
+        tree = self._completed(tree)
         if tree.kind == "regression":
-            tree = tree.replace(**changes).with_weights(self._to_tree_columns(X), targets, weight)
-        names = getattr(self, "feature_names_in_", None)
-        if names is not None and not self._tree_over_columns:
-            changes["feature_names"] = tuple(map(str, names))
-        self.tree_ = report.tree = tree._with(**changes)
+            tree = tree.with_weights(self._to_tree_columns(X), targets, weight)
+        self.tree_ = report.tree = tree
         report.evaluate = Certificate(self.get_params(deep=False), by_row.get("costs"))
         report.binarizer = self.binarizer_ if self._tree_over_columns else None
         self.report_ = report
@@ -191,12 +188,14 @@ class _TreeEstimator(DescribedParameters, WithParameters):
             self.start = doubled.widened(tree)
         return doubled
 
-    def _last_changes(self, tree):
-        """Return what a tree of the solver lacks, by the names of its arguments."""
+    def _completed(self, tree):
+        """Return a tree of the solver with what it lacks: labels, names, a side for NaN."""
         changes = {"classes": self.classes_.copy()} if tree.kind == "classification" else {}
         if self._accepts_missing and tree.missing_left is None:
             changes["missing_left"] = np.full(tree.n_nodes, -1, np.int8)
-        return changes
+        if hasattr(self, "feature_names_in_") and not self._tree_over_columns:
+            changes["feature_names"] = tuple(map(str, self.feature_names_in_))
+        return tree._with(**changes)
 
     def _training_arrays(self, X, y, sample_weight):
         """Validate; return rows, targets for kernels, weights or None, and the rows left in."""
@@ -674,11 +673,11 @@ class BinarisingMixin:
         self.binarizer_ = BINARIZERS[chosen](handle_unknown="warn") \
             if isinstance(chosen, str) else clone(chosen)
         seen_X, seen_y, seen_weight = X, y, sample_weight
-        if sample_weight is not None and np.all(sample_weight == np.floor(sample_weight)):
-            if sample_weight.sum() <= self._most_copies(len(y)):
-                seen = np.repeat(np.arange(len(y)), sample_weight.astype(np.int64))
-                seen_X = X.iloc[seen] if frame else X[seen]
-                seen_y, seen_weight = y[seen], None
+        if (sample_weight is not None and np.all(sample_weight == np.floor(sample_weight))
+                and sample_weight.sum() <= self._most_copies(len(y))):
+            seen = np.repeat(np.arange(len(y)), sample_weight.astype(np.int64))
+            seen_X = X.iloc[seen] if frame else X[seen]
+            seen_y, seen_weight = y[seen], None
         if hasattr(self.binarizer_, "fit_until"):
             clock = clock or Clock()
             self.binarizer_.fit_until(clock, seen_X, seen_y, sample_weight=seen_weight,

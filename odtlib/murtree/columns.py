@@ -83,11 +83,7 @@ class BudgetPathMixin:
 
     def _finished(self, tree):
         """Return a tree over the columns as ``fit`` leaves it in ``tree_``."""
-        tree = self._in_features(tree)
-        changes = self._last_changes(tree)
-        if not self._tree_over_columns and self.tree_.feature_names is not None:
-            changes["feature_names"] = self.tree_.feature_names
-        return tree.replace(**changes)
+        return self._completed(self._in_features(tree))
 
     def _nodes(self, n_rows):
         """Return the node budget that all limits leave."""
