@@ -41,14 +41,14 @@ def plain(name, value, constraints=()):
         return value
     if isinstance(value, np.bool_):
         value = bool(value)
-    intervals = [limit for limit in constraints if isinstance(limit, Interval)]
+    intervals = {(limit.type, limit.right is None) for limit in constraints
+                 if isinstance(limit, Interval)}
     if not isinstance(value, Real) or (isinstance(value, bool) and not intervals):
         return value
     if isinstance(value, Integral):
-        whole = [limit for limit in intervals if limit.type is Integral]
-        if whole and any(limit.right is None for limit in whole):
+        if (Integral, True) in intervals:
             return min(int(value), MOST_THREADS if name == "n_jobs" else MOST)
-        if whole or not intervals:
+        if (Integral, False) in intervals or not intervals:
             return int(value)
     try:
         return float(value)

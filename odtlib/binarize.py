@@ -422,16 +422,14 @@ class _Binarizer(TransformerMixin, BaseEstimator):
                 table = validate_data(self, X, reset=reset, dtype=np.float64,
                                       ensure_all_finite=False)
             except (TypeError, ValueError, OverflowError) as error:
-                if "could not convert string" not in str(error):
+                if "could not convert string" in str(error):
+                    fault = (f"{type(self).__name__} found text in an array ({error}); pass a "
+                             "pandas DataFrame, whose text columns become categories.")
+                else:
                     fault = None if hasattr(X, "toarray") else fault_of_rows(X, missing=True)
-                    if fault is None:
-                        raise
-                    raise (TypeError if isinstance(error, TypeError) else ValueError)(
-                        fault) from None
-                raise ValueError(
-                    f"{type(self).__name__} found text in an array ({error}); pass a pandas "
-                    "DataFrame, whose text columns become categories."
-                ) from None
+                if fault is None:
+                    raise
+                raise (TypeError if isinstance(error, TypeError) else ValueError)(fault) from None
             self._refuse_infinity(table)
             return table, {}
 

@@ -348,11 +348,8 @@ class Exports:
             value = share[:, None, :]
         else:
             shape = (np.ones(n_columns, np.intp), n_columns)
-            value, total, impurity = self.value[:, :, None], self.weight, self.impurity
-            if total is None:
-                total = self._with_sums_below((self.feature < 0).astype(np.float64))
-            if impurity is None:
-                impurity = np.zeros(self.n_nodes)
+            value = self.value[:, :, None]
+            impurity = 0.0 if self.impurity is None else self.impurity
         tree = Tree(self.n_features, *shape)
         state = tree.__getstate__()
         nodes = np.zeros(self.n_nodes, dtype=state["nodes"].dtype)
@@ -363,8 +360,8 @@ class Exports:
         nodes["impurity"] = impurity
         if self.missing_left is not None:
             nodes["missing_go_to_left"] = ~leaf & self._missing_goes_left()
-        nodes["n_node_samples"] = np.maximum(1, np.rint(total))
-        nodes["weighted_n_node_samples"] = total
+        nodes["n_node_samples"] = self.n_node_samples
+        nodes["weighted_n_node_samples"] = self.weighted_n_node_samples
         tree.__setstate__({**state, "max_depth": self.depth, "node_count": self.n_nodes,
                            "nodes": nodes, "values": np.ascontiguousarray(value)})
         model = (DecisionTreeClassifier if classify else DecisionTreeRegressor)(

@@ -537,12 +537,15 @@ class DecisionTree(Exports):
 
         In a regression tree built by hand, without weights, every leaf counts as one row.
         """
-        return self.to_sklearn().tree_.weighted_n_node_samples
+        if self.kind == "classification":
+            return self.value.sum(axis=1)
+        return self._with_sums_below((self.feature < 0).astype(np.float64)) \
+            if self.weight is None else self.weight
 
     @property
     def n_node_samples(self) -> np.ndarray:
         """Number of training rows at each node, shape (n_nodes,): its weight, rounded."""
-        return self.to_sklearn().tree_.n_node_samples
+        return np.maximum(1, np.rint(self.weighted_n_node_samples)).astype(np.int64)
 
     # ---------------------------------------------------------------- prediction
 
