@@ -102,30 +102,15 @@ class _Binarizer(TransformerMixin, BaseEstimator):
         -------
         self
         """
-        return self.fit_until(Clock(), X, y)
+        return self._fit_until(Clock(), X, y)
 
     @with_plain_parameters
-    def fit_until(self, clock: Clock, X: ArrayLike, y: ArrayLike | None = None, *,
-                  sample_weight: ArrayLike | None = None,
-                  regression: bool | None = None) -> Self:
+    def _fit_until(self, clock, X, y=None, *, sample_weight=None, regression=None):
         """Fit, but leave the features uncut that remain when the clock has expired.
 
-        Parameters
-        ----------
-        clock : Clock
-            See :class:`odtlib.report.Clock`.
-        X, y : arrays
-            As in :meth:`fit`; with ``ordered_categories`` and several targets ``y`` may have the
-            shape (n_samples, n_outputs).
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the means by which categories are ordered; they move no threshold.
-        regression : bool, default=None
-            Whether ``y`` holds targets rather than labels, for ``ordered_categories``; None asks
-            whether its numbers are whole.
-
-        Returns
-        -------
-        self
+        With ``ordered_categories`` ``y`` may hold several targets, shape (n_samples, n_outputs);
+        ``sample_weight`` weighs the means that order the categories and moves no threshold, and
+        ``regression`` says whether ``y`` holds targets or labels (None: are its numbers whole?).
         """
         table, self.categories_ = self._read(X, reset=True)
         if self._needs_classes:
@@ -578,8 +563,7 @@ class MDLPBinarizer(_Binarizer):
         The categories of each categorical feature, sorted, or in the order of
         ``ordered_categories``.  Two categories give one column.
     complete_ : bool
-        Whether these are all columns; False where time ran out in ``fit_until``, or in the fit of
-        an estimator.
+        Whether these are all columns; False where time ran out in the fit of an estimator.
     n_features_in_ : int
         Number of features seen by ``fit``.
     feature_names_in_ : ndarray of str

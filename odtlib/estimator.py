@@ -678,10 +678,10 @@ class BinarisingMixin:
             seen = np.repeat(np.arange(len(y)), sample_weight.astype(np.int64))
             seen_X = X.iloc[seen] if frame else X[seen]
             seen_y, seen_weight = y[seen], None
-        if hasattr(self.binarizer_, "fit_until"):
+        if hasattr(self.binarizer_, "_fit_until"):
             clock = clock or Clock()
-            self.binarizer_.fit_until(clock, seen_X, seen_y, sample_weight=seen_weight,
-                                      regression=is_regressor(self))
+            self.binarizer_._fit_until(clock, seen_X, seen_y, sample_weight=seen_weight,
+                                       regression=is_regressor(self))
             columns = self.binarizer_._encode_until(clock, X)
         else:
             columns = np.asarray(self.binarizer_.fit(seen_X, seen_y).transform(X))

@@ -16,8 +16,7 @@ METHODS = ("direct", "inverse-propensity", "doubly-robust")
 
 def policy_costs(X: ArrayLike, treatment: ArrayLike, outcome: ArrayLike, *,
                  method: str = "doubly-robust", propensity: ArrayLike | None = None,
-                 outcome_model: BaseEstimator | None = None,
-                 propensity_model: BaseEstimator | None = None, min_propensity: float = 0.01,
+                 outcome_model: BaseEstimator | None = None, min_propensity: float = 0.01,
                  cv: int = 5,
                  random_state: int | np.random.RandomState | None = None) -> np.ndarray:
     """Return the cost of giving each treatment to each row: minus its estimated outcome.
@@ -42,11 +41,9 @@ def policy_costs(X: ArrayLike, treatment: ArrayLike, outcome: ArrayLike, *,
         2011).
     propensity : array, shape (n_rows, n_treatments), optional
         Probability of each treatment, in sorted order, where it is known, as in a trial (default:
-        estimated).
+        estimated by a random forest).
     outcome_model : regressor, optional
         Model of the outcome, fitted to the rows of each treatment (default: a random forest).
-    propensity_model : classifier, optional
-        Model of the treatment (default: a random forest).
     min_propensity : float, default=0.01
         Smaller probabilities are raised to this: a larger one gives less variance and more bias.
     cv : int, default=5
@@ -89,8 +86,7 @@ def policy_costs(X: ArrayLike, treatment: ArrayLike, outcome: ArrayLike, *,
     if method == "direct":
         return -estimate
     if propensity is None:
-        model = RandomForestClassifier(min_samples_leaf=5, random_state=random_state) \
-            if propensity_model is None else propensity_model
+        model = RandomForestClassifier(min_samples_leaf=5, random_state=random_state)
         propensity = cross_val_predict(model, X, given, cv=folds, method="predict_proba")
     propensity = check_array(propensity)
     if propensity.shape != estimate.shape:

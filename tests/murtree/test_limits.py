@@ -36,10 +36,10 @@ def test_a_binariser_stops_when_the_clock_has_expired(binarizer):
     X = np.random.default_rng(0).normal(size=(80, 6))
     y = (X.sum(axis=1) > 0).astype(int)
     whole = set(binarizer.fit(X, y).get_feature_names_out())
-    some = binarizer.fit_until(Ticking(2), X, y)
+    some = binarizer._fit_until(Ticking(2), X, y)
     assert set(some.get_feature_names_out()) < whole
     assert some.transform(X).shape == (80, len(some.feature_))
-    assert binarizer.fit_until(Ticking(0), X, y).transform(X).shape == (80, 0)
+    assert binarizer._fit_until(Ticking(0), X, y).transform(X).shape == (80, 0)
 
 
 def test_evenly_fewer_columns_where_all_take_too_long(monkeypatch):

@@ -529,7 +529,7 @@ def test_categories_of_several_means_follow_their_principal_axis():
     frame = pd.DataFrame({"g": list("abcd") * 5})
     targets = np.array([[3, 6], [0, 0], [4, 8], [1, 2]] * 5)        # on a line: its order
     binarizer = ThresholdBinarizer(ordered_categories=True)
-    binarizer.fit_until(Clock(), frame, targets, regression=True)
+    binarizer._fit_until(Clock(), frame, targets, regression=True)
     assert binarizer.categories_[0].tolist() == list("bdac")
     assert "g in (b, d)" in binarizer.get_feature_names_out()
     labels = [0, 2, 0, 2] * 4 + [0, 2, 1, 2]
