@@ -76,12 +76,19 @@ def gini(y, side):
                for part in (y[side], y[~side]))
 
 
-@pytest.mark.parametrize("seed", range(40))
-def test_cart_splits_as_well_as_any_test_and_as_scikit_learn(seed):
-    rng = np.random.default_rng(5000 + seed)
+def two_classes(seed):
+    """Return rows with gaps, their labels, and the least errors of a tree of each depth."""
+    rng = np.random.default_rng(seed)
     X, _ = instance(rng)
     y = rng.integers(0, 2, len(X))
     y[:2] = 0, 1
+    return X, y, partial(least, sides_of(X), np.arange(len(X)),
+                         lambda rows: len(rows) - np.bincount(y[rows]).max())
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_cart_splits_as_well_as_any_test_and_as_scikit_learn(seed):
+    X, y, least_errors = two_classes(5000 + seed)
     model = CARTClassifier(1, random_state=0).fit(X, y)
     sides = sides_of(X)
     if not sides:
@@ -92,23 +99,16 @@ def test_cart_splits_as_well_as_any_test_and_as_scikit_learn(seed):
     for leaf in (model.apply(X), theirs.apply(X.astype(np.float32))):
         assert gini(y, leaf == 1) == pytest.approx(least_impurity)
     model = CARTClassifier(None, random_state=0).fit(X, y)
-    unavoidable = least(sides, np.arange(len(X)),
-                        lambda rows: len(rows) - np.bincount(y[rows]).max(), 3)
-    assert model.report_.objective <= unavoidable
+    assert model.report_.objective <= least_errors(3)
     same_everywhere(model, X)
     same_everywhere(LocalSearchTreeClassifier(2, random_state=0).fit(X, y), X)
 
 
 @pytest.mark.parametrize("seed", range(40))
 def test_local_search_reaches_the_optimum_of_small_problems(seed):
-    rng = np.random.default_rng(6000 + seed)
-    X, _ = instance(rng)
-    y = rng.integers(0, 2, len(X))
-    y[:2] = 0, 1
+    X, y, least_errors = two_classes(6000 + seed)
     model = LocalSearchTreeClassifier(2, random_state=0).fit(X, y)
-    best = least(sides_of(X), np.arange(len(X)),
-                 lambda rows: len(rows) - np.bincount(y[rows]).max(), 2)
-    assert model.report_.objective == best == model.verify(X, y)
+    assert model.report_.objective == least_errors(2) == model.verify(X, y)
 
 
 @pytest.mark.parametrize("seed", range(30))
