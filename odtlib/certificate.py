@@ -11,7 +11,6 @@ import hashlib
 from collections import namedtuple
 from copy import copy
 from functools import partial
-from itertools import count, repeat
 from os import PathLike
 
 import numpy as np
@@ -279,31 +278,31 @@ class Writer:
         # Which bounds of the sides of a split bound a tree: its place in ``sizes``, and theirs.
         self.parts = np.array([(n, a, n - a) for n in range(self.nodes) for a in range(n + 1)]
                               if self.limited else [(0, 1, 1)]).reshape(-1, 3)
-        # Of each line: its tests, the depth that is left, its reason; and its bounds.
-        self.lines, self.n_lines = np.zeros((1024, self.depth + 2), np.int32), 0
-        self.bounds, self.tables = np.zeros((1024, len(self.sizes))), []
-        self.known = [{} for _ in range(self.depth + 1)]        # lines by depth and rows
+        # Of each line: its tests, the depth that is left, its reason; its bounds; its rows as bits.
+        self.lines, self.n_lines = np.zeros((0, self.depth + 2), np.int32), 0
+        self.bounds, self.tables = np.zeros((0, len(self.sizes))), []
+        self.sets, self.slots = np.zeros((0, -(-len(data.x) // 64)), np.uint64), None
         most = data.amount[:, -1].astype(np.int64)
         powers = np.arange(int(most.max(initial=0)).bit_length())
         self.rows = (data.x.view(np.uint8), data.amount, np.ascontiguousarray(pack(data.x.T).T),
                      2.0**powers, pack(most >> powers[:, None] & 1))
 
-    def prove(self, key, path, depth, wanted, trusted=False):
+    def prove(self, rows, path, depth, wanted, trusted=False):
         """Write lines that prove what is wanted of some rows, where it holds; return the last.
 
-        ``key`` has the rows as bits.  With ``trusted`` the search has said that it holds.
+        ``rows`` are bits.  With ``trusted`` the search has said that it holds.
         """
-        data, hints = self.data, None
-        line, price = self.known[depth].get(key), 3 * self.data.price
-        if line is not None:
+        self.make_room(1)
+        data, hints, price = self.data, None, 3 * self.data.price
+        line = self.slots[find(rows, depth, self.lines, self.sets, self.slots)]
+        if line >= 0:
             if trusted and self.lines[line, -1] == COUNTED:
                 np.maximum(self.bounds[line], wanted, out=self.bounds[line])
             if np.all(self.bounds[line] >= wanted):
                 return line
         counted = depth <= 2 or wanted.max() <= price
         value, reason = wanted.copy(), COUNTED
-        mask = np.unpackbits(np.frombuffer(key, np.uint8), count=len(data.x),
-                             bitorder="little").view(bool)
+        mask = np.unpackbits(rows.view(np.uint8), count=len(data.x), bitorder="little").view(bool)
         if data.x.size == 0 or depth == 0:
             value[:] = data.leaf(mask)
             if depth > 2:       # no split was forgotten
@@ -319,48 +318,43 @@ class Writer:
             if counted and depth > 2:
                 value[self.sizes > 2] = np.minimum(value, price)[self.sizes > 2]
             if not (counted or value.max() <= price):
-                value, reason = self.every_split(key, path, depth, value, hints)
-        line = self.known[depth][key] = self.n_lines
+                value, reason = self.every_split(rows, path, depth, value, hints)
         self.make_room(1)
+        line, self.n_lines = self.n_lines, self.n_lines + 1
         self.lines[line] = *path, *[0] * depth, depth, reason
-        self.bounds[line] = value
-        self.n_lines += 1
+        self.bounds[line], self.sets[line] = value, rows
+        enter(line, line + 1, self.lines, self.sets, self.slots)
         return line
 
     def make_room(self, more):
         """Lengthen the arrays of lines where they have no room for more."""
         if self.n_lines + more > len(self.bounds):
-            more = (0, len(self.bounds) + more), (0, 0)
-            self.lines, self.bounds = np.pad(self.lines, more), np.pad(self.bounds, more)
+            more = (0, max(1024, len(self.bounds) + more)), (0, 0)
+            self.lines, self.bounds, self.sets = (
+                np.pad(part, more) for part in (self.lines, self.bounds, self.sets))
+            self.slots = np.full(2 << len(self.lines).bit_length(), NOTHING, np.int64)
+            enter(0, self.n_lines, self.lines, self.sets, self.slots)
 
-    def every_split(self, key, path, depth, wanted, hints):
+    def every_split(self, rows, path, depth, wanted, hints):
         """Prove bounds on the sides of all splits; return what follows, and which lines say so."""
-        rows, n_splits = np.frombuffer(key, np.uint64), self.data.x.shape[1]
-        keys = np.empty((n_splits, 2, len(rows)), np.uint64)
+        n_splits = self.data.x.shape[1]
         sums = np.zeros((2, self.data.amount.shape[1], n_splits))
         free = np.empty((2, n_splits, len(wanted) + 1))
         table = np.full((n_splits, 2), NOTHING, np.int32)
         wanted = np.minimum(wanted, open_line(
-            rows, self.rows, self.data.rule, self.data.price, keys, sums, free))
+            rows, self.rows, self.data.rule, self.data.price, sums, free))
         order, hint = hints or (np.argsort(free[:, :, 0].sum(axis=0), kind="stable"),
                                 np.zeros(free.shape))
-        keys, known = keys.view(f"V{len(key)}").ravel().tolist(), self.known[depth - 1]
-        node = Node(rows, self.rows, sums, order, hint, free, free.copy(), table, np.fromiter(
-            map(known.get, keys, repeat(NOTHING)), np.int64), np.zeros((2, n_splits), bool),
-            np.zeros(n_splits))
-        listed, similar, place = np.zeros(2 * n_splits, np.int64), self.data.least == 1, 0
+        node = Node(rows, self.rows, sums, order, hint, free, free.copy(), table,
+                    np.zeros((2, n_splits), bool), np.zeros(n_splits))
+        similar, place = self.data.least == 1, 0
         while place < n_splits:
             first = self.n_lines
-            self.make_room(len(listed))
-            place, side, trusted, n_listed = next_side(
-                place, depth, similar, self.parts, self.data.price, wanted, node, first,
-                self.bounds, listed)
-            if n_listed:
-                tests = listed[:n_listed]
-                known.update(zip([keys[test] for test in tests.tolist()], count(first)))
-                self.n_lines += n_listed
-                lines = self.lines[first:self.n_lines]
-                lines[:, :len(path)], lines[:, len(path)], lines[:, -2:] = path, tests, (2, COUNTED)
+            self.make_room(2 * n_splits)
+            place, side, trusted, self.n_lines = next_side(
+                place, depth, len(path), similar, self.parts, self.data.price, wanted, node, first,
+                self.bounds, self.lines, self.sets, self.slots)
+            self.lines[first:self.n_lines, :len(path)] = path
             if place < n_splits:
                 k = order[place]
                 needed = hint[side, k].copy()
@@ -369,8 +363,9 @@ class Writer:
                     needed[:] = 0
                     np.maximum.at(needed, parts[side], wanted[n] - self.data.price
                                   - node.below[1 - side, k][parts[1 - side]])
-                line = self.prove(keys[2 * k + side], (*path, 2 * k + side), depth - 1, needed[1:],
-                                  trusted)
+                beyond = self.rows[2][:, k]
+                line = self.prove(rows & (beyond if side else ~beyond), (*path, 2 * k + side),
+                                  depth - 1, needed[1:], trusted)
                 settle(k, side, line, self.bounds[line], place, similar, node)
         self.tables.append(table)
         return wanted, len(self.tables) - 1
@@ -380,7 +375,7 @@ class Writer:
         data, model, report = self.data, self.model, self.model.report_
         self.search = model._proof_search(data, self.depth, self.nodes, Clock(model.time_limit))
         wanted = np.floor(min(report.objective, report.lower_bound) / data.unit) - data.base
-        self.prove(pack(np.ones(len(data.x))).tobytes(), (), self.depth,
+        self.prove(pack(np.ones(len(data.x)))[0], (), self.depth,
                    np.full(len(self.sizes), max(0.0, wanted)))
         lines, bound = self.lines[:self.n_lines], self.bounds[:self.n_lines].astype(np.int64)
         used = self.depth - lines[:, -2]
@@ -400,11 +395,11 @@ class Writer:
 
 
 # Of some rows, by side, split, number of feature nodes: what needs no line (``free``), is proved
-# (``below``), or was found by the search (``hint``).  ``known`` are lines by test; ``proved`` says
-# by side and split what was asked for; ``sums`` has what the sides weigh.  ``all_rows`` are those
-# of the writer: sides, amounts, sides as bits (word, split), powers of two and the rows that have
-# one in what they can cost.  ``shared`` is room.
-Node = namedtuple("Node", "rows all_rows sums order hint free below table known proved shared")
+# (``below``), or was found by the search (``hint``).  ``proved`` says by side and split what was
+# asked for; ``sums`` has what the sides weigh.  ``all_rows`` are those of the writer: sides,
+# amounts, sides as bits (word, split), powers of two and the rows that have one in what they can
+# cost.  ``shared`` is room.
+Node = namedtuple("Node", "rows all_rows sums order hint free below table proved shared")
 
 
 @njit(**OPTIONS)
@@ -423,14 +418,12 @@ def leaf(sums, k, rule):
 
 
 @njit(**OPTIONS)
-def open_line(rows, all_rows, rule, price, keys, sums, free):
+def open_line(rows, all_rows, rule, price, sums, free):
     """Write what is on both sides of all splits of some rows; return what a leaf costs."""
     x, amounts, bits = all_rows[:3]
     n_words, n_splits = bits.shape
     for word in range(n_words):
         left = rows[word]
-        for k in range(n_splits):
-            keys[k, 0, word], keys[k, 1, word] = left & ~bits[word, k], left & bits[word, k]
         while left:
             row = 64 * word + popcount((left & -left) - np.uint64(1))
             left &= left - np.uint64(1)
@@ -452,6 +445,32 @@ def open_line(rows, all_rows, rule, price, keys, sums, free):
             for n in range(1, free.shape[2]):
                 free[side, k, n] = NO_SPLIT if few else min(cost, price)
     return whole
+
+
+@njit(**OPTIONS)
+def find(rows, depth, lines, sets, slots):
+    """Return the slot of the line about some rows with a depth left, or that where it belongs."""
+    slot = np.uint64(depth)
+    for word in rows:
+        slot = (slot ^ word) * np.uint64(0x9E3779B97F4A7C15)
+        slot ^= slot >> np.uint64(32)
+    place = np.int64(slot & np.uint64(len(slots) - 1))
+    while slots[place] >= 0:
+        line = slots[place]
+        same = lines[line, -2] == depth
+        for i in range(len(rows)):
+            same &= sets[line, i] == rows[i]
+        if same:
+            break
+        place = (place + 1) & (len(slots) - 1)
+    return place
+
+
+@njit(**OPTIONS)
+def enter(first, stop, lines, sets, slots):
+    """Let these lines be found, the last ones about their rows."""
+    for line in range(first, stop):
+        slots[find(sets[line], lines[line, -2], lines, sets, slots)] = line
 
 
 @njit(**INNER)
@@ -496,13 +515,14 @@ def settle(k, side, line, bound, place, similar, node):
 
 
 @njit(**OPTIONS)
-def next_side(place, depth, similar, parts, price, wanted, node, n_lines, bounds, listed):
-    """Return the next side to prove, whether the search has said it, and how many are listed.
+def next_side(place, depth, test, similar, parts, price, wanted, node, n_lines, bounds, lines,
+              sets, slots):
+    """Return the next side to prove, whether the search has said it, and the number of lines.
 
-    A side that is counted and that the search has bounded becomes a line here: ``bounds`` receives
-    its bounds, ``listed`` its test.  What is wanted is lowered to what both sides prove.
+    A side that is counted and that the search has bounded becomes a line here, but for its path;
+    ``test`` is where its last test belongs.  What is wanted is lowered to what both sides prove.
     """
-    below, hint, n_listed = node.below, node.hint, 0
+    below, hint, bits = node.below, node.hint, node.all_rows[2]
     while place < len(node.order):
         k = node.order[place]
         if enough(k, below, below, parts, price, wanted):
@@ -522,22 +542,27 @@ def next_side(place, depth, similar, parts, price, wanted, node, n_lines, bounds
             side = 1 - side if node.proved[side, k] else side
             trusted = enough(k, hint, hint, parts, price, wanted)
         if not trusted or depth > 3:
-            return place, side, trusted, n_listed
-        line, found = node.known[2 * k + side], hint[side, k, 1:]
+            return place, side, trusted, n_lines
+        for word in range(len(bits)):
+            sets[n_lines, word] = node.rows[word] & (bits[word, k] if side else ~bits[word, k])
+        slot, found = find(sets[n_lines], 2, lines, sets, slots), hint[side, k, 1:]
+        line = slots[slot]
         if line < 0:
-            line = n_lines + n_listed
-            listed[n_listed], n_listed = 2 * k + side, n_listed + 1
+            line = slots[slot] = n_lines
+            lines[line, test], lines[line, -2], lines[line, -1] = 2 * k + side, 2, COUNTED
+            n_lines += 1
         for n in range(len(found)):
             bounds[line, n] = max(bounds[line, n], found[n])
         settle(k, side, line, bounds[line], place, similar, node)
-    return place, 0, False, n_listed
+    return place, 0, False, n_lines
 
 
 def warm_up_writer(model):
     """Compile the kernels of the writer, by a line about two rows."""
     data, rows = Data(model, np.eye(2), np.arange(2.0), None), np.ones(2, bool)
     writer, _ = Writer(model, data), data.leaf(rows)
-    writer.every_split(pack(rows).tobytes(), (), 1, np.zeros(len(writer.sizes)), None)
+    writer.make_room(1)
+    writer.every_split(pack(rows)[0], (), 1, np.zeros(len(writer.sizes)), None)
 
 
 def words(data, max_depth, max_nodes, value):
