@@ -88,8 +88,9 @@ def packed_rows(X, width, rows=None, columns=None):
     n_columns = X.shape[1] if columns is None else len(columns)
     for start in range(0, len(packed), step):
         block = packed[start:start + step]
-        some = X[start:start + step] if rows is None else X[rows[start:start + step]]
-        padded[:len(block), :n_columns] = some if n_columns == X.shape[1] else some[:, columns]
+        some = X[start:start + step] if rows is None else X.take(rows[start:start + step], axis=0)
+        padded[:len(block), :n_columns] = (some if n_columns == X.shape[1]
+                                           else some.take(columns, axis=1))
         block[:] = np.packbits(padded[:len(block)], bitorder="little").reshape(block.shape)
     return packed
 
@@ -105,13 +106,6 @@ def _group(words):
 def grouped_rows(columns):
     """Return the group number of each row of 0/1 columns, and the first row of each group."""
     return _group(packed_rows(columns, -(-columns.shape[1] // 64) * 64).view(np.uint64))
-
-
-def first_of(groups, n_groups):
-    """Return the first member of each group."""
-    first = np.zeros(n_groups, np.int64)
-    first[groups[::-1]] = np.arange(len(groups))[::-1]       # of several numbers the last one stays
-    return first
 
 
 def pair_sums(bits, amounts, clock, firsts=slice(None)):
@@ -180,7 +174,9 @@ def equal_rows(y, n_classes, weight, groups):
         totals = np.bincount(cells, weight, len(groups[1]) * n_classes)
         used = np.flatnonzero(totals)
         if 2 * len(used) <= len(y):
-            kept, weight = first_of(cells, len(totals))[used], totals[used]
+            kept = np.zeros(len(totals), np.int64)
+            kept[cells] = np.arange(len(y))
+            kept, weight = kept[used], totals[used]
             group = used // n_classes
             groups = group, np.searchsorted(group, np.arange(len(groups[1])))
     unit = 1 if weight is None else int(np.gcd.reduce(weight.astype(np.int64)))
