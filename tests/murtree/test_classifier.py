@@ -506,9 +506,9 @@ def test_a_time_limit_takes_turns_with_the_looks_for_good_trees(monkeypatch):
                         lambda *given: asked.append(given[2]) or look(*given))
     monkeypatch.setattr(Solver, "lookahead_tree",
                         lambda *given: horizons.append(given[2]) or ahead(*given))
-    X, y = blobs(n_rows=800, n_columns=30)
+    X, y = blobs(n_rows=800, n_columns=60)
     y = np.where(np.random.default_rng(0).random(800) < 0.5, y, 1 - y)
-    long = MurTreeClassifier(6, time_limit=1.5).fit(X, y)
+    long = MurTreeClassifier(6, time_limit=3.0).fit(X, y)
     report = long.report_
     assert horizons[0] == 2 and asked[0] == 0
     assert report.lower_bound <= report.objective == long.verify(X, y)
