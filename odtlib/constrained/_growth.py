@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 
 from odtlib._numba.compiler import INNER, OPTIONS, njit
-from odtlib.constrained._projections import SEPARABLE, SIMPLEX, project_closed
+from odtlib.constrained._projections import SEPARABLE, SIMPLEX, Room, project_closed
 from odtlib.tolerance import ROUNDING
 
 SQUARED, POISSON = 0, 1
@@ -66,6 +66,28 @@ class Nodes(NamedTuple):
     sums: np.ndarray                # (n_nodes, n_targets), weighted
 
 
+class Scratch(NamedTuple):
+    """Work of a node; nothing in it outlives the node."""
+
+    left: np.ndarray                # (n_targets,)
+    right: np.ndarray
+    mean: np.ndarray
+    point: np.ndarray
+    pairs: np.ndarray               # (2 * n_targets,)
+    rest: np.ndarray                # (n_rows,)
+    goes_left: np.ndarray
+    index_buffer: np.ndarray
+    value_buffer: np.ndarray
+    room: Room
+
+
+def make_scratch(n_rows, k, room):
+    """Allocate the work of one tree."""
+    return Scratch(*np.empty((4, k)), np.empty(2 * k), np.empty(n_rows),
+                   np.empty(n_rows, np.bool_), np.empty(n_rows, np.int32), np.empty(n_rows),
+                   room)
+
+
 @njit(**INNER)
 def poisson_gain(kind, floats, n, s):
     """Minus the least sum_j n y_j - s_j log y_j over a box or the simplex."""
@@ -103,9 +125,11 @@ def huber(distance, penalty_rate):
     return distance if root <= 0.5 * penalty_rate else penalty_rate * (root - 0.25 * penalty_rate)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
-def gain(criterion, kind, ints, floats, penalty_rate, n, s, weights, origin, mean, point):
-    """What the best prediction of rows explains; ``penalty_rate`` is inf for a hard constraint."""
+@njit(**INNER)
+def gain(price, n, s, scratch):
+    """What the best prediction of rows explains."""
+    criterion, kind, ints, floats, penalty_rate, weights, origin = price
+    mean, point = scratch.mean, scratch.point
     if criterion == POISSON:
         return poisson_gain(kind, floats, n, s)
     total = 0.0
@@ -113,11 +137,11 @@ def gain(criterion, kind, ints, floats, penalty_rate, n, s, weights, origin, mea
         mean[j] = s[j] / n
         total += weights[j] * s[j] * mean[j]
         mean[j] += origin[j]
-    distance = project_closed(kind, ints, floats, mean, weights, point)
+    distance = project_closed(kind, ints, floats, mean, weights, scratch.room, point)
     return total - n * (huber(distance, penalty_rate) if penalty_rate < np.inf else distance)
 
 
-@njit(cache=True, nogil=True)
+@njit(**OPTIONS)
 def partition(order, values, start, end, feature, middle, goes_left, index_buffer, value_buffer):
     """Split every feature's segment stably: the rows before ``middle`` of ``feature`` go left."""
     for i in range(start, end):
@@ -178,7 +202,7 @@ def _two_gains(left, sums, n_left, n_right, free, allow_zero, kept, floats, weig
         return gain_left * inverse_left + gain_right * inverse_right
     select = allow_zero and kept < k
     if select:
-        top[:] = 0.0
+        top[:2 * kept] = 0.0
     for j in range(k):
         w, low, high = weights[j], floats[j], floats[k + j]
         a, lost_left = _target_gain(left[j], n_left, inverse_left, origin[j], low, high)
@@ -198,14 +222,14 @@ def _two_gains(left, sums, n_left, n_right, free, allow_zero, kept, floats, weig
     return gain_left + gain_right
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(**INNER)
 def best_split(table, price, start, end, features, min_leaf, n, sums, scratch, best, best_feature,
                best_position):
     """Scan more features for the largest total gain of two children; the first wins ties."""
     order, values, targets, sample_weight = table
     criterion, kind, ints, floats, penalty_rate, weights, origin = price
     k = targets.shape[1]
-    left, right, mean, point = scratch[0], scratch[1], scratch[2], scratch[3]
+    left, right, top, rest = scratch.left, scratch.right, scratch.pairs, scratch.rest
     separable = (kind == SEPARABLE and penalty_rate == np.inf and criterion == SQUARED
                  and ints[0] > 0)
     allow_zero, kept = ints[-1] == 1, ints[0]
@@ -213,14 +237,12 @@ def best_split(table, price, start, end, features, min_leaf, n, sums, scratch, b
     if free:
         for j in range(k):
             free = free and floats[j] == -np.inf and floats[k + j] == np.inf
-    top = np.empty(2 * max(kept, 1)) if separable else np.empty(0)
     to_beat, scale = -np.inf, 0.0
     for j in range(k):
         scale += weights[j] * sums[j] * sums[j] / n
     if best_feature >= 0:
         to_beat = best + ROUNDING * max(abs(best), scale)
     weighted = sample_weight.size > 0
-    rest = np.empty(end - start if weighted else 0)
     for f in features:
         column, segment = values[f], order[f]
         if column[start] == column[end - 1]:
@@ -254,10 +276,7 @@ def best_split(table, price, start, end, features, min_leaf, n, sums, scratch, b
                         continue
                 for j in range(k):
                     right[j] = sums[j] - left[j]
-                total = gain(criterion, kind, ints, floats, penalty_rate, n_left, left, weights,
-                             origin, mean, point)
-                total += gain(criterion, kind, ints, floats, penalty_rate, n_right, right, weights,
-                              origin, mean, point)
+                total = gain(price, n_left, left, scratch) + gain(price, n_right, right, scratch)
             if total > to_beat:
                 best, best_feature, best_position = total, f, i
                 # Rounding must not decide between equals.
@@ -265,28 +284,33 @@ def best_split(table, price, start, end, features, min_leaf, n, sums, scratch, b
     return best, best_feature, best_position
 
 
-@njit(cache=True, nogil=True)
+@njit(**INNER)
 def _draw_features(state, permutation, values, start, end, count, chosen):
     """Draw features without replacement until ``count`` vary in the node, in ascending order."""
     p = permutation.size
     found = 0
+    chosen[:] = 0
     for i in range(p):
         state = state * np.uint64(6364136223846793005) + np.uint64(1442695040888963407)
         other = i + np.int64((state >> np.uint64(33)) % np.uint64(p - i))
         permutation[i], permutation[other] = permutation[other], permutation[i]
         f = permutation[i]
         if values[f, start] != values[f, end - 1]:
-            chosen[found] = f
+            chosen[f] = 1
             found += 1
             if found == count:
                 break
-    chosen[:found].sort()
+    place = 0
+    for f in range(p):     # the marks become the features; a place never lies after its mark
+        if chosen[f] == 1:
+            chosen[place] = f
+            place += 1
     return state, found
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(**OPTIONS)
 def grow(table, price, limits, visit, budget, progress, best, chosen, permutation, random, stack,
-         nodes):
+         nodes, scratch):
     """Grow nodes in preorder until the stack is empty or the budget is spent.
 
     ``visit`` is the cost of moving a row from one child to the other; a negative ``budget`` makes
@@ -296,19 +320,16 @@ def grow(table, price, limits, visit, budget, progress, best, chosen, permutatio
     whether left.
     """
     order, values, targets, sample_weight = table
-    criterion, kind, ints, floats, penalty_rate, weights, origin = price
     max_depth, min_split, min_leaf, min_decrease, max_features = limits
     feature, threshold, left, right, node_weight, node_sums = nodes
     n_features, k = order.shape[0], targets.shape[1]
-    scratch = np.empty((4, k))
-    index_buffer, value_buffer = np.empty(order.shape[1], np.int32), np.empty(order.shape[1])
-    goes_left = np.empty(order.shape[1], np.bool_)
-    mean, point = np.empty(k), np.empty(k)
     weighted = sample_weight.size > 0
     draining = budget < 0
     spent = 0
     while progress[1] > 0 and (draining or spent < budget):
-        start, end, depth, parent, is_left = stack[progress[1] - 1]
+        waiting = stack[progress[1] - 1]
+        start, end, depth, parent, is_left = (waiting[0], waiting[1], waiting[2], waiting[3],
+                                              waiting[4])
         if progress[3] < 0:
             node = progress[0]
             progress[0] += 1
@@ -363,14 +384,13 @@ def grow(table, price, limits, visit, budget, progress, best, chosen, permutatio
             continue
         spent += (end - start) * n_features
         if min_decrease > 0.0:
-            own = gain(criterion, kind, ints, floats, penalty_rate, n, sums, weights, origin, mean,
-                       point)
-            if best[0] - own < min_decrease:
+            if best[0] - gain(price, n, sums, scratch) < min_decrease:
                 continue
         middle = position + 1
         feature[node] = f
         threshold[node] = midpoint(values[f, position], values[f, middle])
-        partition(order, values, start, end, f, middle, goes_left, index_buffer, value_buffer)
+        partition(order, values, start, end, f, middle, scratch.goes_left, scratch.index_buffer,
+                  scratch.value_buffer)
         for side in range(2):   # the left child is taken first
             entry = stack[progress[1]]
             entry[0], entry[1] = (middle, end) if side == 0 else (start, middle)

@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from odtlib._numba.compiler import njit
+from odtlib._numba.compiler import INNER, OPTIONS, njit
 from odtlib.constrained._growth import (
     SQUARED,
     box_gain,
@@ -69,9 +69,9 @@ def empty_candidates(size, k):
                       cost)
 
 
-@njit(cache=True, nogil=True)
+@njit(**OPTIONS)
 def list_candidates(table, row_constant, node, q, features, min_leaf, criterion, outer, weights,
-                    candidates):
+                    candidates, scratch):
     """Fill one entry per candidate, but for its cost; return how many there are.
 
     ``outer`` holds the lower, then the upper bounds of a box that contains the set; ``q`` is the
@@ -81,12 +81,10 @@ def list_candidates(table, row_constant, node, q, features, min_leaf, criterion,
     start, end, n, sums, _ = node
     feature, position, cut, n_side, q_left, sums_left, plain, low, _ = candidates
     k = targets.shape[1]
-    left, right = np.empty(k), np.empty(k)
-    free = np.empty(2 * k)
+    left, right, free, rest = scratch.left, scratch.right, scratch.pairs, scratch.rest
     free[:k], free[k:] = -np.inf, np.inf
     count = 0
     weighted = sample_weight.size > 0
-    rest = np.empty(end - start if weighted else 0)
     for f in features:
         column, segment = columns[f], order[f]
         if weighted:
@@ -125,7 +123,7 @@ def list_candidates(table, row_constant, node, q, features, min_leaf, criterion,
     return count
 
 
-@njit(cache=True, nogil=True)
+@njit(**INNER)
 def _mean_step(a, b, side, candidates, sums, weights):
     """Distance between the means of one child under two candidates."""
     n_side, sums_left = candidates.n_side, candidates.sums_left
@@ -140,7 +138,7 @@ def _mean_step(a, b, side, candidates, sums, weights):
     return np.sqrt(total)
 
 
-@njit(cache=True, nogil=True)
+@njit(**INNER)
 def _tighten(c, n_candidates, refine, candidates, node, weights):
     """Raise the bounds of a candidate from its evaluated neighbours and from the parent."""
     feature, _, _, n_side, q_left, sums_left, plain, low, cost = candidates
@@ -180,7 +178,7 @@ def _tighten(c, n_candidates, refine, candidates, node, weights):
                 low[c, side] = max(low[c, side], cost[other, side] + max(0.0, between))
 
 
-@njit(cache=True, nogil=True)
+@njit(**OPTIONS)
 def next_candidate(rank, first_bound, state, best, refine, tolerance, candidates, node, weights):
     """Return the next candidate that may be the best split, or -1.
 
@@ -205,13 +203,13 @@ def next_candidate(rank, first_bound, state, best, refine, tolerance, candidates
     return -1
 
 
-@njit(cache=True, nogil=True)
+@njit(**OPTIONS)
 def is_better(total, c, best, incumbent, tolerance):
     """Whether a candidate replaces the best one; the first of equals wins."""
     return total < best - tolerance or (total <= best + tolerance and c < incumbent)
 
 
-@njit(cache=True, nogil=True)
+@njit(**INNER)
 def _medoid_cost(segment, first, last, targets, n, s, plain, weights):
     """Plain cost plus the squared distance of the mean to the nearest row."""
     k = s.size
@@ -224,9 +222,9 @@ def _medoid_cost(segment, first, last, targets, n, s, plain, weights):
     return plain + n * nearest
 
 
-@njit(cache=True, nogil=True)
+@njit(**OPTIONS)
 def search(table, price, node, medoid, budget, rank, first_bound, state, best, refine, tolerance,
-           candidates):
+           candidates, scratch):
     """Evaluate candidates; return the cost of the best split and whether the search is over.
 
     ``state`` holds the position, the best candidate and the number of children evaluated.
@@ -236,7 +234,7 @@ def search(table, price, node, medoid, budget, rank, first_bound, state, best, r
     start, end, _, sums, _ = node
     feature, position, _, n_side, _, sums_left, plain, low, cost = candidates
     k = sums.size
-    s, mean, point = np.empty(k), np.empty(k), np.empty(k)
+    s, mean = scratch.left, scratch.mean
     while budget > 0:
         c = next_candidate(rank, first_bound, state, best, refine, tolerance, candidates, node,
                            weights)
@@ -255,7 +253,7 @@ def search(table, price, node, medoid, budget, rank, first_bound, state, best, r
             else:
                 for j in range(k):
                     mean[j] = s[j] / m + origin[j]
-                distance = project(kind, ints, floats, mean, weights, point)
+                distance = project(kind, ints, floats, mean, weights, scratch.room, scratch.point)
                 if distance < 0.0:   # did not converge: no reason to take this split
                     distance = np.inf
                 elif penalty_rate < np.inf:
@@ -273,16 +271,17 @@ def search(table, price, node, medoid, budget, rank, first_bound, state, best, r
     return best, False
 
 
-@njit(cache=True, nogil=True)
+@njit(**OPTIONS)
 def absolute_bounds(order, ranks, sorted_values, start_of_target, targets, sample_weight, start,
-                    end, feature, position, ints, floats, low):
+                    end, feature, position, ints, floats, low, losses, scratch):
     """Fill the exact cost of every child under absolute error and a separable set.
 
-    ``sorted_values`` holds the distinct values of all targets, one target after the other.
+    ``sorted_values`` holds the distinct values of all targets, one target after the other;
+    ``losses`` (2, 2, n_targets, rows of the node) is scratch.
     """
     k, n = targets.shape[1], end - start
-    best, zero = np.empty((2, k, n)), np.empty((2, k, n))
-    rows, gains = np.empty(n, order.dtype), np.empty(k)
+    best, zero = losses[0], losses[1]
+    rows, gains = scratch.index_buffer[:n], scratch.left
     c = 0
     while c < feature.size:
         f = feature[c]
@@ -293,7 +292,7 @@ def absolute_bounds(order, ranks, sorted_values, start_of_target, targets, sampl
                 _prefix_losses(rows, targets[:, j], ranks[:, j],
                                sorted_values[start_of_target[j]:start_of_target[j + 1]],
                                sample_weight, floats[j], floats[k + j], best[side, j],
-                               zero[side, j])
+                               zero[side, j], scratch.rest)
         while c < feature.size and feature[c] == f:
             for side in range(2):
                 last = position[c] - start if side == 0 else end - position[c] - 2
@@ -304,17 +303,20 @@ def absolute_bounds(order, ranks, sorted_values, start_of_target, targets, sampl
                     if ints[1] == 1:
                         gains[j] = max(0.0, zero[side, j, last] - best[side, j, last])
                         cost += zero[side, j, last] - best[side, j, last]
-                gains.sort()
-                for j in range(min(ints[0], k)):
-                    cost -= gains[k - 1 - j]
+                for _ in range(min(ints[0], k)):
+                    largest = 0
+                    for j in range(1, k):
+                        largest = j if gains[j] > gains[largest] else largest
+                    cost -= gains[largest]
+                    gains[largest] = 0.0
                 low[c, side] = max(0.0, cost)
             c += 1
 
 
-@njit(cache=True, nogil=True)
-def _prefix_losses(rows, values, ranks, distinct, sample_weight, lower, upper, best, zero):
+@njit(**INNER)
+def _prefix_losses(rows, values, ranks, distinct, sample_weight, lower, upper, best, zero, at):
     """Fill the absolute error of the best value within bounds, and of zero, for every prefix."""
-    at = np.zeros(distinct.size)                 # weight of the rows with each value
+    at[:distinct.size] = 0.0                     # weight of the rows with each value
     median, below, below_sum = 0, 0.0, 0.0       # position of the median, totals before it
     weight = total = at_lower = at_upper = at_zero = 0.0
     for i in range(rows.size):

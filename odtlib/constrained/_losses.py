@@ -235,6 +235,7 @@ def _poisson_newton(mean, piece):
     if piece is None:
         return None
     scale = max(1.0, mean.max())
+    room = _projections.make_room(len(mean), len(piece.kernel_rows(np.ones_like(mean))[1]))
 
     def value(y):
         return np.sum(y) - np.sum(mean[used] * np.log(y[used]))
@@ -243,7 +244,7 @@ def _poisson_newton(mean, piece):
         out = np.empty_like(y)
         rows, rhs, n_equal = piece.kernel_rows(weights)
         root = np.sqrt(weights)
-        _projections.polyhedron(rows, rhs, n_equal, y * root, np.inf, out)
+        _projections.polyhedron(rows.ravel(), rhs, n_equal, y * root, np.inf, room, out)
         return np.clip(out / root, piece.lower, piece.upper)
 
     y = project(np.maximum(mean, 1e-3 * scale), np.ones(len(mean)))

@@ -22,21 +22,64 @@ in the scaled targets ``sqrt(w_j) y_j`` and have length one.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
-from odtlib._numba.compiler import njit
+from odtlib._numba.compiler import INNER, OPTIONS, njit
 
 SEPARABLE, SIMPLEX, SPARSE_SIMPLEX, LINEAR, BOXES, POLYHEDRA = range(6)
 
 DEPENDENT = 1e-20    # squared length below which a unit normal counts as spanned by the active ones
 
 
-@njit(cache=True, nogil=True)
+class Room(NamedTuple):
+    """Work of a projection of k targets; nothing in it outlives the projection."""
+
+    allowed: np.ndarray         # (k,): whether a target may be nonzero
+    used: np.ndarray
+    ones: np.ndarray            # (k,), which nothing changes
+    near: np.ndarray            # (n_pieces,)
+    scaled: np.ndarray          # (k,)
+    trial: np.ndarray
+    basis: np.ndarray           # (k + 1, k): orthonormal, of the active normals
+    triangle: np.ndarray        # (k, k): column i holds active normal i in the basis
+    active: np.ndarray          # (k + 1,)
+    side: np.ndarray            # +1 or -1: equalities may be violated from either side
+    dual: np.ndarray
+    in_use: np.ndarray          # (n_rows,)
+    vectors: np.ndarray         # (3, k)
+    cost: np.ndarray            # (k + 1, nonzeros + 1, units + 1) of the dynamic program
+    choice: np.ndarray
+
+
+def make_room(k, n_rows=0, n_pieces=0, states=(0, 0, 0)):
+    """Allocate the work of one thread."""
+    side, dual = np.empty((2, k + 1))
+    scaled, trial = np.empty((2, k))
+    return Room(*np.empty((2, k), np.bool_), np.ones(k), np.empty(n_pieces), scaled, trial,
+                np.empty((k + 1, k)), np.empty((k, k)), np.empty(k + 1, np.int64), side, dual,
+                np.empty(n_rows, np.bool_), np.empty((3, k)), np.empty(states),
+                np.empty(states, np.int64))
+
+
+def room_for(code, weights):
+    """Allocate the work of projecting on an encoded set."""
+    (kind, ints, floats), k = code, len(weights)
+    if kind == POLYHEDRA:
+        offsets = ints[1:ints[0] + 2]
+        return make_room(k, np.diff(offsets).max(), ints[0])
+    if is_closed(code, weights):
+        return make_room(k)
+    return make_room(k, states=(k + 1, min(ints[0], k) + 1, round(floats[0]) + 1))
+
+
+@njit(**INNER)
 def _clip(value, low, high):
     return low if value < low else (high if value > high else value)
 
 
-@njit(cache=True, nogil=True)
+@njit(**INNER)
 def _separable(ints, floats, point, weights, out):
     """Clip each target; where zero is allowed keep the largest gains over zero."""
     k = point.size
@@ -66,22 +109,19 @@ def _separable(ints, floats, point, weights, out):
     return total
 
 
-@njit(cache=True, nogil=True)
-def _simplex(total, point, weights, allowed, out):
+@njit(**INNER)
+def _simplex(total, point, weights, allowed, used, out):
     """Project on {y >= 0, sum y = total} within the allowed targets; the others become zero."""
     # the solution is max(0, point_j - tau / w_j): targets enter in descending w_j point_j
     k = point.size
-    key = np.empty(k)
-    for j in range(k):
-        key[j] = weights[j] * point[j] if allowed[j] else -np.inf
     sum_points = sum_inverse = tau = 0.0
-    used = np.zeros(k, np.bool_)
+    used[:] = False
     while True:
-        best = -1
+        best, largest = -1, -np.inf
         for j in range(k):
-            if allowed[j] and not used[j] and (best < 0 or key[j] > key[best]):
-                best = j
-        if best < 0 or (sum_inverse > 0.0 and key[best] <= tau):
+            if allowed[j] and not used[j] and (best < 0 or weights[j] * point[j] > largest):
+                best, largest = j, weights[j] * point[j]
+        if best < 0 or (sum_inverse > 0.0 and largest <= tau):
             break
         used[best] = True
         sum_points += point[best]
@@ -94,7 +134,7 @@ def _simplex(total, point, weights, allowed, out):
     return distance
 
 
-@njit(cache=True, nogil=True)
+@njit(**INNER)
 def _largest(point, count, allowed):
     """Mark the ``count`` largest entries; the first wins ties."""
     allowed[:] = False
@@ -106,12 +146,12 @@ def _largest(point, count, allowed):
         allowed[best] = True
 
 
-@njit(cache=True, nogil=True)
-def _integer_simplex(total, point, allowed, out):
+@njit(**INNER)
+def _integer_simplex(total, point, room, out):
     """Write the nearest nonnegative integers of given sum: the simplex, floors, best remainders."""
     # the optimum lies within one unit of the continuous one in each target: the cost is separable
-    k = point.size
-    _simplex(total, point, np.ones(k), allowed, out)
+    k, allowed = point.size, room.allowed
+    _simplex(total, point, room.ones, allowed, room.used, out)
     missing = total
     for j in range(k):
         out[j] = np.floor(out[j] + 1e-9)
@@ -130,12 +170,11 @@ def _integer_simplex(total, point, allowed, out):
     return distance
 
 
-@njit(cache=True, nogil=True)
-def _integer_simplex_weighted(total, count, point, weights, out):
+@njit(**INNER)
+def _integer_simplex_weighted(count, point, weights, best, choice, out):
     """Dynamic program over targets, units used and nonzeros used."""
-    k, units = point.size, int(np.round(total))
-    best = np.full((k + 1, count + 1, units + 1), np.inf)
-    choice = np.zeros((k + 1, count + 1, units + 1), np.int64)
+    k, units = point.size, best.shape[2] - 1
+    best[:] = np.inf
     best[0, 0, 0] = 0.0
     for j in range(k):
         for c in range(count + 1):
@@ -163,17 +202,16 @@ def _integer_simplex_weighted(total, count, point, weights, out):
     return distance
 
 
-@njit(cache=True, nogil=True)
-def _sparse_simplex(ints, total, point, weight, out):
+@njit(**INNER)
+def _sparse_simplex(ints, total, point, weight, room, out):
     """Keep the largest targets, project on the simplex of these (Kyrillidis et al. 2013)."""
-    allowed = np.ones(point.size, np.bool_)
-    _largest(point, min(ints[0], point.size), allowed)
+    _largest(point, min(ints[0], point.size), room.allowed)
     if ints[1]:
-        return weight * _integer_simplex(total, point, allowed, out)
-    return weight * _simplex(total, point, np.ones(point.size), allowed, out)
+        return weight * _integer_simplex(total, point, room, out)
+    return weight * _simplex(total, point, room.ones, room.allowed, room.used, out)
 
 
-@njit(cache=True, nogil=True)
+@njit(**INNER)
 def _linear(n_rows, floats, point, weights, out):
     """Subtract the residual of orthonormal equations."""
     k = point.size
@@ -190,7 +228,7 @@ def _linear(n_rows, floats, point, weights, out):
     return distance
 
 
-@njit(cache=True, nogil=True)
+@njit(**INNER)
 def _boxes(n_boxes, floats, point, weights, out):
     """Clip on each box; the nearest wins, the first of equals."""
     k = point.size
@@ -209,7 +247,7 @@ def _boxes(n_boxes, floats, point, weights, out):
     return best_distance
 
 
-@njit(cache=True, nogil=True)
+@njit(**INNER)
 def _orthogonalise(normal, basis, size, coefficients):
     """Split a normal into coefficients in the basis and a rest, row ``size``, returned squared."""
     k = normal.size
@@ -232,12 +270,13 @@ def _orthogonalise(normal, basis, size, coefficients):
     return square
 
 
-@njit(cache=True, nogil=True)
-def polyhedron(rows, rhs, n_equal, point, cutoff, out):
+@njit(**OPTIONS)
+def polyhedron(rows, rhs, n_equal, point, cutoff, room, out):
     """Project on {rows y <= rhs, the first ``n_equal`` with equality}; rows have length one.
 
-    The dual active-set method of Goldfarb and Idnani (1983): the distance grows with every row
-    added, so the search ends at ``cutoff``.  Returns it squared; inf if empty; -1 for no end.
+    ``rows`` holds one row after the other.  The dual active-set method of Goldfarb and Idnani
+    (1983): the distance grows with every row added, so the search ends at ``cutoff``.  Returns it
+    squared; inf if empty; -1 for no end.
     """
     k, n_rows = point.size, rhs.size
     scale = 1.0
@@ -247,15 +286,11 @@ def polyhedron(rows, rhs, n_equal, point, cutoff, out):
     for i in range(n_rows):
         scale = max(scale, abs(rhs[i]))
     tolerance = 1e-12 * scale * k
-    basis = np.empty((k + 1, k))          # orthonormal basis of the active normals
-    triangle = np.zeros((k, k))           # column i: coefficients of active normal i in the basis
-    active = np.empty(k + 1, np.int64)
-    side = np.empty(k + 1)                # +1 or -1: equalities may be violated from either side
-    dual = np.zeros(k + 1)
-    in_use = np.zeros(n_rows, np.bool_)
-    coefficients = np.empty(k)
-    step = np.empty(k)
-    normal = np.empty(k)
+    basis, triangle, active, side, dual = (room.basis, room.triangle, room.active, room.side,
+                                           room.dual)
+    in_use = room.in_use[:n_rows]
+    in_use[:] = False
+    coefficients, step, normal = room.vectors[0], room.vectors[1], room.vectors[2]
     size = 0
     for _ in range(20 * (n_rows + k) + 100):
         worst, entering, direction = tolerance, -1, 1.0
@@ -264,7 +299,7 @@ def polyhedron(rows, rhs, n_equal, point, cutoff, out):
                 continue
             slack = -rhs[i]
             for j in range(k):
-                slack += rows[i, j] * out[j]
+                slack += rows[i * k + j] * out[j]
             if i < n_equal and abs(slack) > tolerance:   # equalities first
                 entering, direction, worst = i, 1.0 if slack > 0 else -1.0, abs(slack)
                 break
@@ -273,7 +308,7 @@ def polyhedron(rows, rhs, n_equal, point, cutoff, out):
         if entering < 0:
             break
         for j in range(k):
-            normal[j] = -direction * rows[entering, j]
+            normal[j] = -direction * rows[entering * k + j]
         dual[size] = 0.0
         added = False
         while not added:
@@ -322,7 +357,7 @@ def polyhedron(rows, rhs, n_equal, point, cutoff, out):
                 size -= 1
                 for i in range(leaving, size):   # the basis from the dropped normal on
                     for j in range(k):
-                        step[j] = -side[i] * rows[active[i], j]
+                        step[j] = -side[i] * rows[active[i] * k + j]
                     root = np.sqrt(_orthogonalise(step, basis, i, coefficients))
                     for j in range(k):
                         basis[i, j] /= root
@@ -340,7 +375,7 @@ def polyhedron(rows, rhs, n_equal, point, cutoff, out):
     for i in range(size):
         residual = rhs[active[i]]
         for j in range(k):
-            residual -= rows[active[i], j] * out[j]
+            residual -= rows[active[i] * k + j] * out[j]
         coefficients[i] = -side[i] * residual
     for i in range(size):
         value = coefficients[i]
@@ -356,22 +391,20 @@ def polyhedron(rows, rhs, n_equal, point, cutoff, out):
     return distance
 
 
-@njit(cache=True, nogil=True)
-def _polyhedra(ints, floats, point, weights, out):
+@njit(**INNER)
+def _polyhedra(ints, floats, point, weights, room, out):
     """Project on each piece whose bounds are nearer than the best piece so far."""
     k, n_pieces = point.size, ints[0]
     n_bounds = n_pieces * k
     n_rows = ints[1 + n_pieces]
-    rows = floats[2 * n_bounds:2 * n_bounds + n_rows * k].reshape((n_rows, k))
+    rows = floats[2 * n_bounds:2 * n_bounds + n_rows * k]
     rhs = floats[2 * n_bounds + n_rows * k:]
-    near = np.empty(n_pieces)
+    near, scaled, trial = room.near, room.scaled, room.trial
     for r in range(n_pieces):
         near[r] = 0.0
         for j in range(k):
             value = _clip(point[j], floats[r * k + j], floats[n_bounds + r * k + j])
             near[r] += weights[j] * (point[j] - value) ** 2
-    scaled = np.empty(k)
-    trial = np.empty(k)
     for j in range(k):
         scaled[j] = point[j] * np.sqrt(weights[j])
     best, failed = np.inf, False
@@ -384,8 +417,8 @@ def _polyhedra(ints, floats, point, weights, out):
             break
         near[r] = np.inf
         first, last = ints[1 + r], ints[2 + r]
-        distance = polyhedron(rows[first:last], rhs[first:last], ints[2 + n_pieces + r], scaled,
-                              best, trial)
+        distance = polyhedron(rows[first * k:last * k], rhs[first:last], ints[2 + n_pieces + r],
+                              scaled, best, room, trial)
         failed = failed or distance < 0.0
         if 0.0 <= distance < best:
             best = distance
@@ -401,46 +434,41 @@ def is_closed(code, weights):
     return kind != POLYHEDRA and (kind != SPARSE_SIMPLEX or np.ptp(weights) == 0)
 
 
-@njit(cache=True, nogil=True)
-def project_closed(kind, ints, floats, point, weights, out):
+@njit(**INNER)
+def project_closed(kind, ints, floats, point, weights, room, out):
     """Write the nearest point of a set with a closed form and return the squared distance."""
     if kind == SEPARABLE:
         return _separable(ints, floats, point, weights, out)
     if kind == SIMPLEX:
-        return _simplex(floats[0], point, weights, np.ones(point.size, np.bool_), out)
+        room.allowed[:] = True
+        return _simplex(floats[0], point, weights, room.allowed, room.used, out)
     if kind == SPARSE_SIMPLEX:
-        return _sparse_simplex(ints, floats[0], point, weights[0], out)
+        return _sparse_simplex(ints, floats[0], point, weights[0], room, out)
     if kind == LINEAR:
         return _linear(ints[0], floats, point, weights, out)
     return _boxes(ints[0], floats, point, weights, out)
 
 
-@njit(cache=True, nogil=True)
-def project(kind, ints, floats, point, weights, out):
+@njit(**INNER)
+def project(kind, ints, floats, point, weights, room, out):
     """Write the nearest point of any encoded set and return the squared distance."""
     if kind == POLYHEDRA:
-        return _polyhedra(ints, floats, point, weights, out)
-    if kind == SPARSE_SIMPLEX:
-        for j in range(1, point.size):
-            if weights[j] != weights[0]:
-                return _integer_simplex_weighted(floats[0], min(ints[0], point.size), point,
-                                                 weights, out)
-    return project_closed(kind, ints, floats, point, weights, out)
+        return _polyhedra(ints, floats, point, weights, room, out)
+    if room.cost.size > 0:
+        return _integer_simplex_weighted(min(ints[0], point.size), point, weights, room.cost,
+                                         room.choice, out)
+    return project_closed(kind, ints, floats, point, weights, room, out)
 
 
-@njit(cache=True, nogil=True)
-def project_rows_closed(kind, ints, floats, points, weights, out):
-    """Project every row on a set with a closed form; return the squared distances."""
-    distances = np.empty(len(points))
+@njit(**OPTIONS)
+def project_rows_closed(kind, ints, floats, points, weights, room, out, distances):
+    """Project every row on a set with a closed form."""
     for i in range(len(points)):
-        distances[i] = project_closed(kind, ints, floats, points[i], weights, out[i])
-    return distances
+        distances[i] = project_closed(kind, ints, floats, points[i], weights, room, out[i])
 
 
-@njit(cache=True, nogil=True)
-def project_rows(kind, ints, floats, points, weights, out):
-    """Project every row; return the squared distances."""
-    distances = np.empty(len(points))
+@njit(**OPTIONS)
+def project_rows(kind, ints, floats, points, weights, room, out, distances):
+    """Project every row."""
     for i in range(len(points)):
-        distances[i] = project(kind, ints, floats, points[i], weights, out[i])
-    return distances
+        distances[i] = project(kind, ints, floats, points[i], weights, room, out[i])

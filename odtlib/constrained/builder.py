@@ -66,6 +66,12 @@ class _State:
         """Return the rows as kernels take them."""
         return _growth.Table(self.order, values, self.targets, self.sample_weight)
 
+    def scratch(self, code, weights):
+        """Allocate the work of a tree; ``code`` is None where nothing is projected in kernels."""
+        k = len(weights)
+        room = _projections.make_room(k) if code is None else _projections.room_for(code, weights)
+        return _growth.make_scratch(len(self.targets), k, room)
+
     def growth(self, status, counters, origin):
         """Cut the arrays to size."""
         count = self.progress[0]
@@ -139,10 +145,11 @@ def _grow_closed(X, Y, w, origin, loss, code, penalty_rate, rules, clock):
                             rules.min_decrease, rules.max_features)
     visit = Y.shape[1] * (1 if code[0] == _projections.SEPARABLE else PROJECTION)
     node = np.empty(1), np.arange(X.shape[1]), np.arange(X.shape[1])
+    scratch = state.scratch(code, loss.weights)
     while state.progress[1] > 0:
         try:
             _growth.grow(state.table(state.values), price, limits, visit, budget, state.progress,
-                         *node, random, state.stack, state.nodes)
+                         *node, random, state.stack, state.nodes, scratch)
         except KeyboardInterrupt:
             status, budget = "interrupted", -1
         if clock.expired and state.progress[1] > 0 and budget > 0:
@@ -160,7 +167,7 @@ class LazyBuilder:
         self.loss, self.split, self.feasible, self.code = loss, split, feasible, code
         self.penalty_rate, self.rules, self.clock = penalty_rate, rules, clock
         self.w = np.ones(len(Y)) if w is None else w
-        self.Y = Y
+        self.Y, self.scratch = Y, self.state.scratch(code, loss.weights)
         n, p, k = len(Y), X.shape[1], Y.shape[1]
         self.row_constant = loss.row_constant(self.state.targets)
         self.table, self.listed = self.state.table(self.state.columns), \
@@ -189,7 +196,7 @@ class LazyBuilder:
         """Grow the tree."""
         state, rules, nodes = self.state, self.rules, self.state.nodes
         stack = [(0, len(self.Y), 0, -1, False, None)]
-        buffers = [np.empty(len(self.Y), kind) for kind in (np.bool_, np.int32, np.float64)]
+        buffers = self.scratch.goes_left, self.scratch.index_buffer, self.scratch.value_buffer
         status = "heuristic"
         while stack:
             start, end, depth, parent, is_left, distance = stack.pop()
@@ -257,7 +264,8 @@ class LazyBuilder:
         node = _lazy.Node(start, end, n, sums, distance)
         count = _lazy.list_candidates(
             self.table, self.row_constant, node, q, self._features(start, end),
-            self.rules.min_samples_leaf, criterion, outer_floats, loss.weights, listed)
+            self.rules.min_samples_leaf, criterion, outer_floats, loss.weights, listed,
+            self.scratch)
         if count == 0:
             return None
         self.candidates += count
@@ -283,7 +291,7 @@ class LazyBuilder:
             while not done and not (self.clock.expired and progress[1] >= 0):
                 best, done = _lazy.search(
                     self.table, price, node, self.split == "medoid", LAZY_SLICE, rank, first_bound,
-                    progress, best, self.refine, tolerance, listed)
+                    progress, best, self.refine, tolerance, listed, self.scratch)
         else:
             while not (self.clock.expired and progress[1] >= 0):
                 c = _lazy.next_candidate(rank, first_bound, progress, best, self.refine, tolerance,
@@ -334,10 +342,11 @@ class LazyBuilder:
             distinct, ranks[rows, j] = np.unique(scaled[rows, j], return_inverse=True)
             values.append(distinct)
         offsets = np.concatenate([[0], np.cumsum([len(v) for v in values])])
-        values = np.concatenate(values)
+        values, losses = np.concatenate(values), np.empty((2, 2, k, end - start))
         done = self._by_feature(count, lambda same: _lazy.absolute_bounds(
             self.state.order, ranks, values, offsets, scaled, self.state.sample_weight, start, end,
-            listed.feature[same], listed.position[same], ints, floats, listed.low[same]))
+            listed.feature[same], listed.position[same], ints, floats, listed.low[same], losses,
+            self.scratch))
         return self.split == "mean" or separable, done
 
     def _by_feature(self, count, fill):

@@ -10,8 +10,15 @@ from numpy.typing import ArrayLike
 
 from odtlib._numba.warm import warm_up
 from odtlib.constrained import _lazy, _projections, _stumps, sets
-from odtlib.constrained._growth import SQUARED, Price, Table, midpoint, partition
-from odtlib.constrained._projections import is_closed
+from odtlib.constrained._growth import (
+    SQUARED,
+    Price,
+    Table,
+    make_scratch,
+    midpoint,
+    partition,
+)
+from odtlib.constrained._projections import is_closed, room_for
 from odtlib.constrained.builder import make_loss
 from odtlib.constrained.regressor import (
     SHARED,
@@ -57,6 +64,8 @@ class _Search:
         self.min_leaf, self.penalty = min_leaf, penalty
         self.tolerance, self.clock = tolerance, clock
         self.columns, self.closed = np.ascontiguousarray(X.T), is_closed(code, weights)
+        self.features, self.sums = np.arange(X.shape[1]), np.empty(Y.shape[1])
+        self.scratch = make_scratch(len(X), Y.shape[1], room_for(code, weights))
         self.evaluated = self.nodes = 0
         self.root_bound, self.events, self.interrupted = 0.0, [], False
         self.unlimited = None if min_leaf == 1 else _Search(X, Y, w, loss, 1, code, penalty,
@@ -72,8 +81,9 @@ class _Search:
             part = slice(first, first + step)
             if self.closed:
                 table = Table(order[part], values[part], self.targets, self.weight)
-                cost, f, cut = _stumps.best_stump(table, self.row_constant, self.min_leaf,
-                                                  split_too, self.penalty, self.price)
+                cost, f, cut = _stumps.best_stump(
+                    table, self.row_constant, self.features[:len(table.order)], self.min_leaf,
+                    split_too, self.penalty, self.price, self.sums, self.scratch)
             else:
                 cost, f, cut = self.lazy_stump(order[part], self.columns[part], split_too)
             if cost < best - self.tolerance:
@@ -85,9 +95,11 @@ class _Search:
         targets, min_leaf, row_constant = self.targets, self.min_leaf, self.row_constant
         _, *code, _, weights, origin = self.price
         (p, n_rows), k = order.shape, targets.shape[1]
-        point, sums = np.empty(k), np.empty(k)
+        sums, distance = self.sums, np.empty(1)
         n, q = _stumps.totals(order[0], targets, self.weight, row_constant, sums)
-        distance = _projections.project(*code, sums / n + origin, weights, point)
+        _projections.project_rows(*code, (sums / n + origin)[None], weights, self.scratch.room,
+                                  self.scratch.point[None], distance)
+        distance = float(distance[0])
         leaf = max(0.0, q - (weights * sums**2).sum() / n + n * distance)
         if not split_too or n_rows < 2 * min_leaf:
             return leaf, -1, np.nan
@@ -96,13 +108,13 @@ class _Search:
         listed = _lazy.empty_candidates(order.size, k)
         count = _lazy.list_candidates(
             table, row_constant, node, q, np.arange(p), min_leaf, SQUARED,
-            np.repeat([-np.inf, np.inf], k), weights, listed)
+            np.repeat([-np.inf, np.inf], k), weights, listed, self.scratch)
         first, state = listed.low[:count].sum(axis=1), np.array([0, -1, 0], np.int64)
         listed.cost[:] = np.nan
         rank = np.argsort(first, kind="stable")
         two, _ = _lazy.search(
             table, self.price, node, False, np.iinfo(np.int64).max, rank, first, state,
-            leaf - self.penalty, _lazy.DISTANCE, ROUNDING * q, listed)
+            leaf - self.penalty, _lazy.DISTANCE, ROUNDING * q, listed, self.scratch)
         if state[1] < 0:
             return leaf, -1, np.nan
         chosen = state[1]

@@ -109,21 +109,20 @@ class Piece:
         fixed = self.lower == self.upper
         low = np.isfinite(self.lower) & ~fixed
         high = np.isfinite(self.upper) & ~fixed
-        equal = np.vstack([unit[fixed], self.equal / root])
-        equal_rhs = np.concatenate([(self.upper * root)[fixed], self.equal_rhs])
-        rows = np.vstack([self.rows / root, unit[high], -unit[low]])
-        rhs = np.concatenate([self.rhs, (self.upper * root)[high], -(self.lower * root)[low]])
-        rows = np.vstack([equal, rows])
-        rhs = np.concatenate([equal_rhs, rhs])
+        upper, lower = self.upper * root, self.lower * root
+        rows = np.concatenate([unit[fixed], self.equal / root, self.rows / root, unit[high],
+                               -unit[low]])
+        rhs = np.concatenate([upper[fixed], self.equal_rhs, self.rhs, upper[high], -lower[low]])
         length = np.linalg.norm(rows, axis=1)
         length[length == 0] = 1.0
-        return (np.ascontiguousarray(rows / length[:, None]), rhs / length, len(equal_rhs))
+        return rows / length[:, None], rhs / length, int(fixed.sum()) + len(self.equal_rhs)
 
     def is_empty(self) -> bool:
         """Return whether no point satisfies all rows, decided by a projection."""
         start = np.clip(np.zeros(len(self.lower)), self.lower, self.upper)
         rows, rhs, n_equal = self.kernel_rows(np.ones(len(start)))
-        return _projections.polyhedron(rows, rhs, n_equal, start, np.inf,
+        room = _projections.make_room(len(start), len(rhs))
+        return _projections.polyhedron(rows.ravel(), rhs, n_equal, start, np.inf, room,
                                        np.empty(len(start))) == np.inf
 
 
@@ -201,10 +200,10 @@ class FeasibleSet:
         if code is None:
             out = self._project_slowly(Y, weights)
         else:
-            out = np.empty_like(Y)
+            out, distances = np.empty_like(Y), np.empty(len(Y))
             kernel = _projections.project_rows_closed if _projections.is_closed(code, weights) \
                 else _projections.project_rows
-            distances = kernel(*code, Y, weights, out)
+            kernel(*code, Y, weights, _projections.room_for(code, weights), out, distances)
             if not np.all((distances >= 0) & np.isfinite(distances)):
                 raise RuntimeError(f"the projection on {self} did not converge; rescale the "
                                    "constraints so that their coefficients are of similar size.")
