@@ -41,7 +41,7 @@ def functions_of(cls):
     for base in cls.__mro__:
         if not base.__module__.startswith(("odtlib", "odtbook")):
             continue
-        for name, member in vars(base).items():
+        for name, member in tuple(vars(base).items()):
             function = member.fget if isinstance(member, property) else member
             function = getattr(function, "__func__", function)
             if inspect.isfunction(function) and (name == "__init__" or not name.startswith("_")):
