@@ -14,7 +14,7 @@ from typing import Any, Self
 
 import numpy as np
 from scipy.sparse import issparse
-from sklearn import get_config
+from sklearn import get_config, set_config
 from sklearn.base import BaseEstimator, is_regressor
 from sklearn.utils._param_validation import Interval, validate_parameter_constraints
 from sklearn.utils.class_weight import compute_sample_weight
@@ -150,14 +150,17 @@ def with_plain_parameters(fit):
     """
     @wraps(fit)
     def run(self, *arguments, **options):
-        copied, handled = plain_copy(self), sys.exc_info()[1]
+        copied, handled, config = plain_copy(self), sys.exc_info()[1], get_config()
         try:
-            if not get_config()["skip_parameter_validation"]:
+            if not config["skip_parameter_validation"]:
                 copied._validate_params()
             result = fit(copied, *arguments, **options)
         except Exception as error:
             raise_ctrl_c(error, handled)
             raise
+        finally:        # a Ctrl-C within scikit-learn can leave the configuration of its own fits
+            if get_config() != config:
+                set_config(**config)
         parameters = self._get_param_names()
         vars(self).update({name: value for name, value in vars(copied).items()
                            if name not in parameters})

@@ -228,7 +228,7 @@ def features_of(tree):
 
 
 @fuzz(4, "MurTreeClassifier.good_trees", "GoodTrees.sizes", "GoodTrees.sample",
-      "GoodTrees.importance", "GoodTrees.roots")
+      "GoodTrees.importance", "GoodTrees.roots", "GoodTrees.n_features")
 def good_trees(draw):
     """All trees within a tolerance, in their order, with the shares of features."""
     problem = binary_problem(draw)
@@ -252,6 +252,7 @@ def good_trees(draw):
         demand(answer.count == len(good) == len(answer), answer.count, "good trees, and there are",
                len(good))
         demand(sum(size.count for size in answer.sizes()) == answer.count, "sizes do not add up")
+        demand(answer.n_features == problem.X.shape[1], "n_features is", answer.n_features)
         drawn = [as_tuples(tree.to_nested()) for tree in answer.sample(3, random_state=0)]
         demand(set(drawn) <= good, "sample draws a tree that is not good")
         if len(good) > 300:

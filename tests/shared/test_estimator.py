@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy.sparse import csr_array
+from sklearn import get_config, set_config
 from sklearn.utils.estimator_checks import check_estimator
 
 from odtlib import DecisionTree, SolveReport
@@ -268,3 +269,14 @@ def test_names_of_an_earlier_fit_are_forgotten():
     assert model.tree_.feature_names == ("a", "b")
     model.fit(X, LABELS)
     assert not hasattr(model, "feature_names_in_") and model.tree_.feature_names is None
+
+
+def test_ctrl_c_leaves_the_configuration_of_scikit_learn(monkeypatch):
+    def interrupted(self, *data, **options):
+        set_config(skip_parameter_validation=True)      # as within a fit of scikit-learn
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(StumpClassifier, "_solve", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        StumpClassifier().fit(X, LABELS)
+    assert not get_config()["skip_parameter_validation"]
