@@ -18,7 +18,8 @@ def comparisons():
     table["ratio"] = (table["theirs"] / table["ours"]).where(table["stopped"].isna())
     days, commits = sorted(set(table["date"])), sorted({c[:7] for c in table["commit"]})
     table.attrs["provenance"] = (
-        f"{len(table)} problems, {' to '.join(dict.fromkeys((days[0], days[-1])))}, "
+        f"{len(table)} problems, {', '.join(sorted(set(table['peer'])))}, "
+        f"{' to '.join(dict.fromkeys((days[0], days[-1])))}, "
         f"odtlib ({', '.join(commits)}) on {', '.join(sorted(set(table['processor'])))}.")
     return table
 
@@ -29,11 +30,11 @@ def summary(table, long=0.1):
         return np.exp(np.log(ratios).mean())
 
     lines = []
-    for (question, depth, peer), part in table.groupby(["question", "depth", "peer"], sort=False):
+    for (question, depth), part in table.groupby(["question", "depth"]):
         proved = part.dropna(subset=["ratio"])
         large = proved.loc[proved["theirs"] >= long, "ratio"]
-        lines.append({"question": question, "depth": depth, "package": peer,
-                      "problems": len(proved), "mean": middle(proved["ratio"]),
-                      "smallest": proved["ratio"].min(), "long": len(large),
-                      "mean, long": middle(large), "smallest, long": large.min()})
-    return pd.DataFrame(lines).set_index(["question", "depth", "package"])
+        lines.append({"question": question, "depth": depth, "problems": len(proved),
+                      "mean": middle(proved["ratio"]), "smallest": proved["ratio"].min(),
+                      "long": len(large), "mean, long": middle(large),
+                      "smallest, long": large.min()})
+    return pd.DataFrame(lines).set_index(["question", "depth"])
