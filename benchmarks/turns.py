@@ -60,8 +60,11 @@ class Comparison:
         """Take the options of the command; ``peer`` is a package, or what its fits are called."""
         self.question, self.depth, self.peer = question, depth, peer
         self.rounds, self.record, self.ratios = options.rounds, options.record, []
-        if self.record and code_state()["dirty"]:
+        code = code_state()
+        if self.record and code["dirty"]:
             raise SystemExit("the code has uncommitted changes: commit them before a record")
+        self.made_by = [f"{peer} {version(PACKAGES[peer])}" if peer in PACKAGES else peer,
+                        str(date.today()), code["commit"], processor()]
         print(f"{question}, depth {depth}; {processor()}; CPU seconds")
         print(f"{'data set':44s} {'rows':>7s} {'cols':>5s} {'objective':>10s} {'ours':>9s} "
               f"{peer[:9]:>9s} {'ratio':>7s}", flush=True)
@@ -100,10 +103,7 @@ class Comparison:
         if path.exists():
             with path.open(newline="", encoding="utf-8") as file:
                 lines = list(csv.reader(file))[1:]
-        package = f"{self.peer} {version(PACKAGES[self.peer])}" if self.peer in PACKAGES \
-            else self.peer
-        line = [str(value) for value in (*line, package, date.today(), code_state()["commit"],
-                                         processor())]
+        line = [*map(str, line), *self.made_by]
         same = COLUMNS.index("rows"), COLUMNS.index("peer")
         lines = [other for other in lines if other[:same[0]] != line[:same[0]]
                  or other[same[1]].split()[0] != self.peer]
