@@ -112,9 +112,9 @@ class Reader:
         if request.url.startswith(("http:", "https:", "ws")):
             self.troubles.append(f"network: {request.url}")
 
-    def open(self, page_file, query=""):
+    def open(self, page_file, query="", size=PHONE):
         self.troubles.clear()
-        self.page.set_viewport_size(PHONE)
+        self.page.set_viewport_size(size)       # before, as a page resized later takes its time
         self.page.goto(page_file.as_uri() + query, wait_until="load")
         self.page.evaluate("window.MathJax?.startup?.promise")
         self.nodes = self.page.evaluate("document.getElementsByTagName('*').length")
@@ -199,8 +199,7 @@ SCROLLING = """selector => [...document.querySelectorAll(`.bd-article ${selector
 
 @pytest.mark.parametrize("name", LESSONS)
 def test_a_lesson_is_short(reader, name):
-    reader.open(HTML / "chapters" / f"{name}.html")
-    reader.page.set_viewport_size(DESKTOP)
+    reader.open(HTML / "chapters" / f"{name}.html", size=DESKTOP)
     height = reader.page.evaluate(
         "document.querySelector('.bd-article').getBoundingClientRect().height")
     screens = MAX_SHORT_SCREENS if name in SHORT_PAGES else MAX_SCREENS
@@ -215,7 +214,7 @@ def test_a_lesson_is_short(reader, name):
 def test_tables_and_printed_lines_fit_a_desktop_and_code_fits_a_phone(reader, name):
     reader.open(HTML / "chapters" / f"{name}.html")
     assert not reader.page.evaluate(SCROLLING, "div.cell_input pre")
-    reader.page.set_viewport_size(DESKTOP)
+    reader.open(HTML / "chapters" / f"{name}.html", size=DESKTOP)
     assert not reader.page.evaluate(SCROLLING, ":is(pre, .output)")
     assert not reader.page.evaluate(SCROLLING, ".pst-scrollable-table-container")
 
