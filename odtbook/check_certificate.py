@@ -1,9 +1,8 @@
 """Check a proof that no decision tree is better, with NumPy alone and nothing of the solvers.
 
-A certificate lists *subproblems*: the rows that pass some tests (``2 s + v``: on side ``v`` of
-split ``s``, a threshold between two values of a feature), the ``depth`` that is left, a ``bound``:
-no tree of that depth (and, under a limit on nodes, of each size) costs less.  Lines refer to
-earlier ones, and the last is the claim.  Two reasons count.
+A certificate lists *subproblems*: the rows that pass some tests (``2 s + v``: side ``v`` of split
+``s``, a threshold between two values of a feature), the ``depth`` left, and a ``bound`` on the cost
+of every such tree (of each size, under a limit on nodes).  The last line is the claim.
 
 - *Counted*: this file counts the best trees of depth two, from the sums over the rows on the sides
   of every pair of splits.  Any other tree has at least three splits, and pays for them.
@@ -18,8 +17,8 @@ import hashlib
 import numpy as np
 
 MOST_BYTES, ANY_DEPTH = 2**30, 2**31 - 1
-KINDS = {"claim": "U0", "fingerprint": "u1", "limits": "i1", "units": "f1", "start": "i1",
-         "tests": "i1", "depth": "i1", "bound": "i2", "table": "i1", "reference": "i3"}
+CLAIM = {"claim": "U0", "fingerprint": "u1", "limits": "i1", "units": "f1"}
+LINES = {"tests": "i1", "depth": "i1", "bound": "i2", "table": "i1", "reference": "i3"}
 
 
 class NotProved(ValueError):
@@ -32,14 +31,14 @@ def require(condition, complaint):
         raise NotProved(complaint)
 
 
-def read(path, kinds):
-    """Return arrays of such types and numbers of axes from a file, which may come from anybody."""
+def read(path):
+    """Return the arrays of a file, which may come from anybody."""
     try:
         with np.load(path, allow_pickle=False) as file:
-            require(sorted(file.zip.namelist()) == sorted(f"{n}.npy" for n in kinds), "its arrays")
             require(sum(part.file_size for part in file.zip.infolist()) <= MOST_BYTES, "its size")
-            found = {name: file[name] for name in kinds}
-            require({n: f"{v.dtype.kind}{v.ndim}" for n, v in found.items()} == kinds, "its types")
+            found = {name: file[name] for name in file.files}
+            kinds = CLAIM | ({"lists": "f2"} if "lists" in found else LINES)
+            require({n: f"{v.dtype.kind}{v.ndim}" for n, v in found.items()} == kinds, "its arrays")
             return found
     except Exception as error:      # whatever a strange file leads to
         raise NotProved(f"the file is not a certificate: {error}") from error
@@ -48,7 +47,7 @@ def read(path, kinds):
 @np.errstate(all="ignore")          # of numbers in a strange file
 def check(path, X, y, sample_weight=None):
     """Return in words what a certificate proves of these rows, or raise NotProved."""
-    file, X, y = read(path, KINDS), np.asarray(X, float), np.asarray(y).ravel()
+    file, X, y = read(path), np.asarray(X, float), np.asarray(y).ravel()
     w = np.ones(len(y)) if sample_weight is None else np.asarray(sample_weight, float).ravel()
     sums = len(file["units"]) == 4          # of targets and of squares, for a squared error
     require(X.ndim == 2 and len(X) == len(y) == len(w) and np.isfinite(X).all() and np.all(w >= 0)
@@ -58,6 +57,9 @@ def check(path, X, y, sample_weight=None):
     mark = hashlib.sha256(f"{len(X)} {X.shape[1]}".encode() + b"".join(
         part.astype("<f8").tobytes() for part in (X, y, w))).digest()
     require(mark == file["fingerprint"].tobytes(), "the certificate is of other data")
+    if "lists" in file:                     # of candidates for each node, and no lines
+        from odtbook.check_candidates import check_candidates
+        return check_candidates(file, X, y, w)
     version, max_depth, max_nodes, least = [*map(int, file["limits"]), 0, 0, 0, 0][:4]
     unit, penalty, centre, scale = np.append(file["units"].astype(float), [0, 1, 0, 1])[:4]
     depth, bound = max(0, min(max_depth, len(X) - 1, 62)), file["bound"].astype(float)
@@ -68,8 +70,8 @@ def check(path, X, y, sample_weight=None):
     if sums:
         slop = 2.0**-48 * len(y) * np.abs(y).max() * np.abs(each[:, 1]).sum()
         most = most * np.maximum(y - y.min(), y.max() - y)**2 * (1 + 1e-12)    # a row can cost
-    price, base, n_sums = np.floor(penalty / unit), 0.0, each.shape[1]
-    require(version == 2 and 0 <= max_depth <= ANY_DEPTH and max_nodes >= 0 < least and 0 <= penalty
+    price, n_sums = np.floor(penalty / unit), each.shape[1]
+    require(version == 3 and 0 <= max_depth <= ANY_DEPTH and max_nodes >= 0 < least and 0 <= penalty
             and np.frexp(unit)[0] == np.frexp(scale)[0] == 0.5 and bound.shape[1] == (
                 max(1, max_nodes) if limited else 1) and each.sum(axis=0).max() + most.sum()
             + price < 2**51, "a limit or unit is out of range")
@@ -78,21 +80,19 @@ def check(path, X, y, sample_weight=None):
     amount, group = np.zeros((len(x), n_sums + (least > 1))), group.ravel()
     np.add.at(amount[:, :n_sums], group, each)
     amount[:, n_sums:], most = np.bincount(group)[:, None], np.ceil(np.bincount(group, most[:, 0]))
-    if least == 1 and not sums:
-        base = (n_sums - 1) * amount.min(axis=1).sum()          # is lost in every tree
-        amount -= amount.min(axis=1, keepdims=True)
-        x, amount, most = (v[amount.any(axis=1)] for v in (x, amount, amount.sum(axis=1)))
-    start, tests, left, _, table, reference = (file[name] for name in list(KINDS)[4:])
-    require(len(bound) == len(start) - 1 == len(left) == len(table) > 0 == start[0]
-            and start[-1] == len(tests) and np.all(start[1:] >= start[:-1]) and all(
-                np.all((low <= part) & (part < high)) for part, low, high in (
-                    (left, 0, depth + 1), (tests, 0, 2 * x.shape[1]), (table, -1, len(reference))))
-            and reference.shape[1:] == (x.shape[1], 2) and start[-2] == start[-1]
-            and left[-1] == depth, "a number is out of range, or the last line is not the claim")
+    lost = amount[:, :n_sums].min(axis=1) * (least == 1 and not sums)       # by class, in any tree
+    amount[:, :n_sums] -= lost[:, None]
+    x, amount, most = (v[amount.any(axis=1)] for v in (x, amount, most - n_sums * lost))
+    tests, left, _, table, reference = (file[name] for name in LINES)
+    require(len(bound) == len(left) == len(table) > 0 and reference.shape[1:] == (x.shape[1], 2)
+            and all(np.all((low <= part) & (part < high)) for part, low, high in (
+                (left, 0, depth + 1), (tests, 0, 2 * x.shape[1]), (table, -1, len(reference))))
+            and left[-1] == depth and (depth - left).sum() == len(tests),
+            "a number is out of range, or the last line is not the claim")
+    paths = np.split(tests, np.cumsum(depth - left)[:-1])
 
     def rows_of(line):
-        path = tests[start[line]:start[line + 1]]
-        return np.all(x[:, path // 2] == path % 2, axis=1)
+        return np.all(x[:, paths[line] // 2] == paths[line] % 2, axis=1)
 
     def leaf(part, root=False):     # costs of leaves, infinite where one has too few rows
         weight = part[0] if sums else part[:n_sums].sum(axis=0)
@@ -137,7 +137,7 @@ def check(path, X, y, sample_weight=None):
             inside, amount[inside].sum(axis=0)[:, None], x[inside], line)
         require(np.all((0 <= bound[line]) & (bound[line] <= found)),
                 f"line {line} says {bound[line].max():.0f}, and what follows is {found.max():.0f}")
-    value = np.format_float_positional(unit * (base + float(bound[-1, -1])), trim="-")
+    value = np.format_float_positional(unit * ((n_sums - 1) * lost.sum() + bound[-1, -1]), trim="-")
     what = (f"costs less than {value}, at {penalty:g} a split," if penalty else
             f"has a squared error of less than {value}" if sums else
             f"makes fewer than {value} errors" + " by weight" * bool(np.any(w != 1)))

@@ -24,7 +24,7 @@ from odtlib.arrays import distinct_rows
 from odtlib.report import Clock
 from odtlib.tolerance import PROOF
 
-VERSION = 2
+VERSION = 3
 ANY_DEPTH = 2**31 - 1
 COUNTED, NOTHING = -1, -1       # the reason of a line; that nothing is referred to
 FINEST = 2.0**49                # units in the total cost: sums of whole numbers below are exact
@@ -67,11 +67,10 @@ class OptimalityCertificate:
             The file, replaced where it exists; compressed arrays, in the format of ``numpy.savez``.
         """
         with open(path, "wb") as file:
-            np.savez_compressed(file, **{name: part if name == "start" else narrowed(part)
-                                         for name, part in self.arrays.items()})
+            np.savez_compressed(file, **{n: narrowed(part) for n, part in self.arrays.items()})
 
     def __len__(self):
-        return len(self.arrays["bound"])
+        return len(self.arrays.get("bound", ()))
 
     def __repr__(self):
         return f"<OptimalityCertificate: {self.claim}; {len(self)} lines>"
@@ -90,6 +89,10 @@ class CertifiedMixin:
         down by parts in 1e14 of their sum, and the bound with them; a bound on a squared error is
         lowered by at most some parts in 1e9 of the error of a single leaf and the penalty, which
         allows for rounding.
+
+        Where each node has a list of candidate splits, the certificate is the lists and the claim;
+        the checker tries all trees, and the bound is lowered by 1e-9 of the weights unless these
+        and the penalty are whole.
 
         Parameters
         ----------
@@ -113,7 +116,7 @@ class CertifiedMixin:
         """
         check_is_fitted(self, "tree_")
         for name, kept, instead in self._certified_options:
-            if getattr(self, name) != kept:
+            if getattr(self, name, kept) != kept:
                 raise ValueError(f"certificate has no proof for {name}={getattr(self, name)!r}; "
                                  f"{instead}.")
         if np.ndim(self.split_penalty):
@@ -126,9 +129,13 @@ class CertifiedMixin:
         if np.isnan(np.asarray(columns, np.float64)).any():
             raise ValueError("certificate needs rows without missing values; fill them and fit "
                              "again.")
-        copied._warm_up(X, y, weight)
-        warm_up("certificates", next_side, partial(warm_up_writer, copied))
-        return Writer(copied, Data(copied, columns, y, weight)).certificate()
+        return copied._write_certificate(columns, y, weight)
+
+    def _write_certificate(self, X, y, weight):
+        """Return a certificate that is proved line by line."""
+        self._warm_up(X, y, weight)
+        warm_up("certificates", next_side, partial(warm_up_writer, self))
+        return Writer(self, Data(self, X, y, weight)).certificate()
 
     # What an option has to be, and what to do instead.
     _certified_options = (("class_weight", None, "give these weights as sample_weight"),)
@@ -386,7 +393,6 @@ class Writer:
             "claim": np.array(claim), "fingerprint": fingerprint(data.X, data.y, data.weight),
             "units": np.array([data.unit, data.penalty] + [data.centre, data.scale] * data.sums),
             "limits": np.array([VERSION, max_depth, self.nodes, data.least]),
-            "start": np.append(0, np.cumsum(used)).astype(np.int32),
             "tests": lines[:, :-2][np.arange(self.depth) < used[:, None]],
             "depth": lines[:, -2], "bound": bound, "table": lines[:, -1],
             "reference": np.array(self.tables, np.int32).reshape(
@@ -565,15 +571,18 @@ def warm_up_writer(model):
     writer.every_split(pack(rows)[0], (), 1, np.zeros(len(writer.sizes)), None)
 
 
-def words(data, max_depth, max_nodes, value):
-    """Say a claim in words; ``max_nodes`` is None where it is no limit beside the depth."""
+def words(data, max_depth, max_nodes, value, over=None):
+    """Say a claim in words; ``max_nodes`` is None where it is no limit beside the depth.
+
+    ``over`` says which splits there are, if they are not all of the rows.
+    """
     value = np.format_float_positional(value, trim="-")
-    over = "these {} columns" if np.all((data.X == 0) | (data.X == 1)) else (
-        "all thresholds of these {} features")
+    over = over or ("these {} columns" if np.all((data.X == 0) | (data.X == 1)) else
+                    "all thresholds of these {} features").format(data.X.shape[1])
     what = (f"costs less than {value}, at {data.penalty:g} a split," if data.penalty else
             f"has a squared error of less than {value}" if data.sums else
             f"makes fewer than {value} errors" + " by weight" * bool(np.any(data.weight != 1)))
     return (f"no tree of {'any depth' if max_depth == ANY_DEPTH else f'depth {max_depth}'}"
             + (f" and {max_nodes} feature nodes" if max_nodes is not None else "")
             + (f" with at least {data.least} rows in a leaf" if data.least > 1 else "")
-            + f" over {over.format(data.X.shape[1])} {what} on these {len(data.X)} rows")
+            + f" over {over} {what} on these {len(data.X)} rows")

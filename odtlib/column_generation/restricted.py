@@ -11,6 +11,7 @@ from sklearn.utils._param_validation import StrOptions
 
 from odtlib._numba.warm import warm_up
 from odtlib.column_generation import _kernels as k
+from odtlib.column_generation.certificate import CertifiedCandidates
 from odtlib.column_generation.options import ThresholdSampling
 from odtlib.column_generation.paths import RestrictedProblem, check_size
 from odtlib.column_generation.side_constraints import SideConstraints
@@ -150,7 +151,7 @@ def all_splits(X, n_nodes=1, clock=None, max_bytes=np.inf):
             for low, high in zip(column[:-1], column[1:], strict=True)]
 
 
-class CandidateTreeClassifier(TreeClassifier):
+class CandidateTreeClassifier(CertifiedCandidates, TreeClassifier):
     """Base class: sample or take candidate splits, then solve the restricted problem."""
 
     _parameter_constraints = {
@@ -187,6 +188,7 @@ class CandidateTreeClassifier(TreeClassifier):
         max_leaves = None if limits == (None, None) else max_nodes + 1
         max_bytes = np.inf if self.memory_limit is None else self.memory_limit * MEGABYTE
         self.cart_ = None
+        vars(self).pop("problem_", None)        # of an earlier fit
         side = self._side_constraints(y, sample_weight, protected)
         run = Run(X, y, len(self.classes_), sample_weight, depth, self.split_penalty, clock,
                   max_bytes, side)
