@@ -20,16 +20,18 @@ from odtbook.datasets import load
 from odtlib import ContinuousTreeRegressor, MurTreeRegressor
 
 
-def quality(name):
-    """Return the features of a set of wines, and their marks as numbers."""
+def numbers(name):
+    """Return the features and targets of a data set; marks of wines count as numbers."""
     data = load(name)
-    return data.X, data.y.astype(float)
+    return np.asarray(data.X, float), np.asarray(data.y, float).ravel()
 
 
 SETS = {"diabetes": load_diabetes(return_X_y=True),
-        "Friedman 1, 1000 rows": make_friedman1(1000, 10, noise=1.0, random_state=0)}
-LARGE = {"Friedman 1, 5000 rows": make_friedman1(5000, 10, noise=1.0, random_state=0),
-         **{name: quality(name) for name in ("winequality-red", "winequality-white")}}
+        "Friedman 1, 1000 rows": make_friedman1(1000, 10, noise=1.0, random_state=0),
+        **{name: numbers(name) for name in (
+            "quantbnb/concrete", "quantbnb/fish", "quantbnb/qsar", "quantbnb/query1",
+            "winequality-red", "winequality-white")}}
+LARGE = {"Friedman 1, 5000 rows": make_friedman1(5000, 10, noise=1.0, random_state=0)}
 
 
 def columns(X, cuts):

@@ -41,8 +41,9 @@ MAX_COPIED = 0.25
 def leaf_value(y, weight, absolute):
     """Return the mean of targets, or their weighted median: the middle where it is an interval."""
     if not absolute:
-        mean = y.min() + np.average(y - y.min(), weights=weight)
-        return float(mean + np.average(y - mean, weights=weight))       # exact at a heavy row
+        low, total = y.min(), weight.sum()
+        mean = low + weight @ (y - low) / total
+        return float(mean + weight @ (y - mean) / total)        # exact at a heavy row
     order = np.argsort(y, kind="stable")
     reached = np.cumsum(weight[order])
     half = 0.5 * reached[-1]
