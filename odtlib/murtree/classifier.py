@@ -208,11 +208,13 @@ class MurTreeClassifier(CertifiedColumns, BudgetPathMixin, BinarisingMixin, Tree
         seconds = warm_up_start(self.start)
         if task in ("good_trees", "optimal_trees"):
             seconds += warm_up_good_trees()
-        if protected is not None or task == "pareto_front":
+        if task == "pareto_front":
             return seconds + warm_up_fronts()
+        if protected is not None:
+            seconds += warm_up_fronts()
         if hasattr(self.search, "run_of"):
             return seconds + self.search.warm_up()
-        weighted = (sample_weight is not None or costs is not None
+        weighted = (sample_weight is not None or costs is not None or protected is not None
                     or self.objective != "errors")
         whole = sample_weight is None or not (sample_weight % 1).any()
         closure = self.search is not None and self.search.cache == "closure"

@@ -184,6 +184,40 @@ def blobs(n_rows=220, n_columns=14, seed=0):
     return X, y.astype(int), group.astype(int)
 
 
+@pytest.mark.parametrize("disparity", ["demographic-parity", "equal-opportunity"])
+@pytest.mark.parametrize("seed", range(4))
+def test_prices_change_no_optimum_and_bound_it_from_below(disparity, seed, monkeypatch):
+    """Without prices it is the front of plain errors that is searched."""
+    rng = np.random.default_rng(seed)
+    searched, raise_limit, exact = [], fronts.FairRun.raise_limit, fronts.EXACT
+
+    def noted(run, depth, nodes, least, allowed):
+        searched.append((run.prices[1], run.best[0] - least))
+        raise_limit(run, depth, nodes, least, allowed)
+        assert run.best[0] >= least
+
+    monkeypatch.setattr(fronts.FairRun, "raise_limit", noted)
+    for _ in range(6):
+        n_rows, depth = int(rng.integers(40, 160)), int(rng.integers(2, 5))
+        X, y, group = blobs(n_rows, 7 if depth < 4 else 5, int(rng.integers(1000)))
+        group[rng.random(n_rows) < rng.choice([0.0, 0.2])] = 2
+        weight = rng.integers(1, rng.choice([2, 4]), n_rows)
+        options = {"max_disparity": float(rng.choice([0.0, 0.01, 0.05, 0.2])),
+                   "max_nodes": int(rng.integers(2, 2 ** depth)),
+                   "min_samples_leaf": int(rng.choice([1, 1, 4])), "disparity": disparity}
+        found = []
+        for most in (exact, 0):
+            monkeypatch.setattr(fronts, "EXACT", most)
+            model = MurTreeClassifier(depth, **options).fit(X, y, weight, protected=group)
+            assert model.report_.status == "optimal"
+            assert model.verify(X, y, weight) == model.report_.objective
+            assert model.report_.counters["disparity"] <= options["max_disparity"] + 1e-9
+            found.append(model.report_.objective)
+        assert found[0] == found[1]
+    assert any(price > 0 and gap > 0 for price, gap in searched)
+    assert any(price == 0 for price, _ in searched)
+
+
 def test_fairness_costs_errors_and_no_limit_costs_none():
     X, y, group = blobs()
     errors = [MurTreeClassifier(3, max_disparity=d).fit(X, y, protected=group).report_.objective

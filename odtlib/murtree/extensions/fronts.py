@@ -7,14 +7,18 @@ sum of the fronts of its two children, taken point by point (Demirović and Stuc
 * Key = errors of class 0, error = errors of class 1: points that another point equals or beats in
 both are dropped.
 * Key = how many rows of each group are predicted positive, error = all errors: nothing can be
-dropped, because other leaves may offset a disparity.  Instead the number of errors is limited, and
-the limit is raised until a fair tree is within it.
+dropped, because other leaves may offset a disparity.  Instead the cost is limited, and the limit
+is raised until a fair tree is within it.  The cost is the errors plus a price on the disparity, at
+which the cheapest tree, that MurTree finds, bounds the errors of all fair ones from below the most
+(a Lagrangian relaxation): few points lie between.
 """
 
 from __future__ import annotations
 
 from collections import namedtuple
-from math import prod
+from copy import copy
+from functools import cached_property
+from math import gcd, prod
 
 import numpy as np
 
@@ -25,11 +29,13 @@ from odtlib.tolerance import ROUNDING
 from ..columns import tree_over_columns
 from ..greedy import blas, cart
 from ..options import MurTreeSearch
-from ..preparation import _distinct_columns, grouped_rows, pair_sums, set_name
+from ..preparation import _distinct_columns, grouped_rows, pair_sums, prepare, set_name
+from ..solver import Solver, warm_up_search
 from . import _front_kernels as kernels
 from ._front_kernels import FIRST, IF_0, IF_1, KEY, NUMBER, ROOT
 
 UNLIMITED = 2 ** 62
+EXACT = 2 ** 51         # costs below it add up exactly
 MAX_KEYS = 2 ** FIRST
 CELLS = 1_000_000       # of a table of pairs that are worked on between two looks at the clock
 SLICE = 10_000_000      # points that a kernel tries between two looks at the clock
@@ -43,10 +49,12 @@ class FrontSearch:
 
     ``values``, (n_rows, 4), is what each row adds: key and errors if class 1 is predicted, errors
     if class 0 is, and 1.  Keys are smaller than ``n_keys``; with ``pareto`` a smaller one is
-    better.  ``memory_limit``, in megabytes, is for remembered fronts.
+    better.  ``depth`` and ``nodes`` are of the largest tree for which there will be a limit.
+    ``memory_limit``, in megabytes, is for remembered fronts.
     """
 
-    def __init__(self, columns, values, n_keys, *, pareto, min_leaf, clock, memory_limit=None):
+    def __init__(self, columns, values, n_keys, *, pareto, min_leaf, clock, depth=0,
+                 nodes=0, memory_limit=None):
         if n_keys > MAX_KEYS:
             raise ValueError(f"a front over these rows may have {n_keys} points, more than the "
                              f"{MAX_KEYS} that fit; use fewer rows or smaller weights.")
@@ -56,10 +64,11 @@ class FrontSearch:
         self.values = np.zeros((len(first), 4))
         np.add.at(self.values, groups, values)
         self.n_keys, self.pareto, self.min_leaf = n_keys, pareto, min_leaf
-        self.clock = clock
+        self.clock, self.depth, self.nodes = clock, depth, nodes
         self.memory_limit = np.inf if memory_limit is None else 1e6 * memory_limit
+        self.options = MurTreeSearch(memory_limit=memory_limit)
         self.nothing = np.zeros((4, 0, 0)), np.zeros((4, 0))          # sums for a leaf
-        self.scratch, self.known, self.bounds, self.bytes = {}, {}, {}, 0
+        self.scratch, self.known, self.bytes = {}, {}, 0
         self.counters = {"fronts": 0, "depth_two": 0, "cache_hits": 0, "pruned_by_bound": 0,
                          "rows_merged": len(columns) - len(first),
                          "columns_merged": columns.shape[1] - len(self.columns)}
@@ -76,51 +85,69 @@ class FrontSearch:
         bits, values = self.bits[rows], self.values[rows]
         return pair_sums(bits, values, self.clock), values.T @ bits, values.sum(axis=0)
 
-    def sides(self, rows, column, sums):
-        """Return rows and sums (if given those of the parent) of both sides of a column."""
-        has = self.bits[rows, column] == 1
-        parts = [rows[has], rows[~has]]
-        if sums is None:
-            return parts, [None, None]
-        smaller = 0 if len(parts[0]) <= len(parts[1]) else 1
-        few = self.sums(parts[smaller])
-        many = tuple(whole - some for whole, some in zip(sums, few, strict=True))
-        return parts, [few, many] if smaller == 0 else [many, few]
-
-    def splits(self, rows, depth, nodes):
-        """Yield ``(column, rows, sums, budgets)`` of both children of every split."""
-        sums = self.sums(rows) if depth <= 3 else None
+    def splits(self, rows, depth, nodes, limit):
+        """Yield ``(column, rows of both children, budgets)`` of the splits within a limit."""
         largest = 2 ** (depth - 1) - 1
         budgets = [(a, nodes - 1 - a) for a in range(max(0, nodes - 1 - largest),
                                                      min(largest, nodes - 1) + 1)]
-        for column in range(self.bits.shape[1]):
+        columns = np.arange(self.bits.shape[1])
+        if limit < UNLIMITED:
+            if self.least(rows, depth, nodes, limit) > limit:
+                return
+            columns = np.flatnonzero(self.solver[0].split_bounds() <= limit)
+        for column in columns:
             self.clock.check()
-            parts, part_sums = self.sides(rows, column, sums)
+            has = self.bits[rows, column] == 1
+            parts = rows[has], rows[~has]
             if min(len(part) for part in parts) == 0:
                 continue
             if min(self.values[part, NUMBER].sum() for part in parts) < self.min_leaf:
                 continue
-            yield column, parts, part_sums, budgets
+            yield column, parts, budgets
 
     # The least errors, without regard to keys ---------------------------------------------------
 
-    def least(self, rows, depth, nodes, sums=None):
-        """Return the least number of errors of a tree."""
-        nodes = min(nodes, 2 ** depth - 1)
-        if depth <= 2 or nodes <= 1:
-            return self.least_two(nodes, *(self.sums(rows) if sums is None else sums))
-        name = (set_name(rows, len(self.bits)), depth, nodes)
-        if name not in self.bounds:
-            totals = self.values[rows].sum(axis=0)
-            best = min(totals[IF_0], totals[IF_1])
-            for _, parts, part_sums, budgets in self.splits(rows, depth, nodes):
-                for a, b in budgets:
-                    best = min(best, self.least(parts[0], depth - 1, a, part_sums[0])
-                               + self.least(parts[1], depth - 1, b, part_sums[1]))
-            if not self.room_for(len(name[0]) + 200):
-                return best
-            self.bounds[name] = best
-        return self.bounds[name]
+    def with_errors(self, if_1, if_0):
+        """Return the search for other errors of the rows, and what they are more than its own."""
+        search, least = copy(self), np.minimum(if_1, if_0)
+        # In the problem of MurTree each row is a sample: one that is never wrong always is.
+        least = least - (if_1 == if_0)
+        search.values = self.values.copy()
+        search.values[:, IF_1], search.values[:, IF_0] = if_1 - least, if_0 - least
+        search.known, search.bytes = {}, 0
+        vars(search).pop("solver", None)
+        return search, int(least.sum())
+
+    @cached_property
+    def solver(self):
+        """MurTree for the errors as weights of rows, and which of the rows each of its rows is."""
+        row, label = np.nonzero(self.values[:, [IF_1, IF_0]])
+        problem = prepare(self.bits[row], label, 2, self.values[row, IF_1 + label],
+                          counts=self.values[row, NUMBER] * (np.diff(row, prepend=-1) > 0),
+                          min_samples_leaf=self.min_leaf, merge_rows=False, merge_columns=False)
+        self.clock.start += warm_up_search(problem.kernel)
+        solver = Solver(problem, self.depth, self.nodes, min_samples_leaf=self.min_leaf,
+                        search=self.options)
+        groups, _ = grouped_rows(np.concatenate([self.bits.astype(np.uint8), problem.rows]))
+        return solver, groups[len(self.bits):]
+
+    def least(self, rows, depth, nodes, limit):
+        """Return the least number of errors of a tree or, above the limit, a bound above it."""
+        if nodes == 0:
+            return self.values[rows][:, [IF_1, IF_0]].sum(axis=0).min()
+        (solver, row), member = self.solver, np.zeros(len(self.bits), bool)
+        member[rows] = True
+        if not solver.solve(depth, nodes, rows=np.flatnonzero(member[row]).astype(np.int32),
+                            upper=limit + 1, clock=self.clock):
+            raise TimeUp
+        return solver.value()
+
+    def cheapest(self, depth, nodes, upper):
+        """Return a tree with the least errors, fewer than ``upper``, as nested tuples; or None."""
+        solver, _ = self.solver
+        if not solver.solve(depth, nodes, upper=upper, clock=self.clock):
+            raise TimeUp
+        return None if solver.incumbent() == np.inf else solver.tree(depth)
 
     def room_for(self, size):
         """Tell whether the memory limit leaves this many bytes, and reserve them."""
@@ -128,34 +155,6 @@ class FrontSearch:
             return False
         self.bytes += size
         return True
-
-    def least_two(self, nodes, pairs, single, total):
-        """Return the least number of errors of a tree of depth at most two."""
-        leaf = min(total[IF_0], total[IF_1])
-        if nodes == 0:
-            return leaf
-
-        def best(side, whole):          # leaf and best split of one side of every column
-            leaves = np.minimum(whole[IF_0], whole[IF_1])
-            if nodes == 1:
-                return leaves, leaves
-            rest = whole[:, :, None] - side
-            cost = np.minimum(side[IF_0], side[IF_1]) + np.minimum(rest[IF_0], rest[IF_1])
-            cost[(side[NUMBER] < self.min_leaf) | (rest[NUMBER] < self.min_leaf)] = np.inf
-            return leaves, np.minimum(leaves, cost.min(axis=1, initial=np.inf))
-
-        least, others = leaf, total[:, None] - single
-        allowed = (single[NUMBER] >= self.min_leaf) & (others[NUMBER] >= self.min_leaf)
-        step = max(1, CELLS // max(1, len(allowed)))
-        for first in range(0, len(allowed), step):
-            self.clock.check()
-            roots = slice(first, first + step)
-            leaf_1, split_1 = best(pairs[:, roots], single[:, roots])
-            leaf_0, split_0 = best(single[:, None, :] - pairs[:, roots], others[:, roots])
-            cost = (np.minimum(split_1 + leaf_0, leaf_1 + split_0) if nodes < 3
-                    else split_1 + split_0)
-            least = min(least, cost[allowed[roots]].min(initial=np.inf))
-        return least
 
     # Fronts -------------------------------------------------------------------------------------
 
@@ -177,7 +176,7 @@ class FrontSearch:
             keys, errors, choices = keys[better], errors[better], choices[better]
         return keys, errors, choices
 
-    def front(self, rows, depth, nodes, limit=UNLIMITED, sums=None):
+    def front(self, rows, depth, nodes, limit=UNLIMITED):
         """Return keys, least errors and choices of all trees with at most ``limit`` errors."""
         nodes = min(nodes, 2 ** depth - 1)
         depth = min(depth, nodes)
@@ -201,20 +200,18 @@ class FrontSearch:
         try:
             if depth <= 2:
                 self.counters["depth_two"] += 1
-                if nodes == 0:
-                    sums = *self.nothing, self.values[rows].sum(axis=0)
-                add(kernels.front_two, *(self.sums(rows) if sums is None else sums), nodes,
-                    self.min_leaf, self.pareto, first=-1)
+                sums = self.sums(rows) if nodes else (*self.nothing, self.values[rows].sum(axis=0))
+                add(kernels.front_two, *sums, nodes, self.min_leaf, self.pareto, first=-1)
                 return self.collected(*arrays, n)
             total = self.values[rows].sum(axis=0)
             for key, error, label in ((0, total[IF_0], 0), (total[KEY], total[IF_1], 1)):
                 n = kernels.insert(np.int64(key), np.int64(error), np.int64(label), limit,
                                    *arrays, n)
-            for column, parts, part_sums, budgets in self.splits(rows, depth, nodes):
+            for column, parts, budgets in self.splits(rows, depth, nodes, limit):
                 for a, b in budgets:
-                    points = self.both(parts, part_sums, depth - 1, a, b, limit)
-                    if points is not None:
-                        add(kernels.merge, *points, column, a, first=0)
+                    fronts = self.both(parts, depth - 1, a, b, limit)
+                    if fronts is not None:
+                        add(kernels.merge, *fronts[0][:2], *fronts[1][:2], column, a, first=0)
         except BaseException:
             kernels.clear(arrays[0], arrays[2], n)
             raise
@@ -223,18 +220,17 @@ class FrontSearch:
             self.known[name] = limit, *front
         return front
 
-    def both(self, parts, sums, depth, a, b, limit):
+    def both(self, parts, depth, a, b, limit):
         """Return the fronts of both children, or None if no tree of theirs is within the limit."""
         bound_1 = bound_0 = 0
         if limit < UNLIMITED:
-            bound_1 = self.least(parts[0], depth, a, sums[0])
-            bound_0 = self.least(parts[1], depth, b, sums[1])
+            bound_1 = self.least(parts[0], depth, a, limit)
+            bound_0 = self.least(parts[1], depth, b, limit - bound_1)
             if bound_1 + bound_0 > limit:
                 self.counters["pruned_by_bound"] += 1
                 return None
-        front_1 = self.front(parts[0], depth, a, int(limit - bound_0), sums[0])
-        front_0 = self.front(parts[1], depth, b, int(limit - bound_1), sums[1])
-        return *front_1[:2], *front_0[:2]
+        return (self.front(parts[0], depth, a, int(limit - bound_0)),
+                self.front(parts[1], depth, b, int(limit - bound_1)))
 
     # Trees --------------------------------------------------------------------------------------
 
@@ -253,12 +249,13 @@ class FrontSearch:
         if depth <= 2:
             return column, self.side(last), self.side(first)
         has = self.bits[rows, root] == 1
-        children = []
-        for part, size, part_key in ((rows[has], first, last),
-                                     (rows[~has], nodes - 1 - first, key - last)):
-            keys, _, choices = self.front(part, depth - 1, int(size), limit)
-            children.append(self.tree(part, depth - 1, int(size), part_key,
-                                      choices[np.searchsorted(keys, part_key)], limit))
+        parts, sizes, children = (rows[has], rows[~has]), (int(first), int(nodes - 1 - first)), []
+        fronts = self.both(parts, depth - 1, *sizes, limit)
+        for part, size, part_key, (keys, errors, choices) in zip(
+                parts, sizes, (last, key - last), fronts, strict=True):
+            at = np.searchsorted(keys, part_key)
+            children.append(self.tree(part, depth - 1, size, part_key, choices[at],
+                                      UNLIMITED if limit == UNLIMITED else int(errors[at])))
         return column, children[1], children[0]
 
     def side(self, code):
@@ -395,7 +392,8 @@ class FrontRun(DepthwiseRun):
         values = np.stack([key, if_1, if_0, np.ones(len(key), np.int64)], axis=1)
         self.search = FrontSearch(
             self.columns, values, int(n_keys), pareto=pareto, clock=self.clock,
-            min_leaf=self.model.min_samples_leaf, memory_limit=self.memory_limit)
+            depth=self.depth, nodes=self.nodes, min_leaf=self.model.min_samples_leaf,
+            memory_limit=self.memory_limit)
 
     def counters(self, tree):
         return {**self.search.counters, "cache_bytes": self.search.bytes}
@@ -478,32 +476,99 @@ class FairRun(FrontRun):
         positive = self.y == 1
         self.search_over(key, np.where(positive, 0, self.weight),
                          np.where(positive, self.weight, 0), n_keys, pareto=False)
+        self.values = self.search.values
 
     def judge(self, tree):
         if disparity_of(tree, self.columns, self.weight, self.group) > self.limit:
             return np.inf
         return super().judge(tree)
 
+    def positive(self, keys):
+        """Return the positive predictions in each group that keys stand for."""
+        return [keys // place % (size + 1)
+                for place, size in zip(self.place, self.sizes, strict=True)]
+
+    def lead(self, positive, pair):
+        """Return the difference between the shares of two groups, times the sizes of both."""
+        (g, h), sizes = pair, self.sizes.tolist()
+        return positive[g] * sizes[h] - positive[h] * sizes[g]
+
+    def measured(self, tree):
+        """Return the errors of a tree and its positive predictions in each group."""
+        predicted = tree.predict_codes(self.columns)
+        positive = [int(self.weight[(predicted == 1) & (self.group == g)].sum())
+                    for g in range(len(self.sizes))]
+        return int(self.weight[predicted != self.y].sum()), positive
+
+    def priced(self, scale, price, pair):
+        """Let the search count ``scale * errors + price * lead``, less what no tree changes."""
+        errors = self.values.astype(np.int64)
+        lead = self.lead(self.positive(errors[:, KEY]), pair)
+        self.search, rest = self.search.with_errors(
+            scale * errors[:, IF_1] + price * lead, scale * errors[:, IF_0])
+        self.prices = scale, price, pair, rest
+
     def solve(self, depth, nodes):
-        """Raise the limit on errors until a tree within it is fair."""
-        rows = self.search.all_rows
-        least = int(self.search.least(rows, depth, nodes))
-        if depth == self.depth:
-            self.bound = least
-        step = max(1, int(self.weight.sum()) // 200)
-        limit = least - 1
+        """Find the price, then raise the limit until a tree within it is fair.
+
+        Two trees, of too large a lead and of a small one, are equally dear at one price.  It is
+        the right one if no tree is cheaper, and such a tree takes the place of one of them
+        (Jüttner et al., 2001).
+        """
+        scale, price, pair, over, least = 1, 0, (0, 1), None, 0
+        cost, allowed = UNLIMITED, 0.0
+        while True:
+            self.priced(scale, price, pair)
+            nested = self.search.cheapest(depth, nodes, cost - self.prices[-1])
+            if nested is not None:
+                tree = self.built(nested, self.search.columns)
+                self.update_incumbent(tree, f"depth {depth}")
+                errors, positive = self.measured(tree)
+                if over is None:
+                    shares = np.divide(positive, self.sizes)
+                    pair = int(shares.argmax()), int(shares.argmin())
+                    allowed = self.limit * float(self.sizes[pair[0]] * self.sizes[pair[1]])
+                    fair, others = self.measured(self.best[1])
+                    under = fair, self.lead(others, pair)
+                lead = self.lead(positive, pair)
+                cost = scale * errors + price * lead
+            least = max(least, int(np.ceil((cost - price * allowed) / scale - 1e-6)))
+            if depth == self.depth:
+                self.bound = least
+            if least >= self.best[0]:
+                return
+            if nested is None:
+                break
+            if over is None or lead > allowed:
+                over = errors, lead
+            else:
+                under = errors, lead
+            wider, dearer = over[1] - under[1], under[0] - over[0]
+            common = gcd(wider, dearer)
+            most = wider * int(self.weight.sum()) + dearer * int(np.prod(self.sizes[[*pair]]))
+            if wider <= 0 or most // common >= EXACT:
+                break
+            scale, price = wider // common, dearer // common
+            cost = scale * over[0] + price * over[1]
+        self.raise_limit(depth, nodes, least, allowed)
+
+    def raise_limit(self, depth, nodes, least, allowed):
+        """Raise the limit on errors, from the least, until a tree within it is fair."""
+        scale, price, pair, rest = self.prices
+        rows, limit, step = self.search.all_rows, least - 1, 1 + int(self.weight.sum()) // 1000
         while limit + 1 < self.best[0]:
             limit = min(limit + step, int(np.ceil(self.best[0])) - 1)
             step *= 2
-            keys, errors, choices = self.search.front(rows, depth, nodes, limit)
-            positive = [keys // place % (size + 1)
-                        for place, size in zip(self.place, self.sizes, strict=True)]
+            within = scale * limit + int(price * allowed) - rest
+            keys, costs, choices = self.search.front(rows, depth, nodes, within)
+            positive = self.positive(keys)
+            errors = (costs + rest - price * self.lead(positive, pair)) // scale
             disparity = disparity_between(positive, self.sizes)
-            cost = np.where(disparity <= self.limit, errors, np.inf)
-            best = int(np.argmin(cost)) if len(cost) else 0
-            if len(cost) and cost[best] < self.best[0]:
+            errors = np.where(disparity <= self.limit, errors, np.inf)
+            best = int(np.argmin(errors)) if len(errors) else 0
+            if len(errors) and errors[best] < self.best[0]:
                 self.update_incumbent(self.built(self.search.tree(
-                    rows, depth, nodes, keys[best], choices[best], limit)), f"depth {depth}")
+                    rows, depth, nodes, keys[best], choices[best], within)), f"depth {depth}")
             if depth == self.depth:
                 self.bound = limit + 1
 
