@@ -85,25 +85,37 @@ class FrontSearch:
         bits, values = self.bits[rows], self.values[rows]
         return pair_sums(bits, values, self.clock), values.T @ bits, values.sum(axis=0)
 
+    def sides(self, rows, column, sums):
+        """Return rows and sums (if given those of the parent) of both sides of a column."""
+        has = self.bits[rows, column] == 1
+        parts = [rows[has], rows[~has]]
+        if sums is None:
+            return parts, [None, None]
+        smaller = 0 if len(parts[0]) <= len(parts[1]) else 1
+        few = self.sums(parts[smaller])
+        many = tuple(whole - some for whole, some in zip(sums, few, strict=True))
+        return parts, [few, many] if smaller == 0 else [many, few]
+
     def splits(self, rows, depth, nodes, limit):
-        """Yield ``(column, rows of both children, budgets)`` of the splits within a limit."""
+        """Yield ``(column, rows, sums, budgets)`` of both children of the splits within a limit."""
         largest = 2 ** (depth - 1) - 1
         budgets = [(a, nodes - 1 - a) for a in range(max(0, nodes - 1 - largest),
                                                      min(largest, nodes - 1) + 1)]
-        columns = np.arange(self.bits.shape[1])
-        if limit < UNLIMITED:
+        columns, sums = np.arange(self.bits.shape[1]), None
+        if limit == UNLIMITED:
+            sums = self.sums(rows) if depth <= 3 else None
+        else:                               # few splits are left, and fewer children need sums
             if self.least(rows, depth, nodes, limit) > limit:
                 return
             columns = np.flatnonzero(self.solver[0].split_bounds() <= limit)
         for column in columns:
             self.clock.check()
-            has = self.bits[rows, column] == 1
-            parts = rows[has], rows[~has]
+            parts, part_sums = self.sides(rows, column, sums)
             if min(len(part) for part in parts) == 0:
                 continue
             if min(self.values[part, NUMBER].sum() for part in parts) < self.min_leaf:
                 continue
-            yield column, parts, budgets
+            yield column, parts, part_sums, budgets
 
     # The least errors, without regard to keys ---------------------------------------------------
 
@@ -176,7 +188,7 @@ class FrontSearch:
             keys, errors, choices = keys[better], errors[better], choices[better]
         return keys, errors, choices
 
-    def front(self, rows, depth, nodes, limit=UNLIMITED):
+    def front(self, rows, depth, nodes, limit=UNLIMITED, sums=None):
         """Return keys, least errors and choices of all trees with at most ``limit`` errors."""
         nodes = min(nodes, 2 ** depth - 1)
         depth = min(depth, nodes)
@@ -200,16 +212,18 @@ class FrontSearch:
         try:
             if depth <= 2:
                 self.counters["depth_two"] += 1
-                sums = self.sums(rows) if nodes else (*self.nothing, self.values[rows].sum(axis=0))
-                add(kernels.front_two, *sums, nodes, self.min_leaf, self.pareto, first=-1)
+                if nodes == 0:
+                    sums = *self.nothing, self.values[rows].sum(axis=0)
+                add(kernels.front_two, *(self.sums(rows) if sums is None else sums), nodes,
+                    self.min_leaf, self.pareto, first=-1)
                 return self.collected(*arrays, n)
             total = self.values[rows].sum(axis=0)
             for key, error, label in ((0, total[IF_0], 0), (total[KEY], total[IF_1], 1)):
                 n = kernels.insert(np.int64(key), np.int64(error), np.int64(label), limit,
                                    *arrays, n)
-            for column, parts, budgets in self.splits(rows, depth, nodes, limit):
+            for column, parts, part_sums, budgets in self.splits(rows, depth, nodes, limit):
                 for a, b in budgets:
-                    fronts = self.both(parts, depth - 1, a, b, limit)
+                    fronts = self.both(parts, part_sums, depth - 1, a, b, limit)
                     if fronts is not None:
                         add(kernels.merge, *fronts[0][:2], *fronts[1][:2], column, a, first=0)
         except BaseException:
@@ -220,7 +234,7 @@ class FrontSearch:
             self.known[name] = limit, *front
         return front
 
-    def both(self, parts, depth, a, b, limit):
+    def both(self, parts, sums, depth, a, b, limit):
         """Return the fronts of both children, or None if no tree of theirs is within the limit."""
         bound_1 = bound_0 = 0
         if limit < UNLIMITED:
@@ -229,8 +243,8 @@ class FrontSearch:
             if bound_1 + bound_0 > limit:
                 self.counters["pruned_by_bound"] += 1
                 return None
-        return (self.front(parts[0], depth, a, int(limit - bound_0)),
-                self.front(parts[1], depth, b, int(limit - bound_1)))
+        return (self.front(parts[0], depth, a, int(limit - bound_0), sums[0]),
+                self.front(parts[1], depth, b, int(limit - bound_1), sums[1]))
 
     # Trees --------------------------------------------------------------------------------------
 
@@ -250,7 +264,7 @@ class FrontSearch:
             return column, self.side(last), self.side(first)
         has = self.bits[rows, root] == 1
         parts, sizes, children = (rows[has], rows[~has]), (int(first), int(nodes - 1 - first)), []
-        fronts = self.both(parts, depth - 1, *sizes, limit)
+        fronts = self.both(parts, [None, None], depth - 1, *sizes, limit)
         for part, size, part_key, (keys, errors, choices) in zip(
                 parts, sizes, (last, key - last), fronts, strict=True):
             at = np.searchsorted(keys, part_key)
