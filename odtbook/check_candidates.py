@@ -22,8 +22,8 @@ def check_candidates(file, X, y, w):
     require(version == 1 and 0 <= depth <= 30 and 0 <= most and 1 <= least <= len(X)
             and len(file["units"]) == 2 and 0 <= bound < np.inf
             and 0 <= penalty < np.inf and lists.shape[1] == 3 and not np.isnan(lists[:, 2]).any()
-            and np.isin(lists[:, 0], np.arange(n_nodes)).all()
-            and np.isin(lists[:, 1], np.arange(X.shape[1])).all(), "a number is out of range")
+            and np.all((0 <= lists[:, :2]) & (lists[:, :2] < [n_nodes, X.shape[1]])
+                       & (lists[:, :2] % 1 == 0)), "a number is out of range")
     # Costs are whole numbers of a power of two; what is no multiple of it is rounded down.
     unit = 2.0**np.ceil(np.log2(w.sum() + penalty * len(X)) - 51)
     price, limited, most = np.floor(penalty / unit), most < n_nodes, min(most, n_nodes)
@@ -32,6 +32,7 @@ def check_candidates(file, X, y, w):
     amount, group = np.zeros((len(beyond), y.max() + 2)), group.ravel()
     np.add.at(amount, (group, y), np.floor(w / unit))
     amount[:, -1], known = np.bincount(group), {}           # weight by class, number of rows
+    size = min(most, len(X)) + 1 if limited else 2          # of the costs that are told apart
 
     def leaf(part):
         weight = part[..., :-1]
@@ -43,7 +44,7 @@ def check_candidates(file, X, y, w):
         if key in known:
             return known[key]
         whole, mine = amount[rows].sum(axis=0), np.flatnonzero(lists[:, 0] == node)
-        cost, last = np.full(most + 1 if limited else 2, leaf(whole)), 2 * node + 1 >= n_nodes
+        cost, last = np.full(size, leaf(whole)), 2 * node + 1 >= n_nodes
         if last and len(mine):                              # both sides are leaves
             one = beyond[rows][:, mine].T.astype(float) @ amount[rows]
             cost[1:] = np.minimum(cost[1:], price + (leaf(one) + leaf(whole - one)).min())

@@ -186,6 +186,14 @@ def test_a_claim_of_one_error_more_is_refused():
         check(saved({**certificate.arrays, "bound": np.zeros((1, 1))}), X, y)
 
 
+def test_a_depth_of_which_the_lists_say_nothing_is_checked_at_once():
+    X, y, certificate = example()
+    for nodes in (2**30 - 1, 2**30 - 2):
+        arrays = {**certificate.arrays, "limits": np.array([1, 30, nodes, 1])}
+        with pytest.raises(NotProved, match="the claim in words"):
+            check(saved(arrays), X, y)
+
+
 def test_what_has_no_certificate_is_refused():
     X, y, _ = example()
     limited = ColumnGenerationClassifier(
