@@ -270,6 +270,7 @@ def test_sets_print_copy_and_pickle(feasible):
     k = feasible.n_targets
     point = RNG.normal(30, 40, k)
     assert repr(feasible).endswith(")")
+    assert repr(eval(repr(feasible), {**vars(sets), "inf": np.inf})) == repr(feasible)
     for other in (pickle.loads(pickle.dumps(feasible)), copy.deepcopy(feasible)):
         np.testing.assert_array_equal(other.project(point), feasible.project(point))
 

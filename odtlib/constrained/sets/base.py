@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from inspect import signature
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -149,8 +150,17 @@ class FeasibleSet:
         return f"{type(self).__name__}({arguments})"
 
     def _shown(self):
+        """Return the arguments that make such a set."""
+        values = {name: getattr(self, name) for name in signature(type(self)).parameters}
         return {name: value.tolist() if isinstance(value, np.ndarray) else value
-                for name, value in self.__dict__.items() if not name.startswith("_")}
+                for name, value in values.items() if np.size(value)}    # no rows is the default
+
+    def _once(self, key, make):
+        """Return what was made under a key before, or make it now."""
+        cache = self.__dict__.setdefault("_cache", {})
+        if key not in cache:
+            cache[key] = make()
+        return cache[key]
 
     def __and__(self, other):
         if not isinstance(other, FeasibleSet):
@@ -288,16 +298,15 @@ class FeasibleSet:
     def encode(self, n_targets: int,
                weights: np.ndarray) -> tuple[int, np.ndarray, np.ndarray] | None:
         """Return ``(kind, ints, floats)`` as the kernels of ``_projections`` take it, or None."""
-        cache = self.__dict__.setdefault("_cache", {})
-        key = (n_targets, weights.tobytes())
-        if key not in cache:
+        def make():
             code = self._encode(n_targets, weights)
-            if code is not None:
-                kind, ints, floats = code
-                code = (kind, np.array(ints, np.int64, ndmin=1),
-                        np.concatenate([np.ravel(np.asarray(f, np.float64)) for f in floats]))
-            cache[key] = code
-        return cache[key]
+            if code is None:
+                return None
+            kind, ints, floats = code
+            return (kind, np.array(ints, np.int64, ndmin=1),
+                    np.concatenate([np.ravel(np.asarray(f, np.float64)) for f in floats]))
+
+        return self._once((n_targets, weights.tobytes()), make)
 
     def pieces(self, n_targets: int) -> list[Piece] | None:
         """Return the set as a union of polyhedra, empty ones left out.
@@ -317,28 +326,24 @@ class FeasibleSet:
         ValueError
             If the set is empty.
         """
-        cache = self.__dict__.setdefault("_cache", {})
-        if ("pieces", n_targets) not in cache:
+        def make():
             pieces = self._stated(n_targets)
-            if pieces is not None:
-                pieces = [p.tightened() for p in pieces]
-                pieces = [p for p in pieces if p is not None
-                          and (p.is_box() or not p.is_empty())]
-                if not pieces:
-                    raise ValueError(f"{self} is empty: no target vector satisfies its "
-                                     "constraints.")
-            cache["pieces", n_targets] = pieces
-        return cache["pieces", n_targets]
+            if pieces is None:
+                return None
+            pieces = [p.tightened() for p in pieces]
+            pieces = [p for p in pieces if p is not None and (p.is_box() or not p.is_empty())]
+            if not pieces:
+                raise ValueError(f"{self} is empty: no target vector satisfies its constraints.")
+            return pieces
+
+        return self._once(("pieces", n_targets), make)
 
     def _pieces(self, n_targets):
         return None
 
     def _stated(self, n_targets):
         """Return the pieces as they are stated, made once."""
-        cache = self.__dict__.setdefault("_cache", {})
-        if ("stated", n_targets) not in cache:
-            cache["stated", n_targets] = self._pieces(n_targets)
-        return cache["stated", n_targets]
+        return self._once(("stated", n_targets), lambda: self._pieces(n_targets))
 
     def _violation(self, Y):
         least, outside = np.full(len(Y), np.inf), np.arange(len(Y))
@@ -441,9 +446,6 @@ class Intersection(FeasibleSet):
         self.is_convex = all(m.is_convex for m in self.members)
         if self.n_targets is not None:
             self.pieces(self.n_targets)   # refuses an empty set
-
-    def _shown(self):
-        return {"members": list(self.members)}
 
     def _violation(self, Y):
         return np.max([m._violation(Y) for m in self.members], axis=0)

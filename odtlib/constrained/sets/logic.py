@@ -27,9 +27,6 @@ class UnionOf(FeasibleSet):
     def __init__(self, members: Sequence[FeasibleSet]) -> None:
         self.members, self.n_targets = checked_members(members)
 
-    def _shown(self):
-        return {"members": list(self.members)}
-
     def _violation(self, Y):
         return np.min([m._violation(Y) for m in self.members], axis=0)
 
@@ -75,10 +72,6 @@ class Indicator(UnionOf):
         on_low[[flag, amount]], on_high[[flag, amount]] = (1.0, lower), (1.0, upper)
         super().__init__([Box(off_low, off_high), Box(on_low, on_high)])
 
-    def _shown(self):
-        return {"flag": self.flag, "amount": self.amount, "lower": self.lower,
-                "upper": self.upper, "n_targets": self.n_targets}
-
     def _explain(self, y):
         return (f"flag {y[self.flag]:.6g} (target {self.flag}) does not go with amount "
                 f"{y[self.amount]:.6g} (target {self.amount})")
@@ -100,8 +93,8 @@ class Implication(UnionOf):
 
     def __init__(self, below: tuple[dict[int, float], float], then_zero: Sequence[int],
                  n_targets: int) -> None:
-        coefficients, self.threshold = dict(below[0]), float(below[1])
-        self.coefficients, self.then_zero = coefficients, sorted(then_zero)
+        coefficients, threshold = dict(below[0]), float(below[1])
+        self.below, self.then_zero = (coefficients, threshold), sorted(then_zero)
         named = [*coefficients, *self.then_zero]
         if not coefficients or not self.then_zero or not all(0 <= j < n_targets for j in named):
             raise ValueError(f"below and then_zero must name targets among 0..{n_targets - 1}.")
@@ -109,18 +102,15 @@ class Implication(UnionOf):
         for j, a in coefficients.items():
             row[j] = a
         zero = np.isin(np.arange(n_targets), self.then_zero)
-        super().__init__([Polyhedron(-row, -self.threshold),
+        super().__init__([Polyhedron(-row, -threshold),
                           Box(np.where(zero, 0.0, -np.inf), np.where(zero, 0.0, np.inf))])
 
-    def _shown(self):
-        return {"below": (self.coefficients, self.threshold), "then_zero": self.then_zero,
-                "n_targets": self.n_targets}
-
     def _explain(self, y):
-        left = sum(a * y[j] for j, a in self.coefficients.items())
+        coefficients, threshold = self.below
+        left = sum(a * y[j] for j, a in coefficients.items())
         nonzero = [j for j in self.then_zero if y[j] != 0]
-        return (f"the sum over targets {sorted(self.coefficients)} is {left:.6g}, below "
-                f"{self.threshold:g}, but target {nonzero[0]} is {y[nonzero[0]]:.6g}, not 0")
+        return (f"the sum over targets {sorted(coefficients)} is {left:.6g}, below "
+                f"{threshold:g}, but target {nonzero[0]} is {y[nonzero[0]]:.6g}, not 0")
 
 
 class MixedBinary(FeasibleSet):

@@ -324,9 +324,6 @@ class Hierarchy(Polyhedron):
         # the plane is where the rest of the basis vanishes
         super().__init__(A_eq=u[:, rank:].T, b_eq=0.0, lower=0.0 if nonnegative else -np.inf)
 
-    def _shown(self):
-        return {"S": self.S.tolist(), "nonnegative": self.nonnegative}
-
     def _explain(self, y):
         return f"the totals differ from the sums of their parts by {self.violation(y):.4g}"
 
@@ -356,6 +353,9 @@ class Custom(FeasibleSet):
             raise ValueError("project and contains must be callables.")
         self._project_one, self._contains_one = project, contains
         self.n_targets, self.is_convex, self.name = n_targets, bool(is_convex), str(name)
+
+    def _shown(self):
+        return {"n_targets": self.n_targets, "is_convex": self.is_convex, "name": self.name}
 
     def _encode(self, n_targets, weights):
         return None
