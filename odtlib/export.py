@@ -202,24 +202,15 @@ class Exports:
             If the labels are objects for which JSON has no form.
         """
         classes = None if self.classes is None else _plain(self.classes)
-        data = {
-            "format": FORMAT,
-            "kind": self.kind,
-            "feature": self.feature.tolist(),
-            "threshold": [None if np.isnan(t) else float(t) if np.isfinite(t) else "inf"
-                          for t in self.threshold],
-            "left": self.left.tolist(),
-            "right": self.right.tolist(),
-            "value": self.value.tolist(),
-            "label": None if self.label is None else self.label.tolist(),
-            "classes": classes,
-            "classes_dtype": None if classes is None else self.classes.dtype.str,
-            "feature_names": self.feature_names,
-            "n_features": self.n_features,
-        }
-        for name in ("weight", "impurity", "missing_left"):
-            if getattr(self, name) is not None:
-                data[name] = getattr(self, name).tolist()
+        written = {name: value.tolist() if isinstance(value, np.ndarray) else value
+                   for name, value in self._arguments().items()}
+        written.update(
+            format=FORMAT, classes=classes,
+            threshold=[None if np.isnan(t) else float(t) if np.isfinite(t) else "inf"
+                       for t in self.threshold],
+            classes_dtype=None if classes is None else self.classes.dtype.str)
+        data = {name: written[name] for name in SCHEMA if written[name] is not None
+                or name not in ("weight", "impurity", "missing_left")}
         try:
             return json.dumps(data, allow_nan=False)
         except (TypeError, ValueError):
