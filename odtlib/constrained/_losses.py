@@ -109,18 +109,13 @@ class PoissonDeviance(SquaredError):
     name = "poisson"
 
     def row_constant(self, Y):
-        return (np.where(Y > 0, Y * np.log(np.where(Y > 0, Y, 1.0)), 0.0) - Y).sum(axis=1)
+        return -_poisson(Y, Y)
 
     def cost(self, Y, w, y):
-        with np.errstate(divide="ignore"):
-            part = np.where(Y > 0, Y * np.log(np.where(Y > 0, y, 1.0)), 0.0)
-        return float(w @ (self.row_constant(Y) + (y - part).sum(axis=1)))
+        return float(w @ (self.row_constant(Y) + _poisson(Y, y)))
 
     def medoid(self, Y, w, candidates):
-        mean = w @ Y / w.sum()
-        with np.errstate(divide="ignore"):
-            part = np.where(mean > 0, mean * np.log(np.where(mean > 0, candidates, 1.0)), 0.0)
-        return candidates[np.argmin((candidates - part).sum(axis=1))]
+        return candidates[np.argmin(_poisson(w @ Y / w.sum(), candidates))]
 
     def best(self, Y, w, feasible):
         mean = w @ Y / w.sum()
@@ -132,10 +127,7 @@ class PoissonDeviance(SquaredError):
             y = np.clip(mean, piece.lower, piece.upper) if piece.is_box() else \
                 _poisson_newton(mean, piece)
             if y is not None:
-                with np.errstate(divide="ignore", invalid="ignore"):
-                    value = np.sum(y - np.where(mean > 0, mean * np.log(np.where(mean > 0, y, 1)),
-                                                0.0))
-                options.append((value, y))
+                options.append((_poisson(mean, y), y))
         return min(options, key=lambda pair: pair[0])[1]
 
     def check(self, Y, feasible):
@@ -158,6 +150,14 @@ class PoissonDeviance(SquaredError):
                 f"Poisson deviance is infinite: {feasible} forces targets to zero whose data are "
                 "positive, and a zero prediction of a positive count has infinite deviance; use "
                 "criterion='squared_error', or a set with a small positive lower bound.")
+
+
+def _poisson(counts, y):
+    """Return the sum over targets of ``y - counts log y``, which is ``y`` where there are none."""
+    positive = counts > 0
+    with np.errstate(divide="ignore", invalid="ignore"):
+        part = np.where(positive, counts * np.log(np.where(positive, y, 1.0)), 0.0)
+    return (y - part).sum(axis=-1)
 
 
 class _Curve:
