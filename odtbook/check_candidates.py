@@ -11,11 +11,12 @@ none: it costs nothing, and they meet the candidates of the node below.  Any nod
 """
 import numpy as np
 
-from odtbook.check_certificate import require
 
+def check_candidates(file, X, y, w, require):
+    """Return in words what a certificate proves of rows, class numbers and weights.
 
-def check_candidates(file, X, y, w):
-    """Return in words what a certificate proves of rows, class numbers and weights."""
+    ``require(condition, complaint)`` refuses it, see ``check_certificate``.
+    """
     lists, (version, depth, most, least) = file["lists"], [*map(int, file["limits"]), *[0] * 4][:4]
     bound, penalty = np.append(file["units"].astype(float), [-1, -1])[:2]
     n_nodes = 2**min(max(depth, 0), 30) - 1

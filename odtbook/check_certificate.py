@@ -59,7 +59,7 @@ def check(path, X, y, sample_weight=None):
     require(mark == file["fingerprint"].tobytes(), "the certificate is of other data")
     if "lists" in file:                     # of candidates for each node, and no lines
         from odtbook.check_candidates import check_candidates
-        return check_candidates(file, X, y, w)
+        return check_candidates(file, X, y, w, require)
     version, max_depth, max_nodes, least = [*map(int, file["limits"]), 0, 0, 0, 0][:4]
     unit, penalty, centre, scale = np.append(file["units"].astype(float), [0, 1, 0, 1])[:4]
     depth, bound = max(0, min(max_depth, len(X) - 1, 62)), file["bound"].astype(float)
