@@ -28,9 +28,8 @@ from odtlib._validation import (
 from odtlib.constrained.regressor import (
     SHARED,
     ConstrainedTreeRegressor,
-    prepare_constraints,
     prepare_targets,
-    target_metric,
+    stated_problem,
 )
 from odtlib.constrained.sets.base import FeasibleSet
 from odtlib.estimator import DescribedParameters, OverEstimator, TreeRegressor
@@ -66,9 +65,7 @@ class _ProjectedPredictions(DescribedParameters, RegressorMixin, BaseEstimator):
         X, y, sample_weight, _ = weighted_rows(X, y, checked_weight(X, sample_weight))
         Y = np.array(y).reshape(len(X), -1)
         self.n_outputs_ = Y.shape[1]
-        self._feasible = prepare_constraints(self.constraints, Y.shape[1])
-        w = np.ones(len(Y)) if sample_weight is None else sample_weight
-        self.target_weights_ = target_metric(self.target_weights, Y, w)
+        self._feasible, self.target_weights_, _ = stated_problem(self, Y, sample_weight)
         self._learn(X, Y, sample_weight)
         return self
 

@@ -24,9 +24,8 @@ from odtlib.constrained.regressor import (
     SHARED,
     ConstrainedTreeRegressor,
     node_costs,
-    prepare_constraints,
     prepare_targets,
-    target_metric,
+    stated_problem,
     tree_loss,
 )
 from odtlib.estimator import TreeRegressor
@@ -341,10 +340,9 @@ class OptimalConstrainedTreeRegressor(TreeRegressor):
 
     def _problem(self, Y, sample_weight):
         """Return the set, the loss, the set as kernels take it, and the weights of the rows."""
-        feasible = prepare_constraints(self.constraints, Y.shape[1])
-        w = np.ones(len(Y)) if sample_weight is None else sample_weight
-        loss = make_loss("squared_error", target_metric(self.target_weights, Y, w))
-        code = feasible.encode(Y.shape[1], loss.weights)
+        feasible, weights, w = stated_problem(self, Y, sample_weight)
+        loss = make_loss("squared_error", weights)
+        code = feasible.encode(Y.shape[1], weights)
         if code is None:
             raise ValueError(f"{feasible} has no compiled projection; use "
                              "ConstrainedTreeRegressor(split='exact'), which takes any set.")

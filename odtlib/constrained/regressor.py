@@ -28,11 +28,17 @@ SHARED = {
 }
 
 
-def prepare_constraints(constraints, n_targets):
-    """Return the feasible set for that number of targets, R^k where there are no constraints."""
-    feasible = sets.Box() if constraints is None else constraints
-    feasible.bind(n_targets)
-    return feasible
+def stated_problem(estimator, Y, sample_weight):
+    """Return the feasible set, the weight of each target in the loss, and that of each row."""
+    feasible = sets.Box() if estimator.constraints is None else estimator.constraints
+    feasible.bind(Y.shape[1])
+    w = np.ones(len(Y)) if sample_weight is None else sample_weight
+    weights = estimator.target_weights
+    if isinstance(weights, str):
+        mean = np.average(Y, axis=0, weights=w)
+        variance = np.average((Y - mean) ** 2, axis=0, weights=w)
+        return feasible, 1.0 / np.where(variance > 0, variance, 1.0), w
+    return feasible, target_weights(weights, Y.shape[1], "target_weights"), w
 
 
 def prepare_targets(Y, feasible, policy, tol, weights):
@@ -53,15 +59,6 @@ def prepare_targets(Y, feasible, policy, tol, weights):
         raise ValueError(message)
     warnings.warn(message, UserWarning, stacklevel=4)
     return Y, inside
-
-
-def target_metric(weights, Y, w):
-    """Return the weight of each target in the loss."""
-    if isinstance(weights, str):
-        mean = np.average(Y, axis=0, weights=w)
-        variance = np.average((Y - mean) ** 2, axis=0, weights=w)
-        return 1.0 / np.where(variance > 0, variance, 1.0)
-    return target_weights(weights, Y.shape[1], "target_weights")
 
 
 def tree_loss(tree, X, y, sample_weight=None, *, criterion, weights, split_penalty=0.0):
@@ -249,10 +246,8 @@ class ConstrainedTreeRegressor(TreeRegressor):
 
     def _problem(self, Y, sample_weight):
         """Return the set, the loss, and the weights of the rows."""
-        feasible = prepare_constraints(self.constraints, Y.shape[1])
-        w = np.ones(len(Y)) if sample_weight is None else sample_weight
-        loss = make_loss(self.criterion, target_metric(self.target_weights, Y, w))
-        return feasible, loss, w
+        feasible, weights, w = stated_problem(self, Y, sample_weight)
+        return feasible, make_loss(self.criterion, weights), w
 
     def _check_combination(self, Y, feasible, loss):
         """Refuse what cannot be done."""
