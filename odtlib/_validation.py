@@ -176,10 +176,6 @@ def checked(estimator, X, *y, missing=False, types=EXACT, **options):
 
     ``missing`` allows NaN in the rows; options are those of scikit-learn's ``validate_data``.
     """
-    if y and _of_whole_numbers(X, y[0], types):
-        estimator.n_features_in_ = X.shape[1]
-        vars(estimator).pop("feature_names_in_", None)
-        return X, *y
     X = pandas_frame(X)
     check_columns(X)
     check_values("X", X)
@@ -203,7 +199,7 @@ def checked(estimator, X, *y, missing=False, types=EXACT, **options):
         raise (TypeError if isinstance(error, TypeError) else ValueError)(fault) from None
 
 
-def _of_whole_numbers(X, y, types):
+def are_whole_numbers(X, y, types):
     """Tell whether rows and labels are arrays in which nothing can be wrong, ready as they are."""
     return (type(X) is type(y) is np.ndarray and X.ndim == 2 and y.ndim == 1 and X.size > 0
             and len(X) == len(y) and X.dtype.kind in "biu" and X.dtype in types

@@ -21,6 +21,7 @@ from odtlib._validation import (
     MOST,
     NUMBERS,
     WithParameters,
+    are_whole_numbers,
     check_columns,
     check_labels,
     check_length,
@@ -200,7 +201,11 @@ class _TreeEstimator(DescribedParameters, WithParameters):
     def _training_arrays(self, X, y, sample_weight):
         """Validate; return rows, targets for kernels, weights or None, and the rows left in."""
         X, y = self._check_training_data(X, y)
-        weight = self._row_weights(X, y, checked_weight(X, sample_weight))
+        weight = checked_weight(X, sample_weight)
+        if getattr(self, "class_weight", None) is not None:
+            weight = np.ones(len(y)) if weight is None else weight
+            used = weight > 0
+            weight[used] *= class_weights(self.class_weight, np.ravel(y)[used])
         X, targets, weight, used = weighted_rows(X, self._check_targets(y), weight)
         self._count_rows_per_leaf(len(targets))
         return X, targets, weight, used
@@ -209,10 +214,6 @@ class _TreeEstimator(DescribedParameters, WithParameters):
         """Make a share of the rows a number, in the copy that a fit works on."""
         if isinstance(getattr(self, "min_samples_leaf", 1), float):
             self.min_samples_leaf = ceil(self.min_samples_leaf * n_rows)
-
-    def _row_weights(self, X, y, sample_weight):
-        """Return the weight that every row has in the objective, or None for ones."""
-        return sample_weight
 
     def _compile_kernels(self, X, y, sample_weight=None):
         """Compile what a fit to such data calls, and return the seconds that it took."""
@@ -275,9 +276,14 @@ class _TreeEstimator(DescribedParameters, WithParameters):
         return self.start if self.start is None or isinstance(self.start, str) else "tree"
 
     def _keeps_frame(self, X):
-        return self._accepts_categories and hasattr(X, "dtypes") and hasattr(X, "columns")
+        return (self._accepts_categories and hasattr(X, "dtypes") and hasattr(X, "columns")
+                and any(getattr(kind, "kind", "O") not in "biuf" for kind in X.dtypes))
 
     def _check_training_data(self, X, y):
+        if are_whole_numbers(X, y, self._row_types):
+            self.n_features_in_ = X.shape[1]
+            vars(self).pop("feature_names_in_", None)
+            return X, y
         X = pandas_frame(X)
         if not self._keeps_frame(X):
             return checked(self, X, y, missing=self._accepts_missing, types=self._row_types,
@@ -481,15 +487,6 @@ class TreeClassifier(ClassifierMixin, _TreeEstimator):
             check_labels(y)             # warns of targets of a regression
         return codes.astype(np.int64, copy=False)
 
-    def _row_weights(self, X, y, sample_weight):
-        class_weight = getattr(self, "class_weight", None)
-        if class_weight is None:
-            return sample_weight
-        weight = np.ones(len(y)) if sample_weight is None else checked_weight(X, sample_weight)
-        used = weight > 0
-        weight[used] *= class_weights(class_weight, np.ravel(y)[used])
-        return weight
-
     @property
     def n_outputs_(self) -> int:
         """Number of outputs, which is 1."""
@@ -641,10 +638,6 @@ class BinarisingMixin:
     _row_types = NUMBERS
     _sparse = "bits"
 
-    def _keeps_frame(self, X):
-        return super()._keeps_frame(X) and any(
-            getattr(kind, "kind", "O") not in "biuf" for kind in X.dtypes)
-
     @property
     def _has_all_columns(self):
         return getattr(self.binarizer_, "complete_", True)
@@ -659,7 +652,7 @@ class BinarisingMixin:
         The binariser sees a row with a whole weight so many times; other weights do not move cuts.
         One of odtlib stops when the clock has expired.
         """
-        frame = self._keeps_frame(X)
+        frame = hasattr(X, "columns")
         self.binarizer_, self._tree_over_columns = None, False
         if not frame:
             columns = _zeros_and_ones(X)

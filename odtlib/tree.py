@@ -180,7 +180,7 @@ class DecisionTree(Exports):
 
     def _with(self, **changes):
         """As :meth:`replace`, without a look at changes that odtlib made."""
-        return DecisionTree._of_parts(**self._arguments(**changes))
+        return DecisionTree._of_parts(**{**vars(self), **changes})
 
     def replace(self, **changes: Any) -> DecisionTree:
         """Return a copy with some constructor arguments changed.

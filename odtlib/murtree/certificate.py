@@ -56,7 +56,7 @@ class CertifiedColumns(CertifiedMixin):
             if depth <= 2 or n == 0 or state[S.POSITION] == 0:
                 return bound, None
             # What the search found of both sides of each split, for each size.
-            space, at = solver.space, problem.columns[solver.space.active[1, :n]]
+            levels, at = solver.levels, problem.columns[solver.levels.active[1, :n]]
             least, hints = (0.0, 0.0), np.zeros((2, data.x.shape[1], len(sizes) + 1))
             if data.sums:
                 one = within[mask] @ data.x[mask][:, at] - margin
@@ -64,11 +64,11 @@ class CertifiedColumns(CertifiedMixin):
             for a in range(1, len(sizes) + 1):
                 size = min(a, high) if len(sizes) > 1 else high
                 if size >= low and (a <= high or high >= 2 ** (depth - 1) - 1):
-                    for side, cost in enumerate((space.bound_0, space.bound_1)):
+                    for side, cost in enumerate((levels.bound_0, levels.bound_1)):
                         hints[side, at, a] = np.maximum(0, np.floor(
                             cost[0, size, :n] * factor + least[side]))
             others = np.ones(data.x.shape[1], bool)
             others[at] = False
-            return bound, (np.append(at[space.order[0, :n]], np.flatnonzero(others)), hints)
+            return bound, (np.append(at[levels.order[0, :n]], np.flatnonzero(others)), hints)
 
         return best

@@ -233,9 +233,7 @@ class MurTreeClassifier(CertifiedColumns, BudgetPathMixin, BinarisingMixin, Tree
         run = extension_run(self, columns, y, sample_weight, clock, task, protected, costs,
                             tolerance)
         if run is not None:
-            tree, report = run.run()
-            answer = None if task is None else run.answer()
-            return Outcome(self._in_features(tree), report, answer)
+            return self._outcome(run, task)
         search = DEFAULT if self.search is None else self.search
         if self._has_level_penalties():
             self._check_level_penalties(search)
@@ -249,7 +247,7 @@ class MurTreeClassifier(CertifiedColumns, BudgetPathMixin, BinarisingMixin, Tree
             rows = balanced_rows(*data)
         else:
             rows = error_rows(*data, clock, search)
-        return self._outcome(Run(self, rows, clock, search, path=task == "path"))
+        return self._outcome(Run(self, rows, clock, search, path=task == "path"), task)
 
     def _check_level_penalties(self, search):
         """Refuse penalties per level that do not fit the depth, or the search."""

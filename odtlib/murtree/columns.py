@@ -152,9 +152,7 @@ class BudgetPathMixin:
         return [PathEntry(nodes, cost, proved(cost), self._finished(tree))
                 for nodes, cost, tree in entries]
 
-    def _outcome(self, run):
-        """Search; return tree and report, and the path where it was asked for."""
-        run.search()
-        tree, report = run.finish()
-        answer = (run.ended, run.path(tree)) if run.wants_path else None
-        return Outcome(self._in_features(run.rows.as_given(tree)), report, answer)
+    def _outcome(self, run, task):
+        """Search; return tree and report, and the answer to a task."""
+        tree, report = run.run()
+        return Outcome(self._in_features(tree), report, None if task is None else run.answer())

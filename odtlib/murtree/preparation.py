@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
-from itertools import accumulate
+from functools import cached_property, lru_cache, reduce
 
 import numpy as np
 
@@ -22,6 +21,7 @@ from ._kernels import (
     N_COLUMNS,
 )
 from ._objectives import ELEMENT, choose_kernel
+from ._search import N_CHOICE, N_COST, N_STATE, Levels, Scratch
 
 MAX_COPIES = 4      # integer weights are written as copies while the rows grow at most this much
 CELLS_AT_A_TIME = 2 ** 22      # of the columns
@@ -38,7 +38,7 @@ class Problem:
     ``offset`` is the cost of the removed rows.
     """
 
-    bits: np.ndarray          # (n, row_width(p) // 8) 0/1 columns, packed; rows grouped by class
+    bits: np.ndarray          # (n, bytes) 0/1 columns, see packed_rows; rows grouped by class
     class_sizes: np.ndarray   # (n_classes,)
     columns: np.ndarray       # (p,) position of each column in the given data
     weights: np.ndarray       # (n, 2) weight of each row and number of given rows behind it
@@ -71,21 +71,19 @@ def random_words(number, seed=0):
         _kept_words.__wrapped__(number, seed)
 
 
-def row_width(n_columns):
-    """Return how many columns a packed row of the search has room for."""
-    width = max(32, (n_columns + 31) // 32 * 32)
-    return width + 32 if width % 1024 == 0 else width       # as the kernels' line_width
-
-
-def packed_rows(X, width, rows=None, columns=None):
+def packed_rows(X, width=None, rows=None, columns=None):
     """Pack ``X[rows][:, columns]``, all by default, a few rows at a time: Ctrl-C is heard between.
 
-    Rows are filled up with zeros to a width that is a multiple of eight.
+    Rows are filled up with zeros to a width that is a multiple of eight, by default the one that
+    the search needs.
     """
+    n_columns = X.shape[1] if columns is None else len(columns)
+    if width is None:
+        width = max(32, (n_columns + 31) // 32 * 32)
+        width += 32 if width % 1024 == 0 else 0             # as the kernels' line_width
     packed = np.empty((len(X if rows is None else rows), width // 8), np.uint8)
     step = max(1, CELLS_IN_CACHE // max(1, width, X.shape[1]))
     padded = np.zeros((min(step, len(packed)), width), np.uint8)
-    n_columns = X.shape[1] if columns is None else len(columns)
     for start in range(0, len(packed), step):
         block = packed[start:start + step]
         some = X[start:start + step] if rows is None else X.take(rows[start:start + step], axis=0)
@@ -206,7 +204,7 @@ def prepare(X, y, n_classes, sample_weight=None, *, counts=None, min_samples_lea
         cells = groups * np.int64(n_classes) + y
         table = np.bincount(cells, weights=weight, minlength=n_groups * n_classes)
         table = table.reshape(n_groups, n_classes)
-        common = np.minimum.reduce([table[:, c] for c in range(n_classes)])
+        common = reduce(np.minimum, table.T)
         if merge_rows and min_samples_leaf == 1 and np.any(common > 0):
             offset = float(common.sum() * (n_classes - 1))
             table = table - common[:, None]
@@ -243,8 +241,8 @@ def prepare(X, y, n_classes, sample_weight=None, *, counts=None, min_samples_lea
     kernel = choose_kernel(class_sizes, min_samples_leaf, weight is not None)
     counters = {"rows_cancelled": n_given - len(X) if weight is None else 0,
                 "columns_merged": X.shape[1] - len(columns)}
-    return Problem(packed_rows(X, row_width(len(columns)), by_class, columns), class_sizes,
-                   columns, weights, kernel, offset, scale, counters)
+    return Problem(packed_rows(X, rows=by_class, columns=columns), class_sizes, columns, weights,
+                   kernel, offset, scale, counters)
 
 
 def possible_kernels(y, n_classes, min_leaf, weighted, whole):
@@ -267,65 +265,65 @@ class Workspace:
     def __init__(self, problem, max_depth, max_nodes, *, min_samples_leaf, merge_columns,
                  keys_from_rows, cache_entries, count_pairs, earlier_levels):
         n_rows, n_columns = len(problem.bits), len(problem.columns)
-        n_classes = len(problem.class_sizes)
-        width = row_width(n_columns)
+        n_classes, width = len(problem.class_sizes), 8 * problem.bits.shape[1]
         levels = max_depth + 1
         element = ELEMENT[problem.kernel]
         words = n_rows // (8 * element) + n_classes + 1
-        row_keys = random_words(2 * n_rows + 2)
+        blocks = words * width * element
         if problem.kernel == "sums":                      # of targets, for regression
             square, line = 24 * width * width + 1024, 40 * width + 512
-            sizes = (words * width * element, 48 * n_rows, square, line, 8 * 13 * width,
+            sizes = (blocks, 48 * n_rows, square, line, 8 * 13 * width,
                      8 * (2 * n_rows + 3 * words), square, line)
         elif element == 8:                                # weighted sums
             square = ((n_classes + 1) * width * width + 2048) * 8
             line = ((n_classes + 1) * width + n_classes + 32) * 8
-            blocks = words * width * element
             sizes = (blocks, 16 * n_rows + 64, square, line, 32 * width, blocks, square, line)
         else:
             square = (n_classes * width * width + 2048) * element
             line = (n_classes + 2) * width * element
-            blocks = words * width * element
             sizes = (blocks, blocks, square, line, 8 * width * element, blocks, square, line)
-        slots = 1
-        while slots < 4 * width:
-            slots *= 2
+        ends = np.cumsum([-(-size // 64) * 32 for size in (
+            *sizes, levels * ((width + 1) * width + 32) * element)]).tolist()
+        whole = aligned(2 * ends[-1], np.uint16)         # each begins with a line of the cache
+        *count_arrays, totals = map(whole.__getitem__, map(slice, [0, *ends], ends))
         self.shape = np.zeros(8, np.int64)
         self.shape[[N_CLASSES, N_COLUMNS, MIN_LEAF, MERGE_COLUMNS, KEYS_FROM_ROWS,
                     COUNT_PAIRS]] = (n_classes, width, min_samples_leaf, merge_columns,
                                      keys_from_rows, count_pairs)
-        self.shared_arrays = (self.shape, problem.bits.ravel(), row_keys, problem.weights.ravel(),
-                     np.zeros(width, np.int64), np.zeros(slots, np.int64),
-                     np.zeros(n_rows * width // 8 + 64, np.uint8),
-                     np.zeros(n_rows + 1, np.int32), np.zeros(n_classes + 1, np.int64),
-                     np.zeros(n_classes + 1, np.int64))
-        ends = list(accumulate(-(-size // 64) * 32 for size in (
-            *sizes, levels * ((width + 1) * width + 32) * element)))
-        whole = aligned(2 * ends[-1], np.uint16)         # each begins with a line of the cache
-        *count_arrays, totals = map(whole.__getitem__, map(slice, [0, *ends], ends))
-        self.count_arrays, self.totals = tuple(count_arrays), totals.reshape(levels, -1)
-        self.rows = np.zeros((levels, n_rows + 1), np.int32)
-        self.class_start = np.zeros((levels, n_classes + 1), np.int64)
-        self.active = np.zeros((levels + 1, width), np.int64)
-        self.order = np.zeros((levels, width), np.int64)
-        self.key = np.zeros(width)
+        row_keys = random_words(2 * n_rows + 2)
+        self.row_keys = row_keys.reshape(-1, 2)
+        slots = 1
+        while slots < 4 * width:
+            slots *= 2
+        shared_arrays = (self.shape, problem.bits.ravel(), row_keys, problem.weights.ravel(),
+                         np.zeros(width, np.int64), np.zeros(slots, np.int64),
+                         np.zeros(n_rows * width // 8 + 64, np.uint8),
+                         np.zeros(n_rows + 1, np.int32), np.zeros(n_classes + 1, np.int64),
+                         np.zeros(n_classes + 1, np.int64))
         budgets = min(max_nodes, 2 ** (max_depth - 1)) + 1
-        self.bound_1 = np.zeros((levels, budgets, width))
-        self.bound_0 = np.zeros((levels, budgets, width))
+        self.levels = Levels(
+            state=np.zeros((levels, N_STATE), np.int64),
+            cost=np.zeros((levels, N_COST, max_nodes + 1)),
+            choice=np.zeros((levels, N_CHOICE, max_nodes + 1), np.int64),
+            exact=np.zeros((levels, 2, max_nodes + 1), np.int64), leaf=np.zeros(levels),
+            keys=np.zeros((levels, 2), np.uint64), child_key=np.zeros((levels, 4), np.uint64),
+            rows=np.zeros((levels, n_rows + 1), np.int32),
+            class_start=np.zeros((levels, n_classes + 1), np.int64),
+            active=np.zeros((levels + 1, width), np.int64),
+            order=np.zeros((levels, width), np.int64), bound_1=np.zeros((levels, budgets, width)),
+            bound_0=np.zeros((levels, budgets, width)), leaf_cost=np.zeros((levels, 2, width)),
+            totals=totals.reshape(levels, -1),
+            column_keys=np.zeros((levels, 2 * (width + 32)), np.uint64))
+        self.levels.active[0, :n_columns] = np.arange(n_columns)
+        self.scratch = Scratch(
+            key=np.zeros(width), side_cost=np.zeros((5, width)), best_by_size=np.zeros(8),
+            found=np.zeros(2, np.int64), shuffle=np.zeros(width),
+            literals=random_words(4 * width, 1), shared_arrays=shared_arrays,
+            count_arrays=tuple(count_arrays), read=np.zeros((2, 3), np.int64))
         # Not for nodes of many budgets: they are few, and memory grows with the budgets.
         kept = max(1, min(max_nodes, 2 ** max(max_depth - 2, 0), 8))
         most = max(1, min(MAX_EARLIER_NODES, 2 * n_columns))
         self.earlier = (np.zeros((earlier_levels, kept, most, 2, width)),
                         np.zeros((earlier_levels, most, 2 + kept), np.int64),
                         np.zeros((levels, width), np.int64), np.zeros(width, np.int64))
-        self.leaf_cost = np.zeros((levels, 2, width))
-        self.side_cost = np.zeros((5, width))
-        self.best_by_size = np.zeros(8)
-        self.found = np.zeros(2, np.int64)
-        self.column_keys = np.zeros((levels, 2 * (width + 32)), np.uint64)
         self.table = np.zeros(cache_entries * ENTRY, np.uint64)
-        self.literals = random_words(4 * width, 1)
-        self.child_key = np.zeros((levels, 4), np.uint64)
-        self.shuffle = np.zeros(width)
-        self.active[0, :n_columns] = np.arange(n_columns)
-        self.n_columns = n_columns

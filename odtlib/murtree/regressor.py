@@ -27,7 +27,6 @@ from .preparation import (
     _distinct_columns,
     grouped_rows,
     packed_rows,
-    row_width,
     varying_columns,
 )
 from .run import Run
@@ -115,8 +114,7 @@ def prepare_regression(X, y, weight, *, absolute, merge_columns=True, clock=None
         number = total
     columns = _distinct_columns(X, clock) if merge_columns else varying_columns(X)
     return Problem(
-        packed_rows(X, row_width(len(columns)), first[order], columns), np.array([len(order)]),
-        columns,
+        packed_rows(X, rows=first[order], columns=columns), np.array([len(order)]), columns,
         np.stack([total, mean, number], axis=1)[order], "sums", offset, 1.0,
         {"rows_merged": merged, "columns_merged": X.shape[1] - len(columns)},
         float(unit), lower)
@@ -295,7 +293,7 @@ class MurTreeRegressor(CertifiedColumns, BudgetPathMixin, BinarisingMixin, Singl
         weight = np.ones(len(y)) if sample_weight is None else sample_weight
         columns = self._columns(X, y, sample_weight, clock)
         return self._outcome(_RegressionRun(self, Rows(columns, y, weight), clock, search,
-                                            path=task == "path"))
+                                            path=task == "path"), task)
 
 
 class _RegressionRun(Run):

@@ -33,14 +33,14 @@ class Run:
         self.model, self.rows, self.clock, self.options = model, rows, clock, search
         self.columns, self.y, self.sample_weight = rows.columns, rows.y, rows.weight
         self.depth, self.nodes = model._depth_within(len(self.y)), model._nodes(len(self.y))
-        self.wants_path, self.smallest = path, 0 if path else self.nodes
+        self.smallest = 0 if path else self.nodes
         # The depth that is searched; less than the tree's with a look-ahead.
         self.horizon = min(self.depth, search.lookahead or self.depth)
         self.problem, self.solver = self.prepared()
         # The report says unit * cost + shift.
         self.unit, self.shift = rows.unit * self.problem.unit, rows.shift
         self.trace = []
-        self.ended, self.bound = "optimal", -np.inf
+        self.ended = "optimal"
         self.start, self.upper = None, np.inf        # a tree to begin with, and its cost
         self.predicted = None
         # As deep as any tree fits the node budget.
@@ -48,15 +48,10 @@ class Run:
         if model.start is not None:
             self.begin_with(model._given_start())
 
-    @property
-    def n_classes(self):
-        """The number of labels."""
-        return len(self.model.classes_)
-
     def prepared(self):
         """Return the reduced problem and its solver."""
         model, search, rows = self.model, self.options, self.rows
-        problem = prepare(self.columns, self.y, self.n_classes, self.sample_weight,
+        problem = prepare(self.columns, self.y, len(model.classes_), self.sample_weight,
                           counts=rows.counts, min_samples_leaf=model.min_samples_leaf,
                           merge_rows=search.merge_rows, merge_columns=search.merge_columns,
                           clock=self.clock, groups=rows.groups)
@@ -70,12 +65,13 @@ class Run:
         if isinstance(start, str) and self.columns.shape[1] == 0:
             return                                   # every tree is one leaf
         depth = self.safe_depth if isinstance(start, str) else self.depth
+        n_classes = len(self.model.classes_)
         columns, y, weight = self.rows.start or (self.columns, self.y, self.sample_weight)
-        tree = starting_tree(start, columns.astype(np.float64), y, self.n_classes, weight, depth,
+        tree = starting_tree(start, columns.astype(np.float64), y, n_classes, weight, depth,
                              self.model.min_samples_leaf, self.model.random_state,
                              self.clock.remaining)
         if self.rows.start is not None:
-            tree = tree.with_counts(self.columns, self.y, self.n_classes, self.sample_weight)
+            tree = tree.with_counts(self.columns, self.y, n_classes, self.sample_weight)
         if tree.n_splits > self.nodes:
             raise ValueError(f"start has {tree.n_splits} feature nodes and max_nodes is "
                              f"{self.nodes}; give a smaller tree or raise max_nodes.")
@@ -101,9 +97,9 @@ class Run:
     def record(self, event):
         """Note incumbent and bound, if one of them is new."""
         incumbent = min(self.solver.incumbent(), self.upper) + self.problem.offset
-        bound = min(self.solver.bound() + self.problem.offset, incumbent)
-        if not self.trace or self.trace[-1][1:3] != (incumbent, bound) or event != "search":
-            self.note(incumbent, bound, event)
+        self.bound = min(self.solver.bound() + self.problem.offset, incumbent)
+        if not self.trace or self.trace[-1][1:3] != (incumbent, self.bound) or event != "search":
+            self.note(incumbent, self.bound, event)
 
     def note(self, incumbent, bound, event):
         """Add a line to the trace, and print it where that is asked for."""
@@ -173,7 +169,7 @@ class Run:
         Only under a time limit: each turn of the search is a small part of it.
         """
         limit, options = self.clock.time_limit, self.options
-        if limit is None or not self.takes_turns or np.ndim(self.model.split_penalty) \
+        if not self.takes_turns or np.ndim(self.model.split_penalty) \
                 or options.discrepancy_search is not None or options.deepening \
                 or self.smallest < self.nodes or self.depth < 4 or self.nodes < 2 ** self.depth - 1:
             return False
@@ -200,11 +196,11 @@ class Run:
                               clock=Clock(0.0))
             raise
 
-    def deepen(self, first):
-        """Solve the smaller depths, from a first one on."""
+    def deepen(self, limit):
+        """Solve the smaller depths."""
         solver = self.solver
-        for depth in range(first, self.depth):
-            if solver.solve(depth, self.nodes, upper=self.upper, clock=self.clock) \
+        for depth in range(3, self.depth):
+            if solver.solve(depth, self.nodes, upper=self.upper, clock=limit) \
                     and solver.incumbent() < self.upper:
                 value = solver.incumbent() + self.problem.offset
                 self.set_incumbent(self.checked(solver.tree(depth), value))
@@ -245,35 +241,36 @@ class Run:
             return
         solver = self.solver
         try:
-            first = 3 if self.options.deepening and self.smallest == self.nodes else self.depth
             if self.options.discrepancy_search and self.smallest == self.nodes and self.depth > 3:
                 self.aside(self.explore, HALF)
-            self.aside(self.deepen, first)
+            if self.options.deepening and self.smallest == self.nodes:
+                self.aside(self.deepen, self.clock)
             self.begun = self.clock.elapsed
             self.pairs_before = int(solver.counters[S.DEPTH_TWO_PAIRS])
-            finished = self.sought() or solver.solve(
+            limited = self.clock.time_limit is not None
+            finished = (limited and self.sought()) or solver.solve(
                 self.depth, self.nodes, smallest=self.smallest, upper=self.upper,
                 clock=self.clock, watch=self.watch)
             if not finished:
                 self.ended = "time_limit"
         except KeyboardInterrupt:
             self.ended = "interrupted"
-        self.bound = solver.bound() + self.problem.offset
         self.record("search")
         self.count()
         if self.predicted is not None:
             self.counters["predicted_seconds"] = self.predicted
-        costs = [solver.incumbent(n) for n in range(self.smallest, self.nodes + 1)]
-        # A budget that gains nothing takes the tree of the one below.
-        budgets = [self.smallest + k for k, cost in enumerate(costs)
-                   if np.isfinite(cost) and (k == 0 or cost < costs[k - 1])]
-        claims = [costs[n - self.smallest] + self.problem.offset if self.ended == "optimal"
-                  else np.inf for n in budgets]
         self.finishing = Clock(None if self.ended == "optimal" else FINISHING)
-        self.found = {n: self.checked(nested, claim) for n, nested, claim in zip(
-            budgets, solver.trees(self.depth, budgets, self.finishing), claims, strict=True)}
-        if budgets:
-            self.found[self.nodes] = self.found[budgets[-1]]
+        least, claims = np.inf, {}
+        for n in range(self.smallest, self.nodes + 1):
+            cost = solver.incumbent(n)
+            if cost < least:        # else the tree is that of the budget below
+                least = cost
+                claims[n] = cost + self.problem.offset if self.ended == "optimal" else np.inf
+        trees = solver.trees(self.depth, list(claims), self.finishing)
+        self.found = {n: self.checked(nested, claim) for (n, claim), nested in zip(
+            claims.items(), trees, strict=True)}
+        if claims:
+            self.found[self.nodes] = self.found[max(claims)]
 
     def smaller(self, tree):
         """Return a tree of the same cost with the fewest feature nodes (Algorithm 7).
@@ -299,16 +296,17 @@ class Run:
 
     def checked(self, nested, claim):
         """Turn the solver's nested tuples into a tree over the columns that costs as claimed."""
-        tree = tree_over_columns(nested, self.columns, self.y, self.n_classes, self.sample_weight,
-                                 self.problem.columns)
+        tree = tree_over_columns(nested, self.columns, self.y, len(self.model.classes_),
+                                 self.sample_weight, self.problem.columns)
         if self.cost(tree) > claim + PROOF * self.problem.scale:
             raise RuntimeError(f"the tree has cost {self.cost(tree):g}, the search counted "
                                f"{claim:g}; please report this as a bug of odtlib.")
         return tree
 
-    def finish(self):
-        """Return the tree for the largest node budget, over the rows of the run, and the report."""
+    def run(self):
+        """Search; return the best tree, with the weights of the given rows, and the report."""
         model = self.model
+        self.search()
         fewest = ""
         trees = [self.found.get(self.nodes), self.start]
         if self.ended != "optimal":                 # never worse than CART
@@ -321,7 +319,7 @@ class Run:
         if self.ended == "optimal" and self.options.minimise_nodes and self.smallest == self.nodes:
             tree, proved = self.smaller(tree)
             fewest = ", with the fewest feature nodes" if proved else ""
-        cost = self.cost(tree)
+        self.found[self.nodes], cost = tree, self.cost(tree)
         objective = self.shown(cost)
         scale = self.unit * self.problem.scale + abs(self.shift)
         bound = self.shown(self.bound)
@@ -344,16 +342,17 @@ class Run:
             proof=f"optimal for {pluralised(self.columns.shape[1], 'predicate')} at "
                   f"{limits}{fewest}{self.rows.words}")
         report.compile_seconds = self.rows.compile_seconds
-        return tree, report
+        return self.rows.as_given(tree), report
 
-    def path(self, tree):
-        """Return ``(nodes, cost, tree)`` for every node budget."""
-        leaf = {} if 0 in self.found else {
-            0: self.checked(self.solver._leaf(np.arange(len(self.problem.bits)))[1], np.inf)}
-        trees = {**leaf, **self.found, self.nodes: tree}
+    def answer(self):
+        """Return how the search ended, and ``(nodes, cost, tree)`` for every node budget."""
+        if 0 not in self.found:
+            leaf = self.solver._leaf(np.arange(len(self.problem.bits)))[1]
+            self.found[0] = self.checked(leaf, np.inf)
         best, least, entries = None, np.inf, []
         for nodes in range(self.nodes + 1):
-            if nodes in trees and (cost := self.cost(trees[nodes])) < least - self.solver.slack:
-                best, least = self.rows.as_given(trees[nodes]), cost
+            tree = self.found.get(nodes)
+            if tree is not None and (cost := self.cost(tree)) < least - self.solver.slack:
+                best, least = self.rows.as_given(tree), cost
             entries.append((nodes, self.shown(least), best))
-        return entries
+        return self.ended, entries

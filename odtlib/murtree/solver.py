@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 from functools import cached_property, partial
-from itertools import pairwise
 from threading import Lock, Thread
 
 import numpy as np
@@ -21,7 +20,7 @@ from ._kernels import IMPURITY
 from ._objectives import ELEMENT, closure_address, kernel_addresses
 from .greedy import cart
 from .options import DEFAULT, MurTreeSearch
-from .preparation import Problem, Workspace, grouped_rows, packed_rows, row_width
+from .preparation import Problem, Workspace, grouped_rows, packed_rows
 
 CACHES = {None: 0, "dataset": S.DATASET, "branch": S.BRANCH, "closure": S.CLOSURE}
 FEATURE_ORDERS = {"depth-two": S.BY_DEPTH_TWO, "in-order": S.IN_ORDER, "gini": S.BY_GINI,
@@ -54,6 +53,7 @@ class Solver:
         self.penalties = np.full(len(levels) + max_depth + 3, levels[-1])
         self.penalties[:len(levels)] = levels
         self.penalty, self.least = float(levels[0]), problem.least
+        self.nodes = 0                       # the largest budget of the last subproblem
         if cache == "closure":
             merge_columns = False            # a closure names all columns
             if problem.kernel == "weights":
@@ -66,7 +66,7 @@ class Solver:
                  and (problem.kernel != "weights" or not (self.row_weight % 1).any()))
         self.slack = 0.0 if exact else ROUNDING * problem.scale
         per_row, per_class = SECONDS_PER_PAIR[ELEMENT[problem.kernel]]
-        self.longest_step = len(problem.columns) ** 2 * (
+        self.longest_step = len(problem.columns) ** 2 * (       # which nothing interrupts
             per_row * len(problem.bits) + per_class * len(sizes))
         max_nodes = min(max_nodes, 2 ** max_depth - 1)
         entries = FIRST_CACHE_ENTRIES
@@ -84,7 +84,6 @@ class Solver:
             # They are kept between the root and the trees that are solved without a search.
             earlier_levels=max(0, max_depth - (3 if specialised else 2)) if use_earlier else 0)
         self._allocate()
-        self.row_keys = self.space.shared_arrays[2].reshape(-1, 2)
         self.control = np.zeros(S.N_CONTROL, np.int64)
         self.control[S.N_THREADS] = 1
         self.n_jobs, self._main, self._workers, self._lock = n_jobs, self, [], Lock()
@@ -99,12 +98,12 @@ class Solver:
         self.control[S.INCREMENTAL] = search.incremental_counts
         self.control[S.N_EXACT_CHILDREN] = search.n_exact_children if similar else 0
         if search.feature_order == "random":
-            self.space.shuffle[:] = check_random_state(random_state).random_sample(
-                len(self.space.shuffle))
+            shuffle = self.scratch.shuffle
+            shuffle[:] = check_random_state(random_state).random_sample(len(shuffle))
         self.memory_full = False
         self._grow()
         # As the kernel counts work; where a step takes long, the first slice has few of them.
-        n_rows, width = len(problem.bits), self.space.active.shape[1]
+        n_rows, width = len(problem.bits), self.levels.active.shape[1]
         steps = FIRST_SLICE / (10 + width * width * (1 / 64 + n_rows / 16384))
         self._first_slice = FIRST_SLICE * min(
             1.0, LONGEST_SLICE / max(1e-9, steps * self.longest_step))
@@ -131,22 +130,9 @@ class Solver:
             raise MemoryError(
                 f"the counts of pairs of {len(self.problem.columns)} columns do not fit into "
                 "memory; give a binarizer with fewer cuts, or fewer features.") from None
-        levels, nodes = len(self.space.rows), self._sizes["max_nodes"]
-        self.state = np.zeros((levels, S.N_STATE), np.int64)
-        self.cost = np.zeros((levels, S.N_COST, nodes + 1))
-        self.choice = np.zeros((levels, S.N_CHOICE, nodes + 1), np.int64)
-        self.exact = np.zeros((levels, 2, nodes + 1), np.int64)
-        self.leaf = np.zeros(levels)
-        self.keys = np.zeros((levels, 2), np.uint64)
+        self.levels, self.scratch = self.space.levels, self.space.scratch
+        self.state, self.cost, self.choice = self.levels[:3]
         self.counters = np.zeros(S.N_COUNTERS, np.int64)
-        space = self.space
-        self.levels = S.Levels(self.state, self.cost, self.choice, self.exact, self.leaf,
-                               self.keys, space.child_key, space.rows, space.class_start,
-                               space.active, space.order, space.bound_1, space.bound_0,
-                               space.leaf_cost, space.totals, space.column_keys)
-        self.scratch = S.Scratch(space.key, space.side_cost, space.best_by_size, space.found,
-                                 space.shuffle, space.literals, space.shared_arrays,
-                                 space.count_arrays, np.zeros((2, 3), np.int64))
         self.shared = (np.zeros(1, np.int64), np.zeros((1, 1), np.int64), np.zeros((2, 1, 1)),
                      np.zeros((1, 2, 1)), np.zeros(1, np.int64))
 
@@ -154,21 +140,20 @@ class Solver:
 
     def _open(self, rows, depth, low, high, upper, lower):
         """Put a subproblem on the stack; ``rows`` are grouped by class."""
-        space = self.space
         high = min(high, 2 ** depth - 1)
         low = min(low, high)
-        space.rows[0, :len(rows)] = rows
-        space.class_start[0] = rows.searchsorted(self.class_start)
+        self.levels.rows[0, :len(rows)] = rows
+        self.levels.class_start[0] = rows.searchsorted(self.class_start)
         state, cost = self.state[0], self.cost[0]
         state[:] = 0
-        state[S.DEPTH], state[S.N_CANDIDATES] = min(depth, high), space.n_columns
-        state[S.LOW], state[S.HIGH] = low, high
+        state[S.DEPTH], state[S.N_CANDIDATES] = min(depth, high), len(self.problem.columns)
+        state[S.LOW], state[S.HIGH], self.nodes = low, high, high
         self.choice[0, S.FEATURE] = S.UNKNOWN
         cost[S.UPPER], cost[S.LOWER] = upper, lower
         cost[S.BEST], cost[S.REFINED] = upper, np.inf
-        self.leaf[0] = self._leaf(rows)[0]
+        self.levels.leaf[0] = self._leaf(rows)[0]
         if self.control[S.CACHE] != S.DATASET or self.control[S.SHARE_SIZES]:
-            self.keys[0] = self._key(rows)   # branches and closures are told apart by it too
+            self.levels.keys[0] = self._key(rows)    # tells branches and closures apart too
         self.control[S.LEVEL], self.control[S.MODE] = 0, S.ENTER
 
     def _leaf(self, rows):
@@ -177,18 +162,14 @@ class Solver:
             sums = np.bincount(self.row_class[rows], weights=self.row_weight[rows],
                                minlength=len(self.class_start) - 1).tolist()
         else:
-            starts = rows.searchsorted(self.class_start).tolist()
-            sums = [stop - start for start, stop in pairwise(starts)]
+            sums = np.diff(rows.searchsorted(self.class_start)).tolist()
         return sum(sums) - max(sums), sums.index(max(sums))
 
     def _key(self, rows):
-        return self.row_keys[rows].sum(axis=0, dtype=np.uint64)
+        return self.space.row_keys[rows].sum(axis=0, dtype=np.uint64)
 
-    def _search(self, work):
-        """Search in this thread, or beside it where a single step may outlast a Ctrl-C."""
-        if self.longest_step < LONG_STEP:
-            self._run_kernel(work)
-            return
+    def _run_beside(self, work):
+        """Search beside this thread, since a single step may outlast a Ctrl-C."""
         thread = Thread(target=self._run_kernel, args=(work,), daemon=True)
         thread.start()
         while thread.is_alive():
@@ -198,7 +179,6 @@ class Solver:
         """Leave the arrays to the thread that still writes to them, and take others."""
         counters = self.counters.copy()
         self._allocate()
-        self.row_keys = self.space.shared_arrays[2].reshape(-1, 2)
         self.counters, self.control = counters, self.control.copy()
         self.control[S.FILLED] = 0
         self._grow()
@@ -211,10 +191,11 @@ class Solver:
     def _slice(self, clock):
         """Do one slice of work; adapt the next one to the time that it took."""
         before = clock.elapsed
-        self._search(int(self._work))
+        search = self._run_kernel if self.longest_step < LONG_STEP else self._run_beside
+        search(int(self._work))
         while self.control[S.FILLED] > self.control[S.ROOM]:
             self._grow()
-            self._search(int(self._work))
+            search(int(self._work))
         taken = max(clock.elapsed - before, 1e-6)
         if self.control[S.MODE] != S.DONE:
             self._work = max(1.0, min(4.0, 0.5 * LONGEST_SLICE / taken) * self._work)
@@ -255,7 +236,7 @@ class Solver:
         subproblem = (rows, depth, nodes if smallest is None else smallest, nodes, upper, lower)
         self.control[S.FIRST_LEVEL] = level
         self._open(*subproblem)
-        while self._has_time(clock):
+        while clock.remaining > self.longest_step:
             try:
                 self._slice(clock)
             except KeyboardInterrupt:
@@ -271,10 +252,6 @@ class Solver:
                 return self._solve_together(subproblem, clock, watch)
         return False
 
-    def _has_time(self, clock):
-        """Tell whether a clock leaves the time of the longest step, which nothing interrupts."""
-        return clock.remaining > self.longest_step
-
     # Several threads -------------------------------------------------------------------------
 
     def _solve_together(self, subproblem, clock, watch):
@@ -282,15 +259,15 @@ class Solver:
 
         This solver has begun and rests from now on; it shows what its workers have found.
         """
-        state, space, n_threads = self.state[0], self.space, self.n_jobs + 1
-        n_active, budgets = int(state[S.N_ACTIVE]), space.bound_1.shape[1]
+        state, levels, n_threads = self.state[0], self.levels, self.n_jobs + 1
+        n_active, budgets = int(state[S.N_ACTIVE]), levels.bound_1.shape[1]
         finished = np.zeros((n_threads, n_active + 1), np.int64)
         known = np.zeros((2, budgets, n_active))
         incumbents = np.full((n_threads, 2, self.cost.shape[2]), np.inf)
         begun = int(state[S.POSITION])
-        seen = space.order[0, :begun]
+        seen = levels.order[0, :begun]
         finished[0, 0], finished[0, 1:begun + 1] = begun, seen
-        for side, bounds in enumerate((space.bound_1, space.bound_0)):
+        for side, bounds in enumerate((levels.bound_1, levels.bound_0)):
             known[side][:, seen] = bounds[0][:, seen]
         found = self.choice[0, S.FEATURE] != S.UNKNOWN
         incumbents[0, 0][found], incumbents[0, 1][found] = self.cost[0, S.BEST][found], -1
@@ -300,7 +277,7 @@ class Solver:
         stop = Flag()
         for worker in self._workers:
             worker.shared = (*shared, np.zeros(n_threads, np.int64))
-            worker._work, worker.space.table = self._first_slice, space.table
+            worker._work, worker.space.table = self._first_slice, self.space.table
             worker.control[S.N_THREADS] = n_threads
             worker._open(*subproblem)
 
@@ -327,7 +304,7 @@ class Solver:
         """Return a solver that works on the same subproblems with arrays of its own."""
         worker = copy.copy(self)
         worker._allocate()
-        worker.space.shape[:], worker.space.shuffle[:] = self.space.shape, self.space.shuffle
+        worker.space.shape[:], worker.scratch.shuffle[:] = self.space.shape, self.scratch.shuffle
         worker.control = self.control.copy()
         worker.control[S.FILLED], worker.control[S.THREAD] = 0, number
         return worker
@@ -335,7 +312,7 @@ class Solver:
     def _work_until(self, stop, clock):
         """Do slices until the search is done; tell whether it is."""
         while self.control[S.MODE] != S.DONE:
-            if stop.is_set() or not self._has_time(clock):
+            if stop.is_set() or clock.remaining <= self.longest_step:
                 return False
             self._slice(clock)
         return True
@@ -344,12 +321,12 @@ class Solver:
         """Merge the workers' incumbents, bounds and positions into this solver."""
         if not all(worker.state[0, S.N_ACTIVE] for worker in self._workers):
             return                                       # some have not seen the root yet
-        cost, choice, space = self.cost[0], self.choice[0], self.space
+        cost, choice, levels = self.cost[0], self.choice[0], self.levels
         self.state[0, S.POSITION] = max(self.state[0, S.POSITION], min(
             int(worker.state[0, S.POSITION]) for worker in self._workers))
         for worker in self._workers:
-            for mine, its in ((space.bound_1, worker.space.bound_1),
-                              (space.bound_0, worker.space.bound_0)):
+            for mine, its in ((levels.bound_1, worker.levels.bound_1),
+                              (levels.bound_0, worker.levels.bound_0)):
                 np.maximum(mine[0], its[0], out=mine[0])
             np.minimum(cost[S.REFINED], worker.cost[0, S.REFINED], out=cost[S.REFINED])
         for n in range(int(self.state[0, S.LOW]), self.nodes + 1):
@@ -368,18 +345,13 @@ class Solver:
             if cost[S.BEST, n] < cost[S.UPPER, n]:
                 choice[S.EXACT, n], cost[S.VALUE, n] = 1, cost[S.BEST, n]
             elif not choice[S.EXACT, n]:
-                refined = min(self.leaf[0], cost[S.REFINED, n]) * self.control[S.REFINE]
+                refined = min(self.levels.leaf[0], cost[S.REFINED, n]) * self.control[S.REFINE]
                 cost[S.VALUE, n] = max(cost[S.UPPER, n], refined)
         self.control[S.LEVEL], self.control[S.MODE] = 0, S.DONE
 
     def just_above(self, cost):
         """Return the least number that no cost equal to this one reaches."""
         return float(np.nextafter(cost + self.slack, np.inf))
-
-    @property
-    def nodes(self):
-        """The largest node budget of the last subproblem."""
-        return int(self.state[0, S.HIGH])
 
     def value(self, nodes=None):
         """Return the optimum found for a node budget, or the lower bound if none is below upper."""
@@ -393,18 +365,18 @@ class Solver:
 
     def bound(self):
         """Return a lower bound for the largest budget, from the children of each root split."""
-        state, cost, space, nodes = self.state[0], self.cost[0], self.space, self.nodes
+        state, cost, levels, nodes = self.state[0], self.cost[0], self.levels, self.nodes
         if self.control[S.MODE] == S.DONE:
             return self.value()
         n_active = state[S.N_ACTIVE]
         if n_active == 0 or state[S.DEPTH] < 3:
             return float(cost[S.LOWER, nodes])
-        best = min(float(cost[S.BEST, nodes]), float(self.leaf[0]), float(cost[S.REFINED, nodes]))
-        open_features = space.order[0, state[S.POSITION]:n_active]
+        best = min(float(cost[S.BEST, nodes]), float(levels.leaf[0]), float(cost[S.REFINED, nodes]))
+        open_features = levels.order[0, state[S.POSITION]:n_active]
         for a in range(state[S.CHILD_LOW], state[S.CHILD_HIGH] + 1):
             if state[S.CHILD_LOW] <= nodes - 1 - a <= state[S.CHILD_HIGH]:
-                below = (space.bound_1[0, a, open_features]
-                         + space.bound_0[0, nodes - 1 - a, open_features])
+                below = (levels.bound_1[0, a, open_features]
+                         + levels.bound_0[0, nodes - 1 - a, open_features])
                 best = min(best, self.penalty + below.min(initial=np.inf))
         return max(best, float(cost[S.LOWER, nodes]))
 
@@ -413,17 +385,17 @@ class Solver:
 
         Columns that the search left out have 0.
         """
-        state, space, below = self.state[0], self.space, np.zeros(len(self.problem.columns))
+        state, levels, below = self.state[0], self.levels, np.zeros(len(self.problem.columns))
         n_active, largest = state[S.N_ACTIVE], state[S.CHILD_HIGH]
         if state[S.POSITION] > 0:
-            least = space.bound_1[0, largest, :n_active] + space.bound_0[0, largest, :n_active]
+            least = levels.bound_1[0, largest, :n_active] + levels.bound_0[0, largest, :n_active]
         else:                                    # no split was needed: all is known of depth two
-            sides, depth = space.side_cost[:, :n_active], state[S.DEPTH]
+            sides, depth = self.scratch.side_cost[:, :n_active], state[S.DEPTH]
             others = self.penalties[1:3].sum() if depth > 2 else np.inf
             split = self.penalties[1] if depth > 1 else np.inf
             least = sum(np.minimum(np.minimum(sides[leaf], sides[grown] + split), others)
                         for leaf, grown in ((S.LEAF_1, S.SPLIT_1), (S.LEAF_0, S.SPLIT_0)))
-        below[space.active[1, :n_active]] = least
+        below[levels.active[1, :n_active]] = least
         return below
 
     def counted(self):
@@ -436,7 +408,7 @@ class Solver:
         choice, cost = self.choice[0, :, nodes], self.cost[0, :, nodes]
         if choice[S.FEATURE] < 0:
             return None
-        column = int(self.space.active[1, choice[S.FEATURE]])
+        column = int(self.levels.active[1, choice[S.FEATURE]])
         return (column, (int(choice[S.BUDGET_1]), float(cost[S.BEST_VALUE_1])),
                 (int(choice[S.BUDGET_0]), float(cost[S.BEST_VALUE_0])))
 
@@ -481,7 +453,7 @@ class Solver:
             name = (*key.tolist(), depth, budget, level)
         if known is not None and name in known:
             return known[name]
-        if not self._has_time(clock):
+        if clock.remaining <= self.longest_step:
             return self.cart(rows, depth, budget, clock)
         if shallow:
             tree = self._shallow_tree(rows, depth, budget, level)
@@ -510,7 +482,7 @@ class Solver:
             return self._leaf(rows)[1]
         zero, one = (first if column < 0 else (column, first, second)
                      for column, first, second in self.scratch.read.tolist())
-        return int(self.space.active[1, root]), zero, one
+        return int(self.levels.active[1, root]), zero, one
 
     def _remembered(self, rows, key, depth, budget, level):
         """Return the root split of a solved subproblem if the cache has it and both children."""
@@ -549,7 +521,7 @@ class Solver:
         search, so it is quick for a million rows too; when the time is over it is all CART.
         """
         rows = np.arange(len(self.problem.bits), dtype=np.int32) if rows is None else rows
-        if not self._has_time(clock):
+        if clock.remaining <= self.longest_step:
             return self.cart(rows, depth, 2 ** depth - 1, clock)
         column = self._purest(rows, depth)
         if depth <= 2 or column is None:
@@ -564,7 +536,8 @@ class Solver:
         n_active = self.state[0, S.N_ACTIVE]
         if n_active == 0:
             return None
-        return int(self.space.active[1, np.argmin(self.space.side_cost[IMPURITY, :n_active])])
+        impurity = self.scratch.side_cost[IMPURITY, :n_active]
+        return int(self.levels.active[1, np.argmin(impurity)])
 
     def lookahead_tree(self, depth, horizon, clock, seconds):
         """Grow a tree whose splits are the first ones of optimal trees of depth ``horizon``.
@@ -647,10 +620,10 @@ class Solver:
                 return known[name]
             self.solve(2, 3, rows=rows)
             n_active = int(self.state[0, S.N_ACTIVE])
-            sides = self.space.side_cost[:, :n_active]
+            sides = self.scratch.side_cost[:, :n_active]
             keys = (np.minimum(sides[S.LEAF_0], sides[S.SPLIT_0] + self.penalty)
                     + np.minimum(sides[S.LEAF_1], sides[S.SPLIT_1] + self.penalty))
-            columns = self.space.active[1, np.argsort(keys, kind="stable")[:allowed + 1]]
+            columns = self.levels.active[1, np.argsort(keys, kind="stable")[:allowed + 1]]
             cost, leaf = self._leaf(rows)
             found = (cost, leaf)
             for used, column in enumerate(columns.tolist()):
@@ -689,13 +662,13 @@ class Solver:
 def warm_up_search(kernel, closure=False):
     """Compile the search and the kernels of an objective; return the seconds that it took."""
     def run():
-        rows = packed_rows(np.array([[0], [1]], np.uint8), row_width(1))
+        rows = packed_rows(np.array([[0], [1]], np.uint8))
         solver = Solver(Problem(rows, np.array([1, 1]), np.arange(1), np.ones((2, 3)), kernel,
                                 0.0, 2.0, {}),
                         1, 1, search=MurTreeSearch(cache="closure" if closure else "dataset"))
         table = solver.space.table
         values = table.view(np.float64)
-        solver._search(0)
+        solver._run_kernel(0)
         grouped_rows(solver.problem.rows)
         find_problem(table, values, np.zeros(2, np.uint64), 1, 1, 0)
         move_entries(table, values, table.copy(), values.copy())

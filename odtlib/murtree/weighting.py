@@ -154,8 +154,7 @@ def f1_tree(model, columns, y, sample_weight, clock, search):
             beaten = best.with_counts(columns, y, 2, weight, relabel=False)
             if run.cost(beaten) - run.problem.offset < run.upper:
                 run.set_incumbent(beaten)
-            run.search()
-            tree, report = run.finish()
+            tree, report = run.run()
         except KeyboardInterrupt:
             ended = "interrupted"
             break

@@ -111,7 +111,7 @@ def test_slices_of_any_length_give_the_same(n_classes, depth, nodes):
     sliced._open(np.arange(len(problem.rows), dtype=np.int32), depth, nodes, nodes, np.inf, 0.0)
     n_slices, bounds = 0, []
     while sliced.control[S.MODE] != S.DONE:
-        sliced._search(1)
+        sliced._run_kernel(1)
         sliced._grow()
         n_slices += 1
         bounds.append(sliced.bound())
