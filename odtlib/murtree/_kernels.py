@@ -518,104 +518,145 @@ def best_sizes(leaf, sides, singles, number, whole, n_active, width, min_leaf, b
 
 
 @njit(**INNER)
-def score_classes(class_start, n_classes, pairs, singles, n_active, width, min_leaf, extremes,
-                  best_by_size, place):
-    """Write the best scores of a node or child with 0, 1, 2 and 3 feature nodes.
+def score_classes(pairs, singles, n_active, width, n_classes, min_leaf, sides, best_by_size, place):
+    """Write the costs of both sides of every root, as leaves and split once, and the least ones.
 
-    ``extremes`` gets the costs of both sides of every root, as leaves and split once; ``singles``,
-    after the counts of each class, those of all rows.
+    ``singles`` has a line for each class and one of the numbers of rows, then the same of all rows
+    together.  Sums of weights do not tell numbers of rows: with a minimum leaf size ``pairs`` has
+    those in a matrix of their own, else there are none.
     """
-    n_rows, counts = class_start[n_classes], n_classes * width
+    square, last, number = width * width, (n_classes + 1) * width, n_classes * width
+    counted = element_bits(pairs) < 64
     zero = zeros_like(load32(pairs, 0))
     bound = spread_like(zero, min_leaf)
+    total, most = 0.0, 0.0
+    for c in range(n_classes):
+        total += singles[last + c]
+        most = max(most, np.float64(singles[last + c]))
     for first in range(0, width, 32):
-        total, leaf_1, leaf_0 = zero, zero, zero
+        weight_1, leaf_1, leaf_0 = zero, zero, zero
         for c in range(n_classes):
             x = load32(singles, c * width + first)
-            size = spread_like(zero, class_start[c + 1] - class_start[c])
-            total = add(total, x)
-            leaf_1 = maximum_unsigned(leaf_1, x)
-            leaf_0 = maximum_unsigned(leaf_0, subtract(size, x))
-        store(singles, counts + first, total)
-        store(extremes, LEAF_1 * width + first, leaf_1)
-        store(extremes, LEAF_0 * width + first, leaf_0)
-    for first in range(0, width, 32):
-        leaf_1 = load32(extremes, LEAF_1 * width + first)
-        leaf_0 = load32(extremes, LEAF_0 * width + first)
+            weight_1, leaf_1 = add(weight_1, x), maximum_unsigned(leaf_1, x)
+            leaf_0 = maximum_unsigned(leaf_0, subtract(
+                spread_like(zero, read(singles, last + c)), x))
         split_1, split_0 = leaf_1, leaf_0
-        rows_j = load32(singles, counts + first)
         for i in range(n_active):
-            m11, m10, m01, m00, total = zero, zero, zero, zero, zero
+            m11, m10, m01, m00, number_11 = zero, zero, zero, zero, zero
             for c in range(n_classes):
-                size, ones = class_start[c + 1] - class_start[c], read(singles, c * width + i)
-                count = load32(pairs, (c * width + i) * width + first)
-                total = add(total, count)
-                only_j = subtract(load32(singles, c * width + first), count)
-                not_j = subtract(spread_like(zero, ones), count)
-                neither = subtract(spread_like(zero, size - ones), only_j)
-                m11, m10 = maximum_unsigned(m11, count), maximum_unsigned(m10, only_j)
-                m01, m00 = maximum_unsigned(m01, not_j), maximum_unsigned(m00, neither)
+                both = load32(pairs, c * square + i * width + first)
+                only_j = subtract(load32(singles, c * width + first), both)
+                ones = read(singles, c * width + i)
+                rest = spread_like(zero, read(singles, last + c) - ones)
+                number_11 = add(number_11, both)
+                m11, m10 = maximum_unsigned(m11, both), maximum_unsigned(m10, only_j)
+                m01 = maximum_unsigned(m01, subtract(spread_like(zero, ones), both))
+                m00 = maximum_unsigned(m00, subtract(rest, only_j))
             inner_1, inner_0 = add(m11, m10), add(m01, m00)
             if min_leaf > 1:
-                rows_i = read(singles, counts + i)
-                not_j = subtract(spread_like(zero, rows_i), total)
-                only_j = subtract(rows_j, total)
-                neither = subtract(spread_like(zero, n_rows - rows_i), only_j)
-                inner_1 = keep_where_enough(inner_1, total, only_j, bound)
-                inner_0 = keep_where_enough(inner_0, not_j, neither, bound)
+                if not counted:
+                    number_11 = load32(pairs, n_classes * square + i * width + first)
+                only_j = subtract(load32(singles, number + first), number_11)
+                ones = read(singles, number + i)
+                rest = spread_like(zero, read(singles, last + n_classes) - ones)
+                inner_1 = keep_where_enough(inner_1, number_11, only_j, bound)
+                inner_0 = keep_where_enough(inner_0, subtract(spread_like(zero, ones), number_11),
+                                            subtract(rest, only_j), bound)
             split_1 = maximum_unsigned(split_1, inner_1)
             split_0 = maximum_unsigned(split_0, inner_0)
-        rest = subtract(spread_like(zero, n_rows), rows_j)
-        store(extremes, LEAF_1 * width + first, subtract(rows_j, leaf_1))
-        store(extremes, LEAF_0 * width + first, subtract(rest, leaf_0))
-        store(extremes, SPLIT_1 * width + first, subtract(rows_j, split_1))
-        store(extremes, SPLIT_0 * width + first, subtract(rest, split_0))
-    most = np.int64(0)
+        weight_0 = zero
+        for c in range(n_classes):
+            weight_0 = add(weight_0, spread_like(zero, read(singles, last + c)))
+        weight_0 = subtract(weight_0, weight_1)
+        store(sides, LEAF_1 * width + first, subtract(weight_1, leaf_1))
+        store(sides, LEAF_0 * width + first, subtract(weight_0, leaf_0))
+        store(sides, SPLIT_1 * width + first, subtract(weight_1, split_1))
+        store(sides, SPLIT_0 * width + first, subtract(weight_0, split_0))
+    best_sizes(total - most, sides, singles, number if min_leaf > 1 else np.int64(-1),
+               singles[last + n_classes], n_active, width, min_leaf, best_by_size, place)
+
+
+@njit(**INNER)
+def write_costs(pairs, singles, n_pairs, n_active, width, n_classes, sides, totals, side_cost):
+    """Write what a scored node leaves for the search: sums over the classes, and costs of splits.
+
+    ``n_pairs`` is the number of columns that have sums with others.
+    """
+    square, last = width * width, (n_classes + 1) * width
+    zero, whole = zeros_like(load32(pairs, 0)), 0.0
+    for i in range(n_pairs + 1):
+        for first in range(0, width, 32):
+            total = zero
+            for c in range(n_classes):
+                total = add(total, load32(pairs, c * square + i * width + first) if i < n_pairs
+                            else load32(singles, c * width + first))
+            store(totals, (i if i < n_pairs else n_active) * width + first, total)
     for c in range(n_classes):
-        most = max(most, class_start[c + 1] - class_start[c])
-    best_sizes(np.float64(n_rows - most), extremes, singles, counts, n_rows, n_active, width,
-               min_leaf, best_by_size, place)
+        whole += singles[last + c]
+    totals[(n_active + 1) * width] = whole
+    for j in range(n_active):
+        for kind in (LEAF_0, LEAF_1, SPLIT_0, SPLIT_1):
+            side_cost[kind, j] = sides[kind * width + j]
+        total, square_1, square_0 = np.float64(totals[n_active * width + j]), 0.0, 0.0
+        for c in range(n_classes):
+            x = np.float64(singles[c * width + j])
+            y = singles[last + c] - x
+            square_1 += x * x
+            square_0 += y * y
+        side_cost[IMPURITY, j] = (whole - square_0 / max(whole - total, 1e-300)
+                                  - square_1 / max(total, 1e-300))
+
+
+@njit(**INNER)
+def score_children(pairs, singles, child_pairs, child_singles, n_sums, n_active, width, n_classes,
+                   min_leaf, sides, best_by_size, place):
+    """Score the child that was summed up, and the other, whose sums are those of the node less."""
+    score_classes(child_pairs, child_singles, n_active, width, n_classes, min_leaf, sides,
+                  best_by_size, place)
+    for c in range(n_sums):
+        for p in range(c * width * width, c * width * width + n_active * width, 32):
+            store(child_pairs, p, subtract(load32(pairs, p), load32(child_pairs, p)))
+    for p in range((n_classes + 1) * (width + 1)):
+        child_singles[p] = singles[p] - child_singles[p]
+    score_classes(child_pairs, child_singles, n_active, width, n_classes, min_leaf, sides,
+                  best_by_size, 4 - place)
+
+
+@njit(**INNER)
+def count_classes(blocks, width, n_active, class_start, words, n_classes, pairs, singles):
+    """Count the pairs of columns of each class, and the rows of all classes together.
+
+    ``words`` are the words of ``blocks`` at which the classes begin.
+    """
+    square, last, number = width * width, (n_classes + 1) * width, n_classes * width
+    for c in range(n_classes):
+        if n_active > 0:
+            count_pairs(blocks, width, n_active, words[c], words[c + 1], words[c + 1], pairs,
+                        c * square, n_classes * square)
+        singles[last + c] = class_start[c + 1] - class_start[c]
+    singles[last + n_classes] = class_start[n_classes]
+    for first in range(0, width, 32):
+        total = load32(singles, first)
+        for c in range(1, n_classes):
+            total = add(total, load32(singles, c * width + first))
+        store(singles, number + first, total)
 
 
 @njit(**ADDRESSED)
 def prepare_classes(class_start, shared_arrays, count_arrays, totals, side_cost, best_by_size,
                     found):
     """Count an open node: pairwise frequencies and the best depth-two tree under each root."""
-    shape = shared_arrays[0]
-    _, blocks, pairs, singles, extremes, _, _, _ = count_arrays
-    n_active, width = found[0], found[1]
-    n_classes, n_rows = shape[N_CLASSES], class_start[shape[N_CLASSES]]
-    per_word, square = element_bits(blocks), width * width
-    word = np.int64(0)
+    shape, words = shared_arrays[0], shared_arrays[9]
+    _, blocks, pairs, singles, sides, _, _, _ = count_arrays
+    n_classes, kept, width = shape[N_CLASSES], found[0], found[1]
+    per_word, words[0] = element_bits(blocks), 0
     for c in range(n_classes):
-        stop = word + (class_start[c + 1] - class_start[c] + per_word - 1) // per_word
-        if shape[COUNT_PAIRS]:
-            count_pairs(blocks, width, n_active, word, stop, stop, pairs, c * square,
-                        n_classes * square)
-        word = stop
-    score_classes(class_start, n_classes, pairs, singles, n_active if shape[COUNT_PAIRS] else 0,
-                  width, shape[MIN_LEAF], extremes, best_by_size, np.int64(0))
-    for i in range(n_active if shape[COUNT_PAIRS] else 0):
-        for first in range(0, width, 32):
-            total = load32(pairs, i * width + first)
-            for c in range(1, n_classes):
-                total = add(total, load32(pairs, c * square + i * width + first))
-            store(totals, i * width + first, total)
-    for first in range(0, width, 32):
-        store(totals, n_active * width + first, load32(singles, n_classes * width + first))
-    totals[(n_active + 1) * width] = n_rows
-    for j in range(n_active):
-        rows_1 = np.int64(singles[n_classes * width + j])
-        for kind in (LEAF_0, LEAF_1, SPLIT_0, SPLIT_1):
-            side_cost[kind, j] = extremes[kind * width + j]
-        square_0, square_1 = 0.0, 0.0
-        for c in range(n_classes):
-            x = np.float64(singles[c * width + j])
-            y = class_start[c + 1] - class_start[c] - x
-            square_0 += y * y
-            square_1 += x * x
-        side_cost[IMPURITY, j] = (n_rows - square_0 / max(1, n_rows - rows_1)
-                                  - square_1 / max(1, rows_1))
+        words[c + 1] = words[c] + (class_start[c + 1] - class_start[c] + per_word - 1) // per_word
+    n_pairs = kept if shape[COUNT_PAIRS] else np.int64(0)
+    count_classes(blocks, width, n_pairs, class_start, words, n_classes, pairs, singles)
+    score_classes(pairs, singles, n_pairs, width, n_classes, shape[MIN_LEAF], sides, best_by_size,
+                  np.int64(0))
+    write_costs(pairs, singles, n_pairs, kept, width, n_classes, sides, totals, side_cost)
 
 
 @njit(**ADDRESSED)
@@ -628,24 +669,15 @@ def children_classes(feature, side, class_start, n_active, width, shared_arrays,
     of child 0.
     """
     shape, _, _, _, _, _, local_bits, child_rows, child_start, child_words = shared_arrays
-    _, blocks, pairs, singles, extremes, child_blocks, child_pairs, child_singles = count_arrays
+    _, blocks, pairs, singles, sides, child_blocks, child_pairs, child_singles = count_arrays
+    n_classes = shape[N_CLASSES]
     side = pack_child(feature, side, class_start, width, shape, blocks, local_bits, singles,
                       child_rows, child_blocks, child_singles, child_start, child_words)
-    n_classes, square = shape[N_CLASSES], width * width
-    for c in range(n_classes):
-        count_pairs(child_blocks, width, n_active, child_words[c], child_words[c + 1],
-                    child_words[c + 1], child_pairs, c * square, n_classes * square)
-    place = np.int64(0 if side == 1 else 4)
-    score_classes(child_start, n_classes, child_pairs, child_singles, n_active, width,
-                  shape[MIN_LEAF], extremes, best_by_size, place)
-    for c in range(n_classes):
-        for p in range(c * square, c * square + n_active * width, 32):
-            store(child_pairs, p, subtract(load32(pairs, p), load32(child_pairs, p)))
-        for p in range(c * width, (c + 1) * width, 32):
-            store(child_singles, p, subtract(load32(singles, p), load32(child_singles, p)))
-        child_start[c + 1] = class_start[c + 1] - child_start[c + 1]
-    score_classes(child_start, n_classes, child_pairs, child_singles, n_active, width,
-                  shape[MIN_LEAF], extremes, best_by_size, 4 - place)
+    count_classes(child_blocks, width, n_active, child_start, child_words, n_classes, child_pairs,
+                  child_singles)
+    score_children(pairs, singles, child_pairs, child_singles, n_classes, n_active, width,
+                   n_classes, shape[MIN_LEAF], sides, best_by_size,
+                   np.int64(0 if side == 1 else 4))
 
 
 @njit(**ADDRESSED)

@@ -12,37 +12,30 @@ import numpy as np
 
 from odtlib._numba.compiler import ADDRESSED, INNER, njit
 from odtlib._numba.vector import (
-    add,
     add_where,
-    keep_where_enough,
     load32,
     lowest_bit,
-    maximum,
     popcount,
     read,
     spread_like,
     store,
-    subtract,
     zeros_like,
 )
 
 from ._kernels import (
-    IMPURITY,
-    LEAF_0,
-    LEAF_1,
     MERGE_COLUMNS,
     MIN_LEAF,
     N_CLASSES,
     N_COLUMNS,
-    SPLIT_0,
-    SPLIT_1,
-    best_sizes,
     choose_columns,
     line_width,
     list_side,
     pack_rows,
+    score_children,
+    score_classes,
     sum_keys,
     transpose,
+    write_costs,
 )
 
 
@@ -98,53 +91,6 @@ def sum_up(local_bits, local_weights, rows, starts, n_active, width, n_classes, 
                           width, scratch)
         for i in range(n_active):
             singles[c * width + i] = pairs[c * square + i * width + i]
-
-
-@njit(**INNER)
-def score(pairs, singles, n_active, width, n_classes, min_leaf, sides, best_by_size, place):
-    """Write the costs of both sides of every root, as leaves and split once, and the least ones."""
-    square, last = width * width, (n_classes + 1) * width
-    number = np.int64(n_classes * width if min_leaf > 1 else -1)
-    zero = zeros_like(load32(pairs, 0))
-    bound = spread_like(zero, np.float64(min_leaf))
-    total, most = 0.0, 0.0
-    for c in range(n_classes):
-        total += singles[last + c]
-        most = max(most, singles[last + c])
-    for first in range(0, width, 32):
-        weight_1, leaf_1, leaf_0 = zero, zero, zero
-        for c in range(n_classes):
-            x = load32(singles, c * width + first)
-            weight_1, leaf_1 = add(weight_1, x), maximum(leaf_1, x)
-            leaf_0 = maximum(leaf_0, subtract(spread_like(zero, read(singles, last + c)), x))
-        split_1, split_0 = leaf_1, leaf_0
-        for i in range(n_active):
-            m11, m10, m01, m00 = zero, zero, zero, zero
-            for c in range(n_classes):
-                both = load32(pairs, c * square + i * width + first)
-                only_j = subtract(load32(singles, c * width + first), both)
-                not_j = read(singles, c * width + i)
-                rest = spread_like(zero, read(singles, last + c) - not_j)
-                m11, m10 = maximum(m11, both), maximum(m10, only_j)
-                m01 = maximum(m01, subtract(spread_like(zero, not_j), both))
-                m00 = maximum(m00, subtract(rest, only_j))
-            inner_1, inner_0 = add(m11, m10), add(m01, m00)
-            if min_leaf > 1:
-                both = load32(pairs, n_classes * square + i * width + first)
-                only_j = subtract(load32(singles, number + first), both)
-                not_j = read(singles, number + i)
-                rest = spread_like(zero, read(singles, last + n_classes) - not_j)
-                inner_1 = keep_where_enough(inner_1, both, only_j, bound)
-                inner_0 = keep_where_enough(inner_0, subtract(spread_like(zero, not_j), both),
-                                            subtract(rest, only_j), bound)
-            split_1, split_0 = maximum(split_1, inner_1), maximum(split_0, inner_0)
-        weight_0 = subtract(spread_like(zero, total), weight_1)
-        store(sides, LEAF_1 * width + first, subtract(weight_1, leaf_1))
-        store(sides, LEAF_0 * width + first, subtract(weight_0, leaf_0))
-        store(sides, SPLIT_1 * width + first, subtract(weight_1, split_1))
-        store(sides, SPLIT_0 * width + first, subtract(weight_0, split_0))
-    best_sizes(total - most, sides, singles, number, singles[last + n_classes], n_active, width,
-               min_leaf, best_by_size, place)
 
 
 @njit(**INNER)
@@ -209,29 +155,9 @@ def prepare(class_start, shared_arrays, count_arrays, totals, side_cost, best_by
         rows[r] = r
     sum_up(local_bits, local_weights, rows, class_start, kept, width, n_classes, min_leaf, blocks,
            pairs, singles)
-    score(pairs, singles, kept, width, n_classes, min_leaf, sides, best_by_size, np.int64(0))
-    square, last = kept * width, (n_classes + 1) * width
-    weight = 0.0
-    for c in range(n_classes):
-        weight += singles[last + c]
-    for p in range(square):
-        total = 0.0
-        for c in range(n_classes):
-            total += pairs[c * width * width + p]
-        totals[p] = total
-    for j in range(kept):
-        total, square_1, square_0 = 0.0, 0.0, 0.0
-        for c in range(n_classes):
-            x = singles[c * width + j]
-            total += x
-            square_1 += x * x
-            square_0 += (singles[last + c] - x) ** 2
-        totals[square + j] = total
-        for kind in (LEAF_0, LEAF_1, SPLIT_0, SPLIT_1):
-            side_cost[kind, j] = sides[kind * width + j]
-        side_cost[IMPURITY, j] = (weight - square_1 / max(total, 1e-300)
-                                  - square_0 / max(weight - total, 1e-300))
-    totals[square + width] = weight
+    score_classes(pairs, singles, kept, width, n_classes, min_leaf, sides, best_by_size,
+                  np.int64(0))
+    write_costs(pairs, singles, kept, kept, width, n_classes, sides, totals, side_cost)
 
 
 @njit(**ADDRESSED)
@@ -250,15 +176,8 @@ def children(feature, side, class_start, n_active, width, shared_arrays, count_a
             ones += popcount(np.uint64(blocks[w * width + feature]))
         side = 1 if 2 * ones <= class_start[n_classes] else 0
     list_side(blocks, width, class_start, n_classes, feature, side, rows, starts)
-    place = np.int64(0 if side == 1 else 4)
     sum_up(local_bits, local_weights, rows, starts, n_active, width, n_classes, min_leaf,
            child_blocks, child_pairs, child_singles)
-    score(child_pairs, child_singles, n_active, width, n_classes, min_leaf, sides, best_by_size,
-          place)
-    n_sums = n_classes + (1 if min_leaf > 1 else 0)
-    for p in range(0, n_sums * width * width, 32):
-        store(child_pairs, p, subtract(load32(pairs, p), load32(child_pairs, p)))
-    for p in range((n_classes + 1) * width + n_sums):
-        child_singles[p] = singles[p] - child_singles[p]
-    score(child_pairs, child_singles, n_active, width, n_classes, min_leaf, sides, best_by_size,
-          4 - place)
+    score_children(pairs, singles, child_pairs, child_singles, n_classes + (min_leaf > 1),
+                   n_active, width, n_classes, min_leaf, sides, best_by_size,
+                   np.int64(0 if side == 1 else 4))

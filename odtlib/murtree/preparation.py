@@ -274,14 +274,11 @@ class Workspace:
             square, line = 24 * width * width + 1024, 40 * width + 512
             sizes = (blocks, 48 * n_rows, square, line, 8 * 13 * width,
                      8 * (2 * n_rows + 3 * words), square, line)
-        elif element == 8:                                # weighted sums
-            square = ((n_classes + 1) * width * width + 2048) * 8
-            line = ((n_classes + 1) * width + n_classes + 32) * 8
-            sizes = (blocks, 16 * n_rows + 64, square, line, 32 * width, blocks, square, line)
-        else:
-            square = (n_classes * width * width + 2048) * element
-            line = (n_classes + 2) * width * element
-            sizes = (blocks, blocks, square, line, 8 * width * element, blocks, square, line)
+        else:                                             # weights have a matrix for numbers too
+            square = ((n_classes + (element == 8)) * width * width + 2048) * element
+            line = ((n_classes + 2) * width + n_classes + 32) * element
+            rows = 16 * n_rows + 64 if element == 8 else blocks
+            sizes = (blocks, rows, square, line, 8 * width * element, blocks, square, line)
         ends = np.cumsum([-(-size // 64) * 32 for size in (
             *sizes, levels * ((width + 1) * width + 32) * element)]).tolist()
         whole = aligned(2 * ends[-1], np.uint16)         # each begins with a line of the cache
