@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from numbers import Integral, Real
 
 import numpy as np
-from sklearn.utils._param_validation import Interval
+from sklearn.utils._param_validation import Interval, StrOptions, make_constraint
 
 from odtlib._validation import SearchOptions
 
-CHOICES = {
-    "cache": ("dataset", "branch", "closure", None),
-    "similarity_bound": (True, False, "siblings"),
-    "feature_order": ("depth-two", "in-order", "gini", "random"),
-    "child_order": ("dynamic", "post-order", "gap"),
-}
 # What needs a search of the whole depth, which ``lookahead`` does without.
 WHOLE_DEPTH = ("deepening", "discrepancy_search", "minimise_nodes")
 
@@ -103,9 +97,18 @@ class MurTreeSearch(SearchOptions):
     >>> model = MurTreeClassifier(max_depth=3, search=MurTreeSearch(minimise_nodes=True))
     """
 
-    _parameter_constraints = {"n_exact_children": [Interval(Integral, 0, None, closed="left")],
-                              "lookahead": [Interval(Integral, 2, None, closed="left"), None],
-                              "memory_limit": [Interval(Real, 0, None, closed="neither"), None]}
+    _parameter_constraints = {
+        "cache": [StrOptions({"dataset", "branch", "closure"}), None],
+        "similarity_bound": ["boolean", StrOptions({"siblings"})],
+        "n_exact_children": [Interval(Integral, 0, None, closed="left")],
+        "feature_order": [StrOptions({"depth-two", "in-order", "gini", "random"})],
+        "child_order": [StrOptions({"dynamic", "post-order", "gap"})],
+        "discrepancy_search": ["boolean", None],
+        "lookahead": [Interval(Integral, 2, None, closed="left"), None],
+        "memory_limit": [Interval(Real, 0, np.inf, closed="right"), None],
+        **dict.fromkeys(("refined_bound", "incremental_counts", "specialised_depth_two",
+                         "merge_rows", "merge_columns", "deepening", "minimise_nodes"),
+                        ["boolean"])}
 
     cache: str | None = "dataset"
     similarity_bound: bool | str = True
@@ -124,33 +127,16 @@ class MurTreeSearch(SearchOptions):
     memory_limit: float | None = None
 
     def __post_init__(self):
-        for name, allowed in CHOICES.items():
+        for name, constraints in self._parameter_constraints.items():
             value = getattr(self, name)
-            if not any(value is one or (isinstance(value, str) and isinstance(one, str)
-                                        and value == one) for one in allowed):
-                raise ValueError(f"MurTreeSearch has {name}={value!r}; give one of "
-                                 f"{', '.join(map(repr, allowed))}.")
-        for field in fields(self):
-            value = getattr(self, field.name)
-            unset = value is None and field.type == "bool | None"
-            if field.type in ("bool", "bool | None") and not (
-                    unset or isinstance(value, bool | np.bool_)):
-                raise ValueError(f"MurTreeSearch has {field.name}={value!r}; give True or False.")
-        if not isinstance(self.n_exact_children, Integral) or self.n_exact_children < 0:
-            raise ValueError(f"MurTreeSearch has n_exact_children={self.n_exact_children!r}; give "
-                             "a whole number of at least 0.")
-        if not (self.memory_limit is None
-                or isinstance(self.memory_limit, Real) and self.memory_limit > 0):
-            raise ValueError(f"MurTreeSearch has memory_limit={self.memory_limit!r}; give a "
-                             "positive number of megabytes, or None.")
-        if self.lookahead is not None:
-            if not isinstance(self.lookahead, Integral) or self.lookahead < 2:
-                raise ValueError(f"MurTreeSearch has lookahead={self.lookahead!r}; give a whole "
-                                 "number of at least 2, or None.")
-            for name in WHOLE_DEPTH:
-                if getattr(self, name):
-                    raise ValueError(f"MurTreeSearch has lookahead={self.lookahead} and "
-                                     f"{name}=True; choose one of them.")
+            if not any(make_constraint(one).is_satisfied_by(value) for one in constraints):
+                wanted = " or ".join("True or False" if one == "boolean"
+                                     else str(make_constraint(one)) for one in constraints)
+                raise ValueError(f"MurTreeSearch has {name}={value!r}; give {wanted}.")
+        for name in WHOLE_DEPTH:
+            if self.lookahead is not None and getattr(self, name):
+                raise ValueError(f"MurTreeSearch has lookahead={self.lookahead} and {name}=True; "
+                                 "choose one of them.")
 
 
 DEFAULT = MurTreeSearch()       # what None stands for
