@@ -48,6 +48,7 @@ class Problem:
     counters: dict
     unit: float = 1.0         # what a cost of 1 is in the objective
     least: float = 0.0        # no tree over all rows costs less, beside the offset
+    absolute: bool = False    # for regression: whether errors are not squared
 
     @cached_property
     def rows(self):

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-from joblib import effective_n_jobs
 from sklearn.base import BaseEstimator
 from sklearn.tree import DecisionTreeRegressor
 from sklearn.utils._param_validation import HasMethods, StrOptions
@@ -117,14 +116,14 @@ def prepare_regression(X, y, weight, *, absolute, merge_columns=True, clock=None
         packed_rows(X, rows=first[order], columns=columns), np.array([len(order)]), columns,
         np.stack([total, mean, number], axis=1)[order], "sums", offset, 1.0,
         {"rows_merged": merged, "columns_merged": X.shape[1] - len(columns)},
-        float(unit), lower)
+        float(unit), lower, absolute)
 
 
 class RegressionSolver(Solver):
     """The search of MurTree on sums of targets; see :class:`odtlib.murtree.solver.Solver`."""
 
-    def __init__(self, problem, max_depth, max_nodes, *, absolute, search=None, **options):
-        self.absolute = absolute
+    def __init__(self, problem, max_depth, max_nodes, *, search=None, **options):
+        self.absolute = absolute = problem.absolute
         weight, self.target, number = np.ascontiguousarray(problem.weights.T)
         weighted = not np.array_equal(weight, number)
         # By about this share of the root's cost a difference of sums is off: in the weight of a
@@ -277,8 +276,7 @@ class MurTreeRegressor(CertifiedColumns, BudgetPathMixin, BinarisingMixin, Singl
 
     def _proof_solver(self, data, columns, weight, options):
         problem = prepare_regression(columns, data.label, weight, absolute=False)
-        solver = RegressionSolver(problem, *options, absolute=False,
-                                  split_penalty=data.price / problem.unit,
+        solver = RegressionSolver(problem, *options, split_penalty=data.price / problem.unit,
                                   min_samples_leaf=data.least)
         return solver, problem.unit, 4 * ROUNDING * problem.unit + 8 * data.slop + 8
 
@@ -299,23 +297,16 @@ class MurTreeRegressor(CertifiedColumns, BudgetPathMixin, BinarisingMixin, Singl
 class _RegressionRun(Run):
     """One fit of a regressor; costs are in shares of the cost of a single leaf."""
 
-    takes_turns = False
+    solver_type, takes_turns = RegressionSolver, False
 
     def __init__(self, model, *data, path):
         self.absolute, self.costs = model.loss == "absolute_error", {}
         super().__init__(model, *data, path=path)
 
     def prepared(self):
-        """Return the reduced problem and its solver."""
-        model, search = self.model, self.options
-        problem = prepare_regression(self.columns, self.y, self.sample_weight,
-                                     absolute=self.absolute, merge_columns=search.merge_columns,
-                                     clock=self.clock)
-        return problem, RegressionSolver(
-            problem, self.horizon, self.nodes, absolute=self.absolute,
-            split_penalty=model.split_penalty / problem.unit, search=search,
-            min_samples_leaf=model.min_samples_leaf, n_jobs=effective_n_jobs(model.n_jobs),
-            random_state=model.random_state)
+        """Return the reduced problem."""
+        return prepare_regression(self.columns, self.y, self.sample_weight, absolute=self.absolute,
+                                  merge_columns=self.options.merge_columns, clock=self.clock)
 
     def begin_with(self, start):
         """Take a start that respects all limits as the tree to beat."""

@@ -27,6 +27,7 @@ FINISHING = 0.4         # seconds for the tree of a search that was cut short
 class Run:
     """One fit: the rows, the start, the search, and the tree with its report."""
 
+    solver_type = Solver
     takes_turns = True      # False: no discrepancies, and so no turns under a time limit
 
     def __init__(self, model, rows, clock, search, *, path=False):
@@ -36,7 +37,11 @@ class Run:
         self.smallest = 0 if path else self.nodes
         # The depth that is searched; less than the tree's with a look-ahead.
         self.horizon = min(self.depth, search.lookahead or self.depth)
-        self.problem, self.solver = self.prepared()
+        self.problem = problem = self.prepared()
+        self.solver = self.solver_type(
+            problem, self.horizon, self.nodes, search=search, random_state=model.random_state,
+            split_penalty=np.divide(model.split_penalty, problem.unit),
+            min_samples_leaf=model.min_samples_leaf, n_jobs=effective_n_jobs(model.n_jobs))
         # The report says unit * cost + shift.
         self.unit, self.shift = rows.unit * self.problem.unit, rows.shift
         self.trace = []
@@ -49,16 +54,12 @@ class Run:
             self.begin_with(model._given_start())
 
     def prepared(self):
-        """Return the reduced problem and its solver."""
+        """Return the reduced problem."""
         model, search, rows = self.model, self.options, self.rows
-        problem = prepare(self.columns, self.y, len(model.classes_), self.sample_weight,
-                          counts=rows.counts, min_samples_leaf=model.min_samples_leaf,
-                          merge_rows=search.merge_rows, merge_columns=search.merge_columns,
-                          clock=self.clock, groups=rows.groups)
-        return problem, Solver(
-            problem, self.horizon, self.nodes, split_penalty=model.split_penalty,
-            min_samples_leaf=model.min_samples_leaf, search=search,
-            n_jobs=effective_n_jobs(model.n_jobs), random_state=model.random_state)
+        return prepare(self.columns, self.y, len(model.classes_), self.sample_weight,
+                       counts=rows.counts, min_samples_leaf=model.min_samples_leaf,
+                       merge_rows=search.merge_rows, merge_columns=search.merge_columns,
+                       clock=self.clock, groups=rows.groups)
 
     def begin_with(self, start):
         """Take a start that respects all limits as the tree to beat."""

@@ -78,7 +78,7 @@ def test_optimum_equals_brute_force(seed, absolute):
         expected = best_loss(X, y, weight, absolute, depth, nodes, min_leaf, penalty)
         problem = prepare_regression(X, y, weight, absolute=absolute)
         solver = build(
-            RegressionSolver, problem, depth, nodes, absolute=absolute,
+            RegressionSolver, problem, depth, nodes,
             split_penalty=penalty / problem.unit,
             min_samples_leaf=min_leaf, similarity_bound=bool(rng.integers(2)),
             cache=[None, "dataset", "dataset", "branch"][rng.integers(4)],
@@ -253,7 +253,7 @@ def test_threads_find_the_same_optima(loss, min_leaf, monkeypatch):
         weight = np.random.default_rng(seed).integers(1, 4, len(y)) if seed % 2 else np.ones(90)
         problem = prepare_regression(X, y, weight.astype(float), absolute=absolute)
         alone, together = (
-            build(RegressionSolver, problem, 4, 15, absolute=absolute, min_samples_leaf=min_leaf,
+            build(RegressionSolver, problem, 4, 15, min_samples_leaf=min_leaf,
                   split_penalty=0.01 * (seed > 1), n_jobs=n_jobs) for n_jobs in (1, 3))
         for smallest in (15, 0):
             assert alone.solve(4, 15, smallest=smallest)
