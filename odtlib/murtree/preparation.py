@@ -55,9 +55,10 @@ class Problem:
         """The 0/1 columns as numbers, (n, p)."""
         return np.unpackbits(self.bits, axis=1, count=len(self.columns), bitorder="little")
 
-    def has(self, rows, column):
-        """Tell which of some rows have a column."""
-        return (self.bits[rows, column >> 3] >> (column & 7) & 1).view(bool)
+    def parts(self, rows, column):
+        """Return those of some rows that lack a column, and those that have it."""
+        has = (self.bits[rows, column >> 3] >> (column & 7) & 1).view(bool)
+        return rows[~has], rows[has]
 
 
 @lru_cache(8)

@@ -436,10 +436,9 @@ class Solver:
         if root is None:
             return self._leaf(rows)[1]
         column, *children = root
-        has = self.problem.has(rows, column)
-        one, zero = (self._subtree(part, depth - 1, budget, value, clock, known, level + 1)
-                     for part, (budget, value) in zip((rows[has], rows[~has]), children,
-                                                      strict=True))
+        zero, one = self.problem.parts(rows, column)
+        one, zero = (self._subtree(part, depth - 1, *child, clock, known, level + 1)
+                     for part, child in zip((one, zero), children, strict=True))
         return column, zero, one
 
     def _subtree(self, rows, depth, budget, value, clock, known, level):
@@ -494,7 +493,7 @@ class Solver:
             return None
         depth = min(depth, budget)
         budget_0 = min(budget, 2 ** depth - 1) - 1 - budget_1
-        key_1 = self._key(rows[self.problem.has(rows, column)])
+        key_1 = self._key(self.problem.parts(rows, column)[1])
         children = []
         for part_key, nodes in (key_1, budget_1), (key - key_1, budget_0):
             known = (0.0, 1) if nodes == 0 else self._cached(part_key, depth - 1, nodes, level + 1)
@@ -526,8 +525,8 @@ class Solver:
         column = self._purest(rows, depth)
         if depth <= 2 or column is None:
             return self._tree(rows, min(depth, 2), self.root(), clock, None)
-        has = self.problem.has(rows, column)
-        zero, one = (self.greedy_tree(depth - 1, clock, part) for part in (rows[~has], rows[has]))
+        zero, one = (self.greedy_tree(depth - 1, clock, part)
+                     for part in self.problem.parts(rows, column))
         return zero if zero == one and not isinstance(zero, tuple) else (column, zero, one)
 
     def _purest(self, rows, depth):
@@ -577,9 +576,8 @@ class Solver:
                 return self._collapsed(self.greedy_tree(depth, finishing, rows), rows)
             if column is None:
                 return cost, leaf
-            has = self.problem.has(rows, column)
             (cost_0, zero), (cost_1, one) = (grow(part, depth - 1)
-                                             for part in (rows[~has], rows[has]))
+                                             for part in self.problem.parts(rows, column))
             below = self.penalty + cost_0 + cost_1
             return (cost, leaf) if below >= cost else (below, (column, zero, one))
 
@@ -592,9 +590,8 @@ class Solver:
         if not isinstance(nested, tuple):
             return cost, leaf
         column, *children = nested
-        has = self.problem.has(rows, column)
-        (cost_0, zero), (cost_1, one) = (self._collapsed(child, part) for child, part
-                                         in zip(children, (rows[~has], rows[has]), strict=True))
+        parts = self.problem.parts(rows, column)
+        (cost_0, zero), (cost_1, one) = map(self._collapsed, children, parts)
         below = self.penalty + cost_0 + cost_1
         return (cost, leaf) if below >= cost else (below, (column, zero, one))
 
@@ -627,8 +624,8 @@ class Solver:
             cost, leaf = self._leaf(rows)
             found = (cost, leaf)
             for used, column in enumerate(columns.tolist()):
-                has = self.problem.has(rows, column)
-                parts = [best(part, depth - 1, allowed - used) for part in (rows[~has], rows[has])]
+                parts = [best(part, depth - 1, allowed - used)
+                         for part in self.problem.parts(rows, column)]
                 if None in parts:
                     return None
                 cost = self.penalty + parts[0][0] + parts[1][0]
