@@ -27,7 +27,10 @@ def starting_tree(start, X, y, n_classes, sample_weight=None, max_depth=3, min_s
     if start is None:
         return None
     if isinstance(start, DecisionTree):
-        return _checked(start, X, y, n_classes, sample_weight, max_depth, min_samples_leaf)
+        return checked_start(
+            start, "classification", X, max_depth, min_samples_leaf,
+            lambda tree: without_empty_splits(tree, X).with_counts(
+                X, y, n_classes, sample_weight).pruned())
     if not isinstance(start, str) or start not in ("cart", "local-search"):
         raise ValueError(f"start is {start!r}; use None, 'cart', 'local-search' or a "
                          "DecisionTree.")
@@ -55,17 +58,16 @@ def warm_up_start(start):
     return warm_up_trees() + (warm_up_search() if searches else 0.0)
 
 
-def _checked(tree, X, y, n_classes, sample_weight, max_depth, min_samples_leaf):
-    if tree.kind != "classification":
-        raise ValueError(f"start is a {tree.kind} tree; give a classification tree.")
+def checked_start(tree, kind, X, max_depth, min_samples_leaf, refitted):
+    """Return a given tree as ``refitted`` to the rows; refuse what does not suit them."""
+    if tree.kind != kind:
+        raise ValueError(f"start is a {tree.kind} tree; give a {kind} tree.")
     n_features = X.shape[1]
     if tree.feature.max() >= n_features or (tree.feature_names is not None
                                             and tree.n_features != n_features):
         raise ValueError(f"start is a tree over {tree.n_features} features and X has "
                          f"{n_features}; give a tree fitted on the same columns.")
-    tree = tree.replace(n_features=n_features, feature_names=None, classes=None)
-    tree = without_empty_splits(tree, X)
-    tree = tree.with_counts(X, y, n_classes, sample_weight).pruned()
+    tree = refitted(tree.replace(n_features=n_features, feature_names=None, classes=None))
     if tree.depth > max_depth:
         raise ValueError(f"start is a tree of depth {tree.depth} and max_depth is {max_depth}; "
                          "give a shallower tree or raise max_depth.")

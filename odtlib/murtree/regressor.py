@@ -10,10 +10,11 @@ from sklearn.tree import DecisionTreeRegressor
 from sklearn.utils._param_validation import HasMethods, StrOptions
 
 from odtlib.estimator import BinarisingMixin, SingleTargetRegressor
-from odtlib.heuristics.start import warm_up_start
+from odtlib.heuristics.start import checked_start, warm_up_start
 from odtlib.report import Clock
 from odtlib.tolerance import PROOF, ROUNDING
 from odtlib.tree import DecisionTree
+from odtlib.trees import build
 
 from . import _search as S
 from ._regression_kernels import ABSOLUTE, N_SUMS
@@ -308,65 +309,38 @@ class _RegressionRun(Run):
         return prepare_regression(self.columns, self.y, self.sample_weight, absolute=self.absolute,
                                   merge_columns=self.options.merge_columns, clock=self.clock)
 
-    def begin_with(self, start):
-        """Take a start that respects all limits as the tree to beat."""
-        if isinstance(start, str):
-            self.set_incumbent(self.valued(self.cart()))
-            return
-        if start.kind != "regression":
-            raise ValueError("start is a classification tree; give a regression tree.")
-        n_columns = self.columns.shape[1]
-        if start.feature.max() >= n_columns or (start.feature_names is not None
-                                                and start.n_features != n_columns):
-            raise ValueError(f"start is a tree over {start.n_features} features and there are "
-                             f"{n_columns} columns; give a tree over the same columns.")
-        tree = self.valued(start.replace(n_features=n_columns, feature_names=None))
-        if tree.depth > self.depth or tree.n_splits > self.nodes:
-            raise ValueError(f"start has depth {tree.depth} and {tree.n_splits} feature nodes, the "
-                             f"limits are {self.depth} and {self.nodes}; give a smaller tree.")
-        if np.unique(tree.apply(self.columns), return_counts=True)[1].min() \
-                < self.model.min_samples_leaf:
-            raise ValueError("a leaf of start holds fewer rows than min_samples_leaf; give a tree "
-                             "with larger leaves.")
-        self.set_incumbent(tree)
-
-    def cart(self):
-        """Grow a CART over the columns with scikit-learn."""
-        if self.safe_depth == 0 or self.columns.shape[1] == 0:
-            return DecisionTree.from_nested([0.0], kind="regression")
-        grown = DecisionTreeRegressor(
+    def started(self, start):
+        """Return the tree that a start gives, with the values of the rows."""
+        if not isinstance(start, str):
+            return checked_start(start, "regression", self.columns, self.depth,
+                                 self.model.min_samples_leaf, self.valued)
+        if self.safe_depth == 0:
+            return self.valued(DecisionTree.from_nested([0.0], kind="regression"))
+        cart = DecisionTreeRegressor(
             criterion=self.model.loss, max_depth=self.safe_depth,
             min_samples_leaf=self.model.min_samples_leaf, random_state=self.model.random_state)
-        grown = grown.fit(self.columns, self.y, self.sample_weight).tree_
-        return DecisionTree(grown.feature, grown.threshold, grown.children_left,
-                            grown.children_right, grown.value[:, 0, 0], kind="regression")
+        return self.valued(DecisionTree.from_sklearn(
+            cart.fit(self.columns, self.y, self.sample_weight)))
 
     def valued(self, tree):
         """Give every node the mean or median of its rows and drop what has none."""
-        nodes, losses = [], []
-
-        def add(node, rows):
-            while tree.feature[node] >= 0:
-                goes_left = self.columns[rows, tree.feature[node]] <= tree.threshold[node]
+        def split(node, rows):
+            while (feature := tree.feature[node]) >= 0:
+                goes_left = self.columns[rows, feature] <= tree.threshold[node]
+                left, right = tree.left[node], tree.right[node]
                 if goes_left.any() and not goes_left.all():
-                    break
-                node = tree.left[node] if goes_left.all() else tree.right[node]
-            place = len(nodes)
-            value = leaf_value(self.y[rows], self.sample_weight[rows], self.absolute)
-            nodes.append((-1, np.nan, -1, -1, value))
-            if tree.feature[node] < 0:
-                losses.append(loss_of(self.y[rows], value, self.sample_weight[rows], self.absolute))
-            else:
-                left = add(tree.left[node], rows[goes_left])
-                right = add(tree.right[node], rows[~goes_left])
-                nodes[place] = (tree.feature[node], tree.threshold[node], left, right, value)
-            return place
+                    return feature, tree.threshold[node], goes_left, left, right
+                node = left if goes_left.all() else right
+            return None
 
-        add(0, np.arange(len(self.y)))
-        feature, threshold, left, right, value = map(list, zip(*nodes, strict=True))
-        tree = DecisionTree(feature, threshold, left, right, value, kind="regression",
+        *nodes, members = build(0, len(self.y), split)
+        parts = [(self.y[rows], self.sample_weight[rows]) for rows in members]
+        values = [leaf_value(*part, self.absolute) for part in parts]
+        loss = sum(loss_of(y, value, weight, self.absolute) for (y, weight), value, feature
+                   in zip(parts, values, nodes[0], strict=True) if feature < 0)
+        tree = DecisionTree(*nodes, values, kind="regression",
                             n_features=self.columns.shape[1]).pruned()
-        self.costs[tree] = float(sum(losses) + self.model.split_penalty * tree.n_splits) / self.unit
+        self.costs[tree] = float(loss + self.model.split_penalty * tree.n_splits) / self.unit
         return tree
 
     def cost(self, tree):

@@ -65,6 +65,14 @@ class Run:
         """Take a start that respects all limits as the tree to beat."""
         if isinstance(start, str) and self.columns.shape[1] == 0:
             return                                   # every tree is one leaf
+        tree = self.started(start)
+        if tree.n_splits > self.nodes:
+            raise ValueError(f"start has {tree.n_splits} feature nodes and max_nodes is "
+                             f"{self.nodes}; give a smaller tree or raise max_nodes.")
+        self.set_incumbent(tree)
+
+    def started(self, start):
+        """Return the tree that a start gives, with the class weights of the rows."""
         depth = self.safe_depth if isinstance(start, str) else self.depth
         n_classes = len(self.model.classes_)
         columns, y, weight = self.rows.start or (self.columns, self.y, self.sample_weight)
@@ -73,10 +81,7 @@ class Run:
                              self.clock.remaining)
         if self.rows.start is not None:
             tree = tree.with_counts(self.columns, self.y, n_classes, self.sample_weight)
-        if tree.n_splits > self.nodes:
-            raise ValueError(f"start has {tree.n_splits} feature nodes and max_nodes is "
-                             f"{self.nodes}; give a smaller tree or raise max_nodes.")
-        self.set_incumbent(tree)
+        return tree
 
     def set_incumbent(self, tree):
         """Make a tree the one to beat."""

@@ -206,7 +206,7 @@ def test_starts(loss):
         again = MurTreeRegressor(3, loss=loss, start=start).fit(X, y)
         assert again.report_.objective == pytest.approx(best.report_.objective)
         assert again.report_.start == ("cart" if start == "cart" else "tree")
-    with pytest.raises(ValueError, match="give a smaller tree"):
+    with pytest.raises(ValueError, match="give a shallower tree"):
         MurTreeRegressor(1, loss=loss, start=best.tree_).fit(X, y)
     with pytest.raises(ValueError, match="give a regression tree"):
         classes = MurTreeClassifier(1).fit(X, y > 2).tree_
