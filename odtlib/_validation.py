@@ -199,13 +199,6 @@ def checked(estimator, X, *y, missing=False, types=EXACT, **options):
         raise (TypeError if isinstance(error, TypeError) else ValueError)(fault) from None
 
 
-def are_whole_numbers(X, y, types):
-    """Tell whether rows and labels are arrays in which nothing can be wrong, ready as they are."""
-    return (type(X) is type(y) is np.ndarray and X.ndim == 2 and y.ndim == 1 and X.size > 0
-            and len(X) == len(y) and X.dtype.kind in "biu" and X.dtype in types
-            and y.dtype.kind in "biu" and X.flags.c_contiguous)
-
-
 def _dense(estimator, X, *y, bits, **options):
     """Return sparse rows as an array: one byte for each of zeros and ones, or eight for numbers."""
     X = X.tocsr()

@@ -21,7 +21,6 @@ from odtlib._validation import (
     MOST,
     NUMBERS,
     WithParameters,
-    are_whole_numbers,
     check_columns,
     check_labels,
     check_length,
@@ -280,8 +279,10 @@ class _TreeEstimator(DescribedParameters, WithParameters):
                 and any(getattr(kind, "kind", "O") not in "biuf" for kind in X.dtypes))
 
     def _check_training_data(self, X, y):
-        if are_whole_numbers(X, y, self._row_types):
-            self.n_features_in_ = X.shape[1]
+        if (type(X) is type(y) is np.ndarray and X.ndim == 2 and y.ndim == 1 and X.size > 0
+                and len(X) == len(y) and X.dtype.kind in "biu" and X.dtype in self._row_types
+                and y.dtype.kind in "biu" and X.flags.c_contiguous):
+            self.n_features_in_ = X.shape[1]        # nothing can be wrong, ready as they are
             vars(self).pop("feature_names_in_", None)
             return X, y
         X = pandas_frame(X)

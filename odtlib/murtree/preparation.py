@@ -159,32 +159,6 @@ def _distinct_columns(columns, clock=None):
     return first[bits[first].any(axis=1)]
 
 
-def equal_rows(y, n_classes, weight, groups):
-    """Return one row of each group and class, the weights of these, their unit, and their groups.
-
-    ``groups`` is that of :func:`grouped_rows`, or None to merge no rows.  The weights are whole;
-    the unit is their greatest common divisor, by which they are divided.  None where nothing is
-    gained.
-    """
-    if weight is not None and ((weight % 1).any() or weight.sum() >= 2 ** 53):
-        return None
-    kept = None
-    if groups is not None:
-        cells = groups[0] * np.int64(n_classes) + y
-        totals = np.bincount(cells, weight, len(groups[1]) * n_classes)
-        used = np.flatnonzero(totals)
-        if 2 * len(used) <= len(y):
-            kept = np.zeros(len(totals), np.int64)
-            kept[cells] = np.arange(len(y))
-            kept, weight = kept[used], totals[used]
-            group = used // n_classes
-            groups = group, np.searchsorted(group, np.arange(len(groups[1])))
-    unit = 1 if weight is None else int(np.gcd.reduce(weight.astype(np.int64)))
-    if kept is None and unit == 1:
-        return None
-    return slice(None) if kept is None else kept, weight / unit, float(unit), groups
-
-
 def prepare(X, y, n_classes, sample_weight=None, *, counts=None, min_samples_leaf=1,
             merge_rows=True, merge_columns=True, clock=None, groups=None):
     """Reduce a data set to what the search must see.

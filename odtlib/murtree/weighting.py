@@ -12,7 +12,7 @@ from odtlib._validation import LARGEST
 from odtlib.report import SolveReport, pluralised
 from odtlib.tree import DecisionTree
 
-from .preparation import MANY_ROWS, MAX_COPIES, equal_rows, grouped_rows
+from .preparation import MANY_ROWS, MAX_COPIES, grouped_rows
 from .run import Run
 from .solver import warm_up_search
 
@@ -34,16 +34,31 @@ class Rows(NamedTuple):
 
 
 def error_rows(model, columns, y, weight, clock, search):
-    """Return the rows for the errors; of equal ones with equal labels one, where they are many."""
-    groups = few = None
-    if model.min_samples_leaf == 1 and search.merge_rows and not clock.expired:
-        if len(y) >= MANY_ROWS:
-            groups = grouped_rows(columns)
-        if not np.any(model.split_penalty):
-            few = equal_rows(y, len(model.classes_), weight, groups)
-    if few is None:
-        return Rows(columns, y, weight, groups=groups)
-    kept, weight, unit, groups = few
+    """Return the rows for the errors; of equal ones with equal labels one, where they are many.
+
+    Whole weights are divided by their greatest common divisor.
+    """
+    merges = model.min_samples_leaf == 1 and search.merge_rows and not clock.expired
+    groups = grouped_rows(columns) if merges and len(y) >= MANY_ROWS else None
+    given = Rows(columns, y, weight, groups=groups)
+    whole = weight is None or not (weight % 1).any() and weight.sum() < 2 ** 53
+    if not merges or not whole or np.any(model.split_penalty):
+        return given
+    kept = slice(None)
+    if groups is not None:
+        n_classes, n_groups = len(model.classes_), len(groups[1])
+        cells = groups[0] * np.int64(n_classes) + y
+        totals = np.bincount(cells, weight, n_groups * n_classes)
+        used = np.flatnonzero(totals)
+        if 2 * len(used) <= len(y):
+            first = np.zeros(len(totals), np.int64)
+            first[cells] = np.arange(len(y))
+            kept, weight, group = first[used], totals[used], used // n_classes
+            groups = group, np.searchsorted(group, np.arange(n_groups))
+    unit = 1.0 if weight is None else float(np.gcd.reduce(weight.astype(np.int64)))
+    if unit == 1 and isinstance(kept, slice):
+        return given
+    weight = weight / unit
     seconds = warm_up_search("weights") if weight.sum() > MAX_COPIES * len(weight) + 1024 else 0.0
     clock.start += seconds
     return Rows(columns[kept], y[kept], None if (weight == 1).all() else weight, unit,
