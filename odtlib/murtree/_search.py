@@ -60,12 +60,12 @@ COUNTER_NAMES = ("nodes", "depth_two_pairs", "cache_hits", "pruned_by_bound", "p
                  "data_sets_counted", "children_probed", "earlier_nodes_used")
 
 # The stack; the first axis of each array is the level.  ``leaf`` is the cost of the node as a leaf,
-# ``leaf_cost`` those of both children of each split.  Bounds on the children of each split have a
-# second axis for the node budget of the child; ``exact`` tells which of those of the current split
+# ``leaf_cost`` those of both children of each split.  ``bound``, by side, node budget of the child
+# and split, is for the children of each split; ``exact`` tells which of those of the current split
 # are optima, and ``child_key`` has the keys of its two children.  ``active`` are the columns of the
 # level above, ``order`` is that of the splits, and ``totals`` has the weights of pairs of columns.
 Levels = namedtuple("Levels", "state cost choice exact leaf keys child_key rows class_start active "
-                              "order bound_1 bound_0 leaf_cost totals column_keys")
+                              "order bound leaf_cost totals column_keys")
 # What is used from one node to the next: sort keys and costs of the splits, best scores of both
 # children by size, number of columns and width; a random number for each column, two keys for each
 # test of a column, and the arrays of the kernels; ``read`` is what :func:`read_children` found.
@@ -147,7 +147,7 @@ def try_shallow_trees(side_cost, n_active, depth, low, high, penalty, below, key
 
 
 @njit(**INNER)
-def combine(bound_1, bound_0, exact, k, low, high, child_low, child_high, penalty, choice, cost,
+def combine(bound, exact, k, low, high, child_low, child_high, penalty, choice, cost,
             accept):
     """Go through all node budgets of the children of split ``k``; tell if one may be better.
 
@@ -158,11 +158,11 @@ def combine(bound_1, bound_0, exact, k, low, high, child_low, child_high, penalt
     for a in range(child_low, child_high + 1):
         for b in range(max(child_low, low - 1 - a), min(child_high, high - 1 - a) + 1):
             n = a + b + 1
-            value = penalty + bound_1[a, k] + bound_0[b, k]
+            value = penalty + bound[1, a, k] + bound[0, b, k]
             if value < cost[TARGET, n]:
                 open_ = True
                 if accept and exact[1, a] and exact[0, b]:
-                    set_incumbent(choice, cost, n, value, k, a, b, bound_1[a, k], bound_0[b, k])
+                    set_incumbent(choice, cost, n, value, k, a, b, bound[1, a, k], bound[0, b, k])
                     continue
             if accept:
                 cost[REFINED, n] = min(cost[REFINED, n], value)
@@ -235,15 +235,14 @@ def look_up(table, values, low, high, depth, budget, level, counters):
 
 
 @njit(**INNER)
-def prefetch_children(table, column_keys, width, active, n_active, budget, level, bound_1, bound_0,
-                      upper):
+def prefetch_children(table, column_keys, width, active, n_active, budget, level, bound, upper):
     """Ask for the cache's memory of all children of depth two that will be looked up.
 
     It is scattered and slow to come; the pairs of the first splits are counted meanwhile.
     """
     depth, size = min(np.int64(2), budget), width + 32
     for k in range(n_active):
-        if bound_1[k] + bound_0[k] < upper:
+        if bound[1, budget, k] + bound[0, budget, k] < upper:
             low, high = column_keys[active[k]], column_keys[size + active[k]]
             other_low, other_high = column_keys[width] - low, column_keys[size + width] - high
             low, high = problem_key(low, high, depth, budget, level)
@@ -280,8 +279,7 @@ def store_node(t, terminal, levels, earlier):
     bounds.
     """
     known, kept_ids, parent_index = earlier[0][t - 1], earlier[1][t - 1], earlier[2][t]
-    st, parent = levels.state[t], levels.state[t - 1]
-    bound_1, bound_0 = levels.bound_1[t], levels.bound_0[t]
+    st, parent, bound = levels.state[t], levels.state[t - 1], levels.bound[t]
     name, side = levels.order[t - 1, parent[POSITION]], parent[CHILD_SIDE]
     slot = parent[N_EARLIER] % len(kept_ids)
     for p in range(min(parent[N_EARLIER], len(kept_ids))):
@@ -293,11 +291,11 @@ def store_node(t, terminal, levels, earlier):
         kept_ids[slot, 0], kept_ids[slot, 1] = name, side
     for n in range(max(st[CHILD_LOW], terminal), st[CHILD_HIGH] + 1):
         kept_ids[slot, 2 + n] = 1
-        for i in range(parent[N_ACTIVE]):
-            known[n, slot, 0, i] = known[n, slot, 1, i] = 0.0
-        for k in range(st[N_ACTIVE]):
-            known[n, slot, 1, parent_index[k]] = bound_1[n, k]
-            known[n, slot, 0, parent_index[k]] = bound_0[n, k]
+        for s in range(2):
+            for i in range(parent[N_ACTIVE]):
+                known[n, slot, s, i] = 0.0
+            for k in range(st[N_ACTIVE]):
+                known[n, slot, s, parent_index[k]] = bound[s, n, k]
 
 
 @njit(**INNER)
@@ -312,8 +310,7 @@ def bound_by_earlier_nodes(t, terminal, control, counters, levels, earlier):
     known, kept_ids, parent_index = earlier[0][t - 1], earlier[1][t - 1], earlier[2][t]
     local_index = earlier[3]
     st, parent, totals = levels.state[t], levels.state[t - 1], levels.totals[t]
-    bound_1, bound_0 = levels.bound_1[t], levels.bound_0[t]
-    above, active = levels.active[t], levels.active[t + 1]
+    bound, above, active = levels.bound[t], levels.active[t], levels.active[t + 1]
     n_active, width = st[N_ACTIVE], st[WIDTH]
     name, side = levels.order[t - 1, parent[POSITION]], parent[CHILD_SIDE]
     for i in range(parent[N_ACTIVE]):
@@ -332,20 +329,20 @@ def bound_by_earlier_nodes(t, terminal, control, counters, levels, earlier):
                 continue
             if other == name and other_side == side:
                 counters[EARLIER_BOUNDS] += 1
-                for j in range(n_active):
-                    bound_1[n, j] = max(bound_1[n, j], known[n, p, 1, parent_index[j]])
-                    bound_0[n, j] = max(bound_0[n, j], known[n, p, 0, parent_index[j]])
+                for s in range(2):
+                    for j in range(n_active):
+                        bound[s, n, j] = max(bound[s, n, j], known[n, p, s, parent_index[j]])
             elif other != name and k >= 0:
                 counters[EARLIER_BOUNDS] += 1
                 value = known[n, p, side, name]
-                if value > (bound_1[n, k] if other_side == 1 else bound_0[n, k]):
+                if value > bound[other_side, n, k]:
                     call_at(control[ADDRESS_SIMILARITY],
                             (k, totals, n_active, width, value if other_side == 1 else 0.0,
-                             0.0 if other_side == 1 else value, bound_1[n], bound_0[n]))
+                             0.0 if other_side == 1 else value, bound[1, n], bound[0, n]))
                 call_at(control[ADDRESS_EARLIER],
                         (other, other_side, levels.totals[t - 1], parent[N_ACTIVE], parent[WIDTH],
                          k, totals, n_active, width, parent_index, known[n, p, 1], known[n, p, 0],
-                         bound_1[n], bound_0[n]))
+                         bound[1, n], bound[0, n]))
 
 
 # Several threads share the splits of the root --------------------------------------------------
@@ -361,7 +358,7 @@ def publish_root_split(k, control, levels, shared):
     _, finished, known, incumbents, _ = shared
     me, st, cost = control[THREAD], levels.state[0], levels.cost[0]
     for n in range(st[CHILD_LOW], st[CHILD_HIGH] + 1):
-        known[0, n, k], known[1, n, k] = levels.bound_1[0, n, k], levels.bound_0[0, n, k]
+        known[1, n, k], known[0, n, k] = levels.bound[0, 1, n, k], levels.bound[0, 0, n, k]
     finished[me, 1 + finished[me, 0]] = k
     finished[me, 0] += 1
     for n in range(st[LOW], st[HIGH] + 1):
@@ -391,7 +388,7 @@ def import_incumbents(control, st, cost, incumbents):
 def take_root_split(control, levels, shared):
     """Take the next split of the root, and what the other threads have found since the last."""
     next_split, finished, known, incumbents, seen = shared
-    st, bounds_1, bounds_0 = levels.state[0], levels.bound_1[0], levels.bound_0[0]
+    st, bound = levels.state[0], levels.bound[0]
     st[POSITION] = min(fetch_add(next_split), st[N_ACTIVE])
     import_incumbents(control, st, levels.cost[0], incumbents)
     for other in range(control[N_THREADS]):
@@ -399,12 +396,12 @@ def take_root_split(control, levels, shared):
             seen[other] += 1
             k = finished[other, seen[other]]
             for n in range(st[CHILD_LOW], st[CHILD_HIGH] + 1):
-                bounds_1[n, k] = max(bounds_1[n, k], known[0, n, k])
-                bounds_0[n, k] = max(bounds_0[n, k], known[1, n, k])
+                for side in range(2):
+                    bound[side, n, k] = max(bound[side, n, k], known[side, n, k])
                 if control[SIMILARITY]:
                     call_at(control[ADDRESS_SIMILARITY],
-                            (k, levels.totals[0], st[N_ACTIVE], st[WIDTH], known[0, n, k],
-                             known[1, n, k], bounds_1[n], bounds_0[n]))
+                            (k, levels.totals[0], st[N_ACTIVE], st[WIDTH], known[1, n, k],
+                             known[0, n, k], bound[1, n], bound[0, n]))
 
 
 # The modes of the search -----------------------------------------------------------------------
@@ -479,7 +476,7 @@ def order_splits(control, order, key, n_active, active, side_cost, shuffle):
 
 
 @njit(**INNER)
-def bound_children(st, terminal, below, deep, side_cost, leaf_cost, bound_1, bound_0):
+def bound_children(st, terminal, below, deep, side_cost, leaf_cost, bound):
     """Bound the children of all splits of a node by what was counted, for all node budgets.
 
     Below ``terminal`` feature nodes it tells the optimum of a child; from there on, trees that it
@@ -488,16 +485,15 @@ def bound_children(st, terminal, below, deep, side_cost, leaf_cost, bound_1, bou
     largest = (1 << min(st[DEPTH] - 1, MAX_FULL_DEPTH)) - 1
     st[CHILD_LOW] = max(0, st[LOW] - 1 - largest)
     st[CHILD_HIGH] = min(st[HIGH] - 1, largest)
-    for k in range(st[N_ACTIVE]):
-        leaf_cost[0, k], leaf_cost[1, k] = side_cost[LEAF_0, k], side_cost[LEAF_1, k]
-    for b in range(st[CHILD_LOW], st[CHILD_HIGH] + 1):
-        others = deep if b >= terminal else np.inf
+    for side, leaf, split in ((0, LEAF_0, SPLIT_0), (1, LEAF_1, SPLIT_1)):
         for k in range(st[N_ACTIVE]):
-            bound_1[b, k] = min(leaf_cost[1, k], others)
-            bound_0[b, k] = min(leaf_cost[0, k], others)
-            if b >= 1 and terminal == 2:
-                bound_1[b, k] = min(bound_1[b, k], side_cost[SPLIT_1, k] + below)
-                bound_0[b, k] = min(bound_0[b, k], side_cost[SPLIT_0, k] + below)
+            leaf_cost[side, k] = side_cost[leaf, k]
+        for b in range(st[CHILD_LOW], st[CHILD_HIGH] + 1):
+            others = deep if b >= terminal else np.inf
+            for k in range(st[N_ACTIVE]):
+                bound[side, b, k] = min(leaf_cost[side, k], others)
+                if b >= 1 and terminal == 2:
+                    bound[side, b, k] = min(bound[side, b, k], side_cost[split, k] + below)
 
 
 @njit(**INNER)
@@ -538,15 +534,14 @@ def enter(t, control, penalties, counters, levels, scratch, cache, earlier):
         return FINISH, work
     order_splits(control, levels.order[t], scratch.key, n_active, levels.active[t + 1], side_cost,
                  scratch.shuffle)
-    bound_children(st, terminal, below, deep, side_cost, levels.leaf_cost[t], levels.bound_1[t],
-                   levels.bound_0[t])
+    bound_children(st, terminal, below, deep, side_cost, levels.leaf_cost[t], levels.bound[t])
     if passes_bounds_on(t, control, st, earlier[0]):
         bound_by_earlier_nodes(t, terminal, control, counters, levels, earlier)
     if control[CACHE] == DATASET and depth == 3 and terminal == 2:
-        n, n_columns = st[CHILD_HIGH], scratch.shared_arrays[0][N_COLUMNS]
+        n_columns = scratch.shared_arrays[0][N_COLUMNS]
         prefetch_children(table, levels.column_keys[t], n_columns, levels.active[t + 1], n_active,
-                          n, level + control[BY_LEVEL], levels.bound_1[t, n],
-                          levels.bound_0[t, n], co[TARGET, high] - penalty)
+                          st[CHILD_HIGH], level + control[BY_LEVEL], levels.bound[t],
+                          co[TARGET, high] - penalty)
     return ADVANCE, work
 
 
@@ -554,7 +549,7 @@ def enter(t, control, penalties, counters, levels, scratch, cache, earlier):
 def receive(t, levels):
     """Take over what the child on the next level has found."""
     st, child, k = levels.state[t], levels.state[t + 1], levels.order[t, levels.state[t, POSITION]]
-    bounds = levels.bound_1[t] if st[CHILD_SIDE] == 1 else levels.bound_0[t]
+    bounds = levels.bound[t, st[CHILD_SIDE]]
     for n in range(child[LOW], child[HIGH] + 1):
         bounds[n, k] = max(bounds[n, k], levels.cost[t + 1, VALUE, n])
         levels.exact[t, st[CHILD_SIDE], n] |= levels.choice[t + 1, EXACT, n]
@@ -568,7 +563,7 @@ def look_up_children(t, k, terminal, level, control, counters, levels, n_columns
     """Look up both children of a split; tell whether they are solved for all node budgets."""
     table, values = cache
     st, made, solved = levels.state[t], levels.child_key[t], levels.exact[t]
-    bounds_1, bounds_0 = levels.bound_1[t], levels.bound_0[t]
+    bound = levels.bound[t]
     depth, first, last = st[DEPTH], st[CHILD_LOW], st[CHILD_HIGH]
     active, column_keys = levels.active[t + 1], levels.column_keys[t]
     for n in range(first, last + 1):
@@ -581,12 +576,10 @@ def look_up_children(t, k, terminal, level, control, counters, levels, n_columns
     child_keys(control[CACHE], levels.keys[t], active[k], column_keys, n_columns, literals, made)
     all_solved = True
     for n in range(last, max(first, terminal) - 1, -1):
-        value, solved[1, n] = look_up(table, values, made[0], made[1], depth - 1, n, level,
-                                      counters)
-        bounds_1[n, k] = max(bounds_1[n, k], value)
-        value, solved[0, n] = look_up(table, values, made[2], made[3], depth - 1, n, level,
-                                      counters)
-        bounds_0[n, k] = max(bounds_0[n, k], value)
+        for side in range(2):
+            value, solved[side, n] = look_up(table, values, made[2 - 2 * side],
+                                             made[3 - 2 * side], depth - 1, n, level, counters)
+            bound[side, n, k] = max(bound[side, n, k], value)
         all_solved = all_solved and solved[1, n] + solved[0, n] == 2
         if depth == 3 and terminal == 2 and solved[1, n] + solved[0, n] == 0:
             break                                # all their budgets are entered together
@@ -602,7 +595,7 @@ def solve_children(t, k, terminal, level, below, third, control, counters, level
     table, values = cache
     st, made, solved = levels.state[t], levels.child_key[t], levels.exact[t]
     starts, best_by_size, width = levels.class_start[t], scratch.best_by_size, st[WIDTH]
-    first, last = st[CHILD_LOW], st[CHILD_HIGH]
+    bound, first, last = levels.bound[t], st[CHILD_LOW], st[CHILD_HIGH]
     for side in range(-1, 0) if control[INCREMENTAL] else range(2):
         call_at(control[ADDRESS_CHILDREN],
                 (k, side, starts, st[N_ACTIVE], width, scratch.shared_arrays,
@@ -611,7 +604,7 @@ def solve_children(t, k, terminal, level, below, third, control, counters, level
     counters[DEPTH_TWO_PAIRS] += 1
     penalised(best_by_size, below, third)
     for n in range(first, last + 1):
-        levels.bound_1[t, n, k], levels.bound_0[t, n, k] = best_by_size[n], best_by_size[4 + n]
+        bound[1, n, k], bound[0, n, k] = best_by_size[n], best_by_size[4 + n]
         solved[1, n], solved[0, n] = 1, 1
     if control[CACHE]:
         share = control[SHARE_SIZES] > 0
@@ -630,8 +623,8 @@ def first_side(t, k, control, levels):
     leaf_1, leaf_0 = levels.leaf_cost[t, 1, k], levels.leaf_cost[t, 0, k]
     if control[CHILD_ORDER] == BY_GAP:
         last = levels.state[t, CHILD_HIGH]
-        leaf_1 -= levels.bound_1[t, last, k]
-        leaf_0 -= levels.bound_0[t, last, k]
+        leaf_1 -= levels.bound[t, 1, last, k]
+        leaf_0 -= levels.bound[t, 0, last, k]
     return 1 if control[CHILD_ORDER] != POST_ORDER and leaf_1 >= leaf_0 else 0
 
 
@@ -643,9 +636,7 @@ def open_child(t, k, side, penalty, control, counters, levels, shape, row_bits):
     """
     st, child, solved = levels.state[t], levels.state[t + 1], levels.exact[t]
     target, child_cost = levels.cost[t, TARGET], levels.cost[t + 1]
-    mine, other = levels.bound_1[t], levels.bound_0[t]
-    if side == 0:
-        mine, other = other, mine
+    mine, other = levels.bound[t, side], levels.bound[t, 1 - side]
     low, high, first, last = st[LOW], st[HIGH], st[CHILD_LOW], st[CHILD_HIGH]
     child_low, child_high = last + 1, -1
     for a in range(first, last + 1):
@@ -686,7 +677,7 @@ def advance(t, work, control, penalties, counters, levels, scratch, cache, share
     """
     st, co, ch = levels.state[t], levels.cost[t], levels.choice[t]
     order, solved, totals = levels.order[t], levels.exact[t], levels.totals[t]
-    bounds_1, bounds_0 = levels.bound_1[t], levels.bound_0[t]
+    bound = levels.bound[t]
     depth, low, high, n_active = st[DEPTH], st[LOW], st[HIGH], st[N_ACTIVE]
     first, last = st[CHILD_LOW], st[CHILD_HIGH]
     level, penalty, below, third = costs_from(t, control, penalties)
@@ -701,20 +692,17 @@ def advance(t, work, control, penalties, counters, levels, scratch, cache, share
                 return FINISH, work
             work -= 1
             k = order[st[POSITION]]
-            if not combine(bounds_1, bounds_0, solved, k, low, high, first, last, penalty, ch, co,
-                           False):
+            if not combine(bound, solved, k, low, high, first, last, penalty, ch, co, False):
                 counters[PRUNED_BY_BOUND] += 1
                 for n in range(first, last + 1):
                     solved[0, n], solved[1, n] = 0, 0
-                combine(bounds_1, bounds_0, solved, k, low, high, first, last, penalty, ch, co,
-                        True)
+                combine(bound, solved, k, low, high, first, last, penalty, ch, co, True)
                 st[POSITION] += 1
                 continue
             st[STEP] = 3
             if not look_up_children(t, k, terminal, level, control, counters, levels,
                                     shape[N_COLUMNS], scratch.literals, cache):
-                if not combine(bounds_1, bounds_0, solved, k, low, high, first, last, penalty, ch,
-                               co, False):
+                if not combine(bound, solved, k, low, high, first, last, penalty, ch, co, False):
                     counters[PRUNED_BY_CACHE] += 1
                 elif depth == 3 and terminal == 2:
                     work -= solve_children(t, k, terminal, level, below, third, control, counters,
@@ -729,13 +717,13 @@ def advance(t, work, control, penalties, counters, levels, scratch, cache, share
                 n_rows = levels.class_start[t, shape[N_CLASSES]]
                 return ENTER, work - 10 - n_rows // 16
             continue
-        combine(bounds_1, bounds_0, solved, k, low, high, first, last, penalty, ch, co, True)
+        combine(bound, solved, k, low, high, first, last, penalty, ch, co, True)
         if control[SIMILARITY]:
             counters[SIMILARITY_UPDATES] += 1
             for n in range(max(first, terminal), last + 1):
                 call_at(control[ADDRESS_SIMILARITY],
-                        (k, totals, n_active, st[WIDTH], bounds_1[n, k], bounds_0[n, k],
-                         bounds_1[n], bounds_0[n]))
+                        (k, totals, n_active, st[WIDTH], bound[1, n, k], bound[0, n, k],
+                         bound[1, n], bound[0, n]))
         if t == 0 and control[N_THREADS] > 1:
             publish_root_split(k, control, levels, shared)
         st[STEP] = 0

@@ -64,9 +64,9 @@ class CertifiedColumns(CertifiedMixin):
             for a in range(1, len(sizes) + 1):
                 size = min(a, high) if len(sizes) > 1 else high
                 if size >= low and (a <= high or high >= 2 ** (depth - 1) - 1):
-                    for side, cost in enumerate((levels.bound_0, levels.bound_1)):
+                    for side, cost in enumerate(levels.bound[0]):
                         hints[side, at, a] = np.maximum(0, np.floor(
-                            cost[0, size, :n] * factor + least[side]))
+                            cost[size, :n] * factor + least[side]))
             others = np.ones(data.x.shape[1], bool)
             others[at] = False
             return bound, (np.append(at[levels.order[0, :n]], np.flatnonzero(others)), hints)

@@ -283,8 +283,8 @@ class Workspace:
             rows=np.zeros((levels, n_rows + 1), np.int32),
             class_start=np.zeros((levels, n_classes + 1), np.int64),
             active=np.zeros((levels + 1, width), np.int64),
-            order=np.zeros((levels, width), np.int64), bound_1=np.zeros((levels, budgets, width)),
-            bound_0=np.zeros((levels, budgets, width)), leaf_cost=np.zeros((levels, 2, width)),
+            order=np.zeros((levels, width), np.int64),
+            bound=np.zeros((levels, 2, budgets, width)), leaf_cost=np.zeros((levels, 2, width)),
             totals=totals.reshape(levels, -1),
             column_keys=np.zeros((levels, 2 * (width + 32)), np.uint64))
         self.levels.active[0, :n_columns] = np.arange(n_columns)

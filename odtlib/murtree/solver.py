@@ -260,15 +260,14 @@ class Solver:
         This solver has begun and rests from now on; it shows what its workers have found.
         """
         state, levels, n_threads = self.state[0], self.levels, self.n_jobs + 1
-        n_active, budgets = int(state[S.N_ACTIVE]), levels.bound_1.shape[1]
+        n_active, budgets = int(state[S.N_ACTIVE]), levels.bound.shape[2]
         finished = np.zeros((n_threads, n_active + 1), np.int64)
         known = np.zeros((2, budgets, n_active))
         incumbents = np.full((n_threads, 2, self.cost.shape[2]), np.inf)
         begun = int(state[S.POSITION])
         seen = levels.order[0, :begun]
         finished[0, 0], finished[0, 1:begun + 1] = begun, seen
-        for side, bounds in enumerate((levels.bound_1, levels.bound_0)):
-            known[side][:, seen] = bounds[0][:, seen]
+        known[:, :, seen] = levels.bound[0][:, :, seen]
         found = self.choice[0, S.FEATURE] != S.UNKNOWN
         incumbents[0, 0][found], incumbents[0, 1][found] = self.cost[0, S.BEST][found], -1
         shared = (np.array([begun], np.int64), finished, known, incumbents)
@@ -325,9 +324,7 @@ class Solver:
         self.state[0, S.POSITION] = max(self.state[0, S.POSITION], min(
             int(worker.state[0, S.POSITION]) for worker in self._workers))
         for worker in self._workers:
-            for mine, its in ((levels.bound_1, worker.levels.bound_1),
-                              (levels.bound_0, worker.levels.bound_0)):
-                np.maximum(mine[0], its[0], out=mine[0])
+            np.maximum(levels.bound[0], worker.levels.bound[0], out=levels.bound[0])
             np.minimum(cost[S.REFINED], worker.cost[0, S.REFINED], out=cost[S.REFINED])
         for n in range(int(self.state[0, S.LOW]), self.nodes + 1):
             best = min(range(len(incumbents)), key=lambda i: tuple(incumbents[i, :, n]))
@@ -375,8 +372,8 @@ class Solver:
         open_features = levels.order[0, state[S.POSITION]:n_active]
         for a in range(state[S.CHILD_LOW], state[S.CHILD_HIGH] + 1):
             if state[S.CHILD_LOW] <= nodes - 1 - a <= state[S.CHILD_HIGH]:
-                below = (levels.bound_1[0, a, open_features]
-                         + levels.bound_0[0, nodes - 1 - a, open_features])
+                below = (levels.bound[0, 1, a, open_features]
+                         + levels.bound[0, 0, nodes - 1 - a, open_features])
                 best = min(best, self.penalty + below.min(initial=np.inf))
         return max(best, float(cost[S.LOWER, nodes]))
 
@@ -388,7 +385,7 @@ class Solver:
         state, levels, below = self.state[0], self.levels, np.zeros(len(self.problem.columns))
         n_active, largest = state[S.N_ACTIVE], state[S.CHILD_HIGH]
         if state[S.POSITION] > 0:
-            least = levels.bound_1[0, largest, :n_active] + levels.bound_0[0, largest, :n_active]
+            least = levels.bound[0, :, largest, :n_active].sum(axis=0)
         else:                                    # no split was needed: all is known of depth two
             sides, depth = self.scratch.side_cost[:, :n_active], state[S.DEPTH]
             others = self.penalties[1:3].sum() if depth > 2 else np.inf
