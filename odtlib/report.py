@@ -297,6 +297,6 @@ def default_objective(tree: DecisionTree, X: ArrayLike, y: ArrayLike,
     weight = np.ones(len(y)) if sample_weight is None else np.asarray(sample_weight, float)
     predicted = tree.predict(X)
     if tree.kind == "classification":
-        return fsum(weight[predicted != y])
+        return fsum(weight[predicted != y].tolist())
     loss = ((predicted.reshape(len(y), -1) - y.reshape(len(y), -1)) ** 2).sum(axis=1)
     return float((weight * loss).sum())

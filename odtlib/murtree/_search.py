@@ -46,7 +46,7 @@ FEATURE, BUDGET_1, BUDGET_0, EXACT, N_CHOICE = range(5)
 LEVEL, MODE, SIMILARITY, CACHE, FEATURE_ORDER, CHILD_ORDER, SHARE_SIZES, REFINE, ADDRESS_OPEN, \
     ADDRESS_PREPARE, ADDRESS_CHILDREN, ADDRESS_SIMILARITY, ADDRESS_EARLIER, ADDRESS_CLOSURE, \
     FILLED, SPECIALISED, INCREMENTAL, N_EXACT_CHILDREN, THREAD, N_THREADS, EARLIER_NODES, ROOM, \
-    FIRST_LEVEL, BY_LEVEL, READ, N_CONTROL = range(26)
+    FIRST_LEVEL, BY_LEVEL, READ, ALL_SPLITS, N_CONTROL = range(27)
 ENTER, ADVANCE, RECEIVE, FINISH, DONE = range(5)
 BY_DEPTH_TWO, IN_ORDER, BY_GINI, AT_RANDOM = range(4)
 DYNAMIC, POST_ORDER, BY_GAP = range(3)
@@ -176,6 +176,16 @@ def nothing_open(cost, low, high):
         if cost[TARGET, n] > -np.inf:
             return False
     return True
+
+
+@njit(**INNER)
+def keep_open(t, control, st, cost):
+    """Want all splits of the root that may cost less than UPPER, with ALL_SPLITS; tell if so."""
+    wanted = t == 0 and control[ALL_SPLITS] > 0
+    if wanted:
+        for n in range(st[LOW], st[HIGH] + 1):
+            cost[TARGET, n] = cost[UPPER, n]
+    return wanted
 
 
 @njit(**INNER)
@@ -513,7 +523,12 @@ def enter(t, control, penalties, counters, levels, scratch, cache, earlier):
     begin_with_leaf(st, co, ch, levels.leaf[t])
     if nothing_open(co, low, high):
         return FINISH, 0
+    shape = scratch.shared_arrays[0]
+    merged = shape[MERGE_COLUMNS]
+    if t == 0 and control[ALL_SPLITS]:           # also of columns that split the rows alike
+        shape[MERGE_COLUMNS] = 0
     work = count_node(t, control, counters, levels, scratch)
+    shape[MERGE_COLUMNS] = merged
     n_active, best_by_size, side_cost = st[N_ACTIVE], scratch.best_by_size, scratch.side_cost
     try_shallow_trees(side_cost, n_active, min(depth, terminal), low, high, penalty, below,
                       scratch.key, ch, co)
@@ -530,7 +545,7 @@ def enter(t, control, penalties, counters, levels, scratch, cache, earlier):
             co[TARGET, n] = -np.inf
         elif co[BEST, n] <= penalty + deep:
             co[TARGET, n] = -np.inf              # the other trees have so many splits
-    if nothing_open(co, low, high):
+    if not keep_open(t, control, st, co) and nothing_open(co, low, high):
         return FINISH, work
     order_splits(control, levels.order[t], scratch.key, n_active, levels.active[t + 1], side_cost,
                  scratch.shuffle)
@@ -688,6 +703,7 @@ def advance(t, work, control, penalties, counters, levels, scratch, cache, share
         if st[STEP] == 0:
             if t == 0 and control[N_THREADS] > 1:
                 take_root_split(control, levels, shared)
+            keep_open(t, control, st, co)
             if st[POSITION] >= n_active or nothing_open(co, low, high):
                 return FINISH, work
             work -= 1

@@ -395,6 +395,26 @@ class Solver:
         below[levels.active[1, :n_active]] = least
         return below
 
+    def child_bounds(self, depth, nodes, upper, *, smallest, rows, clock):
+        """Return what each child of each split costs at least, (2, columns, budgets): 1, then 0.
+
+        Solve both where the tree may cost less than ``upper``, as in :meth:`solve`; return None
+        when the clock has expired.  Columns that the search left out have 0.
+        """
+        self.control[S.ALL_SPLITS] = 1
+        try:
+            if not self.solve(depth, nodes, smallest=smallest, upper=upper, lower=-np.inf,
+                              rows=rows, clock=clock):
+                return None
+        finally:
+            self.control[S.ALL_SPLITS] = 0
+        state, levels = self.state[0], self.levels
+        n_active, budgets = state[S.N_ACTIVE], slice(state[S.CHILD_LOW], state[S.CHILD_HIGH] + 1)
+        least = np.zeros((2, len(self.problem.columns), budgets.stop - budgets.start))
+        for place, side in enumerate((1, 0)):
+            least[place, levels.active[1, :n_active]] = levels.bound[0, side, budgets, :n_active].T
+        return least
+
     def counted(self):
         """Return the counters of all subproblems so far by name."""
         return dict(zip(S.COUNTER_NAMES, self.counters.tolist(), strict=True))

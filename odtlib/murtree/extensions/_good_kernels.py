@@ -10,6 +10,31 @@ OPTIONS = {"cache": True, "nogil": True, "error_model": "numpy"}
 
 
 @njit(**OPTIONS)
+def all_pairs(bits, classes, rows):
+    """Return the sums of the classes over some rows: by pair of columns, by column, and of all."""
+    p, n_classes = bits.shape[1], classes.shape[1]
+    pairs, single = np.zeros((n_classes, p, p)), np.zeros((p, n_classes))
+    total, ones = np.zeros(n_classes), np.zeros(p + 1, np.int64)
+    for row in rows:
+        mine, n = bits[row], 0
+        for j in range(p):                       # without a branch, as it would be a coin's toss
+            ones[n] = j
+            n += bits[row, j] > 0
+        for k in range(n_classes):
+            weight = classes[row, k]
+            if weight > 0:
+                total[k] += weight
+                for i in range(n):
+                    sums = pairs[k, ones[i]]
+                    for j in range(p):
+                        sums[j] += weight * mine[j]
+    for k in range(n_classes):
+        for j in range(p):
+            single[j, k] = pairs[k, j, j]
+    return pairs, single, total
+
+
+@njit(**OPTIONS)
 def leaf_of(sums, n_classes, tie):
     """Return the errors of a leaf and how many classes it may predict."""
     most, total, ties = 0.0, 0.0, 0
@@ -19,6 +44,14 @@ def leaf_of(sums, n_classes, tie):
     for k in range(n_classes):
         ties += sums[k] >= most - tie
     return np.int64(total - most), ties
+
+
+@njit(**OPTIONS)
+def divide(pairs, single, whole, side, r, j, one, zero):
+    """Divide a side of root ``r`` by column ``j``: write the sums of the classes of both parts."""
+    for k in range(len(one)):
+        one[k] = pairs[k, r, j] if side == 1 else single[j, k] - pairs[k, r, j]
+        zero[k] = whole[side, k] - one[k]
 
 
 @njit(**OPTIONS)
@@ -53,7 +86,7 @@ def count_two(pairs, single, roots, total, min_leaf, depth, unit, penalty, budge
     one.  Begins where ``first`` says (-1: with the leaf), stops after about ``slice_work`` pairs of
     subtrees or when half of the entries are used, and returns where to go on (-1: all is done).
 
-    ``pairs[r, j]``, ``single[j]`` and ``total`` hold the weight of each class, in units of
+    ``pairs[:, r, j]``, ``single[j]`` and ``total`` hold the weight of each class, in units of
     ``unit``, among the rows with features ``roots[r]`` and ``j``, with ``j``, and among all, and
     last the number of rows.  Only ``roots`` may be the first split.  Classes of a leaf tie where
     their weights differ by at most ``tie``.
@@ -65,6 +98,7 @@ def count_two(pairs, single, roots, total, min_leaf, depth, unit, penalty, budge
     first = max(first, 0)
     # For both sides of a column: the leaf first, then the splits.
     error, number = np.zeros((2, p + 1), np.int64), np.zeros((2, p + 1), np.int64)
+    column = np.zeros((2, p + 1), np.int64)
     size, least = np.zeros(2, np.int64), np.zeros(2)
     whole, one, zero = np.zeros((2, n_classes + 1)), np.zeros(n_classes + 1), total.copy()
     for r in range(first // (p + 1), len(roots)):
@@ -78,21 +112,29 @@ def count_two(pairs, single, roots, total, min_leaf, depth, unit, penalty, budge
             error[side, 0], number[side, 0] = leaf_of(whole[side], n_classes, tie)
             size[side], least[side] = 1, error[side, 0] * unit
             for j in range(p if depth == 2 else 0):
-                for k in range(n_classes + 1):
-                    one[k] = pairs[r, j, k] if side == 1 else single[j, k] - pairs[r, j, k]
-                    zero[k] = whole[side, k] - one[k]
+                divide(pairs, single, whole, side, r, j, one, zero)
                 if one[n_classes] < min_leaf or zero[n_classes] < min_leaf:
                     continue
-                errors_1, ties_1 = leaf_of(one, n_classes, tie)
-                errors_0, ties_0 = leaf_of(zero, n_classes, tie)
-                ways = ties_1 * ties_0 - shared_classes(one, zero, n_classes, tie)
-                if ways > 0:
-                    n = size[side]
-                    error[side, n], number[side, n] = errors_1 + errors_0, ways
-                    least[side] = min(least[side], error[side, n] * unit + penalty)
-                    size[side] += 1
+                n = size[side]
+                error[side, n] = (leaf_of(one, n_classes, tie)[0]
+                                  + leaf_of(zero, n_classes, tie)[0])
+                column[side, n] = j
+                least[side] = min(least[side], error[side, n] * unit + penalty)
+                size[side] += 1
         if least[0] + least[1] + penalty > top:
             continue
+        for side in range(2):                # few are left to count
+            n = 1
+            for a in range(1, size[side]):
+                if error[side, a] * unit + 2 * penalty + least[1 - side] > top:
+                    continue
+                divide(pairs, single, whole, side, r, column[side, a], one, zero)
+                ways = (leaf_of(one, n_classes, tie)[1] * leaf_of(zero, n_classes, tie)[1]
+                        - shared_classes(one, zero, n_classes, tie))
+                if ways > 0:
+                    error[side, n], number[side, n] = error[side, a], ways
+                    n += 1
+            size[side] = n
         for a in range(first % (p + 1) if r == first // (p + 1) else 0, size[0]):
             if error[0, a] * unit + penalty * (1 + (a > 0)) + least[1] > top:
                 continue

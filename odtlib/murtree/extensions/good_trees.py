@@ -33,12 +33,13 @@ from odtlib.trees import penalised_errors
 from ..options import MurTreeSearch
 from ..preparation import MANY_ROWS, grouped_rows, pair_sums, prepare, set_name
 from ..solver import Solver, warm_up_search
-from ._good_kernels import count_two
+from ._good_kernels import all_pairs, count_two
 from .fronts import DepthwiseRun
 
 SLICE = 10_000_000          # pairs of subtrees that are counted between two looks at the clock
 EXACT = 2 ** 52             # floats up to this add up exactly
 ENTRIES = 2 ** 12           # of the table in which the kernel counts, at least
+FEW_PAIRS = 400_000         # of columns, over all rows: to count them takes less time than to bound
 
 OptimalTrees = namedtuple("OptimalTrees", "count trees errors complete")
 GoodSize = namedtuple("GoodSize", "objective n_splits count")
@@ -89,9 +90,9 @@ class _Counting:
     """Histograms of the subproblems of one data set, over some of its columns.
 
     ``classes`` has the weight of each class in each row, in units of ``unit``, and last the number
-    of rows behind it.  ``bounds`` tells the least cost of a tree for some rows by its feature
-    nodes, and of each split what its children cost at least.  A *budget* has, for each number of
-    feature nodes that a tree may have, the most that one of so many may cost.
+    of rows behind it.  ``bounds`` tells for each split of some rows what its children cost at
+    least, (2, columns, feature nodes).  A *budget* has, for each number of feature nodes that a
+    tree may have, the most that one of so many may cost.
     """
 
     def __init__(self, bits, classes, bounds, columns, *, unit, min_leaf, penalty, slack, clock):
@@ -103,7 +104,7 @@ class _Counting:
         self.tie = 0.0 if unit == 1 else slack / unit
         entries = max(ENTRIES, 1 << (4 * len(columns) + 4).bit_length())
         self.table = np.full(entries, -1), np.zeros(entries, np.int64)
-        self.known, self.options = {}, {}
+        self.known, self.options, self.latest = {}, {}, (None, [])
 
     def over(self, columns):
         """Return the counting without the other columns."""
@@ -137,54 +138,59 @@ class _Counting:
     def left(self, budget, low, nodes):
         """Return the budget of a child of up to so many nodes; its sibling costs ``low`` at least.
 
-        ``low`` has the least cost for each number of nodes up to which the sibling may have.
+        ``low`` has the least cost for each number of nodes up to which the sibling may have, as its
+        last axis.
         """
-        most = np.full(min(nodes + 1, len(budget) - 1), -np.inf)
-        for m in range(len(most)):
-            rest = budget[m + 1:m + 1 + len(low)]
-            most[m] = (rest - low[:len(rest)]).max() - self.penalty
+        n = low.shape[-1]
+        most = np.empty((*low.shape[:-1], min(nodes + 1, len(budget) - 1)))
+        for m in range(most.shape[-1]):
+            rest = budget[m + 1:m + 1 + n] - self.penalty
+            most[..., m] = (rest - low[..., :len(rest)]).max(axis=-1)
         return most
 
     def near(self, rows, depth, budget):
         """Return the columns that may split a node within a budget, by their places.
 
-        Before them the bits of all columns, and the sums of the classes where each has a one.
+        Before them the bits of all columns, and the sums of the classes where each has a one, after
+        them what the children cost at least.
         """
         bits, classes = self.bits_of_columns[rows], self.classes[rows]
-        single, number = bits.T @ classes, classes[:, -1].sum()
-        below = self.bounds(rows, depth)[1][self.columns]
-        large = np.minimum(single[:, -1], number - single[:, -1]) >= self.min_leaf
+        single = bits.T @ classes
+        sides = np.stack([single, classes.sum(axis=0) - single])
+        if len(budget) == 2:                                 # both children are leaves
+            weights = sides[:, :, :-1]
+            low = self.unit * (weights.sum(axis=2) - weights.max(axis=2))[:, :, None]
+        else:
+            low = self.bounds(rows, depth, budget)[:, self.columns]
+        large = sides[:, :, -1].min(axis=0) >= self.min_leaf
         room = budget.max() - self.penalty + self.slack
-        return bits, single, np.flatnonzero(large & (below <= room))
+        near = np.flatnonzero(large & (low[0, :, -1] + low[1, :, -1] <= room))
+        return bits, single, near, low[:, near]
 
     def splits(self, rows, depth, budget):
         """Return the splits of a node that lie on a tree within the budget, with histograms."""
         if len(budget) == 1:
             return []
-        found, room = [], budget.max() - self.penalty + self.slack
-        total = self.classes[rows].sum(axis=0)
-        _, single, near = self.near(rows, depth, budget)
-        for place in near.tolist():
+        found, total = [], self.classes[rows].sum(axis=0)
+        _, single, near, low = self.near(rows, depth, budget)
+        budgets_0, budgets_1 = self.left(budget, low, low.shape[2] - 1)
+        fits = (low[0, :, :budgets_1.shape[1]] <= budgets_1 + self.slack).any(axis=1)
+        for k in np.flatnonzero(fits).tolist():
             self.clock.check()
+            place, budget_1, budget_0 = near[k], budgets_1[k], budgets_0[k]
             column = int(self.columns[place])
             has = self.bits[rows, column] == 1
             one, zero = rows[has], rows[~has]
-            low_1, low_0 = (self.bounds(part, depth - 1)[0] for part in (one, zero))
-            if low_1[-1] + low_0[-1] > room:
-                continue
-            budget_1 = self.left(budget, low_0, len(low_1) - 1)
-            if (low_1[:len(budget_1)] > budget_1 + self.slack).all():
-                continue
-            budget_0 = self.left(budget, low_1, len(low_0) - 1)
             counts_1 = self.within(self.histogram(one, depth - 1, budget_1), budget_1)
             counts_0 = self.within(self.histogram(zero, depth - 1, budget_0), budget_0)
-            (errors_1, classes_1), (errors_0, classes_0) = map(
-                self.leaf_of, (single[place], total - single[place]))
-            # Two leaves of one class are no split.
-            shared = len({*classes_1} & {*classes_0}) if (0, errors_1) in counts_1 and (
-                0, errors_0) in counts_0 else 0
-            found.append(_Split(column, one, zero, counts_1, counts_0,
-                                {(1, errors_1 + errors_0): shared}))
+            if not counts_1 or not counts_0:
+                continue
+            leaf_1, leaf_0, shared = min(counts_1), min(counts_0), {}
+            if leaf_1[0] == leaf_0[0] == 0:          # two leaves of one class are no split
+                classes = [set(self.leaf_of(sums)[1])
+                           for sums in (single[place], total - single[place])]
+                shared = {(1, leaf_1[1] + leaf_0[1]): len(set.intersection(*classes))}
+            found.append(_Split(column, one, zero, counts_1, counts_0, shared))
         return found
 
     def combined(self, splits, budget):
@@ -210,23 +216,28 @@ class _Counting:
         else:
             errors, classes = self.leaf(rows)
             counts = {(0, errors): len(classes)}
-            counts |= self.combined(self.splits(rows, depth, budget), budget)
+            self.latest = name, self.splits(rows, depth, budget)
+            counts |= self.combined(self.latest[1], budget)
         self.known[name] = budget, counts
         return counts
 
     def shallow(self, rows, depth, budget):
         """Return the histogram of a node of depth one or two, from its counts of pairs."""
-        classes, (bits, single, roots) = self.classes[rows], self.near(rows, depth, budget)
-        pairs = np.zeros((0, 0, 0))
-        if depth == 2:
-            pairs = np.ascontiguousarray(
-                pair_sums(bits, classes, self.clock, roots).transpose(1, 2, 0))
+        if len(rows) * len(self.columns) ** 2 < FEW_PAIRS:
+            pairs, single, total = all_pairs(self.bits_of_columns, self.classes, rows)
+            roots = np.arange(len(self.columns))
+        else:
+            classes, total = self.classes[rows], self.classes[rows].sum(axis=0)
+            bits, single, roots, _ = self.near(rows, depth, budget)
+            pairs = np.zeros((0, 0, 0))
+            if depth == 2:
+                pairs = pair_sums(bits, classes, self.clock, roots)
         most = np.full(4, -np.inf)
         most[:len(budget)] = budget[:4] + self.slack
         (names, counts), found, first = self.table, {}, -1
         while True:
             names.fill(-1)
-            first = count_two(pairs, single, roots, classes.sum(axis=0), self.min_leaf, depth,
+            first = count_two(pairs, single, roots, total, self.min_leaf, depth,
                               self.unit, self.penalty, most, self.tie, first, SLICE, names, counts)
             used = np.flatnonzero(names >= 0)
             for name, count in zip(names[used].tolist(), counts[used].tolist(), strict=True):
@@ -259,7 +270,10 @@ class _Counting:
         choices, numbers = [], []
         budget = np.full(size[0] + 1, -np.inf)
         budget[-1] = self.cost(size)
-        for split in self.splits(rows, depth, budget):
+        known, splits = self.latest              # those of all rows, after the count
+        if depth <= 2 or known != self.name(rows, depth):
+            splits = self.splits(rows, depth, budget)
+        for split in splits:
             for size_1, count_1 in sorted(split.counts_1.items()):
                 size_0 = size[0] - 1 - size_1[0], size[1] - size_1[1]
                 count = count_1 * split.counts_0.get(size_0, 0)
@@ -469,7 +483,7 @@ class GoodTreesRun(DepthwiseRun):
             problem.rows[first].astype(np.float64), classes, self.bounds,
             range(len(problem.columns) if self.n_classes > 1 else 0), unit=unit,
             min_leaf=model.min_samples_leaf, penalty=self.penalty, slack=slack, clock=clock)
-        self.known, self.good = {}, None
+        self.good = None
 
     def counters(self, tree):
         return {**self.solver.counted(), "subproblems": len(self.counting.known)}
@@ -481,28 +495,27 @@ class GoodTreesRun(DepthwiseRun):
     def evaluate(self):
         return partial(penalised_errors, split_penalty=self.penalty)
 
-    def bounds(self, rows, depth):
-        """Return the least cost of a tree for some of the different rows, by its feature nodes.
+    def bounds(self, rows, depth, budget):
+        """Return what each child of each split of some of the different rows costs at least.
 
-        And for each column what both children of a split cost at least.
+        By its feature nodes, (2, columns, nodes), exact where the tree may be within the budget.
         """
-        nodes = min(self.nodes, 2 ** depth - 1)
-        if nodes == 0:
-            return np.array([self.counting.unit * self.counting.leaf(rows)[0]]), None
-        name = self.counting.name(rows, depth)
-        if name not in self.known:
-            member = np.zeros(len(self.counting.bits), bool)
-            member[rows] = True
-            whole = np.flatnonzero(member[self.group]).astype(np.int32)
-            limited = self.nodes < 2 ** self.depth - 1
-            if not self.solver.solve(depth, nodes, smallest=0 if limited else nodes, rows=whole,
-                                     clock=self.clock):
-                raise TimeUp
-            # Where no limit is in the way it is enough to know the least of all.
-            least = (np.array([self.solver.value(n) for n in range(nodes + 1)]) if limited
-                     else np.full(nodes + 1, self.solver.value()))
-            self.known[name] = least, self.solver.split_bounds()
-        return self.known[name]
+        member = np.zeros(len(self.counting.bits), bool)
+        member[rows] = True
+        nodes, within = 2 ** depth - 1, budget + self.counting.slack
+        limited = self.nodes < 2 ** self.depth - 1
+        if limited:
+            nodes = min(nodes, len(budget) - 1)
+            smallest, upper = 0, np.full(self.solver.cost.shape[2], -np.inf)
+            upper[:nodes + 1] = within[:nodes + 1]
+        else:                  # where no limit is in the way it is enough to know the least of all
+            smallest, upper = nodes, within.max()
+        least = self.solver.child_bounds(
+            depth, nodes, np.nextafter(upper, np.inf), smallest=smallest,
+            rows=np.flatnonzero(member[self.group]).astype(np.int32), clock=self.clock)
+        if least is None:
+            raise TimeUp
+        return least if limited else least.repeat(2 ** (depth - 1), axis=2)
 
     def over_columns(self, nested):
         """Turn nested tuples over the columns of the problem into a tree over the given ones."""
@@ -510,9 +523,11 @@ class GoodTreesRun(DepthwiseRun):
 
     def count(self, depth):
         """Count all good trees; the best of them becomes the incumbent."""
-        optimum = self.bounds(np.arange(len(self.counting.bits)), depth)[0][-1]
-        good = GoodTrees(self.counting, depth, min(self.nodes, 2 ** depth - 1), optimum,
-                         self.tolerance, self.over_columns)
+        # A leaf is counted after the limit too.
+        if not self.solver.solve(depth, self.nodes, clock=self.clock if depth else None):
+            raise TimeUp
+        good = GoodTrees(self.counting, depth, min(self.nodes, 2 ** depth - 1),
+                         self.solver.value(), self.tolerance, self.over_columns)
         best = good[0]
         self.good = good                         # only now that no limit has ended the count
         self.counting.clock = self.clock = Clock()      # what is asked later has no limit
@@ -532,7 +547,8 @@ class GoodTreesRun(DepthwiseRun):
 def warm_up_good_trees():
     """Compile the kernel; return the seconds that it took."""
     def run():
-        count_two(np.zeros((0, 0, 0)), np.zeros((0, 2)), np.zeros(0, np.int64), np.ones(2), 1, 1,
+        pairs, single, total = all_pairs(np.zeros((1, 0)), np.ones((1, 2)), np.zeros(1, np.int64))
+        count_two(pairs, single, np.zeros(0, np.int64), total, 1, 1,
                   1.0, 0.0, np.ones(4), 0.0, -1, 1, np.full(8, -1), np.zeros(8, np.int64))
 
     return warm_up("all good trees", count_two, run)
