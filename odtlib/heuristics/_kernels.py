@@ -40,6 +40,14 @@ class Limits(NamedTuple):
     depth_two_work: int
 
 
+class Leaves(NamedTuple):
+    """Scratch for the leaves below a node: of the node as it was, and while rows move."""
+
+    weight: np.ndarray              # (2, n_leaves, n_classes)
+    largest: np.ndarray             # (2, n_leaves)
+    held: np.ndarray
+
+
 class Scratch(NamedTuple):
     """Work of a visit; nothing in it outlives a visit but the ``stack``."""
 
@@ -48,9 +56,7 @@ class Scratch(NamedTuple):
     walk: np.ndarray                # (capacity + 1,)
     left_slot: np.ndarray           # (n_rows,)
     right_slot: np.ndarray
-    leaf_weight: np.ndarray         # (2, n_leaves, n_classes)
-    leaf_largest: np.ndarray        # (2, n_leaves)
-    leaf_held: np.ndarray
+    leaves: Leaves
     goes_left: np.ndarray           # (n_rows,)
     buffer: np.ndarray
     side_weight: np.ndarray         # (5, n_classes)
@@ -70,6 +76,15 @@ def _copy_lines(source, target):
     """Copy a table."""
     for k in range(len(source)):
         _copy(source[k], target[k])
+
+
+@njit(**INNER)
+def _largest(row):
+    """Return the largest entry of a short vector."""
+    value = row[0]
+    for c in range(1, len(row)):
+        value = max(value, row[c])
+    return value
 
 
 @njit(**INNER)
@@ -127,25 +142,6 @@ def _lift(nodes, unused, node, side):
 
 
 @njit(**INNER)
-def _number_leaves(nodes, node, slot, stack):
-    """Number the leaves below ``node`` into ``slot`` and return how many they are."""
-    count = 0
-    stack[0] = node
-    top = 1
-    while top > 0:
-        top -= 1
-        node = stack[top]
-        if nodes[node, FEATURE] >= 0:
-            stack[top] = nodes[node, RIGHT]
-            stack[top + 1] = nodes[node, LEFT]
-            top += 2
-        else:
-            slot[node] = count
-            count += 1
-    return count
-
-
-@njit(**INNER)
 def _leaf_of(nodes, ranks, node, row):
     """Return the leaf that a row reaches from ``node``."""
     while nodes[node, FEATURE] >= 0:
@@ -157,13 +153,37 @@ def _leaf_of(nodes, ranks, node, row):
 
 
 @njit(**INNER)
-def count_correct(rows, low, high, labels, weights, members, slot, n_slots, min_leaf, weight,
-                  largest, held):
+def _fill_slots(nodes, node, rows, low, high, ranks, slot, count, scratch):
+    """Number the leaves below ``node`` from ``count`` on and write which one each row reaches.
+
+    Returns the first number that is not in use.
+    """
+    walk, node_slot = scratch.walk, scratch.node_slot
+    walk[0] = node
+    top = 1
+    while top > 0:
+        top -= 1
+        at = walk[top]
+        if nodes[at, FEATURE] >= 0:
+            walk[top], walk[top + 1] = nodes[at, RIGHT], nodes[at, LEFT]
+            top += 2
+        else:
+            node_slot[at] = count
+            count += 1
+    for k in range(low, high):
+        slot[rows[k]] = node_slot[_leaf_of(nodes, ranks, node, rows[k])]
+    return count
+
+
+@njit(**INNER)
+def _count_correct(rows, low, high, table, slot, n_slots, min_leaf, leaves):
     """Fill the class weights, largest weight and members of every leaf slot.
 
     Returns the weight of correct rows, the whole weight, and the number of leaves that hold some
     members but fewer than ``min_leaf``.
     """
+    labels, weights, members = table.labels, table.weights, table.members
+    weight, largest, held = leaves.weight[0], leaves.largest[0], leaves.held[0]
     n_classes = weight.shape[1]
     for s in range(n_slots):
         largest[s] = 0.0
@@ -190,6 +210,14 @@ def count_correct(rows, low, high, labels, weights, members, slot, n_slots, min_
 
 
 @njit(**INNER)
+def _count_as_it_is(nodes, node, rows, low, high, table, min_leaf, scratch):
+    """Return what ``_count_correct`` does for the tree below ``node`` as it is."""
+    slot = scratch.left_slot
+    n_slots = _fill_slots(nodes, node, rows, low, high, table.ranks, slot, 0, scratch)
+    return _count_correct(rows, low, high, table, slot, n_slots, min_leaf, scratch.leaves)
+
+
+@njit(**INNER)
 def _move_members(held, source, target, count, min_leaf):
     """Move rows between two leaves; return by how much the number of too small leaves grows."""
     change = 0
@@ -205,8 +233,8 @@ def _move_members(held, source, target, count, min_leaf):
 
 
 @njit(**OPTIONS)
-def best_split(sorted_rows, low, high, ranks, labels, weights, members, left_slot, right_slot,
-               n_slots, min_leaf, random, leaf_weight, leaf_largest, leaf_held):
+def best_split(sorted_rows, low, high, table, left_slot, right_slot, n_slots, min_leaf, random,
+               leaves):
     """Find the best split of a node when the splits below it stay and their leaves are relabelled.
 
     The rows of the node are ``sorted_rows[f, low:high]`` for every feature; each would reach leaf
@@ -215,16 +243,22 @@ def best_split(sorted_rows, low, high, ranks, labels, weights, members, left_slo
     after the other, and the weight of correct rows is kept up to date.  Among equally good cuts
     one is drawn.
 
+    Of two classes a leaf is one number, its weight of class 1 minus that of class 0: the weight of
+    correct rows is half of the whole weight plus half of the sum of their absolute values.  That
+    takes half the time.
+
     Returns the weight of correct rows, the feature and the cut; feature -1 where no cut leaves
-    every non-empty leaf with ``min_leaf`` members.  The arrays after ``random`` are scratch:
-    (2, slots, classes), (2, slots), (2, slots).
+    every non-empty leaf with ``min_leaf`` members.
     """
-    n_classes = leaf_weight.shape[2]
-    start_weight, start_largest, start_held = leaf_weight[0], leaf_largest[0], leaf_held[0]
-    weight, largest, held = leaf_weight[1], leaf_largest[1], leaf_held[1]
-    start_correct, total, start_short = count_correct(
-        sorted_rows[0], low, high, labels, weights, members, right_slot, n_slots, min_leaf,
-        start_weight, start_largest, start_held)
+    ranks, labels, weights, signed_weights, members = table
+    weight, largest, held = leaves.weight[1], leaves.largest[1], leaves.held[1]
+    start_weight, start_largest, start_held = leaves.weight[0], leaves.largest[0], leaves.held[0]
+    start_correct, total, start_short = _count_correct(
+        sorted_rows[0], low, high, table, right_slot, n_slots, min_leaf, leaves)
+    two_classes = weight.shape[1] == 2
+    if two_classes:
+        for s in range(n_slots):
+            start_largest[s] = start_weight[s, 1] - start_weight[s, 0]
     tolerance = ROUNDING * total
     best, best_feature, best_cut, ties = -1.0, -1, 0, 0
     for feature in range(sorted_rows.shape[0]):
@@ -236,22 +270,23 @@ def best_split(sorted_rows, low, high, ranks, labels, weights, members, left_slo
         for s in range(n_slots):
             largest[s] = start_largest[s]
             held[s] = start_held[s]
-            for c in range(n_classes):
-                weight[s, c] = start_weight[s, c]
+            if not two_classes:
+                _copy(start_weight[s], weight[s])
         correct, short = start_correct, start_short
         for k in range(low, high - 1):
             row = rows[k]
-            c, w = labels[row], weights[row]
             a, b = left_slot[row], right_slot[row]
-            weight[b, c] -= w
-            left = weight[b, 0]
-            for d in range(1, n_classes):
-                left = max(left, weight[b, d])
-            weight[a, c] += w
-            joined = max(weight[a, c], largest[a])
-            correct += (left - largest[b]) + (joined - largest[a])
-            largest[b] = left
-            largest[a] = joined
+            if two_classes:
+                w = signed_weights[row]
+                joined, left = largest[a] + w, largest[b] - w
+                correct += 0.5 * ((abs(joined) - abs(largest[a])) + (abs(left) - abs(largest[b])))
+            else:
+                c, w = labels[row], weights[row]
+                weight[a, c] += w
+                weight[b, c] -= w
+                joined, left = max(weight[a, c], largest[a]), _largest(weight[b])
+                correct += (left - largest[b]) + (joined - largest[a])
+            largest[a], largest[b] = joined, left
             if min_leaf > 1:
                 short += _move_members(held, b, a, members[row], min_leaf)
             there = rank[rows[k + 1]]
@@ -266,73 +301,21 @@ def best_split(sorted_rows, low, high, ranks, labels, weights, members, left_slo
 
 
 @njit(**OPTIONS)
-def best_split_two_classes(sorted_rows, low, high, ranks, signed_weights, members, left_slot,
-                           right_slot, n_slots, min_leaf, random, leaf_balance, leaf_held):
-    """Do the same as ``best_split`` for two classes, in half the time.
-
-    Rows of class 0 have negative ``signed_weights``.  A leaf is one number, its weight of class 1
-    minus that of class 0, and the weight of correct rows is half of the whole weight plus half of
-    the sum of their absolute values.
-    """
-    start_balance, start_held = leaf_balance[0], leaf_held[0]
-    balance, held = leaf_balance[1], leaf_held[1]
-    total = 0.0
-    for s in range(n_slots):
-        start_balance[s] = 0.0
-        start_held[s] = 0
-    for k in range(low, high):
-        row = sorted_rows[0, k]
-        total += abs(signed_weights[row])
-        start_balance[right_slot[row]] += signed_weights[row]
-        start_held[right_slot[row]] += members[row]
-    start_correct = total
-    start_short = 0
-    for s in range(n_slots):
-        start_correct += abs(start_balance[s])
-        start_short += 0 < start_held[s] < min_leaf
-    start_correct *= 0.5
-    tolerance = ROUNDING * total
-    best, best_feature, best_cut, ties = -1.0, -1, 0, 0
-    for feature in range(sorted_rows.shape[0]):
-        rows = sorted_rows[feature]
-        rank = ranks[feature]
-        here = rank[rows[low]]
-        if here == rank[rows[high - 1]]:
-            continue
-        for s in range(n_slots):
-            balance[s] = start_balance[s]
-            held[s] = start_held[s]
-        correct, short = start_correct, start_short
-        for k in range(low, high - 1):
-            row = rows[k]
-            w = signed_weights[row]
-            a, b = left_slot[row], right_slot[row]
-            joined, left = balance[a], balance[b]
-            balance[a] = joined + w
-            balance[b] = left - w
-            correct += 0.5 * ((abs(joined + w) - abs(joined)) + (abs(left - w) - abs(left)))
-            if min_leaf > 1:
-                short += _move_members(held, b, a, members[row], min_leaf)
-            there = rank[rows[k + 1]]
-            if here == there:
-                continue
-            if correct >= best - tolerance and short == 0:
-                ties = 1 if correct > best + tolerance else ties + 1
-                if _draw(random, ties) == 0:
-                    best, best_feature, best_cut = correct, feature, (here + there) // 2
-            here = there
-    return best, best_feature, best_cut
-
-
-@njit(**OPTIONS)
-def best_stump(sorted_rows, low, high, ranks, labels, weights, members, min_leaf,
-               errors_first, random, left, right):
+def best_stump(sorted_rows, low, high, table, min_leaf, errors_first, random, whole, held, left,
+               right):
     """Find the split of a leaf that leaves the purest children (smallest Gini impurity).
 
-    With ``errors_first`` the weight of correct rows counts first and impurity decides between
-    equals; that is right where the children stay leaves.  Returns the feature (-1 for none) and
-    the cut; ``left`` and ``right`` (classes,) are scratch.
+    The leaf has the class weights ``whole`` and ``held`` members.  With ``errors_first`` the weight
+    of correct rows counts first and impurity decides between equals; that is right where the
+    children stay leaves.  Returns the feature (-1 for none) and the cut; ``left`` and ``right``
+    (classes,) are scratch.
     """
+    ranks, labels, weights, members = table.ranks, table.labels, table.weights, table.members
+    total, squares = 0.0, 0.0
+    for c in range(len(whole)):
+        total += whole[c]
+        squares += whole[c] * whole[c]
+    tolerance = ROUNDING * total
     best, best_purity, best_feature, best_cut, ties = -1.0, -1.0, -1, 0, 0
     for feature in range(sorted_rows.shape[0]):
         rows = sorted_rows[feature]
@@ -340,21 +323,10 @@ def best_stump(sorted_rows, low, high, ranks, labels, weights, members, min_leaf
         if rank[rows[low]] == rank[rows[high - 1]]:
             continue
         left[:] = 0.0
-        right[:] = 0.0
-        total = 0.0
-        held = 0
-        for k in range(low, high):
-            row = rows[k]
-            right[labels[row]] += weights[row]
-            total += weights[row]
-            held += members[row]
-        square_left = 0.0
-        square_right = 0.0
-        for c in range(len(right)):
-            square_right += right[c] * right[c]
+        _copy(whole, right)
+        square_left, square_right = 0.0, squares
         gone = 0.0
         sent = 0
-        tolerance = ROUNDING * total
         for k in range(low, high - 1):
             row = rows[k]
             c, w = labels[row], weights[row]
@@ -395,15 +367,6 @@ def count_cuts(sorted_rows, low, high, ranks):
             cuts += (ranks[feature, sorted_rows[feature, k]]
                      != ranks[feature, sorted_rows[feature, k + 1]])
     return cuts
-
-
-@njit(**INNER)
-def _largest(row):
-    """Return the largest entry of a short vector."""
-    value = row[0]
-    for c in range(1, len(row)):
-        value = max(value, row[c])
-    return value
 
 
 @njit(**INNER)
@@ -520,38 +483,6 @@ def _partition(sorted_rows, low, high, ranks, feature, cut, goes_left, buffer):
 
 
 @njit(**INNER)
-def _fill_slots(nodes, node, rows, low, high, ranks, left_slot, right_slot, node_slot, walk):
-    """Write the leaf slots that each row reaches when sent left and right; return their number."""
-    n_left = _number_leaves(nodes, nodes[node, LEFT], node_slot, walk)
-    n_right = _number_leaves(nodes, nodes[node, RIGHT], node_slot, walk)
-    for k in range(low, high):
-        row = rows[k]
-        left_slot[row] = node_slot[_leaf_of(nodes, ranks, nodes[node, LEFT], row)]
-        right_slot[row] = n_left + node_slot[_leaf_of(nodes, ranks, nodes[node, RIGHT], row)]
-    return n_left + n_right
-
-
-@njit(**INNER)
-def _is_allowed(nodes, node, rows, low, high, ranks, members, left_slot, right_slot, n_slots,
-                min_leaf, held):
-    """Tell whether the node's split uses both sides and leaves no leaf too small."""
-    for s in range(n_slots):
-        held[s] = 0
-    n_left = 0
-    for k in range(low, high):
-        row = rows[k]
-        if ranks[nodes[node, FEATURE], row] <= nodes[node, CUT]:
-            n_left += 1
-            held[left_slot[row]] += members[row]
-        else:
-            held[right_slot[row]] += members[row]
-    for s in range(n_slots):
-        if 0 < held[s] < min_leaf:
-            return False
-    return 0 < n_left < high - low
-
-
-@njit(**INNER)
 def _push(stack, top, node, low, high, depth):
     """Put a node with its segment of rows on the work stack and return the new height."""
     stack[top, 0], stack[top, 1], stack[top, 2], stack[top, 3] = node, low, high, depth
@@ -574,6 +505,14 @@ def _plant(nodes, unused, node, feature, cut):
 
 
 @njit(**INNER)
+def _is_allowed(nodes, node, sorted_rows, low, high, table, min_leaf, scratch):
+    """Tell whether the node's split uses both sides and leaves no leaf too small."""
+    rows, rank = sorted_rows[nodes[node, FEATURE]], table.ranks[nodes[node, FEATURE]]
+    return (rank[rows[low]] <= nodes[node, CUT] < rank[rows[high - 1]]
+            and _count_as_it_is(nodes, node, rows, low, high, table, min_leaf, scratch)[2] == 0)
+
+
+@njit(**INNER)
 def visit(top, frozen, nodes, unused, sorted_rows, table, limits, random, scratch):
     """Give the node on top of the stack its best split and push its children.
 
@@ -585,13 +524,14 @@ def visit(top, frozen, nodes, unused, sorted_rows, table, limits, random, scratc
     Returns the new stack height, the weight of correct rows where the leaves below are final (0
     where the children will be visited), and the work done in rows read.
     """
-    ranks, labels, weights, signed_weights, members = table
+    ranks = table.ranks
     max_depth, min_leaf, depth_two_work = limits
-    (stack, node_slot, walk, left_slot, right_slot, leaf_weight, leaf_largest, leaf_held,
-     goes_left, buffer, side_weight, side_correct, side_numbers) = scratch
+    stack, left_slot, right_slot, leaves = (scratch.stack, scratch.left_slot, scratch.right_slot,
+                                            scratch.leaves)
+    chosen_feature, chosen_cut = scratch.buffer[:3], scratch.buffer[3:6]
     top -= 1
     node, low, high, depth = stack[top, 0], stack[top, 1], stack[top, 2], stack[top, 3]
-    n_features, n_classes = sorted_rows.shape[0], leaf_weight.shape[2]
+    n_features = sorted_rows.shape[0]
     rows = sorted_rows[0]
     size = high - low
     work = size
@@ -599,65 +539,51 @@ def visit(top, frozen, nodes, unused, sorted_rows, table, limits, random, scratc
         cuts = count_cuts(sorted_rows, low, high, ranks)
         if cuts * n_features * size <= depth_two_work:
             work += (cuts + 1) * n_features * size
-            n_slots = _number_leaves(nodes, node, node_slot, walk)
-            for k in range(low, high):
-                left_slot[rows[k]] = node_slot[_leaf_of(nodes, ranks, node, rows[k])]
-            correct, total, short = count_correct(
-                rows, low, high, labels, weights, members, left_slot, n_slots, min_leaf,
-                leaf_weight[0], leaf_largest[0], leaf_held[0])
-            best = best_depth_two(sorted_rows, low, high, table, min_leaf, random, goes_left,
-                                  buffer[:3], buffer[3:6], side_weight, side_correct,
-                                  side_numbers)
+            correct, total, short = _count_as_it_is(nodes, node, rows, low, high, table, min_leaf,
+                                                    scratch)
+            best = best_depth_two(
+                sorted_rows, low, high, table, min_leaf, random, scratch.goes_left, chosen_feature,
+                chosen_cut, scratch.side_weight, scratch.side_correct, scratch.side_numbers)
             if short > 0 or best > correct + ROUNDING * total:
-                _plant(nodes, unused, node, buffer[:3], buffer[3:6])
+                _plant(nodes, unused, node, chosen_feature, chosen_cut)
                 return top, best, work
-    if nodes[node, FEATURE] >= 0:
-        n_slots = _fill_slots(nodes, node, rows, low, high, ranks, left_slot, right_slot,
-                              node_slot, walk)
-        if node != frozen or not _is_allowed(nodes, node, rows, low, high, ranks, members,
-                                             left_slot, right_slot, n_slots, min_leaf,
-                                             leaf_held[0]):
-            work += n_features * size
-            if n_classes == 2:
-                best, feature, cut = best_split_two_classes(
-                    sorted_rows, low, high, ranks, signed_weights, members, left_slot, right_slot,
-                    n_slots, min_leaf, random, leaf_largest, leaf_held)
-            else:
-                best, feature, cut = best_split(
-                    sorted_rows, low, high, ranks, labels, weights, members, left_slot,
-                    right_slot, n_slots, min_leaf, random, leaf_weight, leaf_largest, leaf_held)
-            if feature < 0:
-                _make_leaf(nodes, unused, node)
-            else:
-                nodes[node, FEATURE], nodes[node, CUT] = feature, cut
-                for side in (LEFT, RIGHT):
-                    correct, total, short = count_correct(
-                        rows, low, high, labels, weights, members,
-                        left_slot if side == LEFT else right_slot, n_slots, min_leaf,
-                        leaf_weight[0], leaf_largest[0], leaf_held[0])
-                    if short == 0 and correct >= best - ROUNDING * total:
-                        _lift(nodes, unused, node, side)   # a level becomes free below
-                        return _push(stack, top, node, low, high, depth), 0.0, work
-                if depth + 1 == max_depth:
-                    return top, best, work
+    if nodes[node, FEATURE] >= 0 and not (node == frozen and _is_allowed(
+            nodes, node, sorted_rows, low, high, table, min_leaf, scratch)):
+        n_left = _fill_slots(nodes, nodes[node, LEFT], rows, low, high, ranks, left_slot, 0,
+                             scratch)
+        n_slots = _fill_slots(nodes, nodes[node, RIGHT], rows, low, high, ranks, right_slot,
+                              n_left, scratch)
+        work += n_features * size
+        best, feature, cut = best_split(sorted_rows, low, high, table, left_slot, right_slot,
+                                        n_slots, min_leaf, random, leaves)
+        if feature < 0:
+            _make_leaf(nodes, unused, node)
+        else:
+            nodes[node, FEATURE], nodes[node, CUT] = feature, cut
+            for side in (LEFT, RIGHT):
+                correct, total, short = _count_correct(
+                    rows, low, high, table, left_slot if side == LEFT else right_slot, n_slots,
+                    min_leaf, leaves)
+                if short == 0 and correct >= best - ROUNDING * total:
+                    _lift(nodes, unused, node, side)   # a level becomes free below
+                    return _push(stack, top, node, low, high, depth), 0.0, work
+            if depth + 1 == max_depth:
+                return top, best, work
     if nodes[node, FEATURE] == LEAF:
-        for k in range(low, high):
-            left_slot[rows[k]] = 0
-        correct, total, _ = count_correct(rows, low, high, labels, weights, members, left_slot, 1,
-                                          1, leaf_weight[0], leaf_largest[0], leaf_held[0])
-        if (depth == max_depth or correct >= total - ROUNDING * total
-                or leaf_held[0, 0] < 2 * min_leaf):
+        correct, total, _ = _count_as_it_is(nodes, node, rows, low, high, table, 1, scratch)
+        held = leaves.held[0, 0]
+        if (depth == max_depth or correct >= total - ROUNDING * total or held < 2 * min_leaf):
             return top, correct, work
         work += n_features * size
-        feature, cut = best_stump(sorted_rows, low, high, ranks, labels, weights, members,
-                                  min_leaf, depth + 1 == max_depth, random, leaf_weight[0, 0],
-                                  leaf_weight[0, 1])
+        feature, cut = best_stump(
+            sorted_rows, low, high, table, min_leaf, depth + 1 == max_depth, random,
+            leaves.weight[0, 0], held, leaves.weight[1, 0], leaves.weight[1, 1])
         if feature < 0:
             return top, correct, work
         nodes[node, LEFT], nodes[node, RIGHT] = _take(nodes, unused), _take(nodes, unused)
         nodes[node, FEATURE], nodes[node, CUT] = feature, cut
     middle = _partition(sorted_rows, low, high, ranks, nodes[node, FEATURE], nodes[node, CUT],
-                        goes_left, buffer)
+                        scratch.goes_left, scratch.buffer)
     work += n_features * size
     top = _push(stack, top, nodes[node, RIGHT], middle, high, depth + 1)
     return _push(stack, top, nodes[node, LEFT], low, middle, depth + 1), 0.0, work

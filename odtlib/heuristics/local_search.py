@@ -207,10 +207,10 @@ class _Search:
             np.empty((min(max_depth, n_rows) + capacity + 2, 4), np.int64),
             np.empty(capacity, np.int64), np.empty(capacity + 1, np.int64),
             np.empty(n_rows, np.int64), np.empty(n_rows, np.int64),
-            np.empty((2, max(2, n_leaves), rows.n_classes)), np.empty((2, n_leaves)),
-            np.empty((2, n_leaves), np.int64), np.empty(n_rows, np.bool_),
-            np.empty(max(6, n_rows), np.int32), np.empty((5, rows.n_classes)), np.empty(2),
-            np.empty((5, 2), np.int64))
+            _kernels.Leaves(np.empty((2, max(2, n_leaves), rows.n_classes)),
+                            np.empty((2, n_leaves)), np.empty((2, n_leaves), np.int64)),
+            np.empty(n_rows, np.bool_), np.empty(max(6, n_rows), np.int32),
+            np.empty((5, rows.n_classes)), np.empty(2), np.empty((5, 2), np.int64))
 
     def begin(self, start, seed):
         """Start again from a table of nodes."""

@@ -39,8 +39,13 @@ def slots(random, rows):
 
 
 def scratch(n_slots, n_classes):
-    return (np.full((2, n_slots, n_classes), 7.0), np.full((2, n_slots), 7.0),
-            np.full((2, n_slots), 7, np.int64))
+    return _kernels.Leaves(np.full((2, n_slots, n_classes), 7.0), np.full((2, n_slots), 7.0),
+                           np.full((2, n_slots), 7, np.int64))
+
+
+def table(rows):
+    signed = np.where(rows.labels == 0, -rows.weights, rows.weights)
+    return _kernels.Rows(rows.ranks, rows.labels, rows.weights, signed, rows.members)
 
 
 @pytest.mark.parametrize("min_leaf", [1, 2, 4])
@@ -53,16 +58,11 @@ def test_best_split_of_a_node(min_leaf):
         options = list(reference.all_splits(rows.ranks, node, rows.labels, rows.weights,
                                             rows.members, left_slot, right_slot, rows.n_classes,
                                             min_leaf))
-        leaf_weight, leaf_largest, leaf_held = scratch(n_slots, rows.n_classes)
-        answers = [_kernels.best_split(
-            order, low, high, rows.ranks, rows.labels, rows.weights, rows.members, left_slot,
-            right_slot, n_slots, min_leaf, generator, leaf_weight, leaf_largest, leaf_held)]
-        if rows.n_classes == 2:
-            signed = np.where(rows.labels == 0, -rows.weights, rows.weights)
-            answers.append(_kernels.best_split_two_classes(
-                order, low, high, rows.ranks, signed, rows.members, left_slot, right_slot,
-                n_slots, min_leaf, generator, leaf_largest, leaf_held))
-        for best, feature, cut in answers:
+        # two classes are counted in a way of their own, unless there is a third without rows
+        for n_classes in {rows.n_classes, max(3, rows.n_classes)}:
+            best, feature, cut = _kernels.best_split(
+                order, low, high, table(rows), left_slot, right_slot, n_slots, min_leaf, generator,
+                scratch(n_slots, n_classes))
             if not options:
                 assert feature == -1
                 found_none += 1
@@ -92,8 +92,9 @@ def test_best_split_of_a_leaf(errors_first, min_leaf):
                          for side in (left, ~left))
             options[feature, partition] = (correct if errors_first else 0.0, purity)
         feature, cut = _kernels.best_stump(
-            order, low, high, rows.ranks, rows.labels, rows.weights, rows.members, min_leaf,
-            errors_first, generator, np.empty(n_classes), np.empty(n_classes))
+            order, low, high, table(rows), min_leaf, errors_first, generator,
+            np.bincount(labels, weights, n_classes), rows.members[node].sum(),
+            np.empty(n_classes), np.empty(n_classes))
         if not options:
             assert feature == -1
             continue
@@ -114,10 +115,8 @@ def test_best_tree_of_depth_two(min_leaf):
         labels, weights, members = rows.labels[node], rows.weights[node], rows.members[node]
         X = rows.ranks[:, node].T
         best = _kernels.best_depth_two(
-            order, low, high, _kernels.Rows(rows.ranks, rows.labels, rows.weights, rows.weights,
-                                            rows.members),
-            min_leaf, generator, np.empty(rows.n_rows, bool), feature, cut,
-            np.empty((5, rows.n_classes)), np.empty(2), np.empty((5, 2), np.int64))
+            order, low, high, table(rows), min_leaf, generator, np.empty(rows.n_rows, bool),
+            feature, cut, np.empty((5, rows.n_classes)), np.empty(2), np.empty((5, 2), np.int64))
         optimum = weights.sum() - reference.best_depth_two(X, labels, weights, rows.n_classes,
                                                            members, min_leaf)
         assert best == pytest.approx(optimum, abs=1e-9)
@@ -141,11 +140,11 @@ def test_equally_good_splits_are_drawn_evenly():
     order = np.array([[0, 1, 2, 3, 4]] * 2, np.int32)
     generator = np.array([99], np.uint64)
     ones, slot = np.ones(5), np.zeros(5, np.int64)
+    rows = _kernels.Rows(ranks, slot + 1, ones, ones, slot + 1)
     count = np.zeros((2, 5), int)
     for _ in range(4000):
-        _, feature, cut = _kernels.best_split_two_classes(
-            order, 0, 5, ranks, ones, np.ones(5, np.int64), slot, slot + 1, 2, 1, generator,
-            np.empty((2, 2)), np.empty((2, 2), np.int64))
+        _, feature, cut = _kernels.best_split(order, 0, 5, rows, slot, slot + 1, 2, 1, generator,
+                                              scratch(2, 2))
         count[feature, cut] += 1
     assert count[:, 4].sum() == 0 and np.all(np.abs(count[:, :4] - 500) < 100)
 
@@ -288,7 +287,7 @@ def test_ties_of_a_stump_are_drawn():
     rows = RankedRows(X, np.array([0, 1, 0]), 2)
     order = np.argsort(rows.ranks, axis=1, kind="stable").astype(np.int32)
     generator = np.array([5], np.uint64)
-    found = {_kernels.best_stump(order, 0, 3, rows.ranks, rows.labels, rows.weights, rows.members,
-                                 1, errors_first, generator, np.zeros(2), np.zeros(2))
+    found = {_kernels.best_stump(order, 0, 3, table(rows), 1, errors_first, generator,
+                                 np.array([2.0, 1.0]), 3, np.zeros(2), np.zeros(2))
              for errors_first in (False, True) for _ in range(50)}
     assert found == {(feature, cut) for feature in (0, 1) for cut in (0, 1)}
