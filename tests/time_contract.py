@@ -77,6 +77,8 @@ CALLS = [
     Call("GeneratedSplitsClassifier", parameters={"max_depth": 6}),
     Call("RestrictedTreeClassifier", quick=True),
     Call("RestrictedTreeClassifier", parameters={"splits": "all"}),
+    *(Call(name, "certificate", {"max_depth": 3}, quick=True) for name in (
+        "RestrictedTreeClassifier", "ColumnGenerationClassifier")),
     Call("MurTreeClassifier", parameters={"max_depth": 5}),
     Call("MurTreeClassifier", parameters={"max_depth": 5, "min_samples_leaf": 5}),
     Call("MurTreeClassifier", "certificate", {"max_depth": 5, "binarizer": "mdlp"},

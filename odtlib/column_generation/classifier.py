@@ -12,6 +12,7 @@ from odtlib._numba.warm import warm_up
 from odtlib._validation import plain_copy
 from odtlib.column_generation import _kernels as kernels
 from odtlib.column_generation.branch_and_price import BranchAndPrice, dive
+from odtlib.column_generation.certificate import CertifiedCandidates
 from odtlib.column_generation.generation import ColumnGeneration
 from odtlib.column_generation.master import Master
 from odtlib.column_generation.options import (
@@ -31,7 +32,7 @@ from odtlib.tolerance import PROOF
 MAX_FEATURE_COST = 1_000_000
 
 
-class ColumnGenerationClassifier(CandidateTreeClassifier):
+class ColumnGenerationClassifier(CertifiedCandidates, CandidateTreeClassifier):
     """Build a tree by column generation over root-to-leaf paths.
 
     The method of Firat et al. (2020) and Patel et al. (2023): candidate splits sampled by CART, a

@@ -151,7 +151,7 @@ def all_splits(X, n_nodes=1, clock=None, max_bytes=np.inf):
             for low, high in zip(column[:-1], column[1:], strict=True)]
 
 
-class CandidateTreeClassifier(CertifiedCandidates, TreeClassifier):
+class CandidateTreeClassifier(TreeClassifier):
     """Base class: sample or take candidate splits, then solve the restricted problem."""
 
     _parameter_constraints = {
@@ -331,7 +331,7 @@ class Run:
             scale=total + self.split_penalty, **report)
 
 
-class RestrictedTreeClassifier(CandidateTreeClassifier):
+class RestrictedTreeClassifier(CertifiedCandidates, CandidateTreeClassifier):
     """Find the best tree whose splits come from a small set of candidates at each node.
 
     This is the problem that the column generation of Firat et al. (2020) and Patel et al. (2023)
