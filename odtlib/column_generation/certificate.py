@@ -10,7 +10,7 @@ from odtlib.certificate import CertifiedMixin, OptimalityCertificate, fingerprin
 from odtlib.tolerance import PROOF
 
 VERSION = 1
-MOST_PATHS = 1e8        # that the checker tries, in minutes
+MOST_PATHS = 2e8        # that the checker tries, in minutes
 LARGEST = 2.0**50       # sums of whole weights below are exact
 
 
@@ -28,11 +28,9 @@ class CertifiedCandidates(CertifiedMixin):
         splits = [] if problem is None else problem.splits
         n_nodes, budget = len(splits), None
         if problem is not None:
-            n_paths = sum(float(np.prod(problem.sizes[problem.path_nodes(leaf)[0]], dtype=float))
-                          for leaf in range(0, problem.n_leaves, 2))
-            if n_paths > MOST_PATHS:
+            if problem.n_paths > MOST_PATHS:
                 raise ValueError(f"certificate is checked by trying all paths, and there are "
-                                 f"{n_paths:.2g}; lower max_depth or give fewer splits.")
+                                 f"{problem.n_paths:.2g}; lower max_depth or give fewer splits.")
             budget = None if problem.max_leaves is None else problem.max_leaves - 1
         weight = np.ones(len(y)) if weight is None else weight
         data = SimpleNamespace(X=X, weight=weight, penalty=float(self.split_penalty),

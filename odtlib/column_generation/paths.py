@@ -343,9 +343,14 @@ class RestrictedProblem:
         if "paths" not in self.__dict__:
             self.paths = self._enumerate(clock)
 
+    @property
+    def n_paths(self):
+        """Number of paths to all leaves, as a float: it may be larger than any integer type."""
+        return sum(float(np.prod(self.sizes[self.choice_nodes(leaf)], dtype=float))
+                   for leaf in range(self.n_leaves))
+
     def _enumerate(self, clock):
-        n_paths = sum(float(np.prod(self.sizes[self.choice_nodes(leaf)], dtype=float))
-                      for leaf in range(self.n_leaves))
+        n_paths = self.n_paths
         if n_paths > MAX_PATHS:
             raise ValueError(f"the candidate splits make {n_paths:.3g} paths, more than column "
                              "generation can enumerate; give fewer splits, lower max_depth, or "

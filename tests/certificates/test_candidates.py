@@ -1,17 +1,16 @@
 """Certificates over candidate splits: the checker tries all trees, and so does a slow reference."""
 
 import ast
-import io
 from itertools import product
 from pathlib import Path
 
 import numpy as np
 import pytest
+from certificates.files import of_other_kinds, saved, stamped
 
 import odtbook.check_candidates as checker
 from odtbook.check_certificate import NotProved, check
 from odtlib import ColumnGenerationClassifier, RestrictedTreeClassifier
-from odtlib.certificate import fingerprint
 from odtlib.column_generation import ColumnGenerationSearch, TreeLimits
 
 
@@ -55,14 +54,6 @@ def optimum(X, y, weight, splits, max_leaf_nodes=10**6, min_samples_leaf=1, spli
             best = min(best, split_penalty * (len(leaves) - 1) + sum(
                 np.sort(np.bincount(y[one], weight[one]))[:-1].sum() for one in leaves))
     return best
-
-
-def saved(arrays):
-    """Return the file of a certificate with these arrays."""
-    file = io.BytesIO()
-    np.savez(file, **arrays)
-    file.seek(0)
-    return file
 
 
 def total(weight, y, split_penalty=0.0, **limits):
@@ -123,13 +114,7 @@ def test_no_forged_certificate_passes_with_a_false_claim(seed):
             rows = rng.permutation(X)
         else:
             given = rng.integers(1, 3, len(y)) * 1.0 if weight is None else rng.permutation(weight)
-        ones = np.ones(len(y)) if given is None else given
-        new["fingerprint"] = fingerprint(
-            rows[ones > 0], np.unique(labels[ones > 0], return_inverse=True)[1], ones[ones > 0])
-        try:
-            check(saved({**new, "claim": np.array("")}), rows, labels, given)
-        except NotProved as error:              # it says which words these would be
-            new["claim"] = np.array(str(error).split(": ", 1)[-1])
+        stamped(new, rows, labels, given)
         try:
             check(saved(new), rows, labels, given)
         except NotProved:
@@ -157,8 +142,7 @@ def test_a_strange_file_is_refused_in_words(seed):
     X, y, certificate = example()
     rng = np.random.default_rng(seed)
     for name, value in certificate.arrays.items():
-        strange = [value.astype(object), np.array(["x"]), value.ravel()[:0], value[..., None],
-                   np.zeros(value.shape), np.full(value.shape, np.nan), value.ravel()[:-1]]
+        strange = of_other_kinds(value)
         if value.dtype.kind in "if":
             strange += [value * 0 + odd for odd in (-1, 2**31, 2**52, 7, 29)]
             strange += [rng.permutation(value.ravel()).reshape(value.shape)]

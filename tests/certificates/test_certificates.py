@@ -1,12 +1,12 @@
 """Certificates are proved by a checker that shares nothing with odtlib, and forged ones are not."""
 
 import ast
-import io
 from functools import cache
 from pathlib import Path
 
 import numpy as np
 import pytest
+from certificates.files import of_other_kinds, saved, stamped
 from naive import best_tree_cost
 
 import odtbook.check_certificate as checker
@@ -18,7 +18,7 @@ from odtlib import (
     MurTreeRegressor,
     MurTreeSearch,
 )
-from odtlib.certificate import ANY_DEPTH, fingerprint
+from odtlib.certificate import ANY_DEPTH
 
 
 def problem(seed):
@@ -54,14 +54,6 @@ def optimum(X, y, weight, max_depth, max_nodes=ANY_DEPTH, min_samples_leaf=1, sp
     max_nodes = min(max_nodes, 2**max_depth - 1, len(codes) - 1)
     return best_tree_cost(X[used], codes, weight[used], len(classes), max_depth, max_nodes,
                           min_samples_leaf, split_penalty)
-
-
-def saved(arrays):
-    """Return the file of a certificate with these arrays."""
-    file = io.BytesIO()
-    np.savez(file, **arrays)
-    file.seek(0)
-    return file
 
 
 def same(bound, best):
@@ -217,19 +209,6 @@ def forged(rng, arrays, X, y, weight, sums=False):
     return stamped(new, X, y, weight, sums), X, y, weight
 
 
-def stamped(new, X, y, weight, sums=False):
-    """Write the fingerprint of these data and the words that fit the numbers."""
-    weight = np.ones(len(y)) if weight is None else weight
-    used = weight > 0
-    codes = y[used] if sums else np.unique(y[used], return_inverse=True)[1]
-    new["fingerprint"] = fingerprint(X[used], codes, weight[used])
-    try:
-        check(saved({**new, "claim": np.array("")}), X, y, weight)
-    except NotProved as error:              # it says which words these would be
-        new["claim"] = np.array(str(error).split(": ", 1)[-1])
-    return new
-
-
 @pytest.mark.filterwarnings("ignore::UserWarning")
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("seed", range(30))
@@ -298,9 +277,7 @@ def test_a_strange_file_is_refused_in_words(seed):
         certificate = MurTreeRegressor(max_depth=3).fit(X, y).certificate(X, y)
     rng = np.random.default_rng(seed)
     for name, value in certificate.arrays.items():
-        strange = [value.astype(object), np.array(["x"]), value.ravel()[:0], value[..., None],
-                   np.zeros(value.shape), np.full(value.shape, np.nan), value.ravel()[:-1],
-                   np.concatenate([value.ravel()] * 2)]
+        strange = of_other_kinds(value)
         if value.dtype.kind == "i":
             wide = value.astype(np.int64) * 0
             strange += [wide - 1, wide + rng.choice([-2**63, 2**63 - 1, 2**52, 2**31 - 1]),

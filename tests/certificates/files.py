@@ -1,0 +1,36 @@
+"""Files of certificates: as they are, with words that fit what was changed, and strange arrays."""
+
+import io
+
+import numpy as np
+
+from odtbook.check_certificate import NotProved, check
+from odtlib.certificate import fingerprint
+
+
+def saved(arrays):
+    """Return the file of a certificate with these arrays."""
+    file = io.BytesIO()
+    np.savez(file, **arrays)
+    file.seek(0)
+    return file
+
+
+def stamped(new, X, y, weight, sums=False):
+    """Write the fingerprint of these data and the words that fit the numbers."""
+    weight = np.ones(len(y)) if weight is None else weight
+    used = weight > 0
+    codes = y[used] if sums else np.unique(y[used], return_inverse=True)[1]
+    new["fingerprint"] = fingerprint(X[used], codes, weight[used])
+    try:
+        check(saved({**new, "claim": np.array("")}), X, y, weight)
+    except NotProved as error:              # it says which words these would be
+        new["claim"] = np.array(str(error).split(": ", 1)[-1])
+    return new
+
+
+def of_other_kinds(value):
+    """Return what could stand in place of an array: other types, sizes and numbers of axes."""
+    return [value.astype(object), np.array(["x"]), value.ravel()[:0], value[..., None],
+            np.zeros(value.shape), np.full(value.shape, np.nan), value.ravel()[:-1],
+            np.concatenate([value.ravel()] * 2)]
