@@ -66,7 +66,7 @@ class Solver:
                  and (problem.kernel != "weights" or not (self.row_weight % 1).any()))
         self.slack = 0.0 if exact else ROUNDING * problem.scale
         per_row, per_class = SECONDS_PER_PAIR[ELEMENT[problem.kernel]]
-        self.longest_step = len(problem.columns) ** 2 * (       # which nothing interrupts
+        self.longest_step = len(problem.columns) ** 2 * (
             per_row * len(problem.bits) + per_class * len(sizes))
         max_nodes = min(max_nodes, 2 ** max_depth - 1)
         entries = FIRST_CACHE_ENTRIES
@@ -236,7 +236,7 @@ class Solver:
         subproblem = (rows, depth, nodes if smallest is None else smallest, nodes, upper, lower)
         self.control[S.FIRST_LEVEL] = level
         self._open(*subproblem)
-        while clock.remaining > self.longest_step:
+        while self._has_time(clock):
             try:
                 self._slice(clock)
             except KeyboardInterrupt:
@@ -251,6 +251,10 @@ class Solver:
             if together and self.state[0, S.N_ACTIVE]:
                 return self._solve_together(subproblem, clock, watch)
         return False
+
+    def _has_time(self, clock):
+        """Tell whether a clock leaves the time of the longest step, which nothing interrupts."""
+        return clock.remaining > self.longest_step
 
     # Several threads -------------------------------------------------------------------------
 
@@ -311,7 +315,7 @@ class Solver:
     def _work_until(self, stop, clock):
         """Do slices until the search is done; tell whether it is."""
         while self.control[S.MODE] != S.DONE:
-            if stop.is_set() or clock.remaining <= self.longest_step:
+            if stop.is_set() or not self._has_time(clock):
                 return False
             self._slice(clock)
         return True
@@ -469,7 +473,7 @@ class Solver:
             name = (*key.tolist(), depth, budget, level)
         if known is not None and name in known:
             return known[name]
-        if clock.remaining <= self.longest_step:
+        if not self._has_time(clock):
             return self.cart(rows, depth, budget, clock)
         if shallow:
             tree = self._shallow_tree(rows, depth, budget, level)
@@ -537,7 +541,7 @@ class Solver:
         search, so it is quick for a million rows too; when the time is over it is all CART.
         """
         rows = np.arange(len(self.problem.bits), dtype=np.int32) if rows is None else rows
-        if clock.remaining <= self.longest_step:
+        if not self._has_time(clock):
             return self.cart(rows, depth, 2 ** depth - 1, clock)
         column = self._purest(rows, depth)
         if depth <= 2 or column is None:
