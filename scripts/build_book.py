@@ -22,6 +22,11 @@ BUILD = ROOT / "_build"
 
 class Worker(basic.ExecutionWorkerLocalMProc):
     """jupyter-cache's own, with kernels that note which files they read."""
+    def __call__(self, data):
+        # What one process stores while another one looks for old entries would count as old.
+        data.cache.truncate_caches = lambda: None
+        return super().__call__(data)
+
     @staticmethod
     def execute(project_nb, data):
         path = Path(project_nb.uri)
@@ -57,6 +62,7 @@ def execute(paths: list[Path]) -> bool:
     executor.logger.setLevel(logging.INFO)
     executor._EXECUTION_WORKER = Worker
     found = executor.run_and_cache(filter_uris=[*map(str, paths)], timeout=600)
+    cache.truncate_caches()
     return not found.excepted and not found.errored
 
 

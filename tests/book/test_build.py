@@ -12,6 +12,7 @@ import nbformat
 import pandas as pd
 import pytest
 from bs4 import BeautifulSoup
+from jupyter_cache.cache.db import NbCacheRecord
 from nbformat.v4 import new_code_cell, new_notebook, new_output
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -100,6 +101,18 @@ def test_a_notebook_is_executed_again_when_what_it_read_changed_and_only_then(bo
     assert fourth[1].startswith("2 ") and (fourth[0], fourth[2]) == (third[0], first[2])
     (book.folder / "constraints.txt").write_text("numpy==3\n")
     assert not set(printed()) & set(fourth)
+
+
+def test_what_one_process_stores_is_not_removed_by_another(book, monkeypatch):
+    """jupyter-cache asks twice what it holds, and removes what came between as too old."""
+    here = os.getpid()
+
+    def between(keep, database):
+        return [] if os.getpid() == here else [r.pk for r in NbCacheRecord.records_all(database)]
+
+    monkeypatch.setattr(NbCacheRecord, "records_to_delete", between)
+    good, outputs = book.execute(book.write(one="print(1)", two="print(2)"))
+    assert good and [output[0]["text"] for output in outputs] == ["1\n", "2\n"]
 
 
 def test_a_failing_cell_fails_the_build(book, capfd):
