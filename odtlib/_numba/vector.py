@@ -145,6 +145,21 @@ divide = _binary("div")              # of floats
 bitwise_and = _binary("and_")
 
 
+@intrinsic
+def times(typing, value, factor):
+    """Return a number or the lanes of a vector times a number; times None it is as it was."""
+    def generate(context, builder, signature, args):
+        if factor == types.none:
+            return args[0]
+        number = args[1]
+        if isinstance(value, VectorType):
+            if value.bits < 64:
+                number = builder.trunc(number, ir.IntType(value.bits))
+            number = _spread(builder, number, value.llvm)
+        return builder.mul(args[0], number)
+    return value(value, factor), generate
+
+
 def _call(builder, name, result, args):
     """Call an LLVM intrinsic, declared in the module at its first use."""
     kind = ir.FunctionType(result, [arg.type for arg in args])

@@ -15,7 +15,8 @@ two.
 With two classes only differences matter.  Let ``d`` be the count of class 0 minus that of class 1
 in a leaf; a leaf with ``m`` rows classifies ``(m + |d|) / 2`` of them correctly, and as
 ``|a| + |b| = max(|a + b|, |a - b|)``, the best second split under root ``j`` needs no more than
-the smallest and the largest ``d`` over the second features.
+the smallest and the largest ``d`` over the second features.  Where all rows of a class weigh the
+same, counts are multiplied by the weight once they are complete, and the rest does not change.
 
 All functions take arrays and fill arrays; nothing is checked.
 """
@@ -46,13 +47,15 @@ from odtlib._numba.vector import (
     store_lane_bits,
     subtract,
     sum_of_bytes,
+    times,
     zeros_like,
 )
 
 WORDS_PER_BYTE = 16          # a byte holds the number of set bits of so many bytes, and of more
 STRIP_WORDS = 48             # so few are counted strip by strip, without transposed copies
 # Entries of ``shape``, the integers that stay the same during a search.
-N_CLASSES, N_COLUMNS, MIN_LEAF, MERGE_COLUMNS, KEYS_FROM_ROWS, COUNT_PAIRS = range(6)
+(N_CLASSES, N_COLUMNS, MIN_LEAF, MERGE_COLUMNS, KEYS_FROM_ROWS, COUNT_PAIRS, CLASS_WEIGHT_0,
+ CLASS_WEIGHT_1) = range(8)
 # Rows of ``side_cost``: score of side 0 and 1 of each split, as a leaf and after one more split,
 # and the Gini impurity of both sides together.
 LEAF_0, LEAF_1, SPLIT_0, SPLIT_1, IMPURITY = range(5)
@@ -291,11 +294,12 @@ def transpose(counts, source, target, width, scratch):
 
 
 @njit(**INNER)
-def count_pairs(blocks, width, n_active, start, middle, stop, counts, base, scratch):
+def count_pairs(blocks, width, n_active, start, middle, stop, factor, less, counts, base, scratch):
     """Count ``FQ(i, j)`` over the words ``start:middle``, minus those of ``middle:stop``.
 
-    ``counts[base + i * width + j]`` receives it.  As it is symmetric, the 32 x 32 blocks below the
-    diagonal are transposed copies, unless there are so few words that counting is quicker.  The
+    ``counts[base + i * width + j]`` receives it, with the first counts times ``factor`` and the
+    others times ``less``, where these are not None.  As it is symmetric, the 32 x 32 blocks below
+    the diagonal are transposed copies, unless there are so few words that counting is quicker.  The
     bits are counted in bytes, which are widened to counts once in ``WORDS_PER_BYTE`` words.
     """
     zero = zeros_like(load32(counts, base))
@@ -314,7 +318,8 @@ def count_pairs(blocks, width, n_active, start, middle, stop, counts, base, scra
                         if (w - begin) % WORDS_PER_BYTE == WORDS_PER_BYTE - 1:
                             total = add(total, sum_of_bytes(some))
                             some = zero
-                    count = subtract(add(total, sum_of_bytes(some)), count)
+                    count = subtract(times(add(total, sum_of_bytes(some)),
+                                           less if part == 0 else factor), count)
                 store(counts, base + i * width + first, count)
             if copies and first > row:
                 transpose(counts, base + row * width + first, base + first * width + row, width,
@@ -322,22 +327,22 @@ def count_pairs(blocks, width, n_active, start, middle, stop, counts, base, scra
 
 
 @njit(**INNER)
-def count_strip(blocks, width, n_active, start, middle, stop, first, counts, base):
-    """Count 32 columns of ``FQ``, from ``first`` on, over few words.
+def count_strip(blocks, width, n_active, start, middle, stop, factor, less, first, counts, base):
+    """Count 32 columns of ``FQ``, from ``first`` on, over few words; see :func:`count_pairs`.
 
-    ``counts[base + 32 * i + j]`` receives ``FQ(i, first + j)`` over the words ``start:middle``,
-    minus that over ``middle:stop``.  Read at once, a strip is still in the processor's cache.
+    ``counts[base + 32 * i + j]`` receives ``FQ(i, first + j)``.  Read at once, a strip is still in
+    the processor's cache.
     """
     zero = zeros_like(load32(blocks, 0))
     for i in range(n_active):
-        count = zero
+        count, other = zero, zero
         for w in range(start, middle):
             count = add(count, population_count(bitwise_and(
                 spread_like(zero, read(blocks, w * width + i)), load32(blocks, w * width + first))))
         for w in range(middle, stop):
-            count = subtract(count, population_count(bitwise_and(
+            other = add(other, population_count(bitwise_and(
                 spread_like(zero, read(blocks, w * width + i)), load32(blocks, w * width + first))))
-        store(counts, base + 32 * i, count)
+        store(counts, base + 32 * i, subtract(times(count, factor), times(other, less)))
 
 
 # Phase two for two classes: differences of counts, and their extremes --------------------------
@@ -365,44 +370,45 @@ def score_two_classes(extremes, base, width, n_active, differences, offset, diff
     best_by_size[place + 3] = (n_rows - max(zero, three)) // 2
 
 
-@njit(**ADDRESSED)
-def prepare_two_classes(class_start, shared_arrays, count_arrays, totals, side_cost, best_by_size,
-                        found):
+@njit(**INNER)
+def prepare_two(weight_0, weight_1, class_start, shared_arrays, count_arrays, totals, side_cost,
+                best_by_size, found):
     """Count an open node with two classes; see :func:`prepare_classes`.
 
-    ``pairs`` receives ``FQ`` of class 0 minus ``FQ`` of class 1, one strip of 32 columns after the
-    other.
+    ``pairs`` receives ``FQ`` of class 0 minus ``FQ`` of class 1, times the weights of the classes
+    where these are not None, one strip of 32 columns after the other.
     """
     shape = shared_arrays[0]
     _, blocks, pairs, singles, extremes, _, child_pairs, _ = count_arrays
     n_active, width = found[0], found[1]
-    size_0, n_rows = class_start[1], class_start[2]
+    size_0, size_1 = class_start[1], class_start[2] - class_start[1]
     per_word = element_bits(blocks)
     words_0 = (size_0 + per_word - 1) // per_word
-    words = words_0 + (n_rows - size_0 + per_word - 1) // per_word
-    difference = 2 * size_0 - n_rows
-    totals[(n_active + 1) * width] = n_rows
+    words = words_0 + (size_1 + per_word - 1) // per_word
+    size_0, size_1 = times(size_0, weight_0), times(size_1, weight_1)
+    whole, difference = size_0 + size_1, size_0 - size_1
+    totals[(n_active + 1) * width] = whole
     zero = zeros_like(load32(blocks, 0))
     for first in range(0, width, 32):
-        x = load32(singles, first)
-        y = load32(singles, width + first)
+        x = times(load32(singles, first), weight_0)
+        y = times(load32(singles, width + first), weight_1)
         store(totals, n_active * width + first, add(x, y))
         store(singles, 2 * width + first, subtract(x, y))
     in_strips = words <= STRIP_WORDS
     if shape[COUNT_PAIRS] and not in_strips:
         square = width * width
-        count_pairs(blocks, width, n_active, np.int64(0), words_0, words_0, child_pairs,
-                    np.int64(0), 2 * square)
-        count_pairs(blocks, width, n_active, words_0, words, words, child_pairs, square,
-                    2 * square)
+        count_pairs(blocks, width, n_active, np.int64(0), words_0, words_0, weight_0,
+                    weight_1, child_pairs, np.int64(0), 2 * square)
+        count_pairs(blocks, width, n_active, words_0, words, words, weight_1, weight_0, child_pairs,
+                    square, 2 * square)
     for first in range(0, width if shape[COUNT_PAIRS] else 0, 32):
         place, other, line = first, width * width + first, width
         if in_strips:
             place, other, line = 0, 32 * width, 32
-            count_strip(blocks, width, n_active, np.int64(0), words_0, words_0, first, child_pairs,
-                        np.int64(0))
-            count_strip(blocks, width, n_active, words_0, words, words, first, child_pairs,
-                        32 * width)
+            count_strip(blocks, width, n_active, np.int64(0), words_0, words_0, weight_0,
+                        weight_1, first, child_pairs, np.int64(0))
+            count_strip(blocks, width, n_active, words_0, words, words, weight_1, weight_0, first,
+                        child_pairs, 32 * width)
         most_1, least_1, most_0, least_0 = zero, zero, zero, zero
         for i in range(n_active):
             count_0 = load32(child_pairs, place + i * line)
@@ -419,26 +425,26 @@ def prepare_two_classes(class_start, shared_arrays, count_arrays, totals, side_c
         store(extremes, 3 * width + first, least_0)
     differences = singles
     score_two_classes(extremes, np.int64(0), width, n_active, differences, 2 * width, difference,
-                      n_rows, best_by_size, np.int64(0))
+                      whole, best_by_size, np.int64(0))
     for j in range(n_active):
         x = read(differences, 2 * width + j)
         y = difference - x
-        rows_1 = np.int64(totals[n_active * width + j])
-        rows_0 = n_rows - rows_1
+        all_1 = np.int64(totals[n_active * width + j])
+        all_0 = whole - all_1
         split_1 = max(2 * read(extremes, j) - x, x - 2 * read(extremes, width + j))
         split_0 = max(2 * read(extremes, 2 * width + j) - y,
                       y - 2 * read(extremes, 3 * width + j))
-        side_cost[LEAF_0, j] = (rows_0 - abs(y)) // 2
-        side_cost[LEAF_1, j] = (rows_1 - abs(x)) // 2
-        side_cost[SPLIT_0, j] = (rows_0 - split_0) // 2
-        side_cost[SPLIT_1, j] = (rows_1 - split_1) // 2
-        side_cost[IMPURITY, j] = 0.5 * ((rows_0 * rows_0 - y * y) / max(1, rows_0)
-                                        + (rows_1 * rows_1 - x * x) / max(1, rows_1))
+        side_cost[LEAF_0, j] = (all_0 - abs(y)) // 2
+        side_cost[LEAF_1, j] = (all_1 - abs(x)) // 2
+        side_cost[SPLIT_0, j] = (all_0 - split_0) // 2
+        side_cost[SPLIT_1, j] = (all_1 - split_1) // 2
+        side_cost[IMPURITY, j] = 0.5 * ((all_0 * all_0 - y * y) / max(1, all_0)
+                                        + (all_1 * all_1 - x * x) / max(1, all_1))
 
 
-@njit(**ADDRESSED)
-def children_two_classes(feature, side, class_start, n_active, width, shared_arrays, count_arrays,
-                         best_by_size):
+@njit(**INNER)
+def children_two(weight_0, weight_1, feature, side, class_start, n_active, width, shared_arrays,
+                 count_arrays, best_by_size):
     """Solve both children of ``feature`` to depth two; see :func:`children_classes`."""
     shape, _, _, _, _, _, local_bits, child_rows, child_start, child_words = shared_arrays
     _, blocks, pairs, singles, extremes, child_blocks, child_pairs, child_singles = count_arrays
@@ -447,17 +453,18 @@ def children_two_classes(feature, side, class_start, n_active, width, shared_arr
     zero = zeros_like(load32(blocks, 0))
     x, y = 2 * width, 3 * width      # differences of the smaller and of the larger child
     for first in range(0, width, 32):
-        small = subtract(load32(child_singles, first), load32(child_singles, width + first))
+        small = subtract(times(load32(child_singles, first), weight_0),
+                         times(load32(child_singles, width + first), weight_1))
         store(child_singles, x + first, small)
         store(child_singles, y + first, subtract(load32(singles, 2 * width + first), small))
     in_strips = child_words[2] <= STRIP_WORDS
     if not in_strips:
         count_pairs(child_blocks, width, n_active, np.int64(0), child_words[1], child_words[2],
-                    child_pairs, np.int64(0), width * width)
+                    weight_0, weight_1, child_pairs, np.int64(0), width * width)
     for first in range(0, width, 32):
         if in_strips:
             count_strip(child_blocks, width, n_active, np.int64(0), child_words[1], child_words[2],
-                        first, child_pairs, np.int64(0))
+                        weight_0, weight_1, first, child_pairs, np.int64(0))
         place, line = (0, 32) if in_strips else (first, width)
         most_1, least_1, most_0, least_0 = zero, zero, zero, zero
         large_most_1, large_least_1, large_most_0, large_least_0 = zero, zero, zero, zero
@@ -480,15 +487,49 @@ def children_two_classes(feature, side, class_start, n_active, width, shared_arr
         store(extremes, 5 * width + first, large_least_1)
         store(extremes, 6 * width + first, large_most_0)
         store(extremes, 7 * width + first, large_least_0)
-    small_rows = child_start[2]
-    small_difference = 2 * child_start[1] - small_rows
-    n_rows = class_start[2]
+    small_0, small_1 = (times(child_start[1], weight_0),
+                        times(child_start[2] - child_start[1], weight_1))
+    large_0 = times(class_start[1], weight_0) - small_0
+    large_1 = times(class_start[2] - class_start[1], weight_1) - small_1
     place = 0 if side == 1 else 4
-    score_two_classes(extremes, np.int64(0), width, n_active, child_singles, x, small_difference,
-                      small_rows, best_by_size, place)
-    score_two_classes(extremes, 4 * width, width, n_active, child_singles, y,
-                      2 * class_start[1] - n_rows - small_difference, n_rows - small_rows,
-                      best_by_size, 4 - place)
+    score_two_classes(extremes, np.int64(0), width, n_active, child_singles, x, small_0 - small_1,
+                      small_0 + small_1, best_by_size, place)
+    score_two_classes(extremes, 4 * width, width, n_active, child_singles, y, large_0 - large_1,
+                      large_0 + large_1, best_by_size, 4 - place)
+
+
+@njit(**ADDRESSED)
+def prepare_two_classes(class_start, shared_arrays, count_arrays, totals, side_cost, best_by_size,
+                        found):
+    """Count an open node of two classes whose rows all weigh one."""
+    prepare_two(None, None, class_start, shared_arrays, count_arrays, totals, side_cost,
+                best_by_size, found)
+
+
+@njit(**ADDRESSED)
+def children_two_classes(feature, side, class_start, n_active, width, shared_arrays, count_arrays,
+                         best_by_size):
+    """Solve both children of ``feature`` to depth two, of rows that all weigh one."""
+    children_two(None, None, feature, side, class_start, n_active, width, shared_arrays,
+                 count_arrays, best_by_size)
+
+
+@njit(**ADDRESSED)
+def prepare_weighted_classes(class_start, shared_arrays, count_arrays, totals, side_cost,
+                             best_by_size, found):
+    """Count an open node of two classes that each have a weight."""
+    shape = shared_arrays[0]
+    prepare_two(shape[CLASS_WEIGHT_0], shape[CLASS_WEIGHT_1], class_start, shared_arrays,
+                count_arrays, totals, side_cost, best_by_size, found)
+
+
+@njit(**ADDRESSED)
+def children_weighted_classes(feature, side, class_start, n_active, width, shared_arrays,
+                              count_arrays, best_by_size):
+    """Solve both children of ``feature`` to depth two, of two classes that each have a weight."""
+    shape = shared_arrays[0]
+    children_two(shape[CLASS_WEIGHT_0], shape[CLASS_WEIGHT_1], feature, side, class_start, n_active,
+                 width, shared_arrays, count_arrays, best_by_size)
 
 
 # Phase two for any number of classes, and a minimum leaf size ---------------------------------
@@ -631,8 +672,8 @@ def count_classes(blocks, width, n_active, class_start, words, n_classes, pairs,
     square, last, number = width * width, (n_classes + 1) * width, n_classes * width
     for c in range(n_classes):
         if n_active > 0:
-            count_pairs(blocks, width, n_active, words[c], words[c + 1], words[c + 1], pairs,
-                        c * square, n_classes * square)
+            count_pairs(blocks, width, n_active, words[c], words[c + 1], words[c + 1], None, None,
+                        pairs, c * square, n_classes * square)
         singles[last + c] = class_start[c + 1] - class_start[c]
     singles[last + n_classes] = class_start[n_classes]
     for first in range(0, width, 32):

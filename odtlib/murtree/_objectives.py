@@ -2,7 +2,8 @@
 
 The search hands on the same arrays of 16-bit words whatever the objective; a kernel is compiled to
 look at them as the numbers that it needs: counts of 16 bits, counts of 32 bits (for more than
-32,767 rows of two classes, or 65,535 rows of several), or sums of weights.
+32,767 rows of two classes, or 65,535 rows of several, or two classes with a weight each), or sums
+of weights.
 """
 
 from __future__ import annotations
@@ -47,6 +48,8 @@ def _signatures(count_arrays, totals, unsigned):
 
 _TWO_CLASSES = (_kernels.open_node, _kernels.prepare_two_classes, _kernels.children_two_classes,
                 _kernels.bound_by_similarity, _kernels.bound_by_earlier_node)
+_WEIGHTED_CLASSES = (_kernels.open_node, _kernels.prepare_weighted_classes,
+                     _kernels.children_weighted_classes, *_TWO_CLASSES[3:])
 _CLASSES = (_kernels.open_node, _kernels.prepare_classes, _kernels.children_classes,
             *_TWO_CLASSES[3:])
 _WEIGHTS = (_weights.open_node, _weights.prepare, _weights.children, *_TWO_CLASSES[3:])
@@ -58,20 +61,22 @@ _OBJECTIVES = {
                              _types_of(_U16))),
     "two classes, 32 bits": (_TWO_CLASSES, _signatures(_types_of(_U32, _I32), _U32,
                              _types_of(_U32))),
+    "two weighted classes": (_WEIGHTED_CLASSES, _signatures(_types_of(_U32, _I32), _U32,
+                             _types_of(_U32))),
     "classes, 16 bits": (_CLASSES, _signatures(_types_of(_U16), _U16, _types_of(_U16))),
     "classes, 32 bits": (_CLASSES, _signatures(_types_of(_U32), _U32, _types_of(_U32))),
     "weights": (_WEIGHTS, _signatures(_SUMMED, _F64, _SUMMED)),
     "sums": (_SUMS, _signatures(_SUMMED, _F64, _SUMMED)),
 }
 # Bytes of an element of the kernel's arrays, and rows in a word of a block.
-ELEMENT = {"two classes, 16 bits": 2, "two classes, 32 bits": 4, "classes, 16 bits": 2,
-           "classes, 32 bits": 4, "weights": 8, "sums": 8}
+ELEMENT = {"two classes, 16 bits": 2, "two classes, 32 bits": 4, "two weighted classes": 4,
+           "classes, 16 bits": 2, "classes, 32 bits": 4, "weights": 8, "sums": 8}
 
 
-def choose_kernel(class_sizes, min_leaf, weighted):
+def choose_kernel(class_sizes, min_leaf, weighted, class_weights=None):
     """Return the name of the kernel that is exact for such data, the fastest first."""
     if weighted:
-        return "weights"
+        return "weights" if class_weights is None else "two weighted classes"
     if len(class_sizes) == 2 and min_leaf == 1:
         return "two classes, 16 bits" if max(class_sizes) <= 32_767 else "two classes, 32 bits"
     return "classes, 16 bits" if sum(class_sizes) <= 65_535 else "classes, 32 bits"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache, reduce
 
 import numpy as np
@@ -13,6 +13,8 @@ from odtlib.report import Clock
 from ._cache import ENTRY
 from ._groups import group_words
 from ._kernels import (
+    CLASS_WEIGHT_0,
+    CLASS_WEIGHT_1,
     COUNT_PAIRS,
     KEYS_FROM_ROWS,
     MERGE_COLUMNS,
@@ -23,7 +25,10 @@ from ._kernels import (
 from ._objectives import ELEMENT, choose_kernel
 from ._search import N_CHOICE, N_COST, N_STATE, Levels, Scratch
 
+GROWTH_FOR_WEIGHTS = 2      # with fewer copies of rows their 16 bits are quicker than class weights
 MAX_COPIES = 4      # integer weights are written as copies while the rows grow at most this much
+LARGEST_SUM = 2 ** 31      # of class weights that are counted, in 32 bits with a sign
+ROWS_FOR_A_SUM = 8  # so many rows are counted while the weight of one is added up
 CELLS_AT_A_TIME = 2 ** 22      # of the columns
 CELLS_IN_CACHE = 2 ** 17
 MANY_ROWS = 1500    # of fewer rows equal ones cost less than to find them
@@ -49,11 +54,21 @@ class Problem:
     unit: float = 1.0         # what a cost of 1 is in the objective
     least: float = 0.0        # no tree over all rows costs less, beside the offset
     absolute: bool = False    # for regression: whether errors are not squared
+    class_weights: np.ndarray | None = None      # (2,), where all rows of a class weigh the same
 
     @cached_property
     def rows(self):
         """The 0/1 columns as numbers, (n, p)."""
         return np.unpackbits(self.bits, axis=1, count=len(self.columns), bitorder="little")
+
+    def reweighted(self, class_weights):
+        """Return the same rows with other weights of their classes, None if that is not all."""
+        if self.class_weights is None or class_weights @ self.class_sizes >= LARGEST_SUM:
+            return None
+        weights = self.weights.copy()
+        weights[:, 0] = np.repeat(class_weights, self.class_sizes)
+        return replace(self, weights=weights, class_weights=class_weights,
+                       scale=float(weights[:, 0].sum()))
 
     def parts(self, rows, column):
         """Return those of some rows that lack a column, and those that have it."""
@@ -159,6 +174,18 @@ def _distinct_columns(columns, clock=None):
     return first[bits[first].any(axis=1)]
 
 
+def weights_of_classes(y, weight):
+    """Return the weights of two classes, None unless all rows of a class have the same.
+
+    They are whole numbers that 32 bits can add up.
+    """
+    ends = [weight[y == c][:1] for c in range(2)]
+    factors = np.array([end[0] if len(end) else 1.0 for end in ends])
+    if (factors % 1).any() or weight.sum() >= LARGEST_SUM or (weight != factors[y]).any():
+        return None
+    return factors.astype(np.int64)
+
+
 def prepare(X, y, n_classes, sample_weight=None, *, counts=None, min_samples_leaf=1,
             merge_rows=True, merge_columns=True, clock=None, groups=None):
     """Reduce a data set to what the search must see.
@@ -173,7 +200,7 @@ def prepare(X, y, n_classes, sample_weight=None, *, counts=None, min_samples_lea
     n_given = len(X)
     weight = None if sample_weight is None else np.asarray(sample_weight, np.float64)
     scale = float(n_given if weight is None else weight.sum())
-    offset = 0.0
+    offset, class_weights = 0.0, None
     if len(X) and (weight is not None or (merge_rows and min_samples_leaf == 1)):
         groups, first = grouped_rows(X) if groups is None else groups
         n_groups = len(first)
@@ -188,16 +215,22 @@ def prepare(X, y, n_classes, sample_weight=None, *, counts=None, min_samples_lea
             common = np.zeros(n_groups)
         if weight is not None:
             used = np.flatnonzero(table.ravel() > 0)
-            X, y, weight = X[first[used // n_classes]], used % n_classes, table.ravel()[used]
-            if min_samples_leaf == 1:       # the counted row of a group may be cancelled
-                number = np.ones(len(used))
+            left = table.ravel()[used]
+            copies = left.sum() if min_samples_leaf == 1 and not (left % 1).any() else np.inf
+            if (n_classes == 2 and min_samples_leaf == 1 and copies > GROWTH_FOR_WEIGHTS * len(y)
+                    and len(y) <= ROWS_FOR_A_SUM * len(used)):
+                class_weights = weights_of_classes(y, weight)
+            if class_weights is not None:       # two equal rows do not cancel out, and stay
+                offset, number = 0.0, np.ones(len(y))
             else:
-                number = np.bincount(cells, counts, n_groups * n_classes)[used].astype(np.float64)
-            whole = np.all(weight == np.floor(weight))
-            if whole and min_samples_leaf == 1 and weight.sum() <= MAX_COPIES * len(used) + 1024:
-                copies = weight.astype(np.int64)
-                X, y = np.repeat(X, copies, axis=0), np.repeat(y, copies)
-                weight = None
+                X, y, weight = X[first[used // n_classes]], used % n_classes, left
+                if min_samples_leaf == 1:       # the counted row of a group may be cancelled
+                    number = np.ones(len(used))
+                else:
+                    number = np.bincount(cells, counts, n_groups * n_classes)[used].astype(float)
+                if copies <= MAX_COPIES * len(used) + 1024:
+                    copies, weight = weight.astype(np.int64), None
+                    X, y = np.repeat(X, copies, axis=0), np.repeat(y, copies)
         elif offset:
             # Keep in every cell as many rows as are left of it.
             mixed = np.flatnonzero(common[groups] > 0)
@@ -214,16 +247,18 @@ def prepare(X, y, n_classes, sample_weight=None, *, counts=None, min_samples_lea
         weights[:, 0], weights[:, 1] = weight[by_class], number[by_class]
     columns = _distinct_columns(X, clock) if merge_columns else varying_columns(X)
     class_sizes = np.bincount(y, minlength=n_classes)
-    kernel = choose_kernel(class_sizes, min_samples_leaf, weight is not None)
+    kernel = choose_kernel(class_sizes, min_samples_leaf, weight is not None, class_weights)
     counters = {"rows_cancelled": n_given - len(X) if weight is None else 0,
                 "columns_merged": X.shape[1] - len(columns)}
     return Problem(packed_rows(X, rows=by_class, columns=columns), class_sizes, columns, weights,
-                   kernel, offset, scale, counters)
+                   kernel, offset, scale, counters, class_weights=class_weights)
 
 
 def possible_kernels(y, n_classes, min_leaf, weighted, whole):
     """Return the kernels that :func:`prepare` may choose for such data."""
     kernels = ["weights"] if weighted else []
+    if weighted and whole and n_classes == 2 and min_leaf == 1:
+        kernels.append("two weighted classes")
     if not weighted or (whole and min_leaf == 1):        # whole weights may be written as copies
         sizes = np.zeros(n_classes, np.int64)
         if weighted:
@@ -263,6 +298,8 @@ class Workspace:
         self.shape[[N_CLASSES, N_COLUMNS, MIN_LEAF, MERGE_COLUMNS, KEYS_FROM_ROWS,
                     COUNT_PAIRS]] = (n_classes, width, min_samples_leaf, merge_columns,
                                      keys_from_rows, count_pairs)
+        if problem.class_weights is not None:
+            self.shape[[CLASS_WEIGHT_0, CLASS_WEIGHT_1]] = problem.class_weights
         row_keys = random_words(2 * n_rows + 2)
         self.row_keys = row_keys.reshape(-1, 2)
         slots = 1

@@ -56,10 +56,10 @@ class Run:
     def prepared(self):
         """Return the reduced problem."""
         model, search, rows = self.model, self.options, self.rows
-        return prepare(self.columns, self.y, len(model.classes_), self.sample_weight,
-                       counts=rows.counts, min_samples_leaf=model.min_samples_leaf,
-                       merge_rows=search.merge_rows, merge_columns=search.merge_columns,
-                       clock=self.clock, groups=rows.groups)
+        return rows.problem or prepare(
+            self.columns, self.y, len(model.classes_), self.sample_weight, counts=rows.counts,
+            min_samples_leaf=model.min_samples_leaf, merge_rows=search.merge_rows,
+            merge_columns=search.merge_columns, clock=self.clock, groups=rows.groups)
 
     def begin_with(self, start):
         """Take a start that respects all limits as the tree to beat."""

@@ -158,7 +158,7 @@ class Solver:
 
     def _leaf(self, rows):
         """Return cost and prediction of a leaf."""
-        if self.problem.kernel == "weights":
+        if self.problem.kernel in ("weights", "two weighted classes"):
             sums = np.bincount(self.row_class[rows], weights=self.row_weight[rows],
                                minlength=len(self.class_start) - 1).tolist()
         else:

@@ -12,7 +12,7 @@ from odtlib._validation import LARGEST
 from odtlib.report import SolveReport, pluralised
 from odtlib.tree import DecisionTree
 
-from .preparation import MANY_ROWS, MAX_COPIES, grouped_rows
+from .preparation import MANY_ROWS, MAX_COPIES, Problem, grouped_rows
 from .run import Run
 from .solver import warm_up_search
 
@@ -28,6 +28,7 @@ class Rows(NamedTuple):
     counts: np.ndarray | None = None        # of samples that each row is
     groups: tuple | None = None             # see ``grouped_rows``
     start: tuple | None = None              # the same three for which a starting tree is grown
+    problem: Problem | None = None          # of these rows, where it is known
     words: str = ""                         # what a proof says about the objective
     compile_seconds: float = 0.0
     as_given: Callable = lambda tree: tree  # gives a tree the weights of the given rows
@@ -117,11 +118,10 @@ def cost_rows(model, columns, y, weight, costs):
                                                        relabel=False))
 
 
-def errors_by_class(tree, X, y, weight):
+def errors_by_class(tree):
     """Return the weight of the misclassified rows of both classes of a tree."""
-    wrong = tree.predict(X) != y
-    positive = np.asarray(y) == tree.classes[1]
-    return float(weight[wrong & ~positive].sum()), float(weight[wrong & positive].sum())
+    leaves = tree.feature < 0
+    return tuple(int(tree.value[leaves & (tree.label != c), c].sum()) for c in range(2))
 
 
 def f1_tree(model, columns, y, sample_weight, clock, search):
@@ -147,26 +147,26 @@ def f1_tree(model, columns, y, sample_weight, clock, search):
     positives = int(given[y == 1].sum())
 
     def loss_of(tree):
-        errors_0, errors_1 = map(int, errors_by_class(tree, columns, y, given))
+        errors_0, errors_1 = errors_by_class(tree)
         a, b = errors_0 + errors_1, 2 * positives - errors_1 + errors_0
         return (a, b) if positives else (1, 1)      # without a positive row F1 is zero
 
-    def as_given(tree):
-        return tree.with_counts(columns, y, 2, given, relabel=False)
-
-    leaves = [as_given(DecisionTree.from_nested(label, n_classes=2, n_features=columns.shape[1]))
-              for label in range(2)]
+    leaves = [DecisionTree.from_nested(label, n_classes=2, n_features=columns.shape[1])
+              .with_counts(columns, y, 2, given, relabel=False) for label in range(2)]
     best = min(leaves, key=lambda tree: loss_of(tree)[0] / loss_of(tree)[1])
     a, b = loss_of(best)
     ended, bound, counters, rounds, trace = "optimal", 0.0, {}, 0, []
     trace.append((clock.elapsed, a / b, bound, "one leaf"))
+    groups, problem = grouped_rows(columns), None
     while 0 < a < b:
         common = gcd(a, b)
         a, b = a // common, b // common
-        weight = given * np.where(y == 1, b + a, b - a)
+        factors = np.array([b - a, b + a])
         try:
-            run = Run(model, Rows(columns, y, weight), clock, search)
-            beaten = best.with_counts(columns, y, 2, weight, relabel=False)
+            problem = problem.reweighted(factors) if problem and sample_weight is None else None
+            run = Run(model, Rows(columns, y, given * factors[y], groups=groups, problem=problem),
+                      clock, search)
+            problem, beaten = run.problem, best._with(value=best.value * factors)
             if run.cost(beaten) - run.problem.offset < run.upper:
                 run.set_incumbent(beaten)
             tree, report = run.run()
@@ -176,7 +176,7 @@ def f1_tree(model, columns, y, sample_weight, clock, search):
         rounds += 1
         for name, count in run.counters.items():
             counters[name] = counters.get(name, 0) + count
-        tree, ended = as_given(tree), report.status
+        tree, ended = tree._with(value=tree.value / factors), report.status
         # for every tree a' b - a b' is at least this, and b' at least the rows of class 1
         lead = report.lower_bound - 2 * positives * a
         if np.isfinite(lead):

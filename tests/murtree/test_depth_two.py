@@ -13,8 +13,9 @@ from odtlib.murtree.preparation import prepare
 from odtlib.murtree.solver import Solver
 from tests.murtree.building import build
 
-KERNELS = ["two classes, 16 bits", "two classes, 32 bits", "classes, 16 bits", "classes, 32 bits",
-           "weights"]
+KERNELS = ["two classes, 16 bits", "two classes, 32 bits", "two weighted classes",
+           "classes, 16 bits", "classes, 32 bits", "weights"]
+FACTORS = [(None, None), (3, 5)]      # of the counts that are added and of those taken off
 
 
 def front(X, y, weight, n_classes, min_leaf=1):
@@ -51,6 +52,9 @@ def solver(X, y, n_classes, kernel, depth, nodes, weight=None, **options):
     min_leaf = options.get("min_samples_leaf", 1)
     problem = prepare(X, y, n_classes, weight, merge_rows=False, min_samples_leaf=min_leaf)
     problem.kernel = kernel
+    if kernel == "two weighted classes":
+        last = np.cumsum(problem.class_sizes) - 1
+        problem.class_weights = problem.weights[last, 0].astype(int)
     return build(Solver, problem, depth, nodes, **options)
 
 
@@ -76,8 +80,9 @@ def packed(rows, n_words, bits, element):
     return np.append(blocks, np.zeros(32, element))
 
 
+@pytest.mark.parametrize("factor, less", FACTORS)
 @pytest.mark.parametrize("element", [np.uint16, np.uint32])
-def test_pairwise_counts_of_any_number_of_words(element):
+def test_pairwise_counts_of_any_number_of_words(element, factor, less):
     rng, bits = np.random.default_rng(4), 8 * np.dtype(element).itemsize
     for width, n_active, first, second in [
             (32, 32, 0, 0), (32, 1, 1, 0), (64, 40, 0, 3), (64, 64, WORDS_PER_BYTE, 1),
@@ -87,16 +92,18 @@ def test_pairwise_counts_of_any_number_of_words(element):
         rows[:, n_active:] = False
         counts = np.full(width * width + 2048, 77, element)
         pairs(packed(rows, first + second, bits, element), width, n_active, 0, first,
-              first + second, counts, 0, width * width)
+              first + second, factor, less, counts, 0, width * width)
         rows, middle = rows.astype(np.int64), first * bits
-        expected = rows[:middle].T @ rows[:middle] - rows[middle:].T @ rows[middle:]
+        expected = ((factor or 1) * rows[:middle].T @ rows[:middle]
+                    - (less or 1) * rows[middle:].T @ rows[middle:])
         assert np.array_equal(counts[:width * width].reshape(width, width),
                               expected.astype(element))
 
 
 @pytest.mark.parametrize("element", [np.uint16, np.uint32])
+@pytest.mark.parametrize("factor, less", FACTORS)
 @pytest.mark.parametrize("seed", range(10))
-def test_a_strip_of_pairwise_counts(element, seed):
+def test_a_strip_of_pairwise_counts(element, factor, less, seed):
     rng, bits = np.random.default_rng(seed), 8 * np.dtype(element).itemsize
     width = int(rng.choice([32, 64, 96]))
     n_active = int(rng.integers(1, width + 1))
@@ -104,13 +111,14 @@ def test_a_strip_of_pairwise_counts(element, seed):
     rows = rng.random((stop * bits, width)) < rng.choice([0.05, 0.5, 1.0], width)
     counts = np.full(32 * width + 40, 77, element)
     for first in range(0, width, 32):
-        strip(packed(rows, stop, bits, element), width, n_active, start, middle, stop, first,
-              counts, 8)
+        strip(packed(rows, stop, bits, element), width, n_active, start, middle, stop, factor,
+              less, first, counts, 8)
         parts = [part.astype(np.int64) for part in
                  (rows[start * bits:middle * bits], rows[middle * bits:])]
         expected = [part[:, :n_active].T @ part[:, first:first + 32] for part in parts]
         found = counts[8:8 + 32 * n_active].reshape(n_active, 32)
-        assert np.array_equal(found, (expected[0] - expected[1]).astype(element))
+        assert np.array_equal(found, ((factor or 1) * expected[0]
+                                       - (less or 1) * expected[1]).astype(element))
         assert (counts[:8] == 77).all() and (counts[8 + 32 * n_active:] == 77).all()
 
 
@@ -185,6 +193,28 @@ def test_weights_are_summed():
         search = solver(X, y, 3, "weights", 2, nodes, weight)
         assert search.solve(2, nodes)
         assert search.value() == pytest.approx(expected[nodes], rel=1e-12)
+
+
+@pytest.mark.parametrize("n_rows", [40, 1500, 4000])     # in strips, in squares, in blocks
+@pytest.mark.parametrize("classes", [(1, 1), (2, 3), (70_000, 1), (1, 90_000), (123_457, 98_765)])
+def test_counts_times_the_weights_of_two_classes(n_rows, classes):
+    rng = np.random.default_rng(n_rows)
+    X, y = data(rng, n_rows, 35, 2)
+    classes = np.minimum(classes, 2 ** 31 // n_rows - 1)
+    weight = classes[y].astype(float)
+    problem = prepare(X, y, 2, weight, merge_rows=False)
+    assert problem.kernel == "two weighted classes" or 2 * n_rows >= weight.sum()
+    expected = front(X, y, weight, 2)
+    for nodes in range(4):
+        search = solver(X, y, 2, "two weighted classes", 2, nodes, weight)
+        assert search.solve(2, nodes)
+        assert search.value() == expected[nodes]
+
+
+def test_class_weights_too_large_for_their_kernel_are_summed():
+    X, y = data(np.random.default_rng(0), 60, 8, 2)
+    for factor, kernel in ((2 ** 25, "two weighted classes"), (2 ** 28, "weights")):
+        assert prepare(X, y, 2, np.where(y == 1, factor, 1)).kernel == kernel
 
 
 def test_counts_beyond_16_bits():

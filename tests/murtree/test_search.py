@@ -30,8 +30,8 @@ def instance(rng):
         y = ((X[:, a] ^ X[:, b]) + (rng.random(n_rows) < 0.2)) % n_classes
     depth = int(rng.integers(1, 5 if n_columns < 4 else 4))
     nodes = int(rng.integers(0, min(2 ** depth, 8)))
-    weight = [None, rng.integers(1, 5, n_rows).astype(float), rng.random(n_rows) * 1e3][
-        rng.integers(0, 3)]
+    weight = [None, rng.integers(1, 5, n_rows).astype(float), rng.random(n_rows) * 1e3,
+              rng.integers(1, 3000, n_classes)[y].astype(float)][rng.integers(0, 4)]
     return X, y.astype(np.int64), n_classes, depth, nodes, weight
 
 
@@ -93,6 +93,13 @@ def test_optimum_equals_brute_force(seed):
         assert size == 0 or leaf >= min_leaf
 
 
+def weights(kind, seed, y):
+    """Return weights of rows, or of classes, or none, as the name of a kind of data says."""
+    rng = np.random.default_rng(seed)
+    return (rng.random(len(y)) if kind == "weights" else
+            rng.integers(1, 3000, 2)[y] if kind == "class weights" else None)
+
+
 def blobs(seed=0, n_rows=120, n_columns=14, n_classes=2):
     rng = np.random.default_rng(seed)
     X = (rng.random((n_rows, n_columns)) < 0.5).astype(np.uint8)
@@ -150,7 +157,7 @@ def test_the_similarity_bound_cuts_no_optimum(depth):
 
 
 @pytest.mark.parametrize("depth, kind", [(4, "counts"), (5, "counts"), (4, "weights"),
-                                         (4, "penalty"), (4, "classes")])
+                                         (4, "class weights"), (4, "penalty"), (4, "classes")])
 def test_the_bounds_of_earlier_nodes_cut_no_optimum(depth, kind):
     """More of them than are kept, and nodes that are studied again for other budgets."""
     used = most = 0
@@ -158,7 +165,7 @@ def test_the_bounds_of_earlier_nodes_cut_no_optimum(depth, kind):
         X, y = stairs(seed, n_rows=70)
         if kind == "classes":
             y = (y + (np.random.default_rng(seed).random(len(y)) < 0.3)).astype(np.int64)
-        weight = np.random.default_rng(seed).random(len(y)) if kind == "weights" else None
+        weight = weights(kind, seed, y)
         problem = prepare(X, y, int(y.max()) + 1, weight)
         penalty, largest = 0.6 if kind == "penalty" else 0.0, 2 ** depth - 1
         with_them, without = (build(Solver, problem, depth, largest, split_penalty=penalty,
@@ -267,7 +274,7 @@ def test_threads_find_the_same_trees(monkeypatch, kind, n_jobs):
     taken = 0
     for seed in range(6):
         X, y = blobs(seed, n_classes=3 if kind == "classes" else 2)
-        weight = np.random.default_rng(seed).random(len(y)) if kind == "weights" else None
+        weight = weights(kind, seed, y)
         problem = prepare(X, y, 3 if kind == "classes" else 2, weight)
         alone = build(Solver, problem, 4, 15, **settings)
         together = build(Solver, problem, 4, 15, n_jobs=n_jobs, **settings)
