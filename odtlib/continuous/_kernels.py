@@ -209,39 +209,71 @@ def child_budgets(depth, budget, candidate):
     n_divisions, first = _divide_budget(depth, budget)
     left = first + candidate % n_divisions
     right = left if budget == UNLIMITED else min((1 << min(depth - 1, 30)) - 1, budget - 1 - left)
-    return candidate // n_divisions, left, right
+    return candidate // n_divisions, (left, right)
 
 
 # ------------------------------------------------------------------ intervals
 
 
 @njit(**INNER)
+def allowed_thresholds(cut, n_cuts, rows, least):
+    """Return the first threshold that leaves ``least`` rows on both sides, and the end of these."""
+    low = 0
+    high = n_cuts
+    if least > 1:
+        while low < high and cut[low] < least:
+            low += 1
+        while low < high and rows - cut[high - 1] < least:
+            high -= 1
+    return low, high
+
+
+@njit(**INNER)
+def mass_at(cut, mass, weight, unit, threshold):
+    """Return the mass on the left of a threshold."""
+    return np.int64(cut[threshold]) * unit if weight is None else mass[threshold]
+
+
+@njit(**INNER)
 def first_at_least(cut, mass, weight, unit, low, high, target):
     """Return the first threshold in low .. high - 1 with that much mass on its left, else high."""
-    if weight is None:
-        target = -(-target // unit)
-        while low < high:
-            middle = (low + high) >> 1
-            if cut[middle] < target:
-                low = middle + 1
-            else:
-                high = middle
-    else:
-        while low < high:
-            middle = (low + high) >> 1
-            if mass[middle] < target:
-                low = middle + 1
-            else:
-                high = middle
+    while low < high:
+        middle = (low + high) >> 1
+        if mass_at(cut, mass, weight, unit, middle) < target:
+            low = middle + 1
+        else:
+            high = middle
     return low
 
 
 @njit(**INNER)
-def interval_bound(mass_a, left_a, right_a, mass_b, left_b, right_b):
-    """Return a lower bound of L + R anywhere between two evaluated thresholds."""
+def interval_bounds(mass_a, left_a, right_a, mass_b, left_b, right_b):
+    """Return lower bounds of L + R anywhere between two evaluated thresholds.
+
+    The first is that of the ends alone, the second at least as large.
+    """
     between = mass_b - mass_a
-    return max(left_a + right_b, left_b + right_a - between,
-               (left_a + right_a + left_b + right_b - between + 1) >> 1)
+    flat = max(left_a + right_b, left_b + right_a - between)
+    return flat, max(flat, (left_a + right_a + left_b + right_b - between + 1) >> 1)
+
+
+@njit(**INNER)
+def shrink(cut, mass, weight, unit, bound, low, high, mass_a, left_a, right_a, mass_b, left_b,
+           right_b):
+    """Shrink an interval to the thresholds that may give less than ``bound``.
+
+    Returns the first of them, their end, and a lower bound for the whole interval.
+    """
+    flat, proved = interval_bounds(mass_a, left_a, right_a, mass_b, left_b, right_b)
+    if flat >= bound:
+        return high, high, proved
+    over = left_a + right_a - bound
+    if over >= 0:
+        low = first_at_least(cut, mass, weight, unit, low, high, mass_a + over + 1)
+    over = left_b + right_b - bound
+    if over >= 0:
+        high = first_at_least(cut, mass, weight, unit, low, high, mass_b - over)
+    return low, high, proved
 
 
 @njit(**INNER)
@@ -254,31 +286,18 @@ def choose(intervals, n_intervals, cut, mass, weight, unit, bound, want, chosen,
     left = 0
     n_open = 0
     for j in range(n_intervals):
-        mass_a = intervals[j, MASS_A]
-        mass_b = intervals[j, MASS_B]
-        a = intervals[j, LEFT_A] + intervals[j, RIGHT_A]
-        b = intervals[j, LEFT_B] + intervals[j, RIGHT_B]
-        flat = max(intervals[j, LEFT_A] + intervals[j, RIGHT_B],
-                   intervals[j, LEFT_B] + intervals[j, RIGHT_A] - (mass_b - mass_a))
-        low = intervals[j, LOW]
-        high = intervals[j, HIGH]
-        if flat >= bound:
-            proved = max(flat, (a + b - (mass_b - mass_a) + 1) >> 1)
-            feature_state[CLOSED] = min(feature_state[CLOSED], proved)
-            continue
-        if a >= bound:
-            low = first_at_least(cut, mass, weight, unit, low, high, mass_a + a - bound + 1)
-        if b >= bound:
-            high = first_at_least(cut, mass, weight, unit, low, high, mass_b - (b - bound))
+        here = intervals[j]
+        low, high, proved = shrink(
+            cut, mass, weight, unit, bound, here[LOW], here[HIGH], here[MASS_A], here[LEFT_A],
+            here[RIGHT_A], here[MASS_B], here[LEFT_B], here[RIGHT_B])
         if low >= high:
-            proved = max(flat, (a + b - (mass_b - mass_a) + 1) >> 1)
             feature_state[CLOSED] = min(feature_state[CLOSED], max(proved, bound))
             continue
-        if low > intervals[j, LOW] or high < intervals[j, HIGH]:
+        if low > here[LOW] or high < here[HIGH]:
             feature_state[CLOSED] = min(feature_state[CLOSED], bound)
         if left < j:
             for q in range(MASS_A, RIGHT_B + 1):
-                intervals[left, q] = intervals[j, q]
+                intervals[left, q] = here[q]
         intervals[left, LOW] = low
         intervals[left, HIGH] = high
         left += 1
@@ -321,43 +340,30 @@ def refine(intervals, spare, cut, mass, weight, unit, monotone, bound, chosen, k
     w = 0
     x = 0
     for j in range(n_intervals):
-        low = spare[j, LOW]
-        mass_a = spare[j, MASS_A]
-        left_a = spare[j, LEFT_A]
-        right_a = spare[j, RIGHT_A]
+        old = spare[j]
+        low, mass_a, left_a, right_a = old[LOW], old[MASS_A], old[LEFT_A], old[RIGHT_A]
         more = True
         while more:
-            more = x < k and chosen[x] < spare[j, HIGH]
+            more = x < k and chosen[x] < old[HIGH]
             if more:
                 high = chosen[x]
-                mass_b = np.int64(cut[high]) * unit if weight is None else mass[high]
-                left_b = errors[0, x]
-                right_b = errors[1, x]
+                mass_b = mass_at(cut, mass, weight, unit, high)
+                left_b, right_b = errors[0, x], errors[1, x]
                 x += 1
             else:
-                high = spare[j, HIGH]
-                mass_b = spare[j, MASS_B]
-                left_b = spare[j, LEFT_B]
-                right_b = spare[j, RIGHT_B]
+                high, mass_b, left_b, right_b = old[HIGH], old[MASS_B], old[LEFT_B], old[RIGHT_B]
             least_b = right_b if monotone or not more else 0     # right of what lies before b
             if low < high:
-                proved = interval_bound(mass_a, left_a, right_a, mass_b, left_b, least_b)
-                if max(left_a + least_b, left_b + right_a - (mass_b - mass_a)) >= bound:
+                flat, proved = interval_bounds(mass_a, left_a, right_a, mass_b, left_b, least_b)
+                if flat >= bound:
                     feature_state[CLOSED] = min(feature_state[CLOSED], proved)
                 else:
-                    intervals[w, LOW] = low
-                    intervals[w, HIGH] = high
-                    intervals[w, MASS_A] = mass_a
-                    intervals[w, LEFT_A] = left_a
-                    intervals[w, RIGHT_A] = right_a
-                    intervals[w, MASS_B] = mass_b
-                    intervals[w, LEFT_B] = left_b
-                    intervals[w, RIGHT_B] = least_b
+                    here = intervals[w]
+                    (here[LOW], here[HIGH], here[MASS_A], here[LEFT_A], here[RIGHT_A],
+                     here[MASS_B], here[LEFT_B], here[RIGHT_B]) = (
+                         low, high, mass_a, left_a, right_a, mass_b, left_b, least_b)
                     w += 1
-            low = high + 1
-            mass_a = mass_b
-            left_a = left_b if monotone else 0
-            right_a = right_b
+            low, mass_a, left_a, right_a = high + 1, mass_b, left_b if monotone else 0, right_b
     feature_state[INTERVALS] = w
 
 
@@ -543,13 +549,7 @@ def depth_two(columns, slot, rows, labels, weight, problem, budget, cap, lower, 
         state[PAIR_STEP] = 0
         for v in range(candidates):
             f = v // n_divisions
-            low = 0
-            high = counts[f, 0]
-            if least > 1:
-                while low < high and cut[f, low] < least:
-                    low += 1
-                while low < high and rows - cut[f, high - 1] < least:
-                    high -= 1
+            low, high = allowed_thresholds(cut[f], counts[f, 0], rows, least)
             features[v, ERROR] = INFINITE
             features[v, INDEX] = -1
             features[v, CLOSED] = INFINITE
@@ -594,7 +594,7 @@ def depth_two(columns, slot, rows, labels, weight, problem, budget, cap, lower, 
                         v = h
                 if v < 0:
                     break
-            f, left_budget, right_budget = child_budgets(2, budget, v)
+            f, budgets = child_budgets(2, budget, v)
             # the first batch leaves its last lane free, where the left child has all rows
             k = choose(intervals[v], features[v, INTERVALS], cut[f], mass[f], weight, unit,
                        bound - penalty, half - np.int64(stump < 0 and parts == 1),
@@ -604,8 +604,7 @@ def depth_two(columns, slot, rows, labels, weight, problem, budget, cap, lower, 
                 halves[parts, CANDIDATE] = v
                 halves[parts, HALF_FEATURE] = f
                 halves[parts, HALF_SIZE] = k
-                halves[parts, LEFT_BUDGET] = left_budget
-                halves[parts, RIGHT_BUDGET] = right_budget
+                halves[parts, LEFT_BUDGET], halves[parts, RIGHT_BUDGET] = budgets
                 parts += 1
         if parts == 0:
             break
@@ -671,29 +670,29 @@ def depth_two(columns, slot, rows, labels, weight, problem, budget, cap, lower, 
 
 
 @njit(**OPTIONS)
-def rebuild_pair(order, cut, count, rows, labels, weight, problem, budget, root, threshold, cost,
+def rebuild_pair(columns, slot, rows, labels, weight, problem, budget, root, threshold, cost,
                  side_of, tally, result, tree):
     """Write the tree of a depth-two solution that costs ``cost``: its nodes in preorder.
 
     A node is a feature, or LEAF, and the row with the largest value that goes left.
     """
+    order, cut, count = columns.order[slot], columns.cut[slot], columns.count[slot]
     tree[0, 0] = LEAF
     if root == LEAF:
         return
     at = 0
     feature = 0
     left_rows = rows
-    left_budget = 1
-    right_budget = 0
+    budgets = 1, 0
     if root >= 0:
-        feature, left_budget, right_budget = child_budgets(2, budget, root)
+        feature, budgets = child_budgets(2, budget, root)
         left_rows = np.int64(cut[feature, threshold])
         tree[0, 0] = feature
         tree[0, 1] = read(order[feature], left_rows - 1)
         cost -= problem[PENALTY]
         at = 1
-    best_stumps(order, cut, count, rows, labels, weight, problem, feature, left_rows,
-                (left_budget, right_budget), cost, side_of, tally, result)
+    best_stumps(order, cut, count, rows, labels, weight, problem, feature, left_rows, budgets,
+                cost, side_of, tally, result)
     for side in range(2 if root >= 0 else 1):
         tree[at, 0] = LEAF
         if result[side, 1] >= 0:
@@ -722,9 +721,10 @@ def copy_tree(source, target, at):
 # ------------------------------------------------------------------ depth three and more
 
 # frame: one level of the search
+# (of what is kept for each side, LEFT comes first and the right one after it)
 (PHASE, SLOT, ROWS, MASS, CAP, BEST, POSITION, FEATURE, THRESHOLD, CUT_ROWS, CUT_MASS, INTERVAL,
- LEFT, RIGHT, HALF, TURN, SIZE, KEPT, SEEN, FIRST, SIDE, LEFT_ROOT, LEFT_VALUE, RIGHT_ROOT,
- RIGHT_VALUE, BOUND, COMPARED, PROBING, BUDGET, HASH_LEFT, HASH_RIGHT) = range(31)
+ LEFT, RIGHT, HALF, TURN, SIZE, KEPT, SEEN, FIRST, SIDE, LEFT_ROOT, RIGHT_ROOT, LEFT_VALUE,
+ RIGHT_VALUE, BOUND, COMPARED, PROBING, BUDGET, LEFT_HASH, RIGHT_HASH) = range(31)
 FRAME_SIZE = 31
 
 # phases
@@ -755,7 +755,6 @@ def widest_interval(profile, size, cut, mass, weight, unit, monotone, bound, sim
     for j in range(size):
         left_a = profile[AT_LEFT, j] if monotone else 0
         right_a = profile[AT_RIGHT, j]
-        mass_a = profile[AT_MASS, j]
         if 0 < j < size - 1:
             proved = min(proved, profile[AT_LEFT, j] + right_a)
         if j == size - 1:
@@ -766,33 +765,43 @@ def widest_interval(profile, size, cut, mass, weight, unit, monotone, bound, sim
             continue
         left_b = profile[AT_LEFT, j + 1]
         right_b = profile[AT_RIGHT, j + 1] if monotone else 0
-        mass_b = profile[AT_MASS, j + 1]
-        here = interval_bound(mass_a, left_a, right_a, mass_b, left_b, right_b)
-        if max(left_a + right_b, left_b + right_a - (mass_b - mass_a)) < bound:
-            over = left_a + right_a - bound
-            if over >= 0:
-                low = first_at_least(cut, mass, weight, unit, low, high, mass_a + over + 1)
-            over = left_b + right_b - bound
-            if over >= 0:
-                high = first_at_least(cut, mass, weight, unit, low, high, mass_b - over)
-            if use_similar:
-                while low < high and (max(similar[0, cut[low]], left_a)
-                                      + max(similar[1, cut[low]], right_b) >= bound):
-                    low += 1
-                while low < high and (max(similar[0, cut[high - 1]], left_a)
-                                      + max(similar[1, cut[high - 1]], right_b) >= bound):
-                    high -= 1
-            if low < high:
-                if cut[high - 1] - cut[low] + 1 > widest:
-                    entry = j
-                    widest = cut[high - 1] - cut[low] + 1
-                    first = low
-                    last = high
-            else:
-                here = max(here, bound)
+        low, high, here = shrink(cut, mass, weight, unit, bound, low, high, profile[AT_MASS, j],
+                                 left_a, right_a, profile[AT_MASS, j + 1], left_b, right_b)
+        if use_similar:
+            while low < high and (max(similar[0, cut[low]], left_a)
+                                  + max(similar[1, cut[low]], right_b) >= bound):
+                low += 1
+            while low < high and (max(similar[0, cut[high - 1]], left_a)
+                                  + max(similar[1, cut[high - 1]], right_b) >= bound):
+                high -= 1
+        if low >= high:
+            here = max(here, bound)
+        elif cut[high - 1] - cut[low] + 1 > widest:
+            entry = j
+            widest = cut[high - 1] - cut[low] + 1
+            first = low
+            last = high
         proved = min(proved, here)
     frame[BOUND] = proved
     return entry, first, last
+
+
+@njit(**INNER)
+def note_evaluated(profile, size, k, threshold, mass, left, right, archived, monotone):
+    """Insert a threshold at place k of a profile that has ``size`` entries."""
+    for q in range(5):
+        for x in range(size, k, -1):
+            profile[q, x] = profile[q, x - 1]
+    profile[AT, k] = threshold
+    profile[AT_MASS, k] = mass
+    profile[AT_LEFT, k] = left
+    profile[AT_RIGHT, k] = right
+    profile[AT_ARCHIVE, k] = archived
+    if monotone:
+        for x in range(k + 1, size + 1):
+            profile[AT_LEFT, x] = max(profile[AT_LEFT, x], left)
+        for x in range(k):
+            profile[AT_RIGHT, x] = max(profile[AT_RIGHT, x], right)
 
 
 @njit(**INNER)
@@ -937,52 +946,42 @@ def search(columns, keys, labels, weight, problem, table_two, table_many, table_
         budget = frame[BUDGET]
         n_divisions, _ = _divide_budget(depth, budget)
         v = frame[FEATURE]
-        f, left_budget, right_budget = child_budgets(depth, budget, v)
-        if phase == START or (phase == CHILD and depth == 3):
+        f, budgets = child_budgets(depth, budget, v)
+        # what the two parts of a split must cost less than
+        bound = min(frame[BEST] - (problem[ALLOWED_GAP] if level == 0 else 0),
+                    frame[CAP]) - penalty
+        # the larger child comes first
+        left_rows = frame[CUT_ROWS]
+        side = np.int64((left_rows >= rows - left_rows) != (frame[TURN] == 0))
+        child_slot = 2 * level + 1 + side
+        child_rows = rows - left_rows if side else left_rows
+        child_budget = budgets[side]
+        child_lower = archive[level, side, frame[KEPT]]
+        cap = bound - frame[RIGHT - side] + (frame[HALF] if frame[TURN] == 1 else 0)
+        if phase == CHILD and state[PAIR_PHASE] == 0 and cap <= frame[LEFT + side]:
+            frame[PHASE] = RETURNED
+            state[RESULT] = frame[LEFT + side]
+        elif phase == START or (phase == CHILD and depth == 3):
             # the one place where depth-two trees are solved
             if phase == START:
-                pair_slot = slot
-                pair_rows = rows
-                pair_budget = min(NO_BUDGET, budget)
+                child_slot = slot
+                child_rows = rows
+                child_budget = min(NO_BUDGET, budget)
+                child_lower = lower[level + 1]
                 cap = INFINITE
-                pair_lower = lower[level + 1]
                 if state[PAIR_PHASE] == 0:
                     for g in range(width):
-                        pair_lower[g] = 0
-            else:
-                bound = min(frame[BEST] - (problem[ALLOWED_GAP] if level == 0 else 0),
-                            frame[CAP]) - penalty
-                left_rows = frame[CUT_ROWS]
-                on_left = (left_rows >= rows - left_rows) == (frame[TURN] == 0)
-                half = frame[HALF] if frame[TURN] == 1 else 0
-                if on_left:
-                    pair_slot = 2 * level + 1
-                    pair_rows = left_rows
-                    pair_budget = left_budget
-                    cap = bound - frame[RIGHT] + half
-                    pair_lower = archive[level, 0, frame[KEPT]]
-                    known = frame[LEFT]
-                else:
-                    pair_slot = 2 * level + 2
-                    pair_rows = rows - left_rows
-                    pair_budget = right_budget
-                    cap = bound - frame[LEFT] + half
-                    pair_lower = archive[level, 1, frame[KEPT]]
-                    known = frame[RIGHT]
-                if state[PAIR_PHASE] == 0 and cap <= known:
-                    frame[PHASE] = RETURNED
-                    state[RESULT] = known
-                    continue
-            if not depth_two(columns, pair_slot, pair_rows, labels, weight, problem, pair_budget,
-                             cap, pair_lower, table_two, table_many, table_weighted, pair, state):
+                        child_lower[g] = 0
+            if not depth_two(columns, child_slot, child_rows, labels, weight, problem, child_budget,
+                             cap, child_lower, table_two, table_many, table_weighted, pair, state):
                 return RUNNING
             if phase == START:
                 best = state[RESULT]
                 if best < frame[BEST]:
                     frame[BEST] = best
-                    rebuild_pair(order[slot], cut[slot], count[slot], rows, labels, weight, problem,
-                                 pair_budget, state[PAIR_ROOT], state[PAIR_VALUE], best, code,
-                                 tally, errors, trees[level])
+                    rebuild_pair(columns, slot, rows, labels, weight, problem, child_budget,
+                                 state[PAIR_ROOT], state[PAIR_VALUE], best, code, tally, errors,
+                                 trees[level])
                 for h in range(p * n_divisions):       # the most promising feature first
                     g = h // n_divisions
                     seed_threshold[level, g] = features[g, INDEX]
@@ -1007,12 +1006,8 @@ def search(columns, keys, labels, weight, problem, table_two, table_many, table_
                     return DONE if frame[PHASE] == FINISHED else IMPROVED
             else:
                 frame[PHASE] = RETURNED
-                if on_left:
-                    frame[LEFT_ROOT] = state[PAIR_ROOT]
-                    frame[LEFT_VALUE] = state[PAIR_VALUE]
-                else:
-                    frame[RIGHT_ROOT] = state[PAIR_ROOT]
-                    frame[RIGHT_VALUE] = state[PAIR_VALUE]
+                frame[LEFT_ROOT + side] = state[PAIR_ROOT]
+                frame[LEFT_VALUE + side] = state[PAIR_VALUE]
         elif phase == NEXT_FEATURE:
             if level == 0:
                 return WANTS_FEATURE
@@ -1024,38 +1019,21 @@ def search(columns, keys, labels, weight, problem, table_two, table_many, table_
                 frame[PHASE] = OPEN_FEATURE
         elif phase == OPEN_FEATURE:
             frame[PHASE] = NEXT_FEATURE
-            bound = min(frame[BEST] - (problem[ALLOWED_GAP] if level == 0 else 0), frame[CAP])
             n_cuts = count[slot, f, 0]
-            if n_cuts == 0 or lower[level, v] >= bound:
+            if n_cuts == 0 or lower[level, v] >= bound + penalty:
                 continue
             frame[COMPARED] = monotone and frame[SEEN] > 0 and n_divisions == 1
             if frame[COMPARED]:
                 measure_similarity(solved[level], sides[level], order[slot, f], rows, weight,
                                    unit, similar[level])
                 state[WORK] += 10 * rows
-            for q in range(5):
-                profile[q, 0] = 0
-                profile[q, 1] = 0
-            low = 0
-            high = n_cuts
-            while strict and low < high and cut[slot, f, low] < least:
-                low += 1
-            while strict and low < high and rows - cut[slot, f, high - 1] < least:
-                high -= 1
-            profile[AT, 0] = low - 1
-            profile[AT, 1] = high
-            profile[AT_MASS, 1] = frame[MASS]
+            low, high = allowed_thresholds(cut[slot, f], n_cuts, rows, least)
+            note_evaluated(profile, 0, 0, low - 1, 0, 0, 0, 0, False)
+            note_evaluated(profile, 1, 1, high, frame[MASS], 0, 0, 1, False)
             frame[SIZE] = 2
-            profile[AT_ARCHIVE, 1] = 1
-            if level == 0 and probes[v, 0] >= 0:
-                for q in range(5):
-                    profile[q, 2] = profile[q, 1]
-                for q in range(4):
-                    profile[q, 1] = probes[v, q]
-                profile[AT_ARCHIVE, 1] = 0       # it keeps no bounds per feature
-                if monotone:
-                    profile[AT_RIGHT, 0] = profile[AT_RIGHT, 1]
-                    profile[AT_LEFT, 2] = profile[AT_LEFT, 1]
+            if level == 0 and probes[v, 0] >= 0:       # it keeps no bounds per feature
+                note_evaluated(profile, 2, 1, probes[v, 0], probes[v, 1], probes[v, 2],
+                               probes[v, 3], 0, monotone)
                 frame[SIZE] = 3
             for g in range(width):
                 for side in range(2):
@@ -1066,8 +1044,6 @@ def search(columns, keys, labels, weight, problem, table_two, table_many, table_
             frame[PHASE] = NEXT_THRESHOLD
         elif phase == NEXT_THRESHOLD:
             cuts = cut[slot, f]
-            bound = min(frame[BEST] - (problem[ALLOWED_GAP] if level == 0 else 0),
-                        frame[CAP]) - penalty
             j, low, high = widest_interval(
                 profile, frame[SIZE], cuts, mass[slot, f], weight, unit, monotone, bound,
                 similar[level], frame[COMPARED], frame)
@@ -1084,93 +1060,66 @@ def search(columns, keys, labels, weight, problem, table_two, table_many, table_
                 t = min(t, high - 1)
             frame[FIRST] = 0
             left_rows = np.int64(cuts[t])
-            here = left_rows * unit if weight is None else mass[slot, f, t]
-            begin = np.int64(cuts[low]) * unit if weight is None else mass[slot, f, low]
-            end = np.int64(cuts[high - 1]) * unit if weight is None else mass[slot, f, high - 1]
-            before = here - profile[AT_MASS, j]
-            after = profile[AT_MASS, j + 1] - here
+            here = mass_at(cuts, mass[slot, f], weight, unit, t)
             frame[THRESHOLD] = t
             frame[CUT_ROWS] = left_rows
             frame[CUT_MASS] = here
             frame[INTERVAL] = j
-            frame[HALF] = max(end - here, here - begin)
+            frame[HALF] = max(mass_at(cuts, mass[slot, f], weight, unit, high - 1) - here,
+                              here - mass_at(cuts, mass[slot, f], weight, unit, low))
             frame[TURN] = 0
             state[NODES] += 1
-            left = max(0, profile[AT_LEFT, j + 1] - after)
-            right = max(0, profile[AT_RIGHT, j] - before)
-            kept = frame[KEPT]
-            a = profile[AT_ARCHIVE, j]
-            b = profile[AT_ARCHIVE, j + 1]
-            for g in range(width):
-                archive[level, 0, kept, g] = max(0, archive[level, 0, b, g] - after)
-                archive[level, 1, kept, g] = max(0, archive[level, 1, a, g] - before)
-            if monotone:
-                left = max(left, profile[AT_LEFT, j])
-                right = max(right, profile[AT_RIGHT, j + 1])
-                for g in range(width):
-                    archive[level, 0, kept, g] = max(archive[level, 0, kept, g],
-                                                     archive[level, 0, a, g])
-                    archive[level, 1, kept, g] = max(archive[level, 1, kept, g],
-                                                     archive[level, 1, b, g])
-                if frame[COMPARED]:
-                    left = max(left, similar[level, 0, left_rows])
-                    right = max(right, similar[level, 1, left_rows])
-            first_slot = 2 * level + 1
-            split_node(columns, slot, rows, keys, weight, strict, f, left_rows, code, first_slot,
-                       first_slot + 1)
+            split_node(columns, slot, rows, keys, weight, strict, f, left_rows, code,
+                       2 * level + 1, 2 * level + 2)
             state[WORK] += 3 * p * rows
-            if level > 0 and len(entries) > 0:
-                for side in range(2):
-                    tag = depth + ((right_budget if side else left_budget) << 31)
-                    mixed = write_rows(order[first_slot + side, 0],
+            kept = frame[KEPT]
+            for side in range(2):      # the neighbours whose child is a subset, and a superset
+                inner = profile[:, j + side]
+                outer = profile[:, j + 1 - side]
+                less = abs(outer[AT_MASS] - here)
+                known = max(0, outer[AT_LEFT + side] - less)
+                inherited = archive[level, side, kept]
+                bounds = archive[level, side, outer[AT_ARCHIVE]]
+                for g in range(width):
+                    inherited[g] = max(0, bounds[g] - less)
+                if monotone:
+                    known = max(known, inner[AT_LEFT + side])
+                    bounds = archive[level, side, inner[AT_ARCHIVE]]
+                    for g in range(width):
+                        inherited[g] = max(inherited[g], bounds[g])
+                    if frame[COMPARED]:
+                        known = max(known, similar[level, side, left_rows])
+                if level > 0 and len(entries) > 0:
+                    tag = depth + (budgets[side] << 31)
+                    mixed = write_rows(order[2 * level + 1 + side, 0],
                                        rows - left_rows if side else left_rows, tag,
                                        members[level, side])
-                    frame[HASH_RIGHT if side else HASH_LEFT] = mixed
+                    frame[LEFT_HASH + side] = mixed
                     e = find_entry(table, entries, sets, mixed, tag, members[level, side])
                     if e >= 0:
-                        known = entries[e, AT_LEAST]
-                        state[HITS] += known > (right if side else left)
-                        if side:
-                            right = max(right, known)
-                        else:
-                            left = max(left, known)
-            frame[LEFT] = left
-            frame[RIGHT] = right
+                        state[HITS] += entries[e, AT_LEAST] > known
+                        known = max(known, entries[e, AT_LEAST])
+                frame[LEFT + side] = known
             frame[PHASE] = CHILD
         elif phase == CHILD:        # a child with three or more levels left: one level down
-            bound = min(frame[BEST] - (problem[ALLOWED_GAP] if level == 0 else 0),
-                        frame[CAP]) - penalty
-            left_rows = frame[CUT_ROWS]
-            on_left = (left_rows >= rows - left_rows) == (frame[TURN] == 0)
-            half = frame[HALF] if frame[TURN] == 1 else 0
-            side = 0 if on_left else 1
-            known = frame[LEFT] if on_left else frame[RIGHT]
-            cap = bound - (frame[RIGHT] if on_left else frame[LEFT]) + half
-            if cap <= known:
-                frame[PHASE] = RETURNED
-                state[RESULT] = known
-                continue
             child = frames[level + 1]
             child[PHASE] = START
-            child[SLOT] = 2 * level + 1 + side
-            child[ROWS] = left_rows if on_left else rows - left_rows
+            child[SLOT] = child_slot
+            child[ROWS] = child_rows
             child[CAP] = cap
             child[BEST] = INFINITE
             child[SIDE] = side
-            child[BUDGET] = left_budget if on_left else right_budget
+            child[BUDGET] = child_budget
             for g in range(width):
-                lower[level + 1, g] = archive[level, side, frame[KEPT], g]
+                lower[level + 1, g] = child_lower[g]
             state[LEVEL] = level + 1
         elif phase == RETURNED:
-            left_rows = frame[CUT_ROWS]
-            side = 0 if (left_rows >= rows - left_rows) == (frame[TURN] == 0) else 1
-            at = RIGHT if side else LEFT
-            if state[RESULT] > frame[at]:
-                frame[at] = state[RESULT]
+            if state[RESULT] > frame[LEFT + side]:
+                frame[LEFT + side] = state[RESULT]
                 if level > 0 and len(entries) > 0:
-                    store_entry(table, entries, sets, frame[HASH_RIGHT if side else HASH_LEFT],
-                                depth + ((right_budget if side else left_budget) << 31),
-                                members[level, side], state[RESULT], state)
+                    store_entry(table, entries, sets, frame[LEFT_HASH + side],
+                                depth + (child_budget << 31), members[level, side],
+                                state[RESULT], state)
             frame[TURN] += 1
             if frame[TURN] == 1:
                 frame[PHASE] = CHILD
@@ -1179,24 +1128,17 @@ def search(columns, keys, labels, weight, problem, table_two, table_many, table_
             t = frame[THRESHOLD]
             left = frame[LEFT]
             right = frame[RIGHT]
-            j = frame[INTERVAL]
-            bound = min(frame[BEST] - (problem[ALLOWED_GAP] if level == 0 else 0),
-                        frame[CAP]) - penalty
             last_row = read(order[slot, f], left_rows - 1)
             improved = left + right < bound      # both are exact then: see the caps
             if improved:
                 frame[BEST] = left + right + penalty
                 if depth == 3:
                     for side in range(2):
-                        s = 2 * level + 1 + side
-                        rebuild_pair(order[s], cut[s], count[s],
-                                     left_rows if side == 0 else rows - left_rows,
-                                     labels, weight, problem,
-                                     right_budget if side else left_budget,
-                                     frame[RIGHT_ROOT] if side else frame[LEFT_ROOT],
-                                     frame[RIGHT_VALUE] if side else frame[LEFT_VALUE],
-                                     right if side else left, code, tally, errors,
-                                     child_trees[level, side])
+                        rebuild_pair(columns, 2 * level + 1 + side,
+                                     rows - left_rows if side else left_rows, labels, weight,
+                                     problem, budgets[side], frame[LEFT_ROOT + side],
+                                     frame[LEFT_VALUE + side], frame[LEFT + side], code, tally,
+                                     errors, child_trees[level, side])
                 trees[level, 0, 0] = f
                 trees[level, 0, 1] = last_row
                 at = copy_tree(child_trees[level, 0], trees[level], 1)
@@ -1205,31 +1147,15 @@ def search(columns, keys, labels, weight, problem, table_two, table_many, table_
                 note_solved(solved[level], sides[level], frame[SEEN], order[slot, f], left_rows,
                             left - frame[CUT_MASS], right, unit)
                 frame[SEEN] += 1
-            k = frame[SIZE]
-            while k > j + 1:
-                for q in range(5):
-                    profile[q, k] = profile[q, k - 1]
-                k -= 1
-            profile[AT, k] = t
-            profile[AT_MASS, k] = frame[CUT_MASS]
-            profile[AT_LEFT, k] = left
-            profile[AT_RIGHT, k] = right
-            profile[AT_ARCHIVE, k] = frame[KEPT]
+            k = frame[INTERVAL] + 1
+            room = frame[KEPT] + 1 < archive.shape[2]     # else later ones inherit nothing from it
+            note_evaluated(profile, frame[SIZE], k, t, frame[CUT_MASS], left, right,
+                           frame[KEPT] if room else 0, monotone)
             frame[SIZE] += 1
-            if frame[KEPT] + 1 < archive.shape[2]:
-                frame[KEPT] += 1
-            else:                      # no room: later thresholds inherit nothing from this one
-                profile[AT_ARCHIVE, k] = 0
-            if monotone:
-                for x in range(k + 1, frame[SIZE]):
-                    profile[AT_LEFT, x] = max(profile[AT_LEFT, x], left)
-                for x in range(k):
-                    profile[AT_RIGHT, x] = max(profile[AT_RIGHT, x], right)
+            frame[KEPT] += room
             if level == 0 and frame[PROBING]:
-                probes[v, 0] = t
-                probes[v, 1] = frame[CUT_MASS]
-                probes[v, 2] = left
-                probes[v, 3] = right
+                for q in range(4):
+                    probes[v, q] = profile[q, k]
                 if monotone:
                     lower[0, v] = max(lower[0, v], min(left, right) + penalty)
                 frame[PHASE] = NEXT_FEATURE

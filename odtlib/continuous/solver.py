@@ -76,9 +76,10 @@ class SortedColumns:
         """Return the optimal tree of at most one split as an array of nodes (see ``decode``)."""
         nodes = np.empty((3, 2), np.int64)
         n = len(self.labels)
-        k.rebuild_pair(self.order[0], self.cut[0], self.count[0], n, self.labels, cost.weight,
-                       _problem(cost, 1, 0), 1, k.STUMP, 0, 0, np.empty(n, np.uint16),
-                       np.empty((4, cost.n_classes), np.int64), np.empty((2, 5), np.int64), nodes)
+        columns = k.Columns(self.order, self.cut, self.segment, self.mass, self.count)
+        k.rebuild_pair(columns, 0, n, self.labels, cost.weight, _problem(cost, 1, 0), 1, k.STUMP,
+                       0, 0, np.empty(n, np.uint16), np.empty((4, cost.n_classes), np.int64),
+                       np.empty((2, 5), np.int64), nodes)
         return nodes
 
 
@@ -263,10 +264,10 @@ class ThresholdSearch:
         if unfinished and state[k.PAIR_BEST] < frame[k.BEST]:
             frame[k.BEST] = state[k.PAIR_BEST]
             a = self.arrays
-            k.rebuild_pair(a["order"][0], a["cut"][0], a["count"][0], frame[k.ROWS], a["labels"],
-                           a["weight"], a["problem"], min(k.NO_BUDGET, frame[k.BUDGET]),
-                           state[k.PAIR_ROOT], state[k.PAIR_VALUE], frame[k.BEST],
-                           a["code"], a["tally"], a["errors"], a["trees"][0])
+            k.rebuild_pair(self._arguments[0], 0, frame[k.ROWS], a["labels"], a["weight"],
+                           a["problem"], min(k.NO_BUDGET, frame[k.BUDGET]), state[k.PAIR_ROOT],
+                           state[k.PAIR_VALUE], frame[k.BEST], a["code"], a["tally"], a["errors"],
+                           a["trees"][0])
         return unfinished
 
     def open_feature(self, candidate, probe=False):
