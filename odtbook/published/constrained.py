@@ -119,21 +119,15 @@ def euclidean_medoid(Y: ArrayLike, w: ArrayLike | None = None,
 class _Builder(LazyBuilder):
     """Split by the squared error about the point that a word predicts for each child."""
 
-    def __init__(self, X, Y, w, loss, split, points, rules, clock):
-        super().__init__(X, Y, w, loss, split, Box(), np.inf, None, rules, clock)
+    def __init__(self, X, Y, w, loss, split, points, limits, clock):
+        super().__init__(X, Y, w, loss, split, Box(), np.inf, None, limits, clock)
         self.points = points
 
-    def _node_cost(self, rows):
-        Y, w = self.Y[rows], self.w[rows]
-        if self.points is None:
-            return self.loss.cost(Y, w, euclidean_medoid(Y, w, weights=self.loss.weights))
-        return self.loss.cost(Y, w, self.points((w @ Y / w.sum())[None], w.sum()[None]))
-
     def _raise_bounds(self, start, end, rows, sums, count):
-        state, listed, weights = self.state, self.listed, self.loss.weights
+        table, listed, weights = self.table, self.listed, self.loss.weights
         if self.points is None:
             return True, self._by_feature(count, lambda same: kernels.euclidean_medoids(
-                state.order, state.targets, state.sample_weight, start, end, listed.feature[same],
+                table.order, table.targets, table.sample_weight, start, end, listed.feature[same],
                 listed.position[same], listed.n_side[same], listed.sums_left[same], sums,
                 listed.plain[same], weights, listed.low[same]))
         for side, part in enumerate((listed.sums_left[:count], sums - listed.sums_left[:count])):
@@ -172,11 +166,11 @@ class PaperTreeRegressor(ConstrainedTreeRegressor):
     _feasible_leaves = (*ConstrainedTreeRegressor._feasible_leaves, MEDOID)
     _for_squares = (*ConstrainedTreeRegressor._for_squares, *WORDS)
 
-    def _grow(self, X, Y, sample_weight, loss, feasible, rules, clock):
+    def _grow(self, X, Y, sample_weight, loss, feasible, limits, clock):
         if self.split not in WORDS:
-            return super()._grow(X, Y, sample_weight, loss, feasible, rules, clock)
+            return super()._grow(X, Y, sample_weight, loss, feasible, limits, clock)
         return _Builder(X, Y, sample_weight, loss, self.split,
-                        self._points(self.split, feasible, loss), rules, clock).run()
+                        self._points(self.split, feasible, loss), limits, clock).run()
 
     def _warm_up(self, X, Y, sample_weight):
         if self.split not in WORDS:

@@ -28,7 +28,7 @@ class Table(NamedTuple):
     """The rows of a tree, in every feature's order."""
 
     order: np.ndarray               # (n_features, n_rows)
-    values: np.ndarray              # of the features: in that order, or of each row (lazy search)
+    values: np.ndarray              # of the features, in that order
     targets: np.ndarray             # (n_rows, n_targets)
     sample_weight: np.ndarray       # empty where all weights are one
 
@@ -46,13 +46,13 @@ class Price(NamedTuple):
 
 
 class Limits(NamedTuple):
-    """When growth stops."""
+    """When growth stops, and what decides which features are drawn."""
 
     max_depth: int
     min_split: int
     min_leaf: int
-    min_decrease: float
     max_features: int
+    seed: int
 
 
 class Nodes(NamedTuple):
@@ -320,7 +320,7 @@ def grow(table, price, limits, visit, budget, progress, best, chosen, permutatio
     whether left.
     """
     order, values, targets, sample_weight = table
-    max_depth, min_split, min_leaf, min_decrease, max_features = limits
+    max_depth, min_split, min_leaf, max_features, _ = limits
     feature, threshold, left, right, node_weight, node_sums = nodes
     n_features, k = order.shape[0], targets.shape[1]
     weighted = sample_weight.size > 0
@@ -383,9 +383,6 @@ def grow(table, price, limits, visit, budget, progress, best, chosen, permutatio
         if f < 0:
             continue
         spent += (end - start) * n_features
-        if min_decrease > 0.0:
-            if best[0] - gain(price, n, sums, scratch) < min_decrease:
-                continue
         middle = position + 1
         feature[node] = f
         threshold[node] = midpoint(values[f, position], values[f, middle])
@@ -396,3 +393,34 @@ def grow(table, price, limits, visit, budget, progress, best, chosen, permutatio
             entry[0], entry[1] = (middle, end) if side == 0 else (start, middle)
             entry[2], entry[3], entry[4] = depth + 1, node, side
             progress[1] += 1
+
+
+@njit(**OPTIONS)
+def totals(rows, targets, sample_weight, row_constant, sums):
+    """Fill the weighted sum of the targets; return the weight and the total of squares."""
+    sums[:] = 0.0
+    n, q = 0.0, 0.0
+    weighted = sample_weight.size > 0
+    for i in range(rows.size):
+        w = sample_weight[rows[i]] if weighted else 1.0
+        n += w
+        q += w * row_constant[rows[i]]
+        for j in range(sums.size):
+            sums[j] += w * targets[rows[i], j]
+    return n, q
+
+
+@njit(**OPTIONS)
+def best_stump(table, row_constant, features, min_leaf, split_too, penalty, price, sums, scratch):
+    """Return the cost of the best tree of depth one (or zero), its feature (-1) and threshold."""
+    order, values, targets, sample_weight = table
+    rows = order[0]
+    n, q = totals(rows, targets, sample_weight, row_constant, sums)
+    best = gain(price, n, sums, scratch)
+    if not split_too or rows.size < 2 * min_leaf:
+        return max(0.0, q - best), -1, np.nan
+    two, f, i = best_split(table, price, 0, rows.size, features, min_leaf, n, sums, scratch,
+                           -np.inf, -1, 0)
+    if f < 0 or two - penalty <= best + ROUNDING * q:
+        return max(0.0, q - best), -1, np.nan
+    return max(0.0, q - two) + penalty, f, midpoint(values[f, i], values[f, i + 1])

@@ -77,7 +77,7 @@ def list_candidates(table, row_constant, node, q, features, min_leaf, criterion,
     ``outer`` holds the lower, then the upper bounds of a box that contains the set; ``q`` is the
     total of the node to which a row adds its ``row_constant``.
     """
-    order, columns, targets, sample_weight = table
+    order, values, targets, sample_weight = table
     start, end, n, sums, _ = node
     feature, position, cut, n_side, q_left, sums_left, plain, low, _ = candidates
     k = targets.shape[1]
@@ -86,7 +86,7 @@ def list_candidates(table, row_constant, node, q, features, min_leaf, criterion,
     count = 0
     weighted = sample_weight.size > 0
     for f in features:
-        column, segment = columns[f], order[f]
+        column, segment = values[f], order[f]
         if weighted:
             weights_after(segment, start, end, sample_weight, rest)
         left[:] = 0.0
@@ -98,13 +98,13 @@ def list_candidates(table, row_constant, node, q, features, min_leaf, criterion,
             constant += w * row_constant[row]
             for j in range(k):
                 left[j] += w * targets[row, j]
-            if column[row] == column[segment[i + 1]] or i + 1 - start < min_leaf:
+            if column[i] == column[i + 1] or i + 1 - start < min_leaf:
                 continue
             for j in range(k):
                 right[j] = sums[j] - left[j]
                 sums_left[count, j] = left[j]
             feature[count], position[count] = f, i
-            cut[count] = midpoint(column[row], column[segment[i + 1]])
+            cut[count] = midpoint(column[i], column[i + 1])
             q_left[count] = constant
             n_side[count, 0] = weight
             n_side[count, 1] = rest[i - start] if weighted else n - weight

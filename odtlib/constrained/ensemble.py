@@ -65,7 +65,8 @@ class _ProjectedPredictions(DescribedParameters, RegressorMixin, BaseEstimator):
         X, y, sample_weight, _ = weighted_rows(X, y, checked_weight(X, sample_weight))
         Y = np.array(y).reshape(len(X), -1)
         self.n_outputs_ = Y.shape[1]
-        self._feasible, self.target_weights_, _ = stated_problem(self, Y, sample_weight)
+        self._feasible, loss, _ = stated_problem(self, Y, sample_weight)
+        self.target_weights_ = loss.weights
         self._learn(X, Y, sample_weight)
         return self
 
@@ -121,7 +122,7 @@ class ConstrainedForestRegressor(_ProjectedPredictions):
         Number of features drawn at each node, or their share.
     target_weights : None, "standardize" or array of shape (n_targets,), default=None
         Weight of each target in the loss and in the projection.
-    on_infeasible_targets : {"raise", "warn", "project", "keep"}, default="raise"
+    on_infeasible_targets : {"raise", "project", "keep"}, default="raise"
         What to do with training targets outside the set.
     tol : float, default=1e-6
         Tolerance of the check of the training targets.
@@ -177,8 +178,7 @@ class ConstrainedForestRegressor(_ProjectedPredictions):
 
     def _learn(self, X, Y, sample_weight):
         from joblib import Parallel, delayed
-        Y, _ = prepare_targets(Y, self._feasible, self.on_infeasible_targets, self.tol,
-                               self.target_weights_)
+        Y, _ = prepare_targets(self, Y, self._feasible, self.target_weights_)
         random = check_random_state(self.random_state)
         seeds = (random.randint(2**31) for _ in range(int(self.n_estimators)))
 

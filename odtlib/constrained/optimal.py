@@ -3,30 +3,20 @@
 from __future__ import annotations
 
 import heapq
-from functools import partial
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from odtlib._numba.warm import warm_up
-from odtlib.constrained import _lazy, _projections, _stumps, sets
-from odtlib.constrained._growth import (
-    SQUARED,
-    Price,
-    Table,
-    make_scratch,
-    midpoint,
-    partition,
-)
-from odtlib.constrained._projections import is_closed, room_for
-from odtlib.constrained.builder import make_loss
+from odtlib.constrained import _growth, _lazy, sets
+from odtlib.constrained._projections import is_closed, project_rows, room_for
+from odtlib.constrained.builder import presorted
 from odtlib.constrained.regressor import (
     SHARED,
     ConstrainedTreeRegressor,
     node_costs,
     prepare_targets,
     stated_problem,
-    tree_loss,
 )
 from odtlib.estimator import TreeRegressor
 from odtlib.report import Clock, SolveReport, status_of
@@ -54,20 +44,18 @@ class _Search:
     too small a leaf on fewer.  Then the bounds are those of ``unlimited``, a search without it.
     """
 
-    def __init__(self, X, Y, w, loss, min_leaf, code, penalty, tolerance, clock):
-        weights, origin = loss.weights, np.average(Y, axis=0, weights=w)
-        centred = Y - origin   # rounding errors are then relative to the cost of the root
-        self.targets, self.weight = centred, np.empty(0) if w is None else np.array(w)
-        self.row_constant = loss.row_constant(centred)
-        self.price = Price(SQUARED, *code, np.inf, weights, origin)
+    def __init__(self, table, origin, loss, min_leaf, code, penalty, tolerance, clock):
+        self.table, self.row_constant = table, loss.row_constant(table.targets)
+        self.price = _growth.Price(_growth.SQUARED, *code, np.inf, loss.weights, origin)
         self.min_leaf, self.penalty = min_leaf, penalty
         self.tolerance, self.clock = tolerance, clock
-        self.columns, self.closed = np.ascontiguousarray(X.T), is_closed(code, weights)
-        self.features, self.sums = np.arange(X.shape[1]), np.empty(Y.shape[1])
-        self.scratch = make_scratch(len(X), Y.shape[1], room_for(code, weights))
+        self.closed = is_closed(code, loss.weights)
+        self.features, self.sums = np.arange(len(table.order)), np.empty(len(origin))
+        self.scratch = _growth.make_scratch(len(table.targets), len(origin),
+                                            room_for(code, loss.weights))
         self.evaluated = self.nodes = 0
         self.root_bound, self.events, self.interrupted = 0.0, [], False
-        self.unlimited = None if min_leaf == 1 else _Search(X, Y, w, loss, 1, code, penalty,
+        self.unlimited = None if min_leaf == 1 else _Search(table, origin, loss, 1, code, penalty,
                                                             tolerance, clock)
 
     def stump(self, order, values, split_too):
@@ -77,36 +65,35 @@ class _Search:
         for first in range(0, len(order), step):
             if first > 0 and self.clock.expired:
                 raise _Stopped
-            part = slice(first, first + step)
+            table = _growth.Table(order[first:first + step], values[first:first + step],
+                                  self.table.targets, self.table.sample_weight)
             if self.closed:
-                table = Table(order[part], values[part], self.targets, self.weight)
-                cost, f, cut = _stumps.best_stump(
+                cost, f, cut = _growth.best_stump(
                     table, self.row_constant, self.features[:len(table.order)], self.min_leaf,
                     split_too, self.penalty, self.price, self.sums, self.scratch)
             else:
-                cost, f, cut = self.lazy_stump(order[part], self.columns[part], split_too)
+                cost, f, cut = self.lazy_stump(table, split_too)
             if cost < best - self.tolerance:
                 best, tree = cost, (None if f < 0 else (first + f, cut, None, None))
         return best, tree
 
-    def lazy_stump(self, order, columns, split_too):
+    def lazy_stump(self, table, split_too):
         """Do the same for a set without a closed form, by the lazy search."""
-        targets, min_leaf, row_constant = self.targets, self.min_leaf, self.row_constant
-        _, *code, _, weights, origin = self.price
-        (p, n_rows), k = order.shape, targets.shape[1]
+        order, _, targets, sample_weight = table
+        criterion, *code, _, weights, origin = self.price
+        (p, n_rows), k = order.shape, len(origin)
         sums, distance = self.sums, np.empty(1)
-        n, q = _stumps.totals(order[0], targets, self.weight, row_constant, sums)
-        _projections.project_rows(*code, (sums / n + origin)[None], weights, self.scratch.room,
-                                  self.scratch.point[None], distance)
+        n, q = _growth.totals(order[0], targets, sample_weight, self.row_constant, sums)
+        project_rows(*code, (sums / n + origin)[None], weights, self.scratch.room,
+                     self.scratch.point[None], distance)
         distance = float(distance[0])
         leaf = max(0.0, q - (weights * sums**2).sum() / n + n * distance)
-        if not split_too or n_rows < 2 * min_leaf:
+        if not split_too or n_rows < 2 * self.min_leaf:
             return leaf, -1, np.nan
-        table = Table(order, columns, targets, self.weight)
         node = _lazy.Node(0, n_rows, n, sums, np.sqrt(distance))
         listed = _lazy.empty_candidates(order.size, k)
         count = _lazy.list_candidates(
-            table, row_constant, node, q, np.arange(p), min_leaf, SQUARED,
+            table, self.row_constant, node, q, self.features[:p], self.min_leaf, criterion,
             np.repeat([-np.inf, np.inf], k), weights, listed, self.scratch)
         first, state = listed.low[:count].sum(axis=1), np.array([0, -1, 0], np.int64)
         listed.cost[:] = np.nan
@@ -122,8 +109,8 @@ class _Search:
     def children(self, order, values, feature, middle):
         """Return the sorted rows and values of both children."""
         order, values, n = order.copy(), values.copy(), order.shape[1]
-        partition(order, values, 0, n, feature, middle, np.empty(self.columns.shape[1], np.bool_),
-                  np.empty(n, order.dtype), np.empty(n))
+        _growth.partition(order, values, 0, n, feature, middle, self.scratch.goes_left,
+                          self.scratch.index_buffer, self.scratch.value_buffer)
         return [[np.ascontiguousarray(part[:, side]) for part in (order, values)]
                 for side in (slice(middle), slice(middle, n))]
 
@@ -194,7 +181,7 @@ class _Search:
             if left_tree is not False and right_tree is not False and left + right < below:
                 best = left + right + self.penalty
                 low, high = values[f, cut], values[f, cut + 1]
-                tree = (f, midpoint(low, high), left_tree, right_tree)
+                tree = (f, _growth.midpoint(low, high), left_tree, right_tree)
                 if root:
                     self.events.append((self.clock.elapsed, best, self.root_bound, "better tree"))
             for a, b, x, y in ((first, middle, low_left, right_bound),
@@ -228,7 +215,7 @@ class OptimalConstrainedTreeRegressor(TreeRegressor):
         Cost of one split, in the unit of ``report_.objective``.
     target_weights : None, "standardize" or array of shape (n_targets,), default=None
         Weight of each target in the loss.
-    on_infeasible_targets : {"raise", "warn", "project", "keep"}, default="raise"
+    on_infeasible_targets : {"raise", "project", "keep"}, default="raise"
         What to do with training targets outside the set.
     tol : float, default=1e-6
         Tolerance of the feasibility checks.
@@ -273,41 +260,42 @@ class OptimalConstrainedTreeRegressor(TreeRegressor):
 
     def _solve(self, X, Y, sample_weight):
         clock = Clock(self.time_limit)
-        original = X, Y, sample_weight
+        original = Y
         feasible, loss, code, w = self._problem(Y, sample_weight)
-        weights, depth, budget = loss.weights, self._depth_within(len(X)), self._node_budget(len(X))
+        depth, budget = self._depth_within(len(X)), self._node_budget(len(X))
         penalty = float(self.split_penalty)
-        Y, _ = prepare_targets(Y, feasible, self.on_infeasible_targets, self.tol, weights)
-        evaluate = partial(tree_loss, criterion="squared_error", weights=weights,
-                           split_penalty=penalty)
+        Y, _ = prepare_targets(self, Y, feasible, loss.weights)
+
+        def evaluate(tree, Y):
+            return loss.cost(Y, w, tree.value[tree.apply(X)]) + penalty * tree.n_splits
 
         begun = ConstrainedTreeRegressor(
             self.constraints, split="exact", max_depth=depth,
-            min_samples_leaf=self.min_samples_leaf, target_weights=weights, tol=self.tol,
+            min_samples_leaf=self.min_samples_leaf, target_weights=loss.weights, tol=self.tol,
             on_infeasible_targets="keep", time_limit=self.time_limit,
         ).fit(X, Y, sample_weight)
         greedy = cut_back(begun.tree_, budget, penalty,
                           node_costs(begun.tree_, X, Y, w, loss))
-        start = evaluate(greedy, X, Y, sample_weight)
-        order = np.argsort(X.T, axis=1)
-        values = np.take_along_axis(np.ascontiguousarray(X.T), order, axis=1)
+        start = evaluate(greedy, Y)
+        origin = np.average(Y, axis=0, weights=sample_weight)
+        table = presorted(X, Y - origin, sample_weight)   # rounding is relative to the root's cost
         scale = loss.cost(Y, w, loss.best(Y, w, feasible))   # of a single leaf
-        search = _Search(X, Y, sample_weight, loss, int(self.min_samples_leaf), code,
-                         penalty, ROUNDING * scale, clock)
+        search = _Search(table, origin, loss, int(self.min_samples_leaf), code, penalty,
+                         ROUNDING * scale, clock)
         search.events.append((clock.elapsed, start, 0.0, "greedy tree"))
         # Only trees better by more than rounding replace the greedy one.
         search.interrupted = begun.report_.status == "interrupted"
         try:
             if search.interrupted:
                 raise _Stopped
-            bound, found = search.solve(order.astype(np.int32), values, depth, budget,
+            bound, found = search.solve(table.order, table.values, depth, budget,
                                         start - ROUNDING * scale, root=True)
         except _Stopped:   # before every split was seen once
             bound, found = 0.0, False
         tree = greedy if found is False else self._wrap(found, X, Y, w, feasible, loss)
         stopped = search.interrupted or clock.expired
-        objective = evaluate(tree, *original)
-        trained = evaluate(tree, X, Y, sample_weight)   # differs where targets were projected
+        objective = evaluate(tree, original)
+        trained = evaluate(tree, Y)   # differs where targets were projected
         ended = status_of("interrupted" if search.interrupted else
                           "time_limit" if stopped else "heuristic",
                           trained, bound if stopped else trained, scale)
@@ -322,7 +310,7 @@ class OptimalConstrainedTreeRegressor(TreeRegressor):
             proof=f"optimal among all trees of {self._depth_in_words()} and at most {budget} "
                   f"splits over all thresholds, with at least {self.min_samples_leaf} samples per "
                   "leaf, for the targets trained on", scale=scale)
-        self.target_weights_ = weights
+        self.target_weights_ = loss.weights
         if self.verbose:
             print(report)
         return tree, report
@@ -333,16 +321,15 @@ class OptimalConstrainedTreeRegressor(TreeRegressor):
         small = OptimalConstrainedTreeRegressor(
             sets.Box(0.0, 1.0) if closed else sets.Polyhedron([[1.0, 1.0]], [1.0]),
             on_infeasible_targets="keep")
-        return warm_up("optimal constrained trees", _stumps.best_stump if closed else _lazy.search,
+        return warm_up("optimal constrained trees", _growth.best_stump if closed else _lazy.search,
                        lambda: small._solve(np.arange(16.0).reshape(8, 2),
                                             np.tile([[1.0, 0.0], [0.0, 3.0]], (4, 1)), None),
                        closed)
 
     def _problem(self, Y, sample_weight):
         """Return the set, the loss, the set as kernels take it, and the weights of the rows."""
-        feasible, weights, w = stated_problem(self, Y, sample_weight)
-        loss = make_loss("squared_error", weights)
-        code = feasible.encode(Y.shape[1], weights)
+        feasible, loss, w = stated_problem(self, Y, sample_weight)
+        code = feasible.encode(Y.shape[1], loss.weights)
         if code is None:
             raise ValueError(f"{feasible} has no compiled projection; use "
                              "ConstrainedTreeRegressor(split='exact'), which takes any set.")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from numbers import Integral, Real
 
 import numpy as np
@@ -12,8 +11,9 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from odtlib.arrays import distinct_rows
 from odtlib.constrained import sets
+from odtlib.constrained._growth import Limits
 from odtlib.constrained._losses import huber_points
-from odtlib.constrained.builder import Rules, compile_growth, grow_tree, make_loss
+from odtlib.constrained.builder import compile_growth, grow_tree, make_loss
 from odtlib.constrained.sets.base import target_weights
 from odtlib.estimator import TreeRegressor
 from odtlib.report import Clock, SolveReport
@@ -23,13 +23,13 @@ from odtlib.trees import cut_back
 SHARED = {
     "constraints": [sets.FeasibleSet, None],
     "target_weights": [StrOptions({"standardize"}), "array-like", None],
-    "on_infeasible_targets": [StrOptions({"raise", "warn", "project", "keep"})],
+    "on_infeasible_targets": [StrOptions({"raise", "project", "keep"})],
     "tol": [Interval(Real, 0, None, closed="left")],
 }
 
 
 def stated_problem(estimator, Y, sample_weight):
-    """Return the feasible set, the weight of each target in the loss, and that of each row."""
+    """Return the feasible set, the loss, and the weight of each row."""
     feasible = sets.Box() if estimator.constraints is None else estimator.constraints
     feasible.bind(Y.shape[1])
     w = np.ones(len(Y)) if sample_weight is None else sample_weight
@@ -37,36 +37,27 @@ def stated_problem(estimator, Y, sample_weight):
     if isinstance(weights, str):
         mean = np.average(Y, axis=0, weights=w)
         variance = np.average((Y - mean) ** 2, axis=0, weights=w)
-        return feasible, 1.0 / np.where(variance > 0, variance, 1.0), w
-    return feasible, target_weights(weights, Y.shape[1], "target_weights"), w
+        weights = 1.0 / np.where(variance > 0, variance, 1.0)
+    else:
+        weights = target_weights(weights, Y.shape[1], "target_weights")
+    return feasible, make_loss(getattr(estimator, "criterion", "squared_error"), weights), w
 
 
-def prepare_targets(Y, feasible, policy, tol, weights):
-    """Apply the policy for targets outside the set; return targets and which rows are feasible."""
-    inside = feasible.contains(Y, tol)
-    if inside.all() or policy == "keep":
+def prepare_targets(estimator, Y, feasible, weights):
+    """Do what it says of targets outside the set; return targets and which rows are feasible."""
+    inside = feasible.contains(Y, estimator.tol)
+    if inside.all() or estimator.on_infeasible_targets == "keep":
         return Y, inside
-    if policy == "project":
+    if estimator.on_infeasible_targets == "project":
         Y = Y.copy()
         Y[~inside] = feasible.project(Y[~inside], weights)
         return Y, np.ones(len(Y), bool)
     worst = int(np.argmax(feasible.violation(Y)))
-    message = (f"{int(np.sum(~inside))} of {len(Y)} training targets violate the constraints; the "
-               f"worst is row {worst}: {feasible.explain(Y[worst])}. Pass "
-               "on_infeasible_targets='project' to replace them by the nearest feasible vectors, "
-               "'keep' to train on them as they are, or correct the data or the constraints.")
-    if policy == "raise":
-        raise ValueError(message)
-    warnings.warn(message, UserWarning, stacklevel=4)
-    return Y, inside
-
-
-def tree_loss(tree, X, y, sample_weight=None, *, criterion, weights, split_penalty=0.0):
-    """Return the training loss of a tree and the cost of its splits."""
-    Y = np.asarray(y, float).reshape(len(y), -1)
-    w = np.ones(len(Y)) if sample_weight is None else np.asarray(sample_weight, float)
-    loss = make_loss(criterion, weights)
-    return loss.cost(Y, w, tree.value[tree.apply(X)]) + split_penalty * tree.n_splits
+    raise ValueError(
+        f"{int(np.sum(~inside))} of {len(Y)} training targets violate the constraints; the "
+        f"worst is row {worst}: {feasible.explain(Y[worst])}. Pass on_infeasible_targets='project' "
+        "to replace them by the nearest feasible vectors, 'keep' to train on them as they are, or "
+        "correct the data or the constraints.")
 
 
 def node_rows(tree, X):
@@ -116,13 +107,11 @@ class ConstrainedTreeRegressor(TreeRegressor):
         Minimum number of samples that a node needs to be split.
     min_samples_leaf : int or float, default=1
         Minimum number of samples per leaf.  A float is a share of the training rows.
-    min_impurity_decrease : float, default=0.0
-        Minimum decrease of the loss by a split, per unit of the total sample weight.
     ccp_alpha : float, default=0.0
         Complexity parameter of minimal cost-complexity pruning, as in scikit-learn.
     max_features : int or float, optional
         Number of features drawn at each node, or their share (default: all).
-    on_infeasible_targets : {"raise", "warn", "project", "keep"}, default="raise"
+    on_infeasible_targets : {"raise", "project", "keep"}, default="raise"
         What to do with training targets outside the set.
     tol : float, default=1e-6
         Tolerance of every feasibility check, relative to the largest target of the vector.
@@ -167,7 +156,6 @@ class ConstrainedTreeRegressor(TreeRegressor):
         "criterion": [StrOptions({"squared_error", "absolute_error", "poisson"})],
         "penalty_strength": [Interval(Real, 0, None, closed="left")],
         "min_samples_split": [Interval(Integral, 2, None, closed="left")],
-        "min_impurity_decrease": [Interval(Real, 0, None, closed="left")],
         "ccp_alpha": [Interval(Real, 0, None, closed="left")],
         "max_features": [Interval(Integral, 1, None, closed="left"),
                          Interval(Real, 0, 1, closed="right"), None],
@@ -181,9 +169,9 @@ class ConstrainedTreeRegressor(TreeRegressor):
                  penalty_strength: float = 1.0,
                  target_weights: str | ArrayLike | None = None, max_depth: int | None = None,
                  min_samples_split: int = 2, min_samples_leaf: float = 1,
-                 min_impurity_decrease: float = 0.0, ccp_alpha: float = 0.0,
-                 max_features: float | None = None, on_infeasible_targets: str = "raise",
-                 tol: float = 1e-6, time_limit: float | None = None,
+                 ccp_alpha: float = 0.0, max_features: float | None = None,
+                 on_infeasible_targets: str = "raise", tol: float = 1e-6,
+                 time_limit: float | None = None,
                  random_state: int | np.random.RandomState | None = None) -> None:
         self.constraints = constraints
         self.split = split
@@ -194,7 +182,6 @@ class ConstrainedTreeRegressor(TreeRegressor):
         self.max_depth = max_depth
         self.min_samples_split = min_samples_split
         self.min_samples_leaf = min_samples_leaf
-        self.min_impurity_decrease = min_impurity_decrease
         self.ccp_alpha = ccp_alpha
         self.max_features = max_features
         self.on_infeasible_targets = on_infeasible_targets
@@ -205,49 +192,39 @@ class ConstrainedTreeRegressor(TreeRegressor):
     def _solve(self, X, Y, sample_weight):
         clock = Clock(self.time_limit)
         original = Y
-        feasible, loss, w = self._problem(Y, sample_weight)
-        weights = loss.weights
-        Y, inside = prepare_targets(Y, feasible, self.on_infeasible_targets, self.tol, weights)
+        feasible, loss, w = stated_problem(self, Y, sample_weight)
+        Y, inside = prepare_targets(self, Y, feasible, loss.weights)
         self._check_combination(Y, feasible, loss)
-        rules = Rules(
-            max_depth=self._depth_within(len(X)),
-            min_samples_split=int(self.min_samples_split),
-            min_samples_leaf=int(self.min_samples_leaf),
-            min_decrease=float(self.min_impurity_decrease * w.sum()),
-            max_features=self._n_features_drawn(X.shape[1]),
-            seed=int(check_random_state(self.random_state).randint(2**31)))
-        growth = self._grow(X, Y, sample_weight, loss, feasible, rules, clock)
+        p, most = X.shape[1], 1.0 if self.max_features is None else self.max_features
+        limits = Limits(
+            self._depth_within(len(X)), int(self.min_samples_split), int(self.min_samples_leaf),
+            min(p, max(1, int(most if isinstance(most, Integral) else most * p))),
+            int(check_random_state(self.random_state).randint(2**31)))
+        growth = self._grow(X, Y, sample_weight, loss, feasible, limits, clock)
         tree = self._predictions(growth, Y, w, inside, feasible, loss, X)
         if self.ccp_alpha > 0:
             # scikit-learn's impurity is the mean over the targets, per unit of weight
             tree = cut_back(tree, tree.n_splits, self.ccp_alpha * w.sum() * Y.shape[1],
                             node_costs(tree, X, Y, w, loss))
-        self.target_weights_ = weights
+        self.target_weights_ = loss.weights
         self.leaf_feasible_ = feasible.contains(tree.value, self.tol) | (tree.feature >= 0)
         if self.leaf in self._feasible_leaves and not self.leaf_feasible_.all():
             node = int(np.flatnonzero(~self.leaf_feasible_)[0])
             raise RuntimeError(f"the prediction of leaf {node} is not feasible "
                                f"({feasible.explain(tree.value[node])}); raise tol above the "
                                "accuracy of the projection.")
-        objective = tree_loss(tree, X, original, sample_weight, criterion=self.criterion,
-                              weights=weights)
-        report = SolveReport(growth.status, objective, 0.0, clock.elapsed,
-                             counters=growth.counters,
-                             scale=loss.cost(original, w, tree.value[0]))
-        return tree, report
+        objective = loss.cost(original, w, tree.value[tree.apply(X)])
+        return tree, SolveReport(growth.status, objective, 0.0, clock.elapsed,
+                                 counters=growth.counters,
+                                 scale=loss.cost(original, w, tree.value[0]))
 
     def _warm_up(self, X, Y, sample_weight):
-        feasible, loss, _ = self._problem(Y, sample_weight)
+        feasible, loss, _ = stated_problem(self, Y, sample_weight)
         return compile_growth(loss, self.split, feasible)
 
-    def _grow(self, X, Y, sample_weight, loss, feasible, rules, clock):
+    def _grow(self, X, Y, sample_weight, loss, feasible, limits, clock):
         rate = float(self.penalty_strength) if self.split == "penalty" else np.inf
-        return grow_tree(X, Y, sample_weight, loss, self.split, feasible, rate, rules, clock)
-
-    def _problem(self, Y, sample_weight):
-        """Return the set, the loss, and the weights of the rows."""
-        feasible, weights, w = stated_problem(self, Y, sample_weight)
-        return feasible, make_loss(self.criterion, weights), w
+        return grow_tree(X, Y, sample_weight, loss, self.split, feasible, rate, limits, clock)
 
     def _check_combination(self, Y, feasible, loss):
         """Refuse what cannot be done."""
@@ -259,13 +236,6 @@ class ConstrainedTreeRegressor(TreeRegressor):
             raise ValueError("Poisson deviance takes no target_weights; leave them out.")
         if self.split == "exact" or self.leaf == "project" or self.criterion == "poisson":
             loss.check(Y, feasible)
-
-    def _n_features_drawn(self, p):
-        if self.max_features is None:
-            return p
-        if isinstance(self.max_features, Integral):
-            return min(int(self.max_features), p)
-        return max(1, int(self.max_features * p))
 
     def _predictions(self, growth, Y, w, inside, feasible, loss, X):
         """Give every node the prediction that it would have as a leaf."""
@@ -291,6 +261,6 @@ class ConstrainedTreeRegressor(TreeRegressor):
         candidates = Y[rows[inside[rows]]]
         if len(candidates):
             return medoid(Y[rows], w[rows], distinct_rows(candidates)[0])
-        # No row of the node is feasible (on_infeasible_targets="keep" or "warn").
+        # No row of the node is feasible (on_infeasible_targets="keep").
         nearest = medoid(Y[rows], w[rows], Y[rows])
         return feasible.project(nearest, loss.weights)

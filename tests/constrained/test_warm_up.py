@@ -15,12 +15,11 @@ from odtlib.constrained import builder, sets
 SCRIPT = """
 import numpy as np
 from odtlib import _tree_kernels, constrained as c
-from odtlib.constrained import _growth, _lazy, _projections, _stumps, sets
+from odtlib.constrained import _growth, _lazy, _projections, sets
 from odtbook.published import PaperTreeRegressor as paper, _medoid_kernels
 
 def compiled():
-    kernels = [kernel for module in (_growth, _lazy, _projections, _stumps, _tree_kernels,
-                                     _medoid_kernels)
+    kernels = [kernel for module in (_growth, _lazy, _projections, _tree_kernels, _medoid_kernels)
                for kernel in vars(module).values() if hasattr(kernel, "signatures")]
     return {(kernel.py_func.__qualname__, str(one)) for kernel in kernels for one in
             kernel.signatures}
@@ -37,8 +36,7 @@ keep = dict(on_infeasible_targets="keep", max_depth=2)
 
 MODELS = [
     """tree(**keep), tree(closed, split="exact", ccp_alpha=0.01, max_features=1, **keep),
-       tree(closed, split="penalty", leaf="penalty", min_samples_split=np.int8(5),
-            min_impurity_decrease=np.float32(0.01), **keep),
+       tree(closed, split="penalty", leaf="penalty", min_samples_split=np.int8(5), **keep),
        tree(sets.Simplex(1.0), split="exact", target_weights="standardize", **keep)""",
     """tree(pieces, split="exact", **keep), tree(pieces, split="penalty", leaf="penalty", **keep),
        tree(split="medoid", leaf="medoid", **keep),

@@ -99,9 +99,9 @@ def test_other_words_are_those_of_the_library(split):
 
 
 @pytest.mark.parametrize("split", ["euclidean-medoid", "linear-penalty", "released-penalty"])
-def test_a_split_that_saves_too_little_is_not_made(split):
+def test_a_split_that_saves_too_little_is_cut_back(split):
     X, Y = table()
     options = dict(split=split, max_depth=3, on_infeasible_targets="keep")
-    fitted = [PaperTreeRegressor(paper_model("scores"), min_impurity_decrease=least,
+    fitted = [PaperTreeRegressor(paper_model("scores"), ccp_alpha=least,
                                  **options).fit(X, Y).tree_.n_splits for least in (0.0, 1e9)]
     assert fitted[0] == 7 and fitted[1] == 0

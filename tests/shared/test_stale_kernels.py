@@ -205,8 +205,7 @@ def test_every_kernel_that_an_edit_concerns_knows_of_it(package, edit):
     everywhere = changed("_numba/compiler.py")
     assert {"_tree_kernels", "murtree._search", "heuristics._kernels"} <= everywhere
     assert changed("constrained/_projections.py") == {
-        "constrained._projections", "constrained._growth", "constrained._lazy",
-        "constrained._stumps"}
+        "constrained._projections", "constrained._growth", "constrained._lazy"}
     with_vectors = changed("_numba/vector.py")
     assert {"murtree._search", "murtree._kernels", "murtree._regression_kernels",
             "continuous._kernels", "column_generation._kernels"} <= with_vectors
