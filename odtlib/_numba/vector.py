@@ -9,6 +9,8 @@ Indices are not checked: callers are kernels.
 
 from __future__ import annotations
 
+import inspect
+
 import numpy as np
 from llvmlite import ir
 from numba import config, types
@@ -36,27 +38,62 @@ class _VectorModel(models.PrimitiveModel):
         super().__init__(manager, fe_type, fe_type.llvm)
 
 
-def _address(context, builder, array_type, array, index):
-    return builder.gep(context.make_array(array_type)(context, builder, array).data, [index])
+def _operation(result=lambda first, *others: first(first, *others)):
+    """Make an intrinsic of a function that emits its instructions.
+
+    ``result`` returns its signature for given types of operands.  The function takes the builder of
+    LLVM, the types of the operands, and their values, an array as its address; what returns None
+    makes nothing.
+    """
+    def decorate(emit):
+        def resolve(typing, *operands):
+            def generate(context, builder, signature, args):
+                values = [context.make_array(kind)(context, builder, value).data
+                          if isinstance(kind, types.Array) else value
+                          for kind, value in zip(signature.args, args)]
+                made = emit(builder, operands[0], *values)
+                return context.get_dummy_value() if made is None else made
+            return result(*operands), generate
+
+        names = list(inspect.signature(emit).parameters.values())
+        resolve.__name__, resolve.__doc__ = emit.__name__, emit.__doc__
+        resolve.__signature__ = inspect.Signature([names[0], *names[2:]])    # without the type
+        return intrinsic(resolve)
+    return decorate
 
 
-def _spread(builder, scalar, llvm_type):
-    undefined = ir.Constant(llvm_type, ir.Undefined)
+def _at(builder, array, index, kind):
+    """Return the address of an element as one of values of another type."""
+    return builder.bitcast(builder.gep(array, [index]), kind.as_pointer())
+
+
+def _constant(kind, number):
+    """Return a vector with a number in every lane."""
+    return ir.Constant(kind, [number] * kind.count)
+
+
+def _spread(builder, scalar, kind):
+    undefined = ir.Constant(kind, ir.Undefined)
     first = builder.insert_element(undefined, scalar, ir.Constant(ir.IntType(32), 0))
-    zeros = ir.Constant(ir.VectorType(ir.IntType(32), llvm_type.count), [0] * llvm_type.count)
-    return builder.shuffle_vector(first, undefined, zeros)
+    return builder.shuffle_vector(first, undefined,
+                                  _constant(ir.VectorType(ir.IntType(32), kind.count), 0))
+
+
+def _call(builder, name, result, *args, **options):
+    """Call an LLVM intrinsic, declared in the module at its first use."""
+    kind = ir.FunctionType(result, [arg.type for arg in args])
+    return builder.call(cgutils.get_or_insert_function(builder.module, kind, name), args,
+                        **options)
 
 
 def _loader(lanes):
-    @intrinsic
-    def load(typing, array, index):
-        vector = VectorType(lanes, array.dtype.bitwidth, isinstance(array.dtype, types.Float))
+    def of(array):
+        return VectorType(lanes, array.dtype.bitwidth, isinstance(array.dtype, types.Float))
 
-        def generate(context, builder, signature, args):
-            address = _address(context, builder, signature.args[0], args[0], args[1])
-            address = builder.bitcast(address, vector.llvm.as_pointer())
-            return builder.load(address, align=array.dtype.bitwidth // 8)
-        return vector(array, types.intp), generate
+    @_operation(lambda array, index: of(array)(array, types.intp))
+    def load(builder, kind, array, index):
+        return builder.load(_at(builder, array, index, of(kind).llvm),
+                            align=kind.dtype.bitwidth // 8)
     return load
 
 
@@ -65,76 +102,54 @@ load32 = _loader(32)   # 32 of them
 load64 = _loader(64)   # 64 of them
 
 
-@intrinsic
-def store(typing, array, index, vector):
+@_operation(lambda array, index, vector: types.void(array, types.intp, vector))
+def store(builder, kind, array, index, vector):
     """Write a vector to an array of the same element size, from ``index`` on."""
-    def generate(context, builder, signature, args):
-        address = _address(context, builder, signature.args[0], args[0], args[1])
-        address = builder.bitcast(address, vector.llvm.as_pointer())
-        builder.store(args[2], address, align=vector.bits // 8)
-        return context.get_dummy_value()
-    return types.void(array, types.intp, vector), generate
+    builder.store(vector, _at(builder, array, index, vector.type), align=kind.dtype.bitwidth // 8)
 
 
-@intrinsic
-def read(typing, array, index):
+@_operation(lambda array, index: (types.float64 if isinstance(array.dtype, types.Float) else
+                                  types.int64)(array, types.intp))
+def read(builder, kind, array, index):
     """Read one element as int64 or float64, without the check for negative indices."""
-    def generate(context, builder, signature, args):
-        value = builder.load(_address(context, builder, signature.args[0], args[0], args[1]))
-        if array.dtype.bitwidth == 64:
-            return value
-        widen = builder.sext if array.dtype.signed else builder.zext
-        return widen(value, ir.IntType(64))
-    number = types.float64 if isinstance(array.dtype, types.Float) else types.int64
-    return number(array, types.intp), generate
+    value = builder.load(builder.gep(array, [index]))
+    if kind.dtype.bitwidth == 64:
+        return value
+    return (builder.sext if kind.dtype.signed else builder.zext)(value, ir.IntType(64))
 
 
-@intrinsic
-def write(typing, array, index, number):
+@_operation(lambda array, index, number: types.void(array, types.intp, types.int64))
+def write(builder, kind, array, index, number):
     """Write one integer, cut to the size of an element, without the check for negative indices."""
-    def generate(context, builder, signature, args):
-        address = _address(context, builder, signature.args[0], args[0], args[1])
-        bits = array.dtype.bitwidth
-        value = args[2] if bits == 64 else builder.trunc(args[2], ir.IntType(bits))
-        builder.store(value, address)
-        return context.get_dummy_value()
-    return types.void(array, types.intp, types.int64), generate
+    bits = kind.dtype.bitwidth
+    builder.store(number if bits == 64 else builder.trunc(number, ir.IntType(bits)),
+                  builder.gep(array, [index]))
 
 
-@intrinsic
-def zeros_like(typing, vector):
+@_operation()
+def zeros_like(builder, kind, vector):
     """Return a vector of zeros of the same type."""
-    def generate(context, builder, signature, args):
-        return ir.Constant(vector.llvm, [0] * vector.lanes)
-    return vector(vector), generate
+    return _constant(kind.llvm, 0)
 
 
-@intrinsic
-def spread_like(typing, vector, number):
+@_operation(lambda vector, number: vector(vector, types.float64 if vector.real else types.int64))
+def spread_like(builder, kind, vector, number):
     """Return a vector of the same type that holds ``number`` in every lane."""
-    def generate(context, builder, signature, args):
-        scalar = args[1]
-        if vector.bits < 64:
-            scalar = builder.trunc(scalar, ir.IntType(vector.bits))
-        return _spread(builder, scalar, vector.llvm)
-    return vector(vector, types.float64 if vector.real else types.int64), generate
+    if kind.bits < 64:
+        number = builder.trunc(number, ir.IntType(kind.bits))
+    return _spread(builder, number, kind.llvm)
 
 
-@intrinsic
-def widen_like(typing, vector, narrow):
+@_operation()
+def widen_like(builder, kind, vector, narrow):
     """Sign-extend ``narrow`` to the lane size of ``vector``."""
-    def generate(context, builder, signature, args):
-        return builder.sext(args[1], vector.llvm)
-    return vector(vector, narrow), generate
+    return builder.sext(narrow, kind.llvm)
 
 
 def _binary(operation):
-    @intrinsic
-    def apply(typing, first, second):
-        def generate(context, builder, signature, args):
-            name = "f" + operation if first.real else operation
-            return getattr(builder, name)(args[0], args[1])
-        return first(first, second), generate
+    @_operation()
+    def apply(builder, kind, first, second):
+        return getattr(builder, "f" + operation if kind.real else operation)(first, second)
     return apply
 
 
@@ -160,123 +175,87 @@ def times(typing, value, factor):
     return value(value, factor), generate
 
 
-def _call(builder, name, result, args):
-    """Call an LLVM intrinsic, declared in the module at its first use."""
-    kind = ir.FunctionType(result, [arg.type for arg in args])
-    return builder.call(cgutils.get_or_insert_function(builder.module, kind, name), args)
-
-
 def _named(name):
-    @intrinsic
-    def apply(typing, first, second):
-        def generate(context, builder, signature, args):
-            if first.real:                       # numbers only, as in all kernels
-                below = builder.fcmp_ordered("<", *args)
-                return builder.select(below, *(args if name.endswith("min") else args[::-1]))
-            return _call(builder, f"{name}.v{first.lanes}i{first.bits}", first.llvm, args)
-        return first(first, second), generate
+    @_operation()
+    def apply(builder, kind, first, second):
+        if kind.real:                            # numbers only, as in all kernels
+            below = builder.fcmp_ordered("<", first, second)
+            return builder.select(below, *((first, second) if name.endswith("min") else
+                                           (second, first)))
+        return _call(builder, f"{name}.v{kind.lanes}i{kind.bits}", kind.llvm, first, second)
     return apply
 
 
 minimum = _named("llvm.smin")
 maximum = _named("llvm.smax")
-
-
-@intrinsic
-def keep_where_at_least(typing, value, measure, bound, otherwise):
-    """Return ``value`` in the lanes where ``measure >= bound``, else ``otherwise``."""
-    def generate(context, builder, signature, args):
-        mask = builder.icmp_signed(">=", args[1], args[2])
-        return builder.select(mask, args[0], args[3])
-    return value(value, measure, bound, otherwise), generate
-
-
-@intrinsic
-def any_above(typing, first, second):
-    """Return whether any lane of ``first`` is larger than that of ``second``."""
-    def generate(context, builder, signature, args):
-        lanes = builder.icmp_signed(">", *args)
-        word = builder.bitcast(lanes, ir.IntType(first.lanes))
-        return builder.icmp_unsigned("!=", word, ir.Constant(word.type, 0))
-    return types.boolean(first, second), generate
-
-
-@intrinsic
-def element_bits(typing, array):
-    """Return how many bits an element of an array has."""
-    def generate(context, builder, signature, args):
-        return ir.Constant(ir.IntType(64), array.dtype.bitwidth)
-    return types.int64(array), generate
-
-
-@intrinsic
-def population_count(typing, vector):
-    """Return the number of set bits of every lane."""
-    def generate(context, builder, signature, args):
-        return _call(builder, f"llvm.ctpop.v{vector.lanes}i{vector.bits}", vector.llvm, args)
-    return vector(vector), generate
-
-
-@intrinsic
-def count_in_bytes(typing, vector):
-    """Return the number of set bits of every byte, each in its place."""
-    def generate(context, builder, signature, args):
-        n_bytes = vector.lanes * vector.bits // 8
-        kind = ir.VectorType(ir.IntType(8), n_bytes)
-        counts = _call(builder, f"llvm.ctpop.v{n_bytes}i8", kind, [builder.bitcast(args[0], kind)])
-        return builder.bitcast(counts, vector.llvm)
-    return vector(vector), generate
-
-
-@intrinsic
-def sum_of_bytes(typing, vector):
-    """Return the sum of the bytes of every lane."""
-    def generate(context, builder, signature, args):
-        def constant(number):
-            return ir.Constant(vector.llvm, [number] * vector.lanes)
-
-        total, bits = args[0], 8
-        while bits < vector.bits:                # neighbouring fields of so many bits become one
-            low = constant(sum((2 ** bits - 1) << k for k in range(0, vector.bits, 2 * bits)))
-            high = builder.and_(builder.lshr(total, constant(bits)), low)
-            total = builder.add(builder.and_(total, low), high)
-            bits *= 2
-        return total
-    return vector(vector), generate
-
-
 maximum_unsigned = _named("llvm.umax")
 
 
-@intrinsic
-def to_floats(typing, vector):
+@_operation()
+def keep_where_at_least(builder, kind, value, measure, bound, otherwise):
+    """Return ``value`` in the lanes where ``measure >= bound``, else ``otherwise``."""
+    return builder.select(builder.icmp_signed(">=", measure, bound), value, otherwise)
+
+
+@_operation(lambda first, second: types.boolean(first, second))
+def any_above(builder, kind, first, second):
+    """Return whether any lane of ``first`` is larger than that of ``second``."""
+    word = builder.bitcast(builder.icmp_signed(">", first, second), ir.IntType(kind.lanes))
+    return builder.icmp_unsigned("!=", word, ir.Constant(word.type, 0))
+
+
+@_operation(types.int64)
+def element_bits(builder, kind, array):
+    """Return how many bits an element of an array has."""
+    return ir.Constant(ir.IntType(64), kind.dtype.bitwidth)
+
+
+@_operation()
+def population_count(builder, kind, vector):
+    """Return the number of set bits of every lane."""
+    return _call(builder, f"llvm.ctpop.v{kind.lanes}i{kind.bits}", kind.llvm, vector)
+
+
+@_operation()
+def count_in_bytes(builder, kind, vector):
+    """Return the number of set bits of every byte, each in its place."""
+    n_bytes = kind.lanes * kind.bits // 8
+    of_bytes = ir.VectorType(ir.IntType(8), n_bytes)
+    counts = _call(builder, f"llvm.ctpop.v{n_bytes}i8", of_bytes, builder.bitcast(vector, of_bytes))
+    return builder.bitcast(counts, kind.llvm)
+
+
+@_operation()
+def sum_of_bytes(builder, kind, vector):
+    """Return the sum of the bytes of every lane."""
+    bits = 8
+    while bits < kind.bits:                      # neighbouring fields of so many bits become one
+        low = _constant(kind.llvm,
+                        sum((2 ** bits - 1) << k for k in range(0, kind.bits, 2 * bits)))
+        high = builder.and_(builder.lshr(vector, _constant(kind.llvm, bits)), low)
+        vector = builder.add(builder.and_(vector, low), high)
+        bits *= 2
+    return vector
+
+
+@_operation(lambda vector: VectorType(vector.lanes, 64, True)(vector))
+def to_floats(builder, kind, vector):
     """Turn whole numbers of 64 bits into floats."""
-    kind = VectorType(vector.lanes, 64, True)
-
-    def generate(context, builder, signature, args):
-        return builder.sitofp(args[0], kind.llvm)
-    return kind(vector), generate
+    return builder.sitofp(vector, ir.VectorType(ir.DoubleType(), kind.lanes))
 
 
-@intrinsic
-def largest_float(typing, vector):
+@_operation(types.float64)
+def largest_float(builder, kind, vector):
     """Return the largest of the floats of a vector."""
-    def generate(context, builder, signature, args):
-        name = f"llvm.vector.reduce.fmax.v{vector.lanes}f64"
-        kind = ir.FunctionType(vector.llvm.element, [vector.llvm])
-        function = cgutils.get_or_insert_function(builder.module, kind, name)
-        return builder.call(function, args, fastmath=("nnan",))
-    return types.float64(vector), generate
+    return _call(builder, f"llvm.vector.reduce.fmax.v{kind.lanes}f64", ir.DoubleType(), vector,
+                 fastmath=("nnan",))
 
 
 def _reduction(name):
-    @intrinsic
-    def apply(typing, vector):
-        def generate(context, builder, signature, args):
-            narrow = _call(builder, f"llvm.vector.reduce.{name}.v{vector.lanes}i{vector.bits}",
-                           vector.llvm.element, args)
-            return builder.sext(narrow, ir.IntType(64))
-        return types.int64(vector), generate
+    @_operation(types.int64)
+    def apply(builder, kind, vector):
+        return builder.sext(_call(builder, f"llvm.vector.reduce.{name}.v{kind.lanes}i{kind.bits}",
+                                  kind.llvm.element, vector), ir.IntType(64))
     return apply
 
 
@@ -284,56 +263,42 @@ largest = _reduction("smax")
 smallest = _reduction("smin")
 
 
-@intrinsic
-def add_where(typing, vector, bits, byte, term):
+@_operation(lambda vector, bits, byte, term: vector(vector, bits, types.intp, term))
+def add_where(builder, kind, vector, bits, byte, term):
     """Add ``term`` in the lanes whose bit is set in ``bits``, from ``byte`` on."""
-    def generate(context, builder, signature, args):
-        address = _address(context, builder, signature.args[1], args[1], args[2])
-        kind = ir.IntType(vector.lanes)
-        word = builder.load(builder.bitcast(address, kind.as_pointer()), align=1)
-        mask = builder.bitcast(word, ir.VectorType(ir.IntType(1), vector.lanes))
-        zeros = ir.Constant(vector.llvm, [0] * vector.lanes)
-        plus = builder.fadd if vector.real else builder.add
-        return plus(args[0], builder.select(mask, args[3], zeros))
-    return vector(vector, bits, types.intp, term), generate
+    word = builder.load(_at(builder, bits, byte, ir.IntType(kind.lanes)), align=1)
+    mask = builder.bitcast(word, ir.VectorType(ir.IntType(1), kind.lanes))
+    plus = builder.fadd if kind.real else builder.add
+    return plus(vector, builder.select(mask, term, _constant(kind.llvm, 0)))
 
 
-@intrinsic
-def store_lane_bits(typing, bits, byte, vector, position):
+@_operation(lambda bits, byte, vector, position: types.void(bits, types.intp, vector, types.int64))
+def store_lane_bits(builder, kind, bits, byte, vector, position):
     """Write bit ``position`` of all 32 lanes as four bytes of ``bits`` from ``byte`` on."""
-    def generate(context, builder, signature, args):
-        lane_type = ir.IntType(vector.bits)
-        one = builder.shl(ir.Constant(lane_type, 1), builder.trunc(args[3], lane_type))
-        tested = builder.and_(args[2], _spread(builder, one, vector.llvm))
-        mask = builder.icmp_unsigned("!=", tested, ir.Constant(vector.llvm, [0] * vector.lanes))
-        address = _address(context, builder, signature.args[0], args[0], args[1])
-        builder.store(builder.bitcast(mask, ir.IntType(32)),
-                      builder.bitcast(address, ir.IntType(32).as_pointer()), align=1)
-        return context.get_dummy_value()
-    return types.void(bits, types.intp, vector, types.int64), generate
+    lane = vector.type.element
+    one = builder.shl(ir.Constant(lane, 1), builder.trunc(position, lane))
+    tested = builder.and_(vector, _spread(builder, one, vector.type))
+    mask = builder.icmp_unsigned("!=", tested, _constant(vector.type, 0))
+    word = ir.IntType(32)
+    builder.store(builder.bitcast(mask, word), _at(builder, bits, byte, word), align=1)
 
 
-@intrinsic
-def keep_where_enough(typing, value, first, second, bound):
+@_operation()
+def keep_where_enough(builder, kind, value, first, second, bound):
     """Return ``value`` in the lanes where both numbers, unsigned, reach ``bound``, else zero."""
-    def generate(context, builder, signature, args):
-        reaches = builder.fcmp_ordered if value.real else builder.icmp_unsigned
-        enough = builder.and_(reaches(">=", args[1], args[3]), reaches(">=", args[2], args[3]))
-        return builder.select(enough, args[0], ir.Constant(value.llvm, [0] * value.lanes))
-    return value(value, first, second, bound), generate
+    reaches = builder.fcmp_ordered if kind.real else builder.icmp_unsigned
+    enough = builder.and_(reaches(">=", first, bound), reaches(">=", second, bound))
+    return builder.select(enough, value, _constant(kind.llvm, 0))
 
 
 def _interleaving(start):
-    @intrinsic
-    def interleave(typing, first, second):
-        half = first.lanes // 2
+    @_operation()
+    def interleave(builder, kind, first, second):
+        half = kind.lanes // 2
         mask = [lane for k in range(start * half, (start + 1) * half)
-                for lane in (k, k + first.lanes)]
-
-        def generate(context, builder, signature, args):
-            constant = ir.Constant(ir.VectorType(ir.IntType(32), first.lanes), mask)
-            return builder.shuffle_vector(args[0], args[1], constant)
-        return first(first, second), generate
+                for lane in (k, k + kind.lanes)]
+        return builder.shuffle_vector(
+            first, second, ir.Constant(ir.VectorType(ir.IntType(32), kind.lanes), mask))
     return interleave
 
 
@@ -341,44 +306,36 @@ interleave_low = _interleaving(0)      # lanes 0, 1 ... of both vectors in turn
 interleave_high = _interleaving(1)     # lanes 16, 17 ... of both vectors in turn
 
 
-@intrinsic
-def lowest_bit(typing, word):
+@_operation(lambda word: types.int64(types.int64))
+def lowest_bit(builder, kind, word):
     """Return the position of the lowest set bit of a positive number."""
-    def generate(context, builder, signature, args):
-        return builder.cttz(args[0], ir.Constant(ir.IntType(1), 1))
-    return types.int64(types.int64), generate
+    return builder.cttz(word, ir.Constant(ir.IntType(1), 1))
 
 
-@intrinsic
-def bits_of(typing, number):
+@_operation(lambda number: types.uint64(types.float64))
+def bits_of(builder, kind, number):
     """Return the 64 bits of a float."""
-    def generate(context, builder, signature, args):
-        return builder.bitcast(args[0], ir.IntType(64))
-    return types.uint64(types.float64), generate
+    return builder.bitcast(number, ir.IntType(64))
 
 
-@intrinsic
-def fetch_add(typing, counter):
+@_operation(types.int64)
+def fetch_add(builder, kind, counter):
     """Return the first number of an array and add one to it, atomically."""
-    def generate(context, builder, signature, args):
-        place = _address(context, builder, signature.args[0], args[0],
-                         ir.Constant(ir.IntType(64), 0))
-        return builder.atomic_rmw("add", place, ir.Constant(ir.IntType(64), 1), "monotonic")
-    return types.int64(counter), generate
+    place = builder.gep(counter, [ir.Constant(ir.IntType(64), 0)])
+    return builder.atomic_rmw("add", place, ir.Constant(ir.IntType(64), 1), "monotonic")
 
 
-@intrinsic
-def prefetch(typing, array, index):
+@_operation(lambda array, index: types.void(array, types.intp))
+def prefetch(builder, kind, array, index):
     """Ask for the cache line of an element, which will be read a little later."""
-    def generate(context, builder, signature, args):
-        address = builder.bitcast(_address(context, builder, signature.args[0], *args),
-                                  ir.IntType(8).as_pointer())
-        number = ir.IntType(32)
-        kind = ir.FunctionType(ir.VoidType(), [address.type, number, number, number])
-        function = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0i8")
-        builder.call(function, [address, *(ir.Constant(number, k) for k in (0, 3, 1))])
-        return context.get_dummy_value()
-    return types.void(array, types.intp), generate
+    _call(builder, "llvm.prefetch.p0i8", ir.VoidType(), _at(builder, array, index, ir.IntType(8)),
+          *(ir.Constant(ir.IntType(32), number) for number in (0, 3, 1)))
+
+
+@_operation(lambda word: types.int64(types.uint64))
+def popcount(builder, kind, word):
+    """Count the ones of a 64-bit word."""
+    return _call(builder, "llvm.ctpop.i64", ir.IntType(64), word)
 
 
 @intrinsic
@@ -410,14 +367,6 @@ def address_of(kernel, signature):
                            "NUMBA_DISABLE_JIT.")
     compiled = kernel.get_compile_result(types.void(*signature))
     return compiled.library.get_pointer_to_function(compiled.fndesc.llvm_func_name)
-
-
-@intrinsic
-def popcount(typing, word):
-    """Count the ones of a 64-bit word."""
-    def generate(context, builder, signature, args):
-        return _call(builder, "llvm.ctpop.i64", ir.IntType(64), args)
-    return types.int64(types.uint64), generate
 
 
 def pack(flags):

@@ -217,7 +217,7 @@ def test_a_fit_meets_an_edit_two_modules_away(package, edit):
     """MurTree's search counts by an instruction that a module of vectors makes."""
     fit = ("from odtlib import MurTreeClassifier\n"
            "print(MurTreeClassifier(2).fit([[0], [1]] * 9, [0, 1] * 9).report_.objective)")
-    place = "def population_count(typing, vector):"
+    place = "def population_count(builder, kind, vector):"
     edit("_numba/vector.py", place, place + "\n    raise RuntimeError('the new text')")
     result = subprocess.run([sys.executable, "-c", fit], cwd=package, text=True,
                             capture_output=True, env={**os.environ, "PYTHONPATH": str(package)})
