@@ -135,42 +135,6 @@ def _simplex(total, point, weights, allowed, used, out):
 
 
 @njit(**INNER)
-def _largest(point, count, allowed):
-    """Mark the ``count`` largest entries; the first wins ties."""
-    allowed[:] = False
-    for _ in range(count):
-        best = -1
-        for j in range(point.size):
-            if not allowed[j] and (best < 0 or point[j] > point[best]):
-                best = j
-        allowed[best] = True
-
-
-@njit(**INNER)
-def _integer_simplex(total, point, room, out):
-    """Write the nearest nonnegative integers of given sum: the simplex, floors, best remainders."""
-    # the optimum lies within one unit of the continuous one in each target: the cost is separable
-    k, allowed = point.size, room.allowed
-    _simplex(total, point, room.ones, allowed, room.used, out)
-    missing = total
-    for j in range(k):
-        out[j] = np.floor(out[j] + 1e-9)
-        missing -= out[j]
-    while missing > 0.5:
-        best = -1
-        for j in range(k):
-            # a unit more costs (out + 1 - point)^2 - (out - point)^2
-            if allowed[j] and (best < 0 or out[j] - point[j] < out[best] - point[best]):
-                best = j
-        out[best] += 1.0
-        missing -= 1.0
-    distance = 0.0
-    for j in range(k):
-        distance += (point[j] - out[j]) ** 2
-    return distance
-
-
-@njit(**INNER)
 def _integer_simplex_weighted(count, point, weights, best, choice, out):
     """Dynamic program over targets, units used and nonzeros used."""
     k, units = point.size, best.shape[2] - 1
@@ -204,11 +168,38 @@ def _integer_simplex_weighted(count, point, weights, best, choice, out):
 
 @njit(**INNER)
 def _sparse_simplex(ints, total, point, weight, room, out):
-    """Keep the largest targets, project on the simplex of these (Kyrillidis et al. 2013)."""
-    _largest(point, min(ints[0], point.size), room.allowed)
-    if ints[1]:
-        return weight * _integer_simplex(total, point, room, out)
-    return weight * _simplex(total, point, room.ones, room.allowed, room.used, out)
+    """Keep the largest targets, project on the simplex of these (Kyrillidis et al. 2013).
+
+    Of whole numbers take the floors, and add a unit to the best remainders: each target is within
+    one unit of the continuous optimum, since the cost is separable.
+    """
+    k, allowed = point.size, room.allowed
+    allowed[:] = False
+    for _ in range(min(ints[0], k)):
+        best = -1
+        for j in range(k):        # the first wins ties
+            if not allowed[j] and (best < 0 or point[j] > point[best]):
+                best = j
+        allowed[best] = True
+    distance = _simplex(total, point, room.ones, allowed, room.used, out)
+    if not ints[1]:
+        return weight * distance
+    missing = total
+    for j in range(k):
+        out[j] = np.floor(out[j] + 1e-9)
+        missing -= out[j]
+    while missing > 0.5:
+        best = -1
+        for j in range(k):
+            # a unit more costs (out + 1 - point)^2 - (out - point)^2
+            if allowed[j] and (best < 0 or out[j] - point[j] < out[best] - point[best]):
+                best = j
+        out[best] += 1.0
+        missing -= 1.0
+    distance = 0.0
+    for j in range(k):
+        distance += (point[j] - out[j]) ** 2
+    return weight * distance
 
 
 @njit(**INNER)

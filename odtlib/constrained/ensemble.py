@@ -18,13 +18,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from odtlib._validation import (
-    checked,
-    checked_weight,
-    numeric_targets,
-    weighted_rows,
-    with_plain_parameters,
-)
+from odtlib._validation import checked, checked_weight, weighted_rows, with_plain_parameters
 from odtlib.constrained.regressor import (
     SHARED,
     ConstrainedTreeRegressor,
@@ -61,10 +55,8 @@ class _ProjectedPredictions(DescribedParameters, RegressorMixin, BaseEstimator):
         """
         X, y = checked(self, X, y, multi_output=True, y_numeric=True)
         self._single = np.ndim(y) == 1
-        y = numeric_targets(y)
-        X, y, sample_weight, _ = weighted_rows(X, y, checked_weight(X, sample_weight))
-        Y = np.array(y).reshape(len(X), -1)
-        self.n_outputs_ = Y.shape[1]
+        Y = TreeRegressor._check_targets(self, y).copy()
+        X, Y, sample_weight, _ = weighted_rows(X, Y, checked_weight(X, sample_weight))
         self._feasible, loss, _ = stated_problem(self, Y, sample_weight)
         self.target_weights_ = loss.weights
         self._learn(X, Y, sample_weight)
@@ -145,12 +137,11 @@ class ConstrainedForestRegressor(_ProjectedPredictions):
         "aggregate": [StrOptions({"project", "average"})],
         "split": [StrOptions({"mean", "exact"})],
         "bootstrap": ["boolean"],
-        "max_depth": [Interval(Integral, 0, None, closed="left"), None],
-        "min_samples_split": [Interval(Integral, 2, None, closed="left")],
         "max_features": [Interval(Integral, 1, None, closed="left"),
                          Interval(Real, 0, 1, closed="right")],
-        **{name: TreeRegressor._parameter_constraints[name]
-           for name in ("min_samples_leaf", "n_jobs", "random_state", "verbose")},
+        **{name: ConstrainedTreeRegressor._parameter_constraints[name]
+           for name in ("max_depth", "min_samples_split", "min_samples_leaf", "n_jobs",
+                        "random_state", "verbose")},
     }
 
     def __init__(self, constraints: FeasibleSet | None = None, *, n_estimators: int = 100,

@@ -86,18 +86,13 @@ class Piece:
             if np.array_equal(before, np.concatenate([lower, upper])):
                 break
         close = lower > upper
-        if np.any(lower - upper > 1e-9 * np.maximum(1.0, np.abs(lower, where=close,
-                                                              out=np.ones_like(lower)))):
+        if np.any(limit[~both.any(axis=1)] < -1e-12) or np.any(
+                lower[close] - upper[close] > 1e-9 * np.maximum(1.0, np.abs(lower[close]))):
             return None
         lower[close] = upper[close]
-        single = np.count_nonzero(self.rows, axis=1) <= 1
-        if np.any(self.rhs[~self.rows.any(axis=1)] < -1e-12):
-            return None
-        single_equal = np.count_nonzero(self.equal, axis=1) <= 1
-        if np.any(np.abs(self.equal_rhs[~self.equal.any(axis=1)]) > 1e-12):
-            return None
-        return Piece(self.equal[~single_equal], self.equal_rhs[~single_equal], self.rows[~single],
-                     self.rhs[~single], lower, upper)
+        equal, rows = (np.count_nonzero(part, axis=1) > 1 for part in (self.equal, self.rows))
+        return Piece(self.equal[equal], self.equal_rhs[equal], self.rows[rows], self.rhs[rows],
+                     lower, upper)
 
     def is_box(self) -> bool:
         """Return whether only bounds are left."""

@@ -98,9 +98,7 @@ class Implication(UnionOf):
         named = [*coefficients, *self.then_zero]
         if not coefficients or not self.then_zero or not all(0 <= j < n_targets for j in named):
             raise ValueError(f"below and then_zero must name targets among 0..{n_targets - 1}.")
-        row = np.zeros(n_targets)
-        for j, a in coefficients.items():
-            row[j] = a
+        row = np.array([coefficients.get(j, 0.0) for j in range(n_targets)])
         zero = np.isin(np.arange(n_targets), self.then_zero)
         super().__init__([Polyhedron(-row, -threshold),
                           Box(np.where(zero, 0.0, -np.inf), np.where(zero, 0.0, np.inf))])
