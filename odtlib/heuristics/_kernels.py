@@ -99,12 +99,13 @@ def _draw(random, below):
 
 
 @njit(**INNER)
-def _take(nodes, unused):
-    """Take an unused line and make it a leaf."""
-    node = unused[unused[0]]
-    unused[0] -= 1
-    nodes[node, FEATURE] = LEAF
-    return node
+def _split_leaf(nodes, unused, node, feature, cut):
+    """Give a leaf two unused lines as its leaves."""
+    nodes[node, FEATURE], nodes[node, CUT] = feature, cut
+    for side in (LEFT, RIGHT):
+        nodes[node, side] = unused[unused[0]]
+        nodes[unused[unused[0]], FEATURE] = LEAF
+        unused[0] -= 1
 
 
 @njit(**INNER)
@@ -496,20 +497,10 @@ def _plant(nodes, unused, node, feature, cut):
         _make_leaf(nodes, unused, node)
     for k in range(3):
         if feature[k] >= 0:
-            target = node if k == 0 else nodes[node, LEFT + k - 1]
-            left, right = _take(nodes, unused), _take(nodes, unused)
-            nodes[target, FEATURE], nodes[target, CUT] = feature[k], cut[k]
-            nodes[target, LEFT], nodes[target, RIGHT] = left, right
+            _split_leaf(nodes, unused, node if k == 0 else nodes[node, LEFT + k - 1], feature[k],
+                        cut[k])
         elif k == 0:
             return
-
-
-@njit(**INNER)
-def _is_allowed(nodes, node, sorted_rows, low, high, table, min_leaf, scratch):
-    """Tell whether the node's split uses both sides and leaves no leaf too small."""
-    rows, rank = sorted_rows[nodes[node, FEATURE]], table.ranks[nodes[node, FEATURE]]
-    return (rank[rows[low]] <= nodes[node, CUT] < rank[rows[high - 1]]
-            and _count_as_it_is(nodes, node, rows, low, high, table, min_leaf, scratch)[2] == 0)
 
 
 @njit(**INNER)
@@ -547,8 +538,12 @@ def visit(top, frozen, nodes, unused, sorted_rows, table, limits, random, scratc
             if short > 0 or best > correct + ROUNDING * total:
                 _plant(nodes, unused, node, chosen_feature, chosen_cut)
                 return top, best, work
-    if nodes[node, FEATURE] >= 0 and not (node == frozen and _is_allowed(
-            nodes, node, sorted_rows, low, high, table, min_leaf, scratch)):
+    stays = False       # a frozen split that uses both sides and leaves no leaf too small
+    if node == frozen and nodes[node, FEATURE] >= 0:
+        there, rank = sorted_rows[nodes[node, FEATURE]], ranks[nodes[node, FEATURE]]
+        stays = (rank[there[low]] <= nodes[node, CUT] < rank[there[high - 1]] and _count_as_it_is(
+            nodes, node, rows, low, high, table, min_leaf, scratch)[2] == 0)
+    if nodes[node, FEATURE] >= 0 and not stays:
         n_left = _fill_slots(nodes, nodes[node, LEFT], rows, low, high, ranks, left_slot, 0,
                              scratch)
         n_slots = _fill_slots(nodes, nodes[node, RIGHT], rows, low, high, ranks, right_slot,
@@ -580,8 +575,7 @@ def visit(top, frozen, nodes, unused, sorted_rows, table, limits, random, scratc
             leaves.weight[0, 0], held, leaves.weight[1, 0], leaves.weight[1, 1])
         if feature < 0:
             return top, correct, work
-        nodes[node, LEFT], nodes[node, RIGHT] = _take(nodes, unused), _take(nodes, unused)
-        nodes[node, FEATURE], nodes[node, CUT] = feature, cut
+        _split_leaf(nodes, unused, node, feature, cut)
     middle = _partition(sorted_rows, low, high, ranks, nodes[node, FEATURE], nodes[node, CUT],
                         scratch.goes_left, scratch.buffer)
     work += n_features * size

@@ -125,37 +125,29 @@ def grow(by_rank, ranks, labels, weights, shift, n_classes, max_depth, node, spl
                     node[row] = 2 * m + 1
 
 
-class PresortedRows:
-    """The arrays that ``grow`` reads, made from RankedRows.
+def presorted(rows):
+    """Return what ``grow`` reads; fractional weights are rounded to 2**-50 of their sum."""
+    ranks, labels, weights, n_classes = rows.ranks, rows.labels, rows.weights, rows.n_classes
+    if not np.all(weights == np.rint(weights)) or weights.sum() >= 2 ** 53:
+        weights = np.maximum(1.0, np.rint(weights / weights.sum() * 2.0 ** 50))
+    order = rows.sorted_rows()
+    length = np.empty(len(ranks), np.int64)
+    for f, column in enumerate(ranks):
+        rows.clock.check()
+        held = np.bincount(column)
+        if held[0] > held[-1]:   # leave the larger of the two outer groups unvisited
+            order[f] = order[f, ::-1]
+        length[f] = rows.n_rows - max(held[0], held[-1])
+    return (Sorted(order, np.take_along_axis(ranks, order, axis=1), length), ranks,
+            labels.astype(np.int32), weights.astype(np.int64),
+            max(0, int(n_classes - 1).bit_length()), n_classes)
 
-    Weights that are not whole numbers are rounded to 2**-50 of their sum.
-    """
 
-    def __init__(self, rows):
-        ranks, labels, weights, n_classes = rows.ranks, rows.labels, rows.weights, rows.n_classes
-        if not np.all(weights == np.rint(weights)) or weights.sum() >= 2 ** 53:
-            weights = np.maximum(1.0, np.rint(weights / weights.sum() * 2.0 ** 50))
-        self.shift = max(0, int(n_classes - 1).bit_length())
-        self.n_rows = len(labels)
-        order = rows.sorted_rows()
-        length = np.empty(len(ranks), np.int64)
-        for f, column in enumerate(ranks):
-            rows.clock.check()
-            held = np.bincount(column)
-            if held[0] > held[-1]:   # leave the larger of the two outer groups unvisited
-                order[f] = order[f, ::-1]
-                length[f] = self.n_rows - held[0]
-            else:
-                length[f] = self.n_rows - held[-1]
-        by_rank = Sorted(order, np.take_along_axis(ranks, order, axis=1), length)
-        self.arguments = (by_rank, ranks, labels.astype(np.int32), weights.astype(np.int64),
-                          self.shift, n_classes)
-
-    def scratch(self, max_depth):
-        """Allocate the arrays of one call of ``grow``, from ``node`` on; depth at least 1."""
-        width = 1 << (max_depth - 1)
-        sums = width << self.shift
-        return (np.empty(self.n_rows, np.int32), np.empty((2 ** max_depth - 1, 3), np.int64),
-                Scratch(np.empty(self.n_rows, np.int32), np.empty(sums, np.int64),
-                        np.empty(sums, np.int64), np.empty(width, np.int64),
-                        np.empty((width, 2), np.int64), np.empty(width)))
+def make_scratch(n_rows, shift, max_depth):
+    """Allocate the arrays of one call of ``grow``, from ``node`` on; depth at least 1."""
+    width = 1 << (max_depth - 1)
+    sums = width << shift
+    return (np.empty(n_rows, np.int32), np.empty((2 ** max_depth - 1, 3), np.int64),
+            Scratch(np.empty(n_rows, np.int32), np.empty(sums, np.int64),
+                    np.empty(sums, np.int64), np.empty(width, np.int64),
+                    np.empty((width, 2), np.int64), np.empty(width)))

@@ -240,11 +240,9 @@ class CARTClassifier(TreeClassifier):
         self.max_features_ = max(1, int(
             n if drawn is None else getattr(np, drawn)(n) if isinstance(drawn, str)
             else drawn if isinstance(drawn, Integral) else drawn * n))
-        grow = _Grower(X, self.classes_[y], y, len(self.classes_), sample_weight, clock)
-        parameters = self.get_params()
-        parameters["random_state"] = check_random_state(self.random_state)
+        parameters = {**self.get_params(), "random_state": check_random_state(self.random_state)}
         del parameters["class_weight"]      # is in the weights already
-        tree = grow(**parameters)
+        tree = _Grower(X, y, self.classes_, sample_weight, clock)(**parameters)
         return tree, _report("heuristic", tree, X, y, sample_weight, clock)
 
 
@@ -321,7 +319,6 @@ class TunedCARTClassifier(TreeClassifier):
     def _solve(self, X, y, sample_weight):
         clock = Clock(self.time_limit)
         seed = check_random_state(self.random_state).randint(2**31 - 1)
-        n_classes = len(self.classes_)
         weight = np.ones(len(y)) if sample_weight is None else sample_weight
         combinations = list(ParameterGrid(TUNING_GRID))
         same = {"max_depth": self.max_depth, "least_leaf": self.min_samples_leaf,
@@ -332,8 +329,7 @@ class TunedCARTClassifier(TreeClassifier):
             folds = self._folds(X, y)
             accuracy = np.full((len(folds), len(combinations)), np.nan)
             for fold, (train, test) in enumerate(folds):
-                grow = _Grower(X[train], self.classes_[y[train]], y[train], n_classes,
-                               weight[train], clock)
+                grow = _Grower(X[train], y[train], self.classes_, weight[train], clock)
                 for k, combination in enumerate(combinations):
                     if clock.remaining <= longest:     # the time that the last tree takes
                         raise TimeUp
@@ -354,10 +350,9 @@ class TunedCARTClassifier(TreeClassifier):
         last = patient_clock(0.0 if status == "interrupted" else clock.time_limit and
                              clock.remaining)
         try:
-            tree = _Grower(X, self.classes_[y], y, n_classes, sample_weight, last)(
-                **same, **self.best_params_)
+            tree = _Grower(X, y, self.classes_, sample_weight, last)(**same, **self.best_params_)
         except TimeUp:
-            tree = trees.get(best) or single_leaf(X, y, n_classes, sample_weight)
+            tree = trees.get(best) or single_leaf(X, y, len(self.classes_), sample_weight)
             status = "time_limit" if status == "heuristic" else status
         return tree, _report(status, tree, X, y, sample_weight, clock, folds=len(folds),
                              combinations=len(combinations), fits=int(seen.sum()) + 1)
@@ -391,20 +386,18 @@ class _Grower:
     Ranks are computed once per class weight, and limits with the same effect share one tree.
     """
 
-    def __init__(self, X, labels, y, n_classes, sample_weight, clock):
-        self.data, self.clock = (X, y, n_classes), clock
-        self.labels, self.weight = labels, sample_weight
-        self.rows, self.trees = {}, {}
+    def __init__(self, X, y, classes, sample_weight, clock):
+        self.X, self.y, self.classes, self.weight = X, y, classes, sample_weight
+        self.clock, self.rows, self.trees = clock, {}, {}
 
     def __call__(self, *, max_depth, random_state, class_weight=None, min_samples_split=2,
                  min_samples_leaf=1, least_leaf=1, max_leaf_nodes=None, **parameters):
         key = repr(class_weight)
         if key not in self.rows:
-            X, y, n_classes = self.data
-            weight = compute_sample_weight(class_weight, self.labels)
+            weight = compute_sample_weight(class_weight, self.classes[self.y])
             if self.weight is not None:
                 weight *= self.weight
-            self.rows[key] = RankedRows(X, y, n_classes, weight, self.clock)
+            self.rows[key] = RankedRows(self.X, self.y, len(self.classes), weight, self.clock)
         rows = self.rows[key]
         leaf, least, split = (limit if isinstance(limit, Integral) else ceil(limit * rows.n_rows)
                               for limit in (min_samples_leaf, least_leaf, min_samples_split))

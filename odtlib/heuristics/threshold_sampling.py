@@ -76,7 +76,7 @@ class TreeSampler:
         self.rows = RankedRows(X, y, n_classes, sample_weight, clock)
         self.max_depth, self.backend = int(max_depth), backend
         if backend == "compiled":
-            self.sorted = kernels.PresortedRows(self.rows)
+            self.sorted = kernels.presorted(self.rows)
             self.own = local()   # every thread has its own scratch
 
     def part(self, share, seed):
@@ -95,11 +95,12 @@ class TreeSampler:
 
     def _compiled(self, chosen):
         if not hasattr(self.own, "scratch"):
-            self.own.scratch = self.sorted.scratch(self.max_depth)
+            self.own.scratch = kernels.make_scratch(self.rows.n_rows, self.sorted[4],
+                                                    self.max_depth)
         node, split = self.own.scratch[:2]
         node[:] = -1
         node[chosen] = 0
-        kernels.grow(*self.sorted.arguments, self.max_depth, *self.own.scratch)
+        kernels.grow(*self.sorted, self.max_depth, *self.own.scratch)
         return split
 
     def _sklearn(self, chosen):
@@ -210,7 +211,7 @@ def sample_splits(X, y, n_classes, sample_weight=None, *, max_depth=4, n_trees=3
             if complete:
                 break
     cart = sampler.grow()
-    splits, kept_counts = [], []
+    splits = []
     for node in range(n_nodes):
         wanted = root_candidates if node == 0 else node_candidates
         if wanted is None:
