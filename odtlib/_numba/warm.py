@@ -60,17 +60,13 @@ def warm_up(method, kernel, run, variant=None):
 
 
 def announce(method, kernel):
-    """Say, once a process, that a kernel must be compiled first, and for about how long.
-
-    Returns True if the message was printed: the kernel is neither compiled nor cached on disk.
-    """
+    """Say, once a process, that a kernel must be compiled first, and for about how long."""
     if method in _announced or getattr(kernel, "signatures", True):   # True: compiler off
-        return False
+        return
     if kernel.stats.cache_path and kernel._cache._cache_file._load_index():
-        return False
+        return
     _announced.add(method)
     later = ("later runs start at once" if kernel.stats.cache_path else
              "later runs will do so again, since no folder for compiled code can be written to")
     print(f"odtlib: compiling {method} once, for about {SECONDS[method]} s; {later}.",
           file=sys.stderr, flush=True)
-    return True
