@@ -26,6 +26,7 @@ import numpy as np
 
 from odtlib._numba.compiler import INNER, OPTIONS, njit
 from odtlib._numba.vector import read
+from odtlib.tree import midpoint
 
 LANES = 16
 WIDTH = 2 * LANES
@@ -41,24 +42,39 @@ FEATURE, THRESHOLD, BATCHES, SWEPT, N_PROGRESS = range(5)
 
 
 class Node(NamedTuple):
-    """The rows of a node sorted by every feature, and its thresholds."""
+    """The rows of a node sorted by every feature, its thresholds, and what is known of these."""
 
     orders: np.ndarray          # (sweeps, n_features, n_rows)
     tie_states: np.ndarray
     cuts: np.ndarray            # rows on the left of each threshold
+    last_ids: np.ndarray        # id of their largest value
     n_cuts: np.ndarray          # (n_features,)
     leaves: np.ndarray          # (2, n_features, n_thresholds): what both sides cost as leaves
     lower: np.ndarray           # bounds of the relaxed costs of both sides,
     swept: np.ndarray           # exact where this is true
+    hints: np.ndarray           # per feature, the best threshold so far,
+    promise: np.ndarray         # what that costs, -1 before the first batch,
+    bounds: np.ndarray          # a lower bound,
+    n_open: np.ndarray          # and how many thresholds are open
+    progress: np.ndarray
+    leaf: float = 0.0           # the cost of one leaf
 
+    @property
+    def n_rows(self):
+        """Number of rows."""
+        return self.orders.shape[2]
 
-class Open(NamedTuple):
-    """What is open of each feature of a node."""
+    def threshold(self, X, f, k):
+        """Return threshold ``k`` of a feature as a number."""
+        cut = self.cuts[f, k]
+        return midpoint(*X[self.orders[0, f, cut - 1:cut + 1], f])
 
-    hints: np.ndarray           # best threshold so far
-    promise: np.ndarray         # what that costs, -1 before the first batch
-    bounds: np.ndarray          # lower bound
-    n_open: np.ndarray          # thresholds
+    @property
+    def known(self):
+        """Which thresholds were swept (feature, id), and the relaxed costs of both sides."""
+        features, places = map(np.ascontiguousarray, np.nonzero(self.swept))
+        return (features, self.last_ids[features, places],
+                self.lower[LEFT, features, places], self.lower[RIGHT, features, places])
 
 
 class Batch(NamedTuple):
@@ -188,14 +204,12 @@ def sweep_squares(order, tie_state, target, weight, root, cuts, share, least, bu
 
 
 @njit(**OPTIONS)
-def index_rows(parent, inside, ids, target, weight, orders, tie_states, cuts, last_ids, n_cuts,
-               leaves):
+def index_rows(parent, inside, ids, target, weight, node):
     """Sort the rows ``inside`` by every feature as their parent does, and list the thresholds.
 
     ``orders`` and ``tie_states`` hold the columns forwards and, if their length is two, backwards.
-    ``cuts[g, k]``: rows on the left of threshold k, ``last_ids[g, k]``: the id of their largest
-    value, ``leaves[side, g, k]``: the squared errors of both sides as leaves.
     """
+    orders, tie_states, cuts, leaves = node.orders, node.tie_states, node.cuts, node.leaves
     n = orders.shape[2]
     for g in range(parent.shape[0]):
         column = orders[0, g]
@@ -220,11 +234,13 @@ def index_rows(parent, inside, ids, target, weight, orders, tie_states, cuts, la
             square += target[row] * target[row] / weight[row]
             if last and i < n - 1:
                 cuts[g, here] = i + 1
-                last_ids[g, here] = ids[g, row]
+                node.last_ids[g, here] = ids[g, row]
                 leaves[LEFT, g, here] = max(0.0, square - total * total / mass)
                 here += 1
             first = last
-        n_cuts[g] = here
+        node.n_cuts[g] = here
+        node.n_open[g] = here
+        node.bounds[g] = 0.0 if here > 0 else np.inf
         mass, total, square = 0.0, 0.0, 0.0
         for i in range(n - 1, 0, -1):
             row = column[i]
@@ -237,18 +253,12 @@ def index_rows(parent, inside, ids, target, weight, orders, tie_states, cuts, la
 
 
 @njit(**OPTIONS)
-def inherit(features, ids, left, right, last_ids, n_cuts, lower):
+def inherit(features, ids, left, right, node):
     """Take over the costs of both sides of thresholds in a subset of the rows, as lower bounds."""
+    last_ids, n_cuts, lower = node.last_ids, node.n_cuts, node.lower
     for q in range(len(features)):
         g = features[q]
-        low = 0
-        high = n_cuts[g]
-        while low < high:
-            middle = (low + high) >> 1
-            if last_ids[g, middle] < ids[q]:
-                low = middle + 1
-            else:
-                high = middle
+        low = np.searchsorted(last_ids[g, :n_cuts[g]], ids[q])
         if low < n_cuts[g]:        # its left side holds that of the subset
             lower[LEFT, g, low] = max(lower[LEFT, g, low], left[q])
             low += last_ids[g, low] == ids[q]
@@ -294,15 +304,15 @@ def close(lower, leaves, swept, n, budget, penalty, limit, chosen):
 
 @njit(**OPTIONS)
 def solve_pair(node, target, weight, share, budget, penalty, least, cap, tolerance, work, batch,
-               features, best, progress):
+               best):
     """Find the best tree of two or three splits if it costs less than ``cap``, else bound it.
 
     Returns False when ``work`` row visits are spent; called again, it goes on.  ``best[0]`` is the
     cost of the best tree known, whose root is ``progress[FEATURE]`` and ``progress[THRESHOLD]``.
     """
-    orders, tie_states, cuts, n_cuts, leaves, lower, swept = node
+    (orders, tie_states, cuts, _, n_cuts, leaves, lower, swept, hints, promise, bounds, n_open,
+     progress, _) = node
     bucket, lanes, saved, chosen, places = batch
-    hints, promise, bounds, n_open = features
     p, n = orders.shape[1:]
     while True:
         g = -1

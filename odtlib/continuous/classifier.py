@@ -13,7 +13,7 @@ from sklearn.utils._param_validation import Interval
 from odtlib._numba.warm import warm_up
 from odtlib.certificate import CertifiedMixin
 from odtlib.continuous import _kernels as k
-from odtlib.continuous.costs import Costs, node_limit
+from odtlib.continuous.costs import Costs, check_splits, node_limit
 from odtlib.continuous.progress import Progress
 from odtlib.continuous.solver import (
     CACHE_BYTES,
@@ -302,11 +302,9 @@ class _Start:
         tree = starting_tree(start, self.X, self.y, cost.n_classes, self.sample_weight,
                              model._depth_within(len(self.y)), model.min_samples_leaf,
                              model.random_state, limit)
-        if self.max_nodes is not None and tree.n_splits > self.max_nodes:
-            if isinstance(start, DecisionTree):
-                raise ValueError(f"start has {tree.n_splits} splits and the limit is "
-                                 f"{self.max_nodes}; give a smaller tree or raise max_nodes "
-                                 "or max_leaf_nodes.")
+        if isinstance(start, DecisionTree):
+            check_splits(tree, self.max_nodes)
+        elif self.max_nodes is not None and tree.n_splits > self.max_nodes:
             tree = cut_back(tree, self.max_nodes, cost.split_penalty)
         its_cost = cost.of(tree.predict_codes(self.X) != self.y, tree)
         if its_cost < self.leaf_cost:

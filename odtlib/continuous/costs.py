@@ -58,3 +58,10 @@ def node_limit(max_nodes, max_leaf_nodes):
     """Return the maximum number of feature nodes that both limits allow, None for no limit."""
     limits = [max_nodes, max_leaf_nodes and max_leaf_nodes - 1]
     return min((int(limit) for limit in limits if limit is not None), default=None)
+
+
+def check_splits(start, max_nodes):
+    """Refuse a start that has more feature nodes than the limit allows."""
+    if max_nodes is not None and start.n_splits > max_nodes:
+        raise ValueError(f"start has {start.n_splits} splits and the limit is {max_nodes}; give a "
+                         "smaller tree or raise max_nodes or max_leaf_nodes.")

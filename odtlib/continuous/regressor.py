@@ -13,27 +13,25 @@ from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 
 from odtlib._numba.warm import warm_up
 from odtlib.certificate import CertifiedMixin
+from odtlib.continuous._kernels import divide_budget
 from odtlib.continuous._regression import (
     BATCHES,
     FEATURE,
     LANE_ARRAY,
     LANES,
-    LEFT,
     N_PROGRESS,
-    RIGHT,
     SWEPT,
     Batch,
     Node,
-    Open,
     index_rows,
     inherit,
     solve_pair,
 )
-from odtlib.continuous.costs import node_limit
+from odtlib.continuous.costs import check_splits, node_limit
 from odtlib.continuous.progress import Progress
 from odtlib.estimator import SingleTargetRegressor
 from odtlib.heuristics.cart import patient_clock
-from odtlib.heuristics.start import warm_up_start
+from odtlib.heuristics.start import checked_start, warm_up_start
 from odtlib.report import Clock, SolveReport, TimeUp
 from odtlib.tolerance import PROOF, ROUNDING
 from odtlib.tree import DecisionTree, midpoint
@@ -133,8 +131,8 @@ class ContinuousTreeRegressor(CertifiedMixin, SingleTargetRegressor):
         def run():
             rows = _Rows(np.arange(6.0)[:, None], np.array([0.0, 1, 0, 1, 0, 2]), np.ones(6))
             rows.sort(NO_LIMIT)
-            node = _Node(rows, rows.order, np.ones(6, bool), 6)
-            inherit(*node.known, node.last_ids, node.n_cuts, node.lower)
+            node = rows.node(rows.order, np.ones(6, bool), 6)
+            inherit(*node.known, node)
             _Search(rows, 3, 7, 0.0, 1, NO_LIMIT).run(_Found(*rows.tree(None, 0, 0)),
                                                       lambda *state: None)
 
@@ -146,7 +144,9 @@ class ContinuousTreeRegressor(CertifiedMixin, SingleTargetRegressor):
         nodes, limit = self._node_budget(len(y)), node_limit(self.max_nodes, self.max_leaf_nodes)
         start = self._given_start()
         if isinstance(start, DecisionTree):
-            _check_start(start, X, self.max_depth, limit)
+            start = checked_start(start, "regression", X, self.max_depth, self.min_samples_leaf,
+                                  lambda tree: tree)
+            check_splits(start, limit)
         search = _Search(rows, min(self._depth_within(len(y)), nodes), nodes,
                          self.split_penalty / rows.unit, int(self.min_samples_leaf), clock)
         found = _Found(*rows.tree(None, 0, 0))
@@ -196,21 +196,6 @@ def _plan(tree, node=0):
             _plan(tree, tree.right[node]))
 
 
-def _check_start(tree, X, max_depth, max_nodes):
-    """Refuse a tree that cannot be what the search begins with."""
-    if tree.kind != "regression":
-        raise ValueError(f"start is a {tree.kind} tree; give a regression tree.")
-    if tree.feature.max() >= X.shape[1]:
-        raise ValueError(f"start is a tree over {tree.n_features} features and X has "
-                         f"{X.shape[1]}; give a tree fitted on the same columns.")
-    if tree.depth > max_depth:
-        raise ValueError(f"start is a tree of depth {tree.depth} and max_depth is {max_depth}; "
-                         "give a shallower tree or raise max_depth.")
-    if max_nodes is not None and tree.n_splits > max_nodes:
-        raise ValueError(f"start has {tree.n_splits} splits and the limit is {max_nodes}; give a "
-                         "smaller tree or raise max_nodes or max_leaf_nodes.")
-
-
 class _Rows:
     """Rows with centred and scaled targets; ``order`` holds the columns sorted, ``ids`` the ranks.
 
@@ -245,6 +230,17 @@ class _Rows:
             column = column[self.order[f]]
             self.ids[f, self.order[f]] = np.cumsum(np.append(False, column[1:] != column[:-1]))
         self.n_thresholds = int(self.ids.max(axis=1).sum())
+
+    def node(self, parent, inside, n):
+        """Return the node of the ``n`` rows inside, in the order of their parent's columns."""
+        p = len(parent)
+        node = Node(
+            np.empty((self.n_sweeps, p, n), np.int32), np.empty((self.n_sweeps, p, n), np.uint8),
+            *np.empty((2, p, n), np.int32), np.empty(p, np.int64), np.empty((2, p, n)),
+            np.zeros((2, p, n)), np.zeros((p, n), bool), np.zeros(p, np.int64), np.full(p, -1.0),
+            np.empty(p), np.empty(p, np.int64), np.zeros(N_PROGRESS, np.int64))
+        index_rows(parent, inside, self.ids, self.product, self.mass, node)
+        return node._replace(leaf=self.leaf_cost(node.orders[0, 0]))
 
     def leaf_cost(self, rows):
         """Return the squared error of a leaf."""
@@ -302,51 +298,11 @@ class _Rows:
         *table, members = build((plan, depth), len(self.y), split)
         value = [[np.average(self.y[rows], weights=self.weight[rows])] for rows in members]
         cost = np.array([self.leaf_cost(rows) for rows in members])
-        fewest = min(map(len, members))
-        if fewest < least and len(members) > 1:
-            raise ValueError(f"a leaf of start holds {fewest} rows and min_samples_leaf is "
-                             f"{least}; give a tree with larger leaves.")
         tree = DecisionTree(*table, value, kind="regression", n_features=self.X.shape[1])
         tree = cut_back(tree, max_nodes, penalty, cost)
         leaf = tree.apply(self.X)
         cost = sum(self.leaf_cost(leaf == number) for number in np.flatnonzero(tree.feature < 0))
         return tree, cost + penalty * tree.n_splits
-
-
-class _Node:
-    """The rows of a subproblem: sorted columns, thresholds, and what is known of the latter."""
-
-    def __init__(self, rows, parent, inside, n):
-        p = len(parent)
-        self.orders = np.empty((rows.n_sweeps, p, n), np.int32)
-        self.tie_states = np.empty((rows.n_sweeps, p, n), np.uint8)
-        self.cuts, self.last_ids = np.empty((2, p, n), np.int32)
-        self.n_cuts = np.empty(p, np.int64)
-        self.leaves, self.lower = np.empty((2, p, n)), np.zeros((2, p, n))
-        self.swept = np.zeros((p, n), bool)
-        index_rows(parent, inside, rows.ids, rows.product, rows.mass, self.orders, self.tie_states,
-                   self.cuts, self.last_ids, self.n_cuts, self.leaves)
-        self.hints, self.promise = np.zeros(p, np.int64), np.full(p, -1.0)
-        self.bounds = np.where(self.n_cuts > 0, 0.0, np.inf)
-        self.n_open, self.progress = self.n_cuts.copy(), np.zeros(N_PROGRESS, np.int64)
-        self.leaf = rows.leaf_cost(self.orders[0, 0])
-
-    @property
-    def n_rows(self):
-        """Number of rows."""
-        return self.orders.shape[2]
-
-    def threshold(self, X, f, k):
-        """Return threshold ``k`` of a feature as a number."""
-        cut = self.cuts[f, k]
-        return midpoint(*X[self.orders[0, f, cut - 1:cut + 1], f])
-
-    @property
-    def known(self):
-        """Which thresholds were swept (feature, id), and the relaxed costs of both sides."""
-        features, places = map(np.ascontiguousarray, np.nonzero(self.swept))
-        return (features, self.last_ids[features, places],
-                self.lower[LEFT, features, places], self.lower[RIGHT, features, places])
 
 
 class _Solution(NamedTuple):
@@ -405,7 +361,7 @@ class _Search:
 
         try:
             inside = np.ones(len(rows.y), bool)
-            root = _Node(rows, rows.order, inside, len(inside))
+            root = rows.node(rows.order, inside, len(inside))
             self.counters["candidates"] = int(root.n_cuts.sum())
             solution = self.solve(root, self.depth, self.max_nodes, best, watch)
             watch(solution.plan, solution.cost, np.inf, self.counters["candidates"])
@@ -443,14 +399,11 @@ class _Search:
         """Return the solution of a node with two levels or two splits left."""
         best, rows = np.array([leaf]), self.rows
         node.progress[FEATURE] = -1
-        columns = Node(node.orders, node.tie_states, node.cuts, node.n_cuts, node.leaves,
-                       node.lower, node.swept)
-        features = Open(node.hints, node.promise, node.bounds, node.n_open)
         finished = False
         while not finished:
             finished = solve_pair(
-                columns, rows.product, rows.mass, rows.share, max_nodes, self.penalty, self.least,
-                cap, self.tolerance, SLICE, self.batch, features, best, node.progress)
+                node, rows.product, rows.mass, rows.share, max_nodes, self.penalty, self.least,
+                cap, self.tolerance, SLICE, self.batch, best)
             f, k = node.progress[:2].tolist()
             plan = (f, node.threshold(rows.X, f, k), None, None) if f >= 0 else None
             for name, at in (("batches", BATCHES), ("thresholds", SWEPT)):
@@ -475,13 +428,15 @@ class _Search:
         best, plan = min(pair.cost, cap), pair.plan
         relaxed, proved = node.leaf, np.inf         # bounds, the second of what is closed
         number = count()
-        queue = [(penalty, next(number), int(f), shares, -1, int(node.n_cuts[f]), 0.0, 0.0, None,
+        n_divisions, first = divide_budget(depth, max_nodes)
+        queue = [(penalty, next(number), int(f), share, -1, int(node.n_cuts[f]), 0.0, 0.0, None,
                   None) for f in np.argsort(node.promise) if node.n_cuts[f] > 0
-                 for shares in _divisions(depth, max_nodes)]
+                 for share in range(first, first + n_divisions)]
         n_open = n_thresholds = sum(interval[5] for interval in queue)
         while queue:
             self.clock.check()
-            bound, _, f, shares, a, b, *known = heappop(queue)
+            bound, _, f, share, a, b, *known = heappop(queue)
+            shares = share, min(2 ** (depth - 1) - 1, max_nodes - 1 - share)
             limit = best - self.tolerance
             if bound >= limit:
                 relaxed, proved = min(relaxed, bound), min(proved, bound)
@@ -499,9 +454,9 @@ class _Search:
             for side in (0, 1) if sizes[0] >= sizes[1] else (1, 0):      # the larger one first
                 if sum(lowest) + penalty >= limit:
                     break
-                child = _Node(rows, node.orders[0], inside if side == 0 else ~inside, sizes[side])
+                child = rows.node(node.orders[0], inside if side == 0 else ~inside, sizes[side])
                 if known[2 + side] is not None:
-                    inherit(*known[2 + side], child.last_ids, child.n_cuts, child.lower)
+                    inherit(*known[2 + side], child)
                 # beyond what closes the threshold: what closes the half on the other side of it
                 children[side] = self.solve(child, depth - 1, shares[side],
                                             limit - penalty - known[1 - side])
@@ -518,20 +473,10 @@ class _Search:
                              (t, b, lowest[0], known[1], below, known[3])):
                 if interval[1] - interval[0] > 1:
                     n_open += interval[1] - interval[0] - 1
-                    heappush(queue, (interval[2] + interval[3] + penalty, next(number), f, shares,
+                    heappush(queue, (interval[2] + interval[3] + penalty, next(number), f, share,
                                      *interval))
             if watch:
                 least = min((proved, *(interval[0] for interval in queue[:1])))
                 watch(plan, best, least, n_thresholds - n_open)
         cost = best if best < cap else max(cap, min(proved, relaxed))
         return _Solution(cost, relaxed, plan, pair.known)
-
-
-def _divisions(depth, max_nodes):
-    """Return the ways to divide the splits below the root between the two children."""
-    full = 2 ** (depth - 1) - 1        # a child has at most so many splits
-    spare = max_nodes - 1
-    if spare >= 2 * full:
-        return [(full, full)]
-    return [(share, spare - share) for share in
-            range(max(0, spare - full), min(full, spare) + 1)]

@@ -98,7 +98,7 @@ def test_sweep_equals_one_split_at_a_time(seed, uneven, least):
     assert (rows.n_sweeps, rows.share) == ((2, 0.75) if uneven else (1, 1.0))
     inside = random.random(n_rows) < 0.8
     chosen = np.flatnonzero(inside)
-    node = module._Node(rows, rows.order, inside, len(chosen))
+    node = rows.node(rows.order, inside, len(chosen))
     orders, tie_states, cuts = node.orders, node.tie_states, node.cuts
     n_cuts, leaves = node.n_cuts, node.leaves
     places = np.full(LANES, len(chosen))
@@ -121,7 +121,7 @@ def test_sweep_equals_one_split_at_a_time(seed, uneven, least):
 
 def swept(rows, inside):
     """Return the node of some rows after every threshold was swept."""
-    node = module._Node(rows, rows.order, inside, np.count_nonzero(inside))
+    node = rows.node(rows.order, inside, np.count_nonzero(inside))
     search = module._Search(rows, 2, 3, 0.0, 1, module.Clock())
     search.tolerance = -np.inf                 # nothing is closed unseen
     search.solve_pair(node, 3, node.leaf, np.inf, None)
@@ -137,8 +137,8 @@ def test_costs_of_a_subset_are_bounds_for_the_set():
         rows.sort(module.Clock())
         every, inside = np.ones(n_rows, bool), random.random(n_rows) < 0.7
         inside[:2] = True
-        exact, heir = swept(rows, every), module._Node(rows, rows.order, every, n_rows)
-        inherit(*swept(rows, inside).known, heir.last_ids, heir.n_cuts, heir.lower)
+        exact, heir = swept(rows, every), rows.node(rows.order, every, n_rows)
+        inherit(*swept(rows, inside).known, heir)
         for g, n in enumerate(exact.n_cuts):
             assert (heir.lower[:, g, :n] <= exact.lower[:, g, :n] + 1e-9).all()
 
