@@ -14,7 +14,7 @@ from odtlib._numba.warm import warm_up
 from odtlib.certificate import CertifiedMixin
 from odtlib.continuous import _kernels as k
 from odtlib.continuous.costs import Costs, check_splits, node_limit
-from odtlib.continuous.progress import Progress
+from odtlib.continuous.progress import progress
 from odtlib.continuous.solver import (
     CACHE_BYTES,
     MAX_CLASSES,
@@ -240,11 +240,11 @@ class ContinuousTreeClassifier(CertifiedMixin, TreeClassifier):
         except KeyboardInterrupt:
             return _Found(*start.known, 0, "interrupted")
         trace = []
-        with Progress(self.verbose, int(search.candidates.sum()), "feature",
-                      1 / cost.scale) as progress:
+        with progress(self.verbose, int(search.candidates.sum()), "feature",
+                      1 / cost.scale) as show:
             def watch(event, objective, bound, done):
                 trace.append((clock.elapsed, objective / cost.scale, cost.bound(bound), event))
-                progress.show(objective, bound, done)
+                show(objective, bound, done)
 
             seconds = CART_FACTOR * sorted_in
             run = run_search(search, clock, n_jobs, (lambda: start.grown()[1]) if

@@ -28,7 +28,7 @@ from odtlib.continuous._regression import (
     solve_pair,
 )
 from odtlib.continuous.costs import check_splits, node_limit
-from odtlib.continuous.progress import Progress
+from odtlib.continuous.progress import progress
 from odtlib.estimator import SingleTargetRegressor
 from odtlib.heuristics.cart import patient_clock
 from odtlib.heuristics.start import checked_start, warm_up_start
@@ -144,8 +144,8 @@ class ContinuousTreeRegressor(CertifiedMixin, SingleTargetRegressor):
         nodes, limit = self._node_budget(len(y)), node_limit(self.max_nodes, self.max_leaf_nodes)
         start = self._given_start()
         if isinstance(start, DecisionTree):
-            start = checked_start(start, "regression", X, self.max_depth, self.min_samples_leaf,
-                                  lambda tree: tree)
+            least = self.min_samples_leaf if start.n_splits else 1      # a single leaf may be small
+            start = checked_start(start, "regression", X, self.max_depth, least, lambda tree: tree)
             check_splits(start, limit)
         search = _Search(rows, min(self._depth_within(len(y)), nodes), nodes,
                          self.split_penalty / rows.unit, int(self.min_samples_leaf), clock)
@@ -184,8 +184,8 @@ class ContinuousTreeRegressor(CertifiedMixin, SingleTargetRegressor):
             return found._replace(ended="time_limit")
         except KeyboardInterrupt:
             return found._replace(ended="interrupted")
-        with Progress(self.verbose, rows.n_thresholds, "threshold", rows.unit) as progress:
-            return search.run(found, progress.show)
+        with progress(self.verbose, rows.n_thresholds, "threshold", rows.unit) as show:
+            return search.run(found, show)
 
 
 def _plan(tree, node=0):
