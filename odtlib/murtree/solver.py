@@ -86,7 +86,8 @@ class Solver:
         self._allocate()
         self.control = np.zeros(S.N_CONTROL, np.int64)
         self.control[S.N_THREADS] = 1
-        self.n_jobs, self._main, self._workers, self._lock = n_jobs, self, [], Lock()
+        self.n_jobs, self._workers, self._lock = n_jobs, [], Lock()
+        self._main = None                # of a worker: whose splits it takes
         self.control[S.SIMILARITY], self.control[S.EARLIER_NODES] = similar, use_earlier
         self.control[S.CACHE] = CACHES[cache]
         self.control[S.FEATURE_ORDER] = FEATURE_ORDERS[search.feature_order]
@@ -203,7 +204,7 @@ class Solver:
 
     def _grow(self):
         """Enlarge a cache that is half full, while memory allows."""
-        main = self._main
+        main = self._main or self
         with main._lock:
             space = main.space
             parts = (main, *main._workers)
@@ -306,6 +307,7 @@ class Solver:
     def _worker(self, number):
         """Return a solver that works on the same subproblems with arrays of its own."""
         worker = copy.copy(self)
+        worker._main = self
         worker._allocate()
         worker.space.shape[:], worker.scratch.shuffle[:] = self.space.shape, self.scratch.shuffle
         worker.control = self.control.copy()

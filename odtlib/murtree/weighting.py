@@ -151,9 +151,10 @@ def f1_tree(model, columns, y, sample_weight, clock, search):
         a, b = errors_0 + errors_1, 2 * positives - errors_1 + errors_0
         return (a, b) if positives else (1, 1)      # without a positive row F1 is zero
 
-    leaves = [DecisionTree.from_nested(label, n_classes=2, n_features=columns.shape[1])
-              .with_counts(columns, y, 2, given, relabel=False) for label in range(2)]
-    best = min(leaves, key=lambda tree: loss_of(tree)[0] / loss_of(tree)[1])
+    leaf = DecisionTree.from_nested(0, n_classes=2, n_features=columns.shape[1]).with_counts(
+        columns, y, 2, given, relabel=False)
+    best = min((leaf, leaf._with(label=np.array([1]))),
+               key=lambda tree: loss_of(tree)[0] / loss_of(tree)[1])
     a, b = loss_of(best)
     ended, bound, counters, rounds, trace = "optimal", 0.0, {}, 0, []
     trace.append((clock.elapsed, a / b, bound, "one leaf"))

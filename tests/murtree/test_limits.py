@@ -1,12 +1,14 @@
 """Limits and interruptions: nothing long begins without time, and a valid tree comes back."""
 
+import gc
+
 import numpy as np
 import pytest
 
 from odtlib import MurTreeClassifier, MurTreeRegressor
 from odtlib.binarize import MDLPBinarizer, QuantileBinarizer, ThresholdBinarizer
 from odtlib.murtree.greedy import cart
-from odtlib.murtree.preparation import prepare
+from odtlib.murtree.preparation import Workspace, prepare
 from odtlib.murtree.solver import Solver
 from odtlib.report import Clock
 
@@ -142,3 +144,17 @@ def test_an_interruption_before_the_search_ends_the_fit(phase, monkeypatch):
     X = np.random.default_rng(0).normal(size=(80, 3))
     with pytest.raises(KeyboardInterrupt):
         MurTreeClassifier(2).fit(X, (X[:, 0] > 0).astype(int))
+
+
+@pytest.mark.parametrize("model", [MurTreeClassifier(3), MurTreeClassifier(3, objective="f1"),
+                                   MurTreeRegressor(3)])
+def test_the_arrays_of_a_search_are_freed_at_once(model):
+    """Not only when Python looks for circles: by then others may have been made."""
+    X = np.random.default_rng(0).integers(0, 2, (90, 9))
+    gc.collect()
+    gc.disable()
+    try:
+        model.fit(X, X[:, 0] ^ X[:, 1] & X[:, 2])
+        assert not any(isinstance(thing, Workspace) for thing in gc.get_objects())
+    finally:
+        gc.enable()
