@@ -115,7 +115,7 @@ def decode(nodes, X, y, cost, sample_weight=None):
         costs = np.zeros((n_nodes, n_classes), np.int64)
         np.add.at(costs.ravel(), place, cost.weight)
     for node in inner[::-1]:
-        for table in (weight, costs) if costs is not weight else (weight,):
+        for table in (weight, costs):
             table[node] = table[left[node]] + table[right[node]]
     return DecisionTree(feature, value, left, right, weight, label=np.argmax(costs, axis=1),
                         n_features=X.shape[1]).pruned()
@@ -143,51 +143,30 @@ def search_arrays(n, p, cost, max_depth, wide, max_nodes=None):
     slots = 2 * levels + 1 if max_depth > 2 else 1
     nodes = max(7, 2 * min(n - 1, max_nodes if limited else most) + 1)
     weighted = cost.weight is not None
-    lane = np.int64 if weighted else np.int32 if wide else np.int16
     intervals = min(n // 2 + 3, MAX_INTERVALS) + 2 * HALF_TWO + 2
-    return {
-        "order": ((slots, p, n), np.uint32 if wide else np.uint16),
-        "keys": ((p, n if max_depth > 2 else 0), np.int64 if wide else np.int32),
-        "labels": ((n,), np.uint16),
-        "cut": ((slots, p, n + 1), np.int32),
-        "segment": ((slots, p, n + 1), np.int32),
-        "mass": ((slots, p, n + 1 if weighted else 0), np.int64),
-        "count": ((slots, p, 3), np.int64),
-        "vectors": ((5, max(2 * WIDTH_TWO, WIDTH_MANY * cost.n_classes)), lane),
-        "buckets": ((n + LANES,), np.uint32 if wide else np.uint16),
-        "code": ((n,), np.uint32 if wide else np.uint16),
-        "classes": ((2, cost.n_classes), np.int64),
-        "tally": ((4, cost.n_classes), np.int64),
-        "errors": ((4, 2 * HALF_TWO), np.int64),
-        "chosen": ((2 * HALF_TWO,), np.int64),
-        "halves": ((2, 5), np.int64),
-        "intervals": ((pair_candidates, intervals, 8), np.int64),
-        "spare": ((intervals, 8), np.int64),
-        "features": ((pair_candidates, 5), np.int64),
-        "state": ((k.STATE_SIZE,), np.int64),
-        "frames": ((levels, k.FRAME_SIZE), np.int64),
-        "probes": ((candidates, 4), np.int64),
-        "profiles": ((levels, 5, n + 2), np.int64),
-        "lower": ((levels + 1, candidates), np.int64),
-        "feature_order": ((levels, candidates), np.int64),
-        "seed_threshold": ((levels, p), np.int64),
-        "archive": ((levels, 2, min(n + 3, MAX_KEPT), candidates), np.int64),
-        "similar": ((levels, 2, n + 1), np.int64),
-        "solved": ((levels, 2, k.SOLVED), lane),
-        "sides": ((levels, n if max_depth > 2 else 0), np.uint32),
-        "trees": ((levels, nodes, 2), np.int64),
-        "child_trees": ((levels, 2, nodes, 2), np.int64),
-        "members": ((levels, 2, -(-n // 64)), np.int64),
-    }
-
-
-def _cache_arrays(n, n_bytes):
-    """Return shape and type of the arrays of a subset cache of at most so many bytes."""
-    words = -(-n // 64)
-    entries = max(0, n_bytes) // (8 * words + 40)
-    places = 1 << (2 * entries - 1).bit_length() - 1 if entries else 0
-    return {"table": ((places,), np.int32), "entries": ((entries, 3), np.int64),
-            "sets": ((entries, words), np.int64)}
+    unsigned = np.uint32 if wide else np.uint16
+    lane = np.int64 if weighted else np.int32 if wide else np.int16
+    kinds = {
+        "order": unsigned, "keys": np.int64 if wide else np.int32, "labels": np.uint16,
+        "cut": np.int32, "segment": np.int32, "vectors": lane, "buckets": unsigned,
+        "code": unsigned, "solved": lane, "sides": np.uint32}
+    shapes = {
+        "order": (slots, p, n), "keys": (p, n if max_depth > 2 else 0), "labels": (n,),
+        "cut": (slots, p, n + 1), "segment": (slots, p, n + 1),
+        "mass": (slots, p, n + 1 if weighted else 0), "count": (slots, p, 3),
+        "vectors": (5, max(2 * WIDTH_TWO, WIDTH_MANY * cost.n_classes)),
+        "buckets": (n + LANES,), "code": (n,), "classes": (2, cost.n_classes),
+        "tally": (4, cost.n_classes), "errors": (4, 2 * HALF_TWO), "chosen": (2 * HALF_TWO,),
+        "halves": (2, 5), "intervals": (pair_candidates, intervals, 8), "spare": (intervals, 8),
+        "features": (pair_candidates, 5), "state": (k.STATE_SIZE,),
+        "frames": (levels, k.FRAME_SIZE), "probes": (candidates, 4),
+        "profiles": (levels, 5, n + 2), "lower": (levels + 1, candidates),
+        "feature_order": (levels, candidates), "seed_threshold": (levels, p),
+        "archive": (levels, 2, min(n + 3, MAX_KEPT), candidates), "similar": (levels, 2, n + 1),
+        "solved": (levels, 2, k.SOLVED), "sides": (levels, n if max_depth > 2 else 0),
+        "trees": (levels, nodes, 2), "child_trees": (levels, 2, nodes, 2),
+        "members": (levels, 2, -(-n // 64))}
+    return {name: (shape, kinds.get(name, np.int64)) for name, shape in shapes.items()}
 
 
 def bytes_needed(arrays):
@@ -212,8 +191,11 @@ class ThresholdSearch:
         recur = max_depth > 3 and columns.count[0, :, 0].mean() <= CACHED_THRESHOLDS
         a = {name: getattr(columns, name) if name in COLUMN_ARRAYS else np.empty(*spec)
              for name, spec in arrays.items()}
-        a |= {name: np.zeros(*spec)       # pages come when needed
-              for name, spec in _cache_arrays(n, cache_bytes if recur else 0).items()}
+        words = -(-n // 64)
+        entries = cache_bytes // (8 * words + 40) if recur else 0
+        places = 1 << (2 * entries - 1).bit_length() - 1 if entries else 0
+        a["table"] = np.zeros(places, np.int32)       # zeros: pages come when needed
+        a["entries"], a["sets"] = (np.zeros((entries, size), np.int64) for size in (3, words))
         for name in ("errors", "chosen", "state", "frames", "lower"):
             a[name][...] = 0
         a["probes"][...] = -1
@@ -222,7 +204,6 @@ class ThresholdSearch:
         frame[k.ROWS] = n
         frame[k.CAP] = frame[k.BEST] = k.INFINITE
         frame[k.BUDGET] = budget
-        weighted, lane = cost.weight is not None, a["vectors"].dtype
         # which root candidates exist: each feature with a threshold, once per division
         every = np.repeat(columns.count[0, :, 0] > 0, k.divide_budget(max_depth, budget)[0])
         self.candidates = np.zeros(a["lower"].shape[1], bool)
@@ -230,10 +211,7 @@ class ThresholdSearch:
         self._n_candidates = len(every)
         self._bind({
             **a, "weight": cost.weight, "problem": _problem(cost, max_depth, allowed_gap),
-            "table_two": None if weighted else _table_two(),
-            "table_many": None if weighted else _table(lane, 1),
-            "table_weighted": _table(lane, -1) if weighted else None,
-        })
+            **_tables(a["vectors"].dtype, cost.weight is not None)})
 
     def _bind(self, arrays):
         """Work on these arrays from now on."""
@@ -270,13 +248,6 @@ class ThresholdSearch:
                            a["trees"][0])
         return unfinished
 
-    def open_feature(self, candidate, probe=False):
-        """Search the root splits of one candidate next, or (probe) its most promising one only."""
-        self.frame[k.FEATURE] = candidate
-        self.frame[k.PROBING] = probe
-        self.current = None if probe else candidate
-        self.frame[k.PHASE] = k.OPEN_FEATURE
-
     @property
     def best(self):
         """Objective of the best tree that is known."""
@@ -292,13 +263,12 @@ class ThresholdSearch:
 
 
 @cache
-def _table_two():
-    return _in_lines(two_class_table())
-
-
-@cache
-def _table(lane, value):
-    return _in_lines(bucket_table(lane, value))
+def _tables(lane, weighted):
+    """Return the tables of the sweeps, None for those that are not called."""
+    if weighted:
+        return {"table_weighted": _in_lines(bucket_table(lane, -1))}
+    return {"table_two": _in_lines(two_class_table()),
+            "table_many": _in_lines(bucket_table(lane, 1))}
 
 
 def _in_lines(array):
@@ -336,12 +306,17 @@ def run_search(search, clock, n_jobs=1, start=None, watch=lambda *event: None, s
     ended = "heuristic"
     try:
         shared.work(search, [])      # the root's depth-two tree
-        if not shared.stop.is_set():    # one threshold per feature, then features in that order
-            shared.work(search, [(f, True) for f in search.feature_order()])
-        if not shared.stop.is_set():
-            queue = [(f, False) for f in search.feature_order()]
-            shared.searches += [search.clone() for _ in range(min(n_jobs, len(queue)) - 1)]
-            shared.work_together(queue)
+        for probe in (True, False):     # one threshold per feature, then features in that order
+            if shared.stop.is_set():
+                break
+            queue = [(f, probe) for f in search.feature_order()]
+            copies = [] if probe else [search.clone() for _ in range(min(n_jobs, len(queue)) - 1)]
+            shared.searches += copies
+            if copies:
+                in_threads([partial(shared.work, part, queue) for part in shared.searches],
+                           shared.stop.set)
+            else:
+                shared.work(search, queue)
     except KeyboardInterrupt:
         shared.stop.set()
         ended = "interrupted"
@@ -377,13 +352,6 @@ class _Shared:
         lower = np.max([search.arrays["lower"][0] for search in self.searches], axis=0)
         return min(self.best, int(lower[self.searches[0].candidates].min(initial=self.best)))
 
-    def work_together(self, queue):
-        """Search the root features of a queue with all searches."""
-        if len(self.searches) == 1:
-            self.work(self.searches[0], queue)
-            return
-        in_threads([partial(self.work, search, queue) for search in self.searches], self.stop.set)
-
     def start_is_due(self):
         """Tell whether the starting tree is cheap beside the search, or the time nearly over."""
         return (self.clock.elapsed - self.begun >= PATIENCE * self.start_seconds
@@ -414,7 +382,10 @@ class _Shared:
                         self.watch("feature closed", self.best, self.bound(), self.closed)
                     if not queue:
                         return
-                    search.open_feature(*queue.pop(0))
+                    candidate, probe = queue.pop(0)
+                    search.current = None if probe else candidate
+                    search.frame[k.FEATURE], search.frame[k.PROBING] = candidate, probe
+                    search.frame[k.PHASE] = k.OPEN_FEATURE
             if self.clock.expired:
                 self.timed_out = True
                 self.stop.set()
