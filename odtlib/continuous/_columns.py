@@ -130,22 +130,19 @@ def index_column(order, rows, keys, by_row, weight, strict, cut, segment, mass, 
 
 
 @njit(**INNER)
-def split_node(columns, slot, rows, keys, weight, strict, feature, left_rows, side, left, right):
+def split_node(columns, slot, rows, keys, weight, strict, feature, left_rows, side, left):
     """Split the sorted columns of a slot at a threshold and index those of both children.
 
-    ``side``: work, one number per row.
+    The children take the slots ``left`` and ``left + 1``.  ``side``: work, one number per row.
     """
-    _, cut, segment, mass, count = columns
-    order, left_order, right_order = columns.order[slot], columns.order[left], columns.order[right]
-    counts = count[slot]
-    right_rows = rows - left_rows
+    orders, cut, segment, mass, count = columns
+    order, counts = orders[slot], count[slot]
     for i in range(rows):
         write(side, read(order[feature], i), np.int64(i < left_rows))
     for g in range(order.shape[0]):
         column = order[g]
-        to_left = left_order[g]
-        to_right = right_order[g]
-        distinct = counts[g, 2] and weight is None
+        to_left = orders[left, g]
+        to_right = orders[left + 1, g]
         a = 0
         b = 0
         for i in range(rows):
@@ -155,24 +152,19 @@ def split_node(columns, slot, rows, keys, weight, strict, feature, left_rows, si
             goes_left = read(side, row)
             a += goes_left
             b += 1 - goes_left
-        if distinct:
-            if count[left, g, 2] == 0:       # the first split into these slots
-                for i in range(cut.shape[2]):
-                    cut[left, g, i] = i + 1
-                    cut[right, g, i] = i + 1
-                count[left, g, 2] = 1
-                count[right, g, 2] = 1
-            count[left, g, 0] = left_rows - 1
-            count[right, g, 0] = right_rows - 1
-            count[left, g, 1] = 1
-            count[right, g, 1] = 1
-            segment[left, g, 0] = 2 * left_rows + 1
-            segment[right, g, 0] = 2 * right_rows + 1
-        else:
-            index_column(to_left, left_rows, keys[g], True, weight, strict, cut[left, g],
-                         segment[left, g], mass[left, g], count[left, g])
-            index_column(to_right, right_rows, keys[g], True, weight, strict, cut[right, g],
-                         segment[right, g], mass[right, g], count[right, g])
+        for child in range(left, left + 2):
+            n = left_rows if child == left else rows - left_rows
+            if counts[g, 2] and weight is None:
+                if count[child, g, 2] == 0:       # the first split into this slot
+                    for i in range(cut.shape[2]):
+                        cut[child, g, i] = i + 1
+                    count[child, g, 2] = 1
+                count[child, g, 0] = n - 1
+                count[child, g, 1] = 1
+                segment[child, g, 0] = 2 * n + 1
+            else:
+                index_column(orders[child, g], n, keys[g], True, weight, strict, cut[child, g],
+                             segment[child, g], mass[child, g], count[child, g])
 
 
 @njit(**OPTIONS)

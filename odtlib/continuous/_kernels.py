@@ -134,9 +134,7 @@ def best_stumps(order, cut, count, rows, labels, weight, problem, feature, left_
     """
     n_classes = problem[N_CLASSES]
     least = problem[MIN_LEAF]
-    for s in range(4):
-        for c in range(n_classes):
-            tally[s, c] = 0
+    tally[:] = 0
     for i in range(rows):
         row = read(order[feature], i)
         s = np.int64(i >= left_rows)
@@ -153,11 +151,8 @@ def best_stumps(order, cut, count, rows, labels, weight, problem, feature, left_
     for g in range(order.shape[0]):
         if result[0, 0] + result[1, 0] <= target:
             return
-        for s in range(2):
-            result[s, 3] = 0          # rows seen, and rows seen at the last threshold
-            result[s, 4] = 0
-            for c in range(n_classes):
-                tally[2 + s, c] = 0
+        tally[2:] = 0
+        result[:2, 3:5] = 0           # rows seen, and rows seen at the last threshold
         i = 0
         for k in range(count[g, 0]):
             while i < cut[g, k]:
@@ -395,8 +390,7 @@ def evaluate(columns, slot, rows, labels, weight, problem, n_classes, table_two,
     for h in range(2):
         leaves = leaves or halves[h, LEFT_BUDGET] == 0 or halves[h, RIGHT_BUDGET] == 0
     if two and not leaves:
-        for x in range(WIDTH_TWO):
-            best[x] = -rows
+        best[:WIDTH_TWO] = -rows
     for h in range(2):
         feature = halves[h, HALF_FEATURE]
         column = order[feature]
@@ -487,20 +481,16 @@ def evaluate(columns, slot, rows, labels, weight, problem, n_classes, table_two,
                 left += total[c * width + lane]
         elif held:
             left = np.int64(cut[halves[h, HALF_FEATURE], chosen[y]])
-        right = mass - left
-        if two:
-            errors[0, y] = ((left - best[lane]) >> 1) * unit
-            errors[1, y] = ((right - best[half + lane]) >> 1) * unit
-        else:
-            errors[0, y] = (left - best[lane]) * unit
-            errors[1, y] = (right - best[half + lane]) * unit
-        if penalty > 0:
-            errors[0, y] = min(errors[0, y] + penalty, (left - errors[2, y]) * unit)
-            errors[1, y] = min(errors[1, y] + penalty, (right - errors[3, y]) * unit)
-        if halves[h, LEFT_BUDGET] == 0 and held:
-            errors[0, y] = (left - errors[2, y]) * unit
-        if halves[h, RIGHT_BUDGET] == 0:
-            errors[1, y] = (right - errors[3, y]) * unit
+        for side in range(2):
+            weighs = mass - left if side else left
+            error = weighs - best[lane + side * half]
+            error = (error >> 1 if two else error) * unit
+            leaf = (weighs - errors[2 + side, y]) * unit
+            if penalty > 0:
+                error = min(error + penalty, leaf)
+            if halves[h, LEFT_BUDGET + side] == 0 and (held or side == 1):
+                error = leaf
+            errors[side, y] = error
 
 
 @njit(**INNER)
@@ -526,8 +516,7 @@ def depth_two(columns, slot, rows, labels, weight, problem, budget, cap, lower, 
     if state[PAIR_PHASE] == 0:
         state[PAIRS] += 1
         n_classes = problem[N_CLASSES]
-        for c in range(n_classes):
-            classes[1, c] = 0
+        classes[1] = 0
         for i in range(rows):
             row = read(order[0], i)
             classes[1, labels[row]] += unit if weight is None else weight[row]
@@ -554,14 +543,11 @@ def depth_two(columns, slot, rows, labels, weight, problem, budget, cap, lower, 
             features[v, INDEX] = -1
             features[v, CLOSED] = INFINITE
             features[v, OPEN] = 0
-            features[v, INTERVALS] = 0
-            if low < high:
-                features[v, INTERVALS] = 1
-                for q in range(8):
-                    intervals[v, 0, q] = 0
-                intervals[v, 0, LOW] = low
-                intervals[v, 0, HIGH] = high
-                intervals[v, 0, MASS_B] = total
+            features[v, INTERVALS] = low < high
+            intervals[v, 0] = 0
+            intervals[v, 0, LOW] = low
+            intervals[v, 0, HIGH] = high
+            intervals[v, 0, MASS_B] = total
         state[PAIR_PHASE] = 1
     best = state[PAIR_BEST]
     n_classes = state[PAIR_CLASSES]
@@ -853,8 +839,7 @@ NEIGHBOURS = 4      # places of the table where an entry may be noted
 @njit(**INNER)
 def write_rows(order, rows, tag, members):
     """Write rows as a bit set and return its hash."""
-    for w in range(len(members)):
-        members[w] = 0
+    members[:] = 0
     for i in range(rows):
         row = read(order, i)
         members[row >> 6] |= 1 << (row & 63)
@@ -890,8 +875,7 @@ def store_entry(table, entries, sets, mixed, tag, members, bound, state):
         return
     e = state[STORED] % len(entries)
     if e == 0 and state[STORED] > 0:
-        for q in range(len(table)):
-            table[q] = 0
+        table[:] = 0
     state[STORED] += 1
     entries[e, HASH] = mixed
     entries[e, TAG] = tag
@@ -970,8 +954,7 @@ def search(columns, keys, labels, weight, problem, table_two, table_many, table_
                 child_lower = lower[level + 1]
                 cap = INFINITE
                 if state[PAIR_PHASE] == 0:
-                    for g in range(width):
-                        child_lower[g] = 0
+                    child_lower[:] = 0
             if not depth_two(columns, child_slot, child_rows, labels, weight, problem, child_budget,
                              cap, child_lower, table_two, table_many, table_weighted, pair, state):
                 return RUNNING
@@ -994,8 +977,7 @@ def search(columns, keys, labels, weight, problem, table_two, table_many, table_
                 frame[MASS] = state[PAIR_MASS]
                 frame[POSITION] = -1
                 frame[SEEN] = 0
-                for i in range(sides.shape[1]):
-                    sides[level, i] = 0
+                sides[level] = 0
                 for q in range(SOLVED):      # bounds that stay below zero for every prefix
                     solved[level, 0, q] = -1 - state[PAIR_MASS] // unit
                     solved[level, 1, q] = -1
@@ -1035,10 +1017,7 @@ def search(columns, keys, labels, weight, problem, table_two, table_many, table_
                 note_evaluated(profile, 2, 1, probes[v, 0], probes[v, 1], probes[v, 2],
                                probes[v, 3], 0, monotone)
                 frame[SIZE] = 3
-            for g in range(width):
-                for side in range(2):
-                    archive[level, side, 0, g] = 0
-                    archive[level, side, 1, g] = 0
+            archive[level, :, :2] = 0
             frame[KEPT] = 2
             frame[FIRST] = 1
             frame[PHASE] = NEXT_THRESHOLD
@@ -1070,7 +1049,7 @@ def search(columns, keys, labels, weight, problem, table_two, table_many, table_
             frame[TURN] = 0
             state[NODES] += 1
             split_node(columns, slot, rows, keys, weight, strict, f, left_rows, code,
-                       2 * level + 1, 2 * level + 2)
+                       2 * level + 1)
             state[WORK] += 3 * p * rows
             kept = frame[KEPT]
             for side in range(2):      # the neighbours whose child is a subset, and a superset
