@@ -175,10 +175,11 @@ def search_trees(X, y, n_classes, sample_weight, *, max_depth, min_samples_leaf,
         bar.close()
     if search is not None and search.growing:
         keep_if_better(search.nodes, "growing")
-    counted = (0, 0) if search is None else (search.kicks, search.sweeps)
+    kicks, sweeps = (0, 0) if search is None else \
+        search.state[[_kernels.KICKS, _kernels.SWEEPS]].tolist()
     report = SolveReport(
         status, objective, bound, clock.elapsed, start="cart", trace=trace, proof=PROOF,
-        counters={"restarts": restart, "kicks": counted[0], "sweeps": counted[1]}, scale=total)
+        counters={"restarts": restart, "kicks": kicks, "sweeps": sweeps}, scale=total)
     return tree, report
 
 
@@ -191,7 +192,6 @@ class _Search:
         capacity = min(2 ** min(max_depth + 1, 40) - 1, 4 * n_rows + 1)
         n_leaves = capacity // 2 + 1
         order = rows.sorted_rows()
-        self.kicks = self.sweeps = 0
         self.from_leaf = False
         signed = np.where(rows.labels == 0, -rows.weights, rows.weights)
         limits = _kernels.Limits(max_depth, min_samples_leaf, DEPTH_TWO_WORK if depth_two else 0)
@@ -220,7 +220,7 @@ class _Search:
         self.nodes[:used] = start
         self.unused[0] = capacity - used
         self.unused[1:capacity - used + 1] = np.arange(used, capacity)
-        self.state[:] = 0
+        self.state[[_kernels.HEIGHT, _kernels.FAILURES, _kernels.FINISHED]] = 0
         self.state[_kernels.FROZEN] = -1
         self.correct[:] = -1.0
         self.random[0] = seed
@@ -228,11 +228,8 @@ class _Search:
     def advance(self):
         """Work for one slice; return whether a better tree than before stands in ``kept``."""
         before = self.correct[_kernels.BEST]
-        counted = self.state[_kernels.KICKS], self.state[_kernels.SWEEPS]
         _kernels.search(SLICE, *self.fixed, self.nodes, self.unused, self.kept, self.kept_unused,
                         self.state, self.correct, self.random, *self.scratch)
-        self.kicks += int(self.state[_kernels.KICKS] - counted[0])
-        self.sweeps += int(self.state[_kernels.SWEEPS] - counted[1])
         return self.correct[_kernels.BEST] > before
 
     @property

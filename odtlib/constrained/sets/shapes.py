@@ -357,9 +357,6 @@ class Custom(FeasibleSet):
     def _shown(self):
         return {"n_targets": self.n_targets, "is_convex": self.is_convex, "name": self.name}
 
-    def _encode(self, n_targets, weights):
-        return None
-
     def _project_slowly(self, Y, weights):
         out = np.empty_like(Y)
         for i, y in enumerate(Y):
