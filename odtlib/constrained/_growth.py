@@ -1,4 +1,4 @@
-"""Kernels that grow constrained regression trees from presorted rows.
+"""Kernels that grow constrained regression trees from presorted rows, and find best stumps.
 
 The rows of a node are one segment ``[start, end)`` in every row of ``order``, sorted by that
 feature; a split partitions every segment stably, so that nothing is sorted twice.

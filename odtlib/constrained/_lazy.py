@@ -274,43 +274,37 @@ def search(table, price, node, medoid, budget, rank, first_bound, state, best, r
 @njit(**OPTIONS)
 def absolute_bounds(order, ranks, sorted_values, start_of_target, targets, sample_weight, start,
                     end, feature, position, ints, floats, low, losses, scratch):
-    """Fill the exact cost of every child under absolute error and a separable set.
+    """Fill the exact cost of the children of one feature: absolute error, a separable set.
 
     ``sorted_values`` holds the distinct values of all targets, one target after the other;
-    ``losses`` (2, 2, n_targets, rows of the node) is scratch.
+    ``losses`` (2, n_targets, rows of the node) is scratch.
     """
     k, n = targets.shape[1], end - start
     best, zero = losses[0], losses[1]
     rows, gains = scratch.index_buffer[:n], scratch.left
-    c = 0
-    while c < feature.size:
-        f = feature[c]
-        for side in range(2):
-            for i in range(n):
-                rows[i] = order[f, start + i if side == 0 else end - 1 - i]
+    for side in range(2):
+        for i in range(n):
+            rows[i] = order[feature, start + i if side == 0 else end - 1 - i]
+        for j in range(k):
+            _prefix_losses(rows, targets[:, j], ranks[:, j],
+                           sorted_values[start_of_target[j]:start_of_target[j + 1]],
+                           sample_weight, floats[j], floats[k + j], best[j], zero[j], scratch.rest)
+        for c in range(position.size):
+            last = position[c] - start if side == 0 else end - position[c] - 2
+            cost = 0.0
             for j in range(k):
-                _prefix_losses(rows, targets[:, j], ranks[:, j],
-                               sorted_values[start_of_target[j]:start_of_target[j + 1]],
-                               sample_weight, floats[j], floats[k + j], best[side, j],
-                               zero[side, j], scratch.rest)
-        while c < feature.size and feature[c] == f:
-            for side in range(2):
-                last = position[c] - start if side == 0 else end - position[c] - 2
-                cost = 0.0
-                for j in range(k):
-                    gains[j] = 0.0
-                    cost += best[side, j, last]
-                    if ints[1] == 1:
-                        gains[j] = max(0.0, zero[side, j, last] - best[side, j, last])
-                        cost += zero[side, j, last] - best[side, j, last]
-                for _ in range(min(ints[0], k)):
-                    largest = 0
-                    for j in range(1, k):
-                        largest = j if gains[j] > gains[largest] else largest
-                    cost -= gains[largest]
-                    gains[largest] = 0.0
-                low[c, side] = max(0.0, cost)
-            c += 1
+                gains[j] = 0.0
+                cost += best[j, last]
+                if ints[1] == 1:
+                    gains[j] = max(0.0, zero[j, last] - best[j, last])
+                    cost += zero[j, last] - best[j, last]
+            for _ in range(min(ints[0], k)):
+                largest = 0
+                for j in range(1, k):
+                    largest = j if gains[j] > gains[largest] else largest
+                cost -= gains[largest]
+                gains[largest] = 0.0
+            low[c, side] = max(0.0, cost)
 
 
 @njit(**INNER)

@@ -274,12 +274,11 @@ class LazyBuilder(Builder):
             distinct, ranks[rows, j] = np.unique(scaled[rows, j], return_inverse=True)
             values.append(distinct)
         offsets = np.concatenate([[0], np.cumsum([len(v) for v in values])])
-        values, losses = np.concatenate(values), np.empty((2, 2, k, end - start))
-        done = self._by_feature(count, lambda same: _lazy.absolute_bounds(
+        values, losses = np.concatenate(values), np.empty((2, k, end - start))
+        return exact, self._by_feature(count, lambda same: _lazy.absolute_bounds(
             table.order, ranks, values, offsets, scaled, table.sample_weight, start, end,
-            listed.feature[same], listed.position[same], ints, floats, listed.low[same], losses,
-            self.scratch))
-        return exact, done
+            listed.feature[same.start], listed.position[same], ints, floats, listed.low[same],
+            losses, self.scratch))
 
     def _by_feature(self, count, fill):
         """Fill the costs of the candidates of one feature after the other; return how many."""

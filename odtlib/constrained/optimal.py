@@ -347,10 +347,6 @@ class OptimalConstrainedTreeRegressor(TreeRegressor):
 
         tree = DecisionTree.from_nested(nested(found, np.arange(len(X))), n_features=X.shape[1],
                                         kind="regression")
-        inner = tree.feature >= 0
-        if inner.any():   # inner nodes: feasible too, as every value of this tree
-            value = tree.value.copy()
-            value[inner] = feasible.project(value[inner], loss.weights)
-            tree = tree.replace(value=value)
-        return tree
+        projected = feasible.project(tree.value, loss.weights)   # inner nodes are feasible, too
+        return tree.replace(value=np.where((tree.feature >= 0)[:, None], projected, tree.value))
 
