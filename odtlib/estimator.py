@@ -532,7 +532,16 @@ class TreeClassifier(ClassifierMixin, _TreeEstimator):
         return self.tree_.predict_proba(rows)
 
 
-class TreeRegressor(RegressorMixin, _TreeEstimator):
+class SeveralTargets:
+    """Mixin of the estimators that predict several targets at once."""
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = True
+        return tags
+
+
+class TreeRegressor(SeveralTargets, RegressorMixin, _TreeEstimator):
     """Base class of the regressors, one target or several; a subclass defines ``_solve``."""
 
     _target_options = {"multi_output": True, "y_numeric": True}
@@ -541,11 +550,6 @@ class TreeRegressor(RegressorMixin, _TreeEstimator):
         y = numeric_targets(y)
         self.n_outputs_ = 1 if y.ndim == 1 else y.shape[1]
         return np.ascontiguousarray(y.reshape(len(y), -1))
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.target_tags.multi_output = True
-        return tags
 
 
 class SingleTargetRegressor(TreeRegressor):

@@ -79,6 +79,13 @@ def _spread(builder, scalar, kind):
                                   _constant(ir.VectorType(ir.IntType(32), kind.count), 0))
 
 
+def _filled(builder, kind, number):
+    """Return a vector of a type with a number of 64 bits, cut to its size, in every lane."""
+    if kind.bits < 64:
+        number = builder.trunc(number, ir.IntType(kind.bits))
+    return _spread(builder, number, kind.llvm)
+
+
 def _call(builder, name, result, *args, **options):
     """Call an LLVM intrinsic, declared in the module at its first use."""
     kind = ir.FunctionType(result, [arg.type for arg in args])
@@ -135,9 +142,7 @@ def zeros_like(builder, kind, vector):
 @_operation(lambda vector, number: vector(vector, types.float64 if vector.real else types.int64))
 def spread_like(builder, kind, vector, number):
     """Return a vector of the same type that holds ``number`` in every lane."""
-    if kind.bits < 64:
-        number = builder.trunc(number, ir.IntType(kind.bits))
-    return _spread(builder, number, kind.llvm)
+    return _filled(builder, kind, number)
 
 
 @_operation()
@@ -160,19 +165,14 @@ divide = _binary("div")              # of floats
 bitwise_and = _binary("and_")
 
 
-@intrinsic
-def times(typing, value, factor):
+@_operation()
+def times(builder, kind, value, factor):
     """Return a number or the lanes of a vector times a number; times None it is as it was."""
-    def generate(context, builder, signature, args):
-        if factor == types.none:
-            return args[0]
-        number = args[1]
-        if isinstance(value, VectorType):
-            if value.bits < 64:
-                number = builder.trunc(number, ir.IntType(value.bits))
-            number = _spread(builder, number, value.llvm)
-        return builder.mul(args[0], number)
-    return value(value, factor), generate
+    if isinstance(factor.type, ir.PointerType):          # the value of None
+        return value
+    if isinstance(kind, VectorType):
+        factor = _filled(builder, kind, factor)
+    return builder.mul(value, factor)
 
 
 def _named(name):

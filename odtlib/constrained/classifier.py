@@ -23,15 +23,15 @@ from odtlib._validation import (
 )
 from odtlib.arrays import distinct_rows
 from odtlib.constrained.sets import FeasibleSet
-from odtlib.estimator import DescribedParameters, OverEstimator, _estimator_has
+from odtlib.estimator import DescribedParameters, OverEstimator, SeveralTargets, _estimator_has
 from odtlib.tree import DecisionTree
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
-class ConstrainedTreeClassifier(DescribedParameters, OverEstimator, MetaEstimatorMixin,
-                                ClassifierMixin, BaseEstimator):
+class ConstrainedTreeClassifier(SeveralTargets, DescribedParameters, OverEstimator,
+                                MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
     """Predict several class targets together, only in feasible combinations.
 
     The reduction of Birbil et al. (2024, section 1): every feasible combination of target values
@@ -270,8 +270,3 @@ class ConstrainedTreeClassifier(DescribedParameters, OverEstimator, MetaEstimato
         predicted = np.reshape(self.predict(X), (len(X), -1))
         right = np.asarray(predicted == np.reshape(y, predicted.shape)).all(axis=1)
         return float(np.average(right, weights=sample_weight))
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.target_tags.multi_output = True
-        return tags

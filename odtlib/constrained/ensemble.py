@@ -26,10 +26,10 @@ from odtlib.constrained.regressor import (
     stated_problem,
 )
 from odtlib.constrained.sets.base import FeasibleSet
-from odtlib.estimator import DescribedParameters, OverEstimator, TreeRegressor
+from odtlib.estimator import DescribedParameters, OverEstimator, SeveralTargets, TreeRegressor
 
 
-class _ProjectedPredictions(DescribedParameters, RegressorMixin, BaseEstimator):
+class _ProjectedPredictions(SeveralTargets, DescribedParameters, RegressorMixin, BaseEstimator):
     """Validate, let the subclass learn and predict anything, and project.
 
     A subclass defines ``_learn(X, Y, sample_weight)`` and ``_raw(X)``, which returns predictions
@@ -80,11 +80,6 @@ class _ProjectedPredictions(DescribedParameters, RegressorMixin, BaseEstimator):
         if getattr(self, "aggregate", "project") == "project":
             Y = self._feasible.project(Y, self.target_weights_)
         return Y[:, 0] if self._single else Y
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.target_tags.multi_output = True
-        return tags
 
 
 class ConstrainedForestRegressor(_ProjectedPredictions):
