@@ -46,12 +46,12 @@ def find(table, values, low, high):
     """Return value and details of an entry; details are 0 if there is none."""
     n_buckets = np.uint64(len(table) // (BUCKET * ENTRY))
     first = np.int64((low >> np.uint64(20)) & (n_buckets - np.uint64(1))) * BUCKET * ENTRY
-    for place in range(first, first + BUCKET * ENTRY, ENTRY):
-        value, word = values[place + 2], table[place + 3]
+    for slot in range(first, first + BUCKET * ENTRY, ENTRY):
+        value, word = values[slot + 2], table[slot + 3]
         if word == np.uint64(0):
             break
         seal_low, seal_high = checksum(value, word)
-        if table[place] ^ seal_low == low and table[place + 1] ^ seal_high == high:
+        if table[slot] ^ seal_low == low and table[slot + 1] ^ seal_high == high:
             return value, word
     return 0.0, np.uint64(0)
 
@@ -96,32 +96,32 @@ def is_exact(word):
 
 
 @njit(**INNER)
-def write_entry(table, values, place, low, high, value, word):
+def write_entry(table, values, slot, low, high, value, word):
     """Write an entry."""
     seal_low, seal_high = checksum(value, word)
-    table[place], table[place + 1] = low ^ seal_low, high ^ seal_high
-    values[place + 2], table[place + 3] = value, word
+    table[slot], table[slot + 1] = low ^ seal_low, high ^ seal_high
+    values[slot + 2], table[slot + 3] = value, word
 
 
 @njit(**INNER)
 def store_entry(table, values, low, high, value, word):
-    """Enter a bound or an optimum; return 1 if that filled an empty place."""
+    """Enter a bound or an optimum; return 1 if that filled an empty slot."""
     n_buckets = np.uint64(len(table) // (BUCKET * ENTRY))
     first = np.int64((low >> np.uint64(20)) & (n_buckets - np.uint64(1))) * BUCKET * ENTRY
     victim, shallowest = first, np.uint64(0x1000)
-    for place in range(first, first + BUCKET * ENTRY, ENTRY):
-        old_value, old = values[place + 2], table[place + 3]
+    for slot in range(first, first + BUCKET * ENTRY, ENTRY):
+        old_value, old = values[slot + 2], table[slot + 3]
         if old == np.uint64(0):
-            write_entry(table, values, place, low, high, value, word)
+            write_entry(table, values, slot, low, high, value, word)
             return 1
         seal_low, seal_high = checksum(old_value, old)
-        if table[place] ^ seal_low == low and table[place + 1] ^ seal_high == high:
+        if table[slot] ^ seal_low == low and table[slot + 1] ^ seal_high == high:
             if not is_exact(old) and (is_exact(word) or value > old_value):
-                write_entry(table, values, place, low, high, value, word)
+                write_entry(table, values, slot, low, high, value, word)
             return 0
         depth = depth_of(old)
         if depth < shallowest:
-            victim, shallowest = place, depth
+            victim, shallowest = slot, depth
     if shallowest <= depth_of(word):
         write_entry(table, values, victim, low, high, value, word)
     return 0
@@ -129,12 +129,12 @@ def store_entry(table, values, low, high, value, word):
 
 @njit(**OPTIONS)
 def move_entries(old, old_values, table, values):
-    """Enter everything from one table into another; return the number of places filled."""
+    """Enter everything from one table into another; return the number of slots filled."""
     filled = 0
-    for place in range(0, len(old), ENTRY):
-        value, word = old_values[place + 2], old[place + 3]
+    for slot in range(0, len(old), ENTRY):
+        value, word = old_values[slot + 2], old[slot + 3]
         if word != np.uint64(0):
             seal_low, seal_high = checksum(value, word)
-            filled += store_entry(table, values, old[place] ^ seal_low, old[place + 1] ^ seal_high,
+            filled += store_entry(table, values, old[slot] ^ seal_low, old[slot + 1] ^ seal_high,
                            value, word)
     return filled

@@ -142,16 +142,16 @@ def choose_columns(candidates, n_candidates, counts, n_rows, min_leaf, merge, co
             if low_sum - low < low:
                 low, high = low_sum - low, high_sum - high
             slot = np.int64((low * np.uint64(0x9E3779B97F4A7C15)) >> np.uint64(40)) & mask
-            known = False
+            is_duplicate = False
             while slots[slot] >= 0:
                 other = active[slots[slot]]
                 other_low, other_high = column_keys[other], column_keys[size + other]
                 if ((other_low == low and other_high == high)
                         or (low_sum - other_low == low and high_sum - other_high == high)):
-                    known = True
+                    is_duplicate = True
                     break
                 slot = (slot + 1) & mask
-            if known:
+            if is_duplicate:
                 continue
             slots[slot] = kept
         active[kept] = feature
@@ -172,10 +172,11 @@ def count_singles(blocks, width, first_word, last_word, singles, offset):
 
 @njit(**ADDRESSED)
 def open_node(rows, class_start, candidates, n_candidates, keys_from_rows, shared_arrays,
-              count_arrays, active, column_keys, found):
+              count_arrays, active, column_keys, node_shape):
     """Pack a node, choose its features, and lay out blocks and rows of those features only.
 
     ``keys_from_rows``: whether to sum up ``column_keys``; else they are there, or not wanted.
+    ``node_shape`` receives the number of these features and the width of a line of counts.
     """
     shape, row_bits, row_keys, _, counts, slots, local_bits, _, _, _ = shared_arrays
     all_blocks, blocks, _, singles, _, _, _, _ = count_arrays
@@ -198,7 +199,7 @@ def open_node(rows, class_start, candidates, n_candidates, keys_from_rows, share
     kept = choose_columns(candidates, n_candidates, counts, n_rows, shape[MIN_LEAF],
                           shape[MERGE_COLUMNS], column_keys, n_columns, slots, active)
     width = line_width(kept)
-    found[0], found[1] = kept, width
+    node_shape[0], node_shape[1] = kept, width
     for w in range(word):
         for k in range(kept):
             blocks[w * width + k] = all_blocks[w * n_columns + active[k]]
@@ -222,7 +223,7 @@ def open_node(rows, class_start, candidates, n_candidates, keys_from_rows, share
 def list_side(blocks, width, class_start, n_classes, feature, side, rows, starts):
     """List the rows of a node on one side of a feature, class by class."""
     per_word = element_bits(blocks)
-    found, word = 0, 0
+    n_child_rows, word = 0, 0
     starts[0] = 0
     for c in range(n_classes):
         row, stop = class_start[c], class_start[c + 1]
@@ -235,11 +236,11 @@ def list_side(blocks, width, class_start, n_classes, feature, side, rows, starts
             if side == 0:
                 bits = ~bits & (np.int64(-1) if size == 64 else (np.int64(1) << size) - 1)
             while bits != 0:
-                rows[found] = row + lowest_bit(bits)
-                found += 1
+                rows[n_child_rows] = row + lowest_bit(bits)
+                n_child_rows += 1
                 bits &= bits - 1
             row += 64
-        starts[c + 1] = found
+        starts[c + 1] = n_child_rows
 
 
 @njit(**INNER)
@@ -308,8 +309,8 @@ def count_pairs(blocks, width, n_active, start, middle, stop, factor, less, coun
         for first in range(row if copies else 0, width, 32):
             for i in range(row, row + 32):
                 count = zero
-                for part in range(2 if i < n_active else 0):
-                    begin, end = (middle, stop) if part == 0 else (start, middle)
+                for segment in range(2 if i < n_active else 0):
+                    begin, end = (middle, stop) if segment == 0 else (start, middle)
                     total, some = zero, zero
                     for w in range(begin, end):
                         some = add(some, count_in_bytes(bitwise_and(
@@ -319,7 +320,7 @@ def count_pairs(blocks, width, n_active, start, middle, stop, factor, less, coun
                             total = add(total, sum_of_bytes(some))
                             some = zero
                     count = subtract(times(add(total, sum_of_bytes(some)),
-                                           less if part == 0 else factor), count)
+                                           less if segment == 0 else factor), count)
                 store(counts, base + i * width + first, count)
             if copies and first > row:
                 transpose(counts, base + row * width + first, base + first * width + row, width,
@@ -350,7 +351,7 @@ def count_strip(blocks, width, n_active, start, middle, stop, factor, less, firs
 
 @njit(**INNER)
 def score_two_classes(extremes, base, width, n_active, differences, offset, difference, n_rows,
-                      best_by_size, place):
+                      best_by_size, child_offset):
     """Write the best scores of a node or child with 0, 1, 2 and 3 feature nodes."""
     one, two, three = np.int64(0), np.int64(0), np.int64(0)
     for j in range(n_active):
@@ -364,15 +365,15 @@ def score_two_classes(extremes, base, width, n_active, differences, offset, diff
         two = max(two, max(split_1 + leaf_0, leaf_1 + split_0))
         three = max(three, split_1 + split_0)
     zero = abs(difference)
-    best_by_size[place] = (n_rows - zero) // 2
-    best_by_size[place + 1] = (n_rows - max(zero, one)) // 2
-    best_by_size[place + 2] = (n_rows - max(zero, two)) // 2
-    best_by_size[place + 3] = (n_rows - max(zero, three)) // 2
+    best_by_size[child_offset] = (n_rows - zero) // 2
+    best_by_size[child_offset + 1] = (n_rows - max(zero, one)) // 2
+    best_by_size[child_offset + 2] = (n_rows - max(zero, two)) // 2
+    best_by_size[child_offset + 3] = (n_rows - max(zero, three)) // 2
 
 
 @njit(**INNER)
 def prepare_two(weight_0, weight_1, class_start, shared_arrays, count_arrays, totals, side_cost,
-                best_by_size, found):
+                best_by_size, node_shape):
     """Count an open node with two classes; see :func:`prepare_classes`.
 
     ``pairs`` receives ``FQ`` of class 0 minus ``FQ`` of class 1, times the weights of the classes
@@ -380,7 +381,7 @@ def prepare_two(weight_0, weight_1, class_start, shared_arrays, count_arrays, to
     """
     shape = shared_arrays[0]
     _, blocks, pairs, singles, extremes, _, child_pairs, _ = count_arrays
-    n_active, width = found[0], found[1]
+    n_active, width = node_shape[0], node_shape[1]
     size_0, size_1 = class_start[1], class_start[2] - class_start[1]
     per_word = element_bits(blocks)
     words_0 = (size_0 + per_word - 1) // per_word
@@ -402,17 +403,17 @@ def prepare_two(weight_0, weight_1, class_start, shared_arrays, count_arrays, to
         count_pairs(blocks, width, n_active, words_0, words, words, weight_1, weight_0, child_pairs,
                     square, 2 * square)
     for first in range(0, width if shape[COUNT_PAIRS] else 0, 32):
-        place, other, line = first, width * width + first, width
+        offset_0, offset_1, line = first, width * width + first, width
         if in_strips:
-            place, other, line = 0, 32 * width, 32
+            offset_0, offset_1, line = 0, 32 * width, 32
             count_strip(blocks, width, n_active, np.int64(0), words_0, words_0, weight_0,
                         weight_1, first, child_pairs, np.int64(0))
             count_strip(blocks, width, n_active, words_0, words, words, weight_1, weight_0, first,
                         child_pairs, 32 * width)
         most_1, least_1, most_0, least_0 = zero, zero, zero, zero
         for i in range(n_active):
-            count_0 = load32(child_pairs, place + i * line)
-            count_1 = load32(child_pairs, other + i * line)
+            count_0 = load32(child_pairs, offset_0 + i * line)
+            count_1 = load32(child_pairs, offset_1 + i * line)
             inside = subtract(count_0, count_1)
             store(pairs, first * width + 32 * i, inside)
             store(totals, i * width + first, add(count_0, count_1))
@@ -465,11 +466,11 @@ def children_two(weight_0, weight_1, feature, side, class_start, n_active, width
         if in_strips:
             count_strip(child_blocks, width, n_active, np.int64(0), child_words[1], child_words[2],
                         weight_0, weight_1, first, child_pairs, np.int64(0))
-        place, line = (0, 32) if in_strips else (first, width)
+        offset, line = (0, 32) if in_strips else (first, width)
         most_1, least_1, most_0, least_0 = zero, zero, zero, zero
         large_most_1, large_least_1, large_most_0, large_least_0 = zero, zero, zero, zero
         for i in range(n_active):
-            inside = load32(child_pairs, place + i * line)
+            inside = load32(child_pairs, offset + i * line)
             outside = subtract(spread_like(zero, read(child_singles, x + i)), inside)
             most_1, least_1 = maximum(most_1, inside), minimum(least_1, inside)
             most_0, least_0 = maximum(most_0, outside), minimum(least_0, outside)
@@ -491,19 +492,19 @@ def children_two(weight_0, weight_1, feature, side, class_start, n_active, width
                         times(child_start[2] - child_start[1], weight_1))
     large_0 = times(class_start[1], weight_0) - small_0
     large_1 = times(class_start[2] - class_start[1], weight_1) - small_1
-    place = 0 if side == 1 else 4
+    child_offset = 0 if side == 1 else 4
     score_two_classes(extremes, np.int64(0), width, n_active, child_singles, x, small_0 - small_1,
-                      small_0 + small_1, best_by_size, place)
+                      small_0 + small_1, best_by_size, child_offset)
     score_two_classes(extremes, 4 * width, width, n_active, child_singles, y, large_0 - large_1,
-                      large_0 + large_1, best_by_size, 4 - place)
+                      large_0 + large_1, best_by_size, 4 - child_offset)
 
 
 @njit(**ADDRESSED)
 def prepare_two_classes(class_start, shared_arrays, count_arrays, totals, side_cost, best_by_size,
-                        found):
+                        node_shape):
     """Count an open node of two classes whose rows all weigh one."""
     prepare_two(None, None, class_start, shared_arrays, count_arrays, totals, side_cost,
-                best_by_size, found)
+                best_by_size, node_shape)
 
 
 @njit(**ADDRESSED)
@@ -516,11 +517,11 @@ def children_two_classes(feature, side, class_start, n_active, width, shared_arr
 
 @njit(**ADDRESSED)
 def prepare_weighted_classes(class_start, shared_arrays, count_arrays, totals, side_cost,
-                             best_by_size, found):
+                             best_by_size, node_shape):
     """Count an open node of two classes that each have a weight."""
     shape = shared_arrays[0]
     prepare_two(shape[CLASS_WEIGHT_0], shape[CLASS_WEIGHT_1], class_start, shared_arrays,
-                count_arrays, totals, side_cost, best_by_size, found)
+                count_arrays, totals, side_cost, best_by_size, node_shape)
 
 
 @njit(**ADDRESSED)
@@ -536,8 +537,9 @@ def children_weighted_classes(feature, side, class_start, n_active, width, share
 
 
 @njit(**INNER)
-def best_sizes(leaf, sides, singles, number, whole, n_active, width, min_leaf, best_by_size, place):
-    """Write the least costs with 0, 1, 2 and 3 feature nodes.
+def best_sizes(leaf, sides, singles, number, whole, n_active, width, min_leaf, best_by_size,
+               child_offset):
+    """Write the least costs with 0, 1, 2 and 3 feature nodes, from ``child_offset`` on.
 
     ``number`` is where ``singles`` has the numbers of rows (-1: each root is allowed), ``whole``
     that of all rows.
@@ -554,12 +556,13 @@ def best_sizes(leaf, sides, singles, number, whole, n_active, width, min_leaf, b
         one = min(one, leaf_1 + leaf_0)
         two = min(two, min(split_1 + leaf_0, leaf_1 + split_0))
         three = min(three, split_1 + split_0)
-    best_by_size[place], best_by_size[place + 1] = leaf, one
-    best_by_size[place + 2], best_by_size[place + 3] = two, three
+    best_by_size[child_offset], best_by_size[child_offset + 1] = leaf, one
+    best_by_size[child_offset + 2], best_by_size[child_offset + 3] = two, three
 
 
 @njit(**INNER)
-def score_classes(pairs, singles, n_active, width, n_classes, min_leaf, sides, best_by_size, place):
+def score_classes(pairs, singles, n_active, width, n_classes, min_leaf, sides, best_by_size,
+                  child_offset):
     """Write the costs of both sides of every root, as leaves and split once, and the least ones.
 
     ``singles`` has a line for each class and one of the numbers of rows, then the same of all rows
@@ -570,10 +573,10 @@ def score_classes(pairs, singles, n_active, width, n_classes, min_leaf, sides, b
     counted = element_bits(pairs) < 64
     zero = zeros_like(load32(pairs, 0))
     bound = spread_like(zero, min_leaf)
-    total, most = 0.0, 0.0
+    total, largest_weight = 0.0, 0.0
     for c in range(n_classes):
         total += singles[last + c]
-        most = max(most, np.float64(singles[last + c]))
+        largest_weight = max(largest_weight, np.float64(singles[last + c]))
     for first in range(0, width, 32):
         weight_1, leaf_1, leaf_0 = zero, zero, zero
         for c in range(n_classes):
@@ -613,8 +616,8 @@ def score_classes(pairs, singles, n_active, width, n_classes, min_leaf, sides, b
         store(sides, LEAF_0 * width + first, subtract(weight_0, leaf_0))
         store(sides, SPLIT_1 * width + first, subtract(weight_1, split_1))
         store(sides, SPLIT_0 * width + first, subtract(weight_0, split_0))
-    best_sizes(total - most, sides, singles, number if min_leaf > 1 else np.int64(-1),
-               singles[last + n_classes], n_active, width, min_leaf, best_by_size, place)
+    best_sizes(total - largest_weight, sides, singles, number if min_leaf > 1 else np.int64(-1),
+               singles[last + n_classes], n_active, width, min_leaf, best_by_size, child_offset)
 
 
 @njit(**INNER)
@@ -650,17 +653,17 @@ def write_costs(pairs, singles, n_pairs, n_active, width, n_classes, sides, tota
 
 @njit(**INNER)
 def score_children(pairs, singles, child_pairs, child_singles, n_sums, n_active, width, n_classes,
-                   min_leaf, sides, best_by_size, place):
+                   min_leaf, sides, best_by_size, child_offset):
     """Score the child that was summed up, and the other, whose sums are those of the node less."""
     score_classes(child_pairs, child_singles, n_active, width, n_classes, min_leaf, sides,
-                  best_by_size, place)
+                  best_by_size, child_offset)
     for c in range(n_sums):
         for p in range(c * width * width, c * width * width + n_active * width, 32):
             store(child_pairs, p, subtract(load32(pairs, p), load32(child_pairs, p)))
     for p in range((n_classes + 1) * (width + 1)):
         child_singles[p] = singles[p] - child_singles[p]
     score_classes(child_pairs, child_singles, n_active, width, n_classes, min_leaf, sides,
-                  best_by_size, 4 - place)
+                  best_by_size, 4 - child_offset)
 
 
 @njit(**INNER)
@@ -685,11 +688,11 @@ def count_classes(blocks, width, n_active, class_start, words, n_classes, pairs,
 
 @njit(**ADDRESSED)
 def prepare_classes(class_start, shared_arrays, count_arrays, totals, side_cost, best_by_size,
-                    found):
+                    node_shape):
     """Count an open node: pairwise frequencies and the best depth-two tree under each root."""
     shape, words = shared_arrays[0], shared_arrays[9]
     _, blocks, pairs, singles, sides, _, _, _ = count_arrays
-    n_classes, kept, width = shape[N_CLASSES], found[0], found[1]
+    n_classes, kept, width = shape[N_CLASSES], node_shape[0], node_shape[1]
     per_word, words[0] = element_bits(blocks), 0
     for c in range(n_classes):
         words[c + 1] = words[c] + (class_start[c + 1] - class_start[c] + per_word - 1) // per_word
@@ -735,9 +738,9 @@ def add_closure(feature, totals, n_active, width, active, literals, sums):
         for side in range(2):
             inside, size = (both, rows_1) if side == 1 else (rows_j - both, n_rows - rows_1)
             if inside == 0 or inside == size:
-                place = 4 * active[j] + (2 if inside == size else 0)
-                sums[2 * (1 - side)] += literals[place]
-                sums[2 * (1 - side) + 1] += literals[place + 1]
+                first_word = 4 * active[j] + (2 if inside == size else 0)
+                sums[2 * (1 - side)] += literals[first_word]
+                sums[2 * (1 - side) + 1] += literals[first_word + 1]
 
 
 @njit(**ADDRESSED)
@@ -757,13 +760,14 @@ def bound_by_similarity(feature, totals, n_active, width, value_1, value_0, boun
 
 @njit(**ADDRESSED)
 def bound_by_earlier_node(other, side, parent, parent_active, parent_width, feature, totals,
-                          n_active, width, parent_index, known_1, known_0, bound_1, bound_0):
+                          n_active, width, parent_index, other_bound_1, other_bound_0, bound_1,
+                          bound_0):
     """Bound the children of a node by those of the node that another split of its parent made.
 
     The other node is one ``side`` of the parent's split ``other``, which is split ``feature`` here;
-    ``known_1`` and ``known_0`` have lower bounds on its children by the number of the split in the
-    parent, ``parent_index``.  They hold here less the weight of the rows that only the other node
-    has.
+    ``other_bound_1`` and ``other_bound_0`` have lower bounds on its children by the number of the
+    split in the parent, ``parent_index``.  They hold here less the weight of the rows that only the
+    other node has.
     """
     last, parent_last = n_active * width, parent_active * parent_width
     cut = np.float64(parent[parent_last + other]) - np.float64(totals[last + feature])
@@ -778,5 +782,5 @@ def bound_by_earlier_node(other, side, parent, parent_active, parent_width, feat
         cut_1 = np.float64(above[i]) - np.float64(pairs[j])
         if side == 0:
             cut_1 = np.float64(ones_above[i]) - np.float64(ones[j]) - cut_1
-        bound_1[j] = max(bound_1[j], known_1[i] - cut_1)
-        bound_0[j] = max(bound_0[j], known_0[i] - (cut - cut_1))
+        bound_1[j] = max(bound_1[j], other_bound_1[i] - cut_1)
+        bound_0[j] = max(bound_0[j], other_bound_0[i] - (cut - cut_1))

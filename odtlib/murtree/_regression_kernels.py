@@ -80,12 +80,12 @@ NOTHING = 1e-13                              # costs below this share of the roo
 
 @njit(**ADDRESSED)
 def open_sums(rows, starts, candidates, n_candidates, keys_from_rows, shared_arrays, count_arrays,
-              active, column_keys, found):
+              active, column_keys, node_shape):
     """Choose the features of a node and lay out its rows as bits and numbers."""
     n_rows, numbers, local_bits = starts[1], shared_arrays[3], shared_arrays[6]
     blocks, amounts, lists = count_arrays[0], count_arrays[1], count_arrays[5]
     open_rows(rows, n_rows, np.int64(3), candidates, n_candidates, keys_from_rows, shared_arrays,
-              active, column_keys, found)
+              active, column_keys, node_shape)
     for r in range(n_rows):
         row = np.int64(rows[r])
         weight, target = numbers[3 * row], numbers[3 * row + 1]
@@ -95,15 +95,15 @@ def open_sums(rows, starts, candidates, n_candidates, keys_from_rows, shared_arr
         amounts[SQUARE * n_rows + r] = weight * target * target
         amounts[TARGET * n_rows + r] = target
         lists[r] = r
-    width = found[1]
+    width = node_shape[1]
     pack_rows(local_bits, width // 8, lists, np.int64(0), n_rows, blocks, width, np.int64(0))
 
 
 @njit(**INNER)
-def list_bits(words, at, n_words, lists, start):
+def list_bits(words, first_word, n_words, lists, start):
     """List the positions of the set bits of some words; return the end of the list."""
     for word in range(n_words):
-        bits = read(words, at + word)
+        bits = read(words, first_word + word)
         while bits != 0:
             lists[start] = 64 * word + lowest_bit(bits)
             start += 1
@@ -158,12 +158,13 @@ def sum_listed(zero, local_bits, amounts, line, lists, start, stop, first, width
 
 
 @njit(**INNER)
-def count_members(blocks, lists, at, n_rows, first, width):
+def count_members(blocks, lists, first_word, n_rows, first, width):
     """Count the rows of a bit set, for 32 columns from ``first`` on."""
     count = zeros_like(load32(blocks, 0))
     for word in range((n_rows + 63) // 64):
         count = add(count, population_count(bitwise_and(
-            spread_like(count, read(lists, at + word)), load32(blocks, word * width + first))))
+            spread_like(count, read(lists, first_word + word)),
+            load32(blocks, word * width + first))))
     return to_floats(count)
 
 
@@ -182,11 +183,11 @@ def add_singles(local_bits, blocks, amounts, n_rows, begin, end, counted, lists,
         singles[N_LINES * width + c] = total
         for first in range(0, width, 32):
             if counted and (c == WEIGHT or c == NUMBER):
-                found = count_members(blocks, lists, 2 * n_rows, n_rows, first, width)
+                sums = count_members(blocks, lists, 2 * n_rows, n_rows, first, width)
             else:
-                found = sum_listed(zero, local_bits, amounts, c * n_rows, lists, np.int64(0),
-                                   n_members, first, width)
-            store(singles, c * width + first, found)
+                sums = sum_listed(zero, local_bits, amounts, c * n_rows, lists, np.int64(0),
+                                  n_members, first, width)
+            store(singles, c * width + first, sums)
 
 
 @njit(**INNER)
@@ -203,27 +204,27 @@ def add_pairs(local_bits, blocks, amounts, n_rows, begin, end, counted, lists, n
         stop, without = list_common(blocks, width, n_rows, i, lists, n_members)
         for c in range(begin, end):
             base = (c - begin) * square + i * width
-            place = right
-            while place > i:
+            first = right
+            while first > i:
                 if counted and c == WEIGHT:
-                    place = max(place - 32, 0)
+                    first = max(first - 32, 0)
                     common = 2 * n_rows + (n_rows + 63) // 64
-                    store(pairs, base + place,
-                          count_members(blocks, lists, common, n_rows, place, width))
-                elif place - i > 32 and place >= 64:
-                    place -= 64
+                    store(pairs, base + first,
+                          count_members(blocks, lists, common, n_rows, first, width))
+                elif first - i > 32 and first >= 64:
+                    first -= 64
                     total = sum_listed(zero64, local_bits, amounts, c * n_rows, lists, n_members,
-                                       stop, place, width)
+                                       stop, first, width)
                     if without:
-                        total = subtract(load64(singles, c * width + place), total)
-                    store(pairs, base + place, total)
+                        total = subtract(load64(singles, c * width + first), total)
+                    store(pairs, base + first, total)
                 else:
-                    place = max(place - 32, 0)
+                    first = max(first - 32, 0)
                     total = sum_listed(zero, local_bits, amounts, c * n_rows, lists, n_members,
-                                       stop, place, width)
+                                       stop, first, width)
                     if without:
-                        total = subtract(load32(singles, c * width + place), total)
-                    store(pairs, base + place, total)
+                        total = subtract(load32(singles, c * width + first), total)
+                    store(pairs, base + first, total)
 
 
 @njit(**INNER)
@@ -243,8 +244,8 @@ def mirror(pairs, n_sums, n_active, width):
     for c in range(n_sums):
         for i in range(n_active):
             for j in range(i):
-                at = c * n_active * width
-                pairs[at + i * width + j] = pairs[at + j * width + i]
+                offset = c * n_active * width
+                pairs[offset + i * width + j] = pairs[offset + j * width + i]
 
 
 @njit(**INNER)
@@ -277,9 +278,9 @@ def cost_squared(pairs, singles, n_active, width, counted, min_leaf, sides):
         n0 = spread_like(zero, number - singles[2 * width + i])
         mine_1, mine_0 = zero, zero
         for k in range(i // 8 * 8, n_active, 8):
-            place = i * width + k
-            w11, y11 = load8(pairs, place), load8(pairs, square + place)
-            n11 = load8(pairs, counted * square + place)
+            offset = i * width + k
+            w11, y11 = load8(pairs, offset), load8(pairs, square + offset)
+            n11 = load8(pairs, counted * square + offset)
             w10, y10, n10 = subtract(w1, w11), subtract(y1, y11), subtract(n1, n11)
             w01 = subtract(load8(singles, k), w11)
             y01 = subtract(load8(singles, width + k), y11)
@@ -310,23 +311,24 @@ def cost_squared(pairs, singles, n_active, width, counted, min_leaf, sides):
 
 
 @njit(**INNER)
-def take_lower_half(local_bits, byte, weight, target, sides, with_at, without_at, width):
+def take_lower_half(local_bits, byte, weight, target, sides, with_offset, without_offset, width):
     """Let a row give its weight to eight leaves with its features, and to eight without.
 
     Each takes no more than what remains of its half, and adds it up in its lower half.
     """
-    zero, low = zeros_like(load8(sides, with_at)), (LOW_1 - REMAINING_1) * width
+    zero, low = zeros_like(load8(sides, with_offset)), (LOW_1 - REMAINING_1) * width
     inside = add_where(zero, local_bits, byte, spread_like(zero, weight))
     outside, target_of_all = subtract(spread_like(zero, weight), inside), spread_like(zero, target)
-    rest = load8(sides, with_at)
+    rest = load8(sides, with_offset)
     share = minimum(inside, rest)
-    store(sides, with_at, subtract(rest, share))
-    store(sides, with_at + low, add(load8(sides, with_at + low), multiply(share, target_of_all)))
-    rest = load8(sides, without_at)
+    store(sides, with_offset, subtract(rest, share))
+    store(sides, with_offset + low, add(load8(sides, with_offset + low),
+                                        multiply(share, target_of_all)))
+    rest = load8(sides, without_offset)
     share = minimum(outside, rest)
-    store(sides, without_at, subtract(rest, share))
-    store(sides, without_at + low, add(load8(sides, without_at + low),
-                                       multiply(share, target_of_all)))
+    store(sides, without_offset, subtract(rest, share))
+    store(sides, without_offset + low, add(load8(sides, without_offset + low),
+                                           multiply(share, target_of_all)))
 
 
 @njit(**INNER)
@@ -391,7 +393,7 @@ def cost_absolute(local_bits, amounts, n_rows, lists, n_members, pairs, singles,
 
 @njit(**INNER)
 def score(shape, local_bits, amounts, n_rows, lists, n_members, pairs, singles, n_active, width,
-          sides, best_by_size, place):
+          sides, best_by_size, child_offset):
     """Write the costs of both sides of every root, as leaves and split once, and the least ones."""
     counted, min_leaf = NUMBER if shape[N_SUMS] == 3 else WEIGHT, shape[MIN_LEAF]
     if shape[ABSOLUTE]:
@@ -401,7 +403,7 @@ def score(shape, local_bits, amounts, n_rows, lists, n_members, pairs, singles, 
     else:
         leaf = cost_squared(pairs, singles, n_active, width, counted, min_leaf, sides)
     best_sizes(leaf, sides, singles, NUMBER * width, singles[N_LINES * width + NUMBER], n_active,
-               width, min_leaf, best_by_size, place)
+               width, min_leaf, best_by_size, child_offset)
 
 
 @njit(**INNER)
@@ -427,11 +429,11 @@ def cost_of_leaf(amounts, n_rows, lists, n_members, absolute):
 
 
 @njit(**ADDRESSED)
-def prepare_sums(starts, shared_arrays, count_arrays, totals, side_cost, best_by_size, found):
+def prepare_sums(starts, shared_arrays, count_arrays, totals, side_cost, best_by_size, node_shape):
     """Sum up an open node; the form of ``_kernels.prepare_classes`` for regression."""
     shape, local_bits = shared_arrays[0], shared_arrays[6]
     blocks, amounts, pairs, singles, sides, lists, _, _ = count_arrays
-    kept, width, n_rows = found[0], found[1], starts[1]
+    kept, width, n_rows = node_shape[0], node_shape[1], starts[1]
     absolute = shape[ABSOLUTE]
     if shape[COUNT_PAIRS] == 0:
         for j in range(kept):
@@ -480,13 +482,13 @@ def children_sums(feature, side, starts, n_active, width, shared_arrays, count_a
     n_members = list_members(blocks, width, n_rows, feature, side, lists)
     add_rows(shape, local_bits, blocks, amounts, n_rows, lists, n_members, n_active, width,
              child_pairs, child_singles)
-    place = np.int64(0 if side == 1 else 4)
+    child_offset = np.int64(0 if side == 1 else 4)
     for turn in range(2):
         score(shape, local_bits, amounts, n_rows, lists, n_members, child_pairs, child_singles,
-              n_active, width, sides, best_by_size, place)
+              n_active, width, sides, best_by_size, child_offset)
         if turn == 1:
             break
-        place = 4 - place
+        child_offset = 4 - child_offset
         for p in range(0, max(shape[N_SUMS], 2) * n_active * width, 32):
             store(child_pairs, p, subtract(load32(pairs, p), load32(child_pairs, p)))
         for p in range(N_LINES * width + N_LINES):

@@ -67,10 +67,11 @@ COUNTER_NAMES = ("nodes", "depth_two_pairs", "cache_hits", "pruned_by_bound", "p
 Levels = namedtuple("Levels", "state cost choice exact leaf keys child_key rows class_start active "
                               "order bound leaf_cost totals column_keys")
 # What is used from one node to the next: sort keys and costs of the splits, best scores of both
-# children by size, number of columns and width; a random number for each column, two keys for each
-# test of a column, and the arrays of the kernels; ``read`` is what :func:`read_children` found.
-Scratch = namedtuple("Scratch", "key side_cost best_by_size found shuffle literals shared_arrays "
-                                "count_arrays read")
+# children by size, the shape of a node (number of columns and width); a random number for each
+# column, two keys for each test of a column, and the arrays of the kernels; ``read`` is what
+# :func:`read_children` found.
+Scratch = namedtuple("Scratch", "key side_cost best_by_size node_shape shuffle literals "
+                                "shared_arrays count_arrays read")
 
 UNKNOWN, NO_SPLIT = -2, -1
 MAX_FULL_DEPTH = 12        # a full tree of this depth has as many nodes as any search may use
@@ -81,14 +82,14 @@ def split_rows(row_bits, row_bytes, rows, class_start, n_classes, feature, side,
                child_start):
     """Copy the rows on one side of a split, class by class."""
     byte, bit = feature >> 3, feature & 7
-    found = 0
+    n_child_rows = 0
     for c in range(n_classes):
-        child_start[c] = found
+        child_start[c] = n_child_rows
         for r in range(class_start[c], class_start[c + 1]):
             row = read(rows, r)
-            child_rows[found] = row
-            found += (read(row_bits, row * row_bytes + byte) >> bit & 1) == side
-    child_start[n_classes] = found
+            child_rows[n_child_rows] = row
+            n_child_rows += (read(row_bits, row * row_bytes + byte) >> bit & 1) == side
+    child_start[n_classes] = n_child_rows
 
 
 @njit(**INNER)
@@ -191,11 +192,11 @@ def keep_open(t, control, st, cost):
 @njit(**INNER)
 def penalised(best_by_size, penalty, below):
     """Turn scores with 0..3 feature nodes into costs with at most so many, both children."""
-    for place in (0, 4):
+    for child_offset in (0, 4):
         for size in range(1, 4):
             spent = penalty + below * (size - 1)
-            best_by_size[place + size] = min(best_by_size[place + size - 1],
-                                             best_by_size[place + size] + spent)
+            best_by_size[child_offset + size] = min(best_by_size[child_offset + size - 1],
+                                                    best_by_size[child_offset + size] + spent)
 
 
 @njit(**INNER)
@@ -226,8 +227,8 @@ def subtract_keys(name, keyed, parent_keys, column_keys):
     ``column_keys`` holds.  Return whether they are now the node's.
     """
     if keyed == (name ^ 1):
-        for place in range(len(column_keys)):
-            column_keys[place] = parent_keys[place] - column_keys[place]
+        for word in range(len(column_keys)):
+            column_keys[word] = parent_keys[word] - column_keys[word]
     return keyed >> 1 == name >> 1
 
 
@@ -273,10 +274,10 @@ def remember(table, values, low, high, depth, budget, level, value, exact, featu
 
 
 @njit(**INNER)
-def passes_bounds_on(t, control, st, known):
+def passes_bounds_on(t, control, st, known_bounds):
     """Tell whether bounds on the children of a node go to those that its parent opens later."""
-    return (control[EARLIER_NODES] > 0 and 0 < t <= known.shape[0]
-            and st[CHILD_HIGH] < known.shape[1])
+    return (control[EARLIER_NODES] > 0 and 0 < t <= known_bounds.shape[0]
+            and st[CHILD_HIGH] < known_bounds.shape[1])
 
 
 @njit(**INNER)
@@ -288,7 +289,7 @@ def store_node(t, terminal, levels, earlier):
     n_budgets), with the split and the side of each node that is kept, and for which budgets it has
     bounds.
     """
-    known, kept_ids, parent_index = earlier[0][t - 1], earlier[1][t - 1], earlier[2][t]
+    known_bounds, kept_ids, parent_index = earlier[0][t - 1], earlier[1][t - 1], earlier[2][t]
     st, parent, bound = levels.state[t], levels.state[t - 1], levels.bound[t]
     name, side = levels.order[t - 1, parent[POSITION]], parent[CHILD_SIDE]
     slot = parent[N_EARLIER] % len(kept_ids)
@@ -303,9 +304,9 @@ def store_node(t, terminal, levels, earlier):
         kept_ids[slot, 2 + n] = 1
         for s in range(2):
             for i in range(parent[N_ACTIVE]):
-                known[n, slot, s, i] = 0.0
+                known_bounds[n, slot, s, i] = 0.0
             for k in range(st[N_ACTIVE]):
-                known[n, slot, s, parent_index[k]] = bound[s, n, k]
+                known_bounds[n, slot, s, parent_index[k]] = bound[s, n, k]
 
 
 @njit(**INNER)
@@ -317,7 +318,7 @@ def bound_by_earlier_nodes(t, terminal, control, counters, levels, earlier):
     ``d`` of the other node ``k`` led to the same rows, for child ``d`` as it is, and by similarity
     for all.
     """
-    known, kept_ids, parent_index = earlier[0][t - 1], earlier[1][t - 1], earlier[2][t]
+    known_bounds, kept_ids, parent_index = earlier[0][t - 1], earlier[1][t - 1], earlier[2][t]
     local_index = earlier[3]
     st, parent, totals = levels.state[t], levels.state[t - 1], levels.totals[t]
     bound, above, active = levels.bound[t], levels.active[t], levels.active[t + 1]
@@ -341,18 +342,18 @@ def bound_by_earlier_nodes(t, terminal, control, counters, levels, earlier):
                 counters[EARLIER_BOUNDS] += 1
                 for s in range(2):
                     for j in range(n_active):
-                        bound[s, n, j] = max(bound[s, n, j], known[n, p, s, parent_index[j]])
+                        bound[s, n, j] = max(bound[s, n, j], known_bounds[n, p, s, parent_index[j]])
             elif other != name and k >= 0:
                 counters[EARLIER_BOUNDS] += 1
-                value = known[n, p, side, name]
+                value = known_bounds[n, p, side, name]
                 if value > bound[other_side, n, k]:
                     call_at(control[ADDRESS_SIMILARITY],
                             (k, totals, n_active, width, value if other_side == 1 else 0.0,
                              0.0 if other_side == 1 else value, bound[1, n], bound[0, n]))
                 call_at(control[ADDRESS_EARLIER],
                         (other, other_side, levels.totals[t - 1], parent[N_ACTIVE], parent[WIDTH],
-                         k, totals, n_active, width, parent_index, known[n, p, 1], known[n, p, 0],
-                         bound[1, n], bound[0, n]))
+                         k, totals, n_active, width, parent_index, known_bounds[n, p, 1],
+                         known_bounds[n, p, 0], bound[1, n], bound[0, n]))
 
 
 # Several threads share the splits of the root --------------------------------------------------
@@ -365,10 +366,10 @@ def publish_root_split(k, control, levels, shared):
     Each thread writes its own entries only.  Whoever reads them half written sees zeros: a bound
     that is weaker, never one that is wrong.
     """
-    _, finished, known, incumbents, _ = shared
-    me, st, cost = control[THREAD], levels.state[0], levels.cost[0]
+    _, finished, known_bounds, incumbents, _ = shared
+    me, st, cost, bound = control[THREAD], levels.state[0], levels.cost[0], levels.bound[0]
     for n in range(st[CHILD_LOW], st[CHILD_HIGH] + 1):
-        known[1, n, k], known[0, n, k] = levels.bound[0, 1, n, k], levels.bound[0, 0, n, k]
+        known_bounds[1, n, k], known_bounds[0, n, k] = bound[1, n, k], bound[0, n, k]
     finished[me, 1 + finished[me, 0]] = k
     finished[me, 0] += 1
     for n in range(st[LOW], st[HIGH] + 1):
@@ -397,7 +398,7 @@ def import_incumbents(control, st, cost, incumbents):
 @njit(**INNER)
 def take_root_split(control, levels, shared):
     """Take the next split of the root, and what the other threads have found since the last."""
-    next_split, finished, known, incumbents, seen = shared
+    next_split, finished, known_bounds, incumbents, seen = shared
     st, bound = levels.state[0], levels.bound[0]
     st[POSITION] = min(fetch_add(next_split), st[N_ACTIVE])
     import_incumbents(control, st, levels.cost[0], incumbents)
@@ -407,11 +408,11 @@ def take_root_split(control, levels, shared):
             k = finished[other, seen[other]]
             for n in range(st[CHILD_LOW], st[CHILD_HIGH] + 1):
                 for side in range(2):
-                    bound[side, n, k] = max(bound[side, n, k], known[side, n, k])
+                    bound[side, n, k] = max(bound[side, n, k], known_bounds[side, n, k])
                 if control[SIMILARITY]:
                     call_at(control[ADDRESS_SIMILARITY],
-                            (k, levels.totals[0], st[N_ACTIVE], st[WIDTH], known[1, n, k],
-                             known[0, n, k], bound[1, n], bound[0, n]))
+                            (k, levels.totals[0], st[N_ACTIVE], st[WIDTH], known_bounds[1, n, k],
+                             known_bounds[0, n, k], bound[1, n], bound[0, n]))
 
 
 # The modes of the search -----------------------------------------------------------------------
@@ -449,7 +450,7 @@ def begin_with_leaf(st, co, ch, leaf):
 @njit(**INNER)
 def count_node(t, control, counters, levels, scratch):
     """Choose the columns of a node and count it; return how much work that was."""
-    st, starts, found = levels.state[t], levels.class_start[t], scratch.found
+    st, starts, node_shape = levels.state[t], levels.class_start[t], scratch.node_shape
     shape = scratch.shared_arrays[0]
     keys_from_rows, n_rows = shape[KEYS_FROM_ROWS], starts[shape[N_CLASSES]]
     if t > 0 and keys_from_rows:
@@ -462,13 +463,13 @@ def count_node(t, control, counters, levels, scratch):
     call_at(control[ADDRESS_OPEN],
             (levels.rows[t], starts, levels.active[t], st[N_CANDIDATES], keys_from_rows,
              scratch.shared_arrays, scratch.count_arrays, levels.active[t + 1],
-             levels.column_keys[t], found))
+             levels.column_keys[t], node_shape))
     call_at(control[ADDRESS_PREPARE],
             (starts, scratch.shared_arrays, scratch.count_arrays, levels.totals[t],
-             scratch.side_cost, scratch.best_by_size, found))
-    st[N_ACTIVE], st[WIDTH] = found[0], found[1]
-    counters[COLUMNS_DROPPED] += st[N_CANDIDATES] - found[0]
-    width = found[1]
+             scratch.side_cost, scratch.best_by_size, node_shape))
+    st[N_ACTIVE], st[WIDTH] = node_shape[0], node_shape[1]
+    counters[COLUMNS_DROPPED] += st[N_CANDIDATES] - node_shape[0]
+    width = node_shape[1]
     return 50 + n_rows * width // 64 + n_rows * width * width // 4096
 
 
@@ -624,10 +625,11 @@ def solve_children(t, k, terminal, level, below, third, control, counters, level
     if control[CACHE]:
         share = control[SHARE_SIZES] > 0
         for n in range(1 if share else max(first, terminal), (3 if share else last) + 1):
-            for place in range(2):
+            for position in range(2):
                 control[FILLED] += remember(
-                    table, values, made[2 * place], made[2 * place + 1], np.int64(2), n, level,
-                    best_by_size[4 * place + n], np.int64(1), np.int64(UNKNOWN), np.int64(0), n)
+                    table, values, made[2 * position], made[2 * position + 1], np.int64(2), n,
+                    level, best_by_size[4 * position + n], np.int64(1), np.int64(UNKNOWN),
+                    np.int64(0), n)
     n_rows = starts[scratch.shared_arrays[0][N_CLASSES]]
     return 10 + width * width // 64 + n_rows * width * width // 16384
 
@@ -793,7 +795,7 @@ def read_children(control, levels, scratch):
         scratch.shared_arrays[1]
     weights, n_classes, row_bytes = scratch.shared_arrays[3], shape[N_CLASSES], \
         shape[N_COLUMNS] // 8
-    n, side_cost, found = st[HIGH], scratch.side_cost, scratch.found
+    n, side_cost, node_shape = st[HIGH], scratch.side_cost, scratch.node_shape
     for side in range(2 if choice[FEATURE, n] >= 0 else 0):
         split_rows(row_bits, row_bytes, levels.rows[0], levels.class_start[0], n_classes,
                    active[choice[FEATURE, n]], side, rows, starts)
@@ -805,19 +807,19 @@ def read_children(control, levels, scratch):
                 shape[COUNT_PAIRS] = 0
             call_at(control[ADDRESS_OPEN],
                     (rows, starts, active, st[N_ACTIVE], np.int64(0), scratch.shared_arrays,
-                     scratch.count_arrays, levels.active[2], levels.column_keys[1], found))
+                     scratch.count_arrays, levels.active[2], levels.column_keys[1], node_shape))
             call_at(control[ADDRESS_PREPARE],
                     (starts, scratch.shared_arrays, scratch.count_arrays, levels.totals[1],
-                     side_cost, scratch.best_by_size, found))
+                     side_cost, scratch.best_by_size, node_shape))
             shape[MERGE_COLUMNS], shape[COUNT_PAIRS] = merged, paired
             least = np.inf
-            for k in range(found[0]):
+            for k in range(node_shape[0]):
                 if side_cost[LEAF_0, k] + side_cost[LEAF_1, k] < least:
                     least = side_cost[LEAF_0, k] + side_cost[LEAF_1, k]
                     column = levels.active[2, k]
         scratch.read[side, 0] = column
         for bit in range(2):
-            most = -1.0
+            largest_weight = -1.0
             for c in range(n_classes):
                 total = 0.0
                 for r in range(starts[c], starts[c + 1]):
@@ -825,8 +827,8 @@ def read_children(control, levels, scratch):
                     if column < 0 or (read(row_bits, row * row_bytes + (column >> 3))
                                       >> (column & 7) & 1) == bit:
                         total += weights[2 * row]
-                if total > most:
-                    most, scratch.read[side, 1 + bit] = total, c
+                if total > largest_weight:
+                    largest_weight, scratch.read[side, 1 + bit] = total, c
 
 
 @njit(**OPTIONS)

@@ -40,9 +40,9 @@ from ._kernels import (
 
 
 @njit(**INNER)
-def add_pairs(local_bits, local_weights, part, rows, start, stop, blocks, word, n_active, width,
+def add_pairs(local_bits, local_weights, channel, rows, start, stop, blocks, word, n_active, width,
               pairs, base, more):
-    """Sum up the weights (part 0) or numbers (part 1) of some rows for all pairs of features.
+    """Sum up the weights (channel 0) or numbers (channel 1) of some rows for all pairs of features.
 
     ``more`` adds to the sums that are there.  Those of 32 pairs stay in registers while the rows
     pass that have the first feature.
@@ -50,16 +50,16 @@ def add_pairs(local_bits, local_weights, part, rows, start, stop, blocks, word, 
     row_bytes, zero = np.int64(width // 8), zeros_like(load32(pairs, base))
     for i in range(n_active):
         for first in range(i // 32 * 32, width, 32):
-            place = base + i * width + first
-            total = load32(pairs, place) if more else zero
+            offset = base + i * width + first
+            total = load32(pairs, offset) if more else zero
             for position in range(start, stop, 64):
                 bits = read(blocks, (word + ((position - start) >> 6)) * width + i)
                 while bits != 0:
                     row = read(rows, position + lowest_bit(bits))
                     bits &= bits - 1
                     total = add_where(total, local_bits, row * row_bytes + first // 8,
-                                      spread_like(zero, read(local_weights, 2 * row + part)))
-            store(pairs, place, total)
+                                      spread_like(zero, read(local_weights, 2 * row + channel)))
+            store(pairs, offset, total)
 
 
 @njit(**INNER)
@@ -95,7 +95,7 @@ def sum_up(local_bits, local_weights, rows, starts, n_active, width, n_classes, 
 
 @njit(**INNER)
 def open_rows(rows, n_rows, per_row, candidates, n_candidates, keys_from_rows, shared_arrays,
-              active, column_keys, found):
+              active, column_keys, node_shape):
     """Choose the features of a node and pack those of its rows.
 
     Every distinct row has ``per_row`` numbers, the last of them how many original rows it is.
@@ -118,7 +118,7 @@ def open_rows(rows, n_rows, per_row, candidates, n_candidates, keys_from_rows, s
     kept = choose_columns(candidates, n_candidates, counts, n_original, shape[MIN_LEAF],
                           shape[MERGE_COLUMNS], column_keys, n_columns, slots, active)
     width = line_width(kept)
-    found[0], found[1] = kept, width
+    node_shape[0], node_shape[1] = kept, width
     for r in range(n_rows):
         row = np.int64(rows[r])
         for byte in range(width // 8):
@@ -132,12 +132,12 @@ def open_rows(rows, n_rows, per_row, candidates, n_candidates, keys_from_rows, s
 
 @njit(**ADDRESSED)
 def open_node(rows, class_start, candidates, n_candidates, keys_from_rows, shared_arrays,
-              count_arrays, active, column_keys, found):
+              count_arrays, active, column_keys, node_shape):
     """Choose the features of a node; the form of ``_kernels.open_node`` for weights."""
     row_weights, local_weights = shared_arrays[3], count_arrays[1]
     n_rows = class_start[shared_arrays[0][N_CLASSES]]
     open_rows(rows, n_rows, np.int64(2), candidates, n_candidates, keys_from_rows, shared_arrays,
-              active, column_keys, found)
+              active, column_keys, node_shape)
     for r in range(n_rows):
         row = np.int64(rows[r])
         local_weights[2 * r], local_weights[2 * r + 1] = (row_weights[2 * row],
@@ -145,12 +145,12 @@ def open_node(rows, class_start, candidates, n_candidates, keys_from_rows, share
 
 
 @njit(**ADDRESSED)
-def prepare(class_start, shared_arrays, count_arrays, totals, side_cost, best_by_size, found):
+def prepare(class_start, shared_arrays, count_arrays, totals, side_cost, best_by_size, node_shape):
     """Sum up an open node; the weighted form of ``_kernels.prepare_classes``."""
     shape, _, _, _, _, _, local_bits, rows, _, _ = shared_arrays
     blocks, local_weights, pairs, singles, sides, _, _, _ = count_arrays
     n_classes, min_leaf = shape[N_CLASSES], shape[MIN_LEAF]
-    kept, width = found[0], found[1]
+    kept, width = node_shape[0], node_shape[1]
     for r in range(class_start[n_classes]):
         rows[r] = r
     sum_up(local_bits, local_weights, rows, class_start, kept, width, n_classes, min_leaf, blocks,

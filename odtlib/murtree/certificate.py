@@ -36,9 +36,10 @@ class CertifiedColumns(CertifiedMixin):
         solver, factor, margin = self._proof_solver(
             data, columns, data.item_weight, (depth, nodes))
         problem = solver.problem
-        place = {row.tobytes(): number for number, row in enumerate(
+        index_of_row = {row.tobytes(): index for index, row in enumerate(
             np.packbits(data.x[:, problem.columns], axis=1))}
-        member = np.array([place[row.tobytes()] for row in np.packbits(problem.rows, axis=1)])
+        member = np.array([index_of_row[row.tobytes()]
+                           for row in np.packbits(problem.rows, axis=1)])
         within = np.zeros(len(data.x))      # what every tree costs in each row
         if data.sums:
             weight, total, squares = data.amount[:, :3].T
@@ -56,19 +57,20 @@ class CertifiedColumns(CertifiedMixin):
             if depth <= 2 or n == 0 or state[S.POSITION] == 0:
                 return bound, None
             # What the search found of both sides of each split, for each size.
-            levels, at = solver.levels, problem.columns[solver.levels.active[1, :n]]
+            levels, active_columns = solver.levels, problem.columns[solver.levels.active[1, :n]]
             least, hints = (0.0, 0.0), np.zeros((2, data.x.shape[1], len(sizes) + 1))
             if data.sums:
-                one = within[mask] @ data.x[mask][:, at] - margin
+                one = within[mask] @ data.x[mask][:, active_columns] - margin
                 least = lost - one - margin, one
             for a in range(1, len(sizes) + 1):
                 size = min(a, high) if len(sizes) > 1 else high
                 if size >= low and (a <= high or high >= 2 ** (depth - 1) - 1):
                     for side, cost in enumerate(levels.bound[0]):
-                        hints[side, at, a] = np.maximum(0, np.floor(
+                        hints[side, active_columns, a] = np.maximum(0, np.floor(
                             cost[size, :n] * factor + least[side]))
             others = np.ones(data.x.shape[1], bool)
-            others[at] = False
-            return bound, (np.append(at[levels.order[0, :n]], np.flatnonzero(others)), hints)
+            others[active_columns] = False
+            order = np.append(active_columns[levels.order[0, :n]], np.flatnonzero(others))
+            return bound, (order, hints)
 
         return best

@@ -29,19 +29,19 @@ def tree_over_columns(nested, columns, y, n_classes, weight=None, names=None, *,
     feature, left, right, label = [], [], [], []     # a leaf leads to itself
     depth, twice = 0, False                          # whether a path tests a column twice
 
-    def add(part, above):
+    def add(subtree, above):
         nonlocal depth, twice
         index = len(feature)
-        if not isinstance(part, tuple):
+        if not isinstance(subtree, tuple):
             column, depth = LEAF, max(depth, len(above))
         else:
-            column, twice = part[0], twice or part[0] in above
-        for nodes, value in ((feature, column), (left, index), (right, index), (label, part)):
+            column, twice = subtree[0], twice or subtree[0] in above
+        for nodes, value in ((feature, column), (left, index), (right, index), (label, subtree)):
             nodes.append(value)
         if column != LEAF:
             label[index] = LEAF
-            left[index] = add(part[1], (*above, column))
-            right[index] = add(part[2], (*above, column))
+            left[index] = add(subtree[1], (*above, column))
+            right[index] = add(subtree[2], (*above, column))
         return index
 
     add(nested, ())
@@ -52,17 +52,17 @@ def tree_over_columns(nested, columns, y, n_classes, weight=None, names=None, *,
     value = np.zeros((len(feature), n_classes))
     for first in range(0, len(y), ROWS_AT_A_TIME):
         block = slice(first, first + ROWS_AT_A_TIME)
-        part, labels = columns[block], y[block]
-        rows, at = np.arange(len(labels)), np.zeros(len(labels), np.int64)
+        block_columns, labels = columns[block], y[block]
+        rows, node = np.arange(len(labels)), np.zeros(len(labels), np.int64)
         for _ in range(depth):
-            at = np.where(part[rows, tested[at]] == 1, one[at], zero[at])
-        value += np.bincount(at * n_classes + labels, None if weight is None else weight[block],
+            node = np.where(block_columns[rows, tested[node]] == 1, one[node], zero[node])
+        value += np.bincount(node * n_classes + labels, None if weight is None else weight[block],
                              value.size).reshape(value.shape)
     inner = [index for index, child in enumerate(left) if child != index]
     for index in reversed(inner):
         np.add(value[left[index]], value[right[index]], value[index])
-    most = value.argmax(axis=1)
-    predicted = most if relabel else np.where(leaf, label, most)
+    majority_class = value.argmax(axis=1)
+    predicted = majority_class if relabel else np.where(leaf, label, majority_class)
     zero[leaf] = one[leaf] = LEAF
     tree = DecisionTree._of_parts(
         feature=tested, threshold=np.where(leaf, np.nan, 0.5), left=zero, right=one, value=value,

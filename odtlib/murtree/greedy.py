@@ -62,7 +62,7 @@ def cart(columns, amounts, weight, number, depth, min_leaf, leaf, rows, clock=No
         if purity[column] == -np.inf:
             return prediction
         has = given[rows, every * column] == 1
-        zero, one = (grow(part, depth - 1) for part in (rows[~has], rows[has]))
+        zero, one = (grow(child_rows, depth - 1) for child_rows in (rows[~has], rows[has]))
         return prediction if zero == one == prediction else (every * column, zero, one)
 
     with blas().limit(limits=1, user_api="blas"):

@@ -327,13 +327,13 @@ class Workspace:
         self.levels.active[0, :n_columns] = np.arange(n_columns)
         self.scratch = Scratch(
             key=np.zeros(width), side_cost=np.zeros((5, width)), best_by_size=np.zeros(8),
-            found=np.zeros(2, np.int64), shuffle=np.zeros(width),
+            node_shape=np.zeros(2, np.int64), shuffle=np.zeros(width),
             literals=random_words(4 * width, 1), shared_arrays=shared_arrays,
             count_arrays=tuple(count_arrays), read=np.zeros((2, 3), np.int64))
         # Not for nodes of many budgets: they are few, and memory grows with the budgets.
         kept = max(1, min(max_nodes, 2 ** max(max_depth - 2, 0), 8))
-        most = max(1, min(MAX_EARLIER_NODES, 2 * n_columns))
-        self.earlier = (np.zeros((earlier_levels, kept, most, 2, width)),
-                        np.zeros((earlier_levels, most, 2 + kept), np.int64),
+        n_earlier_nodes = max(1, min(MAX_EARLIER_NODES, 2 * n_columns))
+        self.earlier = (np.zeros((earlier_levels, kept, n_earlier_nodes, 2, width)),
+                        np.zeros((earlier_levels, n_earlier_nodes, 2 + kept), np.int64),
                         np.zeros((levels, width), np.int64), np.zeros(width, np.int64))
         self.table = np.zeros(cache_entries * ENTRY, np.uint64)

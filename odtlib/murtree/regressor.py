@@ -335,7 +335,7 @@ class _RegressionRun(Run):
 
         *nodes, members = build(0, len(self.y), split)
         parts = [(self.y[rows], self.sample_weight[rows]) for rows in members]
-        values = [leaf_value(*part, self.absolute) for part in parts]
+        values = [leaf_value(y, weight, self.absolute) for y, weight in parts]
         loss = sum(loss_of(y, value, weight, self.absolute) for (y, weight), value, feature
                    in zip(parts, values, nodes[0], strict=True) if feature < 0)
         tree = DecisionTree(*nodes, values, kind="regression",

@@ -144,11 +144,12 @@ class Run:
         for allowed in range(MAX_DISCREPANCIES + 1):
             if self.upper <= 0:
                 break
-            found = self.solver.discrepancy_tree(self.depth, allowed, until)
-            if found is None:
+            candidate = self.solver.discrepancy_tree(self.depth, allowed, until)
+            if candidate is None:
                 break
-            if found[0] < self.upper:
-                self.adopt(found[1], f"{allowed} discrepancies", found[0] + self.problem.offset)
+            if candidate[0] < self.upper:
+                self.adopt(candidate[1], f"{allowed} discrepancies",
+                           candidate[0] + self.problem.offset)
 
     def adopt(self, nested, event, claim=np.inf):
         """Make a tree of the solver the one to beat, if it is better."""
@@ -293,8 +294,8 @@ class Run:
                 return tree, False
         except KeyboardInterrupt:
             return tree, False
-        found = [n for n in range(tree.n_splits) if np.isfinite(self.solver.incumbent(n))]
-        for nested in self.solver.trees(self.depth, found):
+        budgets = [n for n in range(tree.n_splits) if np.isfinite(self.solver.incumbent(n))]
+        for nested in self.solver.trees(self.depth, budgets):
             smaller = self.checked(nested, cost)
             if self.cost(smaller) <= cost + self.solver.slack:
                 return smaller, True

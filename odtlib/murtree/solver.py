@@ -207,8 +207,8 @@ class Solver:
         main = self._main or self
         with main._lock:
             space = main.space
-            parts = (main, *main._workers)
-            filled = sum(int(part.control[S.FILLED]) for part in parts)
+            solvers = (main, *main._workers)
+            filled = sum(int(solver.control[S.FILLED]) for solver in solvers)
             if 2 * filled * ENTRY >= len(space.table):
                 main.memory_full = 4 * space.table.nbytes > self.memory_limit
                 if not main.memory_full:
@@ -220,7 +220,7 @@ class Solver:
                     filled, space.table = moved, table
             self.space.table = space.table
             room = NO_LIMIT if main.memory_full else len(space.table) // (2 * ENTRY) - filled
-            self.control[S.ROOM] = self.control[S.FILLED] + room // len(parts)
+            self.control[S.ROOM] = self.control[S.FILLED] + room // len(solvers)
 
     def solve(self, depth, nodes, *, smallest=None, upper=np.inf, lower=0.0, rows=None, clock=None,
               watch=None, level=0):
@@ -267,15 +267,15 @@ class Solver:
         state, levels, n_threads = self.state[0], self.levels, self.n_jobs + 1
         n_active, budgets = int(state[S.N_ACTIVE]), levels.bound.shape[2]
         finished = np.zeros((n_threads, n_active + 1), np.int64)
-        known = np.zeros((2, budgets, n_active))
+        known_bounds = np.zeros((2, budgets, n_active))
         incumbents = np.full((n_threads, 2, self.cost.shape[2]), np.inf)
         begun = int(state[S.POSITION])
         seen = levels.order[0, :begun]
         finished[0, 0], finished[0, 1:begun + 1] = begun, seen
-        known[:, :, seen] = levels.bound[0][:, :, seen]
-        found = self.choice[0, S.FEATURE] != S.UNKNOWN
-        incumbents[0, 0][found], incumbents[0, 1][found] = self.cost[0, S.BEST][found], -1
-        shared = (np.array([begun], np.int64), finished, known, incumbents)
+        known_bounds[:, :, seen] = levels.bound[0][:, :, seen]
+        has_tree = self.choice[0, S.FEATURE] != S.UNKNOWN
+        incumbents[0, 0][has_tree], incumbents[0, 1][has_tree] = self.cost[0, S.BEST][has_tree], -1
+        shared = (np.array([begun], np.int64), finished, known_bounds, incumbents)
         while len(self._workers) < self.n_jobs:
             self._workers.append(self._worker(len(self._workers) + 1))
         stop = Flag()
@@ -299,7 +299,7 @@ class Solver:
                 self.counters += worker.counters
                 worker.counters[:] = 0
             self.counters[S.CACHE_ENTRIES] = sum(
-                int(part.control[S.FILLED]) for part in (self, *self._workers))
+                int(solver.control[S.FILLED]) for solver in (self, *self._workers))
         if all(ended):
             self._conclude()
         return all(ended)
@@ -363,8 +363,8 @@ class Solver:
     def incumbent(self, nodes=None):
         """Return the cost of the best tree of the last subproblem; infinite if none was found."""
         nodes = self.nodes if nodes is None else nodes
-        found = self.choice[0, S.FEATURE, nodes] != S.UNKNOWN
-        return float(self.cost[0, S.BEST, nodes]) if found else np.inf
+        has_tree = self.choice[0, S.FEATURE, nodes] != S.UNKNOWN
+        return float(self.cost[0, S.BEST, nodes]) if has_tree else np.inf
 
     def bound(self):
         """Return a lower bound for the largest budget, from the children of each root split."""
@@ -417,8 +417,9 @@ class Solver:
         state, levels = self.state[0], self.levels
         n_active, budgets = state[S.N_ACTIVE], slice(state[S.CHILD_LOW], state[S.CHILD_HIGH] + 1)
         least = np.zeros((2, len(self.problem.columns), budgets.stop - budgets.start))
-        for place, side in enumerate((1, 0)):
-            least[place, levels.active[1, :n_active]] = levels.bound[0, side, budgets, :n_active].T
+        for position, side in enumerate((1, 0)):
+            bound = levels.bound[0, side, budgets, :n_active]
+            least[position, levels.active[1, :n_active]] = bound.T
         return least
 
     def counted(self):
@@ -445,36 +446,36 @@ class Solver:
         CART.
         """
         rows = np.arange(len(self.problem.bits), dtype=np.int32)
-        known = {} if len(budgets) > 1 else None
+        solved_trees = {} if len(budgets) > 1 else None
         roots = [self.root(nodes) for nodes in budgets]      # building solves new subproblems
-        return [self._tree(rows, min(depth, max(nodes, 1)), root, clock or Clock(), known)
+        return [self._tree(rows, min(depth, max(nodes, 1)), root, clock or Clock(), solved_trees)
                 for root, nodes in zip(roots, budgets, strict=True)]
 
     def tree(self, depth):
         """Build the best tree for the largest node budget; see :meth:`trees`."""
         return self.trees(depth, [self.nodes])[0]
 
-    def _tree(self, rows, depth, root, clock, known, level=0):
-        """Build the tree with a root; ``known``, if not None, has those that trees share."""
+    def _tree(self, rows, depth, root, clock, solved_trees, level=0):
+        """Build the tree with a root; ``solved_trees``, if not None, has those that trees share."""
         if root is None:
             return self._leaf(rows)[1]
         column, *children = root
         zero, one = self.problem.parts(rows, column)
-        one, zero = (self._subtree(part, depth - 1, *child, clock, known, level + 1)
-                     for part, child in zip((one, zero), children, strict=True))
+        one, zero = (self._subtree(child_rows, depth - 1, *child, clock, solved_trees, level + 1)
+                     for child_rows, child in zip((one, zero), children, strict=True))
         return column, zero, one
 
-    def _subtree(self, rows, depth, budget, value, clock, known, level):
+    def _subtree(self, rows, depth, budget, value, clock, solved_trees, level):
         """Find a tree of known cost: its splits are in the cache, but for depth two."""
         if budget == 0:
             return self._leaf(rows)[1]
         shallow = depth <= 2 and self.control[S.SPECIALISED]
         key = name = None
-        if known is not None or not shallow:
+        if solved_trees is not None or not shallow:
             key = self._key(rows)
             name = (*key.tolist(), depth, budget, level)
-        if known is not None and name in known:
-            return known[name]
+        if solved_trees is not None and name in solved_trees:
+            return solved_trees[name]
         if not self._has_time(clock):
             return self.cart(rows, depth, budget, clock)
         if shallow:
@@ -487,9 +488,9 @@ class Solver:
                 if not self.solve(depth, budget, rows=rows, level=level, **limits):
                     return self.cart(rows, depth, budget, clock)
                 root = self.root()
-            tree = self._tree(rows, min(depth, budget), root, clock, known, level)
-        if known is not None:
-            known[name] = tree
+            tree = self._tree(rows, min(depth, budget), root, clock, solved_trees, level)
+        if solved_trees is not None:
+            solved_trees[name] = tree
         return tree
 
     def _shallow_tree(self, rows, depth, budget, level):
@@ -518,11 +519,12 @@ class Solver:
         budget_0 = min(budget, 2 ** depth - 1) - 1 - budget_1
         key_1 = self._key(self.problem.parts(rows, column)[1])
         children = []
-        for part_key, nodes in (key_1, budget_1), (key - key_1, budget_0):
-            known = (0.0, 1) if nodes == 0 else self._cached(part_key, depth - 1, nodes, level + 1)
-            if known is None or not known[1] & 1:
+        for child_key, nodes in (key_1, budget_1), (key - key_1, budget_0):
+            child_entry = (0.0, 1) if nodes == 0 else self._cached(
+                child_key, depth - 1, nodes, level + 1)
+            if child_entry is None or not child_entry[1] & 1:
                 return None
-            children.append((nodes, known[0]))
+            children.append((nodes, child_entry[0]))
         return column, *children
 
     @property
@@ -548,8 +550,8 @@ class Solver:
         column = self._purest(rows, depth)
         if depth <= 2 or column is None:
             return self._tree(rows, min(depth, 2), self.root(), clock, None)
-        zero, one = (self.greedy_tree(depth - 1, clock, part)
-                     for part in self.problem.parts(rows, column))
+        zero, one = (self.greedy_tree(depth - 1, clock, child_rows)
+                     for child_rows in self.problem.parts(rows, column))
         return zero if zero == one and not isinstance(zero, tuple) else (column, zero, one)
 
     def _purest(self, rows, depth):
@@ -599,8 +601,8 @@ class Solver:
                 return self._collapsed(self.greedy_tree(depth, finishing, rows), rows)
             if column is None:
                 return cost, leaf
-            (cost_0, zero), (cost_1, one) = (grow(part, depth - 1)
-                                             for part in self.problem.parts(rows, column))
+            (cost_0, zero), (cost_1, one) = (grow(child_rows, depth - 1)
+                                             for child_rows in self.problem.parts(rows, column))
             below = self.penalty + cost_0 + cost_1
             return (cost, leaf) if below >= cost else (below, (column, zero, one))
 
@@ -624,20 +626,20 @@ class Solver:
         A node above depth three tries its splits in the order of their best depth-two trees; the
         ``i``-th one uses up ``i`` departures.  Below, trees of depth three are optimal.
         """
-        known = {}
+        solved_trees = {}
 
         def best(rows, depth, allowed):
             """Return cost and (columns, children), or None when the time is over."""
             name = (*self._key(rows).tolist(), depth, allowed if depth > 3 else 0)
-            if name in known:
-                return known[name]
+            if name in solved_trees:
+                return solved_trees[name]
             if clock.expired:
                 return None
             if depth <= 3:
                 if not self.solve(depth, 2 ** depth - 1, rows=rows, clock=clock):
                     return None
-                known[name] = self.value(), (rows, self.root(), depth)
-                return known[name]
+                solved_trees[name] = self.value(), (rows, self.root(), depth)
+                return solved_trees[name]
             self.solve(2, 3, rows=rows)
             n_active = int(self.state[0, S.N_ACTIVE])
             sides = self.scratch.side_cost[:, :n_active]
@@ -645,28 +647,28 @@ class Solver:
                     + np.minimum(sides[S.LEAF_1], sides[S.SPLIT_1] + self.penalty))
             columns = self.levels.active[1, np.argsort(keys, kind="stable")[:allowed + 1]]
             cost, leaf = self._leaf(rows)
-            found = (cost, leaf)
+            incumbent = (cost, leaf)
             for used, column in enumerate(columns.tolist()):
-                parts = [best(part, depth - 1, allowed - used)
-                         for part in self.problem.parts(rows, column)]
+                parts = [best(child_rows, depth - 1, allowed - used)
+                         for child_rows in self.problem.parts(rows, column)]
                 if None in parts:
                     return None
                 cost = self.penalty + parts[0][0] + parts[1][0]
-                if cost < found[0]:
-                    found = cost, (column, parts[0][1], parts[1][1])
-            known[name] = found
-            return found
+                if cost < incumbent[0]:
+                    incumbent = cost, (column, parts[0][1], parts[1][1])
+            solved_trees[name] = incumbent
+            return incumbent
 
-        def build(part):
-            if not isinstance(part, tuple):
-                return part
-            if isinstance(part[0], np.ndarray):
-                rows, root, depth = part
+        def build(nested):
+            if not isinstance(nested, tuple):
+                return nested
+            if isinstance(nested[0], np.ndarray):
+                rows, root, depth = nested
                 return self._tree(rows, depth, root, Clock(), None)
-            return part[0], build(part[1]), build(part[2])
+            return nested[0], build(nested[1]), build(nested[2])
 
-        found = best(np.arange(len(self.problem.bits), dtype=np.int32), depth, allowed)
-        return None if found is None else (found[0], build(found[1]))
+        incumbent = best(np.arange(len(self.problem.bits), dtype=np.int32), depth, allowed)
+        return None if incumbent is None else (incumbent[0], build(incumbent[1]))
 
     def _cached(self, key, depth, budget, level):
         """Return value and details of a subproblem in the cache, or None."""

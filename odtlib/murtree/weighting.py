@@ -100,15 +100,15 @@ def cost_rows(model, columns, y, weight, costs):
                          "at 'errors'.")
     if weight is not None:
         costs = costs * weight[:, None]
-    most = costs.max(axis=1)
-    saved = most[:, None] - costs
+    largest_cost = costs.max(axis=1)
+    saved = largest_cost[:, None] - costs
     equal = ~saved.any(axis=1)
     # each row is a sample of its leaf, in the unit of the costs
     saved[equal] = saved.max() or np.abs(costs).max() or 1.0
     if saved.max() > LARGEST:
         raise ValueError(f"costs, times weights, differ by up to {saved.max():g} in a row; divide "
                          f"them by a number so that none exceeds {LARGEST:g}.")
-    shift = float((most - saved.sum(axis=1)).sum() + saved[equal, 0].sum())
+    shift = float((largest_cost - saved.sum(axis=1)).sum() + saved[equal, 0].sum())
     row, label = np.nonzero(saved)
     return Rows(columns[row], label, saved[row, label], shift=shift,
                 counts=np.diff(row, prepend=-1) > 0,
@@ -182,12 +182,12 @@ def f1_tree(model, columns, y, sample_weight, clock, search):
         lead = report.lower_bound - 2 * positives * a
         if np.isfinite(lead):
             bound = max(bound, a / b + min(0.0, lead) / (b * positives))
-        found = loss_of(tree)
-        better = found[0] * b < a * found[1]
-        if better or found[0] * b == a * found[1]:  # as good, perhaps with fewer feature nodes
+        loss = loss_of(tree)
+        better = loss[0] * b < a * loss[1]
+        if better or loss[0] * b == a * loss[1]:  # as good, perhaps with fewer feature nodes
             best = tree
         if better:
-            a, b = found
+            a, b = loss
             trace.append((clock.elapsed, a / b, min(bound, a / b), f"search {rounds}"))
         if ended not in ("optimal", "heuristic") or not better:
             break

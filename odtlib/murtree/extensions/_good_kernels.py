@@ -37,13 +37,13 @@ def all_pairs(bits, classes, rows):
 @njit(**OPTIONS)
 def leaf_of(sums, n_classes, tie):
     """Return the errors of a leaf and how many classes it may predict."""
-    most, total, ties = 0.0, 0.0, 0
+    largest_weight, total, ties = 0.0, 0.0, 0
     for k in range(n_classes):
         total += sums[k]
-        most = max(most, sums[k])
+        largest_weight = max(largest_weight, sums[k])
     for k in range(n_classes):
-        ties += sums[k] >= most - tie
-    return np.int64(total - most), ties
+        ties += sums[k] >= largest_weight - tie
+    return np.int64(total - largest_weight), ties
 
 
 @njit(**OPTIONS)
@@ -67,13 +67,13 @@ def shared_classes(one, zero, n_classes, tie):
 def add(names, counts, size, errors, count):
     """Add to the count of a size and errors in a table; return 1 if they are new there."""
     name = 4 * errors + size
-    at = (name * 0x9E3779B97F4A7C1 >> 20) & (len(names) - 1)
-    while names[at] >= 0 and names[at] != name:
-        at = (at + 1) & (len(names) - 1)
-    new = names[at] < 0
+    slot = (name * 0x9E3779B97F4A7C1 >> 20) & (len(names) - 1)
+    while names[slot] >= 0 and names[slot] != name:
+        slot = (slot + 1) & (len(names) - 1)
+    new = names[slot] < 0
     if new:
-        names[at], counts[at] = name, 0
-    counts[at] += count
+        names[slot], counts[slot] = name, 0
+    counts[slot] += count
     return np.int64(new)
 
 

@@ -111,9 +111,9 @@ class FrontSearch:
         for column in columns:
             self.clock.check()
             parts, part_sums = self.sides(rows, column, sums)
-            if min(len(part) for part in parts) == 0:
+            if min(len(child_rows) for child_rows in parts) == 0:
                 continue
-            if min(self.values[part, NUMBER].sum() for part in parts) < self.min_leaf:
+            if min(self.values[child_rows, NUMBER].sum() for child_rows in parts) < self.min_leaf:
                 continue
             yield column, parts, part_sums, budgets
 
@@ -194,11 +194,11 @@ class FrontSearch:
         depth = min(depth, nodes)
         self.counters["fronts"] += 1
         name = (set_name(rows, len(self.bits)), depth, nodes) if depth > 2 else None
-        known = self.known.get(name)
-        if known is not None and known[0] >= limit:
+        known_front = self.known.get(name)
+        if known_front is not None and known_front[0] >= limit:
             self.counters["cache_hits"] += 1
-            within = known[2] <= limit
-            return tuple(part[within] for part in known[1:])
+            within = known_front[2] <= limit
+            return tuple(array[within] for array in known_front[1:])
         arrays, n = self.arrays(max(depth, 2)), 0
 
         def add(kernel, *arguments, first):
@@ -230,7 +230,7 @@ class FrontSearch:
             kernels.clear(arrays[0], arrays[2], n)
             raise
         front = self.collected(*arrays, n)
-        if self.room_for(sum(part.nbytes for part in front) + len(name[0]) + 300):
+        if self.room_for(sum(array.nbytes for array in front) + len(name[0]) + 300):
             self.known[name] = limit, *front
         return front
 
@@ -265,11 +265,11 @@ class FrontSearch:
         has = self.bits[rows, root] == 1
         parts, sizes, children = (rows[has], rows[~has]), (int(first), int(nodes - 1 - first)), []
         fronts = self.both(parts, [None, None], depth - 1, *sizes, limit)
-        for part, size, part_key, (keys, errors, choices) in zip(
+        for child_rows, size, child_key, (keys, errors, choices) in zip(
                 parts, sizes, (last, key - last), fronts, strict=True):
-            at = np.searchsorted(keys, part_key)
-            children.append(self.tree(part, depth - 1, size, part_key, choices[at],
-                                      UNLIMITED if limit == UNLIMITED else int(errors[at])))
+            position = np.searchsorted(keys, child_key)
+            children.append(self.tree(child_rows, depth - 1, size, child_key, choices[position],
+                                      UNLIMITED if limit == UNLIMITED else int(errors[position])))
         return column, children[1], children[0]
 
     def side(self, code):
@@ -484,9 +484,9 @@ class FairRun(FrontRun):
         self.limit = ROUNDING + model.max_disparity
         self.sizes = np.bincount(self.group + 1, weights=self.weight).astype(np.int64)[1:]
         # A key is a number with one digit for each group: of its rows that are predicted positive.
-        self.place = [prod((self.sizes[g + 1:] + 1).tolist()) for g in range(len(groups))]
-        n_keys = self.place[0] * int(self.sizes[0] + 1)
-        key = self.weight * np.array([*self.place, 0])[self.group]        # group -1: the last
+        self.place_values = [prod((self.sizes[g + 1:] + 1).tolist()) for g in range(len(groups))]
+        n_keys = self.place_values[0] * int(self.sizes[0] + 1)
+        key = self.weight * np.array([*self.place_values, 0])[self.group]    # group -1: the last
         positive = self.y == 1
         self.search_over(key, np.where(positive, 0, self.weight),
                          np.where(positive, self.weight, 0), n_keys, pareto=False)
@@ -499,8 +499,8 @@ class FairRun(FrontRun):
 
     def positive(self, keys):
         """Return the positive predictions in each group that keys stand for."""
-        return [keys // place % (size + 1)
-                for place, size in zip(self.place, self.sizes, strict=True)]
+        return [keys // place_value % (size + 1)
+                for place_value, size in zip(self.place_values, self.sizes, strict=True)]
 
     def lead(self, positive, pair):
         """Return the difference between the shares of two groups, times the sizes of both."""
@@ -559,8 +559,9 @@ class FairRun(FrontRun):
                 under = errors, lead
             wider, dearer = over[1] - under[1], under[0] - over[0]
             common = gcd(wider, dearer)
-            most = wider * int(self.weight.sum()) + dearer * int(np.prod(self.sizes[[*pair]]))
-            if wider <= 0 or most // common >= EXACT:
+            largest_cost = (wider * int(self.weight.sum())
+                            + dearer * int(np.prod(self.sizes[[*pair]])))
+            if wider <= 0 or largest_cost // common >= EXACT:
                 break
             scale, price = wider // common, dearer // common
             cost = scale * over[0] + price * over[1]

@@ -56,21 +56,21 @@ def product(pairs):
     low = min(map(sum, starts))
     span = max(sum(max(e for _, e in side) for side in pair) for pair in pairs) - low + 1
     if sum(len(one) * len(zero) for one, zero in pairs) < span:
-        found = {}
+        histogram = {}
         for one, zero in pairs:
             for (m_1, e_1), count_1 in one.items():
                 for (m_0, e_0), count_0 in zero.items():
                     size = m_1 + m_0 + 1, e_1 + e_0
-                    found[size] = found.get(size, 0) + count_1 * count_0
-        return found
+                    histogram[size] = histogram.get(size, 0) + count_1 * count_0
+        return histogram
     trees = sum(sum(one.values()) * sum(zero.values()) for one, zero in pairs)
     width = (trees.bit_length() + 7) // 8
 
     def number(side, start):
         digits = bytearray(width * ((max(side)[0] + 1) * span))
         for (m, e), count in side.items():
-            at = width * (m * span + e - start)
-            digits[at:at + width] = count.to_bytes(width, "little")
+            position = width * (m * span + e - start)
+            digits[position:position + width] = count.to_bytes(width, "little")
         return int.from_bytes(digits, "little")
 
     total = 0
@@ -78,12 +78,12 @@ def product(pairs):
         total += number(pair[0], start[0]) * number(pair[1], start[1]) \
             << 8 * width * (sum(start) - low)
     digits = total.to_bytes(-(-total.bit_length() // (8 * width)) * width, "little")
-    found = {}
-    for at in range(0, len(digits), width):
-        if count := int.from_bytes(digits[at:at + width], "little"):
-            m, e = divmod(at // width, span)
-            found[m + 1, low + e] = count
-    return found
+    histogram = {}
+    for position in range(0, len(digits), width):
+        if count := int.from_bytes(digits[position:position + width], "little"):
+            m, e = divmod(position // width, span)
+            histogram[m + 1, low + e] = count
+    return histogram
 
 
 class _Counting:
@@ -123,8 +123,9 @@ class _Counting:
     def leaf_of(self, sums):
         """Return the same, given the sums of the classes."""
         sums = sums[:-1].tolist()
-        most = max(sums)
-        return int(sum(sums) - most), [k for k, of in enumerate(sums) if of >= most - self.tie]
+        largest_weight = max(sums)
+        classes = [k for k, of in enumerate(sums) if of >= largest_weight - self.tie]
+        return int(sum(sums) - largest_weight), classes
 
     def cost(self, size):
         """Return the cost of a tree with ``size = (feature nodes, errors)``."""
@@ -142,14 +143,14 @@ class _Counting:
         last axis.
         """
         n = low.shape[-1]
-        most = np.empty((*low.shape[:-1], min(nodes + 1, len(budget) - 1)))
-        for m in range(most.shape[-1]):
+        child_budget = np.empty((*low.shape[:-1], min(nodes + 1, len(budget) - 1)))
+        for m in range(child_budget.shape[-1]):
             rest = budget[m + 1:m + 1 + n] - self.penalty
-            most[..., m] = (rest - low[..., :len(rest)]).max(axis=-1)
-        return most
+            child_budget[..., m] = (rest - low[..., :len(rest)]).max(axis=-1)
+        return child_budget
 
     def near(self, rows, depth, budget):
-        """Return the columns that may split a node within a budget, by their places.
+        """Return the columns that may split a node within a budget, by their positions.
 
         Before them the bits of all columns, and the sums of the classes where each has a one, after
         them what the children cost at least.
@@ -171,14 +172,14 @@ class _Counting:
         """Return the splits of a node that lie on a tree within the budget, with histograms."""
         if len(budget) == 1:
             return []
-        found, total = [], self.classes[rows].sum(axis=0)
+        splits, total = [], self.classes[rows].sum(axis=0)
         _, single, near, low = self.near(rows, depth, budget)
         budgets_0, budgets_1 = self.left(budget, low, low.shape[2] - 1)
         fits = (low[0, :, :budgets_1.shape[1]] <= budgets_1 + self.slack).any(axis=1)
         for k in np.flatnonzero(fits).tolist():
             self.clock.check()
-            place, budget_1, budget_0 = near[k], budgets_1[k], budgets_0[k]
-            column = int(self.columns[place])
+            position, budget_1, budget_0 = near[k], budgets_1[k], budgets_0[k]
+            column = int(self.columns[position])
             has = self.bits[rows, column] == 1
             one, zero = rows[has], rows[~has]
             counts_1 = self.within(self.histogram(one, depth - 1, budget_1), budget_1)
@@ -188,10 +189,10 @@ class _Counting:
             leaf_1, leaf_0, shared = min(counts_1), min(counts_0), {}
             if leaf_1[0] == leaf_0[0] == 0:          # two leaves of one class are no split
                 classes = [set(self.leaf_of(sums)[1])
-                           for sums in (single[place], total - single[place])]
+                           for sums in (single[position], total - single[position])]
                 shared = {(1, leaf_1[1] + leaf_0[1]): len(set.intersection(*classes))}
-            found.append(_Split(column, one, zero, counts_1, counts_0, shared))
-        return found
+            splits.append(_Split(column, one, zero, counts_1, counts_0, shared))
+        return splits
 
     def combined(self, splits, budget):
         """Return the histogram of the trees that begin with one of these splits."""
@@ -204,11 +205,12 @@ class _Counting:
         """Return ``{(feature nodes, errors): number of trees}`` up to a budget at least."""
         name = self.name(rows, depth)
         if name in self.known:
-            known, counts = self.known[name]
-            if len(known) >= len(budget) and (known[:len(budget)] >= budget - self.slack).all():
+            known_budget, counts = self.known[name]
+            if (len(known_budget) >= len(budget)
+                    and (known_budget[:len(budget)] >= budget - self.slack).all()):
                 return counts
-            longest = np.full(max(len(known), len(budget)), -np.inf)
-            for one in known, budget:
+            longest = np.full(max(len(known_budget), len(budget)), -np.inf)
+            for one in known_budget, budget:
                 longest[:len(one)] = np.maximum(longest[:len(one)], one)
             budget = longest
         if 0 < depth <= 2 and len(budget) > 1:
@@ -232,19 +234,20 @@ class _Counting:
             pairs = np.zeros((0, 0, 0))
             if depth == 2:
                 pairs = pair_sums(bits, classes, self.clock, roots)
-        most = np.full(4, -np.inf)
-        most[:len(budget)] = budget[:4] + self.slack
-        (names, counts), found, first = self.table, {}, -1
+        budget_by_size = np.full(4, -np.inf)
+        budget_by_size[:len(budget)] = budget[:4] + self.slack
+        (names, counts), histogram, first = self.table, {}, -1
         while True:
             names.fill(-1)
             first = count_two(pairs, single, roots, total, self.min_leaf, depth,
-                              self.unit, self.penalty, most, self.tie, first, SLICE, names, counts)
+                              self.unit, self.penalty, budget_by_size, self.tie, first, SLICE,
+                              names, counts)
             used = np.flatnonzero(names >= 0)
             for name, count in zip(names[used].tolist(), counts[used].tolist(), strict=True):
                 size = name & 3, name >> 2
-                found[size] = found.get(size, 0) + count
+                histogram[size] = histogram.get(size, 0) + count
             if first < 0:
-                return found
+                return histogram
             self.clock.check()
 
     def tree(self, rows, depth, size, rank):
@@ -255,9 +258,9 @@ class _Counting:
         if name not in self.options:
             self.options[name] = self.choices(rows, depth, size)
         choices, ends = self.options[name]
-        at = bisect_right(ends, rank)
-        split, size_1, size_0 = choices[at]
-        rank -= ends[at - 1] if at else 0
+        position = bisect_right(ends, rank)
+        split, size_1, size_0 = choices[position]
+        rank -= ends[position - 1] if position else 0
         if size[0] == 1:
             zeros, ones = self.leaf(split.zero)[1], self.leaf(split.one)[1]
             return (split.column, *[(a, b) for a in zeros for b in ones if a != b][rank])
@@ -270,8 +273,8 @@ class _Counting:
         choices, numbers = [], []
         budget = np.full(size[0] + 1, -np.inf)
         budget[-1] = self.cost(size)
-        known, splits = self.latest              # those of all rows, after the count
-        if depth <= 2 or known != self.name(rows, depth):
+        latest_name, splits = self.latest        # those of all rows, after the count
+        if depth <= 2 or latest_name != self.name(rows, depth):
             splits = self.splits(rows, depth, budget)
         for split in splits:
             for size_1, count_1 in sorted(split.counts_1.items()):
@@ -346,9 +349,10 @@ class GoodTrees(Sequence):
         rank += self.count if rank < 0 else 0
         if not 0 <= rank < self.count:
             raise IndexError(f"there are {self.count} trees.")
-        at = bisect_right(self._ends, rank)
-        rank -= self._ends[at - 1] if at else 0
-        return self._built(self._counting.tree(self._rows, self._depth, self._sizes[at], rank))
+        position = bisect_right(self._ends, rank)
+        rank -= self._ends[position - 1] if position else 0
+        size = self._sizes[position]
+        return self._built(self._counting.tree(self._rows, self._depth, size, rank))
 
     def __iter__(self) -> Iterator[DecisionTree]:
         """Yield the trees in order."""
@@ -365,13 +369,13 @@ class GoodTrees(Sequence):
         list of GoodSize
             ``(objective, n_splits, count)`` in the order of the trees.
         """
-        found = {}
+        counts = {}
         for size, count in zip(self._sizes, self._numbers, strict=True):
             cost = self._counting.cost(size)
             name = round(cost / self._resolution), size[0]      # sums of floats may differ a little
-            first, before = found.get(name, (cost, 0))
-            found[name] = first, before + count
-        return [GoodSize(float(cost), m, count) for (_, m), (cost, count) in found.items()]
+            first, before = counts.get(name, (cost, 0))
+            counts[name] = first, before + count
+        return [GoodSize(float(cost), m, count) for (_, m), (cost, count) in counts.items()]
 
     def sample(self, n: int, random_state: int | np.random.RandomState | None = None
                ) -> list[DecisionTree]:
@@ -432,9 +436,9 @@ class GoodTrees(Sequence):
         """
         counting, features = self._counting, {None: None, **self._features()}
         errors, classes = counting.leaf(self._rows)
-        found = {}
+        entries = {}
         if alone := counting.within({(0, errors): len(classes)}, self._budget):
-            found[None] = sum(alone.values()), Counter(), Counter()
+            entries[None] = sum(alone.values()), Counter(), Counter()
         for split in counting.splits(self._rows, self._depth, self._budget) if self._depth else ():
             total = sum(counting.combined([split], self._budget).values())
             sides = []
@@ -449,9 +453,9 @@ class GoodTrees(Sequence):
                 side[None] -= sum(counting.within(split.shared, self._budget).values())
                 sides.append(+side)
             feature = features[split.column]
-            before = found.get(feature, (0, Counter(), Counter()))
-            found[feature] = total + before[0], sides[0] + before[1], sides[1] + before[2]
-        roots = [GoodRoot(feature, *entry) for feature, entry in found.items() if entry[0]]
+            before = entries.get(feature, (0, Counter(), Counter()))
+            entries[feature] = total + before[0], sides[0] + before[1], sides[1] + before[2]
+        roots = [GoodRoot(feature, *entry) for feature, entry in entries.items() if entry[0]]
         return sorted(roots, key=lambda root: -root.count)
 
 
