@@ -391,15 +391,15 @@ def search(max_work, depth, splits, words, n_classes, limits, tolerance, max_lea
         elif phase == LEFT_BACK:
             size = (1 << (depth - h - 1)) - 1
             below = max_leaves[h + 1]
-            found = False
+            has_left_tree = False
             for j in range(below + 1):
                 left_best[h, j] = np.inf
                 if tree[h + 1, j, 0] >= 0:
-                    found = True
+                    has_left_tree = True
                     left_best[h, j] = best[h + 1, j]
                     left_tree[h, j, :size] = tree[h + 1, j, :size]
             state[PHASE] = NEXT
-            if found:
+            if has_left_tree:
                 split = first + order[h, frame[h, POSITION]]
                 for w in range(n_words):
                     rows[h + 1, w] = rows[h, w] & ~left[split, w]
@@ -434,9 +434,9 @@ def search(max_work, depth, splits, words, n_classes, limits, tolerance, max_lea
                 return
             # remember the set: its errors, or a bound that it reached
             if h < depth - 1 and kept_rows.shape[1] > 0:
-                at = n_kept[node] % kept_rows.shape[1]
+                slot = n_kept[node] % kept_rows.shape[1]
                 n_kept[node] += 1
-                kept_bound[node, at] = best[h, 0]
-                kept_rows[node, at] = rows[h]
+                kept_bound[node, slot] = best[h, 0]
+                kept_rows[node, slot] = rows[h]
             state[LEVEL] = h - 1
             state[PHASE] = LEFT_BACK if node % 2 == 1 else RIGHT_BACK

@@ -76,8 +76,8 @@ class BranchAndPrice:
                 return
             if bound < max(self.best + self.step, self.least):
                 continue
-            for part in self._branch(outcome.relaxation, allowed):
-                heapq.heappush(queue, (-bound, pushed, part))
+            for restriction in self._branch(outcome.relaxation, allowed):
+                heapq.heappush(queue, (-bound, pushed, restriction))
                 pushed += 1
         self.proved = True
         self._improve_bound(self.best)
@@ -136,21 +136,21 @@ def dive(generation, choices):
     """
     master, problem = generation.master, generation.master.problem
     allowed = np.ones(problem.start[-1], bool)
-    found = np.array(choices)
+    rounded_choices = np.array(choices)
     for node in range(problem.n_choices):
         outcome = generation.solve(allowed)
         if outcome.relaxation is None:
             break
         use = master.split_values(outcome.relaxation)
-        found[node:] = [values.argmax() for values in use[node:]]
+        rounded_choices[node:] = [values.argmax() for values in use[node:]]
         if all(values.max() > 1.0 - 1e-6 for values in use):
             break
         allowed[problem.span(node)] = False
-        allowed[problem.start[node] + found[node]] = True
-        tree = np.where(np.arange(problem.n_choices) <= node, found, choices)
+        allowed[problem.start[node] + rounded_choices[node]] = True
+        tree = np.where(np.arange(problem.n_choices) <= node, rounded_choices, choices)
         master.add_tree(tree)
         master.restrict(allowed)
         if generation.clock.expired:
             break
     master.restrict(np.ones(problem.start[-1], bool))
-    return found
+    return rounded_choices

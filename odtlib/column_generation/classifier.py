@@ -303,14 +303,14 @@ class ColumnGenerationClassifier(CertifiedCandidates, CandidateTreeClassifier):
         """Return the better of a known tree and the one that the generated paths give."""
         master, problem = generation.master, generation.master.problem
         if method == "diving":
-            found = dive(generation, best)
+            candidate = dive(generation, best)
         elif method == "master" and problem.splittable:
-            found, counters["integer_proved"] = master.best_tree(), True
+            candidate, counters["integer_proved"] = master.best_tree(), True
         else:
-            found, counters["integer_proved"] = master.solve_integer(
+            candidate, counters["integer_proved"] = master.solve_integer(
                 generation.clock.remaining, best)
-        if found is not None and problem.cost(found) < problem.cost(best):
-            return found
+        if candidate is not None and problem.cost(candidate) < problem.cost(best):
+            return candidate
         return best
 
     @staticmethod

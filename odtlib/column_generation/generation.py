@@ -143,8 +143,8 @@ class ColumnGeneration:
             # a heuristic may find again what the master has: then the next one is called
             new = 0
             for first in range(0, len(leaf), PATHS_PER_LOOK):
-                part = slice(first, first + PATHS_PER_LOOK)
-                new += self.master.add_columns(leaf[part], path[part])
+                span = slice(first, first + PATHS_PER_LOOK)
+                new += self.master.add_columns(leaf[span], path[span])
                 if new and self.clock.expired:
                     break
             if new:

@@ -224,23 +224,23 @@ class Master:
         ``leaf`` and ``path`` are sequences: leaf and number of each path.
         """
         new = []
-        for at, number in zip(leaf, path, strict=True):
-            at, number = int(at), int(number)
-            at -= at % 2 if self.pairs else 0
-            if number not in self.known[at]:
-                self.known[at].add(number)
-                new.append((at, number))
+        for end, number in zip(leaf, path, strict=True):
+            end, number = int(end), int(number)
+            end -= end % 2 if self.pairs else 0
+            if number not in self.known[end]:
+                self.known[end].add(number)
+                new.append((end, number))
         if not new:
             return 0
         leaf, path = np.array(new).T
         rows, entries = [None] * len(new), [None] * len(new)
         value = np.empty(len(new))
-        for at in np.unique(leaf):
-            where = np.flatnonzero(leaf == at)
-            value[where], effects = self.values(at, path[where])
-            linked = np.column_stack([np.full(len(where), np.searchsorted(self.ends, at)),
-                                      self._link_rows(at, path[where])])
-            member = self.members(at, path[where], self.cut_left, np.arange(self.n_cuts))
+        for end in np.unique(leaf):
+            where = np.flatnonzero(leaf == end)
+            value[where], effects = self.values(end, path[where])
+            linked = np.column_stack([np.full(len(where), np.searchsorted(self.ends, end)),
+                                      self._link_rows(end, path[where])])
+            member = self.members(end, path[where], self.cut_left, np.arange(self.n_cuts))
             for i, column in enumerate(where):
                 cuts = self.first_cut + np.flatnonzero(member[i])
                 rows[column] = np.concatenate([linked[i], self.limit_rows, cuts]).astype(np.int32)
@@ -452,18 +452,19 @@ class Master:
             for b in range(budget + 1):
                 order = np.lexsort((-value[b], above))
                 first[b] = order[np.unique(above[order], return_index=True)[1]]
-            best[node] = (np.unique(above), *(np.array([table[b][at] for b, at in enumerate(first)])
-                                              for table in (value, to_left)),
-                          np.array([choice[at] for at in first]))
+            best[node] = (np.unique(above),
+                          *(np.array([table[b][positions] for b, positions in enumerate(first)])
+                            for table in (value, to_left)),
+                          np.array([choice[positions] for positions in first]))
         choices = np.empty(problem.n_nodes, np.int64)
         above, budgets = np.zeros((2, 2 * problem.n_nodes + 1), np.int64)
         budgets[0] = budget
         for node in range(problem.n_nodes):
             prefixes, _, to_left, choice = best[node]
-            at = budgets[node], np.searchsorted(prefixes, above[node])
-            choices[node] = choice[at]
+            entry = budgets[node], np.searchsorted(prefixes, above[node])
+            choices[node] = choice[entry]
             above[2 * node + 1:2 * node + 3] = above[node] * sizes[node] + choices[node]
-            budgets[2 * node + 1:2 * node + 3] = to_left[at], budgets[node] - to_left[at]
+            budgets[2 * node + 1:2 * node + 3] = to_left[entry], budgets[node] - to_left[entry]
         return choices
 
     def solve_integer(self, seconds=np.inf, choices=None):

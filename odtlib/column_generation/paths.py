@@ -133,15 +133,15 @@ class RestrictedProblem:
                 pairs[id(node)] = (np.array([f for f, _ in node], np.int64),
                                    np.array([t for _, t in node], np.float64))
         self.feature, self.threshold = (
-            np.concatenate([pairs[id(node)][part] for node in splits]) for part in (0, 1))
+            np.concatenate([pairs[id(node)][column] for node in splits]) for column in (0, 1))
         if self.feature.min() < 0 or self.feature.max() >= X.shape[1]:
             raise ValueError(f"splits tests feature {self.feature.max()}; X has {X.shape[1]}.")
         self.node_of = np.repeat(np.arange(self.n_nodes), self.sizes[:self.n_nodes])
         self.goes_left = np.empty((self.n_splits, self.n_rows), bool)
-        for part in self._parts():
+        for span in self._parts():
             look(clock)
-            np.less_equal(self.X[:, self.feature[part]].T, self.threshold[part, None],
-                          out=self.goes_left[part])
+            np.less_equal(self.X[:, self.feature[span]].T, self.threshold[span, None],
+                          out=self.goes_left[span])
         self._weigh(self.weights, min_samples_leaf, split_penalty)
         self.signature = self._groups(clock)
         self.packed = self._pack(clock)
@@ -258,9 +258,9 @@ class RestrictedProblem:
             reach[2 * node + 1] = reach[node] & left.any(axis=0)
             reach[2 * node + 2] = reach[node] & ~left.all(axis=0)
         group = np.zeros(self.n_rows, np.int64)
-        for part in self._parts():      # divide the groups further by these splits
+        for span in self._parts():      # divide the groups further by these splits
             look(clock)
-            words = pack((self.goes_left[part] & reach[self.node_of[part]]).T)
+            words = pack((self.goes_left[span] & reach[self.node_of[span]]).T)
             seen = {}
             group = np.array([seen.setdefault((before, row.tobytes()), len(seen))
                               for before, row in zip(group.tolist(), words, strict=True)],
@@ -305,9 +305,9 @@ class RestrictedProblem:
             return pack(flags)
 
         left = np.empty((self.n_splits, word_start[-1]), np.uint64)
-        for part in self._parts():
+        for span in self._parts():
             look(clock)
-            left[part] = spread(self.goes_left[part][:, rows])
+            left[span] = spread(self.goes_left[span][:, rows])
         all_rows, minority = spread(np.array([np.ones(len(rows), bool), self._minority()[rows]]))
         return {"left": left, "all_rows": all_rows, "minority": minority,
                 "word_class": self.y[rows][first].repeat(words_of),
@@ -407,11 +407,11 @@ class RestrictedProblem:
         for first in range(0, len(path), PATHS_PER_LOOK):
             if clock is not None:
                 look(clock)
-            part = slice(first, first + PATHS_PER_LOOK)
-            choices = np.column_stack(np.unravel_index(path[part], self.sizes[nodes]))
+            span = slice(first, first + PATHS_PER_LOOK)
+            choices = np.column_stack(np.unravel_index(path[span], self.sizes[nodes]))
             member = np.empty((len(choices), self.n_rows), bool)
             kernels.path_rows(nodes, to_left, self.start, self.packed_rows, choices, every, member)
-            sums[part] = member.astype(float) @ added
+            sums[span] = member.astype(float) @ added
         return sums
 
     def _leaf_cost(self, n_rows):
@@ -547,8 +547,8 @@ class RestrictedProblem:
         best = max(starts, key=merit)
         for label in starts:
             while True:
-                changed = [np.where(every == at, c, label) for at in every
-                           for c in range(self.n_classes) if c != label[at]]
+                changed = [np.where(every == changed_leaf, c, label) for changed_leaf in every
+                           for c in range(self.n_classes) if c != label[changed_leaf]]
                 other = max(changed, key=merit)
                 if merit(other) <= merit(label):
                     break

@@ -67,11 +67,11 @@ class Enumeration:
             master.problem.enumerate_paths(clock)
         except TimeUp:
             return leaves[0], paths[0], None
-        for at, leaf in enumerate(master.ends):
+        for position, leaf in enumerate(master.ends):
             if clock.expired:
                 return np.concatenate(leaves), np.concatenate(paths), None
             cost = all_reduced_costs(master, relaxation, leaf, allowed)
-            best[at] = cost.max()
+            best[position] = cost.max()
             good = largest(cost, per_leaf)
             leaves.append(np.full(len(good), leaf))
             paths.append(good)

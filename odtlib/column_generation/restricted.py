@@ -214,7 +214,8 @@ class CandidateTreeClassifier(TreeClassifier):
                 **self._feature_limits(X.shape[1]))
             counters = {"splits": self.problem_.n_splits, **counters}
             start = self.problem_.choose([None] * self.problem_.n_nodes if cart is None else cart)
-            choices, bound, status, found, trace = self._search(self.problem_, start, clock)
+            choices, bound, status, search_counters, trace = self._search(
+                self.problem_, start, clock)
         except (TimeUp, TooLarge, KeyboardInterrupt) as error:
             # nothing was found: CART is what there is
             status = STOPPED_BY[type(error)]
@@ -238,7 +239,7 @@ class CandidateTreeClassifier(TreeClassifier):
             limit += f" with {' and '.join(side.names)}"
         return run.outcome(
             tree, status, bound, start=None if cart is None else "cart",
-            counters={**counters, **found}, trace=trace,
+            counters={**counters, **search_counters}, trace=trace,
             proof=f"optimal for {pluralised(self.problem_.n_splits, 'candidate split')} at depth "
                   f"{depth}{limit}{cut}")
 
@@ -256,10 +257,10 @@ class CandidateTreeClassifier(TreeClassifier):
         clock, n_nodes = run.clock, 2 ** run.depth - 1
         rows = run.X, run.y, run.n_classes, run.weight
         if self.splits == "all":
-            found = all_splits(run.X, n_nodes, clock, run.max_bytes)
-            if not found:
+            candidates = all_splits(run.X, n_nodes, clock, run.max_bytes)
+            if not candidates:
                 raise ValueError("splits='all' finds no threshold: every column of X is constant.")
-            return [found] * n_nodes, TreeSampler(*rows, run.depth).grow(), {}, ""
+            return [candidates] * n_nodes, TreeSampler(*rows, run.depth).grow(), {}, ""
         options = (self.sampling or ThresholdSampling()).get_params()
         sampled = sample_splits(
             *rows, max_depth=run.depth, **options,
@@ -428,8 +429,8 @@ class RestrictedTreeClassifier(CertifiedCandidates, CandidateTreeClassifier):
 
     def _search(self, problem, start, clock):
         program = DynamicProgram(problem, start, self.distinct_splits)
-        known = program.cost
-        trace = [] if program.choices is None else [(clock.elapsed, known, 0.0, "start")]
+        incumbent_cost = program.cost
+        trace = [] if program.choices is None else [(clock.elapsed, incumbent_cost, 0.0, "start")]
         status = "optimal"
         try:
             while not program.done:
@@ -437,11 +438,12 @@ class RestrictedTreeClassifier(CertifiedCandidates, CandidateTreeClassifier):
                     status = "time_limit"
                     break
                 program.advance()
-                if program.cost < known:
-                    known = program.cost
-                    trace.append((clock.elapsed, known, program.lower_bound, "better tree"))
+                if program.cost < incumbent_cost:
+                    incumbent_cost = program.cost
+                    trace.append((clock.elapsed, incumbent_cost, program.lower_bound,
+                                  "better tree"))
                     if self.verbose:
-                        print(f"{clock.elapsed:8.2f} s  objective {known:g}", flush=True)
+                        print(f"{clock.elapsed:8.2f} s  objective {incumbent_cost:g}", flush=True)
         except KeyboardInterrupt:
             if program.choices is None:
                 raise       # no tree with distinct splits was known or found

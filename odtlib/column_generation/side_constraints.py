@@ -76,11 +76,11 @@ def side_constraints(y, weight, classes, *, min_recall=None, min_precision=None,
     names, effects, low, high = [], [], [], []
     n_classes, total = len(classes), float(weight.sum())
 
-    def add(name, effect, least, most):
+    def add(name, effect, lower_limit, upper_limit):
         names.append(name)
         effects.append(effect)
-        low.append(least)
-        high.append(most)
+        low.append(lower_limit)
+        high.append(upper_limit)
 
     for code, share in _of_classes(min_recall, classes, "min_recall"):
         effect = np.zeros((len(y), n_classes))
@@ -115,9 +115,9 @@ def side_constraints(y, weight, classes, *, min_recall=None, min_precision=None,
 
 def _of_classes(shares, classes, name):
     """Yield class number and share of a dict from labels to shares."""
-    known = {label: code for code, label in enumerate(np.asarray(classes).tolist())}
+    code_of_label = {label: code for code, label in enumerate(np.asarray(classes).tolist())}
     for label, share in (shares or {}).items():
-        if label not in known or not 0 <= share <= 1:
+        if label not in code_of_label or not 0 <= share <= 1:
             raise ValueError(f"{name} has {label!r}: {share!r}; give labels of y, and shares from "
                              "0 to 1.")
-        yield known[label], float(share)
+        yield code_of_label[label], float(share)
