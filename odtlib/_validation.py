@@ -84,7 +84,8 @@ class WithParameters(BaseEstimator):
     @classmethod
     @cache
     def _defaults(cls):
-        return {name: known.default for name, known in signature(cls.__init__).parameters.items()}
+        return {name: parameter.default
+                for name, parameter in signature(cls.__init__).parameters.items()}
 
     def _validate_params(self):
         defaults = self._defaults()
@@ -209,8 +210,8 @@ def _dense(estimator, X, *y, bits, **options):
         if not ((X.data == 0) | (X.data == 1)).all():
             raise ValueError("X is sparse and holds values other than 0 and 1; give X.toarray(), "
                              "whose features are tested at thresholds.")
-    found = validate_data(estimator, X, *y, accept_sparse="csr", dtype=None, **options)
-    X, *y = found if y else (found,)
+    validated = validate_data(estimator, X, *y, accept_sparse="csr", dtype=None, **options)
+    X, *y = validated if y else (validated,)
     X = X.astype(np.uint8 if bits else np.float64).toarray(order="C")
     return (X, *y) if y else X
 

@@ -250,12 +250,12 @@ class _Binarizer(TransformerMixin, BaseEstimator):
         return self._column_names(_check_feature_names_in(self, input_features))
 
     def _column_names(self, names):
-        written, found = {}, []
+        written, column_names = {}, []
         for j, lower, upper, missing in zip(
                 self.feature_.tolist(), self.lower_.tolist(), self.upper_.tolist(),
                 self.missing_.tolist(), strict=True):
             if lower == np.inf:
-                found.append(f"{names[j]} is missing")
+                column_names.append(f"{names[j]} is missing")
                 continue
             if j in self.categories_:
                 inside = self.categories_[j][int(lower + 0.5):int(upper + 0.5)]
@@ -268,8 +268,8 @@ class _Binarizer(TransformerMixin, BaseEstimator):
                     written[j] = {t: threshold_text(t, low, high) for t, low, high in
                                   np.column_stack(self._neighbours[j]).tolist()}
                 text = f"{names[j]} <= {written[j][upper]}"
-            found.append(text + (" or missing" if missing == 1 else ""))
-        return np.array(found, dtype=object)
+            column_names.append(text + (" or missing" if missing == 1 else ""))
+        return np.array(column_names, dtype=object)
 
     def to_original(self, tree: DecisionTree,
                     feature_names: Sequence[str] | None = None) -> DecisionTree:
@@ -489,10 +489,10 @@ class _Binarizer(TransformerMixin, BaseEstimator):
         lie farthest apart.
         """
         present = ~np.isnan(positions)
-        at = positions[present].astype(np.int64)
+        codes = positions[present].astype(np.int64)
         n_categories = len(self.categories_[j])
-        size = np.bincount(at, weight[present], n_categories)
-        means = np.column_stack([np.bincount(at, weight[present] * one, n_categories)
+        size = np.bincount(codes, weight[present], n_categories)
+        means = np.column_stack([np.bincount(codes, weight[present] * one, n_categories)
                                  for one in worth[present].T]) / size[:, None]
         if means.shape[1] > 1:
             middle = size @ means / size.sum()
@@ -502,7 +502,7 @@ class _Binarizer(TransformerMixin, BaseEstimator):
         order = np.argsort(means.ravel(), kind="stable")
         self.categories_[j] = self.categories_[j][order]
         moved = positions.copy()
-        moved[present] = np.argsort(order)[at]
+        moved[present] = np.argsort(order)[codes]
         return moved
 
     def _refuse_infinity(self, table):

@@ -67,7 +67,7 @@ class OptimalityCertificate:
             The file, replaced where it exists; compressed arrays, in the format of ``numpy.savez``.
         """
         with open(path, "wb") as file:
-            np.savez_compressed(file, **{n: narrowed(part) for n, part in self.arrays.items()})
+            np.savez_compressed(file, **{n: narrowed(array) for n, array in self.arrays.items()})
 
     def __len__(self):
         return len(self.arrays.get("bound", ()))
@@ -146,22 +146,22 @@ class CertifiedMixin:
 
     def _proof_search(self, data, depth, nodes, clock):
         """Return a function that bounds the best trees over some rows, by a fit to these."""
-        part = copy(self)
-        part.split_penalty, part.max_leaf_nodes, part.start = float(data.price), None, None
-        part.verbose, part.max_gap = 0, 0.0
+        estimator = copy(self)
+        estimator.split_penalty, estimator.max_leaf_nodes = float(data.price), None
+        estimator.start, estimator.verbose, estimator.max_gap = None, 0, 0.0
 
         def best(mask, depth, sizes, upper):
             X, y, weight = data.items(mask)
-            found = np.zeros(len(sizes))
-            part.max_depth = depth
+            lower_bounds = np.zeros(len(sizes))
+            estimator.max_depth = depth
             margin = data.sums * (2 * PROOF * data.leaf(mask) + 8 * data.slop + 8)
             for i, size in enumerate(sizes):
-                part.max_nodes = None if size >= 2**depth - 1 else int(size)
-                part.time_limit = None if clock.time_limit is None else clock.remaining
+                estimator.max_nodes = None if size >= 2**depth - 1 else int(size)
+                estimator.time_limit = None if clock.time_limit is None else clock.remaining
                 if clock.expired:
                     break
-                found[i] = part._solve(X, y, weight)[1].lower_bound
-            return np.floor(found - margin), None
+                lower_bounds[i] = estimator._solve(X, y, weight)[1].lower_bound
+            return np.floor(lower_bounds - margin), None
 
         return best
 
@@ -215,7 +215,7 @@ class Data:
         rows = rows[first]
         self.unit = unit_of(weight, 0.0 if self.sums else self.penalty)
         self.item_weight = whole = np.floor(weight / self.unit)
-        self.centre, self.scale, most = 0.0, 1.0, whole
+        self.centre, self.scale, largest_cost = 0.0, 1.0, whole
         if self.sums:
             self.centre = float(y.min() + np.mean(y - y.min()))
             total = whole.sum() * np.ptp(y)**2 + self.penalty / self.unit
@@ -224,7 +224,7 @@ class Data:
             self.unit /= self.scale**2
             self.label = (y - self.centre) * self.scale
             farthest = np.maximum(self.label - self.label.min(), self.label.max() - self.label)
-            most = (1 + 2e-12) * whole * farthest**2
+            largest_cost = (1 + 2e-12) * whole * farthest**2
             each = whole[:, None] * self.label[:, None] ** np.arange(3)
             # More cautious than the checker, whose sums may be rounded in another way.
             self.slop = 2.0**-46 * len(y) * np.abs(self.label).max() * np.abs(each[:, 1]).sum()
@@ -234,16 +234,16 @@ class Data:
         self.price = np.floor(self.penalty / self.unit)
         amount = np.zeros((len(rows), each.shape[1]))
         np.add.at(amount, self.member, each)
-        most = np.ceil(np.bincount(self.member, most))
+        largest_cost = np.ceil(np.bincount(self.member, largest_cost))
         if self.least == 1 and not self.sums:
             common = amount.min(axis=1, keepdims=True)
             self.base = float((each.shape[1] - 1) * common.sum())
             used = (amount > common).any(axis=1)
             rows, first, amount = rows[used], first[used], (amount - common)[used]
             self.member, self.label = np.nonzero(amount)
-            self.item_weight, most = amount[self.member, self.label], amount.sum(axis=1)
+            self.item_weight, largest_cost = amount[self.member, self.label], amount.sum(axis=1)
         number = [np.bincount(self.member)] * (self.least > 1)
-        self.amount = np.column_stack([amount, *number, most])
+        self.amount = np.column_stack([amount, *number, largest_cost])
         self.rule = self.sums, each.shape[1], self.least, self.slop
         self.x, self.rows = np.ascontiguousarray(rows), self.X[first]
 
@@ -262,8 +262,8 @@ class Data:
 def fingerprint(X, y, weight):
     """Return a hash of rows, labels (codes or targets) and weights."""
     mark = hashlib.sha256(f"{X.shape[0]} {X.shape[1]}".encode())
-    for part in (X, y, weight):
-        mark.update(np.ascontiguousarray(part, "<f8"))
+    for array in (X, y, weight):
+        mark.update(np.ascontiguousarray(array, "<f8"))
     return np.frombuffer(mark.digest(), np.uint8)
 
 
@@ -282,17 +282,17 @@ class Writer:
                              f"limits leave {self.nodes}; it takes at most {MOST_NODES}, or all of "
                              "a smaller max_depth.")
         self.sizes = np.arange(1, max(1, self.nodes) + 1) if self.limited else np.array([full])
-        # Which bounds of the sides of a split bound a tree: its place in ``sizes``, and theirs.
+        # Which bounds of the sides of a split bound a tree: its position in ``sizes``, and theirs.
         self.parts = np.array([(n, a, n - a) for n in range(self.nodes) for a in range(n + 1)]
                               if self.limited else [(0, 1, 1)]).reshape(-1, 3)
         # Of each line: its tests, the depth that is left, its reason; its bounds; its rows as bits.
         self.lines, self.n_lines = np.zeros((0, self.depth + 2), np.int32), 0
         self.bounds, self.tables = np.zeros((0, len(self.sizes))), []
         self.sets, self.slots = np.zeros((0, -(-len(data.x) // 64)), np.uint64), None
-        most = data.amount[:, -1].astype(np.int64)
-        powers = np.arange(int(most.max(initial=0)).bit_length())
+        largest_cost = data.amount[:, -1].astype(np.int64)
+        powers = np.arange(int(largest_cost.max(initial=0)).bit_length())
         self.rows = (data.x.view(np.uint8), data.amount, np.ascontiguousarray(pack(data.x.T).T),
-                     2.0**powers, pack(most >> powers[:, None] & 1))
+                     2.0**powers, pack(largest_cost >> powers[:, None] & 1))
 
     def prove(self, rows, path, depth, wanted, trusted=False):
         """Write lines that prove what is wanted of some rows, where it holds; return the last.
@@ -317,9 +317,9 @@ class Writer:
                 reason = len(self.tables) - 1
         elif not (counted and trusted) and wanted.max() > 0:
             least = min(depth, 2) if counted else depth
-            found, hints = self.search(mask, least, np.minimum(self.sizes, 2**least - 1),
-                                       wanted + np.inf if counted else wanted)
-            value = np.maximum(found, 0.0)
+            lower_bounds, hints = self.search(mask, least, np.minimum(self.sizes, 2**least - 1),
+                                              wanted + np.inf if counted else wanted)
+            value = np.maximum(lower_bounds, 0.0)
             if not counted:
                 value = np.minimum(value, wanted)
             if counted and depth > 2:
@@ -338,7 +338,7 @@ class Writer:
         if self.n_lines + more > len(self.bounds):
             more = (0, max(1024, len(self.bounds) + more)), (0, 0)
             self.lines, self.bounds, self.sets = (
-                np.pad(part, more) for part in (self.lines, self.bounds, self.sets))
+                np.pad(array, more) for array in (self.lines, self.bounds, self.sets))
             self.slots = np.full(2 << len(self.lines).bit_length(), NOTHING, np.int64)
             enter(0, self.n_lines, self.lines, self.sets, self.slots)
 
@@ -354,16 +354,16 @@ class Writer:
                                 np.zeros(free.shape))
         node = Node(rows, self.rows, sums, order, hint, free, free.copy(), table,
                     np.zeros((2, n_splits), bool), np.zeros(n_splits))
-        similar, place = self.data.least == 1, 0
-        while place < n_splits:
+        similar, position = self.data.least == 1, 0
+        while position < n_splits:
             first = self.n_lines
             self.make_room(2 * n_splits)
-            place, side, trusted, self.n_lines = next_side(
-                place, depth, len(path), similar, self.parts, self.data.price, wanted, node, first,
-                self.bounds, self.lines, self.sets, self.slots)
+            position, side, trusted, self.n_lines = next_side(
+                position, depth, len(path), similar, self.parts, self.data.price, wanted, node,
+                first, self.bounds, self.lines, self.sets, self.slots)
             self.lines[first:self.n_lines, :len(path)] = path
-            if place < n_splits:
-                k = order[place]
+            if position < n_splits:
+                k = order[position]
                 needed = hint[side, k].copy()
                 if not trusted:         # given what the other side costs
                     n, *parts = self.parts.T
@@ -373,7 +373,7 @@ class Writer:
                 beyond = self.rows[2][:, k]
                 line = self.prove(rows & (beyond if side else ~beyond), (*path, 2 * k + side),
                                   depth - 1, needed[1:], trusted)
-                settle(k, side, line, self.bounds[line], place, similar, node)
+                settle(k, side, line, self.bounds[line], position, similar, node)
         self.tables.append(table)
         return wanted, len(self.tables) - 1
 
@@ -412,14 +412,14 @@ Node = namedtuple("Node", "rows all_rows sums order hint free below table proved
 def leaf(sums, k, rule):
     """Return what a leaf of the amounts in a column costs, and whether it has too few rows."""
     squares, n_sums, least, slop = rule
-    total = most = 0.0
+    total = largest_weight = 0.0
     if squares:
         total = sums[0, k]
         cost = np.floor(max(0.0, sums[2, k] - sums[1, k] ** 2 / max(total, 1.0) - slop))
     else:
         for c in range(n_sums):
-            total, most = total + sums[c, k], max(most, sums[c, k])
-        cost = total - most
+            total, largest_weight = total + sums[c, k], max(largest_weight, sums[c, k])
+        cost = total - largest_weight
     return cost, sums[n_sums, k] < least if least > 1 else total == 0
 
 
@@ -456,20 +456,20 @@ def open_line(rows, all_rows, rule, price, sums, free):
 @njit(**OPTIONS)
 def find(rows, depth, lines, sets, slots):
     """Return the slot of the line about some rows with a depth left, or that where it belongs."""
-    slot = np.uint64(depth)
+    mixed = np.uint64(depth)
     for word in rows:
-        slot = (slot ^ word) * np.uint64(0x9E3779B97F4A7C15)
-        slot ^= slot >> np.uint64(32)
-    place = np.int64(slot & np.uint64(len(slots) - 1))
-    while slots[place] >= 0:
-        line = slots[place]
+        mixed = (mixed ^ word) * np.uint64(0x9E3779B97F4A7C15)
+        mixed ^= mixed >> np.uint64(32)
+    slot = np.int64(mixed & np.uint64(len(slots) - 1))
+    while slots[slot] >= 0:
+        line = slots[slot]
         same = lines[line, -2] == depth
         for i in range(len(rows)):
             same &= sets[line, i] == rows[i]
         if same:
             break
-        place = (place + 1) & (len(slots) - 1)
-    return place
+        slot = (slot + 1) & (len(slots) - 1)
+    return slot
 
 
 @njit(**OPTIONS)
@@ -490,7 +490,7 @@ def enough(k, one, zero, parts, price, wanted):
 
 
 @njit(**OPTIONS)
-def settle(k, side, line, bound, place, similar, node):
+def settle(k, side, line, bound, position, similar, node):
     """Let a line bound its side, and all sides of later splits that it bounds better."""
     node.proved[side, k], node.table[k, side] = True, line
     for n in range(len(bound)):
@@ -506,7 +506,7 @@ def settle(k, side, line, bound, place, similar, node):
                 if both:
                     for j in range(len(shared)):
                         shared[j] += powers[i] * popcount(both & bits[word, j])
-    for j in node.order[place:]:
+    for j in node.order[position:]:
         for other in range(2):
             rows = shared[j] if side else weight[1, j] - shared[j]
             lacks = weight[side, k] - rows if other else rows
@@ -521,7 +521,7 @@ def settle(k, side, line, bound, place, similar, node):
 
 
 @njit(**OPTIONS)
-def next_side(place, depth, test, similar, parts, price, wanted, node, n_lines, bounds, lines,
+def next_side(position, depth, test, similar, parts, price, wanted, node, n_lines, bounds, lines,
               sets, slots):
     """Return the next side to prove, whether the search has said it, and the number of lines.
 
@@ -529,10 +529,10 @@ def next_side(place, depth, test, similar, parts, price, wanted, node, n_lines, 
     ``test`` is where its last test belongs.  What is wanted is lowered to what both sides prove.
     """
     below, hint, bits = node.below, node.hint, node.all_rows[2]
-    while place < len(node.order):
-        k = node.order[place]
+    while position < len(node.order):
+        k = node.order[position]
         if enough(k, below, below, parts, price, wanted):
-            place += 1
+            position += 1
             continue
         if node.proved[0, k] and node.proved[1, k]:
             for i in range(len(parts)):
@@ -548,19 +548,19 @@ def next_side(place, depth, test, similar, parts, price, wanted, node, n_lines, 
             side = 1 - side if node.proved[side, k] else side
             trusted = enough(k, hint, hint, parts, price, wanted)
         if not trusted or depth > 3:
-            return place, side, trusted, n_lines
+            return position, side, trusted, n_lines
         for word in range(len(bits)):
             sets[n_lines, word] = node.rows[word] & (bits[word, k] if side else ~bits[word, k])
-        slot, found = find(sets[n_lines], 2, lines, sets, slots), hint[side, k, 1:]
+        slot, hinted_bounds = find(sets[n_lines], 2, lines, sets, slots), hint[side, k, 1:]
         line = slots[slot]
         if line < 0:
             line = slots[slot] = n_lines
             lines[line, test], lines[line, -2], lines[line, -1] = 2 * k + side, 2, COUNTED
             n_lines += 1
-        for n in range(len(found)):
-            bounds[line, n] = max(bounds[line, n], found[n])
-        settle(k, side, line, bounds[line], place, similar, node)
-    return place, 0, False, n_lines
+        for n in range(len(hinted_bounds)):
+            bounds[line, n] = max(bounds[line, n], hinted_bounds[n])
+        settle(k, side, line, bounds[line], position, similar, node)
+    return position, 0, False, n_lines
 
 
 def warm_up_writer(model):

@@ -230,8 +230,8 @@ class _TreeEstimator(DescribedParameters, WithParameters):
 
     def _depth_within(self, n_rows):
         """Return ``max_depth``, no larger than ``n_rows`` rows can reach."""
-        most = max(0, n_rows - 1)
-        return most if self.max_depth is None else min(int(self.max_depth), most)
+        largest_depth = max(0, n_rows - 1)
+        return largest_depth if self.max_depth is None else min(int(self.max_depth), largest_depth)
 
     def _depth_in_words(self):
         """Return what a proof says of ``max_depth``."""

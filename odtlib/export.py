@@ -158,12 +158,12 @@ class Exports:
         if self.depth > SHOWN_LEVELS:
             raise ValueError(f"the tree has {self.depth} splits on a path, too many for a rule; "
                              f"cut it back to {SHOWN_LEVELS}, or use decision_path.")
-        found, stack = [], [(0, ())]
+        rules, stack = [], [(0, ())]
         while stack:
             node, conditions = stack.pop()
             if self.feature[node] < 0:
                 condition = " and ".join(conditions) or "always"
-                found.append(f"if {condition} then {self.leaf_text(node)}")
+                rules.append(f"if {condition} then {self.leaf_text(node)}")
                 continue
             # What is pushed last comes first: the branch where the test holds.
             branches = ("left", "right") if self.is_condition(node) else ("right", "left")
@@ -171,7 +171,7 @@ class Exports:
                 text = self.split_text(node, branch)
                 text = f"({text})" if text.endswith(" or missing") else text
                 stack.append((getattr(self, branch)[node], (*conditions, text)))
-        return found
+        return rules
 
     def to_dot(self) -> str:
         """Return the tree in the language of Graphviz.

@@ -116,7 +116,7 @@ def _number(value, digits=4):
 
 
 def listing(parts):
-    parts = [str(part) for part in parts]
+    parts = [str(item) for item in parts]
     return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
 
 
@@ -206,9 +206,9 @@ def tree_alt(tree, words):
     used = sorted({words.tests[node][0].rstrip("?") for node in words.tests})
     text += f" It splits on {listing(used)}."
     if words.classes:
-        found = [words.leaves[leaf][0] for leaf in words.leaves]
-        parts = [f"{counted(found.count(c), 'leaf predicts', 'leaves predict')} {c}"
-                 for c in words.classes if c in found]
+        predictions = [words.leaves[leaf][0] for leaf in words.leaves]
+        parts = [f"{counted(predictions.count(c), 'leaf predicts', 'leaves predict')} {c}"
+                 for c in words.classes if c in predictions]
         text += f" {listing(parts)}."
     else:
         values = tree.value[tree.feature < 0]
@@ -292,9 +292,9 @@ def draw_tree(tree: DecisionTree, ax: Axes | None = None, *, X: ArrayLike | None
     ax.set_axis_off()
 
     depth = tree.node_depth
-    place = leaf_positions(tree) * (width if down else height) / tree.n_leaves
+    position = leaf_positions(tree) * (width if down else height) / tree.n_leaves
     along = (height if down else width) / levels  # inches of a level
-    room = _rooms(depth, place, width if down else height)
+    room = _rooms(depth, position, width if down else height)
     for size in FONT_SIZES if font_size is None else [font_size]:
         boxes = []
         for node in range(tree.n_nodes):
@@ -308,7 +308,7 @@ def draw_tree(tree: DecisionTree, ax: Axes | None = None, *, X: ArrayLike | None
             break
 
     if down:
-        centre = np.column_stack([place, height - (depth + 0.5) * along])
+        centre = np.column_stack([position, height - (depth + 0.5) * along])
     else:  # every level starts behind the widest box of the one before
         widest = [max(boxes[node][1] for node in np.flatnonzero(depth == d)) for d in range(levels)]
         start = 0.03 + np.concatenate([[0.0], np.cumsum(widest)[:-1]]) + GAP * np.arange(levels)
@@ -316,7 +316,7 @@ def draw_tree(tree: DecisionTree, ax: Axes | None = None, *, X: ArrayLike | None
             width = start[-1] + widest[-1] + 0.03
             ax.figure.set_figwidth(width)
             ax.set_xlim(0, width)
-        centre = np.column_stack([start[depth] + [w / 2 for _, w, *_ in boxes], height - place])
+        centre = np.column_stack([start[depth] + [w / 2 for _, w, *_ in boxes], height - position])
     _draw_branches(ax, tree, words, boxes, centre, down, along, size)
     for node in range(tree.n_nodes):
         _draw_box(ax, tree, node, boxes[node], centre[node], size)
@@ -340,28 +340,28 @@ def _legend_rows(names, width):
 
 def leaf_positions(tree):
     """Return the position of every node: leaves 0.5, 1.5, ...; a parent amid its children."""
-    place, leaves = np.zeros(tree.n_nodes), 0
+    position, leaves = np.zeros(tree.n_nodes), 0
     stack = [(0, False)]
     while stack:
         node, seen = stack.pop()
         left, right = tree.left[node], tree.right[node]
         if left < 0:
-            place[node] = leaves + 0.5
+            position[node] = leaves + 0.5
             leaves += 1
         elif seen:
-            place[node] = (place[left] + place[right]) / 2
+            position[node] = (position[left] + position[right]) / 2
         else:
             stack += [(node, True), (right, False), (left, False)]
-    return place
+    return position
 
 
-def _rooms(depth, place, end):
+def _rooms(depth, position, end):
     """Return the width that each node can take without touching a neighbour of its level."""
-    room = np.minimum(place, end - place) * 2
+    room = np.minimum(position, end - position) * 2
     for level in range(depth.max() + 1):
         nodes = np.flatnonzero(depth == level)
-        nodes = nodes[np.argsort(place[nodes])]
-        gaps = np.diff(place[nodes])
+        nodes = nodes[np.argsort(position[nodes])]
+        gaps = np.diff(position[nodes])
         room[nodes[:-1]] = np.minimum(room[nodes[:-1]], gaps)
         room[nodes[1:]] = np.minimum(room[nodes[1:]], gaps)
     return room
@@ -383,11 +383,11 @@ def _wrap(text, size, width):
     Lines break at spaces, then behind ``_`` and ``/``, and inside words at last.
     """
     lines, whole = [""], True
-    for part in re.findall(r"[^\s_/]*(?:[_/]+|\s+|$)", text):
-        if not lines[-1] or _width((lines[-1] + part).rstrip()) * size <= width:
-            lines[-1] += part
+    for word in re.findall(r"[^\s_/]*(?:[_/]+|\s+|$)", text):
+        if not lines[-1] or _width((lines[-1] + word).rstrip()) * size <= width:
+            lines[-1] += word
         else:
-            lines.append(part)
+            lines.append(word)
         while len(lines[-1].rstrip()) > 1 and _width(lines[-1].rstrip()) * size > width:
             keep = len(lines[-1].rstrip()) - 1
             while keep > 1 and _width(lines[-1][:keep]) * size > width:
@@ -401,16 +401,16 @@ def _box(tree, words, node, size, space, down):
     """Return the lines, the width and height (inches) of a node's box, and whether it fits."""
     leaf = tree.feature[node] < 0
     inner = space[0] - 2 * PAD
-    parts = [part for part in (words.leaves if leaf else words.tests)[node] if part]
+    parts = [text for text in (words.leaves if leaf else words.tests)[node] if text]
     if not down and _width("  ".join(parts)) * size <= inner:
         parts = [("  " if leaf else " ").join(parts)]
-    wrapped = [_wrap(part, size, inner) for part in parts]
-    lines = [line for part, _ in wrapped for line in part]
+    wrapped = [_wrap(text, size, inner) for text in parts]
+    lines = [line for text_lines, _ in wrapped for line in text_lines]
     bar = BAR + 0.03 if leaf and words.classes else 0.0
-    most = int((space[1] - 2 * PAD - bar) / (LINE * size / 72))
-    fits = len(lines) <= most and (size <= WORD_SIZE or all(whole for _, whole in wrapped))
-    if len(lines) > most and size == FONT_SIZES[-1]:  # cut the name, keep the condition
-        kept = lines[: max(1, most - len(parts) + 1)]
+    max_lines = int((space[1] - 2 * PAD - bar) / (LINE * size / 72))
+    fits = len(lines) <= max_lines and (size <= WORD_SIZE or all(whole for _, whole in wrapped))
+    if len(lines) > max_lines and size == FONT_SIZES[-1]:  # cut the name, keep the condition
+        kept = lines[: max(1, max_lines - len(parts) + 1)]
         lines = [*kept[:-1], f"{kept[-1][:-1]}…", *lines[len(lines) - len(parts) + 1 :]]
     width = max(_width(line) for line in lines) * size + 2 * PAD
     height = len(lines) * LINE * size / 72 + 2 * PAD + bar
@@ -464,10 +464,10 @@ def _draw_box(ax, tree, node, box, centre, size):
             share = np.arange(len(share)) == tree.label[node]
         share, start = share / share.sum(), x + PAD
         for k in np.flatnonzero(share):
-            part = share[k] * (width - 2 * PAD)
-            ax.add_patch(Rectangle((start, y + PAD), part, BAR, color=color_of(k), linewidth=0,
+            bar_width = share[k] * (width - 2 * PAD)
+            ax.add_patch(Rectangle((start, y + PAD), bar_width, BAR, color=color_of(k), linewidth=0,
                                    zorder=4))
-            start += part
+            start += bar_width
 
 
 def leaf_color(tree, leaf):
@@ -518,11 +518,11 @@ def anytime(reports: SolveReport | Sequence[SolveReport] | dict[str, SolveReport
     for k, ((label, report), trace, end) in enumerate(zip(reports.items(), traces, ends)):
         color = color_of(k)
         for column, dash in (("incumbent", DASHES[0]), ("bound", DASHES[1])):
-            known = trace[np.isfinite(trace[column].astype(float))]
-            if len(known):
-                seconds = known["seconds"]
+            finite = trace[np.isfinite(trace[column].astype(float))]
+            if len(finite):
+                seconds = finite["seconds"]
                 ax.plot(np.maximum(seconds, min(starts)) if log_time else seconds,
-                        known[column], drawstyle="steps-post", color=color, linestyle=dash,
+                        finite[column], drawstyle="steps-post", color=color, linestyle=dash,
                         linewidth=1.6)
         optimal = report.status == "optimal"
         if np.isfinite(report.objective):

@@ -250,11 +250,11 @@ class SolveReport:
             raise ValueError(f"y has shape {np.shape(y)} and the tree predicts {width} in each "
                              "row; verify with the targets of the fit.")
         rows = X if self.binarizer is None else self.binarizer.transform(X)
-        found = float((self.evaluate or default_objective)(self.tree, rows, y, sample_weight))
-        if not abs(found - self.objective) <= PROOF * self.scale:
-            raise ValueError(f"the tree scores {found:g} on these rows, the report says "
+        objective = float((self.evaluate or default_objective)(self.tree, rows, y, sample_weight))
+        if not abs(objective - self.objective) <= PROOF * self.scale:
+            raise ValueError(f"the tree scores {objective:g} on these rows, the report says "
                              f"{self.objective:g}; verify with the rows and weights of the fit.")
-        return found
+        return objective
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw the anytime curve: incumbent and bound over time.

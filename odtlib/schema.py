@@ -50,8 +50,8 @@ def check(value: Any, schema: Any, name: str) -> None:
     alternatives = schema if isinstance(schema, tuple) else (schema,)
     for form in alternatives:
         if isinstance(form, list) and isinstance(value, list):
-            for place, entry in enumerate(value):
-                check(entry, form[0], f"{name}[{place}]")
+            for index, entry in enumerate(value):
+                check(entry, form[0], f"{name}[{index}]")
             return
         if isinstance(form, dict) and isinstance(value, dict):
             _check_keys(value, form, name)
@@ -100,15 +100,15 @@ def _check_keys(table, forms, name):
 def _check_any(value, name):
     stack = [value]
     while stack:
-        part = stack.pop()
-        if isinstance(part, dict):
-            if not all(isinstance(key, str) for key in part):
+        entry = stack.pop()
+        if isinstance(entry, dict):
+            if not all(isinstance(key, str) for key in entry):
                 raise ValueError(f"{name} has a key that is no text")
-            stack += part.values()
-        elif isinstance(part, list):
-            stack += part
+            stack += entry.values()
+        elif isinstance(entry, list):
+            stack += entry
         else:
-            check(part, (None, bool, float, str), name)
+            check(entry, (None, bool, float, str), name)
 
 
 def _word(form):

@@ -221,15 +221,15 @@ class DecisionTree(Exports):
         """
         nodes, stack = [], [(nested, None, None)]
         while stack:
-            part, parent, side = stack.pop()
+            subtree, parent, side = stack.pop()
             if parent is not None:
                 parent[side] = len(nodes)
-            if isinstance(part, tuple) and len(part) == 4:
-                feature, threshold, low, high = part
+            if isinstance(subtree, tuple) and len(subtree) == 4:
+                feature, threshold, low, high = subtree
                 nodes.append([feature, threshold, LEAF, LEAF, None])
                 stack += [(high, nodes[-1], 3), (low, nodes[-1], 2)]
             else:
-                nodes.append([LEAF, np.nan, LEAF, LEAF, part])
+                nodes.append([LEAF, np.nan, LEAF, LEAF, subtree])
         regression = options.get("kind") == "regression"
         scalars = [node[4] for node in nodes if node[0] == LEAF and np.ndim(node[4]) == 0]
         if scalars and not regression:
@@ -365,8 +365,8 @@ class DecisionTree(Exports):
             first, low, high, present = stack.pop()
             node = first
             while (f := features[node]) >= 0:
-                t, least, most = thresholds[node], low.get(f, -np.inf), high.get(f, np.inf)
-                to_left, to_right = least < min(t, most), max(t, least) < most
+                t, lower, upper = thresholds[node], low.get(f, -np.inf), high.get(f, np.inf)
+                to_left, to_right = lower < min(t, upper), max(t, lower) < upper
                 if missing_left is not None and f not in present:
                     to_left |= missing_left[node]
                     to_right |= not missing_left[node]
@@ -379,8 +379,8 @@ class DecisionTree(Exports):
                 sides = [present, present]
                 if missing_left is not None:    # one side has the missing values, the other none
                     sides[missing_left[node]] = present | {f}
-                stack.append((right[node], {**low, f: max(t, least)}, high, sides[1]))
-                stack.append((left[node], low, {**high, f: min(t, most)}, sides[0]))
+                stack.append((right[node], {**low, f: max(t, lower)}, high, sides[1]))
+                stack.append((left[node], low, {**high, f: min(t, upper)}, sides[0]))
 
         left, right = becomes[self.left].tolist(), becomes[self.right].tolist()
         predicted = (self.value if self.label is None else self.label).tolist()
@@ -399,12 +399,12 @@ class DecisionTree(Exports):
                 stack += [right[node], left[node]]
         if len(nodes) == self.n_nodes:
             return self
-        at = {node: k for k, node in enumerate(nodes)}
+        new_index = {node: k for k, node in enumerate(nodes)}
         predicts = [like.get(node, node) for node in nodes]
         return self.replace(feature=[LEAF if node in like else features[node] for node in nodes],
                             threshold=self.threshold[nodes],
-                            left=[at.get(left[node], LEAF) for node in nodes],
-                            right=[at.get(right[node], LEAF) for node in nodes],
+                            left=[new_index.get(left[node], LEAF) for node in nodes],
+                            right=[new_index.get(right[node], LEAF) for node in nodes],
                             value=self.value[predicts if self.label is None else nodes],
                             label=None if self.label is None else self.label[predicts],
                             **self._at("weight", "impurity", "missing_left", nodes=nodes))
@@ -443,17 +443,17 @@ class DecisionTree(Exports):
             order.append(node := stack.pop())
             if inner[node]:
                 stack += [right[node], left[node]]
-        place = np.argsort(order)
+        new_index = np.argsort(order)
 
         def of_columns(values, dtype):
             """Return what each node takes from the column that it tests, in the new order."""
-            found = np.full(self.n_nodes, LEAF, dtype)
-            found[inner] = np.asarray(values)[column]
-            return found[order]
+            node_values = np.full(self.n_nodes, LEAF, dtype)
+            node_values[inner] = np.asarray(values)[column]
+            return node_values[order]
 
         return self.replace(feature=of_columns(feature, np.int64),
                             threshold=of_columns(threshold, np.float64),
-                            left=place[left[order]], right=place[right[order]],
+                            left=new_index[left[order]], right=new_index[right[order]],
                             n_features=n_features, feature_names=feature_names,
                             missing_left=None if missing_left is None
                             else of_columns(missing_left, np.int64),
@@ -613,9 +613,9 @@ class DecisionTree(Exports):
         from odtlib import _tree_kernels
         if hasattr(X, "tocsc") and np.shape(X)[1:] == (self.n_features,):
             # only the columns that the tree tests are written out
-            used, at = np.unique(self.feature, return_inverse=True)
+            used, column = np.unique(self.feature, return_inverse=True)
             leaves = int(used[0] == LEAF)
-            return self.replace(feature=at - leaves, feature_names=None,
+            return self.replace(feature=column - leaves, feature_names=None,
                                 n_features=len(used) - leaves).apply(
                                     X.tocsc()[:, used[leaves:]].toarray())
         X = self._rows(X)

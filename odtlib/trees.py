@@ -24,9 +24,9 @@ def build(root, n_rows, split):
         if parent is not None:
             table[parent[0]][parent[1]] = len(table)
         entry = [LEAF, np.nan, LEAF, LEAF]
-        found = split(node, rows)
-        if found is not None:
-            entry[0], entry[1], goes_left, left, right = found
+        node_split = split(node, rows)
+        if node_split is not None:
+            entry[0], entry[1], goes_left, left, right = node_split
             stack.append((right, rows[~goes_left], (len(table), 3)))
             stack.append((left, rows[goes_left], (len(table), 2)))
         table.append(entry)
@@ -102,10 +102,10 @@ def cut_back(tree, max_nodes, split_penalty=0.0, cost=None):
     # a table's position is the number of splits used, so that min takes the fewest of the best
     kept = []
 
-    def split(place, rows):
-        node, at = place
+    def split(state, rows):
+        node, n_splits = state
         kept.append(node)
-        if (choice := chosen[node][at]) is None:
+        if (choice := chosen[node][n_splits]) is None:
             return None
         return (tree.feature[node], tree.threshold[node], np.zeros(0, bool),
                 (tree.left[node], choice[0]), (tree.right[node], choice[1]))
