@@ -311,16 +311,11 @@ def choose(intervals, n_intervals, cut, mass, weight, unit, bound, want, chosen,
     for j in range(fed):
         low = intervals[j, LOW]
         size = intervals[j, HIGH] - low
-        share = 1 + spare * size // n_open
-        if share >= size:
-            for x in range(size):
-                chosen[k] = low + x
-                k += 1
-        else:
-            step = (size << 20) // share         # in fixed point, for one division
-            for x in range(share):
-                chosen[k] = low + ((step * x + (step >> 1)) >> 20)
-                k += 1
+        share = min(size, 1 + spare * size // n_open)
+        step = (size << 20) // share         # in fixed point, for one division
+        for x in range(share):
+            chosen[k] = low + ((step * x + (step >> 1)) >> 20)
+            k += 1
     return k
 
 
@@ -738,13 +733,11 @@ def widest_interval(profile, size, cut, mass, weight, unit, monotone, bound, sim
     first = 0
     last = 0
     proved = INFINITE
-    for j in range(size):
+    for j in range(size - 1):
         left_a = profile[AT_LEFT, j] if monotone else 0
         right_a = profile[AT_RIGHT, j]
-        if 0 < j < size - 1:
+        if j > 0:
             proved = min(proved, profile[AT_LEFT, j] + right_a)
-        if j == size - 1:
-            break
         low = profile[AT, j] + 1
         high = profile[AT, j + 1]
         if low >= high:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from numbers import Real
-from typing import NamedTuple
 
 import numpy as np
 from joblib import effective_n_jobs
@@ -14,7 +13,7 @@ from odtlib._numba.warm import warm_up
 from odtlib.certificate import CertifiedMixin
 from odtlib.continuous import _kernels as k
 from odtlib.continuous.costs import Costs, check_splits, node_limit
-from odtlib.continuous.progress import progress
+from odtlib.continuous.progress import Found, progress, report_of
 from odtlib.continuous.solver import (
     CACHE_BYTES,
     MAX_CLASSES,
@@ -29,7 +28,7 @@ from odtlib.continuous.solver import (
 from odtlib.estimator import TreeClassifier
 from odtlib.heuristics.cart import single_leaf
 from odtlib.heuristics.start import starting_tree, warm_up_start
-from odtlib.report import Clock, SolveReport, TimeUp
+from odtlib.report import Clock, TimeUp
 from odtlib.tolerance import ROUNDING
 from odtlib.tree import DecisionTree
 from odtlib.trees import cut_back
@@ -193,13 +192,8 @@ class ContinuousTreeClassifier(CertifiedMixin, TreeClassifier):
         bound = cost.bound(found.bound)
         if objective - bound <= ROUNDING * scale:
             bound = objective
-        proof = (f"optimal over all thresholds of {self.n_features_in_} features on {len(y)} rows "
-                 f"at {self._depth_in_words()}")
-        if max_nodes is not None:
-            proof += f" with at most {max_nodes} splits"
-        return tree, SolveReport(
-            found.ended, objective, bound, clock.elapsed, counters=found.counters,
-            trace=found.trace, proof=proof, start=self._start_word(), scale=scale)
+        return tree, report_of(self, found, len(y), max_nodes, objective, bound, scale,
+                               clock.elapsed)
 
     def _search(self, X, y, sample_weight, cost, max_nodes, start, clock):
         """Return the best tree, a lower bound, and how the search ended."""
@@ -212,14 +206,14 @@ class ContinuousTreeClassifier(CertifiedMixin, TreeClassifier):
         if cost.penalty > 0:
             depth = min(depth, start.leaf_cost // cost.penalty)
         if depth == 0:
-            return _Found(*start.known, start.leaf_cost, "heuristic")
+            return Found(*start.known, start.leaf_cost, "heuristic")
         wide = wide_numbers(n, cost.n_classes, cost.weight is not None)
         arrays = search_arrays(n, p, cost, depth, wide, max_nodes)
         cache_bytes = CACHE_BYTES if self.cache else 0
         if self.memory_limit is not None:
             spare = self.memory_limit * 1e6 / n_jobs - bytes_needed(arrays)
             if spare < 0:
-                return _Found(*start.grown(), 0, "memory_limit")
+                return Found(*start.grown(), 0, "memory_limit")
             cache_bytes = int(min(cache_bytes, spare))
         begin = clock.elapsed
         try:
@@ -229,16 +223,16 @@ class ContinuousTreeClassifier(CertifiedMixin, TreeClassifier):
             if depth <= 1:
                 tree = decode(columns.best_stump(cost), X, y, cost, sample_weight)
                 best = cost.of(tree.predict_codes(X) != y, tree)
-                return _Found(tree, best, best, "heuristic")
+                return Found(tree, best, best, "heuristic")
             search = ThresholdSearch(
                 columns, cost, depth, arrays, max_nodes=max_nodes, cache_bytes=cache_bytes,
                 allowed_gap=int(self.max_gap * cost.total))
         except TimeUp:
-            return _Found(*start.grown(), 0, "time_limit")
+            return Found(*start.grown(), 0, "time_limit")
         except MemoryError:
-            return _Found(*start.grown(), 0, "memory_limit")
+            return Found(*start.grown(), 0, "memory_limit")
         except KeyboardInterrupt:
-            return _Found(*start.known, 0, "interrupted")
+            return Found(*start.known, 0, "interrupted")
         trace = []
         with progress(self.verbose, int(search.candidates.sum()), "feature",
                       1 / cost.scale) as show:
@@ -250,25 +244,13 @@ class ContinuousTreeClassifier(CertifiedMixin, TreeClassifier):
             run = run_search(search, clock, n_jobs, (lambda: start.grown()[1]) if
                              clock.remaining > seconds else None, watch, seconds)
         # a run cut short falls back on CART, unless growing it would overrun the limit by far
-        quick = run.ended == "time_limit" and sorted_in < 0.1
-        if quick:
+        if run.ended == "time_limit" and sorted_in < 0.1:
             start.grown()
-        if run.tree is not None and run.best <= start.best:
-            tree, best = decode(run.tree, X, y, cost, sample_weight), run.best
+        if run.tree is not None and run.cost <= start.best:
+            tree, best = decode(run.tree, X, y, cost, sample_weight), run.cost
         else:
             tree, best = start.known
-        return _Found(tree, best, min(best, run.bound), run.ended, run.counters, trace)
-
-
-class _Found(NamedTuple):
-    """The best tree, its cost, a lower bound, how the search ended, its counters and its trace."""
-
-    tree: DecisionTree
-    cost: int
-    bound: int
-    ended: str
-    counters: dict = {}
-    trace: list = []
+        return run._replace(tree=tree, cost=best, bound=min(best, run.bound), trace=trace)
 
 
 class _Start:

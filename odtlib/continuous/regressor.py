@@ -28,11 +28,11 @@ from odtlib.continuous._regression import (
     solve_pair,
 )
 from odtlib.continuous.costs import check_splits, node_limit
-from odtlib.continuous.progress import progress
+from odtlib.continuous.progress import Found, progress, report_of
 from odtlib.estimator import SingleTargetRegressor
 from odtlib.heuristics.cart import patient_clock
 from odtlib.heuristics.start import checked_start, warm_up_start
-from odtlib.report import Clock, SolveReport, TimeUp
+from odtlib.report import Clock, TimeUp
 from odtlib.tolerance import PROOF, ROUNDING
 from odtlib.tree import DecisionTree, midpoint
 from odtlib.trees import build, cut_back, penalised_errors
@@ -133,7 +133,7 @@ class ContinuousTreeRegressor(CertifiedMixin, SingleTargetRegressor):
             rows.sort(NO_LIMIT)
             node = rows.node(rows.order, np.ones(6, bool), 6)
             inherit(*node.known, node)
-            _Search(rows, 3, 7, 0.0, 1, NO_LIMIT).run(_Found(*rows.tree(None, 0, 0)),
+            _Search(rows, 3, 7, 0.0, 1, NO_LIMIT).run(Found(*rows.tree(None, 0, 0)),
                                                       lambda *state: None)
 
         return warm_up_start(None) + warm_up("the regression sweep", solve_pair, run)
@@ -149,7 +149,7 @@ class ContinuousTreeRegressor(CertifiedMixin, SingleTargetRegressor):
             check_splits(start, limit)
         search = _Search(rows, min(self._depth_within(len(y)), nodes), nodes,
                          self.split_penalty / rows.unit, int(self.min_samples_leaf), clock)
-        found = _Found(*rows.tree(None, 0, 0))
+        found = Found(*rows.tree(None, 0, 0), counters=search.counters)
         if nodes > 0 and found.cost > search.penalty + search.tolerance:
             found = self._search(rows, search, found, start, preparation)
         tree, cost, ended = found.tree, found.cost * rows.unit, found.ended
@@ -162,14 +162,8 @@ class ContinuousTreeRegressor(CertifiedMixin, SingleTargetRegressor):
             raise RuntimeError(f"the tree costs {objective}, the search counted {cost}: please "
                                "report this data set as a bug of odtlib.")
         bound = objective if ended == "optimal" else found.bound * rows.unit
-        proof = (f"optimal over all thresholds of {self.n_features_in_} features on {len(y)} rows "
-                 f"at depth {self.max_depth}"
-                 f"{'' if limit is None else f' with at most {limit} splits'}"
-                 ", up to rounding")
-        report = SolveReport(ended, objective, bound, clock.elapsed, counters=search.counters,
-                             trace=found.trace, proof=proof, start=self._start_word(),
-                             scale=scale)
-        return tree, report
+        return tree, report_of(self, found, len(y), limit, objective, bound, scale, clock.elapsed,
+                               ", up to rounding")
 
     def _search(self, rows, search, found, start, preparation):
         """Sort the rows and search, from a tree that is known or from the start if it is better."""
@@ -318,16 +312,6 @@ class _Solution(NamedTuple):
     known: tuple | None = None
 
 
-class _Found(NamedTuple):
-    """The best tree known, its cost, a lower bound, how the search ended, and the way there."""
-
-    tree: DecisionTree
-    cost: float
-    bound: float = 0.0
-    ended: str = "optimal"
-    trace: tuple = ()
-
-
 class _Search:
     """Find the best tree.  Costs are in scaled units."""
 
@@ -369,7 +353,7 @@ class _Search:
             ended = "time_limit"
         except KeyboardInterrupt:
             ended = "interrupted"
-        return _Found(tree, best, bound, ended, tuple(trace))
+        return Found(tree, best, bound, ended, self.counters, trace)
 
     def solve(self, node, depth, max_nodes, cap, watch=None):
         """Return the solution of a node with at most so many levels and splits."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import threading
 from copy import copy
 from functools import cache, partial
-from typing import NamedTuple
 
 import numpy as np
 
@@ -21,6 +20,7 @@ from odtlib.continuous._sweep import (
     bucket_table,
     two_class_table,
 )
+from odtlib.continuous.progress import Found
 from odtlib.solver_threads import Flag, in_threads
 from odtlib.tree import LEAF, DecisionTree, midpoint
 
@@ -278,25 +278,10 @@ def _in_lines(array):
     return copy
 
 
-class SearchResult(NamedTuple):
-    """What a search has found.
-
-    ``ended`` is ``time_limit``, ``interrupted``, or ``heuristic`` where nothing was cut short,
-    ``best`` the cost of the best known tree, ``bound`` a lower bound on the cost of every tree (at
-    most ``best``), and ``tree`` holds the nodes of the best tree, None where it is that of
-    ``start``.
-    """
-
-    ended: str
-    best: int
-    bound: int
-    tree: np.ndarray | None
-    counters: dict
-
-
 def run_search(search, clock, n_jobs=1, start=None, watch=lambda *event: None, start_seconds=0.0):
     """Run a search to its end or to a limit, on ``n_jobs`` threads that share the root features.
 
+    The tree that it has found is None where it is that of ``start``.
     ``start()`` returns the cost of a known tree, in about ``start_seconds``.  It is called once
     the search has taken ``PATIENCE`` times as long and more than a slice, or when the limit is
     near.  ``watch(event, cost, bound, done)`` is called after every incumbent and after every
@@ -328,8 +313,7 @@ def run_search(search, clock, n_jobs=1, start=None, watch=lambda *event: None, s
     counters = {name: int(totals[at]) for name, at in
                 (("nodes", k.NODES), ("depth_two", k.PAIRS), ("batches", k.BATCHES),
                  ("thresholds", k.EVALUATED), ("cache_stored", k.STORED), ("cache_hits", k.HITS))}
-    bound = shared.bound(ended == "heuristic")
-    return SearchResult(ended, shared.best, bound, shared.tree, counters)
+    return Found(shared.tree, shared.best, shared.bound(ended == "heuristic"), ended, counters)
 
 
 class _Shared:

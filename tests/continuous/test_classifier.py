@@ -553,7 +553,7 @@ def test_a_cut_depth_two_solve_is_used(monkeypatch):
     run = solver.run_search(search, clock)
     assert run.ended == "time_limit"
     tree = solver.decode(run.tree, X, y, cost)
-    assert cost.of(tree.predict_codes(X) != y, tree) == run.best < min(np.bincount(y))
+    assert cost.of(tree.predict_codes(X) != y, tree) == run.cost < min(np.bincount(y))
 
 
 def test_slices_do_not_change_the_search(monkeypatch):
