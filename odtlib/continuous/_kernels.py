@@ -361,10 +361,10 @@ def refine(intervals, spare, cut, mass, weight, unit, monotone, bound, chosen, k
 
 
 @njit(**INNER)
-def evaluate(columns, slot, rows, labels, weight, problem, n_classes, table_two, table_many,
-             table_weighted, pair):
+def evaluate(columns, slot, rows, labels, weight, problem, n_classes, table_two, table_many, pair):
     """Compute the optimal stumps of both children for a batch of thresholds.
 
+    ``table_many`` is that of ``sweep_weighted`` where rows have weights.
     ``halves``: what each half of the batch holds; ``chosen`` and the columns of ``errors`` are
     divided likewise.  ``errors[0]`` and ``errors[1]``: objectives of the left and the right child;
     where a half has no further threshold the left child has all rows.  A child without a budget
@@ -449,10 +449,9 @@ def evaluate(columns, slot, rows, labels, weight, problem, n_classes, table_two,
     for g in range(order.shape[0]):
         if counts[g, 0] == 0:
             continue
-        if table_weighted is not None:
-            sweep_weighted(order[g], segment[g], counts[g, 1], code, table_weighted, best,
-                           n_classes, total, vectors[2], vectors[3], weight, problem[MIN_LEAF],
-                           vectors[4])
+        if weight is not None:
+            sweep_weighted(order[g], segment[g], counts[g, 1], code, table_many, best, n_classes,
+                           total, vectors[2], vectors[3], weight, problem[MIN_LEAF], vectors[4])
         if table_two is not None:
             if two:
                 sweep_two(order[g], segment[g], counts[g, 1], code, table_two, best)
@@ -490,7 +489,7 @@ def evaluate(columns, slot, rows, labels, weight, problem, n_classes, table_two,
 
 @njit(**INNER)
 def depth_two(columns, slot, rows, labels, weight, problem, budget, cap, lower, table_two,
-              table_many, table_weighted, pair, state):
+              table_many, pair, state):
     """Find the best tree of depth two if its objective is below ``cap``, else bound it.
 
     ``lower[v]`` (in and out): lower bound when the root uses candidate v.  Returns False when the
@@ -599,7 +598,7 @@ def depth_two(columns, slot, rows, labels, weight, problem, budget, cap, lower, 
             halves[0, HALF_SIZE] = min(k, half)
             halves[1, HALF_SIZE] = k - halves[0, HALF_SIZE]
         evaluate(columns, slot, rows, labels, weight, problem, n_classes, table_two, table_many,
-                 table_weighted, pair)
+                 pair)
         state[WORK] += scale * p * rows + 100
         state[BATCHES] += 1
         state[EVALUATED] += halves[0, HALF_SIZE] + halves[1, HALF_SIZE]
@@ -885,8 +884,8 @@ def store_entry(table, entries, sets, mixed, tag, members, bound, state):
 
 
 @njit(**OPTIONS)
-def search(columns, keys, labels, weight, problem, table_two, table_many, table_weighted, pair,
-           levels, cache, tally, state):
+def search(columns, keys, labels, weight, problem, table_two, table_many, pair, levels, cache,
+           tally, state):
     """Search for one slice and return RUNNING, WANTS_FEATURE, IMPROVED or DONE.
 
     Level l of the search is a node with ``DEPTH - l >= 3`` levels of splits left (the root of a
@@ -949,7 +948,7 @@ def search(columns, keys, labels, weight, problem, table_two, table_many, table_
                 if state[PAIR_PHASE] == 0:
                     child_lower[:] = 0
             if not depth_two(columns, child_slot, child_rows, labels, weight, problem, child_budget,
-                             cap, child_lower, table_two, table_many, table_weighted, pair, state):
+                             cap, child_lower, table_two, table_many, pair, state):
                 return RUNNING
             if phase == START:
                 best = state[RESULT]

@@ -250,7 +250,7 @@ class ContinuousTreeClassifier(CertifiedMixin, TreeClassifier):
             tree, best = decode(run.tree, X, y, cost, sample_weight), run.cost
         else:
             tree, best = start.known
-        return run._replace(tree=tree, cost=best, bound=min(best, run.bound), trace=trace)
+        return Found(tree, best, min(best, run.bound), run.ended, run.counters, trace)
 
 
 class _Start:

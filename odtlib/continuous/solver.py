@@ -33,8 +33,7 @@ MAX_KEPT = 1024           # evaluated thresholds whose bounds per feature are in
 CACHE_BYTES = 1 << 26     # what the subset cache may take
 CACHED_THRESHOLDS = 32    # thresholds per feature, on average, above which subsets hardly come back
 COLUMN_ARRAYS = ("order", "keys", "labels", "cut", "segment", "mass", "count")
-CONSTANT_ARRAYS = ("keys", "labels", "weight", "problem", "table_two", "table_many",
-                   "table_weighted")
+CONSTANT_ARRAYS = ("keys", "labels", "weight", "problem", "table_two", "table_many")
 CACHE_ARRAYS = ("table", "entries", "sets")
 MAX_CLASSES = 1000        # more labels than that are a numeric target
 
@@ -264,11 +263,9 @@ class ThresholdSearch:
 
 @cache
 def _tables(lane, weighted):
-    """Return the tables of the sweeps, None for those that are not called."""
-    if weighted:
-        return {"table_weighted": _in_lines(bucket_table(lane, -1))}
-    return {"table_two": _in_lines(two_class_table()),
-            "table_many": _in_lines(bucket_table(lane, 1))}
+    """Return the tables of the sweeps."""
+    return {"table_two": None if weighted else _in_lines(two_class_table()),
+            "table_many": _in_lines(bucket_table(lane, -1 if weighted else 1))}
 
 
 def _in_lines(array):

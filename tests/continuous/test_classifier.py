@@ -635,7 +635,7 @@ def test_a_search_that_is_cut_short_with_nothing_better_leaves_cart(monkeypatch)
     random = np.random.default_rng(0)
     X = random.normal(size=(60, 3))
     y = (X[:, 0] > 0) ^ (random.random(60) < 0.1)
-    nothing = SimpleNamespace(ended="time_limit", tree=None, best=60, bound=0, counters={})
+    nothing = SimpleNamespace(ended="time_limit", tree=None, cost=60, bound=0, counters={})
     monkeypatch.setattr(module, "run_search", lambda *arguments: nothing)
     report = ContinuousTreeClassifier(3, time_limit=100).fit(X, y).report_
     assert (report.status, report.lower_bound) == ("time_limit", 0)
