@@ -22,7 +22,7 @@ from odtlib.estimator import TreeRegressor
 from odtlib.report import Clock, SolveReport, status_of
 from odtlib.tolerance import ROUNDING
 from odtlib.tree import DecisionTree
-from odtlib.trees import cut_back
+from odtlib.trees import build, cut_back
 
 SLICE = 200_000     # rows of one feature after the other
 
@@ -336,17 +336,13 @@ class OptimalConstrainedTreeRegressor(TreeRegressor):
         return feasible, loss, code, w
 
     def _wrap(self, found, X, Y, w, feasible, loss):
-        """Fill the shape of a tree with the best feasible prediction of every leaf."""
-        def nested(part, rows):
-            if part is None:
-                return loss.best(Y[rows], w[rows], feasible)
-            f, cut, left, right = part
-            goes_left = X[rows, f] <= cut
-            return (int(f), float(cut), nested(left, rows[goes_left]),
-                    nested(right, rows[~goes_left]))
+        """Fill the shape of a tree with the best feasible prediction of every node."""
+        def split(node, rows):
+            if node is None:
+                return None
+            feature, cut, left, right = node
+            return feature, cut, X[rows, feature] <= cut, left, right
 
-        tree = DecisionTree.from_nested(nested(found, np.arange(len(X))), n_features=X.shape[1],
-                                        kind="regression")
-        projected = feasible.project(tree.value, loss.weights)   # inner nodes are feasible, too
-        return tree.replace(value=np.where((tree.feature >= 0)[:, None], projected, tree.value))
-
+        *nodes, members = build(found, len(X), split)
+        return DecisionTree(*nodes, [loss.best(Y[rows], w[rows], feasible) for rows in members],
+                            n_features=X.shape[1], kind="regression")

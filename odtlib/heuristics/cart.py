@@ -211,6 +211,8 @@ class CARTClassifier(TreeClassifier):
         doubled = fitted._doubled_columns(X)
         rows = RankedRows(X if doubled is None else doubled.rows, codes, len(fitted.classes_))
         parameters = {**fitted.get_params(), "class_weight": None}      # is in the weights already
+        if self.max_depth == 0 or self.max_leaf_nodes == 1:             # one leaf
+            parameters.update(max_depth=1, max_leaf_nodes=None, min_impurity_decrease=1e300)
         return DecisionTreeClassifier(**parameters).cost_complexity_pruning_path(
             rows.ranks.T.astype(np.float32), codes, weight)
 

@@ -49,6 +49,10 @@ def test_matches_brute_force(name, depth):
         assert model.report_.lower_bound == pytest.approx(best, rel=1e-9, abs=1e-6)
         assert model.verify(X, Y, w) == pytest.approx(model.report_.objective, rel=1e-13)
         assert model.tree_.depth <= depth
+        for rows, value in zip(model.decision_path(X).toarray().T == 1, model.tree_.value,
+                               strict=True):        # those of inner nodes are of their rows, too
+            assert reference.squared_cost(SETS[name], Y[rows], w[rows]) == pytest.approx(
+                (w[rows, None] * (Y[rows] - value) ** 2).sum(), rel=1e-9, abs=1e-6)
         counts = np.bincount(model.apply(X))
         assert counts[counts > 0].min() >= min_leaf or model.tree_.n_leaves == 1
         assert SETS[name].contains(model.predict(RNG.normal(size=(30, 2)))).all()

@@ -40,7 +40,7 @@ def ball(radius):
     def nearest(y, w):
         assert np.ptp(w) == 0
         return y * min(1.0, radius / max(np.linalg.norm(y), 1e-300))
-    return sets.Custom(nearest, n_targets=3, is_convex=True, name="ball")
+    return sets.Custom(nearest, n_targets=3, name="ball")
 
 
 SETS = {

@@ -46,3 +46,6 @@ def test_a_budget_of_one_leaf_and_wrong_words():
             CARTClassifier(**wrong).fit(X, y)
     path = CARTClassifier(None).cost_complexity_pruning_path([[0.0], [np.nan], [2.0]], y)
     assert path.ccp_alphas[0] == 0
+    for model in CARTClassifier(0), CARTClassifier(max_leaf_nodes=1):
+        path = model.cost_complexity_pruning_path(X, y)
+        assert path.ccp_alphas.tolist() == [0] and path.impurities == pytest.approx([4 / 9])

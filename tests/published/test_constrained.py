@@ -10,8 +10,8 @@ from odtlib import ConstrainedTreeRegressor
 RNG = np.random.default_rng(8)
 
 
-def table(n=40, p=2, k=3):
-    return RNG.integers(0, 8, (n, p)).astype(float), RNG.integers(0, 101, (n, k)).astype(float)
+def table(n=40, p=2, k=3, rng=RNG):
+    return rng.integers(0, 8, (n, p)).astype(float), rng.integers(0, 101, (n, k)).astype(float)
 
 
 def euclidean_medoid(Y, w):
@@ -100,7 +100,7 @@ def test_other_words_are_those_of_the_library(split):
 
 @pytest.mark.parametrize("split", ["euclidean-medoid", "linear-penalty", "released-penalty"])
 def test_a_split_that_saves_too_little_is_cut_back(split):
-    X, Y = table()
+    X, Y = table(rng=np.random.default_rng(8))
     options = dict(split=split, max_depth=3, on_infeasible_targets="keep")
     fitted = [PaperTreeRegressor(paper_model("scores"), ccp_alpha=least,
                                  **options).fit(X, Y).tree_.n_splits for least in (0.0, 1e9)]

@@ -135,7 +135,6 @@ class FeasibleSet:
     """
 
     n_targets = None
-    is_convex = True
 
     def __getstate__(self):
         return {name: value for name, value in self.__dict__.items() if name != "_cache"}
@@ -438,7 +437,6 @@ class Intersection(FeasibleSet):
         for member in members:
             flat += member.members if isinstance(member, Intersection) else [member]
         self.members, self.n_targets = checked_members(flat)
-        self.is_convex = all(m.is_convex for m in self.members)
         if self.n_targets is not None:
             self.pieces(self.n_targets)   # refuses an empty set
 

@@ -22,8 +22,6 @@ class UnionOf(FeasibleSet):
         The alternatives.
     """
 
-    is_convex = False
-
     def __init__(self, members: Sequence[FeasibleSet]) -> None:
         self.members, self.n_targets = checked_members(members)
 
@@ -130,8 +128,6 @@ class MixedBinary(FeasibleSet):
     lower, upper : float or array, shape (n_targets,), default=-inf and inf
         Bounds of the targets.
     """
-
-    is_convex = False
 
     def __init__(self, A: ArrayLike, B: ArrayLike, b: float | ArrayLike,
                  A_eq: ArrayLike | None = None, B_eq: ArrayLike | None = None,

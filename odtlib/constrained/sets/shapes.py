@@ -89,8 +89,6 @@ class AtMostKNonzero(FeasibleSet):
         Number of targets (default: any).
     """
 
-    is_convex = False
-
     def __init__(self, max_nonzero: int, lower: float | ArrayLike = 0.0,
                  upper: float | ArrayLike = np.inf, n_targets: int | None = None) -> None:
         if not isinstance(max_nonzero, (int, np.integer)) or max_nonzero < 0:
@@ -183,8 +181,6 @@ class SparseSimplex(FeasibleSet):
     n_targets : int, optional
         Number of targets (default: any).
     """
-
-    is_convex = False
 
     def __init__(self, max_nonzero: int, total: float = 1.0, integer: bool = False,
                  n_targets: int | None = None) -> None:
@@ -336,26 +332,20 @@ class Custom(FeasibleSet):
     project : callable
         ``project(y, weights) -> array``, the nearest feasible vector of one vector ``y`` in the
         metric of ``weights``; both have shape (n_targets,).  Trees are exact only if it is exact.
-    contains : callable, optional
-        ``contains(y) -> bool`` for one vector (default: whether ``project`` leaves it in place).
     n_targets : int, optional
         Number of targets (default: any).
-    is_convex : bool, default=False
-        Whether the mean of feasible vectors is feasible.
     name : str, default="custom set"
         For messages.
     """
 
     def __init__(self, project: Callable[[np.ndarray, np.ndarray], ArrayLike],
-                 contains: Callable[[np.ndarray], bool] | None = None, n_targets: int | None = None,
-                 is_convex: bool = False, name: str = "custom set") -> None:
-        if not callable(project) or not (contains is None or callable(contains)):
-            raise ValueError("project and contains must be callables.")
-        self._project_one, self._contains_one = project, contains
-        self.n_targets, self.is_convex, self.name = n_targets, bool(is_convex), str(name)
+                 n_targets: int | None = None, name: str = "custom set") -> None:
+        if not callable(project):
+            raise ValueError("project must be a callable.")
+        self._project_one, self.n_targets, self.name = project, n_targets, str(name)
 
     def _shown(self):
-        return {"n_targets": self.n_targets, "is_convex": self.is_convex, "name": self.name}
+        return {"n_targets": self.n_targets, "name": self.name}
 
     def _project_slowly(self, Y, weights):
         out = np.empty_like(Y)
@@ -368,8 +358,4 @@ class Custom(FeasibleSet):
         return out
 
     def _violation(self, Y):
-        gap = np.abs(Y - self._project_slowly(Y, np.ones(Y.shape[1]))).max(axis=1)
-        if self._contains_one is None:
-            return gap
-        inside = np.array([bool(self._contains_one(y)) for y in Y])
-        return np.where(inside, 0.0, np.maximum(gap, 1e-3 * np.maximum(1, np.abs(Y).max(axis=1))))
+        return np.abs(Y - self._project_slowly(Y, np.ones(Y.shape[1]))).max(axis=1)
