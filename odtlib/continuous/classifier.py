@@ -179,7 +179,7 @@ class ContinuousTreeClassifier(CertifiedMixin, TreeClassifier):
         cost = Costs(y, n_classes, sample_weight, float(self.split_penalty),
                      int(self.min_samples_leaf))
         max_nodes = node_limit(self.max_nodes, self.max_leaf_nodes)
-        start = _Start(self._given_start(), self, X, y, sample_weight, cost, max_nodes, clock)
+        start = _Start(self, X, y, sample_weight, cost, max_nodes, clock)
         found = self._search(X, y, sample_weight, cost, max_nodes, start, clock)
         tree = found.tree
         wrong = tree.predict_codes(X) != y
@@ -200,9 +200,8 @@ class ContinuousTreeClassifier(CertifiedMixin, TreeClassifier):
         n, p = X.shape
         n_jobs = 1 if self.n_jobs is None else effective_n_jobs(self.n_jobs)
         # each split takes a leaf's worth of rows from those below it
-        depth = min(self._depth_within(n), max(0, n // cost.min_samples_leaf - 1))
-        if max_nodes is not None:
-            depth = min(depth, max_nodes)
+        depth = min(self._depth_within(n), max(0, n // cost.min_samples_leaf - 1),
+                    n if max_nodes is None else max_nodes)
         if cost.penalty > 0:
             depth = min(depth, start.leaf_cost // cost.penalty)
         if depth == 0:
@@ -256,22 +255,21 @@ class ContinuousTreeClassifier(CertifiedMixin, TreeClassifier):
 class _Start:
     """What the search can fall back on: a single leaf until the starting tree is asked for."""
 
-    def __init__(self, start, model, X, y, sample_weight, cost, max_nodes, clock):
-        self.max_nodes = max_nodes
-        self.model, self.X, self.y, self.cost, self.clock = model, X, y, cost, clock
-        self.sample_weight = sample_weight
+    def __init__(self, model, X, y, sample_weight, cost, max_nodes, clock):
+        self.rows = X, y, cost.n_classes, sample_weight
+        self.model, self.cost, self.max_nodes, self.clock = model, cost, max_nodes, clock
         self.leaf_cost = cost.total - int(cost.of_classes.max())
         self.tree, self.best = None, self.leaf_cost
-        self.start = start
-        if isinstance(start, DecisionTree):
+        self.start = model._given_start()
+        if isinstance(self.start, DecisionTree):
             self.grown()        # a tree that does not fit is refused whatever the search does
 
     @property
     def known(self):
         """The best tree known so far, and its cost."""
         if self.tree is None:
-            leaf = single_leaf(self.X, self.y, self.cost.n_classes, self.sample_weight)
-            self.tree = leaf.replace(label=[int(np.argmax(self.cost.of_classes))])
+            leaf = single_leaf(*self.rows)
+            self.tree = leaf.replace(label=[np.argmax(self.cost.of_classes)])
         return self.tree, self.best
 
     def grown(self):
@@ -279,16 +277,15 @@ class _Start:
         if self.start is None:
             return self.known
         start, self.start = self.start, None
-        model, cost = self.model, self.cost
+        model, cost, (X, y, *_) = self.model, self.cost, self.rows
         limit = self.clock.time_limit and self.clock.remaining / 2
-        tree = starting_tree(start, self.X, self.y, cost.n_classes, self.sample_weight,
-                             model._depth_within(len(self.y)), model.min_samples_leaf,
-                             model.random_state, limit)
+        tree = starting_tree(start, *self.rows, model._depth_within(len(y)),
+                             model.min_samples_leaf, model.random_state, limit)
         if isinstance(start, DecisionTree):
             check_splits(tree, self.max_nodes)
         elif self.max_nodes is not None and tree.n_splits > self.max_nodes:
             tree = cut_back(tree, self.max_nodes, cost.split_penalty)
-        its_cost = cost.of(tree.predict_codes(self.X) != self.y, tree)
+        its_cost = cost.of(tree.predict_codes(X) != y, tree)
         if its_cost < self.leaf_cost:
             self.tree, self.best = tree, its_cost
         return self.known

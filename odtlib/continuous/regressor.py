@@ -130,11 +130,10 @@ class ContinuousTreeRegressor(CertifiedMixin, SingleTargetRegressor):
     def _warm_up(self, X, y, sample_weight):
         def run():
             rows = _Rows(np.arange(6.0)[:, None], np.array([0.0, 1, 0, 1, 0, 2]), np.ones(6))
-            rows.sort(NO_LIMIT)
+            search = _Search(rows, 3, 7, 0.0, 1, NO_LIMIT)
+            search.run(*search.tree(None, 0), None, NO_LIMIT, 0)
             node = rows.node(rows.order, np.ones(6, bool), 6)
             inherit(*node.known, node)
-            _Search(rows, 3, 7, 0.0, 1, NO_LIMIT).run(Found(*rows.tree(None, 0, 0)),
-                                                      lambda *state: None)
 
         return warm_up_start(None) + warm_up("the regression sweep", solve_pair, run)
 
@@ -149,9 +148,9 @@ class ContinuousTreeRegressor(CertifiedMixin, SingleTargetRegressor):
             check_splits(start, limit)
         search = _Search(rows, min(self._depth_within(len(y)), nodes), nodes,
                          self.split_penalty / rows.unit, int(self.min_samples_leaf), clock)
-        found = Found(*rows.tree(None, 0, 0), counters=search.counters)
+        found = Found(*search.tree(None, 0), counters=search.counters)
         if nodes > 0 and found.cost > search.penalty + search.tolerance:
-            found = self._search(rows, search, found, start, preparation)
+            found = search.run(found.tree, found.cost, start, preparation, self.verbose)
         tree, cost, ended = found.tree, found.cost * rows.unit, found.ended
         objective = penalised_errors(tree, X, y, sample_weight,
                                      split_penalty=float(self.split_penalty))
@@ -164,22 +163,6 @@ class ContinuousTreeRegressor(CertifiedMixin, SingleTargetRegressor):
         bound = objective if ended == "optimal" else found.bound * rows.unit
         return tree, report_of(self, found, len(y), limit, objective, bound, scale, clock.elapsed,
                                ", up to rounding")
-
-    def _search(self, rows, search, found, start, preparation):
-        """Sort the rows and search, from a tree that is known or from the start if it is better."""
-        try:
-            rows.sort(preparation)
-            if start is not None:
-                tree, cost = search.tree(_plan(start) if start != "cart" else None, preparation)
-                if cost < found.cost:
-                    found = found._replace(tree=tree, cost=cost)
-            preparation.check()
-        except TimeUp:
-            return found._replace(ended="time_limit")
-        except KeyboardInterrupt:
-            return found._replace(ended="interrupted")
-        with progress(self.verbose, rows.n_thresholds, "threshold", rows.unit) as show:
-            return search.run(found, show)
 
 
 def _plan(tree, node=0):
@@ -268,36 +251,6 @@ class _Rows:
                     threshold = midpoint(*self.X[by_value[at:at + 2], f])
         return best, feature, threshold
 
-    def tree(self, plan, depth, max_nodes, penalty=0.0, least=1, clock=NO_LIMIT):
-        """Return a tree of at most ``max_nodes`` splits, and its cost.
-
-        ``plan`` is None or (feature, threshold, left plan, right plan); what it leaves open is
-        grown greedily.  Then the best subtree is taken.
-        """
-        def split(node, rows):
-            plan, levels = node
-            if plan is None:
-                if levels == 0:
-                    return None
-                _, feature, threshold = self.best_split(rows, least, clock)
-                plan = feature, threshold, None, None
-            feature, threshold, left, right = plan
-            if feature is None:
-                return None
-            goes_left = self.X[rows, feature] <= threshold
-            if goes_left.all() or not goes_left.any():
-                return split((left if goes_left.all() else right, levels - 1), rows)
-            return feature, threshold, goes_left, (left, levels - 1), (right, levels - 1)
-
-        *table, members = build((plan, depth), len(self.y), split)
-        value = [[np.average(self.y[rows], weights=self.weight[rows])] for rows in members]
-        cost = np.array([self.leaf_cost(rows) for rows in members])
-        tree = DecisionTree(*table, value, kind="regression", n_features=self.X.shape[1])
-        tree = cut_back(tree, max_nodes, penalty, cost)
-        leaf = tree.apply(self.X)
-        cost = sum(self.leaf_cost(leaf == number) for number in np.flatnonzero(tree.feature < 0))
-        return tree, cost + penalty * tree.n_splits
-
 
 class _Solution(NamedTuple):
     """The answer to a subproblem.
@@ -324,19 +277,46 @@ class _Search:
         self.batch = Batch(np.empty(n, np.uint8), np.empty(LANE_ARRAY), np.empty((4, LANES)),
                            *np.empty((2, LANES), np.int64))
 
-    def tree(self, plan, clock=NO_LIMIT):
-        """Return the tree of a plan within the limits, and its cost."""
-        return self.rows.tree(plan, self.depth, self.max_nodes, self.penalty, self.least, clock)
+    def tree(self, plan, depth, clock=NO_LIMIT):
+        """Return a tree within the limits, and its cost.
 
-    def run(self, known, show):
-        """Search for a better tree than a known one, to the end or to a limit."""
-        rows, trace, ended = self.rows, [], "optimal"
-        tree, best, bound = known.tree, known.cost, 0.0
+        ``plan`` is None or (feature, threshold, left plan, right plan); what it leaves open is
+        grown greedily down to ``depth``.  Then the best subtree is taken.
+        """
+        data = self.rows
+
+        def split(node, rows):
+            plan, levels = node
+            if plan is None:
+                if levels == 0:
+                    return None
+                _, feature, threshold = data.best_split(rows, self.least, clock)
+                plan = feature, threshold, None, None
+            feature, threshold, left, right = plan
+            if feature is None:
+                return None
+            goes_left = data.X[rows, feature] <= threshold
+            if goes_left.all() or not goes_left.any():
+                return split((left if goes_left.all() else right, levels - 1), rows)
+            return feature, threshold, goes_left, (left, levels - 1), (right, levels - 1)
+
+        *table, members = build((plan, depth), len(data.y), split)
+        value = [[np.average(data.y[rows], weights=data.weight[rows])] for rows in members]
+        cost = np.array([data.leaf_cost(rows) for rows in members])
+        tree = DecisionTree(*table, value, kind="regression", n_features=data.X.shape[1])
+        tree = cut_back(tree, self.max_nodes, self.penalty, cost)
+        leaf = tree.apply(data.X)
+        cost = sum(data.leaf_cost(leaf == number) for number in np.flatnonzero(tree.feature < 0))
+        return tree, cost + self.penalty * tree.n_splits
+
+    def run(self, tree, best, start, preparation, verbose):
+        """Sort the rows and search, from a known tree or the start, to the end or to a limit."""
+        rows, bound, trace, ended = self.rows, 0.0, [], "optimal"
 
         def watch(plan, cost, lower, closed):
             nonlocal tree, best, bound
             if cost < best - self.tolerance:
-                better, cost = self.tree(plan)
+                better, cost = self.tree(plan, self.depth)
                 if cost < best:
                     tree, best = better, cost
             bound = max(bound, min(best, lower))
@@ -344,11 +324,19 @@ class _Search:
             show(best, bound, closed)
 
         try:
-            inside = np.ones(len(rows.y), bool)
-            root = rows.node(rows.order, inside, len(inside))
-            self.counters["candidates"] = int(root.n_cuts.sum())
-            solution = self.solve(root, self.depth, self.max_nodes, best, watch)
-            watch(solution.plan, solution.cost, np.inf, self.counters["candidates"])
+            rows.sort(preparation)
+            if start is not None:
+                plan = _plan(start) if start != "cart" else None
+                better, cost = self.tree(plan, self.depth, preparation)
+                if cost < best:
+                    tree, best = better, cost
+            preparation.check()
+            with progress(verbose, rows.n_thresholds, "threshold", rows.unit) as show:
+                inside = np.ones(len(rows.y), bool)
+                root = rows.node(rows.order, inside, len(inside))
+                self.counters["candidates"] = int(root.n_cuts.sum())
+                solution = self.solve(root, self.depth, self.max_nodes, best, watch)
+                watch(solution.plan, solution.cost, np.inf, self.counters["candidates"])
         except TimeUp:
             ended = "time_limit"
         except KeyboardInterrupt:
