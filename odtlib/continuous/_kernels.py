@@ -60,9 +60,9 @@ INFINITE = 1 << 60
 # state: what the slices of one search share
 WORK, LIMIT, LEVEL, RESULT = 0, 1, 2, 3
 PAIR_ROOT, PAIR_VALUE = 4, 5                       # root split of the last depth-two solve
-PAIR_PHASE, PAIR_STEP, PAIR_STUMP, PAIR_BEST, PAIR_LEAF, PAIR_CLASSES, PAIR_MASS = range(6, 13)
-NODES, PAIRS, BATCHES, EVALUATED, STORED, HITS = range(13, 19)      # counters
-STATE_SIZE = 20
+PAIR_PHASE, PAIR_STEP, PAIR_STUMP, PAIR_BEST, PAIR_CLASSES, PAIR_MASS = range(6, 12)
+NODES, PAIRS, BATCHES, EVALUATED, STORED, HITS = range(12, 18)      # counters
+STATE_SIZE = 18
 
 LEAF, STUMP = -1, -2       # roots of a depth-two solution that is smaller than depth two
 
@@ -523,7 +523,6 @@ def depth_two(columns, slot, rows, labels, weight, problem, budget, cap, lower, 
                 present += 1
             total += classes[1, c]
             largest = max(largest, classes[1, c])
-        state[PAIR_LEAF] = total - largest
         state[PAIR_BEST] = total - largest
         state[PAIR_MASS] = total
         state[PAIR_CLASSES] = present
@@ -907,7 +906,6 @@ def search(columns, keys, labels, weight, problem, table_two, table_many, pair, 
     penalty = problem[PENALTY]
     least = problem[MIN_LEAF]
     monotone = least == 1
-    strict = least > 1
     width = lower.shape[1]
     while True:
         if state[WORK] >= state[LIMIT]:
@@ -1040,16 +1038,15 @@ def search(columns, keys, labels, weight, problem, table_two, table_many, pair, 
                               here - mass_at(cuts, mass[slot, f], weight, unit, low))
             frame[TURN] = 0
             state[NODES] += 1
-            split_node(columns, slot, rows, keys, weight, strict, f, left_rows, code,
+            split_node(columns, slot, rows, keys, weight, least > 1, f, left_rows, code,
                        2 * level + 1)
             state[WORK] += 3 * p * rows
-            kept = frame[KEPT]
             for side in range(2):      # the neighbours whose child is a subset, and a superset
                 inner = profile[:, j + side]
                 outer = profile[:, j + 1 - side]
                 less = abs(outer[AT_MASS] - here)
                 known = max(0, outer[AT_LEFT + side] - less)
-                inherited = archive[level, side, kept]
+                inherited = archive[level, side, frame[KEPT]]
                 bounds = archive[level, side, outer[AT_ARCHIVE]]
                 for g in range(width):
                     inherited[g] = max(0, bounds[g] - less)
@@ -1099,7 +1096,6 @@ def search(columns, keys, labels, weight, problem, table_two, table_many, pair, 
             t = frame[THRESHOLD]
             left = frame[LEFT]
             right = frame[RIGHT]
-            last_row = read(order[slot, f], left_rows - 1)
             improved = left + right < bound      # both are exact then: see the caps
             if improved:
                 frame[BEST] = left + right + penalty
@@ -1111,7 +1107,7 @@ def search(columns, keys, labels, weight, problem, table_two, table_many, pair, 
                                      frame[LEFT_VALUE + side], frame[LEFT + side], code, tally,
                                      errors, child_trees[level, side])
                 trees[level, 0, 0] = f
-                trees[level, 0, 1] = last_row
+                trees[level, 0, 1] = read(order[slot, f], left_rows - 1)
                 at = copy_tree(child_trees[level, 0], trees[level], 1)
                 copy_tree(child_trees[level, 1], trees[level], at)
             if monotone and frame[SEEN] < SOLVED:

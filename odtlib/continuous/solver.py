@@ -34,7 +34,6 @@ CACHE_BYTES = 1 << 26     # what the subset cache may take
 CACHED_THRESHOLDS = 32    # thresholds per feature, on average, above which subsets hardly come back
 COLUMN_ARRAYS = ("order", "keys", "labels", "cut", "segment", "mass", "count")
 CONSTANT_ARRAYS = ("keys", "labels", "weight", "problem", "table_two", "table_many")
-CACHE_ARRAYS = ("table", "entries", "sets")
 MAX_CLASSES = 1000        # more labels than that are a numeric target
 
 
@@ -225,7 +224,7 @@ class ThresholdSearch:
         """Return a copy that goes on from the same point, sharing what is never written."""
         other = copy(self)
         other._bind({name: array if name in CONSTANT_ARRAYS
-                     else np.zeros_like(array) if name in CACHE_ARRAYS else array.copy()
+                     else np.zeros_like(array) if name in k.Cache._fields else array.copy()
                      for name, array in self.arrays.items()})
         return other
 
