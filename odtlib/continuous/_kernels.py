@@ -61,7 +61,7 @@ INFINITE = 1 << 60
 WORK, LIMIT, LEVEL, RESULT = 0, 1, 2, 3
 PAIR_ROOT, PAIR_VALUE = 4, 5                       # root split of the last depth-two solve
 PAIR_PHASE, PAIR_STEP, PAIR_STUMP, PAIR_BEST, PAIR_CLASSES, PAIR_MASS = range(6, 12)
-NODES, PAIRS, BATCHES, EVALUATED, STORED, HITS = range(12, 18)      # counters
+NODES, PAIRS, BATCHES, EVALUATED, STORED, HITS = range(12, 18)      # counters, to the end
 STATE_SIZE = 18
 
 LEAF, STUMP = -1, -2       # roots of a depth-two solution that is smaller than depth two

@@ -305,11 +305,10 @@ def run_search(search, clock, n_jobs=1, start=None, watch=lambda *event: None, s
         ended = "time_limit" if shared.timed_out else "heuristic"
     if search.salvage() and search.best < shared.best:
         shared.best, shared.tree = search.best, search.arrays["trees"][0].copy()
-    totals = np.sum([part.state for part in shared.searches], axis=0)
-    counters = {name: int(totals[at]) for name, at in
-                (("nodes", k.NODES), ("depth_two", k.PAIRS), ("batches", k.BATCHES),
-                 ("thresholds", k.EVALUATED), ("cache_stored", k.STORED), ("cache_hits", k.HITS))}
-    return Found(shared.tree, shared.best, shared.bound(ended == "heuristic"), ended, counters)
+    names = "nodes", "depth_two", "batches", "thresholds", "cache_stored", "cache_hits"
+    totals = np.sum([part.state for part in shared.searches], axis=0)[k.NODES:].tolist()
+    return Found(shared.tree, shared.best, shared.bound(ended == "heuristic"), ended,
+                 dict(zip(names, totals, strict=True)))
 
 
 class _Shared:
