@@ -26,7 +26,6 @@ import numpy as np
 
 from odtlib._numba.compiler import INNER, OPTIONS, njit
 from odtlib._numba.vector import read
-from odtlib.tree import midpoint
 
 LANES = 16
 WIDTH = 2 * LANES
@@ -63,11 +62,6 @@ class Node(NamedTuple):
     def n_rows(self):
         """Number of rows."""
         return self.orders.shape[2]
-
-    def threshold(self, X, f, k):
-        """Return threshold ``k`` of a feature as a number."""
-        cut = self.cuts[f, k]
-        return midpoint(*X[self.orders[0, f, cut - 1:cut + 1], f])
 
     @property
     def known(self):

@@ -219,6 +219,11 @@ class _Rows:
         index_rows(parent, inside, self.ids, self.product, self.mass, node)
         return node._replace(leaf=self.leaf_cost(node.orders[0, 0]))
 
+    def threshold(self, node, f, k):
+        """Return threshold ``k`` of a feature in a node as a number."""
+        cut = node.cuts[f, k]
+        return midpoint(*self.X[node.orders[0, f, cut - 1:cut + 1], f])
+
     def leaf_cost(self, rows):
         """Return the squared error of a leaf."""
         mass, target = self.mass[rows], self.target[rows]
@@ -377,7 +382,7 @@ class _Search:
                 node, rows.product, rows.mass, rows.share, max_nodes, self.penalty, self.least,
                 cap, self.tolerance, SLICE, self.batch, best)
             f, k = node.progress[:2].tolist()
-            plan = (f, node.threshold(rows.X, f, k), None, None) if f >= 0 else None
+            plan = (f, rows.threshold(node, f, k), None, None) if f >= 0 else None
             for name, at in (("batches", BATCHES), ("thresholds", SWEPT)):
                 self.counters[name] += int(node.progress[at])
                 node.progress[at] = 0
@@ -437,7 +442,7 @@ class _Search:
                                  for child, low in zip(children, lowest, strict=True))
             relaxed, proved = min(relaxed, sum(lowest) + penalty), min(proved, cost)
             if cost < limit:
-                threshold = node.threshold(rows.X, f, t)
+                threshold = rows.threshold(node, f, t)
                 best, plan = cost, (f, threshold, *(child.plan for child in children))
             n_open -= b - a - 1
             below, above = (None if child is None else child.known for child in children)
