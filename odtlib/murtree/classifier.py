@@ -25,7 +25,7 @@ from .extensions.fronts import FrontEntry, warm_up_fronts
 from .extensions.good_trees import GoodTrees, OptimalTrees, warm_up_good_trees
 from .extensions.tasks import RegularisedTree, extension_run, regularised_trees
 from .options import DEFAULT, MurTreeSearch
-from .preparation import possible_kernels
+from .preparation import likely_kernel
 from .run import Run
 from .solver import warm_up_search
 from .weighting import balanced_rows, cost_rows, error_rows, f1_tree
@@ -214,14 +214,10 @@ class MurTreeClassifier(CertifiedColumns, BudgetPathMixin, BinarisingMixin, Tree
             seconds += warm_up_fronts()
         if hasattr(self.search, "run_of"):
             return seconds + self.search.warm_up()
-        weighted = (sample_weight is not None or costs is not None or protected is not None
-                    or self.objective != "errors")
-        whole = sample_weight is None or not (sample_weight % 1).any()
-        closure = self.search is not None and self.search.cache == "closure"
-        for kernel in possible_kernels(y, len(self.classes_), self.min_samples_leaf, weighted,
-                                       whole):
-            seconds += warm_up_search(kernel, closure and kernel != "weights")
-        return seconds
+        kernel = "weights" if costs is not None else likely_kernel(
+            y, len(self.classes_), self.min_samples_leaf, sample_weight,
+            self.objective != "errors")
+        return seconds + warm_up_search(kernel, self.search)
 
     def _solve(self, X, y, sample_weight, task=None, protected=None, costs=None, tolerance=None):
         clock = Clock(self.time_limit)

@@ -254,20 +254,17 @@ def prepare(X, y, n_classes, sample_weight=None, *, counts=None, min_samples_lea
                    kernel, offset, scale, counters, class_weights=class_weights)
 
 
-def possible_kernels(y, n_classes, min_leaf, weighted, whole):
-    """Return the kernels that :func:`prepare` may choose for such data."""
-    kernels = ["weights"] if weighted else []
-    if weighted and whole and n_classes == 2 and min_leaf == 1:
-        kernels.append("two weighted classes")
-    if not weighted or (whole and min_leaf == 1):        # whole weights may be written as copies
-        sizes = np.zeros(n_classes, np.int64)
-        if weighted:
-            sizes[0] = MAX_COPIES * len(y) + 1024
-        elif len(y) >= 2 ** 15:         # fewer are counted in 16 bits
-            sizes = np.bincount(y, minlength=n_classes)
-        # Rows that are cancelled may leave counts of fewer bits.
-        kernels += {choose_kernel(few, min_leaf, False) for few in (sizes, 0 * sizes)}
-    return kernels
+def likely_kernel(y, n_classes, min_leaf, weight, by_class):
+    """Return the kernel that :func:`prepare` chooses for most such data, before it is prepared.
+
+    ``by_class`` tells that the objective gives each class a weight.
+    """
+    if by_class and weight is None and n_classes == 2 and min_leaf == 1:
+        return "two weighted classes"
+    copied = weight is None or (min_leaf == 1 and not (weight % 1).any()
+                                and weight.sum() <= MAX_COPIES * len(y) + 1024)
+    sizes = np.bincount(y, weight if copied else None, n_classes)
+    return choose_kernel(sizes, min_leaf, by_class or not copied)
 
 
 class Workspace:

@@ -681,8 +681,10 @@ class Solver:
         return (float(value), int(word)) if word else None
 
 
-def warm_up_search(kernel, closure=False):
+def warm_up_search(kernel, search=None):
     """Compile the search and the kernels of an objective; return the seconds that it took."""
+    closure = search is not None and search.cache == "closure" and kernel != "weights"
+
     def run():
         rows = packed_rows(np.array([[0], [1]], np.uint8))
         solver = Solver(Problem(rows, np.array([1, 1]), np.arange(1), np.ones((2, 3)), kernel,

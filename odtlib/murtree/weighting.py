@@ -12,9 +12,8 @@ from odtlib._validation import LARGEST
 from odtlib.report import SolveReport, pluralised
 from odtlib.tree import DecisionTree
 
-from .preparation import MANY_ROWS, MAX_COPIES, Problem, grouped_rows
+from .preparation import MANY_ROWS, Problem, grouped_rows
 from .run import Run
-from .solver import warm_up_search
 
 
 class Rows(NamedTuple):
@@ -30,7 +29,6 @@ class Rows(NamedTuple):
     start: tuple | None = None              # the same three for which a starting tree is grown
     problem: Problem | None = None          # of these rows, where it is known
     words: str = ""                         # what a proof says about the objective
-    compile_seconds: float = 0.0
     as_given: Callable = lambda tree: tree  # gives a tree the weights of the given rows
 
 
@@ -60,11 +58,8 @@ def error_rows(model, columns, y, weight, clock, search):
     if unit == 1 and isinstance(kept, slice):
         return given
     weight = weight / unit
-    seconds = warm_up_search("weights") if weight.sum() > MAX_COPIES * len(weight) + 1024 else 0.0
-    clock.start += seconds
     return Rows(columns[kept], y[kept], None if (weight == 1).all() else weight, unit,
-                groups=groups, compile_seconds=seconds,
-                as_given=lambda tree: tree._with(value=unit * tree.value))
+                groups=groups, as_given=lambda tree: tree._with(value=unit * tree.value))
 
 
 def balanced_rows(model, columns, y, weight):
@@ -156,7 +151,7 @@ def f1_tree(model, columns, y, sample_weight, clock, search):
     best = min((leaf, leaf._with(label=np.array([1]))),
                key=lambda tree: loss_of(tree)[0] / loss_of(tree)[1])
     a, b = loss_of(best)
-    ended, bound, counters, rounds, trace = "optimal", 0.0, {}, 0, []
+    ended, bound, counters, rounds, trace, compile_seconds = "optimal", 0.0, {}, 0, [], 0.0
     trace.append((clock.elapsed, a / b, bound, "one leaf"))
     groups, problem = grouped_rows(columns), None
     while 0 < a < b:
@@ -167,6 +162,7 @@ def f1_tree(model, columns, y, sample_weight, clock, search):
             problem = problem.reweighted(factors) if problem and sample_weight is None else None
             run = Run(model, Rows(columns, y, given * factors[y], groups=groups, problem=problem),
                       clock, search)
+            compile_seconds += run.compile_seconds
             problem, beaten = run.problem, best._with(value=best.value * factors)
             if run.cost(beaten) - run.problem.offset < run.upper:
                 run.set_incumbent(beaten)
@@ -198,4 +194,4 @@ def f1_tree(model, columns, y, sample_weight, clock, search):
         ended, objective, bound, clock.elapsed, start=model._start_word(),
         counters={**counters, "searches": rounds}, trace=trace, scale=1.0,
         proof=f"optimal for {pluralised(columns.shape[1], 'predicate')} at "
-              f"{model._limits(len(y))}, F1")
+              f"{model._limits(len(y))}, F1", compile_seconds=compile_seconds)

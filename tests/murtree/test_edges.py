@@ -3,14 +3,16 @@
 import os
 import subprocess
 import sys
+import time
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 
 from odtlib import MurTreeClassifier, MurTreeRegressor
 from odtlib._numba import warm as _warm
-from odtlib.murtree._objectives import closure_address, kernel_addresses
-from odtlib.murtree.preparation import possible_kernels, prepare
+from odtlib.murtree._objectives import kernel_addresses
+from odtlib.murtree.preparation import likely_kernel, prepare
 from tests.murtree.building import build
 
 
@@ -138,45 +140,50 @@ def test_no_compiler():
 @pytest.mark.parametrize("model, question", [
     (MurTreeClassifier(3), "fit"), (build(MurTreeClassifier, 3, cache="closure"), "fit"),
     (MurTreeClassifier(3, objective="balanced-accuracy"), "path"),
+    (MurTreeClassifier(3, objective="f1"), "fit"),
     (MurTreeClassifier(3, min_samples_leaf=2), "optimal_trees"), (MurTreeRegressor(3), "path"),
     (MurTreeRegressor(3, loss="absolute_error"), "fit")])
 @pytest.mark.parametrize("weight", [None, 1, 1000, 0.5])
-def test_kernels_are_compiled_before_the_clock_starts(model, question, weight, monkeypatch):
+def test_compiling_takes_nothing_from_the_time_limit(model, question, weight, monkeypatch):
+    """By a clock that jumps a thousand seconds whenever kernels are compiled."""
     X, y = numbers()
-    X = (X > 0).astype(int)
+    X, passed, clock, addresses = (X > 0).astype(int), 0.0, time.perf_counter, kernel_addresses
     data = [X, y]
-    if weight is not None and (model.search is None or model.search.cache != "closure"):
+    if weight is not None and (model.search is None or model.search.cache != "closure") \
+            and not (weight == 0.5 and getattr(model, "objective", "") == "f1"):
         data.append(weight * (1 + np.arange(60) % 2))
+    compiled = set()
+
+    def slow(name):
+        nonlocal passed
+        passed += 1000.0 * (name not in compiled)
+        compiled.add(name)
+        return addresses(name)
+
+    monkeypatch.setattr("odtlib.murtree.solver.kernel_addresses", slow)
+    monkeypatch.setattr(time, "perf_counter", lambda: clock() + passed)
     monkeypatch.setattr(_warm, "_warm", set())
-    compiled, solve = [], type(model)._solve
-    for address in (kernel_addresses, closure_address):
-        address.cache_clear()
-
-    def misses():
-        return [address.cache_info().misses for address in (kernel_addresses, closure_address)]
-
-    def solved(self, *arrays, **task):
-        compiled.append(misses())
-        answer = solve(self, *arrays, **task)
-        compiled.append(misses())
-        return answer
-
-    monkeypatch.setattr(type(model), "_solve", solved)
-    getattr(model, question)(*data)
-    assert compiled[0] == compiled[1] and compiled[0][0] > 0
+    model = clone(model).set_params(time_limit=500)
+    reports = []
+    for _ in range(2):
+        getattr(model, question)(*data)
+        reports.append(model.report_)
+    assert reports[0].compile_seconds >= 1000 * len(compiled) > 0 and reports[0].seconds < 500
+    assert reports[1].compile_seconds == 0 and reports[0].status == reports[1].status == "optimal"
 
 
-def test_the_kernel_that_is_chosen_was_among_the_possible_ones():
-    rng = np.random.default_rng(0)
+def test_the_kernel_that_is_chosen_is_the_likely_one():
+    """But where equal rows cancel out, or become one."""
+    rng, other = np.random.default_rng(0), 0
     for _ in range(200):
         n, n_classes = int(rng.integers(2, 400)), int(rng.integers(2, 4))
-        X, y = rng.integers(0, 2, (n, 3)), rng.integers(0, n_classes, n)
+        X, y = rng.integers(0, 2, (n, 9)), rng.integers(0, n_classes, n)
         weight = [None, rng.integers(1, 5, n), rng.integers(1, 40, n), rng.random(n) + 0.1][
             rng.integers(4)]
         min_leaf = int(rng.integers(1, 3))
         kernel = prepare(X, y, n_classes, weight, min_samples_leaf=min_leaf).kernel
-        whole = weight is None or not (weight % 1).any()
-        assert kernel in possible_kernels(y, n_classes, min_leaf, weight is not None, whole)
-    many = np.repeat([0, 1], [40_000, 10])        # half of them may be cancelled, or not
-    assert set(possible_kernels(many, 2, 1, False, True)) == {"two classes, 16 bits",
-                                                              "two classes, 32 bits"}
+        other += kernel != likely_kernel(y, n_classes, min_leaf, weight, False)
+    assert other < 20
+    many = np.repeat([0, 1], [40_000, 10])
+    assert likely_kernel(many, 2, 1, None, False) == "two classes, 32 bits"
+    assert likely_kernel(many, 2, 1, None, True) == "two weighted classes"
