@@ -69,7 +69,8 @@ class MurTreeSearch(SearchOptions):
         search's, and three quarters where a prediction says that it may end.
     minimise_nodes : bool, default=False
         Whether, among the trees of least cost, one with the fewest feature nodes is returned
-        (Algorithm 7), by a second search in the filled cache.
+        (Algorithm 7), by a second search in the filled cache.  The ``proof`` of the report says
+        that they are the fewest; it does not where a time limit ended the second search.
     lookahead : int, optional
         Depth of the optimal trees whose first splits make up a deeper tree; None for an optimal
         tree of ``max_depth``.  From the root down, each node takes the root split of the best tree
