@@ -127,9 +127,8 @@ class Case:
         look_at_methods(model, X, predicted)
         if self.check is not None:
             self.check(model, predicted)
-        report = model.report_
-        if self.finished is not None and report.status == "optimal" and (
-                not limited or "fewest feature nodes" in report.proof):
+        if self.finished is not None and model.report_.status == "optimal" and (
+                not limited or "fewest feature nodes" in model.report_.proof):
             self.finished(model, predicted)         # a limit may end the search for fewer nodes
         if not limited and not problem.used.all() and draw.chance(0.3):
             self.without_the_unused(predicted)

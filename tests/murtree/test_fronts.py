@@ -283,7 +283,7 @@ def test_a_front_without_time_for_its_trees_says_so(monkeypatch):
 def test_limits(options, monkeypatch):
     X, y, group = blobs(n_rows=800, n_columns=40)
     extra = {"protected": group} if "max_disparity" in options else {}
-    model = MurTreeClassifier(5, time_limit=0.5, **options).fit(X, y, **extra)
+    model = MurTreeClassifier(7, time_limit=0.3, **options).fit(X, y, **extra)
     assert model.report_.status == "time_limit"
     assert model.report_.lower_bound <= model.report_.objective
     assert model.verify(X, y) == pytest.approx(model.report_.objective)
