@@ -67,8 +67,8 @@ from ._kernels import (
 )
 from ._weights import open_rows
 
-# Entries of ``shape`` in place of the weights of classes.  N_SUMS: how many of the first lines below
-# are summed up for pairs; 1 where every weight is one.
+# Entries of ``shape`` in place of the weights of classes.  N_SUMS: how many of the first lines
+# below are summed up for pairs; 1 where every weight is one.
 N_SUMS, ABSOLUTE = 6, 7
 # Lines of ``amounts``, with a number for each row of a node, and, but for the last, of ``singles``.
 WEIGHT, PRODUCT, NUMBER, SQUARE, WORST, TARGET = range(6)
