@@ -22,11 +22,6 @@ BUILD = ROOT / "_build"
 
 class Worker(basic.ExecutionWorkerLocalMProc):
     """jupyter-cache's own, with kernels that note which files they read."""
-    def __call__(self, data):
-        # What one process stores while another one looks for old entries would count as old.
-        data.cache.truncate_caches = lambda: None
-        return super().__call__(data)
-
     @staticmethod
     def execute(project_nb, data):
         path = Path(project_nb.uri)
@@ -61,8 +56,8 @@ def execute(paths: list[Path]) -> bool:
     executor = basic.JupyterExecutorLocalMproc(cache, logging.getLogger("book"))
     executor.logger.setLevel(logging.INFO)
     executor._EXECUTION_WORKER = Worker
+    cache.truncate_caches = list       # or one process removes what another has just stored
     found = executor.run_and_cache(filter_uris=[*map(str, paths)], timeout=600)
-    cache.truncate_caches()
     return not found.excepted and not found.errored
 
 
@@ -70,8 +65,7 @@ def main(builder: str = "html") -> int:
     toc = yaml.safe_load((ROOT / "_toc.yml").read_text(encoding="utf-8"))
     names = [toc["root"], *(page["file"] for part in toc["parts"] for chapter in part["chapters"]
                             for page in (chapter, *chapter.get("sections", ())))]
-    pages = [ROOT / f"{name}.ipynb" for name in names]
-    if not execute([page for page in pages if page.exists()]):
+    if not execute([page for name in names if (page := ROOT / f"{name}.ipynb").exists()]):
         return 1
     book = Path(sys.executable).with_name("jupyter-book")
     status = subprocess.call([book, "build", ROOT, "-W", "--keep-going", "--builder", builder])
