@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from numbers import Integral
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,7 +12,7 @@ from sklearn.utils import check_random_state
 from odtlib.arrays import distinct_rows
 from odtlib.column_generation.master import Master
 from odtlib.column_generation.pricing import TOLERANCE
-from odtlib.heuristics.threshold_sampling import TreeSampler
+from odtlib.heuristics.threshold_sampling import TreeSampler, spawned
 
 
 @dataclass(frozen=True)
@@ -28,23 +29,26 @@ class SampledColumns:
         Number of trees.
     share : float, default=0.8
         Share of the rows behind each tree.
+    seed : int, default=0
+        Seed of these rows; 0 draws those of the published program.
     """
 
     backend: str = "compiled"
     n_trees: int = 100
     share: float = 0.8
+    seed: int = 0
 
     def __call__(self, master, clock):
         """Add the paths to a master; those found by then where the clock expires."""
         problem = master.problem
         sampler = TreeSampler(problem.X, problem.y, problem.n_classes, problem.weights,
-                              problem.depth, self.backend)
+                              problem.depth, self.backend, seed=self.seed)
         candidates = [set(node) for node in problem.splits]
         leaves, paths = [], []
-        for seed in range(self.n_trees):
+        for number in range(self.n_trees):
             if clock.expired:
                 break
-            tree = sampler.grow(sampler.part(self.share, seed))
+            tree = sampler.grow(sampler.part(self.share, number))
             choices = problem.choose(tree)
             for leaf in range(problem.n_leaves):
                 if all(tree[node] in candidates[node] for node in master.nodes[leaf]):
@@ -74,7 +78,8 @@ class RandomPaths:
     Parameters
     ----------
     random : int or RandomState, default=0
-        Seed of the random choices; each fit begins with it.
+        Seed of the random choices; each fit begins with it.  0 draws as the published program, and
+        no other seed shares a draw with it or with the parts of the rows that it samples.
     n_paths : int, default=100
         Paths drawn per iteration; all with positive reduced cost are returned.
     """
@@ -82,7 +87,8 @@ class RandomPaths:
     exact = False
 
     def __init__(self, random: int | np.random.RandomState = 0, n_paths: int = 100) -> None:
-        self.random, self.n_paths = check_random_state(random), n_paths
+        self.random, self.n_paths = check_random_state(
+            spawned(random) if isinstance(random, Integral) and random else random), n_paths
         self.given = random, n_paths        # what makes two of them alike
 
     def __eq__(self, other):

@@ -19,7 +19,7 @@ from odtlib.solver_threads import Flag, in_threads
 from odtlib.tree import DecisionTree, midpoint
 from odtlib.trees import build, class_weights
 
-SKLEARN_SEED = 99   # of the published program: the same for every tree
+SKLEARN_SEED = 99   # of the published program, which takes it for every tree
 CHUNK = 32          # trees that are asked for at once
 
 
@@ -59,31 +59,41 @@ class SampledSplits:
     complete: bool = field(default=True)
 
 
+def spawned(seed, *child):
+    """Return a generator that shares no draw with one of another seed or another child."""
+    return np.random.RandomState(np.random.MT19937(
+        np.random.SeedSequence(int(seed), spawn_key=child)))
+
+
 class TreeSampler:
     """Grow depth-limited CARTs on random parts of the same rows.
 
-    The backend "sklearn" grows each tree by scikit-learn with one fixed seed, as the published
+    The backend "sklearn" grows each tree by scikit-learn with the same seed, as the published
     program does, and is the reference.  "compiled" sorts once and is many times faster; it chooses
     the same split wherever one split is better than all others.  Among equally good splits it
     takes the smallest feature, then the smallest threshold; scikit-learn takes the first in an
     order of features that its seed draws.
+
+    ``seed`` 0 draws as the published program does: tree ``i`` from numpy's seed ``i``.  Every other
+    seed spawns a stream of its own for each tree, so that two seeds have no part in common.
     """
 
     def __init__(self, X, y, n_classes, sample_weight=None, max_depth=4, backend="compiled",
-                 clock=None):
+                 clock=None, seed=0):
         if backend not in ("compiled", "sklearn"):
             raise ValueError(f"backend is {backend!r}; use 'compiled' or 'sklearn'.")
         self.rows = RankedRows(X, y, n_classes, sample_weight, clock)
-        self.max_depth, self.backend = int(max_depth), backend
+        self.max_depth, self.backend, self.seed = int(max_depth), backend, seed
         if backend == "compiled":
             self.sorted = kernels.presorted(self.rows)
             self.own = local()   # every thread has its own scratch
 
-    def part(self, share, seed):
-        """Draw a share of the rows as ``train_test_split(test_size=1 - share)`` does."""
+    def part(self, share, tree):
+        """Draw a share of the rows for a tree as ``train_test_split(test_size=1 - share)`` does."""
         n_rows = self.rows.n_rows
         left_out = min(n_rows - 1, int(np.ceil(round(1.0 - share, 12) * n_rows)))
-        return np.random.RandomState(seed).permutation(n_rows)[left_out:]
+        random = np.random.RandomState(tree) if self.seed == 0 else spawned(self.seed, tree)
+        return random.permutation(n_rows)[left_out:]
 
     def grow(self, chosen=None):
         """Grow a tree on the rows ``chosen``; return its splits in heap order, None at leaves."""
@@ -104,7 +114,8 @@ class TreeSampler:
         return split
 
     def _sklearn(self, chosen):
-        nodes = cart_nodes(self.rows, SKLEARN_SEED, chosen, max_depth=self.max_depth)
+        nodes = cart_nodes(self.rows, SKLEARN_SEED if self.seed == 0 else spawned(self.seed),
+                           chosen, max_depth=self.max_depth)
         table = np.full((2 ** self.max_depth - 1, 3), -1)
         stack = [(0, 0, chosen)]
         while stack:
@@ -146,7 +157,8 @@ def sample_splits(X, y, n_classes, sample_weight=None, *, max_depth=4, n_trees=3
     n_jobs : int or None, default=1
         Number of threads; None means 1 and -1 all processors.  The result does not depend on it.
     random_state : int, RandomState or None, default=0
-        The seed of tree ``i`` is ``random_state + i``: 0 draws the parts of the published program.
+        Seed of the parts, see :class:`TreeSampler`: 0 draws those of the published program, and
+        two seeds have none in common.
     time_limit : float, optional
         Seconds; then the splits found so far are used, none where not even the rows were sorted.
 
@@ -164,19 +176,19 @@ def sample_splits(X, y, n_classes, sample_weight=None, *, max_depth=4, n_trees=3
     """
     clock = Clock(time_limit)
     seed = int(random_state) if isinstance(random_state, Integral) else \
-        check_random_state(random_state).randint(2 ** 31 - 1 - 10 ** 6)
+        check_random_state(random_state).randint(1, 2 ** 31 - 1)
     max_depth, n_trees, sample_share = int(max_depth), int(n_trees), float(sample_share)
     n_nodes, n_jobs = 2 ** max_depth - 1, effective_n_jobs(n_jobs)
     try:
         sampler = TreeSampler(X, y, n_classes, sample_weight, max_depth, backend,
-                              patient_clock(time_limit))
+                              patient_clock(time_limit), seed)
     except TimeUp:
         nothing = [[] for _ in range(n_nodes)]
         return SampledSplits(max_depth, nothing, nothing, [None] * n_nodes, 0, clock.elapsed,
                              False)
 
     def grow(i):
-        return None if clock.expired else sampler.grow(sampler.part(sample_share, seed + i))
+        return None if clock.expired else sampler.grow(sampler.part(sample_share, i))
 
     def grow_all(numbers):
         """Grow trees in as many threads as wanted; each takes the next number."""

@@ -77,15 +77,15 @@ class Problem:
 
 
 @lru_cache(8)
-def _kept_words(number, seed):
-    return np.random.default_rng(20220 + seed).integers(0, 2**64, size=number, dtype=np.uint64)
+def _kept_words(number, which):
+    return np.random.default_rng(20220 + which).integers(0, 2**64, size=number, dtype=np.uint64)
 
 
-def random_words(number, seed=0):
+def random_words(number, which=0):
     """Return random words; a few thousand are kept for the next search."""
     few = 1 << max(10, number.bit_length())
-    return _kept_words(few, seed)[:number] if few <= 2 ** 15 else \
-        _kept_words.__wrapped__(number, seed)
+    return _kept_words(few, which)[:number] if few <= 2 ** 15 else \
+        _kept_words.__wrapped__(number, which)
 
 
 def packed_rows(X, width=None, rows=None, columns=None):
