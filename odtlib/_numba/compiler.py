@@ -29,11 +29,6 @@ def njit(**options):
         kernel = numba.njit(**{**options, "cache": False})(function)
         source = sources.stamp(function.__module__) if options.get("cache") else None
         if source and not numba.config.DISABLE_JIT:
-            try:
-                kernel.enable_caching()
-            except RuntimeError:         # numba finds no folder that it may write to
-                return kernel
-            cache = kernel._cache
-            cache._cache_file = sources.KernelFile(function, cache.cache_path, source)
+            kernel._cache = sources.KernelCache(function, source)
         return kernel
     return decorate

@@ -1,19 +1,27 @@
-"""Under which name compiled kernels are kept on disk: a digest of all the text that they come from.
+"""How compiled kernels are kept on disk: under a digest of all the text that they come from.
 
 For itself numba looks at the file of a kernel alone.  A kernel also holds functions, constants and
 compiler options of other modules, those that its module imports, and those that they import.
+
+What cannot be kept or read ends no fit: kernels are compiled in memory then, and it is said once.
 """
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
+import inspect
+import io
+import pickle
 import re
 import sys
 from functools import cache
 from importlib.util import resolve_name
 from pathlib import Path
 
-from numba.core.caching import IndexDataCacheFile
+import numba
+from numba.core import caching
+from numba.core.compiler import CompileResult
 
 _IMPORT = re.compile(r"^[ \t]*(?:from[ \t]+(\S+)[ \t]+)?import[ \t]*"
                      r"(\([^)]*\)|(?:\\\n|[^\n;])*)", re.MULTILINE)
@@ -73,8 +81,54 @@ def _modules(imports, package):
             yield whence
 
 
-class KernelFile(IndexDataCacheFile):
-    """The files of one kernel: named after its source, in place of those of earlier source."""
+@cache
+def say(sentence: str) -> None:
+    """Print a sentence, once a process."""
+    print(f"odtlib: {sentence}", file=sys.stderr, flush=True)
+
+
+class KernelCache(caching.FunctionCache):
+    """The compiled code of one kernel: in numba's folder, or else read from beside the sources.
+
+    ``cache_path`` is None where numba finds no folder that it may write to.
+    """
+
+    def __init__(self, function, source):
+        self._py_func, self._cache_path = function, None
+        with contextlib.suppress(RuntimeError):
+            super().__init__(function)
+        # those of an installation's owner, beside which others may not write
+        beside = str(Path(inspect.getfile(function)).with_name("__pycache__"))
+        folders = [beside] if not numba.config.CACHE_DIR else []
+        self._files = [KernelFile(function, folder, source)
+                       for folder in dict.fromkeys([self.cache_path or beside, *folders])]
+        self._cache_file = self._files[0]
+
+    def holds_code(self) -> bool:
+        """Return whether there is code compiled from the source as it stands."""
+        return any(file._load_index() for file in self._files)
+
+    def _load_overload(self, signature, target):
+        key = self._index_key(signature, target.codegen())
+        found = (file.load(key) for file in self._files)
+        code = next((code for code in found if code is not None), None)
+        return None if code is None else CompileResult._rebuild(target, *code)
+
+    def save_overload(self, signature, code):
+        try:
+            if self.cache_path:
+                super().save_overload(signature, code)
+        except OSError as error:        # a full disk, a quota, a folder closed since
+            say(f"compiled code cannot be kept in {self.cache_path} ({error.strerror}), and later "
+                "runs will compile again; NUMBA_CACHE_DIR names another folder.")
+
+
+class KernelFile(caching.IndexDataCacheFile):
+    """The files of one kernel: named after its source, in place of those of earlier source.
+
+    Each ends with a digest of its name and content.  A file that is not as it was written counts
+    as none.
+    """
 
     def __init__(self, function, folder, source):
         module = function.__module__.rpartition(".")[2]
@@ -82,11 +136,53 @@ class KernelFile(IndexDataCacheFile):
         self._ending = ".py{}{}".format(*sys.version_info[:2]) + getattr(sys, "abiflags", "")
         super().__init__(folder, f"{self._kernel}-{source[:16]}{self._ending}", source)
 
+    def load(self, key):
+        return self._unless_damaged(super().load, key)
+
+    def _load_index(self):
+        return self._unless_damaged(self._read_index) or {}
+
+    def _read_index(self):
+        if Path(self._index_path).exists():
+            _content(self._index_path)
+        return super()._load_index()
+
+    def _load_data(self, name):
+        return pickle.loads(_content(self._data_path(name)))
+
+    def _unless_damaged(self, read, *arguments):
+        """Return what ``read`` does; if it fails, say so and begin the files anew."""
+        try:
+            return read(*arguments)
+        except Exception as error:      # pickled text that is damaged may raise anything
+            say(f"compiled code in {self._cache_path} cannot be read ("
+                f"{' '.join(str(error).split())[:100]}), and is compiled again.")
+            with contextlib.suppress(OSError):
+                self.flush()
+            return None
+
+    @contextlib.contextmanager
+    def _open_for_write(self, path):
+        content = io.BytesIO()
+        with super()._open_for_write(path) as file:
+            yield content
+            file.write(content.getvalue() + _digest(path, content.getvalue()))
+
     def _save_index(self, overloads):
         super()._save_index(overloads)
         for file in Path(self._cache_path).glob(f"{self._kernel}-*{self._ending}.*"):
             if not file.name.startswith(self._index_name.removesuffix("nbi")):
-                try:
+                with contextlib.suppress(OSError):  # another process was quicker, or reads it
                     file.unlink()
-                except OSError:          # another process was quicker, or reads it
-                    pass
+
+
+def _digest(path, content):
+    return hashlib.sha256(Path(path).name.encode() + content).digest()
+
+
+def _content(path):
+    """Return what was written to a file; refuse a file that is damaged, or another's."""
+    content = Path(path).read_bytes()
+    if _digest(path, content[:-32]) != content[-32:]:
+        raise ValueError(f"{Path(path).name} is damaged")
+    return content[:-32]

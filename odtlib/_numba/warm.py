@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import gc
-import pickle
-import sys
 import threading
 import time
+
+from odtlib._numba.sources import KernelCache, say
 
 # Seconds of a cold compilation, as `scripts/measure_compilation.py` measures them on two cores.
 # Kernels of odtbook add theirs.
@@ -48,10 +48,6 @@ def warm_up(method, kernel, run, variant=None):
         try:
             announce(method, kernel)
             run()
-        except (pickle.UnpicklingError, EOFError) as error:
-            folder = kernel.stats.cache_path
-            raise RuntimeError(f"the compiled kernels in {folder} are damaged ({error}); delete "
-                               "the *.nbi and *.nbc files there and fit again.") from error
         finally:
             if collects:
                 gc.enable()
@@ -63,10 +59,10 @@ def announce(method, kernel):
     """Say, once a process, that a kernel must be compiled first, and for about how long."""
     if method in _announced or getattr(kernel, "signatures", True):   # True: compiler off
         return
-    if kernel.stats.cache_path and kernel._cache._cache_file._load_index():
+    if isinstance(kernel._cache, KernelCache) and kernel._cache.holds_code():
         return
     _announced.add(method)
     later = ("later runs start at once" if kernel.stats.cache_path else
-             "later runs will do so again, since no folder for compiled code can be written to")
-    print(f"odtlib: compiling {method} once, for about {SECONDS[method]} s; {later}.",
-          file=sys.stderr, flush=True)
+             "later runs will do so again, since no folder for compiled code can be written to; "
+             "NUMBA_CACHE_DIR names one")
+    say(f"compiling {method} once, for about {SECONDS[method]} s; {later}.")

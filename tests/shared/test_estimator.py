@@ -103,21 +103,6 @@ def test_kernels_are_warmed_up_once_and_announced_only_when_compiled(capsys, mon
     assert calls == [2, 2] and capsys.readouterr().err == ""
 
 
-def test_damaged_kernels_are_named_with_their_folder(monkeypatch):
-    import pickle
-
-    import numba
-
-    monkeypatch.setitem(_warm.SECONDS, "a damaged test", 1)
-    kernel = numba.njit(lambda value: value + 1)
-
-    def run():
-        raise pickle.UnpicklingError("invalid load key")
-
-    with pytest.raises(RuntimeError, match="damaged .invalid load key.*delete"):
-        _warm.warm_up("a damaged test", kernel, run)
-
-
 class Recorder(StumpClassifier):
     """Remember what arrives at ``_solve``."""
 

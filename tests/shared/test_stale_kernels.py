@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from odtlib._numba import sources
+
 ROOT = Path(__file__).resolve().parents[2]
 
 # A chain of kernels in folders of different depth, below the one that is fitted with: top -> middle
@@ -155,28 +157,148 @@ file.write_text(file.read_text().replace("number + 1", "number + 2", 1))
     assert run(package, ANSWER) == ["44", "1", "1"]
 
 
+def refusing(*folders):
+    """Return a script after which no file can be made in these folders, as for a stranger."""
+    return f"""
+import tempfile
+genuine = tempfile.TemporaryFile
+def refuse(*arguments, dir=None, **options):
+    if str(dir).startswith({tuple(map(str, folders))!r}):
+        raise PermissionError(13, "not to be written to", dir)
+    return genuine(*arguments, dir=dir, **options)
+tempfile.TemporaryFile = refuse
+"""
+
+
 @pytest.mark.parametrize("where", ["NUMBA_CACHE_DIR", "a folder of the user", "nowhere"])
 def test_compiled_kernels_are_kept_wherever_numba_may_write(package, edit, where, tmp_path):
     """Sources of an installation may not be written to."""
     place = tmp_path / "kernels"
     place.mkdir()
+    for file in kept(package):
+        file.unlink()
     environment = {"NUMBA_CACHE_DIR": str(place)} if where == "NUMBA_CACHE_DIR" else {
         "XDG_CACHE_HOME": str(place)}
-    refuse = "" if where == "NUMBA_CACHE_DIR" else f"""
-import tempfile
-genuine = tempfile.TemporaryFile
-def refuse(*arguments, dir=None, **options):
-    if {where == "nowhere"} or str(dir).startswith({str(package)!r}):
-        raise PermissionError(13, "not to be written to", dir)
-    return genuine(*arguments, dir=dir, **options)
-tempfile.TemporaryFile = refuse
-"""
-    kept = "1" if where == "nowhere" else "0"
-    assert run(package, refuse + ANSWER, **environment) == ["42", "1", "1"]
-    assert run(package, refuse + ANSWER, **environment) == ["42", kept, "1"]
+    script = "" if where == "NUMBA_CACHE_DIR" else refusing(
+        package, *[place] * (where == "nowhere"))
+    again = "1" if where == "nowhere" else "0"
+    assert run(package, script + ANSWER, **environment) == ["42", "1", "1"]
+    assert run(package, script + ANSWER, **environment) == ["42", again, "1"]
     edit("chain/deep/bottom.py", "number + 1", "number + 2")
-    assert run(package, refuse + ANSWER, **environment) == ["44", "1", "1"]
+    assert run(package, script + ANSWER, **environment) == ["44", "1", "1"]
     assert bool(list(place.rglob("*.nbi"))) == (where != "nowhere")
+
+
+def kept(folder):
+    """Return the files of the compiled kernel, its index first."""
+    return sorted(folder.rglob("top.answer*.nb?"), key=lambda file: file.suffix, reverse=True)
+
+
+def said(folder, script, **environment):
+    """Run a script; return the numbers that it prints, and the lines that it says."""
+    result = subprocess.run([sys.executable, "-c", script], cwd=folder, text=True,
+                            capture_output=True, env={**os.environ, "PYTHONPATH": str(folder),
+                                                      **environment})
+    assert result.returncode == 0, result.stderr
+    return result.stdout.split(), result.stderr.splitlines()
+
+
+def test_kernels_of_the_owner_are_read_by_who_may_not_write(package, tmp_path):
+    run(package, ANSWER)
+    for folders in ((package,), (package, tmp_path)):
+        assert said(package, refusing(*folders) + ANSWER, XDG_CACHE_HOME=str(tmp_path)) == (
+            ["42", "0", "1"], [])
+
+
+def flip(file, place):
+    content = bytearray(file.read_bytes())
+    content[place] ^= 255
+    file.write_bytes(content)
+
+
+def as_folder(file):
+    file.unlink()
+    file.mkdir()
+
+
+DAMAGE = {
+    "empty": lambda file: file.write_bytes(b""),
+    "cut": lambda file: file.write_bytes(file.read_bytes()[:len(file.read_bytes()) // 2]),
+    "last byte missing": lambda file: file.write_bytes(file.read_bytes()[:-1]),
+    "first byte": lambda file: flip(file, 0),
+    "byte in the middle": lambda file: flip(file, len(file.read_bytes()) // 2),
+    "last byte": lambda file: flip(file, -1),
+    "zeros": lambda file: file.write_bytes(bytes(len(file.read_bytes()))),
+    "text": lambda file: file.write_text("<html>503 Service Unavailable</html>"),
+    "of another": lambda file: file.write_bytes(
+        next(file.parent.glob(f"*other*{file.suffix}")).read_bytes()),
+    "missing": lambda file: file.unlink(),
+    "a folder": as_folder,
+}
+
+
+@pytest.fixture
+def file(tmp_path):
+    """The files of a kernel, with something in them, beside those of another."""
+    sources.say.cache_clear()
+    other = sources.KernelFile(swallow, str(tmp_path), "other" * 4)
+    other._kernel = "other"
+    other.save("key", "another's code")
+    file = sources.KernelFile(kept, str(tmp_path), "0123456789abcdef")
+    file.save("key", "code")
+    assert file.load("key") == "code"
+    return file
+
+
+def swallow():
+    pass
+
+
+@pytest.mark.parametrize("suffix", ["nbi", "nbc"])
+@pytest.mark.parametrize("damage", DAMAGE)
+def test_a_damaged_file_counts_as_none_and_is_made_anew(file, tmp_path, capsys, damage, suffix):
+    place, = tmp_path.glob(f"*kept*.{suffix}")
+    DAMAGE[damage](place)
+    for _ in range(3):
+        assert file.load("key") is None or damage == "missing"
+    lines = capsys.readouterr().err.splitlines()
+    quiet = damage == "missing" or (damage, suffix) == ("a folder", "nbc")
+    assert len(lines) == (not quiet)
+    assert quiet or (f"in {tmp_path} cannot be read" in lines[0] and "again" in lines[0])
+    if damage == "a folder":
+        place.rmdir()
+    file.save("key", "code")
+    assert file.load("key") == "code"
+    assert capsys.readouterr().err == ""
+
+
+def test_damaged_kernels_are_compiled_anew_also_where_they_cannot_be_mended(package, tmp_path):
+    run(package, ANSWER)
+    flip(kept(package)[1], 1000)
+    stranger = refusing(package) + """
+import odtlib._numba.sources
+def refuse(*arguments):
+    raise PermissionError(13, "not to be written to")
+odtlib._numba.sources.KernelFile.flush = refuse
+"""
+    for misses in ("1", "0"):               # then from the folder of the user
+        numbers, lines = said(package, stranger + ANSWER, XDG_CACHE_HOME=str(tmp_path))
+        assert numbers == ["42", misses, "1"] and len(lines) == int(misses)
+    numbers, lines = said(package, ANSWER)
+    assert numbers == ["42", "1", "1"] and len(lines) == 1
+    assert said(package, ANSWER) == (["42", "0", "1"], [])
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="limits of the system")
+def test_a_full_disk_ends_no_fit(package, tmp_path):
+    """Files that may not grow stand for it: of two, the index is small enough."""
+    limit = "import resource\nresource.setrlimit(resource.RLIMIT_FSIZE, (2000, 2000))\n"
+    numbers, lines = said(package, limit + ANSWER, NUMBA_CACHE_DIR=str(tmp_path))
+    assert numbers == ["42", "1", "1"]
+    assert len(lines) == 1 and "cannot be kept" in lines[0] and "NUMBA_CACHE_DIR" in lines[0]
+    assert [file.suffix for file in tmp_path.rglob("*") if file.is_file()] == [".nbi"]
+    assert said(package, ANSWER, NUMBA_CACHE_DIR=str(tmp_path)) == (["42", "1", "1"], [])
+    assert said(package, ANSWER, NUMBA_CACHE_DIR=str(tmp_path)) == (["42", "0", "1"], [])
 
 
 # What each module's kernels would load: those of a module that an edit concerns find nothing.
