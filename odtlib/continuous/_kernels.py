@@ -361,108 +361,104 @@ def refine(intervals, spare, cut, mass, weight, unit, monotone, bound, chosen, k
 
 
 @njit(**INNER)
-def evaluate(columns, slot, rows, labels, weight, problem, n_classes, table_two, table_many, pair):
-    """Compute the optimal stumps of both children for a batch of thresholds.
+def bucket_column(cuts, chosen, first, k, rows, buckets):
+    """Write the bucket of each place of a column: how many chosen thresholds lie before it.
 
-    ``table_many`` is that of ``sweep_weighted`` where rows have weights.
-    ``halves``: what each half of the batch holds; ``chosen`` and the columns of ``errors`` are
-    divided likewise.  ``errors[0]`` and ``errors[1]``: objectives of the left and the right child;
-    where a half has no further threshold the left child has all rows.  A child without a budget
-    is a leaf.  ``classes[0]``: compact class numbers.
+    ``cuts``: rows on the left of each threshold; ``chosen[first:first + k]``: thresholds;
+    ``buckets``, shape (rows + LANES,): the result.
     """
-    order, cut = columns.order[slot], columns.cut[slot]
-    segment, counts = columns.segment[slot], columns.count[slot]
-    vectors, buckets, code, classes, errors, chosen, halves, _, _, _ = pair
-    unit = problem[UNIT]
-    penalty = problem[PENALTY]
-    best = vectors[0]
-    total = vectors[1]
-    two = table_two is not None and n_classes == 2
-    relabel = problem[N_CLASSES] > 2         # a node may hold two of many classes
-    half = HALF_TWO if two else HALF_MANY
-    width = 4 * half
-    leaves = penalty > 0
-    for h in range(2):
-        leaves = leaves or halves[h, LEFT_BUDGET] == 0 or halves[h, RIGHT_BUDGET] == 0
-    if two and not leaves:
-        best[:WIDTH_TWO] = -rows
-    for h in range(2):
-        feature = halves[h, HALF_FEATURE]
-        column = order[feature]
-        k = halves[h, HALF_SIZE]
-        first = h * half
-        lane = 2 * first                     # of the left child at the first threshold
-        i = 0
-        for x in range(k + 1):       # whole vectors, of which the next bucket overwrites some
-            end = np.int64(cut[feature, chosen[first + x]]) if x < k else rows
-            filled = spread_like(load32(buckets, 0), x)
-            while i < end:
-                store(buckets, i, filled)
-                i += LANES
-            i = end
-        if two and not leaves:
-            for i in range(rows):
-                row = read(column, i)
-                x = read(buckets, i)
-                if h == 1:
-                    write(code, row, read(code, row) + x)
-                else:
-                    c = read(labels, row)
-                    if relabel:
-                        c = read(classes[0], c)
-                    write(code, row, (c * BUCKETS_TWO + x) * BUCKETS_TWO)
-            continue
+    i = 0
+    for x in range(k + 1):       # whole vectors, of which the next bucket overwrites some
+        end = np.int64(cuts[chosen[first + x]]) if x < k else rows
+        filled = spread_like(load32(buckets, 0), x)
+        while i < end:
+            store(buckets, i, filled)
+            i += LANES
+        i = end
+
+
+@njit(**INNER)
+def code_two_classes(column, labels, classes, relabel, h, rows, buckets, code):
+    """Write class and buckets of each row, for a node of two classes whose leaves need no count.
+
+    ``column``, shape (rows,): rows by value; ``labels``: their classes, and with ``relabel`` those
+    of ``classes[0]``; ``h``: half of the batch; ``buckets``: of the places; ``code``: the result.
+    """
+    for i in range(rows):
+        row = read(column, i)
+        x = read(buckets, i)
+        if h == 1:
+            write(code, row, read(code, row) + x)
+        else:
+            c = read(labels, row)
+            if relabel:
+                c = read(classes[0], c)
+            write(code, row, (c * BUCKETS_TWO + x) * BUCKETS_TWO)
+
+
+@njit(**INNER)
+def code_and_count(column, cuts, labels, weight, two, n_classes, h, half, size, rows, pair):
+    """Write class and buckets of each row, and count what one leaf on either side would hold.
+
+    ``column``, ``labels``: as in `code_two_classes`; ``cuts``: rows on the left of each threshold;
+    ``two``: whether the sweep is that of two classes; ``h``, ``half``, ``size``: the half of the
+    batch, its lanes, its thresholds.  Fills ``pair.code``, the totals of each lane and class
+    (``vectors[1]``), the lanes of ``vectors[0]`` and ``vectors[4]``, and ``errors[2:]``: the
+    largest class on the left and on the right.
+    """
+    best, total, classes, code = pair.vectors[0], pair.vectors[1], pair.classes, pair.code
+    width, first = 4 * half, h * half
+    lane = 2 * first                     # of the left child at the first threshold
+    for c in range(n_classes):
+        for x in range(half + 1):
+            total[c * width + lane + x] = 0
+    for i in range(rows):
+        row = read(column, i)
+        x = read(pair.buckets, i)
+        c = read(classes[0], read(labels, row))
+        total[c * width + lane + x] += 1 if weight is None else weight[row]
+        if h == 1:
+            write(code, row, read(code, row) + x)
+        elif two:
+            write(code, row, (c * BUCKETS_TWO + x) * BUCKETS_TWO)
+        else:
+            write(code, row, (c << CLASS_SHIFT) + x * BUCKETS_MANY)
+    for c in range(n_classes):
+        for x in range(lane, lane + half):
+            total[c * width + x + 1] += total[c * width + x]
+        classes[1, c] = total[c * width + lane + half]
+    for x in range(half):
+        most = 0
+        rest = 0
         for c in range(n_classes):
-            for x in range(half + 1):
-                total[c * width + lane + x] = 0
-        for i in range(rows):
-            row = read(column, i)
-            x = read(buckets, i)
-            c = read(classes[0], read(labels, row))
-            total[c * width + lane + x] += 1 if weight is None else weight[row]
-            if h == 1:
-                write(code, row, read(code, row) + x)
-            elif two:
-                write(code, row, (c * BUCKETS_TWO + x) * BUCKETS_TWO)
-            else:
-                write(code, row, (c << CLASS_SHIFT) + x * BUCKETS_MANY)
-        for c in range(n_classes):
-            for x in range(lane, lane + half):
-                total[c * width + x + 1] += total[c * width + x]
-            classes[1, c] = total[c * width + lane + half]
-        for x in range(half):
-            most = 0
-            rest = 0
-            for c in range(n_classes):
-                left = np.int64(total[c * width + lane + x])
-                total[c * width + lane + half + x] = classes[1, c] - left
-                most = max(most, left)
-                rest = max(rest, classes[1, c] - left)
-            errors[2, first + x] = most
-            errors[3, first + x] = rest
-            best[lane + x] = -rows if two else most
-            best[lane + half + x] = -rows if two else rest
-            if weight is not None:
-                end = np.int64(cut[feature, chosen[first + x]]) if x < k else rows
-                vectors[4, lane + x] = end
-                vectors[4, lane + half + x] = rows - end
-    for g in range(order.shape[0]):
-        if counts[g, 0] == 0:
-            continue
+            left = np.int64(total[c * width + lane + x])
+            total[c * width + lane + half + x] = classes[1, c] - left
+            most = max(most, left)
+            rest = max(rest, classes[1, c] - left)
+        pair.errors[2, first + x] = most
+        pair.errors[3, first + x] = rest
+        best[lane + x] = -rows if two else most
+        best[lane + half + x] = -rows if two else rest
         if weight is not None:
-            sweep_weighted(order[g], segment[g], counts[g, 1], code, table_many, best, n_classes,
-                           total, vectors[2], vectors[3], weight, problem[MIN_LEAF], vectors[4])
-        if table_two is not None:
-            if two:
-                sweep_two(order[g], segment[g], counts[g, 1], code, table_two, best)
-            else:
-                sweep_many(order[g], segment[g], counts[g, 1], code, table_many, best, n_classes,
-                           total, vectors[2], vectors[3])
+            end = np.int64(cuts[pair.chosen[first + x]]) if x < size else rows
+            pair.vectors[4, lane + x] = end
+            pair.vectors[4, lane + half + x] = rows - end
+
+
+@njit(**INNER)
+def batch_errors(cut, rows, weight, problem, n_classes, two, half, pair):
+    """Turn what the sweeps have found into the objectives of both children of each threshold.
+
+    ``cut``, shape (n_features, thresholds): rows on the left; ``two``, ``half``: as in
+    `code_and_count`.  Fills ``errors[:2]``.
+    """
+    best, total, halves, errors = pair.vectors[0], pair.vectors[1], pair.halves, pair.errors
+    unit, penalty, width = problem[UNIT], problem[PENALTY], 4 * half
     mass = rows
     if weight is not None:
         mass = 0
         for c in range(n_classes):
-            mass += classes[1, c]
+            mass += pair.classes[1, c]
     for y in range(2 * half):
         h = np.int64(y >= half)
         x = y - h * half
@@ -474,7 +470,7 @@ def evaluate(columns, slot, rows, labels, weight, problem, n_classes, table_two,
             for c in range(n_classes):
                 left += total[c * width + lane]
         elif held:
-            left = np.int64(cut[halves[h, HALF_FEATURE], chosen[y]])
+            left = np.int64(cut[halves[h, HALF_FEATURE], pair.chosen[y]])
         for side in range(2):
             weighs = mass - left if side else left
             error = weighs - best[lane + side * half]
@@ -488,154 +484,245 @@ def evaluate(columns, slot, rows, labels, weight, problem, n_classes, table_two,
 
 
 @njit(**INNER)
+def evaluate(columns, slot, rows, labels, weight, problem, n_classes, table_two, table_many, pair):
+    """Compute the optimal stumps of both children for a batch of thresholds.
+
+    ``columns``, ``slot``: the sorted columns, and those of the node; ``rows``: how many it has;
+    ``labels``, ``weight``: of all rows; ``table_many`` is that of ``sweep_weighted`` where rows
+    have weights.
+    ``halves``: what each half of the batch holds; ``chosen`` and the columns of ``errors`` are
+    divided likewise.  ``errors[0]`` and ``errors[1]``: objectives of the left and the right child;
+    where a half has no further threshold the left child has all rows.  A child without a budget
+    is a leaf.  ``classes[0]``: compact class numbers.
+    """
+    order, cut = columns.order[slot], columns.cut[slot]
+    segment, counts = columns.segment[slot], columns.count[slot]
+    vectors, code, halves = pair.vectors, pair.code, pair.halves
+    best = vectors[0]
+    two = table_two is not None and n_classes == 2
+    half = HALF_TWO if two else HALF_MANY
+    leaves = problem[PENALTY] > 0
+    for h in range(2):
+        leaves = leaves or halves[h, LEFT_BUDGET] == 0 or halves[h, RIGHT_BUDGET] == 0
+    if two and not leaves:
+        best[:WIDTH_TWO] = -rows
+    for h in range(2):
+        feature, size = halves[h, HALF_FEATURE], halves[h, HALF_SIZE]
+        bucket_column(cut[feature], pair.chosen, h * half, size, rows, pair.buckets)
+        if two and not leaves:      # a node may hold two of many classes
+            code_two_classes(order[feature], labels, pair.classes, problem[N_CLASSES] > 2, h, rows,
+                             pair.buckets, code)
+        else:
+            code_and_count(order[feature], cut[feature], labels, weight, two, n_classes, h, half,
+                           size, rows, pair)
+    for g in range(order.shape[0]):
+        if counts[g, 0] == 0:
+            continue
+        if weight is not None:
+            sweep_weighted(order[g], segment[g], counts[g, 1], code, table_many, best, n_classes,
+                           vectors[1], vectors[2], vectors[3], weight, problem[MIN_LEAF],
+                           vectors[4])
+        if table_two is not None:
+            if two:
+                sweep_two(order[g], segment[g], counts[g, 1], code, table_two, best)
+            else:
+                sweep_many(order[g], segment[g], counts[g, 1], code, table_many, best, n_classes,
+                           vectors[1], vectors[2], vectors[3])
+    batch_errors(cut, rows, weight, problem, n_classes, two, half, pair)
+
+
+@njit(**INNER)
+def begin_pair(columns, slot, rows, labels, weight, problem, n_divisions, pair, state):
+    """Begin a depth-two solve: the classes of the node, its leaf, one interval for each candidate.
+
+    ``columns``, ``slot``, ``rows``, ``labels``, ``weight``: as in `evaluate`; ``n_divisions``:
+    candidates of each feature; ``pair`` and ``state`` are written.
+    """
+    cut, counts = columns.cut[slot], columns.count[slot]
+    classes, intervals, features = pair.classes, pair.intervals, pair.features
+    state[PAIRS] += 1
+    classes[1] = 0
+    for i in range(rows):
+        row = read(columns.order[slot, 0], i)
+        classes[1, labels[row]] += problem[UNIT] if weight is None else weight[row]
+    total = 0
+    largest = 0
+    present = 0
+    for c in range(problem[N_CLASSES]):
+        classes[0, c] = present
+        if classes[1, c] > 0 or problem[N_CLASSES] == 2:
+            present += 1
+        total += classes[1, c]
+        largest = max(largest, classes[1, c])
+    state[PAIR_BEST] = total - largest
+    state[PAIR_MASS] = total
+    state[PAIR_CLASSES] = present
+    state[PAIR_ROOT] = LEAF
+    state[PAIR_STUMP] = -1
+    state[PAIR_STEP] = 0
+    for v in range(cut.shape[0] * n_divisions):
+        f = v // n_divisions
+        low, high = allowed_thresholds(cut[f], counts[f, 0], rows, problem[MIN_LEAF])
+        features[v, ERROR] = INFINITE
+        features[v, INDEX] = -1
+        features[v, CLOSED] = INFINITE
+        features[v, OPEN] = 0
+        features[v, INTERVALS] = low < high
+        intervals[v, 0] = 0
+        intervals[v, 0, LOW] = low
+        intervals[v, 0, HIGH] = high
+        intervals[v, 0, MASS_B] = total
+    state[PAIR_PHASE] = 1
+
+
+@njit(**INNER)
+def next_candidate(lower, bound, candidates, parts, pair, state):
+    """Return the next candidate for a batch: each once in order, then the most promising; or -1.
+
+    ``lower``, shape (candidates,): their lower bounds; those of at least ``bound`` are left out;
+    ``parts``: how many candidates the batch has.
+    """
+    features, intervals = pair.features, pair.intervals
+    stump = state[PAIR_STUMP]
+    while state[PAIR_STEP] < candidates:
+        v = state[PAIR_STEP]
+        state[PAIR_STEP] += 1
+        if features[v, INTERVALS] > 0 and lower[v] < bound:
+            if stump >= 0:
+                intervals[v, 0, RIGHT_A] = stump
+                intervals[v, 0, LEFT_B] = stump
+            return v
+    v = -1
+    for other in range(candidates):
+        if (features[other, OPEN] and (parts == 0 or other != pair.halves[0, CANDIDATE])
+                and (v < 0 or features[other, ERROR] < features[v, ERROR])):
+            v = other
+    return v
+
+
+@njit(**INNER)
+def fill_batch(cut, mass, weight, problem, budget, bound, half, lower, candidates, pair, state):
+    """Choose the thresholds of a batch, of two candidates or of one; return how many candidates.
+
+    ``cut``, ``mass``, shape (n_features, thresholds): rows and weight on the left; ``budget``: of
+    the node; ``bound``: what a tree must cost less than; ``half``: thresholds of half a batch;
+    ``lower``, ``candidates``: as in `next_candidate`.  Writes ``pair.halves`` and ``pair.chosen``.
+    """
+    halves, chosen, features, intervals = pair.halves, pair.chosen, pair.features, pair.intervals
+    unit, children = problem[UNIT], bound - problem[PENALTY]
+    first_batch = state[PAIR_STUMP] < 0      # its last lane is free: the left child has all rows
+    parts = 0
+    while parts < 2:
+        v = next_candidate(lower, bound, candidates, parts, pair, state)
+        if v < 0:
+            break
+        f, budgets = child_budgets(2, budget, v)
+        k = choose(intervals[v], features[v, INTERVALS], cut[f], mass[f], weight, unit, children,
+                   half - np.int64(first_batch and parts == 1), chosen[parts * half:],
+                   features[v])
+        features[v, OPEN] = k > 0
+        if k > 0:
+            halves[parts, CANDIDATE] = v
+            halves[parts, HALF_FEATURE] = f
+            halves[parts, HALF_SIZE] = k
+            halves[parts, LEFT_BUDGET], halves[parts, RIGHT_BUDGET] = budgets
+            parts += 1
+    if parts == 1:               # one candidate has both halves
+        v = halves[0, CANDIDATE]
+        f = halves[0, HALF_FEATURE]
+        k = choose(intervals[v], features[v, INTERVALS], cut[f], mass[f], weight, unit, children,
+                   2 * half - np.int64(first_batch), chosen, features[v])
+        for q in range(5):
+            halves[1, q] = halves[0, q]
+        halves[0, HALF_SIZE] = min(k, half)
+        halves[1, HALF_SIZE] = k - halves[0, HALF_SIZE]
+    return parts
+
+
+@njit(**INNER)
+def note_batch(cut, mass, weight, problem, cap, half, parts, pair, state):
+    """Keep what a batch has found: the best split, and the intervals that stay open.
+
+    ``cut``, ``mass``, ``half``: as in `fill_batch`; ``cap``: what the tree must cost less than;
+    ``parts``: candidates of the batch.
+    """
+    halves, chosen, errors, features = pair.halves, pair.chosen, pair.errors, pair.features
+    unit, penalty, monotone = problem[UNIT], problem[PENALTY], problem[MIN_LEAF] == 1
+    if state[PAIR_STUMP] < 0:
+        stump = errors[0, 2 * half - 1]
+        state[PAIR_STUMP] = stump
+        if stump < state[PAIR_BEST]:
+            state[PAIR_BEST] = stump
+            state[PAIR_ROOT] = STUMP
+        for h in range(parts):
+            v = halves[h, CANDIDATE]
+            pair.intervals[v, 0, RIGHT_A] = stump
+            pair.intervals[v, features[v, INTERVALS] - 1, LEFT_B] = stump
+    if parts == 1:
+        halves[0, HALF_SIZE] += halves[1, HALF_SIZE]
+    for h in range(parts):
+        v = halves[h, CANDIDATE]
+        first = h * half
+        for x in range(first, first + halves[h, HALF_SIZE]):
+            error = errors[0, x] + errors[1, x]
+            if error < features[v, ERROR]:
+                features[v, ERROR] = error
+                features[v, INDEX] = chosen[x]
+        if features[v, ERROR] + penalty < state[PAIR_BEST]:
+            state[PAIR_BEST] = features[v, ERROR] + penalty
+            state[PAIR_ROOT] = v
+            state[PAIR_VALUE] = features[v, INDEX]
+    for h in range(parts):
+        v = halves[h, CANDIDATE]
+        f = halves[h, HALF_FEATURE]
+        first = h * half
+        refine(pair.intervals[v], pair.spare, cut[f], mass[f], weight, unit, monotone,
+               min(state[PAIR_BEST], cap) - penalty, chosen[first:], halves[h, HALF_SIZE],
+               errors[:, first:], features[v])
+        features[v, OPEN] = features[v, INTERVALS] > 0
+
+
+@njit(**INNER)
 def depth_two(columns, slot, rows, labels, weight, problem, budget, cap, lower, table_two,
               table_many, pair, state):
     """Find the best tree of depth two if its objective is below ``cap``, else bound it.
 
+    ``columns``, ``slot``, ``rows``, ``labels``, ``weight``, the tables: as in `evaluate`;
+    ``budget``: splits of the tree.
     ``lower[v]`` (in and out): lower bound when the root uses candidate v.  Returns False when the
     slice ends first; otherwise ``state[RESULT]`` is the optimum if below ``cap``, else a bound of
     at least ``cap``, and ``state[PAIR_ROOT]``, ``state[PAIR_VALUE]`` the root's candidate (or
     LEAF, STUMP) and threshold number.
     """
-    order, cut = columns.order[slot], columns.cut[slot]
-    mass, counts = columns.mass[slot], columns.count[slot]
-    _, _, _, classes, errors, chosen, halves, intervals, spare, features = pair
-    p = order.shape[0]
+    cut, mass, halves, features = columns.cut[slot], columns.mass[slot], pair.halves, pair.features
+    p = cut.shape[0]
     n_divisions, _ = _divide_budget(2, budget)
     candidates = p * n_divisions
-    unit = problem[UNIT]
     penalty = problem[PENALTY]
-    least = problem[MIN_LEAF]
-    monotone = least == 1
     if state[PAIR_PHASE] == 0:
-        state[PAIRS] += 1
-        n_classes = problem[N_CLASSES]
-        classes[1] = 0
-        for i in range(rows):
-            row = read(order[0], i)
-            classes[1, labels[row]] += unit if weight is None else weight[row]
-        total = 0
-        largest = 0
-        present = 0
-        for c in range(n_classes):
-            classes[0, c] = present
-            if classes[1, c] > 0 or n_classes == 2:
-                present += 1
-            total += classes[1, c]
-            largest = max(largest, classes[1, c])
-        state[PAIR_BEST] = total - largest
-        state[PAIR_MASS] = total
-        state[PAIR_CLASSES] = present
-        state[PAIR_ROOT] = LEAF
-        state[PAIR_STUMP] = -1
-        state[PAIR_STEP] = 0
-        for v in range(candidates):
-            f = v // n_divisions
-            low, high = allowed_thresholds(cut[f], counts[f, 0], rows, least)
-            features[v, ERROR] = INFINITE
-            features[v, INDEX] = -1
-            features[v, CLOSED] = INFINITE
-            features[v, OPEN] = 0
-            features[v, INTERVALS] = low < high
-            intervals[v, 0] = 0
-            intervals[v, 0, LOW] = low
-            intervals[v, 0, HIGH] = high
-            intervals[v, 0, MASS_B] = total
-        state[PAIR_PHASE] = 1
-    best = state[PAIR_BEST]
+        begin_pair(columns, slot, rows, labels, weight, problem, n_divisions, pair, state)
     n_classes = state[PAIR_CLASSES]
     half = HALF_TWO if table_two is not None and n_classes <= 2 else HALF_MANY
     scale = 1 if n_classes <= 2 else 4
     if weight is not None:
         scale = 10 * n_classes
     known = budget == 0       # whether the optimum is
-    while best > penalty and not known:       # no split can pay otherwise
+    while state[PAIR_BEST] > penalty and not known:       # no split can pay otherwise
         if state[WORK] >= state[LIMIT]:
-            state[PAIR_BEST] = best
             return False
-        bound = min(best, cap)
-        stump = state[PAIR_STUMP]
-        parts = 0                    # candidates in the batch
-        while parts < 2:
-            v = -1
-            if state[PAIR_STEP] < candidates:
-                v = state[PAIR_STEP]
-                state[PAIR_STEP] += 1
-                if features[v, INTERVALS] == 0 or lower[v] >= bound:
-                    continue
-                if stump >= 0:
-                    intervals[v, 0, RIGHT_A] = stump
-                    intervals[v, 0, LEFT_B] = stump
-            else:
-                for h in range(candidates):       # the most promising first
-                    if (features[h, OPEN] and (parts == 0 or h != halves[0, CANDIDATE])
-                            and (v < 0 or features[h, ERROR] < features[v, ERROR])):
-                        v = h
-                if v < 0:
-                    break
-            f, budgets = child_budgets(2, budget, v)
-            # the first batch leaves its last lane free, where the left child has all rows
-            k = choose(intervals[v], features[v, INTERVALS], cut[f], mass[f], weight, unit,
-                       bound - penalty, half - np.int64(stump < 0 and parts == 1),
-                       chosen[parts * half:], features[v])
-            features[v, OPEN] = k > 0
-            if k > 0:
-                halves[parts, CANDIDATE] = v
-                halves[parts, HALF_FEATURE] = f
-                halves[parts, HALF_SIZE] = k
-                halves[parts, LEFT_BUDGET], halves[parts, RIGHT_BUDGET] = budgets
-                parts += 1
+        parts = fill_batch(cut, mass, weight, problem, budget, min(state[PAIR_BEST], cap), half,
+                           lower, candidates, pair, state)
         if parts == 0:
             break
-        if parts == 1:               # one candidate has both halves
-            v = halves[0, CANDIDATE]
-            f = halves[0, HALF_FEATURE]
-            k = choose(intervals[v], features[v, INTERVALS], cut[f], mass[f], weight, unit,
-                       bound - penalty, 2 * half - np.int64(stump < 0), chosen, features[v])
-            for q in range(5):
-                halves[1, q] = halves[0, q]
-            halves[0, HALF_SIZE] = min(k, half)
-            halves[1, HALF_SIZE] = k - halves[0, HALF_SIZE]
         evaluate(columns, slot, rows, labels, weight, problem, n_classes, table_two, table_many,
                  pair)
         state[WORK] += scale * p * rows + 100
         state[BATCHES] += 1
         state[EVALUATED] += halves[0, HALF_SIZE] + halves[1, HALF_SIZE]
-        if stump < 0:
-            stump = errors[0, 2 * half - 1]
-            state[PAIR_STUMP] = stump
-            if stump < best:
-                best = stump
-                state[PAIR_ROOT] = STUMP
-            for h in range(parts):
-                v = halves[h, CANDIDATE]
-                intervals[v, 0, RIGHT_A] = stump
-                intervals[v, features[v, INTERVALS] - 1, LEFT_B] = stump
-            known = budget == 1
-        if parts == 1:
-            halves[0, HALF_SIZE] += halves[1, HALF_SIZE]
-        for h in range(parts):
-            v = halves[h, CANDIDATE]
-            first = h * half
-            for x in range(first, first + halves[h, HALF_SIZE]):
-                error = errors[0, x] + errors[1, x]
-                if error < features[v, ERROR]:
-                    features[v, ERROR] = error
-                    features[v, INDEX] = chosen[x]
-            if features[v, ERROR] + penalty < best:
-                best = features[v, ERROR] + penalty
-                state[PAIR_ROOT] = v
-                state[PAIR_VALUE] = features[v, INDEX]
-        for h in range(parts):
-            v = halves[h, CANDIDATE]
-            f = halves[h, HALF_FEATURE]
-            first = h * half
-            refine(intervals[v], spare, cut[f], mass[f], weight, unit, monotone,
-                   min(best, cap) - penalty, chosen[first:], halves[h, HALF_SIZE],
-                   errors[:, first:], features[v])
-            features[v, OPEN] = features[v, INTERVALS] > 0
+        known = budget == 1 and state[PAIR_STUMP] < 0
+        note_batch(cut, mass, weight, problem, cap, half, parts, pair, state)
     state[PAIR_PHASE] = 0
-    state[PAIR_BEST] = best
+    best = state[PAIR_BEST]
     bound = best
     for v in range(0 if known else candidates):
         proved = min(features[v, ERROR], features[v, CLOSED])
@@ -882,10 +969,352 @@ def store_entry(table, entries, sets, mixed, tag, members, bound, state):
     table[place] = e + 1
 
 
+@njit(**INNER)
+def children_bound(problem, frame, level):
+    """Return what the two children of a split of a frame must cost less than."""
+    allowed = problem[ALLOWED_GAP] if level == 0 else 0
+    return min(frame[BEST] - allowed, frame[CAP]) - problem[PENALTY]
+
+
+@njit(**INNER)
+def current_child(problem, frame, level):
+    """Return side, rows, budget and cap of the child whose turn it is; the larger comes first."""
+    rows, left_rows, turn = frame[ROWS], frame[CUT_ROWS], frame[TURN]
+    side = np.int64((left_rows >= rows - left_rows) != (turn == 0))
+    _, budgets = child_budgets(problem[DEPTH] - level, frame[BUDGET], frame[FEATURE])
+    cap = (children_bound(problem, frame, level) - frame[RIGHT - side]
+           + (frame[HALF] if turn == 1 else 0))
+    return side, rows - left_rows if side else left_rows, budgets[side], cap
+
+
+@njit(**INNER)
+def open_node(columns, slot, rows, labels, weight, problem, budget, pair, levels, tally, state):
+    """Begin a node with its best tree of depth two, and order its candidates by what they gave.
+
+    ``columns``, ``slot``, ``rows``, ``labels``, ``weight``: as in `evaluate`; ``budget``: what the
+    depth-two tree might spend; ``tally``: work, shape (4, n_classes).
+    """
+    level, best, features = state[LEVEL], state[RESULT], pair.features
+    frame, order, solved = levels.frames[level], levels.feature_order[level], levels.solved[level]
+    depth = problem[DEPTH] - level
+    if best < frame[BEST]:
+        frame[BEST] = best
+        rebuild_pair(columns, slot, rows, labels, weight, problem, budget, state[PAIR_ROOT],
+                     state[PAIR_VALUE], best, pair.code, tally, pair.errors, levels.trees[level])
+    n_divisions, _ = _divide_budget(depth, frame[BUDGET])
+    for candidate in range(columns.order.shape[1] * n_divisions):
+        g = candidate // n_divisions
+        levels.seed_threshold[level, g] = features[g, INDEX]
+        q = candidate
+        while q > 0 and features[order[q - 1] // n_divisions, ERROR] > features[g, ERROR]:
+            order[q] = order[q - 1]
+            q -= 1
+        order[q] = candidate
+    frame[MASS] = state[PAIR_MASS]
+    frame[POSITION] = -1
+    frame[SEEN] = 0
+    levels.sides[level] = 0
+    for q in range(SOLVED):      # bounds that stay below zero for every prefix
+        solved[0, q] = -1 - state[PAIR_MASS] // problem[UNIT]
+        solved[1, q] = -1
+    finished = depth == 2 or best <= problem[PENALTY] or frame[BUDGET] < NO_BUDGET
+    frame[PHASE] = FINISHED if finished else NEXT_FEATURE
+
+
+@njit(**INNER)
+def solve_pair(columns, labels, weight, problem, table_two, table_many, pair, levels, tally, state):
+    """Solve the depth-two problem of a node that begins, or of a child with two levels left.
+
+    The one place where these are solved.  The arguments are those of `search`.  Returns False
+    when the slice ends first.
+    """
+    level = state[LEVEL]
+    frame = levels.frames[level]
+    starting = frame[PHASE] == START
+    side, rows, budget, cap = current_child(problem, frame, level)
+    slot, lower = 2 * level + 1 + side, levels.archive[level, side, frame[KEPT]]
+    if starting:
+        slot, rows, budget = frame[SLOT], frame[ROWS], min(NO_BUDGET, frame[BUDGET])
+        lower, cap = levels.lower[level + 1], INFINITE
+        if state[PAIR_PHASE] == 0:
+            lower[:] = 0
+    if not depth_two(columns, slot, rows, labels, weight, problem, budget, cap, lower, table_two,
+                     table_many, pair, state):
+        return False
+    if starting:
+        open_node(columns, slot, rows, labels, weight, problem, budget, pair, levels, tally, state)
+    else:
+        frame[PHASE] = RETURNED
+        frame[LEFT_ROOT + side] = state[PAIR_ROOT]
+        frame[LEFT_VALUE + side] = state[PAIR_VALUE]
+    return True
+
+
+@njit(**INNER)
+def open_feature(columns, weight, problem, levels, state):
+    """Begin the current candidate of a node: both ends of its thresholds, and similarity bounds.
+
+    The arguments are those of `search`.
+    """
+    level = state[LEVEL]
+    frame, profile = levels.frames[level], levels.profiles[level]
+    slot, rows, v = frame[SLOT], frame[ROWS], frame[FEATURE]
+    n_divisions, _ = _divide_budget(problem[DEPTH] - level, frame[BUDGET])
+    f = v // n_divisions
+    n_cuts, monotone = columns.count[slot, f, 0], problem[MIN_LEAF] == 1
+    frame[PHASE] = NEXT_FEATURE
+    if n_cuts == 0 or (levels.lower[level, v]
+                       >= children_bound(problem, frame, level) + problem[PENALTY]):
+        return
+    frame[COMPARED] = monotone and frame[SEEN] > 0 and n_divisions == 1
+    if frame[COMPARED]:
+        measure_similarity(levels.solved[level], levels.sides[level], columns.order[slot, f], rows,
+                           weight, problem[UNIT], levels.similar[level])
+        state[WORK] += 10 * rows
+    low, high = allowed_thresholds(columns.cut[slot, f], n_cuts, rows, problem[MIN_LEAF])
+    note_evaluated(profile, 0, 0, low - 1, 0, 0, 0, 0, False)
+    note_evaluated(profile, 1, 1, high, frame[MASS], 0, 0, 1, False)
+    frame[SIZE] = 2
+    probe = levels.probes[v]
+    if level == 0 and probe[0] >= 0:       # it keeps no bounds per feature
+        note_evaluated(profile, 2, 1, probe[0], probe[1], probe[2], probe[3], 0, monotone)
+        frame[SIZE] = 3
+    levels.archive[level, :, :2] = 0
+    frame[KEPT] = 2
+    frame[FIRST] = 1
+    frame[PHASE] = NEXT_THRESHOLD
+
+
+@njit(**INNER)
+def choose_threshold(columns, weight, problem, levels, state):
+    """Choose the next threshold of the current candidate; False if none may be better.
+
+    The arguments are those of `search`.
+    """
+    level = state[LEVEL]
+    frame, lower = levels.frames[level], levels.lower[level]
+    slot, v, unit = frame[SLOT], frame[FEATURE], problem[UNIT]
+    n_divisions, _ = _divide_budget(problem[DEPTH] - level, frame[BUDGET])
+    f = v // n_divisions
+    cuts, mass = columns.cut[slot, f], columns.mass[slot, f]
+    j, low, high = widest_interval(
+        levels.profiles[level], frame[SIZE], cuts, mass, weight, unit, problem[MIN_LEAF] == 1,
+        children_bound(problem, frame, level), levels.similar[level], frame[COMPARED], frame)
+    state[WORK] += 10 * frame[SIZE]
+    lower[v] = max(lower[v], frame[BOUND] + problem[PENALTY])
+    if j < 0:
+        frame[PHASE] = NEXT_FEATURE
+        return False
+    t = levels.seed_threshold[level, f]
+    if not (frame[FIRST] and low <= t < high):
+        t = first_at_least(cuts, mass, None, 1, low, high,
+                           (cuts[low] + cuts[high - 1] + 1) >> 1)
+        t = min(t, high - 1)
+    here = mass_at(cuts, mass, weight, unit, t)
+    frame[FIRST] = 0
+    frame[THRESHOLD] = t
+    frame[CUT_ROWS] = np.int64(cuts[t])
+    frame[CUT_MASS] = here
+    frame[INTERVAL] = j
+    frame[HALF] = max(mass_at(cuts, mass, weight, unit, high - 1) - here,
+                      here - mass_at(cuts, mass, weight, unit, low))
+    frame[TURN] = 0
+    return True
+
+
+@njit(**INNER)
+def bound_child(columns, problem, levels, cache, state, side):
+    """Bound a child by the thresholds next to its own, whose child is a subset, and a superset.
+
+    The arguments are those of `search`; ``side``: 0 for the left child.
+    """
+    level = state[LEVEL]
+    frame, profile, archive = (levels.frames[level], levels.profiles[level],
+                               levels.archive[level, side])
+    j, left_rows = frame[INTERVAL], frame[CUT_ROWS]
+    inner, outer = profile[:, j + side], profile[:, j + 1 - side]
+    less = abs(outer[AT_MASS] - frame[CUT_MASS])
+    known = max(0, outer[AT_LEFT + side] - less)
+    inherited, bounds = archive[frame[KEPT]], archive[outer[AT_ARCHIVE]]
+    for g in range(len(inherited)):
+        inherited[g] = max(0, bounds[g] - less)
+    if problem[MIN_LEAF] == 1:
+        known = max(known, inner[AT_LEFT + side])
+        bounds = archive[inner[AT_ARCHIVE]]
+        for g in range(len(inherited)):
+            inherited[g] = max(inherited[g], bounds[g])
+        if frame[COMPARED]:
+            known = max(known, levels.similar[level, side, left_rows])
+    if level > 0 and len(cache.entries) > 0:
+        depth, members = problem[DEPTH] - level, levels.members[level, side]
+        _, budgets = child_budgets(depth, frame[BUDGET], frame[FEATURE])
+        tag = depth + (budgets[side] << 31)
+        mixed = write_rows(columns.order[2 * level + 1 + side, 0],
+                           frame[ROWS] - left_rows if side else left_rows, tag, members)
+        frame[LEFT_HASH + side] = mixed
+        e = find_entry(cache.table, cache.entries, cache.sets, mixed, tag, members)
+        if e >= 0:
+            state[HITS] += cache.entries[e, AT_LEAST] > known
+            known = max(known, cache.entries[e, AT_LEAST])
+    frame[LEFT + side] = known
+
+
+@njit(**INNER)
+def split_at_threshold(columns, keys, weight, problem, code, levels, cache, state):
+    """Sort the rows of a node into both children of the chosen threshold, and bound these.
+
+    The arguments are those of `search`; ``code``: work, one number for each row.
+    """
+    level = state[LEVEL]
+    frame = levels.frames[level]
+    n_divisions, _ = _divide_budget(problem[DEPTH] - level, frame[BUDGET])
+    state[NODES] += 1
+    split_node(columns, frame[SLOT], frame[ROWS], keys, weight, problem[MIN_LEAF] > 1,
+               frame[FEATURE] // n_divisions, frame[CUT_ROWS], code, 2 * level + 1)
+    state[WORK] += 3 * columns.order.shape[1] * frame[ROWS]
+    for side in range(2):
+        bound_child(columns, problem, levels, cache, state, side)
+    frame[PHASE] = CHILD
+
+
+@njit(**INNER)
+def enter_child(problem, levels, state):
+    """Pass over a child that is bounded well enough, or go down to one with three levels or more.
+
+    The arguments are those of `search`.  Returns False for a child with two levels.
+    """
+    level = state[LEVEL]
+    frame = levels.frames[level]
+    side, rows, budget, cap = current_child(problem, frame, level)
+    if state[PAIR_PHASE] == 0 and cap <= frame[LEFT + side]:
+        frame[PHASE] = RETURNED
+        state[RESULT] = frame[LEFT + side]
+        return True
+    if problem[DEPTH] - level == 3:
+        return False
+    child, lower = levels.frames[level + 1], levels.lower[level + 1]
+    inherited = levels.archive[level, side, frame[KEPT]]
+    child[PHASE] = START
+    child[SLOT] = 2 * level + 1 + side
+    child[ROWS] = rows
+    child[CAP] = cap
+    child[BEST] = INFINITE
+    child[SIDE] = side
+    child[BUDGET] = budget
+    for g in range(len(lower)):
+        lower[g] = inherited[g]
+    state[LEVEL] = level + 1
+    return True
+
+
+@njit(**INNER)
+def leave_child(problem, levels, cache, state):
+    """Keep what is proved of a child, and turn to its sibling; True once both are done.
+
+    The arguments are those of `search`.
+    """
+    level = state[LEVEL]
+    frame = levels.frames[level]
+    side, _, budget, _ = current_child(problem, frame, level)
+    if state[RESULT] > frame[LEFT + side]:
+        frame[LEFT + side] = state[RESULT]
+        if level > 0 and len(cache.entries) > 0:
+            store_entry(cache.table, cache.entries, cache.sets, frame[LEFT_HASH + side],
+                        problem[DEPTH] - level + (budget << 31), levels.members[level, side],
+                        state[RESULT], state)
+    frame[TURN] += 1
+    frame[PHASE] = CHILD if frame[TURN] == 1 else NEXT_THRESHOLD
+    return frame[TURN] == 2
+
+
+@njit(**INNER)
+def keep_split(columns, labels, weight, problem, pair, levels, tally, level):
+    """Keep a split that is better than what was known, with its tree.
+
+    The arguments are those of `search`; ``level``: that of the node.
+    """
+    frame, tree = levels.frames[level], levels.trees[level]
+    depth, slot = problem[DEPTH] - level, frame[SLOT]
+    f, budgets = child_budgets(depth, frame[BUDGET], frame[FEATURE])
+    left_rows = frame[CUT_ROWS]
+    frame[BEST] = frame[LEFT] + frame[RIGHT] + problem[PENALTY]
+    for side in range(2 if depth == 3 else 0):
+        rebuild_pair(columns, 2 * level + 1 + side,
+                     frame[ROWS] - left_rows if side else left_rows, labels, weight, problem,
+                     budgets[side], frame[LEFT_ROOT + side], frame[LEFT_VALUE + side],
+                     frame[LEFT + side], pair.code, tally, pair.errors,
+                     levels.child_trees[level, side])
+    tree[0, 0] = f
+    tree[0, 1] = read(columns.order[slot, f], left_rows - 1)
+    end = copy_tree(levels.child_trees[level, 0], tree, 1)
+    copy_tree(levels.child_trees[level, 1], tree, end)
+
+
+@njit(**INNER)
+def close_threshold(columns, problem, levels, state):
+    """Keep the bounds of both children of a threshold for those that come after it.
+
+    The arguments are those of `search`.
+    """
+    level = state[LEVEL]
+    frame, profile = levels.frames[level], levels.profiles[level]
+    v, left, right = frame[FEATURE], frame[LEFT], frame[RIGHT]
+    n_divisions, _ = _divide_budget(problem[DEPTH] - level, frame[BUDGET])
+    monotone = problem[MIN_LEAF] == 1
+    if monotone and frame[SEEN] < SOLVED:
+        note_solved(levels.solved[level], levels.sides[level], frame[SEEN],
+                    columns.order[frame[SLOT], v // n_divisions], frame[CUT_ROWS],
+                    left - frame[CUT_MASS], right, problem[UNIT])
+        frame[SEEN] += 1
+    k = frame[INTERVAL] + 1
+    room = frame[KEPT] + 1 < levels.archive.shape[2]     # else later ones inherit nothing from it
+    note_evaluated(profile, frame[SIZE], k, frame[THRESHOLD], frame[CUT_MASS], left, right,
+                   frame[KEPT] if room else 0, monotone)
+    frame[SIZE] += 1
+    frame[KEPT] += room
+    if level == 0 and frame[PROBING]:
+        for q in range(4):
+            levels.probes[v, q] = profile[q, k]
+        if monotone:
+            levels.lower[0, v] = max(levels.lower[0, v], min(left, right) + problem[PENALTY])
+        frame[PHASE] = NEXT_FEATURE
+    if frame[BEST] <= problem[PENALTY]:
+        frame[PHASE] = FINISHED
+
+
+@njit(**INNER)
+def leave_node(count, problem, levels, state):
+    """Hand the optimum of a node, or what bounds it, to its parent.
+
+    The arguments are those of `search`; ``count``: that of the columns.
+    """
+    level = state[LEVEL]
+    frame, parent, lower = levels.frames[level], levels.frames[level - 1], levels.lower[level]
+    bound = frame[BEST]
+    if bound >= frame[CAP] and frame[BUDGET] >= NO_BUDGET:
+        n_divisions, _ = _divide_budget(problem[DEPTH] - level, frame[BUDGET])
+        for g in range(count.shape[1] * n_divisions):
+            if count[frame[SLOT], g // n_divisions, 0] > 0:
+                bound = min(bound, lower[g])
+        bound = max(bound, frame[CAP])
+    state[RESULT] = bound
+    state[LEVEL] = level - 1
+    parent[PHASE] = RETURNED
+    inherited = levels.archive[level - 1, frame[SIDE], parent[KEPT]]
+    for g in range(len(lower)):
+        inherited[g] = lower[g]
+    copy_tree(levels.trees[level], levels.child_trees[level - 1, frame[SIDE]], 0)
+
+
 @njit(**OPTIONS)
 def search(columns, keys, labels, weight, problem, table_two, table_many, pair, levels, cache,
            tally, state):
     """Search for one slice and return RUNNING, WANTS_FEATURE, IMPROVED or DONE.
+
+    ``columns``: the sorted columns of the nodes; ``keys``: those of `split_node`; ``labels``,
+    ``weight``: of all rows; ``problem``: the constants of the search; the tables of the sweeps;
+    ``pair``, ``levels``, ``cache``: see these classes; ``tally``, shape (4, n_classes): work;
+    ``state``: what the slices share.
 
     Level l of the search is a node with ``DEPTH - l >= 3`` levels of splits left (the root of a
     tree of depth two also starts here).  Its children live in slots ``2 l + 1`` and ``2 l + 2``.
@@ -896,254 +1325,42 @@ def search(columns, keys, labels, weight, problem, table_two, table_many, pair, 
     Below the root's children the same rows may come back by another way; the ``cache`` then has
     what was proved for them.
     """
-    order, cut, segment, mass, count = columns
-    code, errors, features = pair.code, pair.errors, pair.features
-    (frames, probes, profiles, lower, feature_order, seed_threshold, archive, similar, solved,
-     sides, trees, child_trees, members) = levels
-    table, entries, sets = cache
-    p = order.shape[1]
-    unit = problem[UNIT]
-    penalty = problem[PENALTY]
-    least = problem[MIN_LEAF]
-    monotone = least == 1
-    width = lower.shape[1]
-    while True:
-        if state[WORK] >= state[LIMIT]:
-            return RUNNING
+    while state[WORK] < state[LIMIT]:
         level = state[LEVEL]
-        frame = frames[level]
-        slot = frame[SLOT]
-        rows = frame[ROWS]
-        depth = problem[DEPTH] - level
+        frame = levels.frames[level]
         phase = frame[PHASE]
-        profile = profiles[level]
-        budget = frame[BUDGET]
-        n_divisions, _ = _divide_budget(depth, budget)
-        v = frame[FEATURE]
-        f, budgets = child_budgets(depth, budget, v)
-        # what the two parts of a split must cost less than
-        bound = min(frame[BEST] - (problem[ALLOWED_GAP] if level == 0 else 0),
-                    frame[CAP]) - penalty
-        # the larger child comes first
-        left_rows = frame[CUT_ROWS]
-        side = np.int64((left_rows >= rows - left_rows) != (frame[TURN] == 0))
-        child_slot = 2 * level + 1 + side
-        child_rows = rows - left_rows if side else left_rows
-        child_budget = budgets[side]
-        child_lower = archive[level, side, frame[KEPT]]
-        cap = bound - frame[RIGHT - side] + (frame[HALF] if frame[TURN] == 1 else 0)
-        if phase == CHILD and state[PAIR_PHASE] == 0 and cap <= frame[LEFT + side]:
-            frame[PHASE] = RETURNED
-            state[RESULT] = frame[LEFT + side]
-        elif phase == START or (phase == CHILD and depth == 3):
-            # the one place where depth-two trees are solved
-            if phase == START:
-                child_slot = slot
-                child_rows = rows
-                child_budget = min(NO_BUDGET, budget)
-                child_lower = lower[level + 1]
-                cap = INFINITE
-                if state[PAIR_PHASE] == 0:
-                    child_lower[:] = 0
-            if not depth_two(columns, child_slot, child_rows, labels, weight, problem, child_budget,
-                             cap, child_lower, table_two, table_many, pair, state):
-                return RUNNING
-            if phase == START:
-                best = state[RESULT]
-                if best < frame[BEST]:
-                    frame[BEST] = best
-                    rebuild_pair(columns, slot, rows, labels, weight, problem, child_budget,
-                                 state[PAIR_ROOT], state[PAIR_VALUE], best, code, tally, errors,
-                                 trees[level])
-                for h in range(p * n_divisions):       # the most promising feature first
-                    g = h // n_divisions
-                    seed_threshold[level, g] = features[g, INDEX]
-                    q = h
-                    while q > 0 and (features[feature_order[level, q - 1] // n_divisions, ERROR]
-                                     > features[g, ERROR]):
-                        feature_order[level, q] = feature_order[level, q - 1]
-                        q -= 1
-                    feature_order[level, q] = h
-                frame[MASS] = state[PAIR_MASS]
-                frame[POSITION] = -1
-                frame[SEEN] = 0
-                sides[level] = 0
-                for q in range(SOLVED):      # bounds that stay below zero for every prefix
-                    solved[level, 0, q] = -1 - state[PAIR_MASS] // unit
-                    solved[level, 1, q] = -1
-                frame[PHASE] = NEXT_FEATURE
-                if depth == 2 or best <= penalty or budget < NO_BUDGET:
-                    frame[PHASE] = FINISHED
-                if level == 0:
-                    return DONE if frame[PHASE] == FINISHED else IMPROVED
-            else:
-                frame[PHASE] = RETURNED
-                frame[LEFT_ROOT + side] = state[PAIR_ROOT]
-                frame[LEFT_VALUE + side] = state[PAIR_VALUE]
-        elif phase == NEXT_FEATURE:
+        if phase == NEXT_FEATURE:
             if level == 0:
                 return WANTS_FEATURE
             frame[POSITION] += 1
-            if frame[POSITION] == p * n_divisions:
+            n_divisions, _ = _divide_budget(problem[DEPTH] - level, frame[BUDGET])
+            if frame[POSITION] == columns.order.shape[1] * n_divisions:
                 frame[PHASE] = FINISHED
             else:
-                frame[FEATURE] = feature_order[level, frame[POSITION]]
+                frame[FEATURE] = levels.feature_order[level, frame[POSITION]]
                 frame[PHASE] = OPEN_FEATURE
         elif phase == OPEN_FEATURE:
-            frame[PHASE] = NEXT_FEATURE
-            n_cuts = count[slot, f, 0]
-            if n_cuts == 0 or lower[level, v] >= bound + penalty:
-                continue
-            frame[COMPARED] = monotone and frame[SEEN] > 0 and n_divisions == 1
-            if frame[COMPARED]:
-                measure_similarity(solved[level], sides[level], order[slot, f], rows, weight,
-                                   unit, similar[level])
-                state[WORK] += 10 * rows
-            low, high = allowed_thresholds(cut[slot, f], n_cuts, rows, least)
-            note_evaluated(profile, 0, 0, low - 1, 0, 0, 0, 0, False)
-            note_evaluated(profile, 1, 1, high, frame[MASS], 0, 0, 1, False)
-            frame[SIZE] = 2
-            if level == 0 and probes[v, 0] >= 0:       # it keeps no bounds per feature
-                note_evaluated(profile, 2, 1, probes[v, 0], probes[v, 1], probes[v, 2],
-                               probes[v, 3], 0, monotone)
-                frame[SIZE] = 3
-            archive[level, :, :2] = 0
-            frame[KEPT] = 2
-            frame[FIRST] = 1
-            frame[PHASE] = NEXT_THRESHOLD
+            open_feature(columns, weight, problem, levels, state)
         elif phase == NEXT_THRESHOLD:
-            cuts = cut[slot, f]
-            j, low, high = widest_interval(
-                profile, frame[SIZE], cuts, mass[slot, f], weight, unit, monotone, bound,
-                similar[level], frame[COMPARED], frame)
-            state[WORK] += 10 * frame[SIZE]
-            lower[level, v] = max(lower[level, v], frame[BOUND] + penalty)
-            if j < 0:
-                frame[PHASE] = NEXT_FEATURE
-                continue
-            if frame[FIRST] and low <= seed_threshold[level, f] < high:
-                t = seed_threshold[level, f]
-            else:
-                t = first_at_least(cuts, mass[slot, f], None, 1, low, high,
-                                   (cuts[low] + cuts[high - 1] + 1) >> 1)
-                t = min(t, high - 1)
-            frame[FIRST] = 0
-            left_rows = np.int64(cuts[t])
-            here = mass_at(cuts, mass[slot, f], weight, unit, t)
-            frame[THRESHOLD] = t
-            frame[CUT_ROWS] = left_rows
-            frame[CUT_MASS] = here
-            frame[INTERVAL] = j
-            frame[HALF] = max(mass_at(cuts, mass[slot, f], weight, unit, high - 1) - here,
-                              here - mass_at(cuts, mass[slot, f], weight, unit, low))
-            frame[TURN] = 0
-            state[NODES] += 1
-            split_node(columns, slot, rows, keys, weight, least > 1, f, left_rows, code,
-                       2 * level + 1)
-            state[WORK] += 3 * p * rows
-            for side in range(2):      # the neighbours whose child is a subset, and a superset
-                inner = profile[:, j + side]
-                outer = profile[:, j + 1 - side]
-                less = abs(outer[AT_MASS] - here)
-                known = max(0, outer[AT_LEFT + side] - less)
-                inherited = archive[level, side, frame[KEPT]]
-                bounds = archive[level, side, outer[AT_ARCHIVE]]
-                for g in range(width):
-                    inherited[g] = max(0, bounds[g] - less)
-                if monotone:
-                    known = max(known, inner[AT_LEFT + side])
-                    bounds = archive[level, side, inner[AT_ARCHIVE]]
-                    for g in range(width):
-                        inherited[g] = max(inherited[g], bounds[g])
-                    if frame[COMPARED]:
-                        known = max(known, similar[level, side, left_rows])
-                if level > 0 and len(entries) > 0:
-                    tag = depth + (budgets[side] << 31)
-                    mixed = write_rows(order[2 * level + 1 + side, 0],
-                                       rows - left_rows if side else left_rows, tag,
-                                       members[level, side])
-                    frame[LEFT_HASH + side] = mixed
-                    e = find_entry(table, entries, sets, mixed, tag, members[level, side])
-                    if e >= 0:
-                        state[HITS] += entries[e, AT_LEAST] > known
-                        known = max(known, entries[e, AT_LEAST])
-                frame[LEFT + side] = known
-            frame[PHASE] = CHILD
-        elif phase == CHILD:        # a child with three or more levels left: one level down
-            child = frames[level + 1]
-            child[PHASE] = START
-            child[SLOT] = child_slot
-            child[ROWS] = child_rows
-            child[CAP] = cap
-            child[BEST] = INFINITE
-            child[SIDE] = side
-            child[BUDGET] = child_budget
-            for g in range(width):
-                lower[level + 1, g] = child_lower[g]
-            state[LEVEL] = level + 1
+            if choose_threshold(columns, weight, problem, levels, state):
+                split_at_threshold(columns, keys, weight, problem, pair.code, levels, cache, state)
         elif phase == RETURNED:
-            if state[RESULT] > frame[LEFT + side]:
-                frame[LEFT + side] = state[RESULT]
-                if level > 0 and len(entries) > 0:
-                    store_entry(table, entries, sets, frame[LEFT_HASH + side],
-                                depth + (child_budget << 31), members[level, side],
-                                state[RESULT], state)
-            frame[TURN] += 1
-            if frame[TURN] == 1:
-                frame[PHASE] = CHILD
-                continue
-            frame[PHASE] = NEXT_THRESHOLD
-            t = frame[THRESHOLD]
-            left = frame[LEFT]
-            right = frame[RIGHT]
-            improved = left + right < bound      # both are exact then: see the caps
-            if improved:
-                frame[BEST] = left + right + penalty
-                if depth == 3:
-                    for side in range(2):
-                        rebuild_pair(columns, 2 * level + 1 + side,
-                                     rows - left_rows if side else left_rows, labels, weight,
-                                     problem, budgets[side], frame[LEFT_ROOT + side],
-                                     frame[LEFT_VALUE + side], frame[LEFT + side], code, tally,
-                                     errors, child_trees[level, side])
-                trees[level, 0, 0] = f
-                trees[level, 0, 1] = read(order[slot, f], left_rows - 1)
-                at = copy_tree(child_trees[level, 0], trees[level], 1)
-                copy_tree(child_trees[level, 1], trees[level], at)
-            if monotone and frame[SEEN] < SOLVED:
-                note_solved(solved[level], sides[level], frame[SEEN], order[slot, f], left_rows,
-                            left - frame[CUT_MASS], right, unit)
-                frame[SEEN] += 1
-            k = frame[INTERVAL] + 1
-            room = frame[KEPT] + 1 < archive.shape[2]     # else later ones inherit nothing from it
-            note_evaluated(profile, frame[SIZE], k, t, frame[CUT_MASS], left, right,
-                           frame[KEPT] if room else 0, monotone)
-            frame[SIZE] += 1
-            frame[KEPT] += room
-            if level == 0 and frame[PROBING]:
-                for q in range(4):
-                    probes[v, q] = profile[q, k]
-                if monotone:
-                    lower[0, v] = max(lower[0, v], min(left, right) + penalty)
-                frame[PHASE] = NEXT_FEATURE
-            if frame[BEST] <= penalty:
-                frame[PHASE] = FINISHED
-            if improved and level == 0:
-                return IMPROVED
-        else:                          # FINISHED
+            if leave_child(problem, levels, cache, state):
+                improved = (frame[LEFT] + frame[RIGHT]      # both are exact then: see the caps
+                            < children_bound(problem, frame, level))
+                if improved:
+                    keep_split(columns, labels, weight, problem, pair, levels, tally, level)
+                close_threshold(columns, problem, levels, state)
+                if improved and level == 0:
+                    return IMPROVED
+        elif phase == FINISHED:
             if level == 0:
                 return DONE
-            best = frame[BEST]
-            bound = best
-            if best >= frame[CAP] and budget >= NO_BUDGET:
-                for g in range(p * n_divisions):
-                    if count[slot, g // n_divisions, 0] > 0:
-                        bound = min(bound, lower[level, g])
-                bound = max(bound, frame[CAP])
-            state[RESULT] = bound
-            state[LEVEL] = level - 1
-            parent = frames[level - 1]
-            parent[PHASE] = RETURNED
-            for g in range(width):
-                archive[level - 1, frame[SIDE], parent[KEPT], g] = lower[level, g]
-            copy_tree(trees[level], child_trees[level - 1, frame[SIDE]], 0)
+            leave_node(columns.count, problem, levels, state)
+        elif phase == START or not enter_child(problem, levels, state):
+            if not solve_pair(columns, labels, weight, problem, table_two, table_many, pair,
+                              levels, tally, state):
+                return RUNNING
+            if phase == START and level == 0:
+                return DONE if frame[PHASE] == FINISHED else IMPROVED
+    return RUNNING
