@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import os
 import sys
+
+import threadpoolctl
 
 from odtbook import compile_command, data_command, figure_command, try_command
 from odtlib import __version__
@@ -27,19 +30,55 @@ def main(arguments=None):
         Exit status: 0 done, 1 some runs or checks failed, 2 refused before anything started,
         130 interrupted.
     """
-    options = _parser().parse_args(arguments)
+    if "OMP_NUM_THREADS" not in os.environ:     # one command does not take all cores
+        os.environ["OMP_NUM_THREADS"] = "1"     # of what is loaded later, and of other processes
+        threadpoolctl.threadpool_limits(1)
+    _let_output_pass()
     try:
+        options = _parser().parse_args(arguments)
         status = options.command(options)
-        sys.stdout.flush()
-        return status
+    except (SystemExit, GeneratorExit):     # of --help, and of words that are not understood
+        if unwritten := _written():
+            return unwritten
+        raise
     except BaseException as error:
-        if isinstance(error, SystemExit | GeneratorExit):
-            raise
-        if isinstance(error, BrokenPipeError) and _nobody_listens():
-            return 141      # as `odt report | head` has it from the system
+        if isinstance(error, OSError) and error.filename is None and (     # perhaps of the output
+                unwritten := _written("\n" * isinstance(error, BrokenPipeError))):
+            return unwritten
         status, sentence = _refusal(error)
-        print(f"odt: {' '.join(sentence.split())}", file=sys.stderr)
-        return status
+        _complain(sentence)
+    return status or _written()
+
+
+def _let_output_pass():
+    """Replace what the output cannot show, and let a closed output take what it is given."""
+    for name in ("stdin", "stdout", "stderr"):
+        if getattr(sys, name) is None:      # else the next file that is opened would take its place
+            setattr(sys, name, open(os.devnull, "r" if name == "stdin" else "w"))
+    if hasattr(sys.stdout, "reconfigure"):
+        sys.stdout.reconfigure(errors="replace")
+
+
+def _written(further=""):
+    """Write what is left of the output; return 0, or the exit status if that cannot be done.
+
+    A reader that has gone away hears nothing: `odt report | head` has its status from the system.
+    """
+    try:
+        print(end=further, flush=True)
+        return 0
+    except OSError as error:
+        # Python would try again as it ends, and complain in its own words.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        if isinstance(error, BrokenPipeError):
+            return 141
+        _complain(f"the output cannot be written: {error.strerror}")
+        return 2
+
+
+def _complain(sentence):
+    with contextlib.suppress(OSError):
+        print(f"odt: {' '.join(sentence.split())}", file=sys.stderr, flush=True)
 
 
 def _refusal(error):
@@ -60,16 +99,6 @@ def _refusal(error):
     return 2, (f"{type(error).__name__}{': ' if str(error) else ''}{str(error)[:300]} (in "
                f"{code.co_name}, {code.co_filename}, line {last.tb_lineno}); this is a fault of "
                f"odt, please report it; {KEPT}")
-
-
-def _nobody_listens():
-    """Return whether the reader of the standard output has gone; then let nothing complain."""
-    try:
-        print(flush=True)
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return True
-    return False
 
 
 def _parser():
