@@ -276,6 +276,169 @@ def _used_above(split, level, start, identity, frame, order):
 
 
 @njit(cache=True, nogil=True)
+def _enter_node(depth, splits, words, n_classes, limits, tolerance, max_leaves, state, frames,
+                scratch):
+    """Begin a node: bound it, take the best single split of a last one, else order its splits.
+
+    The arguments are those of `search`.  Returns whether the node is done, and the work.
+    """
+    frame, best, order, tree = frames.frame, frames.best, frames.order, frames.tree
+    h = state[LEVEL]
+    node, largest, n_words = frame[h, NODE], max_leaves[h], frames.rows.shape[1]
+    first, last = splits.start[node], splits.start[node + 1]
+    errors, n_leaves = scratch.errors, scratch.n_leaves
+    state[SUBPROBLEMS] += 1
+    lower = 0.0
+    for w in range(n_words):
+        word = frames.rows[h, w] & words.minority[w]
+        if word:
+            lower += popcount(word) * words.weight[w]
+    for b in range(largest + 1):
+        tree[h, b, 0] = -1
+    if lower >= best[h, :largest + 1].max() - tolerance:
+        return True, n_words
+    _one_split_errors(frames.rows[h], first, last, splits.left, words, n_classes, limits,
+                      max_leaves[0] > 0, scratch)
+    for i in range(last - first):
+        if _used_above(first + i, h, splits.start, splits.identity, frame, order):
+            errors[i] = np.inf
+    work = n_words * (last - first + 1)
+    if h < depth - 1:            # the most promising split first
+        order[h, :last - first] = np.argsort(errors[:last - first], kind="mergesort")
+        frame[h, POSITION] = -1
+        state[PHASE] = NEXT
+        return False, work + 16 * (last - first)
+    state[BOTTOMS] += last - first
+    for b in range(largest + 1):
+        cheapest = -1
+        for i in range(last - first):
+            if n_leaves[i] <= b and (cheapest < 0 or errors[i] < errors[cheapest]):
+                cheapest = i
+        if cheapest >= 0 and errors[cheapest] < best[h, b] - tolerance:
+            best[h, b] = errors[cheapest]
+            tree[h, b, 0] = cheapest
+    return True, work
+
+
+@njit(cache=True, nogil=True)
+def _try_split(split, depth, left, words, tolerance, max_leaves, state, frames, kept):
+    """Bound both children of a split, and go down to the left one if the split may be better.
+
+    ``split``: its number among all; ``left``: the rows that each sends left; the others are those
+    of `search`.  Returns the work.
+    """
+    rows, best, weight = frames.rows, frames.best, words.weight
+    h = state[LEVEL]
+    child, largest, below = 2 * frames.frame[h, NODE] + 1, max_leaves[h], max_leaves[h + 1]
+    n_words, budgeted, bottom = rows.shape[1], max_leaves[0] > 0, h + 1 == depth - 1
+    on_right, on_left = 0.0, 0.0
+    right_active, left_active = 0, 0
+    work = 2 * n_words
+    for w in range(n_words):
+        right = rows[h, w] & ~left[split, w]
+        rows[h + 1, w] = right
+        if right:
+            right_active = 1
+        word = right & words.minority[w]
+        if word:
+            on_right += popcount(word) * weight[w]
+    enough = best[h, :largest + 1].max() - tolerance
+    if not bottom:
+        on_right = max(on_right, _similarity_bound(rows[h + 1], child + 1, kept, weight, enough))
+    for w in range(n_words):
+        rows[h + 1, w] = rows[h, w] & left[split, w]
+        if rows[h + 1, w]:
+            left_active = 1
+    if not bottom and on_right < enough:
+        on_left = _similarity_bound(rows[h + 1], child, kept, weight, enough - on_right)
+        work += n_words * (2 * kept.rows.shape[1])
+    for j in range(below + 1):
+        best[h + 1, j] = -np.inf
+        if not budgeted:
+            best[h + 1, j] = best[h, 0] - on_right
+        elif j >= left_active:           # without rows a side needs no leaf
+            for b in range(j + right_active, min(largest, j + below) + 1):
+                best[h + 1, j] = max(best[h + 1, j], best[h, b] - on_right)
+    if on_left >= best[h + 1, :below + 1].max() - tolerance:
+        state[BOUNDED] += 1
+    else:
+        frames.frame[h + 1, NODE] = child
+        state[LEVEL], state[PHASE] = h + 1, ENTER
+    return work
+
+
+@njit(cache=True, nogil=True)
+def _take_left(split, depth, left, max_leaves, state, frames):
+    """Keep the best left subtrees of a split, and go down to its right child if there are any.
+
+    The arguments are those of `_try_split`.
+    """
+    best, rows, tree = frames.best, frames.rows, frames.tree
+    h = state[LEVEL]
+    size, below = (1 << (depth - h - 1)) - 1, max_leaves[h + 1]
+    has_left_tree = False
+    for j in range(below + 1):
+        frames.left_best[h, j] = np.inf
+        if tree[h + 1, j, 0] >= 0:
+            has_left_tree = True
+            frames.left_best[h, j] = best[h + 1, j]
+            frames.left_tree[h, j, :size] = tree[h + 1, j, :size]
+    state[PHASE] = NEXT
+    if not has_left_tree:
+        return
+    for w in range(rows.shape[1]):
+        rows[h + 1, w] = rows[h, w] & ~left[split, w]
+    for k in range(below + 1):
+        best[h + 1, k] = -np.inf
+        for j in range(min(below, max_leaves[h] - k) + 1):
+            best[h + 1, k] = max(best[h + 1, k], best[h, j + k] - frames.left_best[h, j])
+    frames.frame[h + 1, NODE] = 2 * frames.frame[h, NODE] + 2
+    state[LEVEL], state[PHASE] = h + 1, ENTER
+
+
+@njit(cache=True, nogil=True)
+def _take_right(choice, depth, tolerance, max_leaves, state, frames):
+    """Join the best subtrees on both sides of a split where that is better than what is known.
+
+    ``choice``: the number of the split at its node; the others are those of `search`.
+    """
+    best, tree = frames.best, frames.tree
+    h = state[LEVEL]
+    below, largest = max_leaves[h + 1], max_leaves[h]
+    for j in range(below + 1):
+        for k in range(min(below, largest - j) + 1):
+            if tree[h + 1, k, 0] < 0:
+                continue
+            cost = frames.left_best[h, j] + best[h + 1, k]
+            if cost < best[h, j + k] - 0.5 * tolerance:
+                best[h, j + k] = cost
+                tree[h, j + k, 0] = choice
+                for d in range(depth - h - 1):           # both subtrees below it, by level
+                    width = 1 << d
+                    for i in range(width):
+                        tree[h, j + k, 2 * width - 1 + i] = frames.left_tree[h, j, width - 1 + i]
+                        tree[h, j + k, 3 * width - 1 + i] = tree[h + 1, k, width - 1 + i]
+    state[PHASE] = NEXT
+
+
+@njit(cache=True, nogil=True)
+def _leave_node(depth, state, frames, kept):
+    """Remember the rows of a node with its errors, or a bound that it reached, and go up.
+
+    The arguments are those of `search`.
+    """
+    h = state[LEVEL]
+    node = frames.frame[h, NODE]
+    if h < depth - 1 and kept.rows.shape[1] > 0:
+        slot = kept.n[node] % kept.rows.shape[1]
+        kept.n[node] += 1
+        kept.bound[node, slot] = frames.best[h, 0]
+        kept.rows[node, slot] = frames.rows[h]
+    state[LEVEL] = h - 1
+    state[PHASE] = LEFT_BACK if node % 2 == 1 else RIGHT_BACK
+
+
+@njit(cache=True, nogil=True)
 def search(max_work, depth, splits, words, n_classes, limits, tolerance, max_leaves, state, frames,
            kept, scratch):
     """Find splits that cost less than ``best[0]``, in slices of about ``max_work`` words.
@@ -288,155 +451,38 @@ def search(max_work, depth, splits, words, n_classes, limits, tolerance, max_lea
     ``tree[h, b, 0]`` is -1 where none was.  No path has two splits of one ``identity``, unless it
     is negative.  When ``state[PHASE]`` is DONE, the last entry of ``tree[0]`` and ``best[0]`` hold
     the best splits in level order and their cost.
+
+    ``limits``: minimum leaf size, penalty of a leaf, cost of fewer rows; costs that differ by less
+    than ``tolerance`` are equal; ``state``: integers that the slices share.  ``splits``, ``words``,
+    ``frames``, ``kept`` and ``scratch``: see these classes.
     """
-    start, left, identity = splits
-    word_weight, minority = words.weight, words.minority
-    frame, best, left_best, rows, order, tree, left_tree = frames
-    kept_rows, kept_bound, n_kept = kept
-    errors, n_leaves = scratch.errors, scratch.n_leaves
-    n_words = rows.shape[1]
-    budgeted = max_leaves[0] > 0
+    frame, order = frames.frame, frames.order
     work = 0
     while work < max_work:
-        h = state[LEVEL]
-        node = frame[h, NODE]
-        first, last = start[node], start[node + 1]
-        largest = max_leaves[h]
+        h, phase = state[LEVEL], state[PHASE]
+        first, last = splits.start[frame[h, NODE]], splits.start[frame[h, NODE] + 1]
         leave = False
-        phase = state[PHASE]
         if phase == ENTER:
-            work += n_words
-            state[SUBPROBLEMS] += 1
-            lower = 0.0
-            for w in range(n_words):
-                word = rows[h, w] & minority[w]
-                if word:
-                    lower += popcount(word) * word_weight[w]
-            for b in range(largest + 1):
-                tree[h, b, 0] = -1
-            if lower >= best[h, :largest + 1].max() - tolerance:
-                leave = True
-            else:
-                _one_split_errors(rows[h], first, last, left, words, n_classes, limits, budgeted,
-                                  scratch)
-                work += n_words * (last - first)
-                for i in range(last - first):
-                    if _used_above(first + i, h, start, identity, frame, order):
-                        errors[i] = np.inf
-                if h == depth - 1:
-                    state[BOTTOMS] += last - first
-                    for b in range(largest + 1):
-                        cheapest = -1
-                        for i in range(last - first):
-                            if n_leaves[i] <= b and (cheapest < 0
-                                                     or errors[i] < errors[cheapest]):
-                                cheapest = i
-                        if cheapest >= 0 and errors[cheapest] < best[h, b] - tolerance:
-                            best[h, b] = errors[cheapest]
-                            tree[h, b, 0] = cheapest
-                    leave = True
-                else:
-                    # the most promising split first
-                    order[h, :last - first] = np.argsort(errors[:last - first], kind="mergesort")
-                    work += 16 * (last - first)
-                    frame[h, POSITION] = -1
-                    state[PHASE] = NEXT
+            leave, taken = _enter_node(depth, splits, words, n_classes, limits, tolerance,
+                                       max_leaves, state, frames, scratch)
+            work += taken
         elif phase == NEXT:
             frame[h, POSITION] += 1
-            if frame[h, POSITION] == last - first:
-                leave = True
-            elif not _used_above(first + order[h, frame[h, POSITION]], h, start, identity, frame,
-                                 order):
+            leave = frame[h, POSITION] == last - first
+            if not leave:
                 split = first + order[h, frame[h, POSITION]]
-                child = 2 * node + 1
-                on_right = 0.0
-                right_active, left_active = 0, 0
-                for w in range(n_words):
-                    right = rows[h, w] & ~left[split, w]
-                    rows[h + 1, w] = right
-                    if right:
-                        right_active = 1
-                    word = right & minority[w]
-                    if word:
-                        on_right += popcount(word) * word_weight[w]
-                enough = best[h, :largest + 1].max() - tolerance
-                bottom = h + 1 == depth - 1
-                if not bottom:
-                    on_right = max(on_right, _similarity_bound(
-                        rows[h + 1], child + 1, kept, word_weight, enough))
-                for w in range(n_words):
-                    rows[h + 1, w] = rows[h, w] & left[split, w]
-                    if rows[h + 1, w]:
-                        left_active = 1
-                on_left = 0.0
-                if not bottom and on_right < enough:
-                    on_left = _similarity_bound(rows[h + 1], child, kept, word_weight,
-                                                enough - on_right)
-                    work += n_words * (2 * kept_rows.shape[1])
-                work += 2 * n_words
-                below = max_leaves[h + 1]
-                for j in range(below + 1):
-                    best[h + 1, j] = -np.inf
-                    # without rows a side needs no leaf
-                    if not budgeted:
-                        best[h + 1, j] = best[h, 0] - on_right
-                    elif j >= left_active:
-                        for b in range(j + right_active, min(largest, j + below) + 1):
-                            best[h + 1, j] = max(best[h + 1, j], best[h, b] - on_right)
-                if on_left >= best[h + 1, :below + 1].max() - tolerance:
-                    state[BOUNDED] += 1
-                else:
-                    frame[h + 1, NODE] = child
-                    state[LEVEL], state[PHASE] = h + 1, ENTER
+                if not _used_above(split, h, splits.start, splits.identity, frame, order):
+                    work += _try_split(split, depth, splits.left, words, tolerance, max_leaves,
+                                       state, frames, kept)
         elif phase == LEFT_BACK:
-            size = (1 << (depth - h - 1)) - 1
-            below = max_leaves[h + 1]
-            has_left_tree = False
-            for j in range(below + 1):
-                left_best[h, j] = np.inf
-                if tree[h + 1, j, 0] >= 0:
-                    has_left_tree = True
-                    left_best[h, j] = best[h + 1, j]
-                    left_tree[h, j, :size] = tree[h + 1, j, :size]
-            state[PHASE] = NEXT
-            if has_left_tree:
-                split = first + order[h, frame[h, POSITION]]
-                for w in range(n_words):
-                    rows[h + 1, w] = rows[h, w] & ~left[split, w]
-                for k in range(below + 1):
-                    best[h + 1, k] = -np.inf
-                    for j in range(min(below, largest - k) + 1):
-                        best[h + 1, k] = max(best[h + 1, k], best[h, j + k] - left_best[h, j])
-                frame[h + 1, NODE] = 2 * node + 2
-                state[LEVEL], state[PHASE] = h + 1, ENTER
+            _take_left(first + order[h, frame[h, POSITION]], depth, splits.left, max_leaves, state,
+                       frames)
         elif phase == RIGHT_BACK:
-            below = max_leaves[h + 1]
-            for j in range(below + 1):
-                for k in range(min(below, largest - j) + 1):
-                    if tree[h + 1, k, 0] < 0:
-                        continue
-                    cost = left_best[h, j] + best[h + 1, k]
-                    if cost < best[h, j + k] - 0.5 * tolerance:
-                        best[h, j + k] = cost
-                        tree[h, j + k, 0] = order[h, frame[h, POSITION]]
-                        # put both subtrees below it, level by level
-                        for d in range(depth - h - 1):
-                            width = 1 << d
-                            for i in range(width):
-                                tree[h, j + k, 2 * width - 1 + i] = left_tree[h, j, width - 1 + i]
-                                tree[h, j + k, 3 * width - 1 + i] = tree[h + 1, k, width - 1 + i]
-            state[PHASE] = NEXT
+            _take_right(order[h, frame[h, POSITION]], depth, tolerance, max_leaves, state, frames)
         else:
             return
+        if leave and h == 0:
+            state[PHASE] = DONE
+            return
         if leave:
-            if h == 0:
-                state[PHASE] = DONE
-                return
-            # remember the set: its errors, or a bound that it reached
-            if h < depth - 1 and kept_rows.shape[1] > 0:
-                slot = n_kept[node] % kept_rows.shape[1]
-                n_kept[node] += 1
-                kept_bound[node, slot] = best[h, 0]
-                kept_rows[node, slot] = rows[h]
-            state[LEVEL] = h - 1
-            state[PHASE] = LEFT_BACK if node % 2 == 1 else RIGHT_BACK
+            _leave_node(depth, state, frames, kept)

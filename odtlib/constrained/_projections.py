@@ -261,13 +261,122 @@ def _orthogonalise(normal, basis, size, coefficients):
     return square
 
 
+@njit(**INNER)
+def _violated_row(rows, rhs, n_equal, in_use, tolerance, out):
+    """Return the row that a point violates most, equations first, by how much, and its direction.
+
+    ``rows``, ``rhs``, ``n_equal``, ``out``: as in `polyhedron`; ``in_use``, shape (n_rows,): rows
+    that are left out.  The row is -1 if none is violated by more than ``tolerance``.
+    """
+    k = out.size
+    worst, entering, direction = tolerance, -1, 1.0
+    for i in range(rhs.size):
+        if in_use[i]:
+            continue
+        slack = -rhs[i]
+        for j in range(k):
+            slack += rows[i * k + j] * out[j]
+        if i < n_equal and abs(slack) > tolerance:
+            return i, abs(slack), 1.0 if slack > 0 else -1.0
+        if slack > worst:
+            worst, entering, direction = slack, i, 1.0
+    return entering, worst, direction
+
+
+@njit(**INNER)
+def _dual_step(normal, size, room):
+    """Write how the duals of the active rows change when the row with ``normal`` enters.
+
+    ``size``: active rows; ``room.basis``, ``room.triangle``: their factors; writes
+    ``room.vectors[0]``, the coefficients of ``normal`` in the basis, and ``room.vectors[1]``.
+    Returns the squared length of the part of ``normal`` that is new, and leaves it in
+    ``room.basis[size]``.
+    """
+    coefficients, step, k = room.vectors[0], room.vectors[1], normal.size
+    if size < k:
+        square = _orthogonalise(normal, room.basis, size, coefficients)
+    else:
+        square = 0.0
+        for i in range(size):
+            coefficients[i] = 0.0
+            for j in range(k):
+                coefficients[i] += room.basis[i, j] * normal[j]
+    for i in range(size - 1, -1, -1):
+        value = coefficients[i]
+        for c in range(i + 1, size):
+            value -= room.triangle[i, c] * step[c]
+        step[i] = value / room.triangle[i, i]
+    return square
+
+
+@njit(**INNER)
+def _append_basis(root, place, room):
+    """Divide the new vector of the basis by its length ``root``, and write its column of factors.
+
+    ``place``: of the vector in ``room.basis``.
+    """
+    for j in range(room.basis.shape[1]):
+        room.basis[place, j] /= root
+    for i in range(place):
+        room.triangle[i, place] = room.vectors[0][i]
+    room.triangle[place, place] = root
+
+
+@njit(**INNER)
+def _drop_row(rows, leaving, size, room):
+    """Take the active row number ``leaving`` out of the ``size`` active ones; rebuild the basis.
+
+    ``rows``: as in `polyhedron`.
+    """
+    active, side, dual, step = room.active, room.side, room.dual, room.vectors[1]
+    k = step.size
+    for i in range(leaving, size - 1):
+        active[i], side[i], dual[i] = active[i + 1], side[i + 1], dual[i + 1]
+    dual[size - 1] = dual[size]
+    for i in range(leaving, size - 1):   # the basis from the dropped normal on
+        for j in range(k):
+            step[j] = -side[i] * rows[active[i] * k + j]
+        _append_basis(np.sqrt(_orthogonalise(step, room.basis, i, room.vectors[0])), i, room)
+
+
+@njit(**INNER)
+def _bring_to_accuracy(rows, rhs, size, room, out):
+    """Correct the point once: out -= N (N'N)^-1 residual, N the normals of the active rows.
+
+    ``rows``, ``rhs``, ``out``: as in `polyhedron`; ``size``: active rows.
+    """
+    coefficients, step, k = room.vectors[0], room.vectors[1], out.size
+    for i in range(size):
+        residual = rhs[room.active[i]]
+        for j in range(k):
+            residual -= rows[room.active[i] * k + j] * out[j]
+        coefficients[i] = -room.side[i] * residual
+    for i in range(size):
+        value = coefficients[i]
+        for c in range(i):
+            value -= room.triangle[c, i] * step[c]
+        step[i] = value / room.triangle[i, i]
+    for i in range(size):
+        for j in range(k):
+            out[j] += step[i] * room.basis[i, j]
+
+
+@njit(**INNER)
+def _squared_distance(a, b):
+    square = 0.0
+    for j in range(a.size):
+        square += (a[j] - b[j]) ** 2
+    return square
+
+
 @njit(**OPTIONS)
 def polyhedron(rows, rhs, n_equal, point, cutoff, room, out):
     """Project on {rows y <= rhs, the first ``n_equal`` with equality}; rows have length one.
 
-    ``rows`` holds one row after the other.  The dual active-set method of Goldfarb and Idnani
-    (1983): the distance grows with every row added, so the search ends at ``cutoff``.  Returns it
-    squared; inf if empty; -1 for no end.
+    ``rows`` holds one row after the other, ``point`` and ``out``, shape (k,), are projected and
+    projection; ``room``: work.  The dual active-set method of Goldfarb and Idnani (1983): the
+    distance grows with every row added, so the search ends at ``cutoff``.  Returns it squared; inf
+    if empty; -1 for no end.
     """
     k, n_rows = point.size, rhs.size
     scale = 1.0
@@ -276,26 +385,13 @@ def polyhedron(rows, rhs, n_equal, point, cutoff, room, out):
         scale = max(scale, abs(point[j]))
     for i in range(n_rows):
         scale = max(scale, abs(rhs[i]))
-    tolerance = 1e-12 * scale * k
-    basis, triangle, active, side, dual = (room.basis, room.triangle, room.active, room.side,
-                                           room.dual)
-    in_use = room.in_use[:n_rows]
+    active, dual, in_use = room.active, room.dual, room.in_use[:n_rows]
+    step, normal = room.vectors[1], room.vectors[2]
     in_use[:] = False
-    coefficients, step, normal = room.vectors[0], room.vectors[1], room.vectors[2]
     size = 0
     for _ in range(20 * (n_rows + k) + 100):
-        worst, entering, direction = tolerance, -1, 1.0
-        for i in range(n_rows):
-            if in_use[i]:
-                continue
-            slack = -rhs[i]
-            for j in range(k):
-                slack += rows[i * k + j] * out[j]
-            if i < n_equal and abs(slack) > tolerance:   # equalities first
-                entering, direction, worst = i, 1.0 if slack > 0 else -1.0, abs(slack)
-                break
-            if slack > worst:
-                worst, entering, direction = slack, i, 1.0
+        entering, worst, direction = _violated_row(rows, rhs, n_equal, in_use, 1e-12 * scale * k,
+                                                   out)
         if entering < 0:
             break
         for j in range(k):
@@ -303,17 +399,7 @@ def polyhedron(rows, rhs, n_equal, point, cutoff, room, out):
         dual[size] = 0.0
         added = False
         while not added:
-            square = _orthogonalise(normal, basis, size, coefficients) if size < k else 0.0
-            if size == k:
-                for i in range(size):
-                    coefficients[i] = 0.0
-                    for j in range(k):
-                        coefficients[i] += basis[i, j] * normal[j]
-            for i in range(size - 1, -1, -1):
-                value = coefficients[i]
-                for c in range(i + 1, size):
-                    value -= triangle[i, c] * step[c]
-                step[i] = value / triangle[i, i]
+            square = _dual_step(normal, size, room)
             full = worst / square if square > DEPENDENT else np.inf
             partial, leaving = np.inf, -1
             for i in range(size):
@@ -324,62 +410,28 @@ def polyhedron(rows, rhs, n_equal, point, cutoff, room, out):
                 return np.inf
             if full < np.inf:
                 for j in range(k):
-                    out[j] += length * basis[size, j]
+                    out[j] += length * room.basis[size, j]
                 worst -= length * square
             for i in range(size):
                 dual[i] -= length * step[i]
             dual[size] += length
             if full <= partial:
-                root = np.sqrt(square)
-                for j in range(k):
-                    basis[size, j] /= root
-                for i in range(size):
-                    triangle[i, size] = coefficients[i]
-                triangle[size, size] = root
-                active[size], side[size] = entering, direction
+                _append_basis(np.sqrt(square), size, room)
+                active[size], room.side[size] = entering, direction
                 in_use[entering] = True
                 size += 1
                 added = True
             else:
                 in_use[active[leaving]] = False
-                for i in range(leaving, size - 1):
-                    active[i], side[i], dual[i] = active[i + 1], side[i + 1], dual[i + 1]
-                dual[size - 1] = dual[size]
+                _drop_row(rows, leaving, size, room)
                 size -= 1
-                for i in range(leaving, size):   # the basis from the dropped normal on
-                    for j in range(k):
-                        step[j] = -side[i] * rows[active[i] * k + j]
-                    root = np.sqrt(_orthogonalise(step, basis, i, coefficients))
-                    for j in range(k):
-                        basis[i, j] /= root
-                    for c in range(i):
-                        triangle[c, i] = coefficients[c]
-                    triangle[i, i] = root
-        distance = 0.0
-        for j in range(k):
-            distance += (out[j] - point[j]) ** 2
+        distance = _squared_distance(out, point)
         if distance >= cutoff:
             return distance
     else:
         return -1.0
-    # One correction brings the active rows to working accuracy: out -= N (N'N)^-1 residual.
-    for i in range(size):
-        residual = rhs[active[i]]
-        for j in range(k):
-            residual -= rows[active[i] * k + j] * out[j]
-        coefficients[i] = -side[i] * residual
-    for i in range(size):
-        value = coefficients[i]
-        for c in range(i):
-            value -= triangle[c, i] * step[c]
-        step[i] = value / triangle[i, i]
-    for i in range(size):
-        for j in range(k):
-            out[j] += step[i] * basis[i, j]
-    distance = 0.0
-    for j in range(k):
-        distance += (out[j] - point[j]) ** 2
-    return distance
+    _bring_to_accuracy(rows, rhs, size, room, out)
+    return _squared_distance(out, point)
 
 
 @njit(**INNER)
