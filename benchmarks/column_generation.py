@@ -25,6 +25,7 @@ from odtlib.column_generation.master import Master
 from odtlib.column_generation.paths import RestrictedProblem
 from odtlib.column_generation.pricing import Enumeration
 from odtlib.column_generation.restricted import DynamicProgram, all_splits
+from odtlib.fit import Fit
 from odtlib.heuristics import sample_splits
 from odtlib.report import Clock
 
@@ -44,8 +45,7 @@ def sample(X, y, n_classes):
 
 def solve(problem, start):
     program = DynamicProgram(problem, start)
-    while not program.done:
-        program.advance()
+    Fit(Clock()).work(program)
     return program.lower_bound
 
 

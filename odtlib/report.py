@@ -53,13 +53,17 @@ class Clock:
     """
 
     def __init__(self, time_limit: float | None = None) -> None:
-        self.start = time.perf_counter()
+        self.start, self.left_out = time.perf_counter(), 0.0
         self.time_limit = time_limit
 
     @property
     def elapsed(self) -> float:
-        """Seconds since the clock was made."""
-        return time.perf_counter() - self.start
+        """Seconds since the clock was made, but for those left out."""
+        return time.perf_counter() - self.start - self.left_out
+
+    def leave_out(self, seconds: float) -> None:
+        """Leave out seconds of the past, in which code was compiled."""
+        self.left_out += seconds
 
     def check(self) -> None:
         """Raise :class:`TimeUp` if the limit has passed."""

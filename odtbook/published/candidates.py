@@ -12,14 +12,11 @@ from odtlib._numba.warm import SECONDS, warm_up
 from odtlib.column_generation import ThresholdSampling
 from odtlib.column_generation.paths import RestrictedProblem, check_size
 from odtlib.column_generation.restricted import (
-    MEGABYTE,
-    STOPPED_BY,
+    CandidateFit,
     CandidateTreeClassifier,
     DynamicProgram,
-    Run,
 )
-from odtlib.column_generation.units import TooLarge
-from odtlib.heuristics.threshold_sampling import tree_of_splits
+from odtlib.fit import Fit, TooLarge
 from odtlib.report import Clock, TimeUp
 from odtlib.tolerance import PROOF
 from odtlib.tree import midpoint
@@ -291,56 +288,51 @@ class GeneratedSplitsClassifier(CandidateTreeClassifier):
             "generated splits", kernels.two_levels, run)
 
     def _solve(self, X, y, sample_weight):
-        clock = Clock(self.time_limit)
-        weight = np.ones(len(y)) if sample_weight is None else sample_weight
-        total, depth = float(weight.sum()), self._depth_within(len(X))
-        max_bytes = np.inf if self.memory_limit is None else self.memory_limit * MEGABYTE
-        run = Run(X, y, len(self.classes_), sample_weight, depth, 0.0, clock, max_bytes, None)
+        fit = CandidateFit(self, X, y, sample_weight, self._depth_within(len(X)))
         self.cart_, self.iterations_ = None, []
-        if depth == 0:
-            return run.outcome(run.leaf(), "optimal", proof="optimal without a split")
-        tree, bound, counters, trace, status = run.leaf(), 0.0, {}, [], "optimal"
-        try:
-            check_size(2 ** depth - 1, 0, len(X))
-            splits, cart, counters, _ = self._candidates(run)
-            self.cart_ = tree_of_splits(cart, X, y, run.n_classes, sample_weight).replace(
-                classes=self.classes_)
-            tree = min(self.cart_.replace(classes=None), tree, key=run.objective)
-            trace.append((clock.elapsed, run.objective(tree), 0.0, "start"))
-            if splits[0]:
-                self.problem_ = RestrictedProblem(X, y, run.n_classes, splits, sample_weight,
-                                                  max_bytes=max_bytes, clock=clock)
-                program = DynamicProgram(self.problem_, self.problem_.choose(cart))
-                while not program.done:
-                    if clock.expired:
-                        raise TimeUp
-                    program.advance()
-                tree = self.problem_.tree(program.choices)
-            known = objective = run.objective(tree)
-            counters = {**counters, "splits": sum(map(len, splits)), "candidates_optimum": known}
-            trace.append((clock.elapsed, known, 0.0, "candidates"))
-            if NODE_BYTES * depth * X.size > max_bytes:
-                raise TooLarge("the bounds of all thresholds do not fit into the memory limit.")
-            generation = CandidateGeneration(X, y, run.n_classes, weight, clock, PROOF * total)
+        if fit.depth == 0:
+            fit.proof = "optimal without a split"
+            fit.offer(fit.leaf())
+            fit.finish()
+            return fit.outcome()
+        fit.start, fit.proof = "cart", f"optimal over all thresholds at depth {fit.depth}"
+        with fit.stops():
+            self._generate(fit)
+            fit.finish()
+        fit.fall_back()
+        return fit.outcome()
 
-            def watch(value, upper, found):
-                nonlocal tree, objective, bound
-                if total - value < objective - PROOF * total:
-                    tree = tree_of_splits(found, X, y, run.n_classes, sample_weight)
-                    objective = run.objective(tree)
-                bound = max(bound, min(total - upper, objective))
-                line = {"seconds": clock.elapsed, "objective": objective, "bound": bound,
-                        "generated": generation.n_generated}
-                counters["generated"] = line["generated"]
-                self.iterations_.append(line)
-                if trace[-1][1:3] != (objective, bound):
-                    trace.append((line["seconds"], objective, bound, "new split"))
-                    if self.verbose:
-                        print("{seconds:8.2f} s  objective {objective:g}  bound {bound:g}  "
-                              "{generated} splits generated".format(**line), flush=True)
+    def _generate(self, fit):
+        """Solve the problem over sampled candidates, then generate more of them to the end."""
+        check_size(2 ** fit.depth - 1, 0, len(fit.X))
+        splits, cart, fit.counters, _ = self._candidates(fit)
+        self.cart_ = fit.tree_of(cart).replace(classes=self.classes_)
+        fit.offer(min(fit.tree_of(cart), fit.leaf(), key=fit.judge), event="start")
+        if splits[0]:
+            self.problem_ = RestrictedProblem(
+                fit.X, fit.y, fit.n_classes, splits, fit.weight, max_bytes=fit.max_bytes,
+                clock=fit.clock)
+            found = Fit(fit.clock)
+            found.work(DynamicProgram(self.problem_, self.problem_.choose(cart)))
+            fit.offer(found.tree)
+        known = fit.objective
+        fit.counters = {**fit.counters, "splits": sum(map(len, splits)),
+                        "candidates_optimum": known}
+        fit.note("candidates")
+        if NODE_BYTES * fit.depth * fit.X.size > fit.max_bytes:
+            raise TooLarge("the bounds of all thresholds do not fit into the memory limit.")
+        weight = np.ones(len(fit.y)) if fit.weight is None else fit.weight
+        generation = CandidateGeneration(fit.X, fit.y, fit.n_classes, weight, fit.clock,
+                                         PROOF * fit.total)
 
-            generation.run(depth, total - known, watch)
-        except (TimeUp, TooLarge, KeyboardInterrupt) as error:
-            status = STOPPED_BY[type(error)]
-        return run.outcome(tree, status, bound, start="cart", counters=counters, trace=trace,
-                           proof=f"optimal over all thresholds at depth {depth}")
+        def watch(value, upper, found):
+            if fit.total - value < fit.objective - PROOF * fit.total:
+                fit.offer(fit.tree_of(found))
+            fit.learn(min(fit.total - upper, fit.objective))
+            fit.counters["generated"] = generation.n_generated
+            self.iterations_.append({"seconds": fit.clock.elapsed, "objective": fit.objective,
+                                     "bound": fit.bound, "generated": generation.n_generated})
+            if fit.trace[-1][1:3] != (fit.objective, fit.bound):
+                fit.note("new split")
+
+        generation.run(fit.depth, fit.total - known, watch)

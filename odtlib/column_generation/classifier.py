@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from copy import deepcopy
+from functools import partial
 from typing import Self
 
 import numpy as np
@@ -24,8 +25,7 @@ from odtlib.column_generation.paths import RestrictedProblem
 from odtlib.column_generation.pricing import Enumeration
 from odtlib.column_generation.restricted import CandidateTreeClassifier
 from odtlib.column_generation.side_constraints import side_constraints
-from odtlib.column_generation.units import TooLarge
-from odtlib.report import Clock, status_of
+from odtlib.report import Clock
 from odtlib.requirements import needs
 from odtlib.tolerance import PROOF
 
@@ -234,45 +234,41 @@ class ColumnGenerationClassifier(CertifiedCandidates, CandidateTreeClassifier):
                 + warm_up("column generation", kernels.reduced_costs, run)
                 + sum(method.warm_up() for method in methods if hasattr(method, "warm_up")))
 
-    def _search(self, problem, start, clock):
-        search = self._steps
-        problem, factor = problem.for_solver(clock)     # values below are in its unit
+    def _search(self, fit, start):
+        search, clock, counters = self._steps, fit.clock, fit.counters
         pricing = self._pricing()
+
+        def offer(choices, event=None):
+            fit.offer(partial(self.problem_.tree, choices), self.problem_.cost(choices), event)
+
+        offer(start, "start")
+        problem, factor = self.problem_.for_solver(clock)     # values below are in its unit
         if problem.side is not None:
             problem.enumerate_paths(clock)
-        best = start
-        trace = [(clock.elapsed, problem.cost(best) / factor, 0.0, "start")]
         master = Master(problem, search.link, clock)
-        master.add_tree(best)
+        master.add_tree(start)
         if search.start_columns is not None:
             search.start_columns(master, clock)
-        counters = {}
-        ended = None
 
         def watch(line):
             if line["bound"] < np.inf:
-                trace.append((line["seconds"], problem.cost(best) / factor,
-                              self._least_errors(problem, line["bound"]) / factor, "iteration"))
+                fit.note("iteration", bound=self._least_errors(problem, line["bound"]) / factor,
+                         seconds=line["seconds"])
             line["value"] /= factor
             line["bound"] /= factor
-            if self.verbose:
-                print("{iteration:5d}  {seconds:8.2f} s  value {value:.4f}  bound {bound:.4f}  "
-                      "{columns} paths  {cuts} cuts".format(**line), flush=True)
 
         generation = ColumnGeneration(
             master, pricing, clock, row_cuts=search.row_cuts, merge_rows=search.merge_rows,
             watch=watch)
-        bound = np.inf
-        begin = clock.elapsed
+        bound, begin = np.inf, clock.elapsed
         try:
             if search.integer == "branch-and-price":
-                exact = BranchAndPrice(generation, best)
+                exact = BranchAndPrice(generation, start)
                 try:
                     exact.run()
                 finally:
-                    best, bound = exact.choices, exact.bound
-                counters["relaxations"] = exact.n_solved
-                outcome = None
+                    bound, counters["relaxations"] = exact.bound, exact.n_solved
+                    offer(exact.choices)
             else:
                 outcome = generation.solve()
                 bound = outcome.bound
@@ -283,35 +279,33 @@ class ColumnGenerationClassifier(CertifiedCandidates, CandidateTreeClassifier):
                 counters["converged"] = outcome.converged
                 counters["relaxation_seconds"] = clock.elapsed - begin
                 begin = clock.elapsed
-                best = self._integer(search.integer, generation, best, counters)
-        except KeyboardInterrupt:
-            ended = "interrupted"
-        except TooLarge:
-            ended = "memory_limit"
-        counters.update(
-            iterations=len(generation.iterations), columns=master.n_columns, cuts=master.n_cuts,
-            integer_seconds=clock.elapsed - begin,
-            **{f"{phase}_seconds": spent for phase, spent in generation.seconds.items()})
-        self.iterations_ = generation.iterations
-        least = self._least_errors(problem, bound)
-        status = status_of(ended or ("time_limit" if clock.expired else "heuristic"),
-                           problem.cost(best), least, problem.total)
-        return best, least / factor, status, counters, trace
+                candidate = self._integer(search.integer, generation, start, counters)
+                if candidate is not None:
+                    offer(candidate)
+        finally:
+            counters.update(
+                iterations=len(generation.iterations), columns=master.n_columns,
+                cuts=master.n_cuts, integer_seconds=clock.elapsed - begin,
+                **{f"{phase}_seconds": spent for phase, spent in generation.seconds.items()})
+            self.iterations_ = generation.iterations
+            fit.learn(self._least_errors(problem, bound) / factor)
+            if fit.objective - fit.bound <= PROOF * fit.total:
+                fit.finish()
+        if fit.ended != "optimal":
+            clock.check()
 
     @staticmethod
     def _integer(method, generation, best, counters):
-        """Return the better of a known tree and the one that the generated paths give."""
+        """Return the tree that the generated paths give, None if there is none."""
         master, problem = generation.master, generation.master.problem
         if method == "diving":
-            candidate = dive(generation, best)
-        elif method == "master" and problem.splittable:
-            candidate, counters["integer_proved"] = master.best_tree(), True
-        else:
-            candidate, counters["integer_proved"] = master.solve_integer(
-                generation.clock.remaining, best)
-        if candidate is not None and problem.cost(candidate) < problem.cost(best):
-            return candidate
-        return best
+            return dive(generation, best)
+        if method == "master" and problem.splittable:
+            counters["integer_proved"] = True
+            return master.best_tree()
+        candidate, counters["integer_proved"] = master.solve_integer(
+            generation.clock.remaining, best)
+        return candidate
 
     @staticmethod
     def _least_errors(problem, bound):

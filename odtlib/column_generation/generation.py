@@ -9,7 +9,7 @@ import numpy as np
 
 from odtlib.column_generation.cuts import row_cuts_of
 from odtlib.column_generation.paths import PATHS_PER_LOOK
-from odtlib.column_generation.units import TooLarge
+from odtlib.fit import TooLarge
 
 
 @dataclass

@@ -8,7 +8,8 @@ import numpy as np
 
 from odtlib._numba.vector import pack
 from odtlib.column_generation import _kernels as kernels
-from odtlib.column_generation.units import TooLarge, look
+from odtlib.column_generation.units import look
+from odtlib.fit import TooLarge
 from odtlib.requirements import needs
 from odtlib.solver_threads import run_highs, silent_highs
 from odtlib.tolerance import PROOF

@@ -10,7 +10,8 @@ import numpy as np
 from odtlib._numba.vector import pack
 from odtlib.arrays import distinct_rows
 from odtlib.column_generation import _kernels as kernels
-from odtlib.column_generation.units import TooLarge, in_units, look
+from odtlib.column_generation.units import in_units, look
+from odtlib.fit import TooLarge
 from odtlib.heuristics.threshold_sampling import tree_of_splits
 
 MAX_PATHS = 2e7         # 16 bytes each
@@ -72,10 +73,14 @@ class RestrictedProblem:
     ----------
     depth, n_nodes, n_leaves : int
         Depth, number of feature nodes and number of leaves of the full tree.
+    n_choices : int
+        Number of choices that make a tree: splits and, with side constraints, classes.
     start : array of int, shape (n_choices + 1,)
         The splits of node ``j`` have the numbers ``start[j]`` to ``start[j + 1] - 1``.  With side
         constraints there are also ``n_leaves`` more choices: that of leaf ``i``, which is node
         ``n_nodes + i`` of the tree, are the classes.
+    sizes : array of int, shape (n_choices,)
+        Number of candidates for each choice.
     feature, threshold : arrays, shape (n_splits,)
         Feature and threshold of each split.
     goes_left : array of bool, shape (n_splits, n_rows)
@@ -124,7 +129,9 @@ class RestrictedProblem:
             fill = [NO_SPLIT] if max_feature_cost is None else [ALL_RIGHT, NO_SPLIT]
             splits = [[*(s for s in node if s not in fill), *fill] for node in splits]
         sizes = [len(s) for s in splits] + [n_classes] * (0 if side is None else self.n_leaves)
-        self.start = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+        self.sizes = np.array(sizes, np.int64)
+        self.start = np.concatenate([[0], np.cumsum(self.sizes)])
+        self.n_choices = len(sizes)
         check_size(self.n_nodes, self.start[self.n_nodes], self.n_rows, max_bytes)
         pairs = {}      # of each list: nodes may share one
         for node in splits:
@@ -143,6 +150,10 @@ class RestrictedProblem:
             np.less_equal(self.X[:, self.feature[span]].T, self.threshold[span, None],
                           out=self.goes_left[span])
         self._weigh(self.weights, min_samples_leaf, split_penalty)
+        # of each leaf, the nodes above it and whether the path goes left at each
+        levels = np.arange(self.depth, 0, -1)
+        number = self.n_leaves + np.arange(self.n_leaves)[:, None]      # the root's is 1
+        self._above = (number >> levels) - 1, (number >> levels - 1) % 2 == 0
         self.signature = self._groups(clock)
         self.packed = self._pack(clock)
 
@@ -180,16 +191,6 @@ class RestrictedProblem:
     def n_splits(self):
         """Number of candidate splits of all nodes."""
         return len(self.feature)
-
-    @property
-    def sizes(self):
-        """Number of candidates for each choice."""
-        return np.diff(self.start)
-
-    @property
-    def n_choices(self):
-        """Number of choices that make a tree: splits and, with side constraints, classes."""
-        return len(self.start) - 1
 
     @property
     def splittable(self):
@@ -241,12 +242,7 @@ class RestrictedProblem:
 
         Leaves are counted from the left.
         """
-        nodes, to_left, node = [], [], self.n_nodes + leaf
-        while node:
-            to_left.append(node % 2 == 1)
-            node = (node - 1) // 2
-            nodes.append(node)
-        return np.array(nodes[::-1], np.int64), np.array(to_left[::-1])
+        return self._above[0][leaf], self._above[1][leaf]
 
     def _groups(self, clock):
         """Number the groups of rows in the order of their first rows."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from functools import partial
 from numbers import Integral, Real
 
 import numpy as np
@@ -14,9 +14,9 @@ from odtlib.column_generation import _kernels as k
 from odtlib.column_generation.certificate import CertifiedCandidates
 from odtlib.column_generation.options import ThresholdSampling
 from odtlib.column_generation.paths import RestrictedProblem, check_size
-from odtlib.column_generation.side_constraints import SideConstraints
-from odtlib.column_generation.units import TooLarge, look
+from odtlib.column_generation.units import look
 from odtlib.estimator import TreeClassifier
+from odtlib.fit import Fit, TooLarge
 from odtlib.heuristics.start import starting_tree, warm_up_start
 from odtlib.heuristics.threshold_sampling import (
     TreeSampler,
@@ -24,15 +24,13 @@ from odtlib.heuristics.threshold_sampling import (
     tree_of_splits,
     warm_up_sampling,
 )
-from odtlib.report import Clock, SolveReport, TimeUp, pluralised
+from odtlib.report import Clock, TimeUp, pluralised
 from odtlib.tree import DecisionTree, midpoint
 from odtlib.trees import cut_back, penalised_errors
 
-SLICE = 20_000_000      # words between two looks at the clock: some 30 ms
 MAX_KEPT = 128          # row sets that a node keeps for similarity bounds
 MAX_TREE_BYTES = 2**31  # of the best subtrees for each level and budget
 MEGABYTE = 1e6
-STOPPED_BY = {TimeUp: "time_limit", TooLarge: "memory_limit", KeyboardInterrupt: "interrupted"}
 
 
 class DynamicProgram:
@@ -90,12 +88,12 @@ class DynamicProgram:
         self.scratch = k.Scratch(np.zeros(n_words, np.int64), np.zeros((2, problem.n_classes)),
                                  np.zeros(widest), np.zeros(widest, np.int64))
 
-    def advance(self, max_work=SLICE):
-        """Search for one slice: until about ``max_work`` words of bit sets have been read."""
+    def step(self, work):
+        """Search until about ``work`` words of bit sets have been read."""
         problem, packed = self.problem, self.problem.packed
         words = k.Words(packed["word_class"], packed["word_weight"], packed["word_count"],
                         packed["minority"])
-        k.search(max_work, problem.depth,
+        k.search(work, problem.depth,
                  k.Splits(problem.start, packed["left"], self.identity), words, problem.n_classes,
                  problem.unit_limits, 0.5, self.max_leaves, self.state, self.frames, self.kept,
                  self.scratch)
@@ -108,6 +106,12 @@ class DynamicProgram:
     def done(self):
         """Whether the search has ended: the best choice is proved optimal."""
         return self.state[k.PHASE] == k.DONE
+
+    def tell(self, fit):
+        """Tell a fit the bound, and the best choice if there is one."""
+        fit.learn(self.lower_bound)
+        if self.choices is not None:
+            fit.offer(partial(self.problem.tree, self.choices), self.cost, "better tree")
 
     @property
     def choices(self):
@@ -166,8 +170,7 @@ class CandidateTreeClassifier(TreeClassifier):
             sampled = sample_splits(X, y, 2, max_depth=2, n_trees=1)
             problem = RestrictedProblem(X, y, 2, sampled.splits)
             program = DynamicProgram(problem, problem.choose(sampled.cart))
-            while not program.done:
-                program.advance()
+            Fit(Clock()).work(program)
             problem.tree(program.choices).predict(X)
             float(program.lower_bound)
 
@@ -175,7 +178,6 @@ class CandidateTreeClassifier(TreeClassifier):
             "the dynamic program over candidate splits", k.search, run)
 
     def _solve(self, X, y, sample_weight, protected=None):
-        clock = Clock(self.time_limit)
         splits = self.splits
         depth, max_nodes = self._depth_within(len(X)), self._node_budget(len(X))
         if isinstance(splits, list):
@@ -184,64 +186,56 @@ class CandidateTreeClassifier(TreeClassifier):
             else:
                 depth = (len(splits) + 1).bit_length() - 1
             _check_splits(splits, depth)
-        limits = self.max_nodes, self.max_leaf_nodes
-        max_leaves = None if limits == (None, None) else max_nodes + 1
-        max_bytes = np.inf if self.memory_limit is None else self.memory_limit * MEGABYTE
         self.cart_ = None
         vars(self).pop("problem_", None)        # of an earlier fit
-        side = self._side_constraints(y, sample_weight, protected)
-        run = Run(X, y, len(self.classes_), sample_weight, depth, self.split_penalty, clock,
-                  max_bytes, side)
-        try:
-            total = len(y) if sample_weight is None else sample_weight.sum()
-            if depth == 0 or max_nodes == 0 or (side is None and self.split_penalty >= total):
-                return run.outcome(run.leaf(), "optimal", proof="optimal without a split")
-            cart, counters, cut = None, {}, ""
-            if not isinstance(splits, list):
-                check_size(2 ** depth - 1, 0, len(X))
-                splits, cart, counters, cut = self._candidates(run)
-                self.cart_ = tree_of_splits(cart, X, y, run.n_classes, sample_weight).replace(
-                    classes=self.classes_)
-                if not splits[0]:
-                    if not counters["trees"]:
-                        raise TimeUp        # before the first tree of the sample
-                    return run.outcome(run.leaf(), "heuristic", counters={"splits": 0, **counters})
-            counters["sampling_seconds"] = clock.elapsed
-            self.problem_ = RestrictedProblem(
-                X, y, run.n_classes, splits, sample_weight,
-                min_samples_leaf=int(self.min_samples_leaf), split_penalty=self.split_penalty,
-                max_leaves=max_leaves, side=side, max_bytes=max_bytes, clock=clock,
-                **self._feature_limits(X.shape[1]))
-            counters = {"splits": self.problem_.n_splits, **counters}
-            start = self.problem_.choose([None] * self.problem_.n_nodes if cart is None else cart)
-            choices, bound, status, search_counters, trace = self._search(
-                self.problem_, start, clock)
-        except (TimeUp, TooLarge, KeyboardInterrupt) as error:
-            # nothing was found: CART is what there is
-            status = STOPPED_BY[type(error)]
-            if side is not None or self._feature_limits(X.shape[1]):    # which CART does not know
-                return run.outcome(run.leaf(), status, start="cart")
-            tree = starting_tree("cart", X, y, run.n_classes, sample_weight, depth,
-                                 int(self.min_samples_leaf), 0)
-            tree = cut_back(tree, max_nodes, self.split_penalty)
-            return run.outcome(min(tree, run.leaf(), key=run.objective), status, start="cart")
-        if side is not None and self.problem_.cost(choices) >= self.problem_.limits[2]:
+        fit = CandidateFit(self, X, y, sample_weight, depth,
+                           self._side_constraints(y, sample_weight, protected))
+        side, limits = fit.side, self._feature_limits(X.shape[1])
+        if depth == 0 or max_nodes == 0 or (side is None and self.split_penalty >= fit.total):
+            fit.proof = "optimal without a split"
+            fit.offer(fit.leaf())
+            fit.finish()
+            return fit.outcome()
+        with fit.stops():
+            if (self.max_nodes, self.max_leaf_nodes) != (None, None):
+                limits["max_leaves"] = max_nodes + 1
+            self._solve_candidates(fit, splits, limits)
+        if side is not None and fit.objective < np.inf \
+                and fit.objective >= self.problem_.limits[2]:
             raise ValueError(
                 f"no tree of these candidate splits has {' and '.join(side.names)}; weaken a limit."
-                if status == "optimal" else f"no tree with {' and '.join(side.names)} was found "
+                if fit.ended == "optimal" else f"no tree with {' and '.join(side.names)} was found "
                 "within the limits of the search; weaken one, or give more time.")
-        tree = self.problem_.tree(choices)
-        limit = "" if self.problem_.max_leaves is None else (
-            f" with at most {self.problem_.max_leaves} leaves")
-        if self.problem_.max_feature_cost is not None:
-            limit += f" with features that cost at most {self.problem_.max_feature_cost}"
-        if side is not None:
-            limit += f" with {' and '.join(side.names)}"
-        return run.outcome(
-            tree, status, bound, start=None if cart is None else "cart",
-            counters={**counters, **search_counters}, trace=trace,
-            proof=f"optimal for {pluralised(self.problem_.n_splits, 'candidate split')} at depth "
-                  f"{depth}{limit}{cut}")
+        fit.fall_back(int(self.min_samples_leaf), max_nodes, only_leaf="max_feature_cost" in limits)
+        return fit.outcome()
+
+    def _solve_candidates(self, fit, splits, limits):
+        """Sample the candidates where none are given, and search among them."""
+        cart, cut = None, ""
+        if not isinstance(splits, list):
+            check_size(2 ** fit.depth - 1, 0, len(fit.X))
+            splits, cart, fit.counters, cut = self._candidates(fit)
+            self.cart_ = fit.tree_of(cart).replace(classes=self.classes_)
+            if not splits[0]:
+                if not fit.counters["trees"]:
+                    raise TimeUp            # before the first tree of the sample
+                fit.counters = {"splits": 0, **fit.counters}
+                return
+            fit.start = "cart"
+        sampled = {**fit.counters, "sampling_seconds": fit.clock.elapsed}
+        self.problem_ = problem = RestrictedProblem(
+            fit.X, fit.y, fit.n_classes, splits, fit.weight,
+            min_samples_leaf=int(self.min_samples_leaf), split_penalty=self.split_penalty,
+            side=fit.side, max_bytes=fit.max_bytes, clock=fit.clock, **limits)
+        fit.counters = {"splits": problem.n_splits, **sampled}
+        limit = "" if problem.max_leaves is None else f" with at most {problem.max_leaves} leaves"
+        if problem.max_feature_cost is not None:
+            limit += f" with features that cost at most {problem.max_feature_cost}"
+        if fit.side is not None:
+            limit += f" with {' and '.join(fit.side.names)}"
+        fit.proof = (f"optimal for {pluralised(problem.n_splits, 'candidate split')} at depth "
+                     f"{fit.depth}{limit}{cut}")
+        self._search(fit, problem.choose([None] * problem.n_nodes if cart is None else cart))
 
     def _feature_limits(self, n_features):
         """Return the arguments of the problem that limit its features."""
@@ -251,19 +245,20 @@ class CandidateTreeClassifier(TreeClassifier):
         """Return the constraints over the predictions of all leaves, or None."""
         return None
 
-    def _candidates(self, run):
+    def _candidates(self, fit):
         """Return the candidate splits of each node, the splits of CART, counters, and what a report
         has to say of the sample."""
-        clock, n_nodes = run.clock, 2 ** run.depth - 1
-        rows = run.X, run.y, run.n_classes, run.weight
+        clock, n_nodes = fit.clock, 2 ** fit.depth - 1
+        rows = fit.X, fit.y, fit.n_classes, fit.weight
         if self.splits == "all":
-            candidates = all_splits(run.X, n_nodes, clock, run.max_bytes)
+            candidates = all_splits(fit.X, n_nodes, clock, fit.max_bytes)
             if not candidates:
                 raise ValueError("splits='all' finds no threshold: every column of X is constant.")
-            return [candidates] * n_nodes, TreeSampler(*rows, run.depth).grow(), {}, ""
+            cart = TreeSampler(*rows, fit.depth, clock=clock).grow()
+            return [candidates] * n_nodes, cart, {}, ""
         options = (self.sampling or ThresholdSampling()).get_params()
         sampled = sample_splits(
-            *rows, max_depth=run.depth, **options,
+            *rows, max_depth=fit.depth, **options,
             n_jobs=effective_n_jobs(self.n_jobs), random_state=self.random_state,
             # as published: a third of the time
             time_limit=None if self.time_limit is None else self.time_limit / 3)
@@ -288,19 +283,23 @@ def _check_splits(splits, depth):
                                  "of a feature and a threshold.")
 
 
-@dataclass(frozen=True)
-class Run:
-    """The rows and limits of a fit, and what its report needs."""
+class CandidateFit(Fit):
+    """A fit over candidate splits: its rows and limits, and the trees that need no candidates."""
 
-    X: np.ndarray
-    y: np.ndarray
-    n_classes: int
-    weight: np.ndarray
-    depth: int
-    split_penalty: float
-    clock: Clock
-    max_bytes: float
-    side: SideConstraints | None
+    def __init__(self, model, X, y, weight, depth, side=None):
+        self.X, self.y, self.weight, self.depth, self.side = X, y, weight, depth, side
+        self.n_classes, self.total = len(model.classes_), float(
+            len(y) if weight is None else weight.sum())
+        self.penalty = float(getattr(model, "split_penalty", 0.0))
+        self.max_bytes = np.inf if model.memory_limit is None else model.memory_limit * MEGABYTE
+        super().__init__(
+            Clock(model.time_limit), partial(penalised_errors, X=X, y=y, sample_weight=weight,
+                                             split_penalty=self.penalty),
+            scale=self.total + self.penalty, verbose=model.verbose)
+
+    def tree_of(self, splits):
+        """Return the tree of a split, or None, for each node."""
+        return tree_of_splits(splits, self.X, self.y, self.n_classes, self.weight)
 
     def leaf(self):
         """Return the best tree without a split; ValueError if side constraints allow none."""
@@ -315,21 +314,24 @@ class Run:
             [0.0] * self.n_classes, n_features=self.X.shape[1]).replace(label=[weight.argmax()])
         return tree.with_counts(self.X, self.y, self.n_classes, self.weight, relabel=False)
 
-    def objective(self, tree):
-        """Return the objective of a tree over class numbers."""
-        return penalised_errors(tree, self.X, self.y, self.weight,
-                                split_penalty=self.split_penalty)
+    def fall_back(self, min_samples_leaf=1, max_nodes=np.inf, only_leaf=False):
+        """Offer a leaf and CART, which keeps no limit over all leaves, where little is known."""
+        nothing = self.objective == np.inf
+        if nothing and self.stopped:
+            self.start = "cart"
+            if self.side is None and not only_leaf:
+                tree = starting_tree("cart", self.X, self.y, self.n_classes, self.weight,
+                                     self.depth, min_samples_leaf, 0,
+                                     self.clock.remaining if self.ended == "time_limit" else 0.0)
+                self.offer(cut_back(tree, max_nodes, self.penalty))
+        if nothing or (self.stopped and self.side is None):
+            self.offer(self.leaf())
 
-    def outcome(self, tree, status, bound=0.0, **report):
-        """Return a tree and its report."""
-        objective = self.objective(tree)
+    def outcome(self):
+        tree, report = super().outcome()
         if self.side is not None:
-            report["counters"] = {**report.get("counters", {}),
-                                  **self.side.measures(tree.predict_codes(self.X))}
-        total = len(self.y) if self.weight is None else self.weight.sum()
-        return tree, SolveReport(
-            status, objective, objective if status == "optimal" else bound, self.clock.elapsed,
-            scale=total + self.split_penalty, **report)
+            report.counters.update(self.side.measures(tree.predict_codes(self.X)))
+        return tree, report
 
 
 class RestrictedTreeClassifier(CertifiedCandidates, CandidateTreeClassifier):
@@ -427,30 +429,15 @@ class RestrictedTreeClassifier(CertifiedCandidates, CandidateTreeClassifier):
         self.random_state = random_state
         self.verbose = verbose
 
-    def _search(self, problem, start, clock):
-        program = DynamicProgram(problem, start, self.distinct_splits)
-        incumbent_cost = program.cost
-        trace = [] if program.choices is None else [(clock.elapsed, incumbent_cost, 0.0, "start")]
-        status = "optimal"
+    def _search(self, fit, start):
+        program = DynamicProgram(self.problem_, start, self.distinct_splits)
+        if program.choices is not None:
+            fit.offer(partial(self.problem_.tree, start), program.cost, "start")
         try:
-            while not program.done:
-                if clock.expired:
-                    status = "time_limit"
-                    break
-                program.advance()
-                if program.cost < incumbent_cost:
-                    incumbent_cost = program.cost
-                    trace.append((clock.elapsed, incumbent_cost, program.lower_bound,
-                                  "better tree"))
-                    if self.verbose:
-                        print(f"{clock.elapsed:8.2f} s  objective {incumbent_cost:g}", flush=True)
-        except KeyboardInterrupt:
-            if program.choices is None:
-                raise       # no tree with distinct splits was known or found
-            status = "interrupted"
-        if program.choices is None:
-            raise TimeUp
-        return program.choices, program.lower_bound, status, program.counters, trace
+            fit.work(program)
+        finally:
+            fit.counters.update(program.counters)
+        fit.finish()
 
 
 def optimum(problem, distinct_splits=False):
@@ -469,6 +456,5 @@ def optimum(problem, distinct_splits=False):
         The least weight of misclassified rows, plus the penalty of each split.
     """
     program = DynamicProgram(problem, distinct_splits=distinct_splits)
-    while not program.done:
-        program.advance()
+    Fit(Clock()).work(program)
     return program.lower_bound

@@ -10,10 +10,6 @@ MAX_WHOLE_SUM = 1e6         # of whole weights: solvers tell objectives one apar
 TOTAL = 1e4     # that other weights are brought to: an absolute 1e-6 is then 1e-10 of it
 
 
-class TooLarge(ValueError):
-    """A model needs more memory than is allowed; raised before it is built."""
-
-
 def look(clock):
     """Raise TimeUp if a clock has expired; None is a clock without limit."""
     if clock is not None:

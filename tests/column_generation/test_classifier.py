@@ -232,7 +232,7 @@ def test_the_same_seed_gives_the_same_run():
 def test_verbose_prints_a_line_an_iteration(capsys):
     X, y = data()
     model = column_generation(2, n_trees=10, verbose=1).fit(X, y)
-    assert capsys.readouterr().out.count("bound") == len(model.iterations_)
+    assert capsys.readouterr().out.count("iteration") == len(model.iterations_)
 
 
 SWEEP = {"splits": "all", "pricing": Sweep(), "link": "prefix", "row_cuts": "none"}

@@ -17,7 +17,7 @@ from odtlib.column_generation.generation import ColumnGeneration
 from odtlib.column_generation.master import LINK_BYTES, Master, Relaxation
 from odtlib.column_generation.pricing import Enumeration, all_reduced_costs
 from odtlib.column_generation.restricted import optimum
-from odtlib.column_generation.units import TooLarge
+from odtlib.fit import TooLarge
 from odtlib.report import Clock
 
 

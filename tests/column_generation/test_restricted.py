@@ -33,7 +33,7 @@ def test_optimum_equals_enumeration(seed):
     known = np.array([random.randint(n) for n in np.diff(problem.start)])
     program = DynamicProgram(problem, known)
     while not program.done:
-        program.advance(1)   # the smallest slices
+        program.step(1)   # the smallest slices
     assert program.lower_bound == pytest.approx(expected, rel=1e-9, abs=1e-9)
     assert errors(problem, program.choices) == pytest.approx(expected, rel=1e-9, abs=1e-9)
 
@@ -59,7 +59,7 @@ def test_distinct_splits_on_a_path_equal_enumeration(seed):
     known = np.array([random.randint(n) for n in np.diff(problem.start)])
     program = DynamicProgram(problem, known, distinct_splits=True)
     while not program.done:
-        program.advance(1)
+        program.step(1)
     assert problem.has_distinct_splits(program.choices)
     assert errors(problem, program.choices) == pytest.approx(expected, abs=1e-9)
 
@@ -204,14 +204,14 @@ def test_depth_zero():
     (KeyboardInterrupt, "interrupted"), (TimeUp, "time_limit")])
 def test_before_any_tree_with_distinct_splits_is_known_the_answer_is_carts(
         monkeypatch, error, status):
-    def stop(program, max_work=0):
+    def stop(program, work):
         raise error
 
     splits = [[(0, 0.5)], [(0, 0.5), (1, 0.5)], [(0, 0.5), (1, 0.5)]]
     model = RestrictedTreeClassifier(2, splits=splits, distinct_splits=True)
     X, y = np.vstack([FOUR_ROWS, FOUR_ROWS[:1]]), [*FOUR_LABELS, 1]     # no tree is perfect
     model.fit(X, y)     # compiles
-    monkeypatch.setattr(DynamicProgram, "advance", stop)
+    monkeypatch.setattr(DynamicProgram, "step", stop)
     model.fit(X, y)
     assert model.report_.status == status and model.report_.start == "cart"
     assert model.verify(X, y) == model.report_.objective
