@@ -78,7 +78,7 @@ class Clock:
     @property
     def expired(self) -> bool:
         """Whether the limit has passed."""
-        return self.remaining <= 0.0
+        return self.time_limit is not None and self.elapsed >= self.time_limit
 
 
 class SolveReport:

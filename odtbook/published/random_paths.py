@@ -51,7 +51,7 @@ class SampledColumns:
             tree = sampler.grow(sampler.part(self.share, number))
             choices = problem.choose(tree)
             for leaf in range(problem.n_leaves):
-                if all(tree[node] in candidates[node] for node in master.nodes[leaf]):
+                if all(tree[node] in candidates[node] for node in problem.above[leaf]):
                     leaves.append(leaf)
                     paths.append(problem.path_number(leaf, choices))
         master.add_columns(leaves, paths)
@@ -62,8 +62,9 @@ def some_reduced_costs(master, relaxation, leaf, path):
     cost = np.empty(len(path))
     for at in np.unique(leaf):
         mine = np.flatnonzero(leaf == at)
-        rows = master._link_rows(at, path[mine]) - master.link_row[at]
-        member = master.members(at, path[mine], master.cut_left, np.arange(master.n_cuts))
+        splits, turns = master.path_splits(leaf[mine], path[mine])
+        rows = master._link_rows(leaf[mine], splits) - master.link_row[at]
+        member = master.members(splits, turns, master.cut_left, np.arange(master.n_cuts))
         value, effects = master.values(at, path[mine])
         cost[mine] = (value - relaxation.alpha[np.searchsorted(master.ends, at)]
                       - relaxation.gamma[at][rows].sum(axis=1) - member @ relaxation.beta
@@ -104,7 +105,7 @@ class RandomPaths:
         problem = master.problem
         drawn = []
         for leaf in leaves:
-            nodes = master.nodes[leaf]
+            nodes = master.problem.above[leaf]
             seen, number = set(), 0
             for node in nodes:
                 here = np.arange(problem.start[node], problem.start[node + 1])

@@ -94,13 +94,9 @@ def violated_point(master: Master, x: NDArray[np.float64], solver: str = "cp-sat
     problem = master.problem
     tests = {}           # (feature, threshold) -> number
     paths, value = [], []   # of each column that points can follow: (test, goes right)
-    levels = slice(master.n_linked)
     for column in np.flatnonzero(x > 1e-9):
-        leaf = master.leaf[column]
-        choices = problem.choices(leaf, master.path[[column]])[0]
-        splits = (problem.start[master.nodes[leaf]] + choices[:problem.depth])[levels]
         path = []
-        for s, left in zip(splits, master.to_left[leaf][levels], strict=True):
+        for s, left in zip(master.splits[column], master.turns[column], strict=True):
             if np.isfinite(problem.threshold[s]):
                 test = int(problem.feature[s]), float(problem.threshold[s])
                 path.append((tests.setdefault(test, len(tests)), not left))

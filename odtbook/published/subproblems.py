@@ -54,7 +54,7 @@ def build(master, relaxation, leaf, allowed, *, target=None, distinct=False, nee
     if master.link != "node":
         raise ValueError("the subproblem models price the papers' form only; use link='node'.")
     problem, model, lines = master.problem, Model("subproblem"), []
-    nodes, to_left = master.nodes[leaf], master.to_left[leaf]
+    nodes, to_left = master.problem.path_nodes(leaf)
     gamma, level_start = relaxation.gamma[leaf], master.level_start[leaf]
 
     def variables(name, gain, upper=1.0):

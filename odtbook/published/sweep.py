@@ -205,7 +205,7 @@ class Sweep:
         leaves, paths = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
         best = np.empty(len(master.ends))
         for at, leaf in enumerate(master.ends):
-            nodes = master.nodes[leaf]
+            nodes = problem.above[leaf]
             depth, table = len(nodes), self._table(problem, nodes[-1], left)
             choice = np.full(depth + 1, -1)
             choice[depth] = 0
@@ -219,7 +219,7 @@ class Sweep:
                 if clock.expired:
                     return np.concatenate(leaves), np.concatenate(paths), None
                 n = sweep(
-                    Leaf(nodes, master.to_left[leaf], problem.start, allowed, left),
+                    Leaf(nodes, problem.to_left[leaf], problem.start, allowed, left),
                     Duals(beta, relaxation.gamma[leaf], master.level_start[leaf], master.pairs),
                     table, Rows(label, weight, count), problem.n_classes, limits, TOLERANCE,
                     position, cost, path, STEPS)

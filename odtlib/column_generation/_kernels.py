@@ -117,16 +117,20 @@ def reduced_costs(nodes, to_left, start, allowed, left, all_rows, beta, gamma, l
 
 
 @njit(cache=True, nogil=True)
-def path_rows(nodes, to_left, start, left, choices, constrained, member):
-    """Write which of the constrained rows each of some paths to one leaf contains."""
-    for p in range(choices.shape[0]):
+def path_rows(splits, to_left, left, constrained, member):
+    """Write which of the constrained rows each of some paths contains.
+
+    ``splits`` and ``to_left``, (n_paths, n_levels), are the numbers of a path's splits and whether
+    it goes left there; ``left``, (n_splits, n_words), the rows that splits send left, as bit sets;
+    ``constrained`` positions in these; ``member``, (n_paths, n_constrained), is written.
+    """
+    for p in range(splits.shape[0]):
         for i in range(len(constrained)):
             word, bit = constrained[i] >> 6, np.uint64(constrained[i] & 63)
             inside = True
-            for h in range(len(nodes)):
-                split = start[nodes[h]] + choices[p, h]
-                goes_left = (left[split, word] >> bit) & np.uint64(1)
-                inside = inside and (goes_left == 1) == to_left[h]
+            for h in range(splits.shape[1]):
+                goes_left = (left[splits[p, h], word] >> bit) & np.uint64(1)
+                inside = inside and (goes_left == 1) == to_left[p, h]
             member[p, i] = inside
 
 

@@ -16,6 +16,7 @@ from odtlib.tolerance import PROOF
 
 AT_ONCE = 0.3           # seconds of a linear program after which it gets a thread of its own
 MAX_LINKS = 5_000_000   # linking rows
+MOST_PATHS = 2.0**62    # numbers of paths
 LINK_BYTES = 100        # of each
 ENTRY_BYTES = 48        # of a nonzero, in HiGHS and here
 SIDES = {"lower": (1.0, np.inf), "upper": (-np.inf, 1.0), "equal": (1.0, 1.0)}
@@ -109,16 +110,15 @@ class Master:
             self.rho_sizes[node] = above * sizes[node]
         self.rho_start = np.concatenate([[0], np.cumsum(self.rho_sizes)])
         self.n_rho = int(self.rho_start[-1])
-        self.nodes, self.to_left, self.level_start, self.link_row = [], [], [], []
-        n_rows = len(self.ends)
-        for leaf in range(problem.n_leaves):
-            nodes, to_left = problem.path_nodes(leaf)
-            self.nodes.append(nodes)
-            self.to_left.append(to_left)
-            linked = self.rho_sizes[nodes[:self.n_linked if leaf in self.ends else 0]]
-            self.level_start.append(np.concatenate([[0], np.cumsum(linked)]))
-            self.link_row.append(n_rows)
-            n_rows += self.level_start[leaf][-1]
+        # the rows of each end: one, and behind all of these its linking rows, level after level
+        linked = self.rho_sizes[problem.above[:, :self.n_linked]]
+        linked[np.arange(problem.n_leaves) % 2 == 1] *= not self.pairs
+        self.level_start = np.insert(linked.cumsum(axis=1), 0, 0, axis=1)
+        stop = len(self.ends) + self.level_start[:, -1].cumsum()
+        self.link_row, n_rows = stop - self.level_start[:, -1], int(stop[-1])
+        if problem.n_paths > MOST_PATHS:
+            raise TooLarge(f"the candidate splits make {problem.n_paths:.3g} paths, more than can "
+                           "be numbered; give fewer splits or lower max_depth.")
         if n_rows > MAX_LINKS or problem.goes_left.size + LINK_BYTES * n_rows > problem.max_bytes:
             raise TooLarge(f"the candidate splits make {n_rows} linking rows; give fewer splits or "
                            "lower max_depth.")
@@ -137,6 +137,9 @@ class Master:
         self.first_cut, self.first_path = self.lp.getNumRow(), self.lp.getNumCol()
         self.leaf = np.zeros(0, np.int64)   # of each column
         self.path = np.zeros(0, np.int64)
+        self.splits = np.zeros((0, self.n_linked), np.int64)
+        self.turns = np.zeros((0, self.n_linked), bool)
+        self._every = {}        # of each end, values and effects of all its columns
         self.known = [set() for _ in range(problem.n_leaves)]
         self.branches = np.zeros((problem.n_splits, 0), bool)   # of the constrained rows
         self._pack_cuts()
@@ -160,7 +163,7 @@ class Master:
         entries = [[] for _ in range(self.n_rho)]
         for leaf in self.ends:
             look(clock)
-            for level, node in enumerate(self.nodes[leaf][:self.n_linked]):
+            for level, node in enumerate(problem.above[leaf, :self.n_linked]):
                 first = self.link_row[leaf] + self.level_start[leaf][level]
                 for i in range(self.rho_sizes[node]):
                     entries[self.rho_start[node] + i].append(first + i)
@@ -234,66 +237,84 @@ class Master:
         if not new:
             return 0
         leaf, path = np.array(new).T
+        splits, turns = self.path_splits(leaf, path)
+        linked = np.column_stack([np.searchsorted(self.ends, leaf), self._link_rows(leaf, splits)])
+        member = self.members(splits, turns, self.cut_left, np.arange(self.n_cuts))
         rows, entries = [None] * len(new), [None] * len(new)
         value = np.empty(len(new))
         for end in np.unique(leaf):
             where = np.flatnonzero(leaf == end)
             value[where], effects = self.values(end, path[where])
-            linked = np.column_stack([np.full(len(where), np.searchsorted(self.ends, end)),
-                                      self._link_rows(end, path[where])])
-            member = self.members(end, path[where], self.cut_left, np.arange(self.n_cuts))
             for i, column in enumerate(where):
-                cuts = self.first_cut + np.flatnonzero(member[i])
-                rows[column] = np.concatenate([linked[i], self.limit_rows, cuts]).astype(np.int32)
+                cuts = self.first_cut + np.flatnonzero(member[column])
+                rows[column] = np.concatenate([linked[column], self.limit_rows, cuts])
                 entries[column] = np.ones(len(rows[column]))
                 entries[column][linked.shape[1]:][:len(effects)] = effects[:, i]
         starts = np.cumsum([0, *map(len, rows)])
         n = len(new)
         self.lp.addCols(n, value, np.zeros(n), np.full(n, np.inf), int(starts[-1]),
-                        starts[:-1].astype(np.int32), np.concatenate(rows),
+                        starts[:-1].astype(np.int32), np.concatenate(rows).astype(np.int32),
                         np.concatenate(entries))
-        self.leaf = np.concatenate([self.leaf, leaf])
-        self.path = np.concatenate([self.path, path])
+        for name, new in (("leaf", leaf), ("path", path), ("splits", splits), ("turns", turns)):
+            setattr(self, name, np.concatenate([getattr(self, name), new]))
         self._simplex("primal")
         return n
 
     def add_tree(self, choices):
         """Add the paths of the tree that a choice at each node makes."""
-        leaves = range(self.problem.n_leaves)
-        self.add_columns(leaves, [self.problem.path_number(leaf, choices) for leaf in leaves])
+        leaves = np.arange(self.problem.n_leaves)
+        self.add_columns(leaves, self.problem.path_number(leaves, choices))
 
     def values(self, leaf, path):
         """Return values and effects of columns: of paths, or of pairs of paths."""
-        value, effects = self.problem.values(leaf, path)
-        if not self.pairs:
-            return value, effects
-        sibling, others = self.problem.values(leaf + 1, path)
-        return value + sibling, effects.astype(np.int64) + others
+        if self._every or "paths" in vars(self.problem):
+            value, effects = self.every_value(leaf)
+            return value[path], effects[:, path]
+        return self._of_pairs(*(self.problem.values(each, path) for each in self._pair(leaf)))
+
+    def every_value(self, leaf):
+        """Return values and effects of all columns of an end; lists all paths."""
+        if leaf not in self._every:
+            value, effects = self.problem.paths
+            self._every[leaf] = self._of_pairs(*((value[each], effects[each])
+                                                 for each in self._pair(leaf)))
+        return self._every[leaf]
+
+    def _pair(self, leaf):
+        return (leaf, leaf + 1) if self.pairs else (leaf,)
+
+    @staticmethod
+    def _of_pairs(first, *siblings):
+        for value, effects in siblings:
+            first = first[0] + value, first[1].astype(np.int64) + effects
+        return first
 
     @property
     def least_value(self):
         """Value below which a column must have a leaf with too few rows."""
         return -(2.0 if self.pairs else 1.0) * self.problem.penalty - 0.5 * self.problem.total
 
-    def _link_rows(self, leaf, path):
-        """Return the linking row at each level for paths to one leaf."""
-        choices = self.problem.choices(leaf, path)[:, :self.n_linked]
-        if self.pairs:
-            sizes = self.problem.sizes[self.nodes[leaf]]
-            for level in range(1, choices.shape[1]):
-                choices[:, level] += choices[:, level - 1] * sizes[level]
-        return self.link_row[leaf] + self.level_start[leaf][:-1] + choices
+    def path_splits(self, leaf, path):
+        """Return the splits of paths, and whether they go left, on the levels that are linked."""
+        return [part[:, :self.n_linked] for part in self.problem.path_splits(leaf, path)]
 
-    def members(self, leaf, path, left, rows):
-        """Return which rows follow each path to one leaf, shape (n_paths, n_rows).
+    def _link_rows(self, leaf, splits):
+        """Return the linking row at each level for paths with given splits."""
+        nodes = self.problem.above[leaf, :self.n_linked]
+        choices = splits - self.problem.start[nodes]
+        for level in range(1, self.n_linked) if self.pairs else ():
+            choices[:, level] += choices[:, level - 1] * self.problem.sizes[nodes[:, level]]
+        return self.link_row[leaf, None] + self.level_start[leaf, :-1] + choices
 
-        ``left`` are the packed sets that the splits send left, ``rows`` positions in them.  In the
-        prefix form a row follows one path of the pair.
+    def members(self, splits, to_left, left, rows):
+        """Return which rows follow each of some paths, shape (n_paths, n_rows).
+
+        ``splits`` and ``to_left`` are those of :meth:`RestrictedProblem.path_splits`, ``left`` the
+        packed sets that the splits send left, ``rows`` positions in them.  In the prefix form a row
+        follows one path of the pair.
         """
-        member = np.empty((len(path), len(rows)), bool)
-        levels = slice(self.n_linked)
-        kernels.path_rows(self.nodes[leaf][levels], self.to_left[leaf][levels], self.problem.start,
-                          left, self.problem.choices(leaf, path), rows, member)
+        member = np.empty((len(splits), len(rows)), bool)
+        kernels.path_rows(splits, to_left, left, rows, member)
         return member
 
     def row_sums(self, x, left, rows):
@@ -301,12 +322,8 @@ class Master:
 
         ``left`` and ``rows`` are those of :meth:`members`.
         """
-        sums = np.zeros(len(rows))
-        used = x > 1e-9
-        for leaf in range(self.problem.n_leaves):
-            mine = np.flatnonzero(used & (self.leaf == leaf))
-            sums += x[mine] @ self.members(leaf, self.path[mine], left, rows)
-        return sums
+        used = np.flatnonzero(x > 1e-9)
+        return x[used] @ self.members(self.splits[used], self.turns[used], left, rows)
 
     def add_cuts(self, branches, sides="upper"):
         """Add the constraint (1c) that a row follows one path, for labelled rows or any other.
@@ -318,13 +335,8 @@ class Master:
         if n == 0:
             return
         left = pack(branches)
-        index = [[] for _ in range(n)]
-        for leaf in range(self.problem.n_leaves):
-            mine = np.flatnonzero(self.leaf == leaf)
-            member = self.members(leaf, self.path[mine], left, np.arange(n))
-            for row in range(n):
-                index[row].append(self.first_path + mine[member[:, row]])
-        index = [np.concatenate(parts) for parts in index]
+        member = self.members(self.splits, self.turns, left, np.arange(n))
+        index = [self.first_path + np.flatnonzero(column) for column in member.T]
         starts = np.cumsum([0, *map(len, index)])
         low, high = SIDES[sides]
         self.lp.addRows(n, np.full(n, low), np.full(n, high), int(starts[-1]),
@@ -347,12 +359,9 @@ class Master:
             if self.pairs and node:
                 mine = (upper[(node - 1) // 2][:, None] & mine).ravel()
             upper.append(mine)
-        usable = np.empty(self.n_columns, bool)
-        for leaf in range(problem.n_leaves):
-            mine = np.flatnonzero(self.leaf == leaf)
-            chosen = problem.start[problem.choice_nodes(leaf)] + problem.choices(
-                leaf, self.path[mine])
-            usable[mine] = allowed[chosen].all(axis=1)
+        chosen = problem.start[problem.choice_nodes[self.leaf]] + problem.choices(
+            self.leaf, self.path)
+        usable = allowed[chosen].all(axis=1)
         others = np.ones(self.first_path - self.n_rho, bool)
         high = np.where(np.concatenate([*upper, others, usable]), np.inf, 0.0)
         n = len(high)
@@ -407,7 +416,7 @@ class Master:
         for leaf in self.ends if self.pairs else ():   # the nodes above the leaves
             mine = np.flatnonzero(leaf_of == leaf)
             last = self.problem.choices(leaf, self.path[mine])[:, -1]
-            use.append(np.bincount(last, x[mine], sizes[self.nodes[leaf][-1]]))
+            use.append(np.bincount(last, x[mine], sizes[self.problem.above[leaf, -1]]))
         for leaf in () if self.problem.side is None else self.ends:     # classes
             mine = np.flatnonzero(leaf_of == leaf)
             use.append(np.bincount(self.path[mine] % self.problem.n_classes, x[mine],
@@ -494,8 +503,8 @@ class Master:
         if choices is not None and not self.pairs and problem.splittable:
             start = np.zeros(self.first_path + self.n_columns)
             start[self.rho_start[:-1] + choices] = 1.0
-            number = [problem.path_number(leaf, choices) for leaf in range(problem.n_leaves)]
-            start[self.first_path + np.flatnonzero(self.path == np.array(number)[self.leaf])] = 1.0
+            number = problem.path_number(np.arange(problem.n_leaves), choices)
+            start[self.first_path + np.flatnonzero(self.path == number[self.leaf])] = 1.0
             solution = self.highspy.HighsSolution()
             solution.col_value = start.tolist()
             mip.setSolution(solution)

@@ -73,8 +73,11 @@ class RestrictedProblem:
     ----------
     depth, n_nodes, n_leaves : int
         Depth, number of feature nodes and number of leaves of the full tree.
-    n_choices : int
-        Number of choices that make a tree: splits and, with side constraints, classes.
+    n_rows, total : int, float
+        Number of rows with weight, and their weight.
+    n_splits, n_choices : int
+        Number of candidate splits of all nodes, and of choices that make a tree: splits and, with
+        side constraints, classes.
     start : array of int, shape (n_choices + 1,)
         The splits of node ``j`` have the numbers ``start[j]`` to ``start[j + 1] - 1``.  With side
         constraints there are also ``n_leaves`` more choices: that of leaf ``i``, which is node
@@ -108,6 +111,7 @@ class RestrictedProblem:
         used = weights > 0
         self.X, self.y, self.weights = X[used], y[used], weights[used]
         self.n_classes, self.max_bytes, self.side = n_classes, max_bytes, side
+        self.n_rows = len(self.y)
         self.n_nodes = len(splits)
         self.n_leaves = self.n_nodes + 1
         self.depth = self.n_leaves.bit_length() - 1
@@ -131,8 +135,18 @@ class RestrictedProblem:
         sizes = [len(s) for s in splits] + [n_classes] * (0 if side is None else self.n_leaves)
         self.sizes = np.array(sizes, np.int64)
         self.start = np.concatenate([[0], np.cumsum(self.sizes)])
-        self.n_choices = len(sizes)
-        check_size(self.n_nodes, self.start[self.n_nodes], self.n_rows, max_bytes)
+        self.n_choices, self.n_splits = len(sizes), int(self.start[self.n_nodes])
+        # of each leaf, the nodes above it, root first, and whether its path goes left at each
+        levels, leaf = np.arange(self.depth, 0, -1), np.arange(self.n_leaves)[:, None]
+        self.above = (self.n_leaves + leaf >> levels) - 1
+        self.to_left = (leaf >> levels - 1) % 2 == 0
+        # which choices a path makes: those at these nodes and, with side constraints, its class;
+        # and by how much its number grows with each
+        self.choice_nodes = self.above if side is None else np.append(
+            self.above, self.n_nodes + leaf, axis=1)
+        below = np.append(self.sizes[self.choice_nodes[:, 1:]], np.ones_like(leaf), axis=1)
+        self._stride = below[:, ::-1].cumprod(axis=1)[:, ::-1]
+        check_size(self.n_nodes, self.n_splits, self.n_rows, max_bytes)
         pairs = {}      # of each list: nodes may share one
         for node in splits:
             if id(node) not in pairs:
@@ -150,16 +164,12 @@ class RestrictedProblem:
             np.less_equal(self.X[:, self.feature[span]].T, self.threshold[span, None],
                           out=self.goes_left[span])
         self._weigh(self.weights, min_samples_leaf, split_penalty)
-        # of each leaf, the nodes above it and whether the path goes left at each
-        levels = np.arange(self.depth, 0, -1)
-        number = self.n_leaves + np.arange(self.n_leaves)[:, None]      # the root's is 1
-        self._above = (number >> levels) - 1, (number >> levels - 1) % 2 == 0
         self.signature = self._groups(clock)
         self.packed = self._pack(clock)
 
     def _weigh(self, weights, min_samples_leaf, split_penalty):
         """Set the weights, and with them the unit in which costs are added up."""
-        self.weights = weights
+        self.weights, self.total = weights, float(weights.sum())
         # whole weights are exact as floats; others are rounded to 2**-50 of their sum
         whole = (np.all(weights == np.rint(weights)) and self.total < 2 ** 53
                  and split_penalty == np.rint(split_penalty))
@@ -188,11 +198,6 @@ class RestrictedProblem:
         return [slice(first, first + step) for first in range(0, self.n_splits, step)]
 
     @property
-    def n_splits(self):
-        """Number of candidate splits of all nodes."""
-        return len(self.feature)
-
-    @property
     def splittable(self):
         """Whether subtrees are independent, so that a dynamic program over nodes is exact."""
         return self.max_feature_cost is None and self.side is None
@@ -214,16 +219,6 @@ class RestrictedProblem:
         return [pairs[self.span(node)] for node in range(self.n_nodes)]
 
     @property
-    def n_rows(self):
-        """Number of rows."""
-        return len(self.y)
-
-    @property
-    def total(self):
-        """Weight of all rows."""
-        return float(self.weights.sum())
-
-    @property
     def penalty(self):
         """Cost of one split."""
         return float(self.limits[1])
@@ -242,7 +237,7 @@ class RestrictedProblem:
 
         Leaves are counted from the left.
         """
-        return self._above[0][leaf], self._above[1][leaf]
+        return self.above[leaf], self.to_left[leaf]
 
     def _groups(self, clock):
         """Number the groups of rows in the order of their first rows."""
@@ -342,8 +337,7 @@ class RestrictedProblem:
     @property
     def n_paths(self):
         """Number of paths to all leaves, as a float: it may be larger than any integer type."""
-        return sum(float(np.prod(self.sizes[self.choice_nodes(leaf)], dtype=float))
-                   for leaf in range(self.n_leaves))
+        return float(np.prod(self.sizes[self.choice_nodes], axis=1, dtype=float).sum())
 
     def _enumerate(self, clock):
         n_paths = self.n_paths
@@ -373,8 +367,8 @@ class RestrictedProblem:
 
     def _every_class(self, leaf, clock):
         """Return value and effects of the paths to a leaf, for each class that it may take."""
-        sums = self._sums(leaf, np.arange(int(np.prod(self.sizes[self.path_nodes(leaf)[0]]))),
-                          self.side.effect, clock)
+        first = self.n_classes * np.arange(int(np.prod(self.sizes[self.above[leaf]])))
+        sums = self._sums(leaf, first, self.side.effect, clock)     # each with its first class
         n_rows, (value, *effects) = sums[:, 0], np.split(
             sums[:, 1:], 1 + len(self.side.effect), axis=1)
         if self.max_leaves is not None:
@@ -395,7 +389,6 @@ class RestrictedProblem:
 
     def _sums(self, leaf, path, effects=(), clock=None):
         """Return number of rows, weight of each class and sums of effects of paths to a leaf."""
-        nodes, to_left = self.path_nodes(leaf)
         weight = np.zeros((self.n_rows, self.n_classes))
         weight[np.arange(self.n_rows), self.y] = self.weights
         added = np.column_stack([np.ones(self.n_rows), weight, *effects])
@@ -404,9 +397,9 @@ class RestrictedProblem:
             if clock is not None:
                 look(clock)
             span = slice(first, first + PATHS_PER_LOOK)
-            choices = np.column_stack(np.unravel_index(path[span], self.sizes[nodes]))
-            member = np.empty((len(choices), self.n_rows), bool)
-            kernels.path_rows(nodes, to_left, self.start, self.packed_rows, choices, every, member)
+            splits, to_left = self.path_splits(np.full(len(path[span]), leaf), path[span])
+            member = np.empty((len(splits), self.n_rows), bool)
+            kernels.path_rows(splits, to_left, self.packed_rows, every, member)
             sums[span] = member.astype(float) @ added
         return sums
 
@@ -415,29 +408,31 @@ class RestrictedProblem:
         min_rows, penalty, forbidden = self.limits
         return np.where(n_rows == 0, 0.0, penalty + np.where(n_rows < min_rows, forbidden, 0.0))
 
-    def choice_nodes(self, leaf):
-        """Return which choices a path makes: the nodes above it and, for its class, the leaf."""
-        nodes, _ = self.path_nodes(leaf)
-        return nodes if self.side is None else np.append(nodes, self.n_nodes + leaf)
-
     def choices(self, leaf, path):
-        """Return the choice at each level of some paths to a leaf, shape (n_paths, depth).
+        """Return the choice at each level of some paths, shape (n_paths, depth).
 
-        A choice is a position in the node's list of splits.  With side constraints there is one
-        more column, the class.
+        ``leaf`` is the leaf of each path, or of all.  A choice is a position in the node's list of
+        splits.  With side constraints there is one more column, the class.
         """
-        return np.column_stack(np.unravel_index(path, self.sizes[self.choice_nodes(leaf)]))
+        return np.asarray(path)[:, None] // self._stride[leaf] % self.sizes[self.choice_nodes[leaf]]
+
+    def path_splits(self, leaf, path):
+        """Return the numbers of the splits of paths, and whether each path goes left there.
+
+        ``leaf`` is that of each path; both results have the shape (n_paths, depth).
+        """
+        return (self.start[self.above[leaf]] + self.choices(leaf, path)[:, :self.depth],
+                self.to_left[leaf])
 
     def path_number(self, leaf, choices):
-        """Return the number of the path to a leaf that a choice at each node makes."""
-        nodes = self.choice_nodes(leaf)
-        return int(np.ravel_multi_index(choices[nodes], self.sizes[nodes]))
+        """Return the number of the path to a leaf, or to each of some, for a choice at each node.
+        """
+        return (choices[self.choice_nodes[leaf]] * self._stride[leaf]).sum(axis=-1)
 
     def path_contains(self, leaf, path, branches):
         """Return which rows, given by their :meth:`branches`, follow a path."""
-        nodes, to_left = self.path_nodes(leaf)
-        splits = self.start[nodes] + self.choices(leaf, [path])[0][:self.depth]
-        return np.all(branches[splits] == to_left[:, None], axis=0)
+        splits, to_left = self.path_splits([leaf], [path])
+        return np.all(branches[splits[0]] == to_left.T, axis=0)
 
     def tree(self, choices):
         """Return the tree of a choice at each node, with the best classes or those chosen.

@@ -17,14 +17,14 @@ def all_reduced_costs(master, relaxation, leaf, allowed):
     may use; other paths cost minus infinity.
     """
     problem = master.problem
-    problem.enumerate_paths(None)
-    value, effects = master.values(leaf, slice(None))
+    value, effects = master.every_value(leaf)
     if problem.side is not None:    # the kernel prices the splits
         value, closed = value.copy(), ~allowed[problem.span(problem.n_nodes + leaf)]
         value.reshape(-1, problem.n_classes)[:, closed] = -np.inf
-    cost = np.zeros(np.prod(problem.sizes[master.nodes[leaf]]))
+    nodes, to_left = problem.path_nodes(leaf)
+    cost = np.zeros(np.prod(problem.sizes[nodes]))
     kernels.reduced_costs(
-        master.nodes[leaf], master.to_left[leaf], problem.start, allowed, master.cut_left,
+        nodes, to_left, problem.start, allowed, master.cut_left,
         master.cut_rows, relaxation.beta, relaxation.gamma[leaf], master.level_start[leaf],
         master.pairs, relaxation.alpha[np.searchsorted(master.ends, leaf)], cost)
     cost = value + np.repeat(cost, len(value) // len(cost)) - relaxation.delta @ effects

@@ -21,10 +21,10 @@ def starting_tree(start, X, y, n_classes, sample_weight=None, max_depth=3, min_s
 
     "cart" grows a CART and "local-search" improves it and nine others (see
     :class:`odtlib.LocalSearchTreeClassifier`), within ``time_limit`` seconds; when they are over,
-    the best tree so far is returned, a CART of some of the rows at worst.  A given tree is checked, its leaves
-    are labelled anew from the rows, and splits that send no row to one side, or that change no
-    prediction, are dropped; one that is deeper than ``max_depth``, or has a smaller leaf than
-    ``min_samples_leaf``, is refused with a ValueError.
+    the best tree so far is returned, a CART of some of the rows at worst.  A given tree is checked,
+    its leaves are labelled anew from the rows, and splits that send no row to one side, or that
+    change no prediction, are dropped; one that is deeper than ``max_depth``, or has a smaller leaf
+    than ``min_samples_leaf``, is refused with a ValueError.
     """
     if start is None:
         return None

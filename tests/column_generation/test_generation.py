@@ -163,7 +163,7 @@ def test_the_sweep_finds_the_best_path_below_every_prefix(seed, link):
     assert "paths" not in problem.__dict__   # it needs no list of all paths
     some = some_reduced_costs(master, duals, leaves, paths)
     for leaf in master.ends:
-        n_last = np.diff(problem.start)[master.nodes[leaf][-1]]
+        n_last = np.diff(problem.start)[problem.above[leaf][-1]]
         best = all_reduced_costs(master, duals, leaf, allowed).reshape(-1, n_last).max(axis=1)
         found = dict(zip(paths[leaves == leaf] // n_last, some[leaves == leaf], strict=True))
         assert found == pytest.approx({i: v for i, v in enumerate(best) if v > 0}, abs=1e-9)
@@ -209,7 +209,7 @@ def test_duals_prove_the_value(seed, link):
         assert np.all(costs[master.path[mine]] * duals.x[mine] >= -1e-6)   # slackness
     total = [np.zeros(n) for n in master.rho_sizes]   # a split pays the links of all its leaves
     for leaf in master.ends:
-        for level, node in enumerate(master.nodes[leaf][:master.n_linked]):
+        for level, node in enumerate(problem.above[leaf][:master.n_linked]):
             start = master.level_start[leaf]
             total[node] += duals.gamma[leaf][start[level]:start[level + 1]]
     assert max([t.max() for t in total], default=0.0) <= 1e-6
@@ -293,7 +293,7 @@ def test_a_row_has_one_variable_as_printed():
     master.add_tree(first_tree(problem))
     master.add_cuts(problem.goes_left, "equal")
     duals, allowed = random_duals(master, random), np.ones(problem.n_splits, bool)
-    n_splits = int(np.diff(problem.start)[master.nodes[0]].sum())
+    n_splits = int(np.diff(problem.start)[problem.above[0]].sum())
     sizes = [build(master, duals, 0, allowed, merge_rows=False, separate_duals=separate)[0]
              .n_columns - n_splits - problem.n_classes for separate in (False, True)]
     assert sizes == [2 * problem.n_rows, 3 * problem.n_rows]
@@ -380,7 +380,6 @@ def test_published_schedule_cuts_every_tenth_iteration_only(seed):
 def test_integer_solutions_send_every_row_down_one_path(seed):
     """Theorem 3.2 (Patel et al. 2023): integral splits imply the row constraints."""
     problem = draw_problem(np.random.RandomState(seed), depth=2)
-    master = Master(problem)
     numbers = [range(int(np.prod(np.diff(problem.start)[problem.path_nodes(leaf)[0]])))
                for leaf in range(problem.n_leaves)]
     trees = 0
@@ -388,7 +387,7 @@ def test_integer_solutions_send_every_row_down_one_path(seed):
         used = {}
         agree = all(used.setdefault(node, choice) == choice
                     for leaf, path in enumerate(paths)
-                    for node, choice in zip(master.nodes[leaf],
+                    for node, choice in zip(problem.above[leaf],
                                             problem.choices(leaf, [path])[0], strict=True))
         sums = sum(problem.path_contains(leaf, path, problem.goes_left).astype(int)
                    for leaf, path in enumerate(paths))
