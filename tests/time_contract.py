@@ -3,7 +3,7 @@
     python tests/time_contract.py [--limits 0.1 0.5 2] [--only TEXT ...] [--kinds KIND ...]
 
 prints a table for all methods: on 0/1 and on numeric data of 3,000 x 120, on numeric data of
-50,000 x 20, and for trees without a limit on depth on 50 x 4.
+50,000 x 20 and 100,000 x 30, and for trees without a limit on depth on 50 x 4.
 """
 
 import argparse
@@ -26,7 +26,8 @@ from odtlib.column_generation import ThresholdSampling
 from odtlib.constrained import sets
 
 ALLOWED = 1.0                    # seconds over the limit, and after Ctrl-C
-SHAPES = {"binary": (3000, 120), "numeric": (3000, 120), "tall": (50_000, 20), "deep": (50, 4)}
+SHAPES = {"binary": (3000, 120), "numeric": (3000, 120), "tall": (50_000, 20), "large": (100_000, 30),
+          "deep": (50, 4)}
 PASSIVE = {"score", "verify", "formulate"}      # they take ``y`` and search for nothing
 HOMES = odtlib, formulations, published
 

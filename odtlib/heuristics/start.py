@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from sklearn.utils import check_random_state
 
-from odtlib.heuristics.cart import cart_nodes, patient_clock, warm_up_trees
+from odtlib.heuristics.cart import cart_nodes, patient_clock, single_leaf, warm_up_trees
 from odtlib.heuristics.local_search import search_trees, warm_up_search
 from odtlib.heuristics.ranks import RankedRows
 from odtlib.report import TimeUp
@@ -21,7 +21,7 @@ def starting_tree(start, X, y, n_classes, sample_weight=None, max_depth=3, min_s
 
     "cart" grows a CART and "local-search" improves it and nine others (see
     :class:`odtlib.LocalSearchTreeClassifier`), within ``time_limit`` seconds; when they are over,
-    the best tree so far is returned, a CART of some of the rows at worst.  A given tree is checked,
+    the best tree so far is returned, else a CART of some of the rows.  A given tree is checked,
     its leaves are labelled anew from the rows, and splits that send no row to one side, or that
     change no prediction, are dropped; one that is deeper than ``max_depth``, or has a smaller leaf
     than ``min_samples_leaf``, is refused with a ValueError.
@@ -44,19 +44,19 @@ def starting_tree(start, X, y, n_classes, sample_weight=None, max_depth=3, min_s
         if report.status == "interrupted":      # Ctrl-C ends the fit, not only its beginning
             raise KeyboardInterrupt
         return tree
-    random = check_random_state(random_state)
-
-    def grow(some=slice(None), clock=None):
-        rows = RankedRows(X[some], y[some], n_classes,
-                          None if sample_weight is None else sample_weight[some], clock)
-        return rows.tree(cart_nodes(rows, random, max_depth=int(max_depth), clock=clock,
-                                    min_samples_leaf=int(min_samples_leaf))).pruned()
-
-    try:
-        return grow(clock=patient_clock(time_limit))
-    except TimeUp:
-        some = slice(None, None, -(-len(y) // max(1, MOMENT_CELLS // X.shape[1])))
-        return grow(some).with_counts(X, y, n_classes, sample_weight).pruned()
+    random, few = check_random_state(random_state), max(1, MOMENT_CELLS // max(1, X.shape[1]))
+    # where the time does not suffice for all rows, on some of them
+    for step, limit in ((1, time_limit), (-(-len(y) // few), 0.0)):
+        some, clock = slice(None, None, step), patient_clock(limit)
+        try:
+            rows = RankedRows(X[some], y[some], n_classes,
+                              None if sample_weight is None else sample_weight[some], clock)
+            tree = rows.tree(cart_nodes(rows, random, max_depth=int(max_depth), clock=clock,
+                                        min_samples_leaf=int(min_samples_leaf)))
+        except TimeUp:
+            continue
+        return (tree if step == 1 else tree.with_counts(X, y, n_classes, sample_weight)).pruned()
+    return single_leaf(X, y, n_classes, sample_weight)
 
 
 def warm_up_start(start):

@@ -5,7 +5,7 @@ from itertools import product
 
 import pytest
 from scale import SCALE
-from time_contract import ALLOWED, CALLS, estimators, overrun, solving_methods
+from time_contract import ALLOWED, CALLS, Call, estimators, overrun, solving_methods
 
 KINDS = "binary", "numeric"
 ENDED = {"time_limit", "memory_limit", "interrupted", "KeyboardInterrupt", "TimeoutError",
@@ -37,3 +37,10 @@ def test_a_call_ends(call, kind, interrupt):
     status, seconds = overrun(call, kind, 0.2, interrupt)
     assert seconds <= ALLOWED
     assert call.quick or status in ENDED
+
+
+@pytest.mark.parametrize("interrupt", [False, True])
+@pytest.mark.parametrize("estimator", ["RestrictedTreeClassifier", "ColumnGenerationClassifier"])
+def test_starts_and_fallbacks_are_under_the_clock(estimator, interrupt):
+    status, seconds = overrun(Call(estimator), "large", 0.05, interrupt)
+    assert seconds <= ALLOWED and status in ENDED
