@@ -26,8 +26,8 @@ from odtlib.column_generation import ThresholdSampling
 from odtlib.constrained import sets
 
 ALLOWED = 1.0                    # seconds over the limit, and after Ctrl-C
-SHAPES = {"binary": (3000, 120), "numeric": (3000, 120), "tall": (50_000, 20), "large": (100_000, 30),
-          "deep": (50, 4)}
+SHAPES = {"binary": (3000, 120), "numeric": (3000, 120), "tall": (50_000, 20),
+          "large": (100_000, 30), "deep": (50, 4)}
 PASSIVE = {"score", "verify", "formulate"}      # they take ``y`` and search for nothing
 HOMES = odtlib, formulations, published
 
