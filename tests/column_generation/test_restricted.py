@@ -209,7 +209,10 @@ def test_before_any_tree_with_distinct_splits_is_known_the_answer_is_carts(
 
     splits = [[(0, 0.5)], [(0, 0.5), (1, 0.5)], [(0, 0.5), (1, 0.5)]]
     model = RestrictedTreeClassifier(2, splits=splits, distinct_splits=True)
-    X, y = np.vstack([FOUR_ROWS, FOUR_ROWS[:1]]), [*FOUR_LABELS, 1]     # no tree is perfect
+    X = np.tile(list(np.ndindex(2, 2)), (2, 1)).astype(float)
+    y = X[:, 0] != X[:, 1]
+    X = np.column_stack([X, y])
+    X[:2, 2] = 1 - X[:2, 2]     # CART begins with it, and makes errors
     model.fit(X, y)     # compiles
     monkeypatch.setattr(DynamicProgram, "step", stop)
     model.fit(X, y)
