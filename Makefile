@@ -4,6 +4,10 @@ PYTHON ?= $(firstword $(foreach p,python3.11 python3 python3.12 python3.13 pytho
 BIN := .venv/bin
 EXTRAS := solvers,dask,book,lab,test
 INSTALLED := .venv/installed
+# What the tests of the library need: not the lab, the book and a browser.
+LIBRARY := .venv/library
+LIBRARY_TESTS := certificates column_generation constrained continuous datasets formulations heuristics \
+	murtree shared
 KERNELS := .venv/kernels
 WORKERS ?= 2
 # A test that waits for a process or a clock leaves its core idle: one more than notebooks at a time.
@@ -31,7 +35,7 @@ SEED ?= 0
 export ODT_TEST_SCALE ?= 1
 
 .DEFAULT_GOAL := help
-.PHONY: help book mutants test test-all test-notebooks test-wheel test-oldest test-interoperation check-book archive lab experiments lint links lock clean pdf
+.PHONY: help book mutants test test-all test-notebooks coverage test-wheel test-oldest test-interoperation check-book archive lab experiments lint links lock clean pdf
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+%?:.*## / {printf "  make %-20s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -45,6 +49,12 @@ $(INSTALLED): pyproject.toml constraints.txt | $(BIN)/python
 	@echo "set-up: installing the pinned versions into .venv ($(INSTALLING_TAKES))"
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check \
 		--constraint constraints.txt --editable ".[$(EXTRAS)]"
+	@touch $@
+
+$(LIBRARY): pyproject.toml constraints.txt | $(BIN)/python
+	@echo "set-up: installing what the tests of the library need into .venv (half a minute, once)"
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check \
+		--constraint constraints.txt --editable ".[plot,solvers]" pytest pytest-xdist
 	@touch $@
 
 # Compiled once, beside the sources; what has changed since, and what calls it, is compiled again.
@@ -64,6 +74,10 @@ test: $(KERNELS) ## run the tests, then every chapter and template, and compare 
 	@$(BIN)/python -m pytest -n $(TESTERS) $(PARALLEL) -q tests
 	@$(MAKE) --no-print-directory test-notebooks
 
+# Their kernels are compiled by the tests that call them.
+$(addprefix test-,$(LIBRARY_TESTS)): test-%: $(LIBRARY)
+	@$(BIN)/python -m pytest -n $(TESTERS) $(PARALLEL) -q tests/$*
+
 test-%: $(KERNELS) ## run the tests of one package: make test-murtree, test-constrained, ... (tests/*)
 	@$(BIN)/python -m pytest -n $(TESTERS) $(PARALLEL) -q tests/$*
 
@@ -79,6 +93,12 @@ test-all: $(KERNELS) ## also the slow tests, ten times the seeds, an hour of fuz
 	@echo "test-all: every test, ten times the seeds, an hour of fuzz (one to two hours)"
 	@ODT_TEST_SCALE=10 $(BIN)/python -m pytest -n $(TESTERS) $(PARALLEL) -q -m "slow or not slow" tests
 	@$(MAKE) --no-print-directory test-notebooks
+
+coverage: $(KERNELS) ## measure which lines the tests run, compiled ones apart (_build/coverage.md)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check pytest-cov
+	@mkdir -p _build
+	@$(BIN)/python -m pytest -n $(TESTERS) $(PARALLEL) -q --cov=odtlib --cov=odtbook \
+		--cov-report=markdown:_build/coverage.md tests
 
 test-wheel: $(INSTALLED) ## build the wheel and try it outside the checkout, core and each extra
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check build

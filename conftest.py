@@ -6,11 +6,14 @@ import socket
 
 # Nothing listens here: what the tests start (kernels, commands, browsers) takes it for a proxy.
 DEAD_END = ("127.0.0.1", 9)
+NBVAL_TIMEOUT, CELL_TIMEOUT = 2000, 300       # seconds for a cell: nbval's default, and ours
 
 
 def pytest_configure(config):
     """Block the network, and let tests of Ctrl-C pass where a shell makes SIGINT be ignored."""
     _block_the_network()
+    if getattr(config.option, "nbval_cell_timeout", None) == NBVAL_TIMEOUT:
+        config.option.nbval_cell_timeout = CELL_TIMEOUT
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 

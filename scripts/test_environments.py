@@ -1,9 +1,10 @@
 """Run the tests with several interpreters, each in an environment of its own.
 
 ``python scripts/test_environments.py python3.11 python3.12 python3.13`` installs the newest
-dependencies for each interpreter; ``--oldest`` the lower bounds of .ci/oldest.txt (Python 3.11 has
-wheels of all of them); ``--interoperation`` the tools of tests/interoperation. The notebooks and
-the book are left to ``make test`` and ``make book``, with the versions of constraints.txt.
+dependencies for each interpreter and runs the tests of the library; ``--everything`` runs those of
+the course too; ``--oldest`` takes the lower bounds of .ci/oldest.txt (Python 3.11 has wheels of all
+of them), ``--interoperation`` the tools of tests/interoperation. The notebooks and the book are
+left to ``make test`` and ``make book``, with the versions of constraints.txt.
 """
 
 from __future__ import annotations
@@ -19,6 +20,8 @@ ROOT = Path(__file__).resolve().parents[1]
 TESTS = [f"tests/{name}" for name in (
     "shared", "heuristics", "murtree", "continuous", "column_generation", "constrained",
     "formulations", "datasets")]
+EVERY = sorted(str(path.relative_to(ROOT)) for path in (ROOT / "tests").iterdir()
+               if path.is_dir() and any(path.glob("test_*.py")) and path.name != "interoperation")
 
 
 def main() -> int:
@@ -27,6 +30,7 @@ def main() -> int:
     parser.add_argument("--oldest", action="store_true", help="the lower bounds, not the newest")
     parser.add_argument("--interoperation", action="store_true",
                         help="tests/interoperation with its tools, none of them skipped")
+    parser.add_argument("--everything", action="store_true", help="also the tests of the course")
     parser.add_argument("--tests", nargs="+", default=TESTS, help="other files or folders")
     options = parser.parse_args()
     failed = [name for name in options.interpreters if not passes(name, options)]
@@ -49,11 +53,13 @@ def passes(interpreter: str, options) -> bool:
         command = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
         if options.oldest:
             command += ["--constraint", ROOT / ".ci" / "oldest.txt"]
-        extras = "interoperation,solvers" if options.interoperation else "plot,solvers"
+        extras = ("interoperation,solvers" if options.interoperation else
+                  "solvers,dask,book,lab,test" if options.everything else "plot,solvers")
         command += [f"{ROOT}[{extras}]", "pytest>=9.0", "pytest-xdist>=3.6"]
         if subprocess.run(command).returncode:
             return False
-        tests = ["tests/interoperation"] if options.interoperation else options.tests
+        tests = (["tests/interoperation"] if options.interoperation else
+                 EVERY if options.everything else options.tests)
         print(f"{interpreter}: testing (five to ten minutes on two cores)", flush=True)
         variables = {**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1",
                      "NUMBA_CACHE_DIR": str(Path(folder) / "kernels")}

@@ -48,6 +48,15 @@ def test_the_citation_has_the_version_and_the_address():
     assert citation.get("repository-code", "") == config["repository"]["url"]
 
 
+def test_the_citation_names_the_five_papers_as_the_bibliography_does():
+    citation = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
+    bibliography = re.sub(r"[{}\\]", "", (ROOT / "references.bib").read_text(encoding="utf-8"))
+    assert len(citation["references"]) == 5
+    for paper in citation["references"]:
+        assert f"title = {paper['title']},\n" in bibliography
+        assert f"year = {paper['year']}" in bibliography
+
+
 def test_both_packages_are_marked_as_typed():
     assert all((ROOT / name / "py.typed").exists() for name in ("odtlib", "odtbook"))
     assert "Typing :: Typed" in PROJECT["classifiers"]
@@ -58,6 +67,18 @@ def test_type_checkers_see_every_public_name_where_it_is_defined():
     seen = {node.names[i].asname: node.module for node in ast.walk(ast.parse(text))
             if isinstance(node, ast.ImportFrom) for i in range(len(node.names))}
     assert seen == odtlib._HOME
+
+
+def test_each_folder_of_tests_is_run_somewhere_at_night():
+    text = (ROOT / "scripts" / "test_environments.py").read_text(encoding="utf-8")
+    scope = {"__file__": str(ROOT / "scripts" / "test_environments.py"), "__name__": "script"}
+    exec(compile(text, "test_environments.py", "exec"), scope)
+    folders = {f"tests/{path.parent.name}" for path in (ROOT / "tests").glob("*/test_*.py")}
+    assert folders == {*scope["EVERY"], "tests/interoperation"}
+    assert set(scope["TESTS"]) < folders
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8").replace("\\\n", "")
+    alone = re.search(r"^LIBRARY_TESTS := (.*)$", makefile, re.MULTILINE)[1].split()
+    assert {f"tests/{name}" for name in alone} < folders
 
 
 def test_workflows_name_each_action_by_its_commit_and_in_one_version():
