@@ -107,7 +107,7 @@ test-wheel: $(INSTALLED) ## build the wheel and try it outside the checkout, cor
 test-oldest: ## run the solvers' tests with the lower bounds of all dependencies
 	$(PYTHON) scripts/test_environments.py --oldest $(PYTHON)
 
-test-interoperation: ## run the tests with SHAP, ONNX, PMML and others (PMML needs Java)
+test-interoperation: ## run the tests with SHAP, ONNX, skops and others
 	$(PYTHON) scripts/test_environments.py --interoperation $(PYTHON)
 
 check-book: $(INSTALLED) ## open every built page in a browser, desktop, phone, light, dark, and walk the ways of three readers

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import shutil
-
 import numpy as np
 import pytest
 
@@ -87,71 +84,3 @@ def test_onnx_predicts_the_same(tool, regressor, rows):
     session = onnx_session(tool, regressor.to_sklearn(), rows)
     (values,) = session.run(None, {"X": rows.astype(np.float32)})
     np.testing.assert_allclose(values.ravel(), regressor.predict(rows), rtol=1e-6)
-
-
-def python_code(tool, model):
-    """Let m2cgen write the tree as Python, and return its function ``score``."""
-    scope = {}
-    exec(tool("m2cgen").export_to_python(model), scope)
-    return scope["score"]
-
-
-def test_m2cgen_writes_the_same_classifier(tool, classifier, rows):
-    score = python_code(tool, classifier.to_sklearn())
-    np.testing.assert_allclose([score(row) for row in rows], classifier.predict_proba(rows))
-
-
-def test_m2cgen_writes_the_same_regressor(tool, regressor, rows):
-    score = python_code(tool, regressor.to_sklearn())
-    np.testing.assert_allclose([score(row) for row in rows], regressor.predict(rows))
-
-
-def scored_by_pmml(path, rows):
-    """Walk through the TreeModel of a PMML file, by its predicates alone."""
-    from xml.etree import ElementTree
-
-    root = ElementTree.parse(path).getroot()
-    space = {"p": root.tag[1:].split("}")[0]}
-    node = root.find(".//p:TreeModel/p:Node", space)
-    names = [f"x{j + 1}" for j in range(rows.shape[1])]
-
-    def holds(node, row):
-        test = node.find("p:SimplePredicate", space)
-        if test is None:
-            return node.find("p:True", space) is not None
-        name = test.get("field")
-        value = row[names.index(name.removeprefix("double(").removesuffix(")"))]
-        limit = float(test.get("value"))
-        return value > limit if test.get("operator") == "greaterThan" else value <= limit
-
-    def score(row):
-        place = node
-        while (inner := [child for child in place.findall("p:Node", space)
-                         if holds(child, row)]):
-            place = inner[0]
-        return place.get("score")
-
-    return [score(row) for row in rows]
-
-
-@pytest.mark.parametrize("kind", ["two_classes", "three_classes", "regression"])
-def test_pmml_scores_the_same(tool, kind, request, rows, tmp_path):
-    if not shutil.which("java") and not os.environ.get("ODT_INTEROPERATION"):
-        pytest.skip("sklearn2pmml needs Java")
-    sklearn2pmml = tool("sklearn2pmml")
-    from sklearn.pipeline import Pipeline
-
-    if kind == "regression":
-        from odtlib import MurTreeRegressor
-        y = np.round(rows[:, 0] + 2 * (rows[:, 2] > 0), 1)
-        model = MurTreeRegressor(max_depth=2).fit(rows, y)
-    else:
-        model = request.getfixturevalue(kind)
-    path = tmp_path / "tree.pmml"
-    pipeline = sklearn2pmml.make_pmml_pipeline(Pipeline([("tree", model.to_sklearn())]))
-    sklearn2pmml.sklearn2pmml(pipeline, str(path))
-    scores = scored_by_pmml(path, rows)
-    if kind == "regression":
-        np.testing.assert_allclose(np.array(scores, float), model.predict(rows))
-    else:
-        assert scores == [str(label) for label in model.predict(rows)]
