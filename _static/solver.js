@@ -15,7 +15,7 @@ function odtCore() {
     return Math.imul((v + (v >>> 4)) & 0x0f0f0f0f, 0x01010101) >>> 24;
   }
 
-  // Words for so many rows of each class, which lie together. at: the place of every row.
+  // Words for so many rows of each class. at: the place of every row.
   function layout(total) {
     const words = [0], at = [];
     for (const count of total) {
@@ -31,9 +31,8 @@ function odtCore() {
     return out;
   }
 
-  // columns: arrays of 0/1; y: the class of each row, 0 to K - 1. A column that is constant, or an
-  // earlier one or its opposite, is left out. lost: rows that are wrong in every tree, because
-  // equal rows are of a class with more of them.
+  // columns: arrays of 0/1; y: classes 0 to K - 1. Columns that are constant, or an earlier one or
+  // its opposite, are left out. lost: rows wrong in every tree, as more equal rows are of a class.
   function pack(columns, y, K) {
     const rows = Array.from({ length: K }, (_, c) => [...y.keys()].filter((r) => y[r] === c));
     const place = layout(rows.map((of) => of.length)), order = rows.flat();
@@ -142,6 +141,8 @@ function odtCore() {
     const counts = { subproblems: 0, counted: 0, hits: 0, upper: 0, similarity: 0, equal: 0 };
     const cache = new Map(), base = 2 * Math.max(0, ...T.ids) + 3;
     const tell = (kind, path, rest) => { if (told) told({ kind, path, ...rest }); };
+    const opened = (path, nodes, upper) =>
+      tell("open", path, { turn: ++counts.subproblems, nodes, upper });
     // What is known of the rows that pass some tests, in whatever order these were made.
     const known = (path) => {
       const key = path.map(([j, v]) => 2 * j + v + 1).sort((a, b) => a - b)
@@ -154,7 +155,7 @@ function odtCore() {
     // The best tree over T with fewer errors than `upper`, or a lower bound that is no lower.
     function best(T, depth, nodes, upper, path) {
       nodes = Math.min(nodes, 2 ** depth - 1);
-      counts.subproblems++;
+      opened(path, nodes, upper);
       const { K, n, total, bits, ids } = T, p = ids.length, leaf = n - Math.max(...total);
       if (leaf === 0 || nodes === 0 || p === 0) return { errors: leaf, tree: null };
       const P = pairs(T, new Int32Array(p * p * K));
@@ -177,7 +178,7 @@ function odtCore() {
 
       // A lower bound of a side, and why: it is like a side that is known but for a few rows.
       const bound = (s, m) => {
-        let value = on.equal ? s.equal : 0, why = "equal";
+        let value = on.equal ? s.equal : 0, why = value ? "equal" : "upper";
         for (; on.similarity && s.seen < done.length; s.seen++) {
           const other = done[s.seen], apart = outside(other.i, other.v, s.i, s.v);
           other.entry.lower.forEach((l, k) => { s.like[k] = Math.max(s.like[k] ?? 0, l - apart); });
@@ -205,7 +206,7 @@ function odtCore() {
           tell("hit", here, { nodes: m, ...entry.exact[m] });
           return entry.exact[m];
         } else if (depth === 3 && on.pairs) {
-          counts.subproblems++;
+          opened(here, m, upper);
           entry.exact = depthTwo(countsWith(i), v ? null : P,
             total.map((all, c) => (v ? ofClass(i, c) : all - ofClass(i, c))), p, K, ids);
           entry.lower = entry.exact.map(({ errors }) => errors);
@@ -258,11 +259,10 @@ function odtCore() {
       return count;
     });
     const impurity = (of) => sum(of) - sum(of.map((v) => v * v)) / Math.max(1, sum(of));
-    const open = [], root = {};
+    const open = [], root = { tree: null };
     const consider = (parent, branch, mask, level) => {
       const mine = size(mask, mask), now = impurity(mine);
       const leaf = { parent, branch, mask, level, gain: -1 };
-      parent[branch] = null;
       if (now < 1e-9 || level === depth) return;
       T.bits.forEach((of, at) => {
         const one = size(of, mask), zero = mine.map((v, c) => v - one[c]);
@@ -274,7 +274,7 @@ function odtCore() {
     consider(root, "tree", line(T, () => true), 0);
     for (let made = 1; made < leaves && open.length; made++) {
       const { parent, branch, mask, level, at } = open.sort((a, b) => b.gain - a.gain).shift();
-      const node = parent[branch] = { column: T.ids[at] };
+      const node = parent[branch] = { column: T.ids[at], zero: null, one: null };
       consider(node, "zero", mask.map((v, w) => v & ~T.bits[at][w]), level + 1);
       consider(node, "one", mask.map((v, w) => v & T.bits[at][w]), level + 1);
     }
@@ -293,8 +293,8 @@ function odtCore() {
       leaves: zero.leaves + one.leaves };
   }
 
-  const predict = (tree, columns, r) => (tree.zero
-    ? predict(columns[tree.column][r] ? tree.one : tree.zero, columns, r) : tree.label);
+  const predict = (tree, columns, r) => !tree.zero ? tree.label
+    : predict(columns[tree.column][r] ? tree.one : tree.zero, columns, r);
 
   return { LIMITS, pack, solve, cart, labelled, predict };
 }
