@@ -10,7 +10,9 @@ from dataclasses import replace
 from functools import cache, wraps
 from inspect import signature
 from numbers import Integral, Real
+from operator import is_
 from typing import Any, Self
+from unicodedata import is_normalized, normalize
 
 import numpy as np
 from scipy.sparse import issparse
@@ -217,7 +219,14 @@ def _dense(estimator, X, *y, bits, **options):
 
 
 def pandas_frame(X):
-    """Return a polars frame as one of pandas, so that text and categories are treated equally."""
+    """Return a frame as one of pandas: polars' as well, names in Unicode's normal form NFC.
+
+    So text and categories are treated equally, and a name is the same however it was typed.
+    """
+    if hasattr(X, "iloc") and hasattr(X, "columns"):
+        names = list(X.columns)
+        normal = [normal_name(name) for name in names]
+        return X if all(map(is_, names, normal)) else X.set_axis(normal, axis=1)
     if hasattr(X, "iloc") or not hasattr(X, "get_columns"):
         return X
     import pandas as pd
@@ -228,7 +237,14 @@ def pandas_frame(X):
         if columns[name].ndim > 1:
             raise ValueError(f"column {name!r} of X holds records; give each part a column of its "
                              "own.")
-    return pd.DataFrame(columns)
+    return pandas_frame(pd.DataFrame(columns))
+
+
+def normal_name(name):
+    """Return a name in Unicode's normal form NFC; what is no text, and most text, as it is."""
+    if not isinstance(name, str) or is_normalized("NFC", name):
+        return name
+    return normalize("NFC", name)
 
 
 def check_columns(X):

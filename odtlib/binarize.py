@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from itertools import pairwise
 from numbers import Integral
 from typing import Self
 
@@ -37,9 +36,9 @@ from odtlib._validation import (
     check_values,
     fault_of_rows,
     pandas_frame,
-    warn,
     with_plain_parameters,
 )
+from odtlib.columns import CELLS_AT_A_TIME, Columns, categories_of
 from odtlib.report import Clock
 from odtlib.tree import DecisionTree, midpoint
 
@@ -51,9 +50,6 @@ ENTROPY_TIE = 1e-12
 
 # Fewest and most even cuts of a feature where the number of columns is limited.
 EVEN_CUTS = (3, 31)
-
-# Cells that are compared, and so many that are always made, whatever the time.
-CELLS_AT_A_TIME = 2 ** 22
 
 # Of the time that is left so much goes into the columns of a fit: what comes after copies them.
 SHARE_OF_TIME = 0.25
@@ -71,6 +67,8 @@ class _Binarizer(TransformerMixin, BaseEstimator):
     }
 
     _needs_classes = False      # True: the cuts depend on the classes
+    _keeps_numbers = False      # True: numbers become no columns of zeros and ones
+    _keeps_gaps = False         # True: transform returns NaN for what handle_unknown would refuse
 
     def __init__(self, *, handle_unknown: str = "error", ordered_categories: bool = False) -> None:
         self.handle_unknown = handle_unknown
@@ -112,7 +110,7 @@ class _Binarizer(TransformerMixin, BaseEstimator):
         ``sample_weight`` weighs the means that order the categories and moves no threshold, and
         ``regression`` says whether ``y`` holds targets or labels (None: are its numbers whole?).
         """
-        table, self.categories_ = self._read(X, reset=True)
+        table = self._read(X, reset=True)
         if self._needs_classes:
             codes, n_classes = self._class_codes(y, len(table))
         else:
@@ -141,9 +139,12 @@ class _Binarizer(TransformerMixin, BaseEstimator):
                 lower, upper = self._numeric_intervals(j, table[present, j], codes[present],
                                                        n_classes, clock)
             value = np.full(len(lower), -1)
-            if missing.any():         # each twice, and one that says whether the value is missing
+            if missing.any() and not self._keeps_numbers:
+                # each twice, and one that says whether the value is missing
                 lower, upper = (np.append(np.repeat(end, 2), np.inf) for end in (lower, upper))
                 value = np.append(np.arange(len(lower) - 1) % 2, 1)
+            elif missing.any() and not len(lower):      # one category, or none
+                lower, upper, value = np.array([-0.5]), np.array([0.5]), np.array([-1])
             columns.append((np.full(len(lower), j), lower, upper, value.astype(np.int8)))
         self.complete_ = not clock.expired
         self.feature_, self.lower_, self.upper_, self.missing_ = map(np.concatenate, zip(*columns))
@@ -165,46 +166,32 @@ class _Binarizer(TransformerMixin, BaseEstimator):
         ndarray of uint8 of shape (n_samples, n_columns)
             Zero columns when every feature was constant, or had no cut, in ``fit``.
         """
-        check_is_fitted(self)
-        columns, unseen = self._encode(X)
-        if self.handle_unknown == "error" and unseen.any():
+        columns = self._encode(X)
+        unseen = np.isnan(columns) if columns.dtype.kind == "f" and not self._keeps_gaps \
+            else np.zeros((1, 1), bool)
+        if not unseen.any():
+            return columns
+        if self.handle_unknown == "error":
             row, column = np.argwhere(unseen)[0]
             raise ValueError(
                 f"Feature {self._name(self.feature_[column])} has NaN in row {row} and had none in "
                 "fit; fill it in, or pass handle_unknown='ignore' to give such rows zeros.")
-        return columns
+        return np.where(unseen, 0, columns).astype(np.uint8)
+
+    @property
+    def columns_(self) -> Columns:
+        """What the columns are, as a tree takes it along."""
+        check_is_fitted(self)
+        return self._columns(self.feature_, self.lower_, self.upper_, self.missing_)
+
+    def _columns(self, *arrays):
+        names = getattr(self, "feature_names_in_", None)
+        return Columns(None if names is None else tuple(names.tolist()), self.n_features_in_,
+                       self.categories_, *arrays, unknown=self.handle_unknown)
 
     def _encode(self, X):
-        """Return the columns, and in which of them a row misses what no row missed in fit."""
-        table, _ = self._read(X, reset=False)
-        out = self._compared(table)
-        missing = np.isnan(table)
-        if not missing.any():
-            return out, np.zeros((1, len(self.feature_)), bool)
-        missing = missing[:, self.feature_]
-        out[missing & (self.missing_ == 1)] = 1
-        return out, missing & (self.missing_ < 0)
-
-    def _compared(self, table):
-        """Return the columns of a table, 0 where a value is missing."""
-        n_rows, n_columns = len(table), len(self.feature_)
-        try:
-            out = np.empty((n_rows, n_columns), bool)
-        except MemoryError:
-            raise MemoryError(f"{n_columns} columns of {n_rows} rows do not fit into memory; give "
-                              "a binarizer with fewer cuts, or fewer features.") from None
-        features = pairwise([*np.flatnonzero(np.diff(self.feature_, prepend=-1)), n_columns])
-        parts = [(self.feature_[first], first, last, (self.lower_[first:last] > -np.inf).any())
-                 for first, last in features]
-        step = max(1, CELLS_AT_A_TIME // max(1, n_columns))
-        for start in range(0, n_rows, step):           # Ctrl-C is heard between
-            for feature, first, last, has_lower in parts:
-                values = table[start:start + step, feature, None]
-                cells = out[start:start + step, first:last]
-                np.less_equal(values, self.upper_[first:last], out=cells)
-                if has_lower:
-                    cells &= self.lower_[first:last] < values
-        return out.view(np.uint8)
+        """Return the columns, NaN where a row misses what no row missed in fit."""
+        return self.columns_.encode(self._read(X, reset=False))
 
     def _encode_until(self, clock, X):
         """Return the columns of the rows of a fit; where time is short, evenly fewer of them."""
@@ -218,7 +205,7 @@ class _Binarizer(TransformerMixin, BaseEstimator):
                         SHARE_OF_TIME * clock.remaining / seconds)
             if share < 1:
                 self._keep_evenly(max(1, min(int(share * n_columns), MOST_OF_SOME)))
-        return self._encode(X)[0]
+        return self._encode(X)
 
     def _keep_evenly(self, number):
         """Keep so many of the columns, evenly spread over all."""
@@ -388,85 +375,42 @@ class _Binarizer(TransformerMixin, BaseEstimator):
         return codes, len(classes)
 
     def _read(self, X, reset):
-        """Return the table as float64, with categories as positions, and the categories.
+        """Return the table as float64: categories as positions, missing values as NaN.
 
-        Missing values are NaN.
-        The categories are a dict from feature to array; numbers and booleans are not in it.
+        With ``reset`` it sets ``categories_``, the categories of each feature that has some.
         """
-        check_columns(X)
         X = pandas_frame(X)
+        check_columns(X)
         pandas = sys.modules.get("pandas")  # a data frame cannot exist before pandas is imported
-        if pandas is None or not isinstance(X, pandas.DataFrame):
-            if not reset and self.categories_:
-                raise ValueError(
-                    f"{type(self).__name__} was fitted on a data frame with categories; pass a "
-                    "data frame with the same columns, not an array."
-                )
-            check_values("X", X)
-            try:
-                table = validate_data(self, X, reset=reset, dtype=np.float64,
-                                      ensure_all_finite=False)
-            except (TypeError, ValueError, OverflowError) as error:
-                if "could not convert string" in str(error):
-                    fault = (f"{type(self).__name__} found text in an array ({error}); pass a "
-                             "pandas DataFrame, whose text columns become categories.")
-                else:
-                    fault = None if hasattr(X, "toarray") else fault_of_rows(X, missing=True)
-                if fault is None:
-                    raise
-                raise (TypeError if isinstance(error, TypeError) else ValueError)(fault) from None
-            self._refuse_infinity(table)
-            return table, {}
-
-        validate_data(self, X, reset=reset, skip_check_array=True)
-        categories = {} if reset else self.categories_
-        table = np.empty(X.shape, np.float64)
-        for j in range(X.shape[1]):
-            column = X.iloc[:, j]
-            if reset and _is_categorical(column, pandas):
-                categories[j] = self._sorted_categories(j, column)
-            if j in categories:
-                table[:, j] = self._category_positions(j, column, categories[j], pandas)
-                continue
-            try:
-                if column.dtype.kind in "cmM":  # complex numbers, dates and times
-                    raise TypeError
-                table[:, j] = column.to_numpy(np.float64, na_value=np.nan)
-            except (TypeError, ValueError, OverflowError):
-                raise ValueError(
-                    f"Feature {self._name(j)} of type {column.dtype} does not hold numbers"
-                    + ("; turn it into numbers or categories first." if reset else
-                       " as it did in fit; pass the same columns.")
-                ) from None
-        self._refuse_infinity(table)
-        check_array(table, ensure_all_finite=False, estimator=self, input_name="X")
-        return table, categories
-
-    def _sorted_categories(self, j, column):
+        if pandas is not None and isinstance(X, pandas.DataFrame):
+            validate_data(self, X, reset=reset, skip_check_array=True)
+            if reset:
+                known = {j: categories_of(X.iloc[:, j], self._name(j)) for j in range(X.shape[1])}
+                self.categories_ = {j: one for j, one in known.items() if one is not None}
+            table = self._columns(*np.empty((4, 0))).numbers(
+                X, "; turn it into numbers or categories first" if reset else
+                " as it did in fit; pass the same columns")
+            check_array(table, ensure_all_finite=False, estimator=self, input_name="X")
+            return table
+        if not reset and self.categories_:
+            raise ValueError(
+                f"{type(self).__name__} was fitted on a data frame with categories; pass a "
+                "data frame with the same columns, not an array.")
+        self.categories_ = {}
+        check_values("X", X)
         try:
-            present = column.dropna().astype(object).unique()
-            return np.array(sorted(present, key=lambda v: (type(v).__name__, v)), dtype=object)
-        except TypeError:               # unhashable, or without an order
-            raise ValueError(f"Feature {self._name(j)} holds entries that are no categories; turn "
-                             "them into text or numbers first.") from None
-
-    def _category_positions(self, j, column, categories, pandas):
-        missing = column.isna().to_numpy()
-        try:
-            positions = pandas.Index(categories, dtype=object).get_indexer(
-                column.astype(object))
-        except TypeError:               # unhashable
-            raise ValueError(f"Feature {self._name(j)} holds entries that are no categories; pass "
-                             "the same columns as in fit.") from None
-        unknown = (positions < 0) & ~missing
-        if self.handle_unknown != "ignore" and unknown.any():
-            row = int(np.argmax(unknown))
-            fault = (f"Feature {self._name(j)} has the category {column.iloc[row]!r} in row {row}, "
-                     "which fit did not see; ")
-            if self.handle_unknown == "error":
-                raise ValueError(fault + "pass handle_unknown='ignore' to give such rows zeros.")
-            warn(fault + "such rows count as none of its categories.")
-        return np.where(missing, np.nan, positions)
+            table = validate_data(self, X, reset=reset, dtype=np.float64, ensure_all_finite=False)
+        except (TypeError, ValueError, OverflowError) as error:
+            if "could not convert string" in str(error):
+                fault = (f"{type(self).__name__} found text in an array ({error}); pass a "
+                         "pandas DataFrame, whose text columns become categories.")
+            else:
+                fault = None if hasattr(X, "toarray") else fault_of_rows(X, missing=True)
+            if fault is None:
+                raise
+            raise (TypeError if isinstance(error, TypeError) else ValueError)(fault) from None
+        self._columns(*np.empty((4, 0))).refuse_infinity(table)
+        return table
 
     def _worth(self, y, n_rows, regression):
         """Return the numbers by whose means categories are ordered, shape (n_rows, n_numbers)."""
@@ -504,13 +448,6 @@ class _Binarizer(TransformerMixin, BaseEstimator):
         moved = positions.copy()
         moved[present] = np.argsort(order)[codes]
         return moved
-
-    def _refuse_infinity(self, table):
-        if np.isinf(table).any():
-            row, j = np.argwhere(np.isinf(table))[0]
-            raise ValueError(
-                f"Feature {self._name(j)} has infinity (inf) in row {row}; {type(self).__name__} "
-                "needs finite or missing values (NaN): drop or replace such rows first.")
 
     def _name(self, j):
         names = getattr(self, "feature_names_in_", None)
@@ -778,6 +715,15 @@ class ThresholdBinarizer(_Binarizer):
         return cuts
 
 
+class WordColumns(_Binarizer):
+    """Make 0/1 columns of text and categories; numbers, and missing values, stay what they are."""
+
+    _keeps_numbers = _keeps_gaps = True
+
+    def _numeric_intervals(self, j, x, codes, n_classes, clock):
+        return np.full(1, np.nan), np.full(1, np.nan)
+
+
 def _category_intervals(number, in_order):
     """Return lower and upper ends of a categorical feature's columns, in positions."""
     lower = np.arange(number) - 0.5
@@ -819,11 +765,3 @@ def _equal_frequency(sizes, n_bins):
         taken = end[cut - 1]
         cuts.append(cut)
     return np.array(cuts, dtype=np.int64)
-
-
-def _is_categorical(column, pandas):
-    """Say whether a data frame's column holds text or categories rather than numbers."""
-    if isinstance(column.dtype, pandas.CategoricalDtype):
-        return True
-    kind = pandas.api.types.infer_dtype(column)
-    return kind in ("string", "mixed", "mixed-integer")

@@ -11,6 +11,7 @@ import hashlib
 from collections import namedtuple
 from copy import copy
 from functools import partial
+from io import BytesIO
 from os import PathLike
 
 import numpy as np
@@ -28,8 +29,10 @@ VERSION = 3
 ANY_DEPTH = 2**31 - 1
 COUNTED, NOTHING = -1, -1       # the reason of a line; that nothing is referred to
 FINEST = 2.0**49                # units in the total cost: sums of whole numbers below are exact
+LEAST_UNIT = 1000               # powers of one half
 MOST_NODES = 64                 # of a limit on feature nodes: a line has a bound for each number
 NO_SPLIT = 2.0**60              # the cost where one side has too few rows
+MOST_STEPS = 16                 # of a check, for each byte of the file
 MOST_CELLS = 2**27              # distinct rows times distinct splits
 
 
@@ -45,6 +48,9 @@ class OptimalityCertificate:
         The lines of the proof and its claim, as they are saved.
     lower_bound : float
         What is claimed.
+    steps : int, default=0
+        How many steps a checker takes that tries all trees.  It allows a few for each byte of the
+        file, which is packed less where it takes more.
 
     Attributes
     ----------
@@ -54,8 +60,8 @@ class OptimalityCertificate:
         No tree within the limits has a smaller objective.
     """
 
-    def __init__(self, arrays: dict[str, np.ndarray], lower_bound: float) -> None:
-        self.arrays, self.lower_bound = arrays, lower_bound
+    def __init__(self, arrays: dict[str, np.ndarray], lower_bound: float, steps: int = 0) -> None:
+        self.arrays, self.lower_bound, self.steps = arrays, lower_bound, steps
         self.claim = str(arrays["claim"])
 
     def save(self, path: str | PathLike) -> None:
@@ -66,8 +72,14 @@ class OptimalityCertificate:
         path : str or path-like
             The file, replaced where it exists; compressed arrays, in the format of ``numpy.savez``.
         """
-        with open(path, "wb") as file:
-            np.savez_compressed(file, **{n: narrowed(array) for n, array in self.arrays.items()})
+        arrays = {name: narrowed(array) for name, array in self.arrays.items()}
+        file, steps = BytesIO(), max(self.steps, sum(array.nbytes for array in arrays.values()))
+        np.savez_compressed(file, **arrays)
+        if MOST_STEPS * file.tell() < steps + MOST_STEPS * len(arrays):
+            file = BytesIO()            # the checker would fear a trap
+            np.savez(file, **arrays)
+        with open(path, "wb") as target:
+            target.write(file.getbuffer())
 
     def __len__(self):
         return len(self.arrays.get("bound", ()))
@@ -154,7 +166,7 @@ class CertifiedMixin:
             X, y, weight = data.items(mask)
             lower_bounds = np.zeros(len(sizes))
             estimator.max_depth = depth
-            margin = data.sums * (2 * PROOF * data.leaf(mask) + 8 * data.slop + 8)
+            margin = data.sums * (2 * PROOF * data.leaf(mask) + 8 * data.slop + 8) - data.spare
             for i, size in enumerate(sizes):
                 estimator.max_nodes = None if size >= 2**depth - 1 else int(size)
                 estimator.time_limit = None if clock.time_limit is None else clock.remaining
@@ -214,13 +226,18 @@ class Data:
         _, first, self.member = distinct_rows(np.packbits(rows, axis=1))
         rows = rows[first]
         self.unit = unit_of(weight, 0.0 if self.sums else self.penalty)
-        self.item_weight = whole = np.floor(weight / self.unit)
+        whole = np.floor(weight / self.unit)
+        # A row of less than a unit is a row for leaf sizes.  All of these weigh a quarter in the
+        # search, whose costs are rounded down: ``spare`` keeps sums near a whole number above it.
+        self.item_weight = np.where(whole > 0, whole, 0.25 / len(whole))
+        self.spare = 0.25 * bool(np.any(whole == 0))
         self.centre, self.scale, largest_cost = 0.0, 1.0, whole
         if self.sums:
             self.centre = float(y.min() + np.mean(y - y.min()))
             total = whole.sum() * np.ptp(y)**2 + self.penalty / self.unit
             if total > 0:
-                self.scale = float(2.0 ** np.floor((48 - np.log2(total)) / 2))
+                self.scale = float(2.0 ** min(np.floor((48 - np.log2(total)) / 2),
+                                              np.floor((LEAST_UNIT + np.log2(self.unit)) / 2)))
             self.unit /= self.scale**2
             self.label = (y - self.centre) * self.scale
             farthest = np.maximum(self.label - self.label.min(), self.label.max() - self.label)
@@ -272,7 +289,7 @@ class Writer:
 
     def __init__(self, model, data):
         self.model, self.data, n_rows = model, data, len(data.y)
-        self.depth, self.nodes = min(model._depth_within(n_rows), 62), model._node_budget(n_rows)
+        self.depth, self.nodes = model._depth_within(n_rows), model._node_budget(n_rows)
         full = 2**self.depth - 1
         if self.nodes == n_rows - 1 and full <= 2**12:      # none that a tree reaches is given
             self.nodes = full
@@ -284,7 +301,7 @@ class Writer:
         self.sizes = np.arange(1, max(1, self.nodes) + 1) if self.limited else np.array([full])
         # Which bounds of the sides of a split bound a tree: its position in ``sizes``, and theirs.
         self.parts = np.array([(n, a, n - a) for n in range(self.nodes) for a in range(n + 1)]
-                              if self.limited else [(0, 1, 1)]).reshape(-1, 3)
+                              if self.limited else [(0, 1, 1)], np.int64).reshape(-1, 3)
         # Of each line: its tests, the depth that is left, its reason; its bounds; its rows as bits.
         self.lines, self.n_lines = np.zeros((0, self.depth + 2), np.int32), 0
         self.bounds, self.tables = np.zeros((0, len(self.sizes))), []
@@ -576,12 +593,15 @@ def words(data, max_depth, max_nodes, value, over=None):
 
     ``over`` says which splits there are, if they are not all of the rows.
     """
-    value = np.format_float_positional(value, trim="-")
+    def text(number):               # reads back as the same number
+        return np.format_float_positional(number, trim="-")
+
     over = over or ("these {} columns" if np.all((data.X == 0) | (data.X == 1)) else
                     "all thresholds of these {} features").format(data.X.shape[1])
-    what = (f"costs less than {value}, at {data.penalty:g} a split," if data.penalty else
-            f"has a squared error of less than {value}" if data.sums else
-            f"makes fewer than {value} errors" + " by weight" * bool(np.any(data.weight != 1)))
+    what = (f"costs less than {text(value)}, at {text(data.penalty)} a split," if data.penalty else
+            (f"has a squared error of less than {text(value)}" if data.sums else
+             f"makes fewer than {text(value)} errors") + " by weight" * bool(
+                 np.any(data.weight != 1)))
     return (f"no tree of {'any depth' if max_depth == ANY_DEPTH else f'depth {max_depth}'}"
             + (f" and {max_nodes} feature nodes" if max_nodes is not None else "")
             + (f" with at least {data.least} rows in a leaf" if data.least > 1 else "")

@@ -16,10 +16,12 @@ from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_array, check_is_fitted, column_or_1d, validate_data
 
+from odtlib._text import visible
 from odtlib._validation import (
     EXACT,
     MOST,
     NUMBERS,
+    REMEDY,
     WithParameters,
     check_columns,
     check_labels,
@@ -37,8 +39,15 @@ from odtlib._validation import (
     with_plain_parameters,
 )
 from odtlib._validation import SearchOptions as SearchOptions
-from odtlib.binarize import AutoBinarizer, MDLPBinarizer, QuantileBinarizer, ThresholdBinarizer
+from odtlib.binarize import (
+    AutoBinarizer,
+    MDLPBinarizer,
+    QuantileBinarizer,
+    ThresholdBinarizer,
+    WordColumns,
+)
 from odtlib.certify import Certificate
+from odtlib.columns import holds_words
 from odtlib.missing import DoubledColumns
 from odtlib.report import Clock, SolveReport
 from odtlib.tree import DecisionTree
@@ -83,9 +92,9 @@ class _TreeEstimator(DescribedParameters, WithParameters):
     A subclass defines ``_solve(X, y, sample_weight, **task) -> Outcome``, where ``X`` is
     C-contiguous and of one of ``_row_types``, ``y`` is ready for kernels, ``sample_weight`` is a
     float64 vector of positive numbers or None, and ``task`` is what a method other than ``fit``
-    asks for; and ``_warm_up`` with the same arguments, which compiles its kernels.  One that works
-    on columns made by a binariser keeps it in ``binarizer_``; when its tree stays over those
-    columns it sets ``_tree_over_columns``.
+    asks for; and ``_warm_up`` with the same arguments, which compiles its kernels.  What makes
+    columns of a data frame with words is ``binarizer_``; a tree that stays over its columns has
+    ``_tree_over_columns``.
     """
 
     tree_: DecisionTree
@@ -109,7 +118,7 @@ class _TreeEstimator(DescribedParameters, WithParameters):
     }
     _row_types = EXACT
     _tree_over_columns = False
-    _accepts_categories = False   # True: data frames with categories reach _solve unchanged
+    _solves_frames = False        # True: data frames with words reach _solve unchanged
     _accepts_missing = False      # True: NaN in X is a missing value
     _doubles_missing = False      # True: _solve gets features with missing values twice, filled in
     _sparse = None                # "bits": sparse X of zeros and ones becomes uint8; "any": float64
@@ -168,7 +177,7 @@ class _TreeEstimator(DescribedParameters, WithParameters):
             report._leave_open(0.0 if costs is None else -np.inf)
         tree = self._completed(tree)
         if tree.kind == "regression":
-            tree = tree.with_weights(self._to_tree_columns(X), targets, weight)
+            tree = tree.with_weights(self._rows_of_tree(X), targets, weight)
         self.tree_ = report.tree = tree
         report.evaluate = Certificate(self.get_params(deep=False), by_row.get("costs"))
         report.binarizer = self.binarizer_ if self._tree_over_columns else None
@@ -190,16 +199,27 @@ class _TreeEstimator(DescribedParameters, WithParameters):
 
     def _completed(self, tree):
         """Return a tree of the solver with what it lacks: labels, names, a side for NaN."""
-        changes = {"classes": self.classes_.copy()} if tree.kind == "classification" else {}
+        changes = {}
+        if tree.kind == "classification":
+            changes["classes"] = self.classes_.copy()
+            if getattr(self, "criterion", "gini") in ("entropy", "log_loss"):
+                changes["criterion"] = "entropy"
         if self._accepts_missing and tree.missing_left is None:
             changes["missing_left"] = np.full(tree.n_nodes, -1, np.int8)
-        if hasattr(self, "feature_names_in_") and not self._tree_over_columns:
-            changes["feature_names"] = tuple(map(str, self.feature_names_in_))
+        if not self._tree_over_columns:
+            if hasattr(self, "feature_names_in_"):
+                changes["feature_names"] = tuple(map(str, self.feature_names_in_))
+        elif hasattr(self.binarizer_, "columns_"):
+            changes["columns"] = self.binarizer_.columns_
+            if tree.feature_names is None:
+                changes["feature_names"] = tuple(self.binarizer_.get_feature_names_out())
         return tree._with(**changes)
 
     def _training_arrays(self, X, y, sample_weight):
         """Validate; return rows, targets for kernels, weights or None, and the rows left in."""
         X, y = self._check_training_data(X, y)
+        if not self._solves_frames:
+            X = self._without_words(X)
         weight = checked_weight(X, sample_weight)
         if getattr(self, "class_weight", None) is not None:
             weight = np.ones(len(y)) if weight is None else weight
@@ -208,6 +228,24 @@ class _TreeEstimator(DescribedParameters, WithParameters):
         X, targets, weight, used = weighted_rows(X, self._check_targets(y), weight)
         self._count_rows_per_leaf(len(targets))
         return X, targets, weight, used
+
+    def _without_words(self, X):
+        """Return rows as numbers: each category of a data frame as a column of zeros and ones."""
+        for name in ("binarizer_", "_tree_over_columns"):
+            vars(self).pop(name, None)
+        if not hasattr(X, "columns"):
+            return X
+        self.binarizer_, self._tree_over_columns = WordColumns(handle_unknown="warn").fit(X), True
+        warn_of_columns(self.binarizer_, X)
+        return self._whole(self.binarizer_.transform(X))
+
+    def _whole(self, X):
+        """Return rows made of a data frame; refuse missing values where the estimator does."""
+        if not self._accepts_missing and np.isnan(X).any():
+            row, k = np.argwhere(np.isnan(X))[0]
+            name = self.binarizer_.columns_.name(self.binarizer_.feature_[k])
+            raise ValueError(f"row {row}, column {name} of X holds NaN; {REMEDY}.")
+        return X
 
     def _count_rows_per_leaf(self, n_rows):
         """Make a share of the rows a number, in the copy that a fit works on."""
@@ -275,8 +313,9 @@ class _TreeEstimator(DescribedParameters, WithParameters):
         return self.start if self.start is None or isinstance(self.start, str) else "tree"
 
     def _keeps_frame(self, X):
-        return (self._accepts_categories and hasattr(X, "dtypes") and hasattr(X, "columns")
-                and any(getattr(kind, "kind", "O") not in "biuf" for kind in X.dtypes))
+        return hasattr(X, "iloc") and hasattr(X, "columns") and any(
+            getattr(kind, "kind", "O") not in "biufcmM" and holds_words(X.iloc[:, j])
+            for j, kind in enumerate(X.dtypes))
 
     def _check_training_data(self, X, y):
         if (type(X) is type(y) is np.ndarray and X.ndim == 2 and y.ndim == 1 and X.size > 0
@@ -301,14 +340,15 @@ class _TreeEstimator(DescribedParameters, WithParameters):
 
     def _check_rows(self, X):
         X = pandas_frame(X)
-        if self._tree_over_columns and self._keeps_frame(X):
+        if self._tree_over_columns and hasattr(X, "iloc"):
+            check_columns(X)
             return validate_data(self, X, reset=False, skip_check_array=True)
         return checked(self, X, reset=False, missing=self._accepts_missing, types=NUMBERS)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = self._accepts_missing
-        tags.input_tags.categorical = self._accepts_categories
+        tags.input_tags.categorical = True
         tags.input_tags.sparse = self._sparse is not None
         return tags
 
@@ -316,7 +356,11 @@ class _TreeEstimator(DescribedParameters, WithParameters):
         if not self._tree_over_columns:
             return X
         exact = hasattr(X, "columns") or X.dtype == np.float64      # as the binariser was fitted
-        return self.binarizer_.transform(X if exact else X.astype(np.float64))
+        return self._whole(self.binarizer_.transform(X if exact else X.astype(np.float64)))
+
+    def _rows_of_tree(self, X):
+        """Return the rows that ``_solve`` got as the tree takes them."""
+        return X
 
     def _tree_rows(self, X):
         check_is_fitted(self, "tree_")
@@ -406,8 +450,7 @@ class _TreeEstimator(DescribedParameters, WithParameters):
 
         Where the tree tests columns that the binariser made, such as those of categories, it is a
         pipeline of binariser and tree.  Its step ``"tree"`` is what ``plot_tree``, SHAP or ONNX
-        take, on rows of ``pipeline[:-1].transform(X)``.  A value that is missing, and was not
-        in any row of the fit, counts there as a no.
+        take, on rows of ``pipeline[:-1].transform(X)``.
 
         skl2onnx (1.20) sends missing values to the right child of every split, whatever a tree of
         scikit-learn says.  Tools that take only numbers as labels, such as dtreeviz, read
@@ -425,6 +468,7 @@ class _TreeEstimator(DescribedParameters, WithParameters):
         check_is_fitted(self, "tree_")
         if self._tree_over_columns:
             maker, tree = copy(self.binarizer_), self.tree_
+            maker._keeps_gaps = True
             if "pandas" in sys.modules and hasattr(maker, "set_output"):
                 maker.set_output(transform="pandas")    # with the names that the tree knows
             else:
@@ -603,18 +647,18 @@ class OverEstimator:
         return self.estimator_.feature_importances_
 
 
-def _warn_of_columns(binarizer, X):
+def warn_of_columns(binarizer, X):
     """Warn where one of odtlib made columns that the user should know of."""
     if not hasattr(binarizer, "categories_"):
         return
     names = getattr(binarizer, "feature_names_in_", range(binarizer.n_features_in_))
     for j, categories in binarizer.categories_.items():
         if len(categories) > MANY_CATEGORIES:
-            warn(f"feature {names[j]!s} has {len(categories)} categories, one column for each; "
-                 "leave it out if it identifies the rows, or merge the rare ones.")
+            warn(f"feature {visible(names[j])} has {len(categories)} categories, one column for "
+                 "each; leave it out if it identifies the rows, or merge the rare ones.")
     table = X.nunique() if hasattr(X, "nunique") else np.ptp(X, axis=0) + 1
     varies = np.flatnonzero(np.nan_to_num(np.asarray(table, float), nan=2) > 1)
-    lost = [str(names[j]) for j in np.setdiff1d(varies, binarizer.feature_)]
+    lost = [visible(names[j]) for j in np.setdiff1d(varies, binarizer.feature_)]
     if 2 * len(lost) > len(varies):
         shown = ", ".join(lost[:3]) + (", ..." if len(lost) > 3 else "")
         warn(f"{type(binarizer).__name__} made no column of {len(lost)} of {len(varies)} features "
@@ -642,6 +686,7 @@ class BinarisingMixin:
 
     _row_types = NUMBERS
     _sparse = "bits"
+    _solves_frames = True
 
     @property
     def _has_all_columns(self):
@@ -686,7 +731,7 @@ class BinarisingMixin:
             if not np.all((columns == 0) | (columns == 1)):
                 raise ValueError("the binarizer made columns that are not 0/1; give one that does.")
         if self._has_all_columns:
-            _warn_of_columns(self.binarizer_, X)
+            warn_of_columns(self.binarizer_, X)
         self._tree_over_columns = frame or not hasattr(self.binarizer_, "to_original")
         return columns.astype(np.uint8, copy=False)
 
@@ -707,8 +752,10 @@ class BinarisingMixin:
         """As in the base class; NaN where a row misses what no row of the fit missed."""
         if not self._tree_over_columns or not hasattr(self.binarizer_, "missing_"):
             return super()._to_tree_columns(X)
-        columns, unseen = self.binarizer_._encode(X)
-        return np.where(unseen, np.nan, columns) if unseen.any() else columns
+        return self.binarizer_._encode(X)
+
+    def _rows_of_tree(self, X):
+        return self._to_tree_columns(X)
 
     def _in_features(self, tree):
         """Write a tree over the columns in the original features, or name its columns."""

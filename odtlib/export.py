@@ -9,6 +9,10 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
+from odtlib import _text, writers
+from odtlib._text import visible
+from odtlib.columns import SCHEMA as COLUMNS
+from odtlib.columns import Columns, Question, asks
 from odtlib.schema import brief, check, read_json
 
 if TYPE_CHECKING:
@@ -26,7 +30,9 @@ SCHEMA = {
     "feature": [int], "threshold": [(float, None, "inf")], "left": [int], "right": [int],
     "value": [[float]], "label": ([int], None), "classes": ([LABELS["O"]], None),
     "classes_dtype": (str, None), "feature_names": ([str], None), "n_features": int,
-    "weight": ([float], None), "impurity": ([float], None), "missing_left": ([int], None)}
+    "weight": ([float], None), "impurity": ([float], None), "missing_left": ([int], None),
+    "columns": (COLUMNS, None), "criterion": ("gini", "entropy", None)}
+OPTIONAL = ("weight", "impurity", "missing_left", "columns", "criterion")     # left out by default
 
 
 class Exports:
@@ -64,11 +70,14 @@ class Exports:
             same number.  For a 0/1 column that is named by a condition, ``not colour = red`` on
             the left and ``colour = red`` on the right.
         """
-        name, threshold = self.feature_name(self.feature[node]), self.threshold[node]
+        feature, threshold = self.feature[node], self.threshold[node]
+        name = visible(self.feature_name(feature))
         if self.is_condition(node):
             no = f"not ({name})" if name.endswith(" or missing") else f"not {name}"
             return no if branch == "left" else name
         if np.isinf(threshold):
+            if self.columns is not None:        # that of the table, of which this is a category
+                name = visible(self.table_columns()[self.columns.feature[feature]])
             return f"{name} is not missing" if branch == "left" else f"{name} is missing"
         here = self.missing_left is not None and self.missing_left[node] == (branch == "left")
         sign = "<=" if branch == "left" else ">"
@@ -113,7 +122,7 @@ class Exports:
         if self.kind == "regression":
             return ", ".join(_short(v, 6) for v in self.value[node])
         counts = " ".join(_short(v, 6) for v in self.value[node])
-        return f"{self.classes[self.label[node]]}  [{counts}]"
+        return f"{visible(self.classes[self.label[node]])}  [{counts}]"
 
     def to_text(self) -> str:
         """Return the tree as lines of text.
@@ -184,10 +193,119 @@ class Exports:
         for node in range(self.n_nodes):
             inner = self.feature[node] >= 0
             text, children = self._test(node) if inner else (self.leaf_text(node), ())
-            lines.append(f"  {node} [label={json.dumps(text, ensure_ascii=False)}];")
+            lines.append(f"  {node} [label={_text.dot(text)}];")
             for child, answer in zip(children, ("yes", "no")):
                 lines.append(f'  {node} -> {child} [label="{answer}"];')
         return "\n".join([*lines, "}"])
+
+    def questions(self) -> dict[int, Question]:
+        """Return what each feature node asks of the table that was given.
+
+        Every form that a tree is written in asks these.
+
+        Returns
+        -------
+        dict of int to odtlib.columns.Question
+
+        Raises
+        ------
+        ValueError
+            If the tree tests a column of zeros and ones elsewhere than between them.
+        """
+        sides = [None] * self.n_nodes if self.missing_left is None else \
+            self._missing_goes_left().tolist()
+        ask = asks if self.columns is None else self.columns.question
+        return {node: ask(int(self.feature[node]), float(self.threshold[node]), sides[node],
+                          int(self.left[node]), int(self.right[node]))
+                for node in np.flatnonzero(self.feature >= 0).tolist()}
+
+    def table_columns(self) -> list[str] | list[int]:
+        """Return the names of the columns of the table, or their numbers where they have none."""
+        names, number = (self.feature_names, self.n_features) if self.columns is None else \
+            (self.columns.names, self.columns.n_given)
+        return list(range(number) if names is None else names)
+
+    def written_labels(self) -> list[Any] | None:
+        """Return the labels as text, numbers and truth values: dates as ISO text, bytes as Latin-1.
+
+        None for a regression tree.
+
+        Raises
+        ------
+        ValueError
+            If the labels are other objects.
+        """
+        if self.classes is None:
+            return None
+        labels = _plain(self.classes)
+        for label in labels:
+            if type(label) not in LABELS["O"] and label is not None or label in (np.inf, -np.inf):
+                raise ValueError(f"labels of type {type(label).__name__} cannot be written as "
+                                 "JSON or as a program; pickle the tree, or turn them into text "
+                                 "before the fit.")
+        return labels
+
+    def to_python(self, units: dict[str, str] | None = None) -> str:
+        """Return the tree as a Python file that needs no package.
+
+        Parameters
+        ----------
+        units : dict of str to str, optional
+            What to say of columns beside their names: ``{"bought": "days since 2012-01-01"}``.
+
+        Returns
+        -------
+        str
+            Source of ``predict(row)`` and, for classes, ``predict_proba(row)``, where ``row`` is a
+            dict of the columns of the table, or a sequence where they have no names.  None, NaN
+            and pandas' NA are missing values.  The predictions are those of the tree.
+
+        Raises
+        ------
+        ValueError
+            If the labels or categories are objects for which there is no literal.
+        """
+        return writers.program(self, writers.PYTHON, units)
+
+    def to_javascript(self, units: dict[str, str] | None = None) -> str:
+        """Return the tree as a JavaScript file that needs no package.
+
+        Parameters
+        ----------
+        units : dict of str to str, optional
+            What to say of columns beside their names, as in :meth:`to_python`.
+
+        Returns
+        -------
+        str
+            Source of ``predict(row)`` and, for classes, ``predictProba(row)``, in the order of
+            ``CLASSES``; for a page, or for node, which finds them in ``module.exports``.
+            null, undefined and NaN are missing values.
+        """
+        return writers.program(self, writers.JAVASCRIPT, units)
+
+    def to_sql(self, output: Any = None) -> str:
+        """Return the tree as a ``CASE`` of SQL: ``SELECT ..., CASE ... END AS prediction``.
+
+        Parameters
+        ----------
+        output : label or int, optional
+            A class, whose share is wanted (default: the predicted label); the number of a target,
+            where a regression tree has several (default: the first).
+
+        Returns
+        -------
+        str
+            NULL is a missing value; where the tree refuses these, the answer is NULL.  It is
+            standard SQL, tried with SQLite.  Texts are the same where the database says so: some
+            do not tell small letters from capitals.
+
+        Raises
+        ------
+        ValueError
+            If there is no such output, or SQL has no form for a label, category or name.
+        """
+        return writers.sql(self, output)
 
     def to_json(self) -> str:
         """Return the tree as JSON, exact to the last bit.
@@ -195,28 +313,25 @@ class Exports:
         Returns
         -------
         str
+            With what the tree knows of the columns of the table that it was fitted to:
+            ``DecisionTree.from_json(text).predict(table)`` predicts as the estimator does.
 
         Raises
         ------
         ValueError
-            If the labels are objects for which JSON has no form.
+            If labels or categories are objects for which JSON has no form.
         """
-        classes = None if self.classes is None else _plain(self.classes)
+        classes = self.written_labels()
         written = {name: value.tolist() if isinstance(value, np.ndarray) else value
                    for name, value in self._arguments().items()}
         written.update(
             format=FORMAT, classes=classes,
             threshold=[None if np.isnan(t) else float(t) if np.isfinite(t) else "inf"
                        for t in self.threshold],
-            classes_dtype=None if classes is None else self.classes.dtype.str)
-        data = {name: written[name] for name in SCHEMA if written[name] is not None
-                or name not in ("weight", "impurity", "missing_left")}
-        try:
-            return json.dumps(data, allow_nan=False)
-        except (TypeError, ValueError):
-            raise ValueError(f"labels of type {type(classes[0]).__name__} cannot be written as "
-                             "JSON; pickle the tree, or turn them into text before the fit."
-                             ) from None
+            classes_dtype=None if classes is None else self.classes.dtype.str,
+            columns=None if self.columns is None else self.columns.to_plain())
+        return _text.json({name: written[name] for name in SCHEMA if name not in OPTIONAL
+                           or written[name] not in (None, "gini")})
 
     @classmethod
     def from_json(cls, text: str) -> Self:
@@ -249,6 +364,8 @@ class Exports:
         if data.get("classes") is not None:
             arguments["classes"] = _typed(data["classes"], data.get("classes_dtype"))
         arguments["threshold"] = [np.nan if t is None else float(t) for t in data["threshold"]]
+        if data.get("columns") is not None:
+            arguments["columns"] = Columns.from_plain(data["columns"])
         try:
             tree = cls(**arguments)
             again = json.loads(tree.to_json())
@@ -296,6 +413,7 @@ class Exports:
                                  "single output.")
             value = tree.value[:, 0, :] * tree.weighted_n_node_samples[:, None]
             options["classes"] = model.classes_
+            options["criterion"] = "gini" if model.criterion == "gini" else "entropy"
             options["label"] = np.argmax(tree.value[:, 0, :], axis=1)
         else:
             value = tree.value[:, :, 0]
@@ -331,10 +449,10 @@ class Exports:
         n_columns = self.value.shape[1]
         if classify:
             shape = (np.array([n_columns], np.intp), 1)
-            total, share, impurity = self._shares()
+            share, impurity = self._shares(), self.impurity
             changed = np.argmax(share, axis=1) != self.label   # sklearn knows majorities only
             changed &= self.feature < 0
-            changed |= total == 0
+            changed |= ~self.value.any(axis=1)
             share[changed] = np.eye(n_columns)[self.label[changed]]
             value = share[:, None, :]
         else:
@@ -356,7 +474,7 @@ class Exports:
         tree.__setstate__({**state, "max_depth": self.depth, "node_count": self.n_nodes,
                            "nodes": nodes, "values": np.ascontiguousarray(value)})
         model = (DecisionTreeClassifier if classify else DecisionTreeRegressor)(
-            max_depth=max(1, self.depth))
+            max_depth=max(1, self.depth), **({"criterion": self.criterion} if classify else {}))
         model.tree_, model.n_features_in_, model.max_features_ = (
             tree, self.n_features, self.n_features)
         model.n_outputs_ = 1 if classify else n_columns

@@ -29,7 +29,7 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import FancyBboxPatch, Patch, Rectangle
 from matplotlib.textpath import text_to_path
 
-from odtlib._text import threshold_text
+from odtlib._text import threshold_text, visible
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -139,11 +139,10 @@ class _Words:
 
 
 def words_of(tree, X=None, feature_names=None, class_names=None):
-    names = [tree.feature_name(j) for j in range(tree.n_features)]
-    names = names if feature_names is None else [str(name) for name in feature_names]
-    named = tree.replace(feature_names=names)
+    named = tree if feature_names is None else tree.replace(feature_names=feature_names)
+    names = [visible(named.feature_name(j)) for j in range(tree.n_features)]
     classes = [] if tree.classes is None else list(tree.classes)
-    classes = [str(c) for c in (classes if class_names is None else class_names)]
+    classes = [visible(c) for c in (classes if class_names is None else class_names)]
     tests, branches, conditions = {}, {}, {}
     for node in np.flatnonzero(tree.feature >= 0).tolist():
         j, threshold = int(tree.feature[node]), float(tree.threshold[node])
@@ -153,8 +152,9 @@ def words_of(tree, X=None, feature_names=None, class_names=None):
             conditions[node] = f"not {name}", name
             continue
         if np.isinf(threshold):
-            tests[node], branches[node] = (names[j], "is not missing"), ("yes", "no")
-            conditions[node] = f"{names[j]} is not missing", f"{names[j]} is missing"
+            conditions[node] = tuple(named.split_text(node, side) for side in ("left", "right"))
+            tests[node] = conditions[node][0].removesuffix(" is not missing"), "is not missing"
+            branches[node] = "yes", "no"
             continue
         values = tree.threshold[tree.feature == j] if X is None else X[:, j]
         low = values[values < threshold if X is None else values <= threshold]
@@ -321,11 +321,13 @@ def draw_tree(tree: DecisionTree, ax: Axes | None = None, *, X: ArrayLike | None
     for node in range(tree.n_nodes):
         _draw_box(ax, tree, node, boxes[node], centre[node], size)
     if rows:
-        ax.legend(handles=[Patch(color=color_of(k), label=name)
-                           for k, name in enumerate(words.classes)],
-                  loc="lower center", ncol=-(-len(words.classes) // rows), frameon=False,
-                  labelcolor=ink_of(ax), fontsize=LEGEND_SIZE, borderaxespad=0.2, borderpad=0.2,
-                  handlelength=1.0, handleheight=0.8, handletextpad=0.5, columnspacing=1.0)
+        legend = ax.legend(
+            handles=[Patch(color=color_of(k), label=str(k)) for k in range(len(words.classes))],
+            loc="lower center", ncol=-(-len(words.classes) // rows), frameon=False,
+            labelcolor=ink_of(ax), fontsize=LEGEND_SIZE, borderaxespad=0.2, borderpad=0.2,
+            handlelength=1.0, handleheight=0.8, handletextpad=0.5, columnspacing=1.0)
+        for text, name in zip(legend.get_texts(), words.classes):   # whatever sign it begins with
+            text.set(text=name, parse_math=False)
     ax.alt = tree_alt(tree, words)
     return ax
 
@@ -412,7 +414,7 @@ def _box(tree, words, node, size, space, down):
     if len(lines) > max_lines and size == FONT_SIZES[-1]:  # cut the name, keep the condition
         kept = lines[: max(1, max_lines - len(parts) + 1)]
         lines = [*kept[:-1], f"{kept[-1][:-1]}…", *lines[len(lines) - len(parts) + 1 :]]
-    width = max(_width(line) for line in lines) * size + 2 * PAD
+    width = max(map(_width, lines), default=0.0) * size + 2 * PAD
     height = len(lines) * LINE * size / 72 + 2 * PAD + bar
     return lines, max(width, 0.35 if bar else 0.0), height, fits
 

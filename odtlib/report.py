@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from odtlib._text import visible
 from odtlib.requirements import needs
 from odtlib.tolerance import PROOF
 
@@ -167,11 +168,11 @@ class SolveReport:
         if self.tree.n_splits == 0:
             return ["one leaf: " + ("no tree within the limits costs less"
                                     if self.status == "optimal" else "no better tree was found")]
-        made, names = self.tree.n_features, self.tree.feature_names
+        made = self.tree.n_features
         used = np.unique(self.tree.feature[self.tree.feature >= 0])
         if len(used) == made:
             return []
-        shown = ", ".join(str(f"x{j}" if names is None else names[j]) for j in used[:9])
+        shown = ", ".join(visible(self.tree.feature_name(j)) for j in used[:9])
         what = "features" if self.binarizer is None else "columns"
         return [f"uses {len(used)} of {made} {what}: {shown}{', ...' if len(used) > 9 else ''}"]
 

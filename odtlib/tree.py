@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.special import entr
 
+from odtlib.columns import Columns, plain_columns
 from odtlib.export import Exports
 
 if TYPE_CHECKING:
@@ -15,7 +17,9 @@ if TYPE_CHECKING:
 
 LEAF = -1
 ARGUMENTS = ("feature", "threshold", "left", "right", "value", "label", "classes",
-             "feature_names", "n_features", "kind", "weight", "impurity", "missing_left")
+             "feature_names", "n_features", "kind", "weight", "impurity", "missing_left", "columns",
+             "criterion")
+CRITERIA = ("gini", "entropy")
 ROUTED = (np.float64, np.float32, np.uint8, np.int64)     # rows of other types become the first
 
 
@@ -50,12 +54,18 @@ class DecisionTree(Exports):
     weight, impurity : array of float, shape (n_nodes,), optional
         For a regression tree: training weight at every node, and variance of the targets there
         (their mean over several outputs), which scikit-learn's tools ask for.  ``with_weights``
-        fills them in.  In a classification tree ``value`` tells them.
+        fills them in.  In a classification tree ``value`` tells them; ``impurity`` is then what
+        ``criterion`` makes of it.
     missing_left : array of int, shape (n_nodes,), optional
         Where a row goes whose value is missing (NaN): 1 left, 0 right, -1 to the child with the
         larger training weight (left where it is equal or unknown); ignored (stored as -1) at
         leaves.  Where it is 0, a threshold may be infinite: the node then tests whether the value
         is missing.  By default the tree refuses NaN.
+    columns : odtlib.columns.Columns, optional
+        What the features are in the columns of a table with text, categories and gaps.  The tree
+        then takes such a table, as a data frame or a list of dicts, as well as its features.
+    criterion : {"gini", "entropy"}, default="gini"
+        What ``impurity``, and the importance of features, are in a classification tree.
 
     Raises
     ------
@@ -74,15 +84,19 @@ class DecisionTree(Exports):
     n_features: int
     kind: str
     weight: np.ndarray | None
-    impurity: np.ndarray | None
     missing_left: np.ndarray | None
+    columns: Columns | None
+    criterion: str
 
     def __init__(self, feature: ArrayLike, threshold: ArrayLike, left: ArrayLike, right: ArrayLike,
                  value: ArrayLike, *, label: ArrayLike | None = None,
                  classes: ArrayLike | None = None, feature_names: Sequence[str] | None = None,
                  n_features: int | None = None, kind: str = "classification",
                  weight: ArrayLike | None = None, impurity: ArrayLike | None = None,
-                 missing_left: ArrayLike | None = None) -> None:
+                 missing_left: ArrayLike | None = None, columns: Columns | None = None,
+                 criterion: str = "gini") -> None:
+        if criterion not in CRITERIA:
+            raise ValueError(f"criterion is {criterion!r}; use 'gini' or 'entropy'.")
         if kind not in ("classification", "regression"):
             raise ValueError(f"kind is {kind!r}; use 'classification' or 'regression'.")
         feature = _whole("feature", feature)
@@ -129,6 +143,9 @@ class DecisionTree(Exports):
             raise ValueError(f"the tree tests feature {needed - 1}, but n_features is "
                              f"{n_features} and names are given for "
                              f"{0 if feature_names is None else len(feature_names)}.")
+        if columns is not None and len(columns.feature) != n_features:
+            raise ValueError(f"columns describe {len(columns.feature)} features and the tree has "
+                             f"{n_features}.")
         if kind == "regression":
             label = classes = None
         else:
@@ -153,15 +170,15 @@ class DecisionTree(Exports):
         self._keep(feature=feature, threshold=threshold, left=left, right=right, value=value,
                    label=label, classes=classes, feature_names=feature_names,
                    n_features=n_features, kind=kind, weight=weight, impurity=impurity,
-                   missing_left=missing_left)
+                   missing_left=missing_left, columns=columns, criterion=criterion)
 
     def _keep(self, **arguments):
         """Store arguments that are right, None where one is not given, and freeze the arrays."""
         for name in ARGUMENTS:
-            value = arguments.get(name)
+            value = arguments.get(name, "gini" if name == "criterion" else None)
             if isinstance(value, np.ndarray):
                 value.setflags(write=False)
-            object.__setattr__(self, name, value)
+            vars(self)[name] = value
         return self
 
     @classmethod
@@ -176,7 +193,7 @@ class DecisionTree(Exports):
         return _rebuilt, (self._arguments(),)
 
     def _arguments(self, **changes):
-        return {**{name: getattr(self, name) for name in ARGUMENTS}, **changes}
+        return {**vars(self), **changes}
 
     def _with(self, **changes):
         """As :meth:`replace`, without a look at changes that odtlib made."""
@@ -454,7 +471,7 @@ class DecisionTree(Exports):
         return self.replace(feature=of_columns(feature, np.int64),
                             threshold=of_columns(threshold, np.float64),
                             left=new_index[left[order]], right=new_index[right[order]],
-                            n_features=n_features, feature_names=feature_names,
+                            n_features=n_features, feature_names=feature_names, columns=None,
                             missing_left=None if missing_left is None
                             else of_columns(missing_left, np.int64),
                             **self._at("value", "label", "weight", "impurity", nodes=order))
@@ -465,15 +482,28 @@ class DecisionTree(Exports):
             amounts[node] = amounts[self.left[node]] + amounts[self.right[node]]
         return amounts
 
+    @property
+    def impurity(self) -> np.ndarray | None:
+        """Impurity of the training rows at every node, shape (n_nodes,).
+
+        Gini's index or the entropy (bits) by ``criterion``; in a regression tree the variance, None
+        where it is not known.
+        """
+        if self.kind == "regression":
+            return vars(self)["impurity"]
+        share = self._shares()
+        if self.criterion == "entropy":
+            return entr(share).sum(axis=1) / np.log(2)
+        return np.where(self.value.any(axis=1), 1.0 - (share**2).sum(axis=1), 0.0)
+
     def _shares(self):
-        """Return weight, class shares and Gini impurity of every node of a classification tree."""
+        """Return the share of each class at every node; zeros where no row arrived."""
         weight = self.value.sum(axis=1)
-        share = self.value / np.where(weight > 0, weight, 1.0)[:, None]
-        return weight, share, np.where(weight > 0, 1.0 - (share**2).sum(axis=1), 0.0)
+        return self.value / np.where(weight > 0, weight, 1.0)[:, None]
 
     def _at(self, *names, nodes):
         """Return the entries of arrays at some nodes; None where there is no such array."""
-        arrays = {name: getattr(self, name) for name in names}
+        arrays = {name: vars(self)[name] for name in names}
         return {name: None if a is None else a[nodes] for name, a in arrays.items()}
 
     # ------------------------------------------------------------------ measures
@@ -552,7 +582,7 @@ class DecisionTree(Exports):
     def feature_importances(self) -> np.ndarray:
         """Return how much of the impurity of the training rows the splits of each feature remove.
 
-        The impurity is Gini's index, or the variance in a regression tree, as in scikit-learn.
+        The impurity is that of ``impurity``, as in scikit-learn.
 
         Returns
         -------
@@ -564,14 +594,10 @@ class DecisionTree(Exports):
         ValueError
             If a regression tree does not know its node weights; see :meth:`with_weights`.
         """
-        if self.kind == "classification":
-            weight, _, impurity = self._shares()
-        elif self.weight is None or self.impurity is None:
+        if self.kind == "regression" and (self.weight is None or self.impurity is None):
             raise ValueError("the regression tree does not know the weight of its nodes; call "
                              "with_weights(X, y) with the training rows first.")
-        else:
-            weight, impurity = self.weight, self.impurity
-        impurity = weight * impurity
+        impurity = self.weighted_n_node_samples * self.impurity
         inner = np.flatnonzero(self.feature >= 0)
         removed = np.zeros(self.n_features)
         np.add.at(removed, self.feature[inner], np.maximum(     # rounding may make it negative
@@ -582,7 +608,7 @@ class DecisionTree(Exports):
     def _rows(self, X):
         if hasattr(X, "toarray"):
             X = X.toarray()
-        X = np.asarray(X)
+        X = np.asarray(self._features_of(X))
         X = X.view(np.uint8) if X.dtype == bool else X
         X = np.ascontiguousarray(X, X.dtype if X.dtype in ROUTED else ROUTED[0])
         if X.ndim != 2 or X.shape[1] != self.n_features:
@@ -590,6 +616,16 @@ class DecisionTree(Exports):
                              f"{self.n_features}).")
         if self.missing_left is None and X.dtype.kind == "f" and np.isnan(X).any():
             raise ValueError("X contains NaN; fill in or drop missing values first.")
+        return X
+
+    def _features_of(self, X):
+        """Return rows as the tree's features: from a table with its columns, or as they are."""
+        if isinstance(X, np.ndarray) and X.dtype.kind in "biuf":
+            return X
+        for columns in (self.columns, self.feature_names and plain_columns(self.feature_names)):
+            table = columns and columns.chosen(X)
+            if table is not None:
+                return columns.encode(columns.numbers(table))
         return X
 
     def _missing_goes_left(self):
@@ -615,7 +651,7 @@ class DecisionTree(Exports):
             # only the columns that the tree tests are written out
             used, column = np.unique(self.feature, return_inverse=True)
             leaves = int(used[0] == LEAF)
-            return self.replace(feature=column - leaves, feature_names=None,
+            return self.replace(feature=column - leaves, feature_names=None, columns=None,
                                 n_features=len(used) - leaves).apply(
                                     X.tocsc()[:, used[leaves:]].toarray())
         X = self._rows(X)
@@ -646,8 +682,10 @@ class DecisionTree(Exports):
 
         Parameters
         ----------
-        X : array, shape (n_rows, n_features)
-            Rows; with missing values (NaN) if the tree has ``missing_left``.
+        X : array, data frame or list of dicts, shape (n_rows, n_features)
+            Rows; with missing values (NaN) if the tree has ``missing_left``.  A data frame, or
+            dicts, are read by their names: those of the table that the tree was fitted to, words
+            and categories included, where ``columns`` knows it.
 
         Returns
         -------
@@ -673,9 +711,13 @@ class DecisionTree(Exports):
             A leaf that no training row reached gives its label probability one.
         """
         self._only_for("classification", "predict_proba")
-        weight, share, _ = self._shares()
-        share[weight == 0, self.label[weight == 0]] = 1.0
-        return share.take(self.apply(X), axis=0)
+        return self._probabilities().take(self.apply(X), axis=0)
+
+    def _probabilities(self):
+        """Return the share of each class at every node, shape (n_nodes, n_classes)."""
+        share, empty = self._shares(), ~self.value.any(axis=1)
+        share[empty, self.label[empty]] = 1.0
+        return share
 
     def decision_path(self, X: ArrayLike) -> csr_matrix:
         """Return which nodes each row passes.
@@ -751,7 +793,14 @@ def midpoint(low: ArrayLike, high: ArrayLike) -> Any:
     """Return a threshold that separates two values: ``low <= t < high``, exactly.
 
     It is the midpoint of neighbouring finite values, ``low < high``, or ``low`` where the midpoint
-    rounds to ``high``; elementwise for arrays.
+    rounds to ``high``; elementwise for arrays.  Where rounding errors keep it from a number of at
+    most 13 digits, it is that number: 15.35, not 15.350000000000001, between 15.3 and 15.4.
     """
     middle = 0.5 * low + 0.5 * high   # no overflow near the largest float
+    size = np.maximum(np.maximum(np.abs(low), np.abs(high)), np.finfo(float).tiny)
+    # exactly the nearest number of so many digits: both whole numbers below have no error
+    tens = 10.0 ** np.clip(12 - np.floor(np.log10(size)), 0, 22)
+    short = np.rint(middle * tens) / tens
+    same = (np.abs(short - middle) <= 2 * np.spacing(size)) & (low <= short) & (short < high)
+    middle = np.where(same, short, middle)
     return np.where((middle < high) & (middle >= low), middle, low)[()]

@@ -258,7 +258,7 @@ class FlowOCTClassifier(BinarisingMixin, ProgramClassifier):
         self.random_state = random_state
         self.verbose = verbose
 
-    _accepts_categories = _accepts_missing = True     # the binariser makes columns of them
+    _accepts_missing = True     # the binariser makes columns of them
 
     def _space(self, problem):
         return pluralised(problem.X.shape[1], "predicate")

@@ -9,13 +9,12 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import entr
 from sklearn.model_selection import ParameterGrid, check_cv
+from sklearn.pipeline import Pipeline
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils import Bunch, check_random_state
 from sklearn.utils._param_validation import Interval, RealNotInt, StrOptions
 from sklearn.utils.class_weight import compute_sample_weight
-from sklearn.utils.validation import check_is_fitted
 
 from odtlib import _tree_kernels
 from odtlib._numba.warm import warm_up
@@ -216,22 +215,13 @@ class CARTClassifier(TreeClassifier):
         return DecisionTreeClassifier(**parameters).cost_complexity_pruning_path(
             rows.ranks.T.astype(np.float32), codes, weight)
 
-    def to_sklearn(self, X: ArrayLike | None = None) -> DecisionTreeClassifier:
+    def to_sklearn(self, X: ArrayLike | None = None) -> DecisionTreeClassifier | Pipeline:
         model = super().to_sklearn(X)
-        model.set_params(criterion=self.criterion).max_features_ = self.max_features_
-        if self.criterion != "gini":
-            model.tree_.impurity[:] = entr(self.tree_._shares()[1]).sum(axis=1) / np.log(2)
+        tree = model["tree"] if self._tree_over_columns else model
+        tree.set_params(criterion=self.criterion).max_features_ = self.max_features_
         return model
 
     to_sklearn.__doc__ = TreeClassifier.to_sklearn.__doc__
-
-    @property
-    def feature_importances_(self) -> np.ndarray:
-        """Share of the impurity that the splits of each feature remove, by ``criterion``."""
-        check_is_fitted(self, "tree_")
-        if self.criterion == "gini":
-            return super().feature_importances_
-        return self.to_sklearn().feature_importances_
 
     def _warm_up(self, X, y, sample_weight):
         return warm_up_trees()

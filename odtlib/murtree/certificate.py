@@ -27,7 +27,7 @@ class CertifiedColumns(CertifiedMixin):
         problem = prepare(columns, data.label, data.rule[1],
                           None if np.all(weight == 1) else weight, min_samples_leaf=data.least)
         return Solver(problem, *options, split_penalty=data.price / factor,
-                      min_samples_leaf=data.least), factor, 0.0
+                      min_samples_leaf=data.least), factor, -data.spare
 
     def _proof_search(self, data, depth, nodes, clock):
         columns = np.ascontiguousarray(data.x[data.member], np.uint8)
@@ -43,7 +43,7 @@ class CertifiedColumns(CertifiedMixin):
         within = np.zeros(len(data.x))      # what every tree costs in each row
         if data.sums:
             weight, total, squares = data.amount[:, :3].T
-            within = np.maximum(0, squares - total**2 / weight)
+            within = np.maximum(0, squares - total**2 / np.maximum(weight, 1))
 
         def best(mask, depth, sizes, upper):
             rows = np.flatnonzero(mask[member]).astype(np.int32)

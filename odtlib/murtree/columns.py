@@ -76,7 +76,7 @@ def tree_over_columns(nested, columns, y, n_classes, weight=None, names=None, *,
 class BudgetPathMixin:
     """Node budgets, the path over them, and trees as ``fit`` leaves them."""
 
-    _accepts_categories = _accepts_missing = True
+    _accepts_missing = True
 
     def _most_copies(self, n_rows):
         return MAX_COPIES * n_rows + 1024

@@ -1,0 +1,387 @@
+"""Every form that a tree is handed over in predicts what the tree predicts, whatever its names."""
+
+import io
+import json
+import shutil
+import sqlite3
+import subprocess
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from odtlib import (
+    CARTClassifier,
+    ContinuousTreeClassifier,
+    ContinuousTreeRegressor,
+    DecisionTree,
+    LocalSearchTreeClassifier,
+    MurTreeClassifier,
+    MurTreeRegressor,
+)
+from odtlib.binarize import MDLPBinarizer, QuantileBinarizer, ThresholdBinarizer
+
+HOSTILE = [
+    "a'b", 'a"b', 'a"""; __import__("os").abort(); """b', "'''", "back\\slash\\", "\\N\\l", "\n",
+    "a\r\nb", "[x]", "{y}", "@NAME@", "%s", "</script><script>alert(1)</script>", "<!--", "&lt;",
+    "\x1b[31mred\x1b[0m", "\x1b]0;title\x07", "nul\0nul", "\u202eright to left\u202c", "\u2028",
+    "$\\frac{", "_hidden", "größe", "x <= 1", "y is missing", "__proto__", "constructor", "#", "--",
+    "/* */", "`${1}`", " blank ", "", "None", "NaN", "\ud800"]
+
+
+def drawn_table(seed):
+    """Return a table of numbers, dates as days, words and categories, with gaps, and its labels."""
+    rng = np.random.default_rng(seed)
+    n_rows = int(rng.integers(30, 90))
+    words = [str(word) for word in rng.choice(HOSTILE[:-1], 5, replace=False)]
+    columns = {
+        "size": np.round(rng.normal(15, 2, n_rows), 1), "count": rng.integers(0, 5, n_rows),
+        "bought": rng.integers(0, 800, n_rows) + rng.choice([0.0, 0.25], n_rows),
+        "flag": rng.random(n_rows) < 0.5, "colour": rng.choice(["red", "blue", "grün"], n_rows),
+        "odd": rng.choice(words, n_rows), "code": pd.Categorical(rng.choice([3, 7, 11], n_rows)),
+        "both": pd.Categorical(rng.choice(["m", "w"], n_rows)),
+        "truth": pd.Categorical(rng.choice([True, False], n_rows)),
+        "exact": rng.normal(size=n_rows)}
+    X = pd.DataFrame(columns)[list(rng.permutation(list(columns))[:int(rng.integers(3, 9))])]
+    with_gaps = rng.random() < 0.7
+    for name in X.columns:
+        if with_gaps and name not in ("flag", "count") and rng.random() < 0.6:
+            X[name] = X[name].mask(rng.random(n_rows) < 0.2)
+    score = sum(rng.normal() * (pd.factorize(X[name])[0] % 3) for name in X.columns)
+    score = score + 0.3 * rng.normal(size=n_rows)
+    return X, np.asarray(score, float), rng
+
+
+def fitted(X, score, rng):
+    """Return a model of a kind that is drawn."""
+    n_classes = int(rng.integers(2, 4))
+    labels = [["no", "yes", "perhaps"], [0, 1, 2], [HOSTILE[2], HOSTILE[12], HOSTILE[17]],
+              [0.0, 1.0, 2.0]][int(rng.integers(4))]
+    y = np.array(labels, object)[np.searchsorted(np.quantile(score, [0.5, 0.8][:n_classes - 1]),
+                                                 score)]
+    y = np.array(y.tolist())
+    binarizer = [
+        "auto", MDLPBinarizer(handle_unknown="ignore"),
+        QuantileBinarizer(4, handle_unknown="warn", ordered_categories=True),
+        ThresholdBinarizer(max_thresholds_per_feature=9, handle_unknown="ignore")]
+    models = [
+        (MurTreeClassifier(3, binarizer=binarizer[int(rng.integers(4))]), y),
+        (MurTreeClassifier(2, objective="balanced-accuracy"), y),
+        (MurTreeRegressor(3, binarizer=["quantile", *binarizer[2:]][int(rng.integers(3))]), score),
+        (CARTClassifier(int(rng.integers(1, 9)), criterion="entropy"), y),
+        (ContinuousTreeClassifier(2), y), (ContinuousTreeRegressor(2), score),
+        (LocalSearchTreeClassifier(3, max_restarts=1, random_state=0), y)]
+    model, targets = models[int(rng.integers(len(models)))]
+    return model.fit(X, targets)
+
+
+def probes(X, tree):
+    """Return rows with every threshold and its neighbours, gaps, and categories that are new."""
+    rows = [X]
+    for question in tree.questions().values():
+        name = X.columns[question.column]
+        cells = [None, np.nan, "new"] if question.members is not None else [
+            np.nan, *(np.nextafter(question.high, [-np.inf, np.inf]).tolist()), question.high]
+        cells = [np.nan] if question.high == -np.inf and question.members is None else cells
+        for cell in cells:
+            some = X.iloc[:7].astype({name: object})
+            some[name] = [cell] * len(some)
+            rows.append(some)
+    emptied = X.iloc[:7].astype(object)
+    emptied[:] = np.nan
+    table = pd.concat([one.astype(object) for one in [*rows, emptied]], ignore_index=True)
+    for name in X.columns:
+        if X[name].dtype.kind in "biuf":
+            table[name] = table[name].astype(float)
+    return table
+
+
+def records(table):
+    """Return rows as dicts, of plain values."""
+    return [{name: cell.item() if isinstance(cell, np.generic) else cell
+             for name, cell in row.items()} for row in table.to_dict("records")]
+
+
+def by_python(tree, table):
+    space = {}
+    exec(compile(tree.to_python(), "tree", "exec"), space)
+    rows = records(table)
+    predicted = [space["predict"](row) for row in rows]
+    if tree.kind == "classification":
+        shares = [list(space["predict_proba"](row).values()) for row in rows]
+        np.testing.assert_array_equal(shares, tree.predict_proba(table))
+    return predicted
+
+
+def by_sql(tree, table):
+    base = sqlite3.connect(":memory:")
+    names = ['"' + name.replace('"', '""') + '"' for name in table.columns]
+    base.execute(f"CREATE TABLE t ({', '.join(names)})")
+    base.executemany(f"INSERT INTO t VALUES ({', '.join('?' * len(names))})", [
+        [None if cell != cell else cell for cell in row.values()] for row in records(table)])
+    found = [row[0] for row in base.execute(f"SELECT {tree.to_sql()} FROM t ORDER BY rowid")]
+    if tree.kind == "classification":
+        label = tree.classes[-1].item()
+        shares = base.execute(f"SELECT {tree.to_sql(label)} FROM t ORDER BY rowid")
+        np.testing.assert_array_equal([row[0] for row in shares], tree.predict_proba(table)[:, -1])
+    return found
+
+
+def by_javascript(tree, table, folder):
+    node = shutil.which("node")
+    if node is None:
+        pytest.skip("node is not installed")
+    (folder / "tree.js").write_text(tree.to_javascript(), encoding="utf-8")
+    rows = [{name: None if cell != cell else cell for name, cell in row.items()}
+            for row in records(table)]
+    (folder / "rows.json").write_text(json.dumps(rows), encoding="utf-8")
+    (folder / "run.js").write_text(
+        'const tree = require("./tree.js");'
+        'const rows = JSON.parse(require("fs").readFileSync("rows.json", "utf8"));'
+        'const shares = tree.predictProba ? rows.map(tree.predictProba) : null;'
+        'console.log(JSON.stringify([rows.map(tree.predict), shares]));', encoding="utf-8")
+    answer = subprocess.run([node, "run.js"], cwd=folder, capture_output=True, check=True)
+    predicted, shares = json.loads(answer.stdout)
+    if shares is not None:
+        np.testing.assert_array_equal(shares, tree.predict_proba(table))
+    return predicted
+
+
+@pytest.mark.parametrize("number", range(40))
+def test_forty_tables_predict_the_same_in_every_form(number, tmp_path):
+    X, score, rng = drawn_table(number)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = fitted(X, score, rng)
+        tree, table = model.tree_, probes(X, model.tree_)
+        expected = model.predict(table)
+        read = DecisionTree.from_json(tree.to_json())
+        assert read == tree and read.to_json() == tree.to_json()
+        for frame in (X, table):
+            for one in (tree, read):
+                np.testing.assert_array_equal(one.predict(frame), model.predict(frame))
+        np.testing.assert_array_equal(read.predict(records(table)), expected)
+        np.testing.assert_array_equal(read.predict(table[table.columns[::-1]]), expected)
+        assert by_python(read, table) == expected.tolist()
+        assert by_sql(read, table) == expected.tolist()
+        assert by_javascript(read, table, tmp_path) == expected.tolist()
+        theirs = model.to_sklearn()
+        rounded = table.copy()
+        for name in X.columns[[kind.kind in "biuf" for kind in X.dtypes]]:
+            rounded[name] = rounded[name].astype(np.float32).astype(float)
+        np.testing.assert_array_equal(theirs.predict(rounded), model.predict(rounded))
+
+
+def named(names, labels):
+    """Return a tree with a split for each name, and as many leaves, labelled in turn."""
+    nested = 0
+    for j in range(len(names)):
+        nested = (j, 0.5, nested, (j + 1) % len(labels))
+    return DecisionTree.from_nested(nested, len(labels), feature_names=names, classes=labels,
+                                    missing_left=[-1] * (2 * len(names) + 1))
+
+
+def test_names_and_labels_are_never_code_or_signs_of_control(tmp_path):
+    names = HOSTILE[:-1]            # pandas takes no half of a sign
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(rng.integers(0, 2, (200, len(names))).astype(float), columns=names)
+    table = table.mask(rng.random(table.shape) < 0.02)
+    tree = named(names, np.array(names))
+    expected = tree.predict(table).tolist()
+    assert by_python(tree, table) == by_javascript(tree, table, tmp_path) == expected
+    with pytest.raises(ValueError, match="SQL has no form for the column name"):
+        tree.to_sql()
+    without = [name for name in names if "\0" not in name]
+    assert by_sql(named(without, np.array(names)), table[without]) == \
+        named(without, np.array(names)).predict(table[without]).tolist()
+    tree = named(HOSTILE, np.array(HOSTILE))
+    for text in (tree.to_json(), tree.to_javascript()):     # which may stand in a page
+        assert text.isascii() and "</script" not in text and "<!--" not in text
+    assert tree.to_python().isascii()
+    assert DecisionTree.from_json(tree.to_json()) == tree
+    for text in (tree.to_text(), tree.to_dot(), *tree.rules()):
+        assert all(line.isprintable() for line in text.split("\n"))
+    assert len(tree.rules()) == tree.n_leaves
+    assert tree.to_text().count("\n") == tree.n_nodes - 1
+    labels = [line.split("label=")[1] for line in tree.to_dot().split("\n") if "label=" in line]
+    assert all(line.removesuffix(";").removesuffix("]").replace("\\\\", "").replace('\\"', "")
+               .count('"') == 2 for line in labels)
+
+
+def test_every_name_is_drawn_as_it_is():
+    pytest.importorskip("matplotlib")
+    from matplotlib import pyplot as plt
+    for k in range(0, len(HOSTILE) - 1, 4):
+        some = HOSTILE[k:k + 4]
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            ax = named(some, np.array(some)).plot()
+            ax.figure.canvas.draw()
+        shown = [text.get_text() for text in ax.get_legend().get_texts()]
+        assert len(shown) == len(some) and all(text.isprintable() for text in [*shown, ax.alt])
+        plt.close(ax.figure)
+
+
+@pytest.mark.parametrize("turned", [False, True])
+def test_a_deep_tree_is_written_whole(turned, tmp_path):
+    nested = 0
+    for level in range(300, 0, -1):
+        leaf = level % 2
+        nested = (0, float(level), leaf, nested) if turned else (0, -float(level), nested, leaf)
+    tree = DecisionTree.from_nested(nested, 2, feature_names=["x"], missing_left=[1] * 601)
+    table = pd.DataFrame({"x": [*np.arange(-305, 305, 0.5), np.nan]})
+    expected = tree.predict(table).tolist()
+    assert by_python(tree, table) == by_sql(tree, table) == expected
+    assert by_javascript(tree, table, tmp_path) == expected
+
+
+def test_a_tree_that_refuses_missing_values_refuses_them_in_every_form(tmp_path):
+    tree = DecisionTree.from_nested((0, 0.5, 0, (1, 0.5, 1, 0)), feature_names=["a", "b"])
+    table = pd.DataFrame({"a": [0.0, 1.0, 1.0], "b": [1.0, 0.0, 1.0]})
+    assert by_python(tree, table) == by_sql(tree, table) == tree.predict(table).tolist()
+    assert by_javascript(tree, table, tmp_path) == tree.predict(table).tolist()
+    gap = table.assign(b=np.nan)
+    with pytest.raises(ValueError, match="NaN"):
+        tree.predict(gap)
+    with pytest.raises(ValueError, match="a value is missing that the tree needs"):
+        by_python(tree, gap)
+    with pytest.raises(subprocess.CalledProcessError):
+        by_javascript(tree, gap, tmp_path)
+    base = sqlite3.connect(":memory:")
+    assert base.execute(f"SELECT {tree.to_sql()} FROM (SELECT 0 AS a, NULL AS b)").fetchone()[0] \
+        is None
+
+
+def test_rows_without_names_are_asked_by_position(tmp_path):
+    tree = DecisionTree.from_nested((1, 0.5, 0, 1), n_features=2)
+    space = {}
+    exec(tree.to_python(), space)
+    assert [space["predict"]([9, x]) for x in (0, 1)] == [0, 1]
+    assert tree.replace(missing_left=[0, 0, 0]).to_sql() == \
+        'CASE\n  WHEN "x1" <= 0.5 THEN 0\n  ELSE 1\nEND'
+
+
+def test_units_and_short_numbers_are_written():
+    X = pd.DataFrame({"size": [15.3, 15.4] * 9, "colour": ["red", "blue", "blue"] * 6})
+    text = CARTClassifier(1).fit(X, X["size"] > 15.35).tree_.to_python(units={"size": "cm"})
+    assert " 15.35:" in text and "'size': 'a number: cm'" in text
+
+
+@pytest.mark.parametrize("labels", [
+    np.array(["2020-01-01", "2021-05-01"], "datetime64[D]"), np.array([True, False]),
+    np.array([b"a", b"\xff"]), np.array([1, 2], np.uint8), np.array([0.1, 1e300])])
+def test_labels_of_every_type_that_json_has_are_written(labels, tmp_path):
+    tree = DecisionTree.from_nested((0, 0.5, 0, 1), feature_names=["x"], classes=labels)
+    space, written = {}, tree.written_labels()
+    exec(tree.to_python(), space)
+    assert [space["predict"]({"x": x}) for x in (0, 1)] == written
+    base = sqlite3.connect(":memory:")
+    assert [row[0] for row in base.execute(
+        f"SELECT {tree.to_sql()} FROM (SELECT 0 AS x UNION SELECT 1) ORDER BY x")] == written
+
+
+@pytest.mark.parametrize("form", ["to_json", "to_python", "to_javascript", "to_sql"])
+def test_categories_that_cannot_be_written_are_refused(form):
+    X = pd.DataFrame({"age": pd.cut([1, 2, 8, 9] * 5, [0, 5, 10])})
+    tree = MurTreeClassifier(1).fit(X, [0, 0, 1, 1] * 5).tree_
+    assert tree.predict(X).tolist() == [0, 0, 1, 1] * 5
+    with pytest.raises(ValueError, match="categories of type Interval in column 'age' cannot"):
+        getattr(tree, form)()
+
+
+def mutations(data):
+    """Yield what the columns of a tree are with one thing changed."""
+    for name, value in data.items():
+        for other in (None, -1, 10**6, "x", [], [None] * 3, {}, 1e300, [0.5] * 3, True):
+            yield {**data, name: other}
+        if isinstance(value, list) and value:
+            for other in (None, -2, 10**9, "inf", "x", [], [None], ["a", "a"], 0.5):
+                yield {**data, name: [other, *value[1:]]}
+            yield {**data, name: value[1:]}
+
+
+def test_columns_that_are_no_columns_are_refused():
+    X = pd.DataFrame({"size": [1.0, 2.0, 3.0, np.nan] * 5, "colour": ["red", "blue", "x", "y"] * 5})
+    tree = MurTreeClassifier(2).fit(X, [0, 1, 1, 0] * 5).tree_
+    data, refused = json.loads(tree.to_json()), 0
+    for columns in mutations(data["columns"]):
+        try:
+            read = DecisionTree.from_json(json.dumps({**data, "columns": columns}))
+        except ValueError as error:
+            assert len(str(error)) < 500
+            refused += 1
+            continue
+        try:        # what is read says another thing, and can be written and asked all the same
+            read.to_python(), read.predict(np.zeros((2, tree.n_features)))
+        except ValueError:
+            pass
+        assert columns is None or json.loads(read.to_json())["columns"] == columns
+    assert refused > 50
+
+
+WITH_WORDS = [MurTreeClassifier(2), MurTreeRegressor(2), CARTClassifier(2),
+              ContinuousTreeClassifier(2), ContinuousTreeRegressor(2),
+              LocalSearchTreeClassifier(2, random_state=0)]
+
+
+@pytest.mark.parametrize("model", WITH_WORDS, ids=lambda model: type(model).__name__)
+def test_a_missing_category_is_missing_in_any_frame(model):
+    X = pd.DataFrame({"animal": pd.Categorical(["cat", "dog", None] * 20), "w": range(60),
+                      "code": pd.Categorical([1, 2, None] * 20)})
+    model.fit(X, (X.animal == "dog").astype(int))
+    expected = model.predict(X)
+    assert expected.tolist() == [0, 1, 0] * 20
+    for none in (None, np.nan, pd.NA, pd.NaT):
+        row = pd.DataFrame([{"animal": none, "w": 2, "code": none}])
+        for frame in (row, row.astype(object), row.astype({"animal": object, "w": "Float64"})):
+            assert model.predict(frame).tolist() == [0]
+            assert model.tree_.predict(frame).tolist() == [0]
+            assert model.apply(frame).tolist() == [model.apply(X)[2]]
+    text = X.to_csv(index=False)
+    assert model.predict(pd.read_csv(io.StringIO(text))).tolist() == expected.tolist()
+    whole = X[X.animal.notna()].astype({"code": int})
+    assert model.predict(whole).tolist() == [0, 1] * 20
+    with pytest.raises(ValueError, match="fitted on a data frame with categories"):
+        model.predict(np.zeros((2, 3)))
+
+
+@pytest.mark.parametrize("model", WITH_WORDS, ids=lambda model: type(model).__name__)
+def test_names_are_the_same_in_any_normal_form(model):
+    composed, parts = "gr\u00f6\u00dfe", "gro\u0308\u00dfe"
+    for words in (["a", "b"], [0.5, 1.5]):
+        X = pd.DataFrame({parts: words * 10, "b": range(20)})
+        model.fit(X, [0, 1] * 10)
+        assert list(model.feature_names_in_) == [composed, "b"]
+        for frame in (X, X.rename(columns={parts: composed})):
+            assert model.predict(frame).tolist() == [0, 1] * 10
+            assert model.tree_.predict(frame).tolist() == [0, 1] * 10
+    with pytest.raises(ValueError, match="two columns named"):
+        model.fit(X.assign(**{composed: 1.0}), [0, 1] * 10)
+
+
+def test_words_are_searched_like_columns_of_zeros_and_ones():
+    for seed in range(5):
+        rng = np.random.default_rng(seed)
+        X = pd.DataFrame({"c": rng.choice(list("abcd"), 60), "x": rng.integers(0, 6, 60),
+                          "d": pd.Categorical(rng.choice(["u", "v"], 60))})
+        y = rng.integers(0, 2, 60)
+        numbers = np.column_stack([*(X.c == one for one in "abcd"), X.x, X.d == "u"]).astype(float)
+        with_words = ContinuousTreeClassifier(2).fit(X, y)
+        assert with_words.report_.objective == \
+            ContinuousTreeClassifier(2).fit(numbers, y).report_.objective
+        assert with_words.verify(X, y) == with_words.report_.objective
+        assert len(with_words.feature_importances_) == 3
+        theirs = MurTreeClassifier(2, binarizer="all").fit(X, y)
+        assert theirs.report_.objective == with_words.report_.objective
+
+
+def test_a_certificate_is_written_for_a_table_with_words(tmp_path):
+    from odtbook.check_certificate import check as check_certificate
+    X = pd.DataFrame({"c": list("abcb") * 9, "x": np.arange(36) % 7})
+    y = np.arange(36) % 5 % 2
+    model = ContinuousTreeClassifier(2).fit(X, y)
+    path = tmp_path / "proof.npz"
+    model.certificate(X, y).save(path)
+    assert str(int(model.report_.objective)) in str(
+        check_certificate(path, model.binarizer_.transform(X), y))
