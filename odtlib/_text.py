@@ -32,6 +32,11 @@ def html(text):
     return _html.escape(visible(text))
 
 
+def html_lines(text):
+    """Write lines of text for a page."""
+    return "\n".join(map(html, text.split("\n")))
+
+
 def dot(text):
     """Write a text as a label of Graphviz, which reads backslashes and HTML's entities in it."""
     for sign, instead in (("\\", "\\\\"), ('"', '\\"'), ("&", "&amp;")):

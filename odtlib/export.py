@@ -13,10 +13,12 @@ from odtlib import _text, writers
 from odtlib._text import visible
 from odtlib.columns import SCHEMA as COLUMNS
 from odtlib.columns import Columns, Question, asks
+from odtlib.requirements import needs
 from odtlib.schema import brief, check, read_json
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from pandas import DataFrame
     from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 SHOWN_LEVELS = 2000     # of a text, whose lines grow with the depth
@@ -24,6 +26,7 @@ FORMAT = "odtlib.DecisionTree/1"
 # Labels of these kinds of numpy types can be written as JSON, in these types of it.
 LABELS = {"b": bool, "i": int, "u": int, "f": float, "U": str, "S": str, "M": str, "m": int,
           "O": (bool, int, float, str, None)}
+MOST_DRAWN, MOST_ROWS = 32, 63      # leaves and nodes that a notebook shows
 LARGEST_LABELS = 2**24   # bytes of all labels: a type such as U1000000 is more than its labels need
 SCHEMA = {
     "format": FORMAT, "kind": ("classification", "regression"),
@@ -77,7 +80,7 @@ class Exports:
             return no if branch == "left" else name
         if np.isinf(threshold):
             if self.columns is not None:        # that of the table, of which this is a category
-                name = visible(self.table_columns()[self.columns.feature[feature]])
+                name = visible(self._table_columns()[self.columns.feature[feature]])
             return f"{name} is not missing" if branch == "left" else f"{name} is missing"
         here = self.missing_left is not None and self.missing_left[node] == (branch == "left")
         sign = "<=" if branch == "left" else ">"
@@ -219,22 +222,14 @@ class Exports:
                           int(self.left[node]), int(self.right[node]))
                 for node in np.flatnonzero(self.feature >= 0).tolist()}
 
-    def table_columns(self) -> list[str] | list[int]:
+    def _table_columns(self):
         """Return the names of the columns of the table, or their numbers where they have none."""
         names, number = (self.feature_names, self.n_features) if self.columns is None else \
             (self.columns.names, self.columns.n_given)
         return list(range(number) if names is None else names)
 
-    def written_labels(self) -> list[Any] | None:
-        """Return the labels as text, numbers and truth values: dates as ISO text, bytes as Latin-1.
-
-        None for a regression tree.
-
-        Raises
-        ------
-        ValueError
-            If the labels are other objects.
-        """
+    def _written_labels(self):
+        """Return the labels as JSON has them, None for a regression tree; ValueError for others."""
         if self.classes is None:
             return None
         labels = _plain(self.classes)
@@ -244,6 +239,55 @@ class Exports:
                                  "JSON or as a program; pickle the tree, or turn them into text "
                                  "before the fit.")
         return labels
+
+    def to_frame(self) -> DataFrame:
+        """Return the nodes as a data frame, one row for each.
+
+        Returns
+        -------
+        pandas.DataFrame
+            ``depth``, ``parent``, ``test`` and the nodes that follow its ``yes`` and ``no``;
+            ``weight`` and ``impurity`` of the training rows; ``prediction``, and the share of each
+            class.  With several targets there is a prediction for each.
+        """
+        pd = needs("pandas", "plot", "to_frame")
+        inner = self.feature >= 0
+        parent = np.full(self.n_nodes, -1)
+        for child in (self.left, self.right):
+            parent[child[inner]] = np.flatnonzero(inner)
+        tests = [self._test(node) if is_inner else (None, (-1, -1))
+                 for node, is_inner in enumerate(inner)]
+
+        def nodes(numbers):
+            return pd.arrays.IntegerArray(np.array(numbers), np.array(numbers) < 0)
+
+        columns = {
+            "depth": self.node_depth, "parent": nodes(parent), "test": [text for text, _ in tests],
+            "yes": nodes([yes for _, (yes, _) in tests]),
+            "no": nodes([no for _, (_, no) in tests]), "weight": self.weighted_n_node_samples,
+            "impurity": self.impurity}
+        if self.kind == "classification":
+            columns["prediction"] = self.classes[self.label]
+            for label, share in zip(self.classes, self._probabilities().T):
+                columns[f"share of {visible(label)}"] = share
+        else:
+            for k, value in enumerate(self.value.T):
+                columns["prediction" if len(self.value.T) == 1 else f"prediction {k}"] = value
+        return pd.DataFrame(columns, index=pd.RangeIndex(self.n_nodes, name="node"))
+
+    def _repr_html_(self):
+        """Return the picture and the table of nodes for a notebook, or text without packages."""
+        try:
+            from odtlib.plotting import as_svg
+            picture = as_svg(self.plot()) if self.n_leaves <= MOST_DRAWN else ""
+            table = self.to_frame()
+        except ModuleNotFoundError:
+            return f"<pre>{_text.html_lines(self.to_text())}</pre>"
+        shown = table.head(MOST_ROWS).map(lambda cell: visible(cell) if isinstance(cell, str)
+                                          else cell)
+        rest = f"<p>{len(table) - MOST_ROWS} more nodes</p>" if len(table) > MOST_ROWS else ""
+        return (f"<p>{_text.html(repr(self))}</p>{picture}"
+                f"{shown.to_html(na_rep='', float_format='{:.6g}'.format)}{rest}")
 
     def to_python(self, units: dict[str, str] | None = None) -> str:
         """Return the tree as a Python file that needs no package.
@@ -321,7 +365,7 @@ class Exports:
         ValueError
             If labels or categories are objects for which JSON has no form.
         """
-        classes = self.written_labels()
+        classes = self._written_labels()
         written = {name: value.tolist() if isinstance(value, np.ndarray) else value
                    for name, value in self._arguments().items()}
         written.update(

@@ -8,6 +8,7 @@ module changes no matplotlib setting.
 
 from __future__ import annotations
 
+import io
 import re
 from collections.abc import Sequence
 from contextlib import nullcontext
@@ -29,7 +30,7 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import FancyBboxPatch, Patch, Rectangle
 from matplotlib.textpath import text_to_path
 
-from odtlib._text import threshold_text, visible
+from odtlib._text import html, threshold_text, visible
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -109,6 +110,16 @@ def alt_text(drawn: Axes | DecisionTree) -> str:
     if not hasattr(drawn, "alt"):
         raise ValueError("These axes were not drawn by odtlib.plotting; describe them by hand.")
     return drawn.alt
+
+
+def as_svg(ax: Axes) -> str:
+    """Return a picture of this module as an element of a page, with its description; close it."""
+    file = io.StringIO()
+    ax.figure.savefig(file, format="svg", transparent=True, metadata={"Date": None})
+    plt.close(ax.figure)
+    drawn = file.getvalue()
+    return drawn[drawn.index("<svg"):].replace(
+        "<svg", f'<svg role="img" aria-label="{html(alt_text(ax))}"', 1)
 
 
 def _number(value, digits=4):

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from odtlib._text import visible
+from odtlib._text import html, visible
 from odtlib.requirements import needs
 from odtlib.tolerance import PROOF
 
@@ -275,6 +275,23 @@ class SolveReport:
         """
         from odtlib.plotting import anytime
         return anytime(self, ax)
+
+    def _repr_html_(self):
+        """Return the report as a table, and the curve of the run where it has one, for a notebook.
+        """
+        rows = {"status": self.status, "proof": self.proof, "objective": f"{self.objective:g}",
+                "lower bound": f"{self.lower_bound:g}", "gap": f"{self.gap:g}",
+                "seconds": f"{self.seconds:.3g}", "start": self.start or "",
+                **{f"note {k}": note for k, note in enumerate(self.notes, 1)},
+                **{name.replace("_", " "): value for name, value in self.counters.items()}}
+        cells = "".join(f"<tr><th>{html(name)}</th><td>{html(value)}</td></tr>"
+                        for name, value in rows.items() if value != "")
+        try:
+            from odtlib.plotting import as_svg
+            picture = as_svg(self.plot()) if len(self.events) > 1 else ""
+        except ModuleNotFoundError:
+            picture = ""
+        return f"<table>{cells}</table>{picture}"
 
     def __repr__(self):
         return f"<SolveReport: {self}>"

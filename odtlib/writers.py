@@ -214,7 +214,7 @@ def _asked_and_said(tree):
     """Return questions, columns and labels; ValueError where one of them cannot be written."""
     if tree.columns is not None:
         tree.columns.to_plain()
-    return tree.questions(), tree.table_columns(), tree.written_labels()
+    return tree.questions(), tree._table_columns(), tree._written_labels()
 
 
 def filled(template, **parts):

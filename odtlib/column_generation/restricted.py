@@ -191,7 +191,8 @@ class CandidateTreeClassifier(TreeClassifier):
         fit = CandidateFit(self, X, y, sample_weight, depth,
                            self._side_constraints(y, sample_weight, protected))
         side, limits = fit.side, self._feature_limits(X.shape[1])
-        if depth == 0 or max_nodes == 0 or (side is None and self.split_penalty >= fit.total):
+        if (depth == 0 or max_nodes == 0 or self.min_samples_leaf > len(y)
+                or (side is None and self.split_penalty >= fit.total)):
             fit.proof = "optimal without a split"
             fit.offer(fit.leaf())
             fit.finish()

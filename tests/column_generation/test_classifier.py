@@ -7,6 +7,7 @@ import pytest
 from column_generation.reference import column_generation
 from sklearn.base import clone
 
+import odtlib
 from odtbook.published import PathPool, RandomPaths, Subproblems, Sweep
 from odtlib import (
     ContinuousTreeClassifier,
@@ -144,10 +145,11 @@ def test_penalties_and_limits(limits, form):
         assert model.tree_.n_leaves == 1
 
 
-def test_more_rows_a_leaf_than_there_are_is_refused():
+@pytest.mark.parametrize("kind", [RestrictedTreeClassifier, odtlib.ColumnGenerationClassifier])
+def test_more_rows_a_leaf_than_there_are_make_one_leaf(kind):
     X, y = data()
-    with pytest.raises(ValueError, match="min_samples_leaf is 81, but only 80 rows"):
-        RestrictedTreeClassifier(2, min_samples_leaf=81).fit(X, y)
+    model = kind(2, min_samples_leaf=81).fit(X, y)
+    assert model.tree_.n_leaves == 1 and model.report_.status == "optimal"
 
 
 RANDOM = np.random.RandomState(0)

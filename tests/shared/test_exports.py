@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+import odtlib
 from odtlib import (
     CARTClassifier,
     ContinuousTreeClassifier,
@@ -273,7 +274,7 @@ def test_units_and_short_numbers_are_written():
     np.array([b"a", b"\xff"]), np.array([1, 2], np.uint8), np.array([0.1, 1e300])])
 def test_labels_of_every_type_that_json_has_are_written(labels, tmp_path):
     tree = DecisionTree.from_nested((0, 0.5, 0, 1), feature_names=["x"], classes=labels)
-    space, written = {}, tree.written_labels()
+    space, written = {}, tree._written_labels()
     exec(tree.to_python(), space)
     assert [space["predict"]({"x": x}) for x in (0, 1)] == written
     base = sqlite3.connect(":memory:")
@@ -385,3 +386,49 @@ def test_a_certificate_is_written_for_a_table_with_words(tmp_path):
     model.certificate(X, y).save(path)
     assert str(int(model.report_.objective)) in str(
         check_certificate(path, model.binarizer_.transform(X), y))
+
+
+def test_the_frame_of_nodes_says_what_the_tree_says():
+    X = pd.DataFrame({"c": list("abcb") * 9, "x": [0.0, 1, 2, np.nan, 4, 5] * 6})
+    y = np.where(X.c == "b", "no", np.where(X.x > 1, "yes", "maybe"))
+    for model in (MurTreeClassifier(3), CARTClassifier(3, criterion="entropy"),
+                  MurTreeRegressor(2)):
+        tree = model.fit(X, y if isinstance(model, CARTClassifier | MurTreeClassifier)
+                         else (y == "no") * 1.0).tree_
+        frame = tree.to_frame()
+        assert len(frame) == tree.n_nodes and frame.index.name == "node"
+        inner = frame[frame.test.notna()]
+        assert (frame.loc[inner.yes, "parent"] == inner.index).all()
+        assert (frame.loc[inner.no, "parent"] == inner.index).all()
+        assert frame.impurity.tolist() == tree.impurity.tolist()
+        assert frame.loc[model.apply(X), "prediction"].tolist() == model.predict(X).tolist()
+        for node, question in tree.questions().items():
+            assert (inner.yes[node], inner.no[node]) == (question.yes, question.no)
+        if tree.kind == "classification":
+            shares = frame.loc[model.apply(X), [f"share of {label}" for label in model.classes_]]
+            np.testing.assert_array_equal(shares, model.predict_proba(X))
+
+
+def test_notebooks_show_trees_and_reports_with_names_as_text():
+    names = HOSTILE[:-1]
+    tree = named(names, np.array(names))
+    shown = [tree._repr_html_(), named(names[:9], np.array(names[:9]))._repr_html_()]
+    model = MurTreeClassifier(2).fit(pd.DataFrame({name: [0, 1] * 9 for name in names}), [0, 1] * 9)
+    shown += [model.tree_._repr_html_(), model.report_._repr_html_(), MurTreeClassifier(1).fit(
+        pd.DataFrame({"c": ["</td><script>", "\x1b[31m"] * 9}), [0, 1] * 9).tree_._repr_html_()]
+    for page in shown:
+        assert "<script" not in page and "<table" in page
+        assert all(line.isprintable() for line in page.split("\n"))
+    assert "<svg" in shown[1] and 'aria-label="Decision tree of depth 9' in shown[1]
+    assert "optimal" in shown[3]
+
+
+@pytest.mark.parametrize("model", [
+    MurTreeClassifier(2), MurTreeRegressor(2), CARTClassifier(2), ContinuousTreeClassifier(2),
+    ContinuousTreeRegressor(2), LocalSearchTreeClassifier(2, random_state=0),
+    odtlib.RestrictedTreeClassifier(2), odtlib.ColumnGenerationClassifier(2),
+    odtlib.TunedCARTClassifier(2)], ids=lambda model: type(model).__name__)
+def test_more_rows_a_leaf_than_there_are_make_one_leaf(model):
+    X, y = np.arange(40.0)[:, None] % 7, np.arange(40) % 2
+    fitted = model.set_params(min_samples_leaf=41).fit(X, y)
+    assert fitted.tree_.n_leaves == 1 and fitted.predict(X).shape == (40,)
