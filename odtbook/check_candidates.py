@@ -11,64 +11,113 @@ none: it costs nothing, and they meet the candidates of the node below.  Any nod
 """
 import numpy as np
 
+from odtbook.certificate_file import require, text
 
-def check_candidates(file, X, y, w, require):
-    """Return in words what a certificate proves of rows, class numbers and weights.
+MOST_PAIRS = 2**20      # of a split and one below it that are compared at a time
+PAIRS_OF_A_STEP, NODES_OF_A_STEP = 256, 16
 
-    ``require(condition, complaint)`` refuses it, see ``check_certificate``.
+
+def check_candidates(file, X, y, w, steps):
+    """Return the limits, the penalty, the bound that is proved, and the splits: see ``words``.
+
+    ``steps`` is how long it may take: how often a node may be looked at with rows that reach it,
+    with so many pairs of splits, or so many numbers of nodes.
     """
-    lists, (version, depth, most, least) = file["lists"], [*map(int, file["limits"]), *[0] * 4][:4]
-    bound, penalty = np.append(file["units"].astype(float), [-1, -1])[:2]
+    lists, (version, depth, most, least) = file["lists"], map(int, file["limits"])
+    bound, penalty = file["units"]
     n_nodes = 2**min(max(depth, 0), 30) - 1
-    require(version == 1 and 0 <= depth <= 30 and 0 <= most and 1 <= least <= len(X)
-            and len(file["units"]) == 2 and 0 <= bound < np.inf
-            and 0 <= penalty < np.inf and lists.shape[1] == 3 and not np.isnan(lists[:, 2]).any()
+    require(version == 1 and 0 <= depth <= 30 and 0 <= most and 1 <= least
+            and 0 <= bound < np.inf and 0 <= penalty < np.inf
+            and lists.shape[1] == 3 and not np.isnan(lists[:, 2]).any()
             and np.all((0 <= lists[:, :2]) & (lists[:, :2] < [n_nodes, X.shape[1]])
                        & (lists[:, :2] % 1 == 0)), "a number is out of range")
-    # Costs are whole numbers of a power of two; what is no multiple of it is rounded down.
-    unit = 2.0**np.ceil(np.log2(w.sum() + penalty * len(X)) - 51)
-    price, limited, most = np.floor(penalty / unit), most < n_nodes, min(most, n_nodes)
-    beyond, group = np.unique(X[:, lists[:, 1].astype(int)] > lists[:, 2], axis=0,
-                              return_inverse=True)          # equal rows become one
+    # Thresholds between the same values of a feature split alike, and count once at a node.
+    node_of, feature = lists[:, :2].astype(int).T
+    place = np.zeros(len(lists), int)
+    for j in np.unique(feature):
+        place[feature == j] = np.searchsorted(np.unique(X[:, j]), lists[feature == j, 2], "right")
+    node_of, feature, place = np.unique(np.stack([node_of, feature, place]), axis=1)
+    tests, split = np.unique(np.stack([feature, place]), axis=1, return_inverse=True)
+    here = {node: split.ravel()[node_of == node] for node in np.unique(node_of).tolist()}
+    beyond = np.zeros((len(X), tests.shape[1]), bool)
+    for k, (j, n) in enumerate(tests.T):
+        beyond[:, k] = np.searchsorted(np.unique(X[:, j]), X[:, j]) >= n
+    # Costs are whole numbers of a power of two; what is no multiple of it is rounded down.  No tree
+    # pays for a split that costs more than all rows.
+    price = min(penalty, w.sum())
+    unit = 2.0**np.ceil(np.log2(w.sum() + price) - 51)
+    price, limited, most = np.floor(price / unit), most < n_nodes, min(most, n_nodes)
+    beyond, group = np.unique(beyond, axis=0, return_inverse=True)      # equal rows become one
     amount, group = np.zeros((len(beyond), y.max() + 2)), group.ravel()
     np.add.at(amount, (group, y), np.floor(w / unit))
-    amount[:, -1], known = np.bincount(group), {}           # weight by class, number of rows
-    size = min(most, len(X)) + 1 if limited else 2          # of the costs that are told apart
+    amount[:, -1], known, taken = np.bincount(group), {}, [0]   # weight by class, number of rows
+    size = min(most, len(X), len(here)) + 1 if limited else 2    # of the costs told apart
+    every = np.arange(size)
 
     def leaf(part):
         weight = part[..., :-1]
         return np.where(part[..., -1] < least, np.inf, weight.sum(axis=-1) - weight.max(axis=-1))
 
-    def best(node, rows):
-        """Return the least costs below a node: of a leaf, and with up to 1, 2, .. feature nodes."""
-        key = node, rows.tobytes()
-        if key in known:
-            return known[key]
-        whole, mine = amount[rows].sum(axis=0), np.flatnonzero(lists[:, 0] == node)
-        cost, last = np.full(size, leaf(whole)), 2 * node + 1 >= n_nodes
-        if last and len(mine):                              # both sides are leaves
-            one = beyond[rows][:, mine].T.astype(float) @ amount[rows]
-            cost[1:] = np.minimum(cost[1:], price + (leaf(one) + leaf(whole - one)).min())
-        for split in () if last else mine:
-            sides = rows & ~beyond[:, split], rows & beyond[:, split]
-            below = [best(2 * node + 1 + v, side) for v, side in enumerate(sides) if side.any()]
-            if len(below) == 1:
-                cost = np.minimum(cost, below[0])
-            else:
-                cost[1:] = [min(cost[n], price + min(below[0][a] + below[1][b] for a, b in (
-                    [(a, n - 1 - a) for a in range(n)] if limited else [(1, 1)])))
-                            for n in range(1, len(cost))]
-        known[key] = cost
+    def joined(left, right):
+        """Return the least costs of a split, from those of its sides for 0, 1, .. nodes."""
+        if not limited:
+            return np.stack([np.full(left.shape[1:], np.inf), price + left[1] + right[1]])
+        cost = np.full((size, *left.shape[1:]), np.inf)
+        for a in range(size - 1):
+            cost[a + 1:] = np.minimum(cost[a + 1:], price + left[a] + right[:size - 1 - a])
         return cost
 
-    found = best(0, np.ones(len(beyond), bool))[-1]
-    require(bound <= unit * found, f"the claim says {bound:g}, and the best tree costs "
-            f"{unit * found:g}")
-    value = np.format_float_positional(bound, trim="-")
-    what = (f"costs less than {value}, at {penalty:g} a split," if penalty else
-            f"makes fewer than {value} errors" + " by weight" * bool(np.any(w != 1)))
-    claim = (f"no tree of depth {depth}" + f" and {most} feature nodes" * limited
-             + f" with at least {least} rows in a leaf" * (least > 1)
-             + f" over the {len(lists)} candidates of its nodes {what} on these {len(X)} rows")
-    require(file["claim"] == claim, f"the claim in words is not what the numbers say: {claim}")
-    return claim
+    def one_split(sums, sides, node):
+        """Return the least costs of sums over rows, with 0 or 1 splits; ``sides`` are beyond."""
+        cost = np.stack([leaf(sums)] * 2)
+        if node in here:
+            split = leaf(sides) + leaf(sums[:, None] - sides)
+            cost[1] = np.minimum(cost[1], price + split.min(axis=1, initial=np.inf))
+        return cost[np.minimum(every, 1)]
+
+    def pairs(rows, node, splits):
+        """Return the least costs of some splits of a node above the last, by the sums of pairs."""
+        parts, has = amount[rows], beyond[rows][:, splits].astype(float)
+        below = []
+        for v, side in enumerate((1 - has, has)):
+            of = here.get(2 * node + 1 + v, [])
+            second = beyond[rows][:, of].astype(float)
+            both = np.stack([(side * part[:, None]).T @ second for part in parts.T], axis=-1)
+            below.append(one_split(side.T @ parts, both, 2 * node + 1 + v))
+        n_beyond, n_rows = has.T @ parts[:, -1], parts[:, -1].sum()
+        cost = joined(*below)                               # or of the side that has all rows
+        cost = np.where(n_beyond == 0, below[0], np.where(n_beyond == n_rows, below[1], cost))
+        return cost.min(axis=1, initial=np.inf)
+
+    def best(node, rows):
+        """Return the least costs below a node: of a leaf, and with up to 1, 2, .. feature nodes."""
+        key, children = (node, np.packbits(rows).tobytes()), (2 * node + 1, 2 * node + 2)
+        mine = here.get(node, np.zeros(0, int))
+        n_pairs = len(mine) * max(len(here.get(child, ())) for child in children)
+        taken[0] += 1 + size // NODES_OF_A_STEP + n_pairs // PAIRS_OF_A_STEP * (key not in known)
+        require(taken[0] <= steps, "there are too many trees to try for a file of its size")
+        if key in known:
+            return known[key]
+        whole = amount[rows].sum(axis=0)
+        cost = np.full(size, leaf(whole))
+        if children[0] >= n_nodes:                          # both sides are leaves
+            one = beyond[rows][:, mine].T.astype(float) @ amount[rows]
+            cost = np.minimum(cost, one_split(whole[None], one[None], node)[:, 0])
+        elif 2 * children[0] + 1 >= n_nodes:
+            for some in np.array_split(mine, 1 + n_pairs // MOST_PAIRS):
+                cost = np.minimum(cost, pairs(rows, node, some))
+        else:
+            for split in mine:
+                sides = rows & ~beyond[:, split], rows & beyond[:, split]
+                below = [best(child, side) for child, side in zip(children, sides) if side.any()]
+                cost = np.minimum(cost, joined(*below) if len(below) == 2 else below[0])
+        known[key] = cost = np.minimum.accumulate(cost)
+        return cost
+
+    everything = np.ones(len(beyond), bool)
+    whole = amount[:, :-1].sum(axis=0)
+    found = min(best(0, everything)[-1], whole.sum() - whole.max())     # a leaf can have few rows
+    require(bound <= unit * found, f"the claim says {text(bound)}, and the best tree costs "
+            f"{text(unit * found)}")
+    return ((depth, most if limited else None, least), penalty, bound,
+            f"the {len(lists)} candidates of its nodes")

@@ -16,66 +16,55 @@ import hashlib
 
 import numpy as np
 
-MOST_BYTES, ANY_DEPTH = 2**30, 2**31 - 1
-CLAIM = {"claim": "U0", "fingerprint": "u1", "limits": "i1", "units": "f1"}
-LINES = {"tests": "i1", "depth": "i1", "bound": "i2", "table": "i1", "reference": "i3"}
+from odtbook.certificate_file import ANY_DEPTH, NotProved, read, require, rows_of_data, words
+from odtbook.check_candidates import check_candidates
 
-
-class NotProved(ValueError):
-    """A certificate that does not prove its claim; the message names the first line that fails."""
-
-
-def require(condition, complaint):
-    """Refuse the certificate unless a condition holds."""
-    if not condition:
-        raise NotProved(complaint)
-
-
-def read(path):
-    """Return the arrays of a file, which may come from anybody."""
-    try:
-        with np.load(path, allow_pickle=False) as file:
-            require(sum(part.file_size for part in file.zip.infolist()) <= MOST_BYTES, "its size")
-            found = {name: file[name] for name in file.files}
-            kinds = CLAIM | ({"lists": "f2"} if "lists" in found else LINES)
-            require({n: f"{v.dtype.kind}{v.ndim}" for n, v in found.items()} == kinds, "its arrays")
-            return found
-    except Exception as error:      # whatever a strange file leads to
-        raise NotProved(f"the file is not a certificate: {error}") from error
+__all__ = ["NotProved", "check"]
+MOST_NODES = 64         # of a limit on feature nodes: a line has a bound for each number
+LINES = "tests", "depth", "bound", "table", "reference"
 
 
 @np.errstate(all="ignore")          # of numbers in a strange file
 def check(path, X, y, sample_weight=None):
     """Return in words what a certificate proves of these rows, or raise NotProved."""
-    file, X, y = read(path), np.asarray(X, float), np.asarray(y).ravel()
-    w = np.ones(len(y)) if sample_weight is None else np.asarray(sample_weight, float).ravel()
+    file, steps = read(path)
     sums = len(file["units"]) == 4          # of targets and of squares, for a squared error
-    require(X.ndim == 2 and len(X) == len(y) == len(w) and np.isfinite(X).all() and np.all(w >= 0)
-            and 0 < w.sum() < np.inf and (y.dtype.kind in "biuf" or not sums), "strange data")
-    X, y, w = X[w > 0], y[w > 0], w[w > 0]
-    y = y.astype(float) if sums else np.unique(y, return_inverse=True)[1].ravel()
+    X, y, w = rows_of_data(X, y, sample_weight, sums)
     mark = hashlib.sha256(f"{len(X)} {X.shape[1]}".encode() + b"".join(
         part.astype("<f8").tobytes() for part in (X, y, w))).digest()
     require(mark == file["fingerprint"].tobytes(), "the certificate is of other data")
     if "lists" in file:                     # of candidates for each node, and no lines
-        from odtbook.check_candidates import check_candidates
-        return check_candidates(file, X, y, w, require)
-    version, max_depth, max_nodes, least = [*map(int, file["limits"]), 0, 0, 0, 0][:4]
-    unit, penalty, centre, scale = np.append(file["units"].astype(float), [0, 1, 0, 1])[:4]
-    depth, bound = max(0, min(max_depth, len(X) - 1, 62)), file["bound"].astype(float)
-    limited, depth = max_nodes < 2**depth - 1, min(depth, max_nodes)
-    sizes = np.arange(1, bound.shape[1] + 1) if limited else np.array([2**depth - 1])
+        proved = check_candidates(file, X, y, w, steps)
+    else:
+        proved = check_lines(file, X, y, w)
+    claim = words(X, w, sums, *proved)
+    require(file["claim"] == claim, f"the claim in words is not what the numbers say: {claim}")
+    return claim
+
+
+def check_lines(file, X, y, w):
+    """Return the limits, the penalty and the bound that the lines prove, see ``words``."""
+    sums = len(file["units"]) == 4
+    version, max_depth, max_nodes, least = map(int, file["limits"])
+    unit, penalty, centre, scale = [*file["units"], 0.0, 1.0][:4]
+    require(version == 3 and 0 <= max_depth <= ANY_DEPTH and max_nodes >= 0 < least
+            and 0 <= penalty < np.inf and np.frexp(unit)[0] == np.frexp(scale)[0] == 0.5,
+            "a limit or unit is out of range")
+    most = max(0, len(X) // least - 1)      # splits of a tree whose leaves have enough rows
+    depth, bound = min(max_depth, most), file["bound"].astype(float)
+    limited, depth = max_nodes < min(2**depth - 1, most), min(depth, max_nodes)
+    require(max_nodes <= MOST_NODES or not limited, "it has too many feature nodes")
+    sizes = np.arange(1, max(1, max_nodes) + 1) if limited else np.array([3])   # three or more
     y, most = (y[:, None] - centre) * scale, np.floor(w / (unit * scale**2))[:, None]
     each = most * (y**np.arange(3) if sums else y == np.arange(y.max() + 1))
     if sums:
         slop = 2.0**-48 * len(y) * np.abs(y).max() * np.abs(each[:, 1]).sum()
         most = most * np.maximum(y - y.min(), y.max() - y)**2 * (1 + 1e-12)    # a row can cost
-    price, n_sums = np.floor(penalty / unit), each.shape[1]
-    require(version == 3 and 0 <= max_depth <= ANY_DEPTH and max_nodes >= 0 < least and 0 <= penalty
-            and np.frexp(unit)[0] == np.frexp(scale)[0] == 0.5 and bound.shape[1] == (
-                max(1, max_nodes) if limited else 1) and each.sum(axis=0).max() + most.sum()
-            + price < 2**51, "a limit or unit is out of range")
-    x = np.concatenate([column[:, None] > np.unique(column)[:-1] for column in X.T], axis=1)
+    n_sums = each.shape[1]          # no tree pays for a split that costs more than all rows can
+    price = min(np.floor(penalty / unit), np.ceil(most.sum()))
+    require(each.sum(axis=0).max() + most.sum() + price < 2**51, "a unit is out of range")
+    x = np.concatenate([X[:, :0] > 0, *(column[:, None] > np.unique(column)[:-1]
+                                        for column in X.T)], axis=1)
     x, group = np.unique(x, axis=0, return_inverse=True)        # equal rows become one
     amount, group = np.zeros((len(x), n_sums + (least > 1))), group.ravel()
     np.add.at(amount[:, :n_sums], group, each)
@@ -84,15 +73,18 @@ def check(path, X, y, sample_weight=None):
     amount[:, :n_sums] -= lost[:, None]
     x, amount, most = (v[amount.any(axis=1)] for v in (x, amount, most - n_sums * lost))
     tests, left, _, table, reference = (file[name] for name in LINES)
-    require(len(bound) == len(left) == len(table) > 0 and reference.shape[1:] == (x.shape[1], 2)
+    require(len(bound) == len(left) == len(table) > 0 and bound.shape[1] == len(sizes)
+            and reference.shape[1:] == (x.shape[1], 2)
             and all(np.all((low <= part) & (part < high)) for part, low, high in (
                 (left, 0, depth + 1), (tests, 0, 2 * x.shape[1]), (table, -1, len(reference))))
-            and left[-1] == depth and (depth - left).sum() == len(tests),
+            and np.array_equal(np.sort(table[table >= 0]), np.arange(len(reference)))
+            and left[-1] == depth and (depth - left.astype(int)).sum() == len(tests),
             "a number is out of range, or the last line is not the claim")
-    paths = np.split(tests, np.cumsum(depth - left)[:-1])
+    ends = np.cumsum(depth - left.astype(int))
 
     def rows_of(line):
-        return np.all(x[:, paths[line] // 2] == paths[line] % 2, axis=1)
+        path = tests[ends[line] + left[line] - depth:ends[line]]
+        return np.all(x[:, path // 2] == path % 2, axis=1)
 
     def leaf(part, root=False):     # costs of leaves, infinite where one has too few rows
         weight = part[0] if sums else part[:n_sums].sum(axis=0)
@@ -127,9 +119,14 @@ def check(path, X, y, sample_weight=None):
             lacks = most[theirs].sum() - np.stack([share.sum() - share @ has, share @ has])[used]
             below[used, 1:] = np.maximum(below[used, 1:], bound[other] - lacks[:, None])
         below[cost == np.inf] = np.inf          # no split, as one side has too few rows
-        best = [min((below[0, :, a] + below[1, :, b]).min(initial=np.inf) for a, b in (
-            [(k, n - 1 - k) for k in range(n)] if limited else [(1, 1)])) for n in sizes]
-        return np.minimum(leaf(whole, True), price + np.array(best))
+        if not limited:
+            best = (below[0, :, 1] + below[1, :, 1]).min(initial=np.inf)
+        else:
+            best = np.full(len(sizes), np.inf)
+            for a in range(len(sizes)):         # on one side, and 0, 1, .. on the other
+                both = below[0, :, a, None] + below[1, :, :len(sizes) - a]
+                best[a:] = np.minimum(best[a:], both.min(axis=0, initial=np.inf))
+        return np.minimum(leaf(whole, True), price + best)
 
     for line, reason in enumerate(table):
         inside = rows_of(line)
@@ -137,14 +134,5 @@ def check(path, X, y, sample_weight=None):
             inside, amount[inside].sum(axis=0)[:, None], x[inside], line)
         require(np.all((0 <= bound[line]) & (bound[line] <= found)),
                 f"line {line} says {bound[line].max():.0f}, and what follows is {found.max():.0f}")
-    value = np.format_float_positional(unit * ((n_sums - 1) * lost.sum() + bound[-1, -1]), trim="-")
-    what = (f"costs less than {value}, at {penalty:g} a split," if penalty else
-            f"has a squared error of less than {value}" if sums else
-            f"makes fewer than {value} errors" + " by weight" * bool(np.any(w != 1)))
-    over = "these {} columns" if np.isin(X, (0, 1)).all() else "all thresholds of these {} features"
-    claim = (f"no tree of {'any depth' if max_depth == ANY_DEPTH else f'depth {max_depth}'}"
-             + f" and {max_nodes} feature nodes" * limited
-             + f" with at least {least} rows in a leaf" * (least > 1)
-             + f" over {over.format(X.shape[1])} {what} on these {len(X)} rows")
-    require(file["claim"] == claim, f"the claim in words is not what the numbers say: {claim}")
-    return claim
+    value = unit * ((n_sums - 1) * lost.sum() + bound[-1, -1])
+    return (max_depth, max_nodes if limited else None, least), penalty, value

@@ -6,6 +6,11 @@ import html as _html
 import json as _json
 
 
+def number_text(number):
+    """Write a number in the shortest form that reads back as the same."""
+    return repr(float(number)).removesuffix(".0")
+
+
 def threshold_text(threshold, low, high):
     """Write a threshold with as many digits as separate its two neighbours well."""
     for digits in range(4, 18):

@@ -21,6 +21,7 @@ from sklearn.utils.validation import check_is_fitted
 from odtlib._numba.compiler import INNER, OPTIONS, njit
 from odtlib._numba.vector import pack, popcount
 from odtlib._numba.warm import warm_up
+from odtlib._text import number_text
 from odtlib.arrays import distinct_rows
 from odtlib.report import Clock
 from odtlib.tolerance import PROOF
@@ -33,6 +34,7 @@ LEAST_UNIT = 1000               # powers of one half
 MOST_NODES = 64                 # of a limit on feature nodes: a line has a bound for each number
 NO_SPLIT = 2.0**60              # the cost where one side has too few rows
 MOST_STEPS = 16                 # of a check, for each byte of the file
+HEADER = 256                    # bytes of an array in it, at the most
 MOST_CELLS = 2**27              # distinct rows times distinct splits
 
 
@@ -75,7 +77,7 @@ class OptimalityCertificate:
         arrays = {name: narrowed(array) for name, array in self.arrays.items()}
         file, steps = BytesIO(), max(self.steps, sum(array.nbytes for array in arrays.values()))
         np.savez_compressed(file, **arrays)
-        if MOST_STEPS * file.tell() < steps + MOST_STEPS * len(arrays):
+        if MOST_STEPS * file.tell() < steps + HEADER * len(arrays):
             file = BytesIO()            # the checker would fear a trap
             np.savez(file, **arrays)
         with open(path, "wb") as target:
@@ -225,7 +227,8 @@ class Data:
         rows = splits_of(self.X)
         _, first, self.member = distinct_rows(np.packbits(rows, axis=1))
         rows = rows[first]
-        self.unit = unit_of(weight, 0.0 if self.sums else self.penalty)
+        # No tree pays for a split that costs more than all rows can.
+        self.unit = unit_of(weight, 0.0 if self.sums else min(self.penalty, float(weight.sum())))
         whole = np.floor(weight / self.unit)
         # A row of less than a unit is a row for leaf sizes.  All of these weigh a quarter in the
         # search, whose costs are rounded down: ``spare`` keeps sums near a whole number above it.
@@ -234,7 +237,8 @@ class Data:
         self.centre, self.scale, largest_cost = 0.0, 1.0, whole
         if self.sums:
             self.centre = float(y.min() + np.mean(y - y.min()))
-            total = whole.sum() * np.ptp(y)**2 + self.penalty / self.unit
+            total = whole.sum() * np.ptp(y)**2
+            total += min(self.penalty / self.unit, total)
             if total > 0:
                 self.scale = float(2.0 ** min(np.floor((48 - np.log2(total)) / 2),
                                               np.floor((LEAST_UNIT + np.log2(self.unit)) / 2)))
@@ -248,7 +252,7 @@ class Data:
         else:
             self.y = self.label = np.unique(y, return_inverse=True)[1].ravel()
             each = whole[:, None] * (self.label[:, None] == np.arange(self.label.max() + 1))
-        self.price = np.floor(self.penalty / self.unit)
+        self.price = min(np.floor(self.penalty / self.unit), np.ceil(largest_cost.sum()))
         amount = np.zeros((len(rows), each.shape[1]))
         np.add.at(amount, self.member, each)
         largest_cost = np.ceil(np.bincount(self.member, largest_cost))
@@ -289,15 +293,18 @@ class Writer:
 
     def __init__(self, model, data):
         self.model, self.data, n_rows = model, data, len(data.y)
-        self.depth, self.nodes = model._depth_within(n_rows), model._node_budget(n_rows)
-        full = 2**self.depth - 1
-        if self.nodes == n_rows - 1 and full <= 2**12:      # none that a tree reaches is given
-            self.nodes = full
-        self.limited, self.depth = self.nodes < full, min(self.depth, self.nodes)
+        most = max(0, n_rows // data.least - 1)         # so many splits make leaves of enough rows
+        self.depth = min(model._depth_within(n_rows), most)
+        full, self.nodes = min(2**self.depth - 1, most), model._node_budget(n_rows)
+        self.limited, self.nodes = self.nodes < full, min(self.nodes, full)
+        self.depth = min(self.depth, self.nodes)
         if self.limited and self.nodes > MOST_NODES:
             raise ValueError("certificate writes a bound for each number of feature nodes, and the "
-                             f"limits leave {self.nodes}; it takes at most {MOST_NODES}, or all of "
-                             "a smaller max_depth.")
+                             f"limits leave {self.nodes}; it takes at most {MOST_NODES}, or as "
+                             "many as there can be.")
+        if self.depth * self.nodes * (1 + data.x.shape[1]) > MOST_CELLS:
+            raise ValueError("certificate needs too much memory for trees of any depth over these "
+                             "rows; give max_depth.")
         self.sizes = np.arange(1, max(1, self.nodes) + 1) if self.limited else np.array([full])
         # Which bounds of the sides of a split bound a tree: its position in ``sizes``, and theirs.
         self.parts = np.array([(n, a, n - a) for n in range(self.nodes) for a in range(n + 1)]
@@ -334,7 +341,8 @@ class Writer:
                 reason = len(self.tables) - 1
         elif not (counted and trusted) and wanted.max() > 0:
             least = min(depth, 2) if counted else depth
-            lower_bounds, hints = self.search(mask, least, np.minimum(self.sizes, 2**least - 1),
+            nodes = np.minimum(self.sizes, 2**min(least, 62) - 1)
+            lower_bounds, hints = self.search(mask, least, nodes,
                                               wanted + np.inf if counted else wanted)
             value = np.maximum(lower_bounds, 0.0)
             if not counted:
@@ -593,15 +601,12 @@ def words(data, max_depth, max_nodes, value, over=None):
 
     ``over`` says which splits there are, if they are not all of the rows.
     """
-    def text(number):               # reads back as the same number
-        return np.format_float_positional(number, trim="-")
-
     over = over or ("these {} columns" if np.all((data.X == 0) | (data.X == 1)) else
                     "all thresholds of these {} features").format(data.X.shape[1])
-    what = (f"costs less than {text(value)}, at {text(data.penalty)} a split," if data.penalty else
-            (f"has a squared error of less than {text(value)}" if data.sums else
-             f"makes fewer than {text(value)} errors") + " by weight" * bool(
-                 np.any(data.weight != 1)))
+    value, penalty = number_text(value), number_text(data.penalty)
+    what = (f"costs less than {value}, at {penalty} a split," if data.penalty else
+            (f"has a squared error of less than {value}" if data.sums else
+             f"makes fewer than {value} errors") + " by weight" * bool(np.any(data.weight != 1)))
     return (f"no tree of {'any depth' if max_depth == ANY_DEPTH else f'depth {max_depth}'}"
             + (f" and {max_nodes} feature nodes" if max_nodes is not None else "")
             + (f" with at least {data.least} rows in a leaf" if data.least > 1 else "")

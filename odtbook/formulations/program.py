@@ -11,6 +11,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import StrOptions
 
 from odtbook.formulations.engines import library
+from odtlib._text import number_text
 from odtlib.column_generation.units import MAX_WHOLE_SUM, in_units
 from odtlib.estimator import Outcome, TreeClassifier
 from odtlib.heuristics.cart import single_leaf
@@ -396,9 +397,9 @@ class ProgramClassifier(TreeClassifier):
         if self.min_samples_leaf > 1:
             limits += f", {self.min_samples_leaf} samples per leaf"
         if self.split_penalty:
-            limits += f", split_penalty {self.split_penalty:g}"
+            limits += f", split_penalty {number_text(self.split_penalty)}"
         if self.max_disparity is not None:
-            limits += f", disparity {self.max_disparity:g}"
+            limits += f", disparity {number_text(self.max_disparity)}"
         return limits
 
 

@@ -7,6 +7,7 @@ from itertools import combinations
 
 import numpy as np
 
+from odtlib._text import number_text
 from odtlib.tolerance import ROUNDING
 
 
@@ -85,12 +86,12 @@ def side_constraints(y, weight, classes, *, min_recall=None, min_precision=None,
     for code, share in _of_classes(min_recall, classes, "min_recall"):
         effect = np.zeros((len(y), n_classes))
         effect[y == code, code] = weight[y == code]
-        add(f"recall of {classes[code]} at least {share:g}", effect,
+        add(f"recall of {classes[code]} at least {number_text(share)}", effect,
             share * weight[y == code].sum(), np.inf)
     for code, share in _of_classes(min_precision, classes, "min_precision"):
         effect = np.zeros((len(y), n_classes))
         effect[:, code] = weight * ((y == code) - share)
-        add(f"precision of {classes[code]} at least {share:g}", effect, 0.0, np.inf)
+        add(f"precision of {classes[code]} at least {number_text(share)}", effect, 0.0, np.inf)
     if max_disparity is not None:
         counted = np.ones(len(y), bool) if disparity == "demographic-parity" else y == 1
         groups, group = np.unique(protected, return_inverse=True)
@@ -106,8 +107,9 @@ def side_constraints(y, weight, classes, *, min_recall=None, min_precision=None,
             for one, sign in ((a, 1.0), (b, -1.0)):
                 rows = counted & (group.ravel() == one)
                 effect[rows, 1] = sign * weight[rows] * (total / size[one])
-            add(f"disparity between {groups[a]} and {groups[b]} at most {max_disparity:g}", effect,
-                -max_disparity * total, max_disparity * total)
+            add(f"disparity between {groups[a]} and {groups[b]} at most "
+                f"{number_text(max_disparity)}", effect, -max_disparity * total,
+                max_disparity * total)
     if not names:
         return None
     return SideConstraints(tuple(names), np.array(effects), np.array(low), np.array(high), total)

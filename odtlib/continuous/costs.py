@@ -32,7 +32,8 @@ class Costs:
         cost = np.maximum(1, np.floor(weight * self.scale))
         self.excess = float(np.maximum(cost / self.scale - weight, 0.0).sum())
         self.unit = int(cost[0])
-        self.penalty = int(split_penalty * self.scale)
+        # No tree pays for a split that costs more than all rows.
+        self.penalty = int(min(split_penalty, 2.0 * total) * self.scale)
         if sample_weight is None and min_samples_leaf == 1:
             self.weight = None
             self.of_classes = np.bincount(y, minlength=n_classes) * self.unit

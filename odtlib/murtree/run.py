@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from joblib import effective_n_jobs
 
+from odtlib._text import number_text
 from odtlib.heuristics.start import starting_tree
 from odtlib.report import Clock, SolveReport, pluralised
 from odtlib.tolerance import PROOF, ROUNDING
@@ -343,7 +344,7 @@ class Run:
                          + (self.depth + 1) * self.solver.penalty)))
         if np.any(model.split_penalty):
             limits += (", split penalties per level" if np.ndim(model.split_penalty)
-                       else f", split penalty {model.split_penalty:g}")
+                       else f", split penalty {number_text(model.split_penalty)}")
         report = SolveReport(
             self.ended, objective, bound, self.clock.elapsed, start=model._start_word(),
             counters=self.counters, scale=scale,

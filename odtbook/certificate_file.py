@@ -1,0 +1,82 @@
+"""The file of a certificate and the data that it is about: read with NumPy alone, trusting neither.
+
+A file has arrays of certain names, types and lengths and no others, and unpacks to so many bytes
+for each of its own at the most: what a check takes in time and memory grows with the file.
+"""
+import numpy as np
+
+MOST_BYTES, ANY_DEPTH = 2**30, 2**31 - 1
+MOST_STEPS = 16         # that a check may take for each byte of the file, which may be a trap
+CLAIM = {"claim": "U0", "fingerprint": "u1", "limits": "i1", "units": "f1"}
+LINES = {"tests": "i1", "depth": "i1", "bound": "i2", "table": "i1", "reference": "i3"}
+
+
+class NotProved(ValueError):
+    """A certificate that does not prove its claim; the message names the first line that fails."""
+
+
+def require(condition, complaint):
+    """Refuse the certificate unless a condition holds."""
+    if not condition:
+        raise NotProved(complaint)
+
+
+def read(path):
+    """Return the arrays of a file, which may come from anybody, and how many steps they may take.
+    """
+    try:
+        with np.load(path, allow_pickle=False) as file:
+            steps = MOST_STEPS * file.zip.fp.seek(0, 2)
+            parts = file.zip.infolist()
+            require(sum(part.file_size for part in parts) <= min(MOST_BYTES, steps)
+                    and all(part.compress_type in (0, 8) for part in parts), "its size")
+            found = {name: file[name] for name in file.files}
+            kinds = CLAIM | ({"lists": "f2"} if "lists" in found else LINES)
+            require({n: f"{v.dtype.kind}{v.ndim}" for n, v in found.items()} == kinds
+                    and [len(found[name]) for name in ("fingerprint", "limits")] == [32, 4]
+                    and all(v.dtype == float for v in found.values() if v.dtype.kind == "f")
+                    and len(found["units"]) in ((2,) if "lists" in found else (2, 4)), "its arrays")
+            return found, steps
+    except Exception as error:      # whatever a strange file leads to
+        raise NotProved(f"the file is not a certificate: {error}") from error
+
+
+def numbers(values):
+    """Return numbers as float64; refuse what that cannot hold."""
+    given = np.asarray(values)
+    exact = given.astype(float)
+    require(given.dtype.kind in "biufO" and np.all((exact.astype(given.dtype) == given)
+                                                   | (exact != exact)), "numbers beyond float64")
+    return exact
+
+
+def rows_of_data(X, y, weight, sums):
+    """Return rows, targets or class numbers and weights of the rows that have one."""
+    try:
+        X, y = numbers(X), np.asarray(y).ravel()
+        w = np.ones(len(y)) if weight is None else numbers(weight).ravel()
+        require(X.ndim == 2 and len(X) == len(y) == len(w) and np.isfinite(X).all()
+                and np.all(w >= 0) and 0 < w.sum() < np.inf, "no finite rows with weights")
+        y = numbers(y)[w > 0] if sums else np.unique(y[w > 0], return_inverse=True)[1].ravel()
+        return X[w > 0], y, w[w > 0]
+    except Exception as error:
+        raise NotProved(f"strange data: {error}") from error
+
+
+def text(number):
+    """Return a number in the shortest form that reads back as the same."""
+    return repr(float(number)).removesuffix(".0")
+
+
+def words(X, w, sums, limits, penalty, bound, over=None):
+    """Say what is proved; of ``limits``, depth, nodes and rows of a leaf, nodes may be None."""
+    depth, nodes, least = limits
+    over = over or ("these {} columns" if np.isin(X, (0, 1)).all() else
+                    "all thresholds of these {} features").format(X.shape[1])
+    what = (f"costs less than {text(bound)}, at {text(penalty)} a split," if penalty else
+            (f"has a squared error of less than {text(bound)}" if sums else
+             f"makes fewer than {text(bound)} errors") + " by weight" * bool(np.any(w != 1)))
+    return (f"no tree of {'any depth' if depth == ANY_DEPTH else f'depth {depth}'}"
+            + (f" and {nodes} feature nodes" if nodes is not None else "")
+            + f" with at least {least} rows in a leaf" * (least > 1)
+            + f" over {over} {what} on these {len(X)} rows")
