@@ -44,9 +44,10 @@ def read(path):
 def numbers(values):
     """Return numbers as float64; refuse what that cannot hold."""
     given = np.asarray(values)
+    require(given.dtype.kind in "biufO", "no numbers")
     exact = given.astype(float)
-    require(given.dtype.kind in "biufO" and np.all((exact.astype(given.dtype) == given)
-                                                   | (exact != exact)), "numbers beyond float64")
+    require(np.all((exact.astype(given.dtype) == given) | (exact != exact)),
+            "numbers beyond float64")
     return exact
 
 

