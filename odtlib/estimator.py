@@ -131,6 +131,7 @@ class _TreeEstimator(DescribedParameters, WithParameters):
         ----------
         X : array or data frame, shape (n_rows, n_features)
             Training rows; with missing values (NaN), or sparse, where the estimator takes that.
+            Text and categories of a data frame are asked one against the rest.
         y : array, shape (n_rows,)
             Labels of any type, or targets; shape (n_rows, n_outputs) for several targets.
         sample_weight : array, shape (n_rows,), optional
@@ -294,7 +295,9 @@ class _TreeEstimator(DescribedParameters, WithParameters):
             return start
         if isinstance(start, _TreeEstimator):
             check_is_fitted(start, "tree_")
-            if start._tree_over_columns:
+            if start._tree_over_columns and not (self._tree_over_columns and hasattr(
+                    self.binarizer_, "columns_")
+                    and start.tree_.columns == self.binarizer_.columns_):
                 raise ValueError(f"start is a {type(start).__name__} whose tree tests columns that "
                                  "its binariser made; give one whose tree tests features.")
             return start.tree_

@@ -49,7 +49,7 @@ class DoubledColumns:
                 feature[node] = p + np.searchsorted(self.gaps, f)
             threshold[node] = np.searchsorted(self.values[f], threshold[node], "right") + 0.5
         return tree.replace(feature=feature, threshold=threshold, missing_left=None,
-                            feature_names=None, n_features=len(self.feature))
+                            columns=None, feature_names=None, n_features=len(self.feature))
 
     def folded(self, tree):
         """Write a tree over the columns as one over the features, without idle splits.

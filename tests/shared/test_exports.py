@@ -377,6 +377,19 @@ def test_words_are_searched_like_columns_of_zeros_and_ones():
         assert theirs.report_.objective == with_words.report_.objective
 
 
+@pytest.mark.parametrize("gaps", [False, True])
+def test_a_tree_over_words_starts_a_search_over_the_same_words(gaps):
+    X = pd.DataFrame({"c": list("abcb") * 9, "x": np.arange(36.0) % 7})
+    X = X[np.arange(36) % 11 != 3].reindex(range(36)) if gaps else X
+    y = np.arange(36) % 5 % 2
+    start = CARTClassifier(2).fit(X, y)
+    model = ContinuousTreeClassifier(2, start=start).fit(X, y)
+    assert model.report_.objective == ContinuousTreeClassifier(2).fit(X, y).report_.objective
+    assert model.report_.objective <= start.report_.objective
+    with pytest.raises(ValueError, match="whose tree tests columns that its binariser made"):
+        ContinuousTreeClassifier(2, start=start).fit(X.replace("a", "z"), y)
+
+
 def test_a_certificate_is_written_for_a_table_with_words(tmp_path):
     from odtbook.check_certificate import check as check_certificate
     X = pd.DataFrame({"c": list("abcb") * 9, "x": np.arange(36) % 7})

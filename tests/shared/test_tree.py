@@ -597,3 +597,16 @@ def test_impurities_that_scikit_learn_rounds_to_nan_are_numbers():
     assert np.isnan(theirs.tree_.impurity).any()
     impurity = DecisionTree.from_sklearn(theirs).impurity
     assert np.isfinite(impurity).all() and (impurity >= 0).all()
+
+
+def test_midpoints_of_short_numbers_are_short():
+    assert midpoint(15.3, 15.4) == 15.35 and midpoint(-0.1, 0.3) == 0.1
+    rng = np.random.default_rng(0)
+    for digits in range(1, 5):
+        values = np.unique(np.round(rng.normal(size=4000) * 100, digits))
+        middles = midpoint(values[:-1], values[1:])
+        assert ((values[:-1] <= middles) & (middles < values[1:])).all()
+        assert all(len(repr(t).partition(".")[2]) <= digits + 1 for t in middles.tolist())
+    values = np.unique(rng.normal(size=999) * 10.0 ** rng.integers(-300, 300, 999))
+    middles = midpoint(values[:-1], values[1:])
+    assert ((values[:-1] <= middles) & (middles < values[1:])).all()
