@@ -408,9 +408,9 @@ class Exports:
         if data.get("classes") is not None:
             arguments["classes"] = _typed(data["classes"], data.get("classes_dtype"))
         arguments["threshold"] = [np.nan if t is None else float(t) for t in data["threshold"]]
-        if data.get("columns") is not None:
-            arguments["columns"] = Columns.from_plain(data["columns"])
         try:
+            if data.get("columns") is not None:
+                arguments["columns"] = Columns.from_plain(data["columns"])
             tree = cls(**arguments)
             again = json.loads(tree.to_json())
         except OverflowError as error:

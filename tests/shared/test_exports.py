@@ -297,7 +297,7 @@ def mutations(data):
         for other in (None, -1, 10**6, "x", [], [None] * 3, {}, 1e300, [0.5] * 3, True):
             yield {**data, name: other}
         if isinstance(value, list) and value:
-            for other in (None, -2, 10**9, "inf", "x", [], [None], ["a", "a"], 0.5):
+            for other in (None, -2, 10**9, 10**400, "inf", "x", [], [None], ["a", "a"], 0.5):
                 yield {**data, name: [other, *value[1:]]}
             yield {**data, name: value[1:]}
 
