@@ -34,8 +34,10 @@ SCHEMA = {
     "value": [[float]], "label": ([int], None), "classes": ([LABELS["O"]], None),
     "classes_dtype": (str, None), "feature_names": ([str], None), "n_features": int,
     "weight": ([float], None), "impurity": ([float], None), "missing_left": ([int], None),
-    "columns": (COLUMNS, None), "criterion": ("gini", "entropy", None)}
-OPTIONAL = ("weight", "impurity", "missing_left", "columns", "criterion")     # left out by default
+    "slopes": ([[float]], None), "columns": (COLUMNS, None),
+    "criterion": ("gini", "entropy", None)}
+# Left out by default.
+OPTIONAL = ("weight", "impurity", "missing_left", "slopes", "columns", "criterion")
 
 
 class Exports:
@@ -123,7 +125,10 @@ class Exports:
         str
         """
         if self.kind == "regression":
-            return ", ".join(_short(v, 6) for v in self.value[node])
+            used = () if self.slopes is None else np.flatnonzero(self.slopes[node])
+            return ", ".join(_short(v, 6) for v in self.value[node]) + "".join(
+                f" {'-' if self.slopes[node, j] < 0 else '+'} "
+                f"{_short(abs(self.slopes[node, j]), 6)} {self.feature_name(j)}" for j in used)
         counts = " ".join(_short(v, 6) for v in self.value[node])
         return f"{visible(self.classes[self.label[node]])}  [{counts}]"
 
@@ -273,6 +278,8 @@ class Exports:
         else:
             for k, value in enumerate(self.value.T):
                 columns["prediction" if len(self.value.T) == 1 else f"prediction {k}"] = value
+            if self.slopes is not None:      # the prediction is then that at zero
+                columns["prediction"] = [self.leaf_text(node) for node in range(self.n_nodes)]
         return pd.DataFrame(columns, index=pd.RangeIndex(self.n_nodes, name="node"))
 
     def _repr_html_(self):
@@ -288,6 +295,18 @@ class Exports:
         rest = f"<p>{len(table) - MOST_ROWS} more nodes</p>" if len(table) > MOST_ROWS else ""
         return (f"<p>{_text.html(repr(self))}</p>{picture}"
                 f"{shown.to_html(na_rep='', float_format='{:.6g}'.format)}{rest}")
+
+    def refuse_lines(self, form: str) -> None:
+        """Refuse to write a tree with lines in its leaves in a form that has numbers there.
+
+        Parameters
+        ----------
+        form : str
+            What the form is called.
+        """
+        if self.slopes is not None:
+            raise ValueError(f"the leaves of this tree have lines, and those of {form} numbers; "
+                             "replace(slopes=None) leaves the lines out.")
 
     def to_python(self, units: dict[str, str] | None = None) -> str:
         """Return the tree as a Python file that needs no package.
@@ -489,6 +508,7 @@ class Exports:
         from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
         from sklearn.tree._tree import Tree
 
+        self.refuse_lines("a tree of scikit-learn")
         classify = self.kind == "classification"
         n_columns = self.value.shape[1]
         if classify:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 LEAF = -1
 ARGUMENTS = ("feature", "threshold", "left", "right", "value", "label", "classes",
              "feature_names", "n_features", "kind", "weight", "impurity", "missing_left", "columns",
-             "criterion")
+             "criterion", "slopes")
 CRITERIA = ("gini", "entropy")
 ROUTED = (np.float64, np.float32, np.uint8, np.int64)     # rows of other types become the first
 
@@ -61,6 +61,9 @@ class DecisionTree(Exports):
         larger training weight (left where it is equal or unknown); ignored (stored as -1) at
         leaves.  Where it is 0, a threshold may be infinite: the node then tests whether the value
         is missing.  By default the tree refuses NaN.
+    slopes : array of float, shape (n_nodes, n_features), optional
+        For a regression tree of one target: a line in each leaf, which predicts
+        ``value + slopes @ x`` (default: ``value``).
     columns : odtlib.columns.Columns, optional
         What the features are in the columns of a table with text, categories and gaps.  The tree
         then takes such a table, as a data frame or a list of dicts, as well as its features.
@@ -85,6 +88,7 @@ class DecisionTree(Exports):
     kind: str
     weight: np.ndarray | None
     missing_left: np.ndarray | None
+    slopes: np.ndarray | None
     columns: Columns | None
     criterion: str
 
@@ -94,7 +98,7 @@ class DecisionTree(Exports):
                  n_features: int | None = None, kind: str = "classification",
                  weight: ArrayLike | None = None, impurity: ArrayLike | None = None,
                  missing_left: ArrayLike | None = None, columns: Columns | None = None,
-                 criterion: str = "gini") -> None:
+                 criterion: str = "gini", slopes: ArrayLike | None = None) -> None:
         if criterion not in CRITERIA:
             raise ValueError(f"criterion is {criterion!r}; use 'gini' or 'entropy'.")
         if kind not in ("classification", "regression"):
@@ -167,10 +171,17 @@ class DecisionTree(Exports):
                                       or not (np.isfinite(array) & (array >= 0)).all()):
                 raise ValueError("weight and impurity belong to regression trees, with one number "
                                  "per node, finite and at least 0.")
+        if slopes is not None:
+            slopes = np.array(slopes, dtype=np.float64)
+            if (kind == "classification" or value.shape[1] != 1
+                    or slopes.shape != (n_nodes, n_features) or not np.isfinite(slopes).all()):
+                raise ValueError("slopes belong to regression trees of one target, with one finite "
+                                 "number per node and feature.")
         self._keep(feature=feature, threshold=threshold, left=left, right=right, value=value,
                    label=label, classes=classes, feature_names=feature_names,
                    n_features=n_features, kind=kind, weight=weight, impurity=impurity,
-                   missing_left=missing_left, columns=columns, criterion=criterion)
+                   missing_left=missing_left, columns=columns, criterion=criterion,
+                   slopes=slopes)
 
     def _keep(self, **arguments):
         """Store arguments that are right, None where one is not given, and freeze the arrays."""
@@ -400,7 +411,9 @@ class DecisionTree(Exports):
                 stack.append((left[node], low, {**high, f: min(t, upper)}, sides[0]))
 
         left, right = becomes[self.left].tolist(), becomes[self.right].tolist()
-        predicted = (self.value if self.label is None else self.label).tolist()
+        predicted = self.value if self.label is None else self.label
+        predicted = (predicted if self.slopes is None else
+                     np.column_stack([predicted, self.slopes])).tolist()
         like = {}       # of a node that predicts the same for all its rows, a leaf that does so
         for node in reversed(visited):          # children stand behind their parent
             if features[node] < 0:
@@ -424,6 +437,7 @@ class DecisionTree(Exports):
                             right=[new_index.get(right[node], LEAF) for node in nodes],
                             value=self.value[predicts if self.label is None else nodes],
                             label=None if self.label is None else self.label[predicts],
+                            slopes=None if self.slopes is None else self.slopes[predicts],
                             **self._at("weight", "impurity", "missing_left", nodes=nodes))
 
     def remap(self, feature: ArrayLike, threshold: ArrayLike, swap: ArrayLike, n_features: int,
@@ -652,7 +666,7 @@ class DecisionTree(Exports):
             used, column = np.unique(self.feature, return_inverse=True)
             leaves = int(used[0] == LEAF)
             return self.replace(feature=column - leaves, feature_names=None, columns=None,
-                                n_features=len(used) - leaves).apply(
+                                slopes=None, n_features=len(used) - leaves).apply(
                                     X.tocsc()[:, used[leaves:]].toarray())
         X = self._rows(X)
         leaf = np.empty(len(X), np.int64)
@@ -694,7 +708,15 @@ class DecisionTree(Exports):
         """
         if self.kind == "classification":
             return self.classes[self.label].take(self.apply(X))
-        value = self.value.take(self.apply(X), axis=0)
+        leaf = self.apply(X)
+        value = self.value.take(leaf, axis=0)
+        if self.slopes is not None:
+            used = np.flatnonzero(self.slopes.any(axis=0))
+            x = X[:, used].toarray() if hasattr(X, "toarray") else self._rows(X)[:, used]
+            if np.isnan(x).any():
+                raise ValueError("a row misses a value of a feature that the lines in the leaves "
+                                 "use; fill it in.")
+            value = value + (x * self.slopes[leaf][:, used]).sum(axis=1, keepdims=True)
         return value[:, 0] if value.shape[1] == 1 else value
 
     def predict_proba(self, X: ArrayLike) -> np.ndarray:
