@@ -144,7 +144,7 @@ REFERENCE = {
     "odtlib.certificate": ["OptimalityCertificate"],
     "odtlib.heuristics": [], "odtlib.column_generation": [], "odtlib.murtree": [],
     "odtlib.continuous": [], "odtlib.constrained": [], "odtlib.constrained.sets": [],
-    "odtlib.policy": [], "odtlib.binarize": [], "odtlib.plotting": [],
+    "odtlib.objectives": [], "odtlib.policy": [], "odtlib.binarize": [], "odtlib.plotting": [],
     "odtbook.formulations": [], "odtbook.published": [],
     "odtbook.check_certificate": ["check", "NotProved"],
     "odtbook.datasets": [], "odtbook.tables": [], "odtbook.experiments": [], "odtbook.verdicts": [],

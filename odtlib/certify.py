@@ -25,12 +25,15 @@ class Certificate:
         Cost of predicting each class for each training row.
     """
 
-    def __init__(self, parameters, costs=None):
+    def __init__(self, parameters, costs=None, names=None):
         self.terms = {name: deepcopy(parameters[name]) for name in TERMS if name in parameters}
-        self.costs = costs
+        self.costs, self.names = costs, names
 
-    def __call__(self, tree, X, y, sample_weight=None):
-        """Return the objective of a tree on the training rows, with their given weights."""
+    def __call__(self, tree, X, y, sample_weight=None, given=None):
+        """Return the objective of a tree on the training rows, with their given weights.
+
+        ``given`` are the rows before a binariser, where the tree tests columns that one made.
+        """
         y = np.asarray(y)
         weight = np.ones(len(y)) if sample_weight is None else np.array(sample_weight, float)
         if self.costs is not None and len(self.costs) != len(y):
@@ -44,6 +47,16 @@ class Certificate:
         if rows.dtype != np.uint8:
             rows = rows.astype(float)
         leaf, depth = leaves_of(tree, rows)
+        additive = self.terms.get("loss", self.terms.get("objective"))
+        if hasattr(additive, "_cost_of_leaves"):
+            given = X if given is None else given
+            if tree.kind == "classification":
+                y = np.searchsorted(tree.classes, y)
+            frame = hasattr(given, "iloc") and not all(hasattr(kind, "kind") and kind.kind in "biuf"
+                                                       for kind in given.dtypes)
+            given = given.iloc[used] if frame else np.asarray(given)[used]
+            return (additive._cost_of_leaves(leaf, given, y[used], weight[used], self.names)
+                    + self._split_costs(depth[tree.feature >= 0]))
         error = self._label_errors if tree.kind == "classification" else self._target_errors
         return (error(tree, leaf, y[used], weight[used], used)
                 + self._split_costs(depth[tree.feature >= 0]))
@@ -59,6 +72,11 @@ class Certificate:
         label, classes = tree.label[leaf], tree.classes
         wrong = classes[label] != y
         kind = self.terms.get("objective", "errors")
+        if kind in ("entropy", "gini"):     # log loss and Brier score of the leaves' shares
+            shares = (tree.value / np.maximum(tree.value.sum(axis=1), 1e-300)[:, None])[leaf]
+            hit = classes == y[:, None]
+            return fsum(weight * (-np.log(shares[hit]) if kind == "entropy" else
+                                  ((shares - hit) ** 2).sum(axis=1)))
         if self.costs is not None:
             return fsum(weight * np.asarray(self.costs)[used, label])
         if kind == "balanced-accuracy":

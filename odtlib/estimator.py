@@ -180,10 +180,15 @@ class _TreeEstimator(DescribedParameters, WithParameters):
         if tree.kind == "regression":
             tree = tree.with_weights(self._rows_of_tree(X), targets, weight)
         self.tree_ = report.tree = tree
-        report.evaluate = Certificate(self.get_params(deep=False), by_row.get("costs"))
+        report.evaluate = Certificate(self._objective_terms(), by_row.get("costs"),
+                                      getattr(self, "feature_names_in_", None))
         report.binarizer = self.binarizer_ if self._tree_over_columns else None
         self.report_ = report
         return answer
+
+    def _objective_terms(self):
+        """Return the parameters that define the objective, among others."""
+        return self.get_params(deep=False)
 
     def _doubled_columns(self, X):
         """Return the columns for a search over thresholds where values are missing, or None.

@@ -254,8 +254,11 @@ class SolveReport:
         if y is not None and np.size(y) != len(X) * width:
             raise ValueError(f"y has shape {np.shape(y)} and the tree predicts {width} in each "
                              "row; verify with the targets of the fit.")
-        rows = X if self.binarizer is None else self.binarizer.transform(X)
-        objective = float((self.evaluate or default_objective)(self.tree, rows, y, sample_weight))
+        rows, given = X, {}
+        if self.binarizer is not None:
+            rows, given = self.binarizer.transform(X), {"given": X}
+        objective = float((self.evaluate or default_objective)(self.tree, rows, y, sample_weight,
+                                                               **given))
         if not abs(objective - self.objective) <= PROOF * self.scale:
             raise ValueError(f"the tree scores {objective:g} on these rows, the report says "
                              f"{self.objective:g}; verify with the rows and weights of the fit.")

@@ -16,6 +16,7 @@ from llvmlite import ir
 from numba import config, types
 from numba.core import cgutils
 from numba.extending import intrinsic, models, register_model
+from numba.np.arrayobj import populate_array
 
 LANES = 32      # counters of 16 bits in a 512-bit register
 
@@ -245,9 +246,9 @@ def to_floats(builder, kind, vector):
 
 
 @_operation(types.float64)
-def largest_float(builder, kind, vector):
-    """Return the largest of the floats of a vector."""
-    return _call(builder, f"llvm.vector.reduce.fmax.v{kind.lanes}f64", ir.DoubleType(), vector,
+def smallest_float(builder, kind, vector):
+    """Return the smallest of the floats of a vector."""
+    return _call(builder, f"llvm.vector.reduce.fmin.v{kind.lanes}f64", ir.DoubleType(), vector,
                  fastmath=("nnan",))
 
 
@@ -284,11 +285,11 @@ def store_lane_bits(builder, kind, bits, byte, vector, position):
 
 
 @_operation()
-def keep_where_enough(builder, kind, value, first, second, bound):
-    """Return ``value`` in the lanes where both numbers, unsigned, reach ``bound``, else zero."""
+def keep_where_enough(builder, kind, value, first, second, bound, otherwise):
+    """Return ``value`` where both numbers, unsigned, reach ``bound``, else ``otherwise``."""
     reaches = builder.fcmp_ordered if kind.real else builder.icmp_unsigned
     enough = builder.and_(reaches(">=", first, bound), reaches(">=", second, bound))
-    return builder.select(enough, value, _constant(kind.llvm, 0))
+    return builder.select(enough, value, otherwise)
 
 
 def _interleaving(start):
@@ -336,6 +337,20 @@ def prefetch(builder, kind, array, index):
 def popcount(builder, kind, word):
     """Count the ones of a 64-bit word."""
     return _call(builder, "llvm.ctpop.i64", ir.IntType(64), word)
+
+
+@intrinsic
+def strided(typing, array, start, count, stride):
+    """Return ``count`` numbers of an array of floats, ``stride`` apart, as a view of them."""
+    view_type = types.Array(types.float64, 1, "A")
+
+    def generate(context, builder, signature, args):
+        source = context.make_array(signature.args[0])(context, builder, args[0])
+        view, size = context.make_array(view_type)(context, builder), ir.Constant(args[1].type, 8)
+        populate_array(view, builder.gep(source.data, [args[1]]), [args[2]],
+                       [builder.mul(args[3], size)], size, None)
+        return view._getvalue()
+    return view_type(array, *3 * [types.int64]), generate
 
 
 @intrinsic

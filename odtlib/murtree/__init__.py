@@ -4,8 +4,9 @@ A reader follows it in this order: :mod:`preparation <odtlib.murtree.preparation
 sees), ``_kernels`` (the depth-two algorithm on frequency counts), ``_weights`` (the
 same on sums), ``_cache``, ``_search`` (Eq. 1 on an explicit stack), ``solver`` (slices, limits,
 the tree), ``weighting`` (other objectives as errors of weighted rows), ``run`` (one fit) and
-``classifier``; ``options`` holds the switches.  Regression is ``_regression_kernels`` under the
-same search, and ``regressor``.  Other tasks have solvers of their own, in ``extensions``:
+``classifier``; ``options`` holds the switches.  Any other objective is a file in ``objectives``:
+``_sums`` and ``_additive`` are its kernels under the same search, ``additive`` is its fit, and
+``regressor`` the estimator.  Other tasks have solvers of their own, in ``extensions``:
 ``fronts`` (errors of both classes, fairness) and ``good_trees`` (all trees within a tolerance of
 the optimum).
 """

@@ -23,6 +23,8 @@ All functions take arrays and fill arrays; nothing is checked.
 
 from __future__ import annotations
 
+from collections import namedtuple
+
 import numpy as np
 
 from odtlib._numba.compiler import ADDRESSED, INNER, njit
@@ -59,6 +61,18 @@ STRIP_WORDS = 48             # so few are counted strip by strip, without transp
 # Rows of ``side_cost``: score of side 0 and 1 of each split, as a leaf and after one more split,
 # and the Gini impurity of both sides together.
 LEAF_0, LEAF_1, SPLIT_0, SPLIT_1, IMPURITY = range(5)
+
+# What all kernels share: ``shape``, the constants above; the features of all rows as bits
+# (``row_bits``), two random words (``row_keys``) and the ``numbers`` of each row; the ``counts`` of
+# the columns of a node, the ``slots`` in which equal ones are found, and its rows as bits
+# (``local_bits``); of a child its ``rows``, and where its classes start among them (``starts``) and
+# among its words (``words``).
+SharedArrays = namedtuple("SharedArrays", "shape row_bits row_keys numbers counts slots local_bits "
+                                          "rows starts words")
+# What the kernels on counts keep of a node: its words in all columns and in its own, counts of
+# pairs, counts of columns, and costs or extremes; the same of a child.
+CountArrays = namedtuple("CountArrays", "all_blocks blocks pairs singles sides child_blocks "
+                                        "child_pairs child_singles")
 
 
 @njit(**INNER)
@@ -171,15 +185,17 @@ def count_singles(blocks, width, first_word, last_word, singles, offset):
 
 
 @njit(**ADDRESSED)
-def open_node(rows, class_start, candidates, n_candidates, keys_from_rows, shared_arrays,
-              count_arrays, active, column_keys, node_shape):
+def open_node(rows, class_start, candidates, n_candidates, keys_from_rows, shared,
+              node, active, column_keys, node_shape):
     """Pack a node, choose its features, and lay out blocks and rows of those features only.
 
     ``keys_from_rows``: whether to sum up ``column_keys``; else they are there, or not wanted.
     ``node_shape`` receives the number of these features and the width of a line of counts.
     """
-    shape, row_bits, row_keys, _, counts, slots, local_bits, _, _, _ = shared_arrays
-    all_blocks, blocks, _, singles, _, _, _, _ = count_arrays
+    shape, row_bits, row_keys, counts = (shared.shape, shared.row_bits, shared.row_keys,
+                                         shared.counts)
+    slots, local_bits = shared.slots, shared.local_bits
+    all_blocks, blocks, singles = node.all_blocks, node.blocks, node.singles
     n_classes, n_columns = shape[N_CLASSES], shape[N_COLUMNS]
     row_bytes = n_columns // 8
     n_rows = class_start[n_classes]
@@ -372,15 +388,16 @@ def score_two_classes(extremes, base, width, n_active, differences, offset, diff
 
 
 @njit(**INNER)
-def prepare_two(weight_0, weight_1, class_start, shared_arrays, count_arrays, totals, side_cost,
+def prepare_two(weight_0, weight_1, class_start, shared, node, totals, side_cost,
                 best_by_size, node_shape):
     """Count an open node with two classes; see :func:`prepare_classes`.
 
     ``pairs`` receives ``FQ`` of class 0 minus ``FQ`` of class 1, times the weights of the classes
     where these are not None, one strip of 32 columns after the other.
     """
-    shape = shared_arrays[0]
-    _, blocks, pairs, singles, extremes, _, child_pairs, _ = count_arrays
+    shape = shared.shape
+    blocks, pairs, singles, extremes = node.blocks, node.pairs, node.singles, node.sides
+    child_pairs = node.child_pairs
     n_active, width = node_shape[0], node_shape[1]
     size_0, size_1 = class_start[1], class_start[2] - class_start[1]
     per_word = element_bits(blocks)
@@ -444,11 +461,14 @@ def prepare_two(weight_0, weight_1, class_start, shared_arrays, count_arrays, to
 
 
 @njit(**INNER)
-def children_two(weight_0, weight_1, feature, side, class_start, n_active, width, shared_arrays,
-                 count_arrays, best_by_size):
+def children_two(weight_0, weight_1, feature, side, class_start, n_active, width, shared,
+                 node, best_by_size):
     """Solve both children of ``feature`` to depth two; see :func:`children_classes`."""
-    shape, _, _, _, _, _, local_bits, child_rows, child_start, child_words = shared_arrays
-    _, blocks, pairs, singles, extremes, child_blocks, child_pairs, child_singles = count_arrays
+    shape, local_bits, child_rows = shared.shape, shared.local_bits, shared.rows
+    child_start, child_words = shared.starts, shared.words
+    blocks, pairs, singles, extremes = node.blocks, node.pairs, node.singles, node.sides
+    child_blocks, child_pairs = node.child_blocks, node.child_pairs
+    child_singles = node.child_singles
     side = pack_child(feature, side, class_start, width, shape, blocks, local_bits, singles,
                       child_rows, child_blocks, child_singles, child_start, child_words)
     zero = zeros_like(load32(blocks, 0))
@@ -500,37 +520,37 @@ def children_two(weight_0, weight_1, feature, side, class_start, n_active, width
 
 
 @njit(**ADDRESSED)
-def prepare_two_classes(class_start, shared_arrays, count_arrays, totals, side_cost, best_by_size,
+def prepare_two_classes(class_start, shared, node, totals, side_cost, best_by_size,
                         node_shape):
     """Count an open node of two classes whose rows all weigh one."""
-    prepare_two(None, None, class_start, shared_arrays, count_arrays, totals, side_cost,
+    prepare_two(None, None, class_start, shared, node, totals, side_cost,
                 best_by_size, node_shape)
 
 
 @njit(**ADDRESSED)
-def children_two_classes(feature, side, class_start, n_active, width, shared_arrays, count_arrays,
+def children_two_classes(feature, side, class_start, n_active, width, shared, node,
                          best_by_size):
     """Solve both children of ``feature`` to depth two, of rows that all weigh one."""
-    children_two(None, None, feature, side, class_start, n_active, width, shared_arrays,
-                 count_arrays, best_by_size)
+    children_two(None, None, feature, side, class_start, n_active, width, shared,
+                 node, best_by_size)
 
 
 @njit(**ADDRESSED)
-def prepare_weighted_classes(class_start, shared_arrays, count_arrays, totals, side_cost,
+def prepare_weighted_classes(class_start, shared, node, totals, side_cost,
                              best_by_size, node_shape):
     """Count an open node of two classes that each have a weight."""
-    shape = shared_arrays[0]
-    prepare_two(shape[CLASS_WEIGHT_0], shape[CLASS_WEIGHT_1], class_start, shared_arrays,
-                count_arrays, totals, side_cost, best_by_size, node_shape)
+    shape = shared.shape
+    prepare_two(shape[CLASS_WEIGHT_0], shape[CLASS_WEIGHT_1], class_start, shared,
+                node, totals, side_cost, best_by_size, node_shape)
 
 
 @njit(**ADDRESSED)
-def children_weighted_classes(feature, side, class_start, n_active, width, shared_arrays,
-                              count_arrays, best_by_size):
+def children_weighted_classes(feature, side, class_start, n_active, width, shared,
+                              node, best_by_size):
     """Solve both children of ``feature`` to depth two, of two classes that each have a weight."""
-    shape = shared_arrays[0]
+    shape = shared.shape
     children_two(shape[CLASS_WEIGHT_0], shape[CLASS_WEIGHT_1], feature, side, class_start, n_active,
-                 width, shared_arrays, count_arrays, best_by_size)
+                 width, shared, node, best_by_size)
 
 
 # Phase two for any number of classes, and a minimum leaf size ---------------------------------
@@ -603,9 +623,9 @@ def score_classes(pairs, singles, n_active, width, n_classes, min_leaf, sides, b
                 only_j = subtract(load32(singles, number + first), number_11)
                 ones = read(singles, number + i)
                 rest = spread_like(zero, read(singles, last + n_classes) - ones)
-                inner_1 = keep_where_enough(inner_1, number_11, only_j, bound)
+                inner_1 = keep_where_enough(inner_1, number_11, only_j, bound, zero)
                 inner_0 = keep_where_enough(inner_0, subtract(spread_like(zero, ones), number_11),
-                                            subtract(rest, only_j), bound)
+                                            subtract(rest, only_j), bound, zero)
             split_1 = maximum_unsigned(split_1, inner_1)
             split_0 = maximum_unsigned(split_0, inner_0)
         weight_0 = zero
@@ -687,11 +707,11 @@ def count_classes(blocks, width, n_active, class_start, words, n_classes, pairs,
 
 
 @njit(**ADDRESSED)
-def prepare_classes(class_start, shared_arrays, count_arrays, totals, side_cost, best_by_size,
+def prepare_classes(class_start, shared, node, totals, side_cost, best_by_size,
                     node_shape):
     """Count an open node: pairwise frequencies and the best depth-two tree under each root."""
-    shape, words = shared_arrays[0], shared_arrays[9]
-    _, blocks, pairs, singles, sides, _, _, _ = count_arrays
+    shape, words = shared.shape, shared.words
+    blocks, pairs, singles, sides = node.blocks, node.pairs, node.singles, node.sides
     n_classes, kept, width = shape[N_CLASSES], node_shape[0], node_shape[1]
     per_word, words[0] = element_bits(blocks), 0
     for c in range(n_classes):
@@ -704,7 +724,7 @@ def prepare_classes(class_start, shared_arrays, count_arrays, totals, side_cost,
 
 
 @njit(**ADDRESSED)
-def children_classes(feature, side, class_start, n_active, width, shared_arrays, count_arrays,
+def children_classes(feature, side, class_start, n_active, width, shared, node,
                      best_by_size):
     """Solve both children of ``feature`` to depth two, from the counts of a prepared node.
 
@@ -712,8 +732,11 @@ def children_classes(feature, side, class_start, n_active, width, shared_arrays,
     ``best_by_size``, (8,), receives the best scores of child 1 with 0, 1, 2, 3 feature nodes, then
     of child 0.
     """
-    shape, _, _, _, _, _, local_bits, child_rows, child_start, child_words = shared_arrays
-    _, blocks, pairs, singles, sides, child_blocks, child_pairs, child_singles = count_arrays
+    shape, local_bits, child_rows = shared.shape, shared.local_bits, shared.rows
+    child_start, child_words = shared.starts, shared.words
+    blocks, pairs, singles, sides = node.blocks, node.pairs, node.singles, node.sides
+    child_blocks, child_pairs = node.child_blocks, node.child_pairs
+    child_singles = node.child_singles
     n_classes = shape[N_CLASSES]
     side = pack_child(feature, side, class_start, width, shape, blocks, local_bits, singles,
                       child_rows, child_blocks, child_singles, child_start, child_words)

@@ -14,25 +14,23 @@ from numba import types
 
 from odtlib._numba.vector import address_of
 
-from . import _kernels, _regression_kernels, _weights
+from . import _kernels, _sums, _weights
+from ._kernels import CountArrays, SharedArrays
+from ._sums import SumArrays
+from ._weights import WeightArrays
 
 _I64, _F64 = types.int64[::1], types.float64[::1]
 _U16, _I16, _U32, _I32 = (kind[::1] for kind in (types.uint16, types.int16, types.uint32,
                                                  types.int32))
-# ``data``: constants of the search; features of all rows as bits, two random words and two numbers
-# (weight, original rows) for each row; counts of the columns, slots, bits of the rows of a node;
-# rows of a child, where its classes start, and its words.
-DATA = types.Tuple((_I64, types.uint8[::1], types.uint64[::1], _F64, _I64, _I64, types.uint8[::1],
-                    _I32, _I64, _I64))
+DATA = types.NamedTuple((_I64, types.uint8[::1], types.uint64[::1], _F64, _I64, _I64,
+                         types.uint8[::1], _I32, _I64, _I64), SharedArrays)
 
 
 def _types_of(element, signed=None):
-    """Return the type of the arrays that hold a kernel's own numbers.
-
-    Blocks of all columns, blocks, pairs, singles, extremes, child blocks, pairs and singles.
-    """
+    """Return the type of the arrays that hold counts of a node."""
     signed = element if signed is None else signed
-    return types.Tuple((element, element, element, signed, signed, element, element, signed))
+    return types.NamedTuple((element, element, element, signed, signed, element, element, signed),
+                            CountArrays)
 
 
 def _signatures(count_arrays, totals, unsigned):
@@ -53,9 +51,9 @@ _WEIGHTED_CLASSES = (_kernels.open_node, _kernels.prepare_weighted_classes,
 _CLASSES = (_kernels.open_node, _kernels.prepare_classes, _kernels.children_classes,
             *_TWO_CLASSES[3:])
 _WEIGHTS = (_weights.open_node, _weights.prepare, _weights.children, *_TWO_CLASSES[3:])
-_SUMS = (_regression_kernels.open_sums, _regression_kernels.prepare_sums,
-         _regression_kernels.children_sums, *_TWO_CLASSES[3:])
-_SUMMED = types.Tuple((_I64, *4 * [_F64], _I64, _F64, _F64))
+_SUMS = (_sums.open_sums, _sums.prepare_sums, _sums.children_sums, *_TWO_CLASSES[3:])
+_OF_WEIGHTS, _OF_SUMS = (types.NamedTuple((_I64, *4 * [_F64], _I64, _F64, _F64), kind)
+                         for kind in (WeightArrays, SumArrays))
 _OBJECTIVES = {
     "two classes, 16 bits": (_TWO_CLASSES, _signatures(_types_of(_U16, _I16), _U16,
                              _types_of(_U16))),
@@ -65,8 +63,8 @@ _OBJECTIVES = {
                              _types_of(_U32))),
     "classes, 16 bits": (_CLASSES, _signatures(_types_of(_U16), _U16, _types_of(_U16))),
     "classes, 32 bits": (_CLASSES, _signatures(_types_of(_U32), _U32, _types_of(_U32))),
-    "weights": (_WEIGHTS, _signatures(_SUMMED, _F64, _SUMMED)),
-    "sums": (_SUMS, _signatures(_SUMMED, _F64, _SUMMED)),
+    "weights": (_WEIGHTS, _signatures(_OF_WEIGHTS, _F64, _OF_WEIGHTS)),
+    "sums": (_SUMS, _signatures(_OF_SUMS, _F64, _OF_SUMS)),
 }
 # Bytes of an element of the kernel's arrays, and rows in a word of a block.
 ELEMENT = {"two classes, 16 bits": 2, "two classes, 32 bits": 4, "two weighted classes": 4,

@@ -68,10 +68,10 @@ Levels = namedtuple("Levels", "state cost choice exact leaf keys child_key rows 
                               "order bound leaf_cost totals column_keys")
 # What is used from one node to the next: sort keys and costs of the splits, best scores of both
 # children by size, the shape of a node (number of columns and width); a random number for each
-# column, two keys for each test of a column, and the arrays of the kernels; ``read`` is what
-# :func:`read_children` found.
+# column, two keys for each test of a column, and the arrays of the kernels, ``SharedArrays`` and
+# those of the open node (``_kernels``); ``read`` is what :func:`read_children` found.
 Scratch = namedtuple("Scratch", "key side_cost best_by_size node_shape shuffle literals "
-                                "shared_arrays count_arrays read")
+                                "shared node read")
 
 UNKNOWN, NO_SPLIT = -2, -1
 MAX_FULL_DEPTH = 12        # a full tree of this depth has as many nodes as any search may use
@@ -451,7 +451,7 @@ def begin_with_leaf(st, co, ch, leaf):
 def count_node(t, control, counters, levels, scratch):
     """Choose the columns of a node and count it; return how much work that was."""
     st, starts, node_shape = levels.state[t], levels.class_start[t], scratch.node_shape
-    shape = scratch.shared_arrays[0]
+    shape = scratch.shared.shape
     keys_from_rows, n_rows = shape[KEYS_FROM_ROWS], starts[shape[N_CLASSES]]
     if t > 0 and keys_from_rows:
         parent = levels.state[t - 1]
@@ -462,10 +462,10 @@ def count_node(t, control, counters, levels, scratch):
     levels.state[t + 1, KEYED] = UNKNOWN
     call_at(control[ADDRESS_OPEN],
             (levels.rows[t], starts, levels.active[t], st[N_CANDIDATES], keys_from_rows,
-             scratch.shared_arrays, scratch.count_arrays, levels.active[t + 1],
+             scratch.shared, scratch.node, levels.active[t + 1],
              levels.column_keys[t], node_shape))
     call_at(control[ADDRESS_PREPARE],
-            (starts, scratch.shared_arrays, scratch.count_arrays, levels.totals[t],
+            (starts, scratch.shared, scratch.node, levels.totals[t],
              scratch.side_cost, scratch.best_by_size, node_shape))
     st[N_ACTIVE], st[WIDTH] = node_shape[0], node_shape[1]
     counters[COLUMNS_DROPPED] += st[N_CANDIDATES] - node_shape[0]
@@ -524,7 +524,7 @@ def enter(t, control, penalties, counters, levels, scratch, cache, earlier):
     begin_with_leaf(st, co, ch, levels.leaf[t])
     if nothing_open(co, low, high):
         return FINISH, 0
-    shape = scratch.shared_arrays[0]
+    shape = scratch.shared.shape
     merged = shape[MERGE_COLUMNS]
     if t == 0 and control[ALL_SPLITS]:           # also of columns that split the rows alike
         shape[MERGE_COLUMNS] = 0
@@ -554,7 +554,7 @@ def enter(t, control, penalties, counters, levels, scratch, cache, earlier):
     if passes_bounds_on(t, control, st, earlier[0]):
         bound_by_earlier_nodes(t, terminal, control, counters, levels, earlier)
     if control[CACHE] == DATASET and depth == 3 and terminal == 2:
-        n_columns = scratch.shared_arrays[0][N_COLUMNS]
+        n_columns = scratch.shared.shape[N_COLUMNS]
         prefetch_children(table, levels.column_keys[t], n_columns, levels.active[t + 1], n_active,
                           st[CHILD_HIGH], level + control[BY_LEVEL], levels.bound[t],
                           co[TARGET, high] - penalty)
@@ -614,8 +614,8 @@ def solve_children(t, k, terminal, level, below, third, control, counters, level
     bound, first, last = levels.bound[t], st[CHILD_LOW], st[CHILD_HIGH]
     for side in range(-1, 0) if control[INCREMENTAL] else range(2):
         call_at(control[ADDRESS_CHILDREN],
-                (k, side, starts, st[N_ACTIVE], width, scratch.shared_arrays,
-                 scratch.count_arrays, best_by_size))
+                (k, side, starts, st[N_ACTIVE], width, scratch.shared,
+                 scratch.node, best_by_size))
         counters[DATA_SETS_COUNTED] += 1
     counters[DEPTH_TWO_PAIRS] += 1
     penalised(best_by_size, below, third)
@@ -630,7 +630,7 @@ def solve_children(t, k, terminal, level, below, third, control, counters, level
                     table, values, made[2 * position], made[2 * position + 1], np.int64(2), n,
                     level, best_by_size[4 * position + n], np.int64(1), np.int64(UNKNOWN),
                     np.int64(0), n)
-    n_rows = starts[scratch.shared_arrays[0][N_CLASSES]]
+    n_rows = starts[scratch.shared.shape[N_CLASSES]]
     return 10 + width * width // 64 + n_rows * width * width // 16384
 
 
@@ -699,7 +699,7 @@ def advance(t, work, control, penalties, counters, levels, scratch, cache, share
     first, last = st[CHILD_LOW], st[CHILD_HIGH]
     level, penalty, below, third = costs_from(t, control, penalties)
     level += control[BY_LEVEL]                   # of the children
-    shape, row_bits = scratch.shared_arrays[0], scratch.shared_arrays[1]
+    shape, row_bits = scratch.shared.shape, scratch.shared.row_bits
     terminal = 2 if control[SPECIALISED] else 1
     while work > 0 and control[FILLED] <= control[ROOM]:
         if st[STEP] == 0:
@@ -791,9 +791,9 @@ def read_children(control, levels, scratch):
     has its class in both places.
     """
     st, choice, active, rows = levels.state[0], levels.choice[0], levels.active[1], levels.rows[1]
-    starts, shape, row_bits = levels.class_start[1], scratch.shared_arrays[0], \
-        scratch.shared_arrays[1]
-    weights, n_classes, row_bytes = scratch.shared_arrays[3], shape[N_CLASSES], \
+    starts, shape, row_bits = levels.class_start[1], scratch.shared.shape, \
+        scratch.shared.row_bits
+    weights, n_classes, row_bytes = scratch.shared.numbers, shape[N_CLASSES], \
         shape[N_COLUMNS] // 8
     n, side_cost, node_shape = st[HIGH], scratch.side_cost, scratch.node_shape
     for side in range(2 if choice[FEATURE, n] >= 0 else 0):
@@ -806,10 +806,10 @@ def read_children(control, levels, scratch):
             if n_classes > 1:                    # sums of targets are exact by pairs alone
                 shape[COUNT_PAIRS] = 0
             call_at(control[ADDRESS_OPEN],
-                    (rows, starts, active, st[N_ACTIVE], np.int64(0), scratch.shared_arrays,
-                     scratch.count_arrays, levels.active[2], levels.column_keys[1], node_shape))
+                    (rows, starts, active, st[N_ACTIVE], np.int64(0), scratch.shared,
+                     scratch.node, levels.active[2], levels.column_keys[1], node_shape))
             call_at(control[ADDRESS_PREPARE],
-                    (starts, scratch.shared_arrays, scratch.count_arrays, levels.totals[1],
+                    (starts, scratch.shared, scratch.node, levels.totals[1],
                      side_cost, scratch.best_by_size, node_shape))
             shape[MERGE_COLUMNS], shape[COUNT_PAIRS] = merged, paired
             least = np.inf

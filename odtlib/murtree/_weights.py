@@ -8,6 +8,8 @@ sums as long as they stay below 2^53.
 
 from __future__ import annotations
 
+from collections import namedtuple
+
 import numpy as np
 
 from odtlib._numba.compiler import ADDRESSED, INNER, njit
@@ -37,6 +39,11 @@ from ._kernels import (
     transpose,
     write_costs,
 )
+
+# What the kernels on weights keep of a node: its words, weight and number of each row, sums of
+# pairs and of columns, costs; the same of a child.
+WeightArrays = namedtuple("WeightArrays", "blocks row_weights pairs singles sides child_blocks "
+                                          "child_pairs child_singles")
 
 
 @njit(**INNER)
@@ -94,13 +101,15 @@ def sum_up(local_bits, local_weights, rows, starts, n_active, width, n_classes, 
 
 
 @njit(**INNER)
-def open_rows(rows, n_rows, per_row, candidates, n_candidates, keys_from_rows, shared_arrays,
+def open_rows(rows, n_rows, per_row, candidates, n_candidates, keys_from_rows, shared,
               active, column_keys, node_shape):
     """Choose the features of a node and pack those of its rows.
 
     Every distinct row has ``per_row`` numbers, the last of them how many original rows it is.
     """
-    shape, row_bits, row_keys, numbers, counts, slots, local_bits, _, _, _ = shared_arrays
+    shape, row_bits, row_keys, numbers = (shared.shape, shared.row_bits, shared.row_keys,
+                                          shared.numbers)
+    counts, slots, local_bits = shared.counts, shared.slots, shared.local_bits
     n_columns = shape[N_COLUMNS]
     row_bytes = n_columns // 8
     if keys_from_rows:
@@ -131,12 +140,12 @@ def open_rows(rows, n_rows, per_row, candidates, n_candidates, keys_from_rows, s
 
 
 @njit(**ADDRESSED)
-def open_node(rows, class_start, candidates, n_candidates, keys_from_rows, shared_arrays,
-              count_arrays, active, column_keys, node_shape):
+def open_node(rows, class_start, candidates, n_candidates, keys_from_rows, shared,
+              node, active, column_keys, node_shape):
     """Choose the features of a node; the form of ``_kernels.open_node`` for weights."""
-    row_weights, local_weights = shared_arrays[3], count_arrays[1]
-    n_rows = class_start[shared_arrays[0][N_CLASSES]]
-    open_rows(rows, n_rows, np.int64(2), candidates, n_candidates, keys_from_rows, shared_arrays,
+    row_weights, local_weights = shared.numbers, node.row_weights
+    n_rows = class_start[shared.shape[N_CLASSES]]
+    open_rows(rows, n_rows, np.int64(2), candidates, n_candidates, keys_from_rows, shared,
               active, column_keys, node_shape)
     for r in range(n_rows):
         row = np.int64(rows[r])
@@ -145,10 +154,11 @@ def open_node(rows, class_start, candidates, n_candidates, keys_from_rows, share
 
 
 @njit(**ADDRESSED)
-def prepare(class_start, shared_arrays, count_arrays, totals, side_cost, best_by_size, node_shape):
+def prepare(class_start, shared, node, totals, side_cost, best_by_size, node_shape):
     """Sum up an open node; the weighted form of ``_kernels.prepare_classes``."""
-    shape, _, _, _, _, _, local_bits, rows, _, _ = shared_arrays
-    blocks, local_weights, pairs, singles, sides, _, _, _ = count_arrays
+    shape, local_bits, rows = shared.shape, shared.local_bits, shared.rows
+    blocks, local_weights, pairs = node.blocks, node.row_weights, node.pairs
+    singles, sides = node.singles, node.sides
     n_classes, min_leaf = shape[N_CLASSES], shape[MIN_LEAF]
     kept, width = node_shape[0], node_shape[1]
     for r in range(class_start[n_classes]):
@@ -161,12 +171,13 @@ def prepare(class_start, shared_arrays, count_arrays, totals, side_cost, best_by
 
 
 @njit(**ADDRESSED)
-def children(feature, side, class_start, n_active, width, shared_arrays, count_arrays,
+def children(feature, side, class_start, n_active, width, shared, node,
              best_by_size):
     """Solve both children of ``feature`` to depth two; see ``children_classes``."""
-    shape, _, _, _, _, _, local_bits, rows, starts, _ = shared_arrays
-    (blocks, local_weights, pairs, singles, sides, child_blocks, child_pairs,
-     child_singles) = count_arrays
+    shape, local_bits, rows, starts = shared.shape, shared.local_bits, shared.rows, shared.starts
+    blocks, local_weights, pairs = node.blocks, node.row_weights, node.pairs
+    singles, sides, child_blocks = node.singles, node.sides, node.child_blocks
+    child_pairs, child_singles = node.child_pairs, node.child_singles
     n_classes, min_leaf = shape[N_CLASSES], shape[MIN_LEAF]
     if side < 0:
         ones, words = 0, 0

@@ -19,16 +19,21 @@ from odtlib.heuristics.start import warm_up_start
 from odtlib.report import Clock
 from odtlib.tree import DecisionTree
 
+from .additive import AdditiveRun, check_search
 from .certificate import CertifiedColumns
 from .columns import BudgetPathMixin
 from .extensions.fronts import FrontEntry, warm_up_fronts
 from .extensions.good_trees import GoodTrees, OptimalTrees, warm_up_good_trees
 from .extensions.tasks import RegularisedTree, extension_run, regularised_trees
+from .objectives.additive import AdditiveObjective, FittedObjective
+from .objectives.shares import Entropy, Gini
 from .options import DEFAULT, MurTreeSearch
 from .preparation import likely_kernel
 from .run import Run
 from .solver import warm_up_search
-from .weighting import balanced_rows, cost_rows, error_rows, f1_tree
+from .weighting import Rows, balanced_rows, cost_rows, error_rows, f1_tree
+
+ADDITIVE = {"entropy": Entropy(), "gini": Gini()}
 
 
 class MurTreeClassifier(CertifiedColumns, BudgetPathMixin, BinarisingMixin, TreeClassifier):
@@ -55,11 +60,14 @@ class MurTreeClassifier(CertifiedColumns, BudgetPathMixin, BinarisingMixin, Tree
         (Eq. 19).  Where no deeper tree can cost less, because its splits alone cost as much, the
         report says "optimal at any depth"; a larger ``max_depth`` takes little more time then.  A
         sequence gives the cost of a split at depth 0, 1, ....
-    objective : {"errors", "balanced-accuracy", "f1"}, default="errors"
-        What is minimised: the misclassified weight, one minus the mean recall of the classes, or
-        one minus the F1 score of ``classes_[1]``.  F1 takes a few searches over weighted rows, each
-        for a tree of better F1 than the last (Dinkelbach, 1967), whereas the paper builds the
-        Pareto front of the errors of both classes (Section 4.8.6); it needs integer sample weights.
+    objective : {"errors", "balanced-accuracy", "f1", "entropy", "gini"} or AdditiveObjective, \
+            default="errors"
+        What is minimised: the misclassified weight, one minus the mean recall of the classes, one
+        minus the F1 score of ``classes_[1]``, the log loss or the Brier score of the shares in the
+        leaves, or an objective of :mod:`odtlib.objectives`, the reader's own too.  F1 takes a few
+        searches over weighted rows, each for a tree of better F1 than the last (Dinkelbach, 1967),
+        whereas the paper builds the Pareto front of the errors of both classes (Section 4.8.6); it
+        needs integer sample weights.
     class_weight : dict, "balanced" or None, default=None
         Weights of the classes, as in scikit-learn.
     max_disparity : float, optional
@@ -128,7 +136,8 @@ class MurTreeClassifier(CertifiedColumns, BudgetPathMixin, BinarisingMixin, Tree
     _parameter_constraints = {
         **TreeClassifier._parameter_constraints,
         "split_penalty": [Interval(Real, 0, None, closed="left"), "array-like"],
-        "objective": [StrOptions({"errors", "balanced-accuracy", "f1"})],
+        "objective": [StrOptions({"errors", "balanced-accuracy", "f1", *ADDITIVE}),
+                      AdditiveObjective],
         "max_disparity": [Interval(Real, 0, 1, closed="both"), None],
         "disparity": [StrOptions({"demographic-parity", "equal-opportunity"})],
         "binarizer": [StrOptions(set(BINARIZERS)), HasMethods(["fit", "transform"]), None],
@@ -137,7 +146,8 @@ class MurTreeClassifier(CertifiedColumns, BudgetPathMixin, BinarisingMixin, Tree
 
     def __init__(self, max_depth: int | None = 4, max_nodes: int | None = None, *,
                  max_leaf_nodes: int | None = None, min_samples_leaf: float = 1,
-                 split_penalty: float | Sequence[float] = 0.0, objective: str = "errors",
+                 split_penalty: float | Sequence[float] = 0.0,
+                 objective: str | AdditiveObjective = "errors",
                  class_weight: dict | str | None = None, max_disparity: float | None = None,
                  disparity: str = "demographic-parity",
                  binarizer: str | BaseEstimator | None = "auto",
@@ -204,6 +214,12 @@ class MurTreeClassifier(CertifiedColumns, BudgetPathMixin, BinarisingMixin, Tree
         """Tell whether ``split_penalty`` is a sequence."""
         return getattr(self.split_penalty, "__len__", None) is not None
 
+    @property
+    def _additive(self):
+        """The objective where it is additive, else None."""
+        chosen = self.objective
+        return ADDITIVE.get(chosen) if isinstance(chosen, str) else chosen
+
     def _warm_up(self, X, y, sample_weight, task=None, protected=None, costs=None, tolerance=None):
         seconds = warm_up_start(self.start)
         if task in ("good_trees", "optimal_trees"):
@@ -214,7 +230,7 @@ class MurTreeClassifier(CertifiedColumns, BudgetPathMixin, BinarisingMixin, Tree
             seconds += warm_up_fronts()
         if hasattr(self.search, "run_of"):
             return seconds + self.search.warm_up()
-        kernel = "weights" if costs is not None else likely_kernel(
+        kernel = "weights" if costs is not None else "sums" if self._additive else likely_kernel(
             y, len(self.classes_), self.min_samples_leaf, sample_weight,
             self.objective != "errors")
         return seconds + warm_up_search(kernel, self.search)
@@ -234,6 +250,12 @@ class MurTreeClassifier(CertifiedColumns, BudgetPathMixin, BinarisingMixin, Tree
         if self._has_level_penalties():
             self._check_level_penalties(search)
         data = self, columns, y, sample_weight
+        if self._additive is not None:
+            check_search(search, "an additive objective")
+            fitted = FittedObjective(self._additive, X, y, sample_weight,
+                                     getattr(self, "feature_names_in_", None))
+            return self._outcome(AdditiveRun(self, Rows(columns, y, sample_weight), clock, search,
+                                             fitted, path=task == "path"), task)
         if costs is not None:
             rows = cost_rows(*data, costs)
         elif self.objective == "f1":

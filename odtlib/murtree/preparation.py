@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache, reduce
+from typing import NamedTuple
 
 import numpy as np
 
 from odtlib.arrays import aligned
 from odtlib.report import Clock
+from odtlib.tolerance import PROOF
 
+from . import _sums
 from ._cache import ENTRY
 from ._groups import group_words
 from ._kernels import (
@@ -21,6 +25,8 @@ from ._kernels import (
     MIN_LEAF,
     N_CLASSES,
     N_COLUMNS,
+    CountArrays,
+    SharedArrays,
 )
 from ._objectives import ELEMENT, choose_kernel
 from ._search import N_CHOICE, N_COST, N_STATE, Levels, Scratch
@@ -34,6 +40,27 @@ CELLS_IN_CACHE = 2 ** 17
 MANY_ROWS = 1500    # of fewer rows equal ones cost less than to find them
 PAIRS_AT_A_TIME = 10 ** 9      # pairs of columns of rows: BLAS takes a tenth of a second for them
 MAX_EARLIER_NODES = 32     # more of them cost more memory and save hardly a depth-two problem
+MAX_EQUAL_ROWS = 0.25      # rows are counted, not summed up, while so few are equal to others
+NOTHING = 1e-13            # costs below this share of a single leaf's are rounding
+MANY_LEAVES = 4096         # single rows whose costs are tried for rounding
+
+
+class Sums(NamedTuple):
+    """What an additive objective sums up.
+
+    ``Problem.weights`` then has, for each row, the lines, its own cost, and the number of given
+    rows behind it.
+    """
+
+    n_lines: int
+    n_counted: int           # of the first lines, of zeros and ones
+    number: int              # the line with the numbers of rows
+    line_of: np.ndarray      # (n_free,) the line of each number of the objective
+    kernels: tuple           # the addresses of the five kernels that cost leaves and bound rows
+    n_sums: int              # numbers of the objective
+    adds_last: bool          # whether the last of them is among the rows' own costs
+    leaf: Callable           # of the rows of a leaf: its cost, and what it predicts
+    uneven: bool             # whether differences of sums may be rounding only
 
 
 @dataclass
@@ -53,8 +80,8 @@ class Problem:
     counters: dict
     unit: float = 1.0         # what a cost of 1 is in the objective
     least: float = 0.0        # no tree over all rows costs less, beside the offset
-    absolute: bool = False    # for regression: whether errors are not squared
     class_weights: np.ndarray | None = None      # (2,), where all rows of a class weigh the same
+    sums: Sums | None = None  # of an additive objective
 
     @cached_property
     def rows(self):
@@ -254,6 +281,82 @@ def prepare(X, y, n_classes, sample_weight=None, *, counts=None, min_samples_lea
                    kernel, offset, scale, counters, class_weights=class_weights)
 
 
+def lines_of(numbers, count):
+    """Return the distinct columns among numbers and count, those of zeros and ones first.
+
+    Also how many these are, where ``count`` is, and where each of ``numbers`` is.
+    """
+    columns = [count, *numbers.T]
+    names = [column.tobytes() for column in columns]
+    distinct = dict(zip(names, columns, strict=True))
+    counted = [name for name, column in distinct.items() if ((column == 0) | (column == 1)).all()]
+    order = counted + [name for name in distinct if name not in counted]
+    places = [order.index(name) for name in names]
+    return (np.column_stack([distinct[name] for name in order]), len(counted), places[0],
+            np.array(places[1:], np.int64))
+
+
+def rounds_off(costs, numbers, n_free, scale):
+    """Tell whether sums of all rows lose what a leaf with a single row costs.
+
+    ``costs`` gives the costs of leaves; ``numbers`` (n, K) are whole or rounded in the last place.
+    """
+    whole = np.abs(numbers).sum(axis=0)
+    some = np.argsort(np.abs(numbers[:, 0]), kind="stable")[:MANY_LEAVES]
+    exact = ~(numbers % 1).any(axis=0) & (whole < 2 ** 53)
+    cost = costs(numbers[some])
+    for k in np.flatnonzero(~exact[:n_free]):
+        moved = numbers[some]
+        moved[:, k] += 100 * np.finfo(float).eps * whole[k]
+        if not (np.abs(costs(moved) - cost) <= PROOF * scale).all():
+            return True
+    return False
+
+
+def prepare_sums(X, fitted, *, min_samples_leaf=1, merge_columns=True, clock=None):
+    """Reduce a problem with an additive objective to what the search must see.
+
+    Rows with equal columns become one; what each group of them costs at the least, as a leaf of its
+    own, is the offset.  Where few are equal and numbers are zeros and ones, which are counted
+    quickly, they stay.  With ``merge_columns`` one of several columns is kept that split the rows
+    identically.
+    """
+    groups, first = grouped_rows(X)
+    size = np.bincount(groups)
+    numbers, n_groups = fitted.numbers, len(first)
+    total = np.column_stack([np.bincount(groups, column) for column in numbers.T])
+    alone = fitted.costs(total)
+    count, binary = size.astype(float), ((numbers == 0) | (numbers == 1)).all(axis=0)
+    if binary.any() and len(X) - n_groups <= MAX_EQUAL_ROWS * n_groups:
+        order = np.argsort(groups, kind="stable")
+        group = groups[order]
+        share = (total / count[:, None])[group]
+        own, first, number = -(alone / count)[group], order, np.ones(len(X))
+        numbers = np.where(binary, numbers[order], share)
+    else:
+        numbers, own, number = total, -alone, count
+    if fitted.adds_last:
+        own, numbers = own + numbers[:, -1], np.where(np.arange(numbers.shape[1])
+                                                      < numbers.shape[1] - 1, numbers, 0.0)
+    n_free = numbers.shape[1] - fitted.adds_last
+    lines, *places = lines_of(numbers[:, :n_free],
+                              number if min_samples_leaf > 1 else np.ones(len(number)))
+
+    def leaf(rows):
+        sums = numbers[rows].sum(axis=0)
+        cost = own[rows].sum() + fitted.costs(sums[None])[0]
+        return (float(cost) if cost > NOTHING * fitted.scale else 0.0, sums[:n_free].tolist())
+
+    columns = _distinct_columns(X, clock) if merge_columns else varying_columns(X)
+    return Problem(
+        packed_rows(X, rows=first, columns=columns), np.array([len(first)]), columns,
+        np.column_stack([lines, own, number]), "sums", float(alone.sum() + fitted.constant),
+        fitted.scale, {"rows_merged": len(X) - n_groups, "columns_merged":
+                       X.shape[1] - len(columns)},
+        sums=Sums(lines.shape[1], *places, fitted.kernels, numbers.shape[1], fitted.adds_last, leaf,
+                  rounds_off(fitted.costs, numbers, n_free, fitted.scale)))
+
+
 def likely_kernel(y, n_classes, min_leaf, weight, by_class):
     """Return the kernel that :func:`prepare` chooses for most such data, before it is prepared.
 
@@ -278,10 +381,13 @@ class Workspace:
         element = ELEMENT[problem.kernel]
         words = n_rows // (8 * element) + n_classes + 1
         blocks = words * width * element
-        if problem.kernel == "sums":                      # of targets, for regression
-            square, line = 24 * width * width + 1024, 40 * width + 512
-            sizes = (blocks, 48 * n_rows, square, line, 8 * 13 * width,
-                     8 * (2 * n_rows + 3 * words), square, line)
+        sums = problem.sums
+        if sums is not None:
+            square = 8 * sums.n_lines * width * width + 1024
+            line = 8 * (sums.n_lines + 2) * (width + 1) + 512
+            sides = 8 * (_sums.N_SIDES * width + _sums.SPARE + _sums.LEAVES * (sums.n_sums + 1))
+            sizes = (blocks, 8 * (sums.n_lines + 2) * n_rows, square, line, sides,
+                     8 * (2 * n_rows + (4 + sums.n_counted) * words), square, line)
         else:                                             # weights have a matrix for numbers too
             square = ((n_classes + (element == 8)) * width * width + 2048) * element
             line = ((n_classes + 2) * width + n_classes + 32) * element
@@ -290,23 +396,29 @@ class Workspace:
         ends = np.cumsum([-(-size // 64) * 32 for size in (
             *sizes, levels * ((width + 1) * width + 32) * element)]).tolist()
         whole = aligned(2 * ends[-1], np.uint16)         # each begins with a line of the cache
-        *count_arrays, totals = map(whole.__getitem__, map(slice, [0, *ends], ends))
-        self.shape = np.zeros(8, np.int64)
+        *of_node, totals = map(whole.__getitem__, map(slice, [0, *ends], ends))
+        node = CountArrays(*of_node)
+        self.shape = np.zeros(_sums.LINE_OF + (0 if sums is None else len(sums.line_of)), np.int64)
         self.shape[[N_CLASSES, N_COLUMNS, MIN_LEAF, MERGE_COLUMNS, KEYS_FROM_ROWS,
                     COUNT_PAIRS]] = (n_classes, width, min_samples_leaf, merge_columns,
                                      keys_from_rows, count_pairs)
         if problem.class_weights is not None:
             self.shape[[CLASS_WEIGHT_0, CLASS_WEIGHT_1]] = problem.class_weights
+        if sums is not None:
+            self.shape[_sums.N_LINES:] = (sums.n_lines, sums.n_counted, sums.number,
+                                          *sums.kernels, sums.n_sums, sums.adds_last,
+                                          *sums.line_of)
+            node.sides.view(np.float64)[_sums.N_SIDES * width] = NOTHING * problem.scale
         row_keys = random_words(2 * n_rows + 2)
         self.row_keys = row_keys.reshape(-1, 2)
         slots = 1
         while slots < 4 * width:
             slots *= 2
-        shared_arrays = (self.shape, problem.bits.ravel(), row_keys, problem.weights.ravel(),
-                         np.zeros(width, np.int64), np.zeros(slots, np.int64),
-                         np.zeros(n_rows * width // 8 + 64, np.uint8),
-                         np.zeros(n_rows + 1, np.int32), np.zeros(n_classes + 1, np.int64),
-                         np.zeros(n_classes + 1, np.int64))
+        shared = SharedArrays(
+            self.shape, problem.bits.ravel(), row_keys, problem.weights.ravel(),
+            np.zeros(width, np.int64), np.zeros(slots, np.int64),
+            np.zeros(n_rows * width // 8 + 64, np.uint8), np.zeros(n_rows + 1, np.int32),
+            np.zeros(n_classes + 1, np.int64), np.zeros(n_classes + 1, np.int64))
         budgets = min(max_nodes, 2 ** (max_depth - 1)) + 1
         self.levels = Levels(
             state=np.zeros((levels, N_STATE), np.int64),
@@ -325,8 +437,8 @@ class Workspace:
         self.scratch = Scratch(
             key=np.zeros(width), side_cost=np.zeros((5, width)), best_by_size=np.zeros(8),
             node_shape=np.zeros(2, np.int64), shuffle=np.zeros(width),
-            literals=random_words(4 * width, 1), shared_arrays=shared_arrays,
-            count_arrays=tuple(count_arrays), read=np.zeros((2, 3), np.int64))
+            literals=random_words(4 * width, 1), shared=shared, node=node,
+            read=np.zeros((2, 3), np.int64))
         # Not for nodes of many budgets: they are few, and memory grows with the budgets.
         kept = max(1, min(max_nodes, 2 ** max(max_depth - 2, 0), 8))
         n_earlier_nodes = max(1, min(MAX_EARLIER_NODES, 2 * n_columns))

@@ -20,7 +20,7 @@ from ._kernels import IMPURITY
 from ._objectives import ELEMENT, closure_address, kernel_addresses
 from .greedy import cart
 from .options import DEFAULT, MurTreeSearch
-from .preparation import Problem, Workspace, grouped_rows, packed_rows
+from .preparation import Problem, Sums, Workspace, grouped_rows, packed_rows
 
 CACHES = {None: 0, "dataset": S.DATASET, "branch": S.BRANCH, "closure": S.CLOSURE}
 FEATURE_ORDERS = {"depth-two": S.BY_DEPTH_TWO, "in-order": S.IN_ORDER, "gini": S.BY_GINI,
@@ -687,8 +687,9 @@ def warm_up_search(kernel, search=None):
 
     def run():
         rows = packed_rows(np.array([[0], [1]], np.uint8))
+        sums = Sums(1, 0, 0, np.zeros(1, np.int64), 5 * (0,), 1, False, None, False)
         solver = Solver(Problem(rows, np.array([1, 1]), np.arange(1), np.ones((2, 3)), kernel,
-                                0.0, 2.0, {}),
+                                0.0, 2.0, {}, sums=sums if kernel == "sums" else None),
                         1, 1, search=MurTreeSearch(cache="closure" if closure else "dataset"))
         table = solver.space.table
         values = table.view(np.float64)

@@ -10,11 +10,19 @@ from sklearn.ensemble import BaggingRegressor
 from sklearn.tree import DecisionTreeRegressor
 
 from odtlib import DecisionTree, MurTreeClassifier, MurTreeRegressor, MurTreeSearch
-from odtlib.murtree.regressor import RegressionSolver, prepare_regression
+from odtlib.murtree.additive import AdditiveSolver
+from odtlib.murtree.objectives.absolute_error import AbsoluteError
+from odtlib.murtree.objectives.additive import FittedObjective
+from odtlib.murtree.objectives.squared_error import SquaredError
 from odtlib.murtree.solver import Solver
 from tests.murtree.building import build
 
 LOSSES = ("squared_error", "absolute_error")
+
+
+def fitted(X, y, weight, absolute):
+    """Return the objective on some rows."""
+    return AbsoluteError(y, weight) if absolute else FittedObjective(SquaredError(), X, y, weight)
 
 
 def leaf_loss(y, weight, absolute):
@@ -76,10 +84,9 @@ def test_optimum_equals_brute_force(seed, absolute):
         whole = leaf_loss(y, weight, absolute)
         penalty = float(rng.choice([0.0, 0.0, 0.02, 0.2])) * whole
         expected = best_loss(X, y, weight, absolute, depth, nodes, min_leaf, penalty)
-        problem = prepare_regression(X, y, weight, absolute=absolute)
+        problem = fitted(X, y, weight, absolute).prepared(X, min_samples_leaf=min_leaf)
         solver = build(
-            RegressionSolver, problem, depth, nodes,
-            split_penalty=penalty / problem.unit,
+            AdditiveSolver, problem, depth, nodes, split_penalty=penalty,
             min_samples_leaf=min_leaf, similarity_bound=bool(rng.integers(2)),
             cache=[None, "dataset", "dataset", "branch"][rng.integers(4)],
             child_order=["dynamic", "post-order", "gap"][rng.integers(3)],
@@ -87,9 +94,9 @@ def test_optimum_equals_brute_force(seed, absolute):
         assert solver.solve(depth, nodes)
         # Rounding stays small against the loss of a single leaf (and the reference rounds too).
         rounding = 1e-11 * whole + 1e-28 * (weight * y * y).sum()
-        assert problem.unit * (solver.value() + problem.offset) == pytest.approx(
+        assert solver.value() + problem.offset == pytest.approx(
             expected, rel=1e-9, abs=rounding)
-        assert problem.unit * (problem.least + problem.offset) <= expected + rounding
+        assert problem.least + problem.offset <= expected + rounding
 
 
 def numbers(seed=0, n_rows=150, n_columns=12):
@@ -251,15 +258,18 @@ def test_threads_find_the_same_optima(loss, min_leaf, monkeypatch):
     for seed in range(4):
         X, y = numbers(seed, n_rows=90)
         weight = np.random.default_rng(seed).integers(1, 4, len(y)) if seed % 2 else np.ones(90)
-        problem = prepare_regression(X, y, weight.astype(float), absolute=absolute)
+        problem = fitted(X, y, weight.astype(float), absolute).prepared(
+            X, min_samples_leaf=min_leaf)
         alone, together = (
-            build(RegressionSolver, problem, 4, 15, min_samples_leaf=min_leaf,
-                  split_penalty=0.01 * (seed > 1), n_jobs=n_jobs) for n_jobs in (1, 3))
+            build(AdditiveSolver, problem, 4, 15, min_samples_leaf=min_leaf,
+                  split_penalty=0.01 * problem.scale * (seed > 1), n_jobs=n_jobs)
+            for n_jobs in (1, 3))
         for smallest in (15, 0):
             assert alone.solve(4, 15, smallest=smallest)
             assert together.solve(4, 15, smallest=smallest)
             for nodes in range(smallest, 16):
-                assert together.value(nodes) == pytest.approx(alone.value(nodes), abs=1e-12)
+                assert together.value(nodes) == pytest.approx(
+                    alone.value(nodes), abs=1e-12 * problem.scale)
         taken += sum(int(worker.shared[1][:, 0].sum()) for worker in together._workers)
         model = MurTreeRegressor(4, loss=loss, min_samples_leaf=min_leaf, n_jobs=2)
         model.fit(X, y, weight)
@@ -300,8 +310,8 @@ def test_bad_input_is_refused():
         MurTreeRegressor().fit(X, y, np.zeros(len(y)))
     with pytest.raises(ValueError, match="needs features that are 0 or 1"):
         MurTreeRegressor(binarizer=None).fit(X + 0.5, y)
-    with pytest.raises(ValueError):
-        MurTreeRegressor().fit(X, np.column_stack([y, y]))
+    with pytest.raises(ValueError, match="give one target, or another loss"):
+        MurTreeRegressor(loss="absolute_error").fit(X, np.column_stack([y, y]))
     with pytest.raises(ValueError):
         MurTreeRegressor().fit(X, np.where(X[:, 0] == 1, np.nan, y))
 

@@ -329,7 +329,7 @@ def test_every_kernel_that_an_edit_concerns_knows_of_it(package, edit):
     assert changed("constrained/_projections.py") == {
         "constrained._projections", "constrained._growth", "constrained._lazy"}
     with_vectors = changed("_numba/vector.py")
-    assert {"murtree._search", "murtree._kernels", "murtree._regression_kernels",
+    assert {"murtree._search", "murtree._kernels", "murtree._sums", "murtree._additive",
             "continuous._kernels", "column_generation._kernels"} <= with_vectors
     assert not {"_tree_kernels", "heuristics._kernels", "constrained._growth"} & with_vectors
     assert changed("estimator.py") == set()

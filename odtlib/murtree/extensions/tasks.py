@@ -17,15 +17,15 @@ def extension_run(model, columns, y, sample_weight, clock, task, protected, cost
     """Return the run of the extension that a fit needs; None for the search of MurTree alone."""
     data = (model, columns, y, sample_weight, clock)
     per_level, search = "split_penalty per level", model.search
-    published = f"search={type(search).__name__}()"
+    published, objective = f"search={type(search).__name__}()", f"objective={model.objective!r}"
     kinds = {"objective='f1'": model.objective == "f1", "pareto_front": task == "pareto_front",
              "max_disparity": protected is not None, per_level: model._has_level_penalties(),
              "costs": costs is not None, "path": task == "path",
              **{name: task == name for name in ("optimal_trees", "good_trees")},
              published: hasattr(search, "run_of"),
-             "objective='balanced-accuracy'": model.objective == "balanced-accuracy"}
+             objective: model.objective == "balanced-accuracy" or model._additive is not None}
     asked = [name for name, wanted in kinds.items() if wanted]
-    allowed = ["path", "objective='balanced-accuracy'"], ["path", published], ["path", per_level]
+    allowed = ["path", objective], ["path", published], ["path", per_level]
     if len(asked) > 1 and sorted(asked) not in map(sorted, allowed):
         raise ValueError(f"{asked[0]} cannot be combined with {asked[1]}; choose one of them.")
     if task == "pareto_front":

@@ -1,0 +1,370 @@
+"""The specialised depth-two algorithm on sums of numbers, for any additive objective (4.8.2).
+
+Every row has a few numbers, the *lines*; what a leaf costs follows from their sums over its rows.
+``pairs[c, i, j]`` is the sum of line ``c`` over the rows of a node that have features ``i`` and
+``j``; the four leaves of two splits follow from it by subtraction.  Lines of zeros and ones are not
+summed up but counted, 64 rows at a time.  As in classification only the smaller child of a split is
+summed up from its rows.
+
+What a leaf costs is the objective's own: its kernel is called by its address, and so is the one
+that says how much a row can cost at the most, which takes the place of the number of rows in
+Proposition 9.  To each leaf's cost come the rows' *own* costs: what is in the cost as a mere sum
+needs no pairs.  Rows with equal features cost at least what they cost as a leaf of their own; with
+that, below zero, among their own costs, every bound of the search counts from there.
+
+What is left of a sum when a larger one is subtracted may be rounding only, where weights are very
+uneven.  Without pairwise sums (``COUNT_PAIRS``) nothing is subtracted: each leaf is summed up from
+its own rows, and the search splits the rows down to depth one.
+
+All functions take arrays and fill arrays; nothing is checked.  Many take these:
+
+- ``shape`` (int64): the constants of the search, see below.
+- ``blocks`` (float64, read as words): word ``w * width + j`` has feature ``j`` of 64 rows.
+- ``local_bits`` (uint8, n_rows x width / 8): the features of each row.
+- ``amounts`` (n_lines + 2, n_rows): the lines, the own costs, and what a row can cost at the most.
+- ``lists`` (int64): room for two lists of rows, then bit sets of rows: the members, those of them
+  that have a feature, the others, those that a line counts, and one set for each counted line.
+- ``pairs`` (n_lines, n_active, width), ``singles`` (n_lines + 2, width) and, behind these, the sums
+  over all rows (n_lines + 2).
+- ``sides`` (13, full width), then ``SPARE`` numbers: the costs of both sides of each root in the
+  lines that ``_kernels`` names, and what the kernels of an objective need.
+"""
+
+from __future__ import annotations
+
+from collections import namedtuple
+
+import numpy as np
+
+from odtlib._numba.compiler import ADDRESSED, INNER, njit
+from odtlib._numba.vector import (
+    add,
+    add_where,
+    bitwise_and,
+    call_at,
+    load32,
+    load64,
+    lowest_bit,
+    popcount,
+    population_count,
+    read,
+    spread_like,
+    store,
+    subtract,
+    to_floats,
+    zeros_like,
+)
+
+from ._kernels import (
+    COUNT_PAIRS,
+    IMPURITY,
+    LEAF_0,
+    LEAF_1,
+    MIN_LEAF,
+    N_COLUMNS,
+    SPLIT_0,
+    SPLIT_1,
+    best_sizes,
+    pack_rows,
+)
+from ._weights import open_rows
+
+# Entries of ``shape`` in place of the weights of classes, and behind: how many lines there are, how
+# many of the first of them are counted, which has the number of rows; the addresses of the kernels
+# that write the costs of sides, that of one leaf, and what rows can cost (0: not known).  Of an
+# additive objective, the addresses of its own two kernels, how many numbers it has, whether the
+# last is added as it is, and, from LINE_OF on, the line of each.
+(N_LINES, N_COUNTED, NUMBER, SCORE, LEAF, BOUND, COSTS, ROW_BOUND, N_SUMS, ADDS_LAST,
+ LINE_OF) = range(6, 17)
+# Behind the lines of ``sides``: costs below the first are rounding; the cost of a leaf, as the
+# kernels of an objective leave it; from the third on, room for sums.
+NOTHING, COST, SPARE = 0, 1, 8
+N_SIDES = 13
+LEAVES = 32      # whose costs an objective tells together: the four of eight pairs of columns
+
+# What the kernels on sums keep of a node and of a child.
+SumArrays = namedtuple("SumArrays", "blocks amounts pairs singles sides lists child_pairs "
+                                    "child_singles")
+
+
+@njit(**INNER)
+def behind(shape):
+    """Return where the lines of ``sides`` end."""
+    return N_SIDES * shape[N_COLUMNS]
+
+
+@njit(**ADDRESSED)
+def open_sums(rows, starts, candidates, n_candidates, keys_from_rows, shared, node, active,
+              column_keys, node_shape):
+    """Choose the features of a node and lay out its rows as bits and numbers.
+
+    ``rows`` (int32, n_rows) are its rows, ``starts`` (2,) zero and their number; ``candidates``
+    (n_candidates,) the features of its parent; ``active`` receives those that are kept, and
+    ``node_shape`` (2,) their number and the width of a line; ``shared`` and ``node`` are
+    ``SharedArrays`` and ``SumArrays``; see ``_kernels.open_node``.
+    """
+    shape, numbers, amounts, lists = shared.shape, shared.numbers, node.amounts, node.lists
+    n_rows, per_row = starts[1], shape[N_LINES] + 2
+    open_rows(rows, n_rows, per_row, candidates, n_candidates, keys_from_rows, shared, active,
+              column_keys, node_shape)
+    for line in range(per_row - 1):
+        for r in range(n_rows):
+            amounts[line * n_rows + r] = numbers[per_row * np.int64(rows[r]) + line]
+    for r in range(n_rows):
+        lists[r] = r
+    width, n_words = node_shape[1], (n_rows + 63) // 64
+    pack_rows(shared.local_bits, width // 8, lists, np.int64(0), n_rows, node.blocks, width,
+              np.int64(0))
+    for c in range(shape[N_COUNTED]):
+        for word in range(n_words):
+            bits = np.int64(0)
+            for r in range(64 * word, min(64 * word + 64, n_rows)):
+                bits |= np.int64(amounts[c * n_rows + r]) << (r & 63)
+            lists[2 * n_rows + (4 + c) * n_words + word] = bits
+
+
+@njit(**INNER)
+def list_bits(words, first_word, n_words, lists, start):
+    """List the positions of the set bits of some words; return the end of the list."""
+    for word in range(n_words):
+        bits = read(words, first_word + word)
+        while bits != 0:
+            lists[start] = 64 * word + lowest_bit(bits)
+            start += 1
+            bits &= bits - 1
+    return start
+
+
+@njit(**INNER)
+def list_members(blocks, width, n_rows, feature, side, lists):
+    """List the rows on one side of ``feature`` (-1: all rows); return how many there are."""
+    for word in range((n_rows + 63) // 64):
+        size = n_rows - 64 * word
+        bits = (np.int64(1) << size) - 1 if size < 64 else np.int64(-1)
+        if feature >= 0:
+            bits &= read(blocks, word * width + feature) ^ np.int64(side - 1)
+        lists[2 * n_rows + word] = bits
+    return list_bits(lists, 2 * n_rows, (n_rows + 63) // 64, lists, np.int64(0))
+
+
+@njit(**INNER)
+def list_common(blocks, width, n_rows, i, lists, start, listed):
+    """List the members with column ``i``, or those without it if they are fewer, from ``start`` on.
+
+    Return the end of the list, and whether it has those without.  Their bits are set in any case,
+    the list is made where ``listed``.
+    """
+    n_words, inside, ones = (n_rows + 63) // 64, 2 * n_rows, np.int64(0)
+    common = inside + n_words
+    for word in range(n_words):
+        bits = read(lists, inside + word) & read(blocks, word * width + i)
+        lists[common + word] = bits
+        ones += popcount(np.uint64(bits))
+    if not listed:
+        return start, False
+    if 2 * ones <= start:
+        return list_bits(lists, common, n_words, lists, start), False
+    for word in range(n_words):
+        lists[common + n_words + word] = read(lists, common + word) ^ read(lists, inside + word)
+    return list_bits(lists, common + n_words, n_words, lists, start), True
+
+
+@njit(**INNER)
+def sum_listed(zero, local_bits, amounts, line, lists, start, stop, first, width):
+    """Return the sums of a line of amounts over listed rows, for the columns from ``first`` on.
+
+    ``line`` is where the line begins, ``start:stop`` the part of ``lists``; the sums are as many as
+    the vector ``zero`` has lanes.
+    """
+    total, row_bytes, byte = zero, np.int64(width // 8), np.int64(first // 8)
+    for k in range(start, stop):
+        row = read(lists, k)
+        total = add_where(total, local_bits, row * row_bytes + byte,
+                          spread_like(zero, read(amounts, line + row)))
+    return total
+
+
+@njit(**INNER)
+def count_line(lists, members, c, n_rows):
+    """Leave of a bit set of rows those that line ``c`` counts; return where they are."""
+    n_words = (n_rows + 63) // 64
+    counted, mask = 2 * n_rows + 3 * n_words, 2 * n_rows + (4 + c) * n_words
+    for word in range(n_words):
+        lists[counted + word] = read(lists, members + word) & read(lists, mask + word)
+    return counted
+
+
+@njit(**INNER)
+def count_members(blocks, lists, first_word, n_rows, first, width):
+    """Count the rows of a bit set, for 32 columns from ``first`` on."""
+    count = zeros_like(load32(blocks, 0))
+    for word in range((n_rows + 63) // 64):
+        count = add(count, population_count(bitwise_and(
+            spread_like(count, read(lists, first_word + word)),
+            load32(blocks, word * width + first))))
+    return to_floats(count)
+
+
+@njit(**INNER)
+def add_singles(local_bits, blocks, amounts, n_rows, begin, end, n_counted, lists, n_members, width,
+                total_of, singles):
+    """Sum up the lines ``begin:end`` over the members, for each column and, from ``total_of``, all.
+
+    The first ``n_counted`` lines are counted.
+    """
+    zero = zeros_like(load32(singles, 0))
+    for c in range(begin, end):
+        total = 0.0
+        for m in range(n_members):
+            total += read(amounts, c * n_rows + read(lists, m))
+        singles[total_of + c] = total
+        counted = count_line(lists, 2 * n_rows, c, n_rows) if c < n_counted else np.int64(0)
+        for first in range(0, width, 32):
+            if c < n_counted:
+                sums = count_members(blocks, lists, counted, n_rows, first, width)
+            else:
+                sums = sum_listed(zero, local_bits, amounts, c * n_rows, lists, np.int64(0),
+                                  n_members, first, width)
+            store(singles, c * width + first, sums)
+
+
+@njit(**INNER)
+def add_pairs(local_bits, blocks, amounts, n_rows, begin, end, n_counted, lists, n_members,
+              n_active, width, singles, pairs):
+    """Sum up the lines ``begin:end`` over the members, for each pair of columns.
+
+    Of each line of ``pairs`` the part ``j >= i`` of every row ``i`` is written.
+    """
+    square, right = n_active * width, (n_active + 7) // 8 * 8
+    common = 2 * n_rows + (n_rows + 63) // 64
+    zero, zero64 = zeros_like(load32(singles, 0)), zeros_like(load64(singles, 0))
+    for i in range(n_active):
+        stop, without = list_common(blocks, width, n_rows, i, lists, n_members, end > n_counted)
+        for c in range(begin, end):
+            base = (c - begin) * square + i * width
+            first = right
+            if c < n_counted:
+                counted = count_line(lists, common, c, n_rows)
+                while first > i:
+                    first = max(first - 32, 0)
+                    store(pairs, base + first,
+                          count_members(blocks, lists, counted, n_rows, first, width))
+            while first > i:
+                if first - i > 32 and first >= 64:
+                    first -= 64
+                    total = sum_listed(zero64, local_bits, amounts, c * n_rows, lists, n_members,
+                                       stop, first, width)
+                    if without:
+                        total = subtract(load64(singles, c * width + first), total)
+                    store(pairs, base + first, total)
+                else:
+                    first = max(first - 32, 0)
+                    total = sum_listed(zero, local_bits, amounts, c * n_rows, lists, n_members,
+                                       stop, first, width)
+                    if without:
+                        total = subtract(load32(singles, c * width + first), total)
+                    store(pairs, base + first, total)
+
+
+@njit(**INNER)
+def add_rows(shape, local_bits, blocks, amounts, n_rows, lists, n_members, n_active, width, pairs,
+             singles):
+    """Sum up the members: what their leaves cost comes from ``pairs`` and ``singles``."""
+    n_lines, n_counted = shape[N_LINES], shape[N_COUNTED]
+    add_singles(local_bits, blocks, amounts, n_rows, np.int64(0), n_lines + 1, n_counted, lists,
+                n_members, width, (n_lines + 2) * width, singles)
+    add_pairs(local_bits, blocks, amounts, n_rows, np.int64(0), n_lines, n_counted, lists,
+              n_members, n_active, width, singles, pairs)
+
+
+@njit(**INNER)
+def mirror(pairs, n_sums, n_active, width):
+    """Fill in the part ``j < i`` of the first ``n_sums`` lines, which are symmetric."""
+    for c in range(n_sums):
+        for i in range(n_active):
+            for j in range(i):
+                offset = c * n_active * width
+                pairs[offset + i * width + j] = pairs[offset + j * width + i]
+
+
+@njit(**INNER)
+def score(shape, local_bits, amounts, n_rows, lists, n_members, pairs, singles, n_active, width,
+          sides, best_by_size, child_offset):
+    """Write the costs of both sides of every root, as leaves and split once, and the least ones.
+
+    ``best_by_size`` (8,) receives four of them from ``child_offset`` on.
+    """
+    call_at(shape[SCORE], (shape, local_bits, amounts, n_rows, lists, n_members, pairs, singles,
+                           n_active, width, sides))
+    number, last = shape[NUMBER], (shape[N_LINES] + 2) * width
+    best_sizes(sides[behind(shape) + COST], sides, singles, number * width, singles[last + number],
+               n_active, width, shape[MIN_LEAF], best_by_size, child_offset)
+
+
+@njit(**ADDRESSED)
+def prepare_sums(starts, shared, node, totals, side_cost, best_by_size, node_shape):
+    """Sum up an open node; the form of ``_kernels.prepare_classes`` for sums.
+
+    ``totals`` receives the sums of what rows can cost at the most, (n_active, width) for pairs,
+    (width,) for columns, and that of all; ``side_cost`` (5, full width) the costs of both sides.
+    """
+    shape, local_bits = shared.shape, shared.local_bits
+    blocks, amounts, pairs, singles = node.blocks, node.amounts, node.pairs, node.singles
+    sides, lists = node.sides, node.lists
+    kept, width, n_rows = node_shape[0], node_shape[1], starts[1]
+    if shape[COUNT_PAIRS] == 0:
+        for j in range(kept):
+            for side in range(2):
+                n_members = list_members(blocks, width, n_rows, j, side, lists)
+                call_at(shape[LEAF], (shape, amounts, n_rows, lists, n_members, sides))
+                side_cost[LEAF_1 if side == 1 else LEAF_0, j] = sides[behind(shape) + COST]
+            side_cost[IMPURITY, j] = side_cost[LEAF_0, j] + side_cost[LEAF_1, j]
+        return
+    n_members = list_members(blocks, width, n_rows, np.int64(-1), np.int64(1), lists)
+    if shape[BOUND] != 0:
+        worst, last = shape[N_LINES] + 1, kept * width
+        call_at(shape[BOUND], (shape, amounts, n_rows, lists, n_members, sides))
+        add_singles(local_bits, blocks, amounts, n_rows, worst, worst + 1, np.int64(0), lists,
+                    n_members, width, (worst + 1) * width, singles)
+        add_pairs(local_bits, blocks, amounts, n_rows, worst, worst + 1, np.int64(0), lists,
+                  n_members, kept, width, singles, totals)
+        mirror(totals, np.int64(1), kept, width)
+        for j in range(kept):
+            totals[last + j] = singles[worst * width + j]
+        totals[last + width] = singles[(worst + 1) * width + worst]
+    add_rows(shape, local_bits, blocks, amounts, n_rows, lists, n_members, kept, width, pairs,
+             singles)
+    score(shape, local_bits, amounts, n_rows, lists, n_members, pairs, singles, kept, width, sides,
+          best_by_size, np.int64(0))
+    for kind in (LEAF_0, LEAF_1, SPLIT_0, SPLIT_1):
+        for j in range(kept):
+            side_cost[kind, j] = sides[kind * width + j]
+    for j in range(kept):
+        side_cost[IMPURITY, j] = side_cost[LEAF_0, j] + side_cost[LEAF_1, j]
+
+
+@njit(**ADDRESSED)
+def children_sums(feature, side, starts, n_active, width, shared, node, best_by_size):
+    """Solve both children of ``feature`` to depth two; see ``_kernels.children_classes``."""
+    shape, local_bits, lists = shared.shape, shared.local_bits, node.lists
+    amounts, pairs, singles, sides = node.amounts, node.pairs, node.singles, node.sides
+    child_pairs, child_singles = node.child_pairs, node.child_singles
+    n_rows, n_lines, number = starts[1], shape[N_LINES], shape[NUMBER]
+    if side < 0:
+        whole = singles[(n_lines + 2) * width + number]
+        side = 1 if 2 * singles[number * width + feature] <= whole else 0
+    n_members = list_members(node.blocks, width, n_rows, feature, side, lists)
+    add_rows(shape, local_bits, node.blocks, amounts, n_rows, lists, n_members, n_active, width,
+             child_pairs, child_singles)
+    child_offset = np.int64(0 if side == 1 else 4)
+    for turn in range(2):
+        score(shape, local_bits, amounts, n_rows, lists, n_members, child_pairs, child_singles,
+              n_active, width, sides, best_by_size, child_offset)
+        if turn == 1:
+            break
+        child_offset = 4 - child_offset
+        for p in range(0, n_lines * n_active * width, 32):
+            store(child_pairs, p, subtract(load32(pairs, p), load32(child_pairs, p)))
+        for p in range((n_lines + 2) * (width + 1)):
+            child_singles[p] = singles[p] - child_singles[p]
+        n_members = list_members(node.blocks, width, n_rows, feature, 1 - side, lists)

@@ -1,0 +1,163 @@
+"""The search on sums, and one fit of any objective that is one."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from math import fsum
+
+import numpy as np
+
+from odtlib.heuristics.start import checked_start
+from odtlib.tolerance import PROOF, ROUNDING
+from odtlib.tree import LEAF, DecisionTree
+from odtlib.trees import build, class_weights
+
+from . import _search as S
+from ._sums import BOUND
+from .options import DEFAULT
+from .run import Run
+from .solver import Solver
+
+NO_ROWS = np.zeros(0, bool)
+
+
+def check_search(search, who):
+    """Refuse options of the search that work on counts of classes alone."""
+    for name, value in (("cache", "closure"), ("merge_rows", False), ("deepening", True),
+                        ("discrepancy_search", True)):
+        if getattr(search, name) == value:
+            raise ValueError(f"search has {name}={value!r}, which {who} does not have; choose "
+                             "another value.")
+
+
+class AdditiveSolver(Solver):
+    """The search of MurTree on sums of numbers; see :class:`odtlib.murtree.solver.Solver`."""
+
+    def __init__(self, problem, max_depth, max_nodes, *, search=None, **options):
+        sums, search = problem.sums, DEFAULT if search is None else search
+        if sums.uneven:
+            search = replace(search, similarity_bound=False, specialised_depth_two=False)
+        elif not sums.kernels[2]:
+            search = replace(search, similarity_bound=False)
+        super().__init__(problem, max_depth, max_nodes, search=search, **options)
+        if not self.control[S.SIMILARITY]:
+            self.space.shape[BOUND] = 0
+        self.least = 0.0 if sums.uneven else problem.least
+        self.rounding = ROUNDING * problem.scale
+        self.longest_step *= 2
+
+    def solve(self, depth, nodes, *, lower=None, rows=None, **options):
+        """Find the best trees with cost below ``upper``; see the solver of classification."""
+        if lower is None:
+            lower = self.rounding + (self.least if rows is None else 0.0)
+        return super().solve(depth, nodes, lower=lower, rows=rows, **options)
+
+    def bound(self):
+        """Return a lower bound for the largest budget; see the solver of classification."""
+        bound = super().bound()          # of an open search perhaps where a tree would end it
+        return bound if self.control[S.MODE] == S.DONE else max(0.0, bound - self.rounding)
+
+    @property
+    def amounts(self):
+        """What the leaves of CART should be pure in: the numbers of the objective."""
+        return self.problem.weights[:, self.problem.sums.line_of]
+
+    @property
+    def row_weight(self):
+        """The weight of each row: the first number, where it is one."""
+        return np.abs(self.amounts[:, 0])
+
+    def _leaf(self, rows):
+        return self.problem.sums.leaf(rows)
+
+
+class AdditiveRun(Run):
+    """One fit of an objective; ``fitted`` is the objective on the rows."""
+
+    solver_type, takes_turns = AdditiveSolver, False
+
+    def __init__(self, model, rows, clock, search, fitted, *, path=False):
+        self.fitted, self.costs = fitted, {}
+        clock.start += fitted.compile_seconds
+        super().__init__(model, rows, clock, search, path=path)
+        self.compile_seconds += fitted.compile_seconds
+
+    def prepared(self):
+        """Return the reduced problem."""
+        return self.fitted.prepared(
+            self.columns, min_samples_leaf=self.model.min_samples_leaf,
+            merge_columns=self.options.merge_columns, clock=self.clock)
+
+    def started(self, start):
+        """Return the tree that a start gives, with the values of the rows."""
+        if not isinstance(start, str):
+            return checked_start(start, self.kind, self.columns, self.depth,
+                                 self.model.min_samples_leaf, self.valued)
+        if start == "local-search":
+            return self.valued(super().started(start))
+        rows = np.arange(len(self.problem.bits))
+        return self.checked(self.solver.cart(rows, self.safe_depth, self.nodes, self.clock), np.inf)
+
+    @property
+    def kind(self):
+        """Of the trees."""
+        return "classification" if hasattr(self.model, "classes_") else "regression"
+
+    def valued(self, tree):
+        """Give every node the value of its rows; drop splits that none or too little comes from."""
+        def split(node, rows):
+            while (feature := tree.feature[node]) >= 0:
+                goes_left = self.columns[rows, feature] <= tree.threshold[node]
+                left, right = tree.left[node], tree.right[node]
+                if goes_left.any() and not goes_left.all():
+                    return feature, tree.threshold[node], goes_left, left, right
+                node = left if goes_left.all() else right
+            return None
+
+        feature, threshold, left, right, members = build(0, len(self.y), split)
+        costs, values = zip(*map(self.fitted.leaf, members), strict=True)
+        least, penalty = list(costs), self.model.split_penalty
+        for node in reversed(range(len(members))):       # children stand behind their parent
+            if feature[node] >= 0:
+                below = least[int(left[node])] + least[int(right[node])] + penalty
+                if below < least[node] - self.solver.rounding:
+                    least[node] = below
+                else:
+                    feature[node] = LEAF
+
+        def kept_split(node, rows):
+            kept.append(node)
+            return None if feature[node] < 0 else (
+                feature[node], threshold[node], NO_ROWS, int(left[node]), int(right[node]))
+
+        kept = []
+        *nodes, _ = build(0, 0, kept_split)
+        options = {"kind": self.kind, "n_features": self.columns.shape[1]}
+        values = np.array(values)[kept]
+        if self.kind == "classification":
+            label = values[:, 0].astype(np.int64) if self.fitted.predicts else None
+            values = class_weights([members[node] for node in kept], self.y,
+                                   len(self.model.classes_), self.sample_weight)
+            options["label"] = label
+        tree = DecisionTree(*nodes, values, **options)
+        self.costs[tree] = fsum([self.fitted.constant, penalty * tree.n_splits,
+                                 *(costs[node] for node in kept if feature[node] < 0)])
+        return tree
+
+    def cost(self, tree):
+        """Return the objective of a tree."""
+        return self.costs[tree]
+
+    def checked(self, nested, claim):
+        """Turn the solver's nested tuples into a tree over the columns that costs as claimed."""
+        def without_values(subtree):
+            if not isinstance(subtree, tuple):
+                return 0
+            return int(self.problem.columns[subtree[0]]), 0.5, *map(without_values, subtree[1:])
+
+        tree = self.valued(DecisionTree.from_nested(
+            without_values(nested), n_classes=1, n_features=self.columns.shape[1]))
+        if self.cost(tree) > claim + PROOF * self.problem.scale:
+            raise RuntimeError(f"the tree has cost {self.cost(tree):g}, the search counted "
+                               f"{claim:g}; please report this as a bug of odtlib.")
+        return tree

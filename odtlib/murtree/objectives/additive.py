@@ -1,0 +1,260 @@
+"""The form of an objective: the numbers of a row, the cost of a leaf from their sums, its value."""
+
+from __future__ import annotations
+
+import time
+from copy import copy
+from functools import cache, lru_cache
+from math import fsum
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+from numba.core.errors import NumbaError
+
+from odtlib._numba.vector import address_of
+from odtlib.tolerance import PROOF, ROUNDING
+
+from .. import _additive
+from .._sums import LEAVES
+from ..preparation import NOTHING, prepare_sums
+
+MAKE = {"leaf_cost": _additive.costing, "row_bound": _additive.bounding}
+DRAWS = 200             # pairs of sets of rows that are drawn to check a cost
+CHECKED_ROWS = 500      # of so many rows
+
+
+class AdditiveObjective:
+    """Say what is minimised: any cost of a leaf that follows from sums over its rows.
+
+    Each row has K numbers, and a leaf costs ``leaf_cost`` of their sums.  From that follow the
+    depth-two trees, the cache, all lower bounds, and what else the search does.  Write a subclass
+    with ``statistics``, ``leaf_cost`` and ``leaf_value``, or give these as functions:
+
+    >>> import numpy as np
+    >>> from odtlib import MurTreeRegressor
+    >>> from odtlib.objectives import AdditiveObjective
+    >>> def statistics(X, y, weight):        # squared error, written once more
+    ...     return np.column_stack([weight, weight * y, weight * y ** 2])
+    >>> def leaf_cost(sums):
+    ...     return sums[2] - sums[1] ** 2 / sums[0] if sums[0] > 0 else 0.0
+    >>> def leaf_value(sums):
+    ...     return sums[1] / sums[0]
+    >>> mine = AdditiveObjective(statistics, leaf_cost, leaf_value)
+    >>> X, y = [[0, 0], [0, 1], [1, 0], [1, 1]], [1.0, 2.0, 2.0, 4.0]
+    >>> float(MurTreeRegressor(1, loss=mine).fit(X, y).report_.objective)
+    2.5
+
+    The optimum is proved where the cost satisfies three conditions, which ``fit`` checks on sums
+    that it draws.  They hold for every cost that is the least, over what a leaf may predict, of a
+    sum of losses of its rows, none of them negative:
+
+    - ``leaf_cost`` of zeros is zero, and of no sums negative;
+    - a leaf costs at least as much as its parts together:
+      ``leaf_cost(a + b) >= leaf_cost(a) + leaf_cost(b)``.
+
+    Parameters
+    ----------
+    statistics : callable
+        ``statistics(X, y, sample_weight)`` returns the numbers of the rows, (n_rows, K), or these
+        and what every tree costs anyway.  ``X`` is as given to ``fit``, checked; ``y`` the targets,
+        or the positions of the labels among ``classes_``; weights are one where none are given.
+        Attributes that it sets are there for ``leaf_value``.
+    leaf_cost : callable
+        ``leaf_cost(sums)`` returns what a leaf costs, given the sums of the numbers of its rows,
+        (K,).  It is compiled by numba, so it uses numbers and functions of NumPy only.  What it
+        writes to ``sums`` is lost.
+    leaf_value : callable, optional
+        ``leaf_value(sums)`` returns what a leaf predicts: a number or several; with a classifier
+        the position of a label (default: the one of largest weight).
+    row_bound : callable, optional
+        ``row_bound(row, low, high)`` returns what a row with the numbers ``row`` may cost at the
+        most in a leaf, of trees over rows whose numbers, divided by their first, lie between
+        ``low`` and ``high``.  It is compiled, and bounds subproblems by similar ones.  None, the
+        default, where nothing is known: the search does without.
+    adds_last : bool, default=False
+        Whether the last sum enters the cost as it is, as in ``sums[-1] + f(sums[:-1])``, and
+        likewise the bound of a row.  The search then takes less time.
+
+    Raises
+    ------
+    ValueError
+        At ``fit``, if a function does not compile, or a condition fails; with a counterexample.
+    """
+
+    statistics: Any = None
+    leaf_cost: Any = None
+    leaf_value: Any = None
+    row_bound: Any = None
+    adds_last: bool = False
+
+    def __init__(self, statistics=None, leaf_cost=None, leaf_value=None, row_bound=None, *,
+                 adds_last=None):
+        given = {"statistics": statistics, "leaf_cost": leaf_cost, "leaf_value": leaf_value,
+                 "row_bound": row_bound, "adds_last": adds_last}
+        vars(self).update({name: value for name, value in given.items() if value is not None})
+
+    def __repr__(self):
+        shown = ", ".join(f"{name}={getattr(value, '__name__', value)}"
+                          for name, value in vars(self).items() if not name.endswith("_"))
+        return f"{type(self).__name__}({shown})"
+
+    def _numbers(self, X, y, weight):
+        """Return the numbers of the rows and what every tree costs anyway; refuse other things."""
+        for name in ("statistics", "leaf_cost"):
+            if getattr(self, name) is None:
+                raise ValueError(f"{self!r} has no {name}; write it as a method, or give a "
+                                 "function.")
+        made = self.statistics(X, y, np.ones(len(y)) if weight is None else weight)
+        numbers, constant = made if isinstance(made, tuple) else (made, 0.0)
+        numbers = np.array(numbers, np.float64, ndmin=1)
+        if numbers.ndim != 2 or len(numbers) != len(y) or numbers.shape[1] == 0:
+            raise ValueError(f"statistics of {self!r} returned shape {numbers.shape} for {len(y)} "
+                             "rows; return one row of numbers for each.")
+        if not (np.isfinite(numbers).all() and np.isfinite(constant)):
+            raise ValueError(f"statistics of {self!r} returned a number that is not finite; scale "
+                             "the data, or leave such rows out.")
+        return numbers, float(constant)
+
+    def _feature(self, X, feature):
+        """Return the numbers of a feature of all rows, given its position or name."""
+        names = getattr(X, "columns", self.feature_names_)
+        names = [] if names is None else list(names)
+        position = names.index(feature) if feature in names else feature
+        if not isinstance(position, Integral) or not 0 <= position < np.shape(X)[1]:
+            raise ValueError(f"{self!r} names the feature {feature!r}, which X does not have; give "
+                             "a position, or the name of a column of a data frame.")
+        column = X.iloc[:, position] if hasattr(X, "iloc") else X[:, position]
+        column = np.asarray(column, float)
+        if not np.isfinite(column).all():
+            raise ValueError(f"feature {feature!r} misses values, and {self!r} needs them; fill "
+                             "them in or leave such rows out.")
+        return column
+
+    def _cost_of_leaves(self, leaf, X, y, weight, names=None):
+        """Return what the leaves with these rows cost, by the functions as they are written."""
+        objective = copy(self)
+        objective.feature_names_ = names
+        numbers, constant = objective._numbers(X, y, weight)
+        costs = [objective.leaf_cost(np.array([fsum(column) for column in numbers[leaf == k].T]))
+                 for k in np.unique(leaf)]
+        return fsum([constant, *costs])
+
+
+@cache
+def shared_addresses():
+    """Compile or load the kernels of all objectives; return their addresses."""
+    return (address_of(_additive.score, _additive.SCORING),
+            address_of(_additive.cost_of_leaf, _additive.OF_ROWS),
+            address_of(_additive.bound_rows, _additive.OF_ROWS))
+
+
+@lru_cache(1000)
+def own_address(make, function, n_sums):
+    """Compile or load a kernel made for a function; return it, as it must live, and its address."""
+    kernel = _additive.compiled(make, function, n_sums)
+    return kernel, address_of(kernel, _additive.OWN)
+
+
+class FittedObjective:
+    """An objective and the numbers of the rows of one fit.
+
+    ``numbers`` are (n_rows, K); ``scale`` is what a single leaf costs, one where that is nothing.
+    """
+
+    def __init__(self, objective, X, y, weight, names=None):
+        self.objective = objective = copy(objective)
+        objective.feature_names_ = names
+        self.numbers, self.constant = objective._numbers(X, y, weight)
+        n_sums, begin = self.numbers.shape[1], time.perf_counter()
+        self.adds_last = bool(objective.adds_last)
+        self._code = [self._compiled(name, n_sums) for name in ("leaf_cost", "row_bound")]
+        score, leaf, bound = shared_addresses()
+        own = [address for _, address in self._code]
+        self.kernels = (score, leaf, bound if own[1] else 0, *own)
+        self.compile_seconds = time.perf_counter() - begin
+        cost = float(self.costs(self.numbers.sum(axis=0)[None])[0])
+        # Sums of terms that cancel out leave so much rounding.
+        sizes = np.abs(self.numbers).sum(axis=0)
+        sizes = sizes[-1:] if self.adds_last and sizes[-1] > 0 else sizes[sizes > 0]
+        floor = 0.1 * NOTHING * sizes.min(initial=np.inf) if len(sizes) else 0.0
+        self.scale = cost if cost > floor else floor / NOTHING or 1.0
+        if not objective.leaf_cost.__module__.startswith("odtlib."):
+            self._check()
+
+    def _compiled(self, name, n_sums):
+        """Compile one of the functions; return the code and its address, 0 where there is none."""
+        function, make = getattr(self.objective, name), MAKE[name]
+        if function is None:
+            return None, 0
+        if hasattr(function, "__self__"):
+            raise ValueError(f"{name} of {self.objective!r} is a method with self; make it a "
+                             "staticmethod: compiled code sees the sums alone.")
+        try:
+            return own_address(make, function, n_sums)
+        except NumbaError as error:
+            lines = [line.strip(" >") for line in str(error).splitlines() if line.strip(" >")]
+            lines = lines[lines[0].startswith("Failed"):]
+            reason = " ".join(lines[:1 + lines[0].endswith(":")])
+            raise ValueError(f"{name} of {self.objective!r} does not compile ({reason}); use "
+                             "numbers, ifs, loops and functions of NumPy, and return one "
+                             "number.") from error
+
+    @property
+    def predicts(self):
+        """Whether leaves predict what the objective says, and not the heaviest class."""
+        return self.objective.leaf_value is not None
+
+    def prepared(self, X, **options):
+        """Return the problem for the search, given the 0/1 columns of the rows."""
+        return prepare_sums(X, self, **options)
+
+    def costs(self, sums):
+        """Return what leaves cost, given their sums, (n, K)."""
+        result, n_sums = np.empty(len(sums)), self.numbers.shape[1]
+        _additive.cost_rows(self.kernels[3], np.ascontiguousarray(sums, np.float64).ravel(), n_sums,
+                            np.empty(LEAVES * (n_sums + 1)), result)
+        return result
+
+    def leaf(self, rows):
+        """Return cost and value, a list of numbers, of a leaf with some rows."""
+        sums, value = self.numbers[rows].sum(axis=0), self.objective.leaf_value
+        cost = float(self.costs(sums[None])[0])
+        return (cost if cost > ROUNDING * self.scale else 0.0,
+                [0.0] if value is None else np.ravel(value(sums)).tolist())
+
+    def _check(self):
+        """Raise a ValueError that shows a counterexample where the cost breaks a condition."""
+        rng, name = np.random.default_rng(0), repr(self.objective)
+        some = rng.permutation(len(self.numbers))[:CHECKED_ROWS]
+        first, second = np.zeros((2, DRAWS, self.numbers.shape[1]))
+        for draw in range(DRAWS):
+            members = self.numbers[rng.permutation(some)[:int(len(some) ** rng.random()) + 1]]
+            cut = rng.integers(0, len(members) + 1)
+            first[draw], second[draw] = members[:cut].sum(axis=0), members[cut:].sum(axis=0)
+        whole = first + second
+        one, other, both = map(self.costs, (first, second, whole))
+        slack = PROOF * (self.scale + np.abs(both) + np.abs(whole).max(axis=1))
+
+        def refuse(wrong, fault):
+            for k in np.flatnonzero(wrong)[:1]:
+                a, b = np.array2string(first[k], threshold=9), np.array2string(second[k],
+                                                                               threshold=9)
+                raise ValueError(f"leaf_cost of {name} {fault(k, a, b)}")
+
+        nothing = float(self.costs(np.zeros((1, first.shape[1])))[0])
+        if not abs(nothing) <= slack.min():
+            raise ValueError(f"leaf_cost of {name} is {nothing:g} for sums of zero; a leaf without "
+                             "rows must cost nothing.")
+        refuse(~np.isfinite(one), lambda k, a, b: f"is {one[k]:g} for sums {a}; it must be finite "
+               "for all sums of rows.")
+        refuse(one < -slack, lambda k, a, b: f"is {one[k]:g} for sums {a}; a cost must not be "
+               "negative: let each row add a number that makes up for it.")
+        refuse(both < one + other - slack, lambda k, a, b: f"is {both[k]:g} for the sums {a} and "
+               f"{b} together, and {one[k]:g} and {other[k]:g} for each; a leaf must cost at least "
+               "as much as its parts, or no search can prune.")
+        if self.adds_last:
+            shifted = whole.copy()
+            shifted[:, -1] += self.scale
+            refuse(np.abs(self.costs(shifted) - both - self.scale) > slack, lambda k, a, b:
+                   f"does not add the last of its sums as it is, at {a}; leave adds_last at False.")

@@ -1,0 +1,55 @@
+"""Entropy and Gini impurity: trees for probabilities instead of labels."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .additive import AdditiveObjective
+
+
+class _Shares(AdditiveObjective):
+    """An objective whose numbers are the weight of a row in each class."""
+
+    def statistics(self, X, y, sample_weight):
+        """Return the weight of each row in the column of its class; ``y`` are class indices."""
+        return np.eye(int(y.max()) + 1)[y] * sample_weight[:, None]
+
+
+class Entropy(_Shares):
+    """Log loss of the shares of the classes in each leaf: ``objective="entropy"``.
+
+    A leaf costs ``-sum_k s_k log(s_k / s)``, with ``s_k`` the weight of class ``k`` and ``s`` that
+    of all: its rows' log loss where their shares are the probabilities.
+    """
+
+    @staticmethod
+    def leaf_cost(sums):
+        total, cost = 0.0, 0.0
+        for k in range(len(sums)):
+            if sums[k] > 0:
+                total += sums[k]
+                cost -= sums[k] * np.log(sums[k])
+        return cost + total * np.log(total) if total > 0 else 0.0
+
+
+class Gini(_Shares):
+    """Brier score of the shares of the classes in each leaf: ``objective="gini"``.
+
+    A leaf costs ``s - sum_k s_k^2 / s``: its rows' squared error, over all classes, where their
+    shares are the probabilities.  A row costs at most twice its weight.
+    """
+
+    @staticmethod
+    def leaf_cost(sums):
+        total, squares = 0.0, 0.0
+        for k in range(len(sums)):
+            total += sums[k]
+            squares += sums[k] * sums[k]
+        return total - squares / max(total, 1e-300)
+
+    @staticmethod
+    def row_bound(row, low, high):
+        total = 0.0
+        for k in range(len(row)):
+            total += row[k]
+        return 2.0 * total

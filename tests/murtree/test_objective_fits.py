@@ -1,0 +1,252 @@
+"""What holds for every additive objective: limits, threads, starts, forms, and clear refusals."""
+
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import clone
+from sklearn.metrics import log_loss, mean_poisson_deviance
+from sklearn.model_selection import GridSearchCV
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
+
+from odtlib import DecisionTree, MurTreeClassifier, MurTreeRegressor, MurTreeSearch, SurvivalTree
+from odtlib.murtree.objectives.survival import StepFunction
+from odtlib.objectives import AdditiveObjective, LinearLeaves, Poisson, SquaredError
+from tests.murtree.test_objectives import CAPPED, GRID, QuantileGrid, Stock, known
+
+OF_NUMBERS = {"squared error": "squared_error", "poisson": "poisson", "line": LinearLeaves([0]),
+              "stock": Stock(GRID), "capped": CAPPED, "quantile": QuantileGrid(0.3, GRID)}
+
+
+def table(n_rows=150, n_columns=10, seed=0):
+    rng = np.random.default_rng(seed)
+    X = (rng.random((n_rows, n_columns)) < 0.5).astype(np.uint8)
+    return X, rng.poisson(0.5 + X[:, 0] + 2.0 * (X[:, 1] & X[:, 2])).astype(float)
+
+
+@pytest.mark.parametrize("name", OF_NUMBERS)
+def test_path_threads_penalty_and_starts(name, monkeypatch):
+    monkeypatch.setattr("odtlib.murtree.solver.FIRST_SLICE", 1000)
+    X, y = table()
+    make = MurTreeRegressor(3, loss=OF_NUMBERS[name])
+    best = make.fit(X, y).report_.objective
+    entries = clone(make).path(X, y)
+    assert entries[-1].objective == pytest.approx(best)
+    assert (np.diff([entry.objective for entry in entries]) <= 1e-9 * best).all()
+    small = clone(make).set_params(max_nodes=3).fit(X, y)
+    assert small.report_.objective == pytest.approx(entries[3].objective)
+    for options in ({"n_jobs": 2}, {"start": "cart"}, {"start": small.tree_}):
+        if name == "line" and "start" in options and options["start"] != "cart":
+            options = {"start": small.tree_.replace(slopes=None)}
+        again = clone(make).set_params(**options).fit(X, y)
+        assert again.report_.objective == pytest.approx(best)
+        assert again.verify(X, y) == pytest.approx(best)
+    assert clone(make).set_params(split_penalty=best).fit(X, y).tree_.n_splits == 0
+    fewest = clone(make).set_params(search=MurTreeSearch(minimise_nodes=True)).fit(X, y)
+    assert fewest.report_.objective == pytest.approx(best)
+
+
+@pytest.mark.parametrize("name", ["poisson", "capped"])
+def test_a_time_limit_leaves_a_tree_and_a_bound(name):
+    X, y = table(600, 150)
+    model = MurTreeRegressor(6, loss=OF_NUMBERS[name], time_limit=0.5).fit(X, y)
+    report = model.report_
+    assert report.status == "time_limit" and report.lower_bound <= report.objective
+    assert model.verify(X, y) == pytest.approx(report.objective)
+    depth_two = MurTreeRegressor(2, loss=OF_NUMBERS[name]).fit(X, y)
+    assert report.objective <= depth_two.report_.objective + 1e-9
+    ahead = MurTreeRegressor(5, loss=OF_NUMBERS[name], search=MurTreeSearch(lookahead=2))
+    assert ahead.fit(X, y).report_.objective <= depth_two.report_.objective + 1e-9
+
+
+def test_a_bound_of_rows_saves_work_and_nothing_else():
+    rng = np.random.default_rng(3)
+    position = rng.random((160, 3))
+    X = np.concatenate([position <= t for t in (0.2, 0.4, 0.45, 0.6, 0.8)], axis=1)
+    y = 2 * np.sin(6 * position[:, 0]) + position[:, 1] * position[:, 2]
+    for loss in (SquaredError(), QuantileGrid(0.3, GRID)):
+        with_it, without = (MurTreeRegressor(4, loss=loss, search=MurTreeSearch(
+            similarity_bound=on)).fit(X, y).report_ for on in (True, False))
+        assert with_it.objective == pytest.approx(without.objective)
+        assert with_it.counters["depth_two_pairs"] < without.counters["depth_two_pairs"]
+
+
+def test_poisson_is_the_deviance_and_knows_exposure():
+    X, y = table()
+    model = MurTreeRegressor(2, loss="poisson").fit(X, y)
+    deviance = mean_poisson_deviance(y, np.maximum(model.predict(X), 1e-12)) * len(y) / 2
+    assert model.report_.objective == pytest.approx(deviance)
+    cart = DecisionTreeRegressor(criterion="poisson", max_depth=2, random_state=0).fit(X, y)
+    assert deviance <= mean_poisson_deviance(y, np.maximum(cart.predict(X), 1e-12)) * len(y) / 2
+    exposure = np.random.default_rng(0).uniform(0.2, 3.0, len(y))
+    frame = pd.DataFrame(X, columns=[f"c{j}" for j in range(X.shape[1])]).assign(years=exposure)
+    rates = MurTreeRegressor(2, loss="poisson").fit(X, y / exposure, exposure)
+    named = MurTreeRegressor(2, loss=Poisson("years"), binarizer="all", min_samples_leaf=20)
+    named.fit(frame, y)
+    assert named.verify(frame, y) == pytest.approx(named.report_.objective)
+    limited = MurTreeRegressor(0, loss=Poisson("years")).fit(frame, y)
+    assert limited.predict(frame[:1])[0] == pytest.approx(y.sum() / exposure.sum())
+    assert limited.report_.objective >= rates.report_.objective
+    for wrong, match in (("month", "which X does not have"), (0, "zero in a row with events")):
+        with pytest.raises(ValueError, match=match):
+            MurTreeRegressor(1, loss=Poisson(wrong)).fit(frame, y)
+    with pytest.raises(ValueError, match="negative values"):
+        MurTreeRegressor(1, loss="poisson").fit(X, y - 1)
+
+
+def test_entropy_and_gini_are_those_of_the_probabilities():
+    X, y = table()
+    y = np.minimum(y, 2).astype(int)
+    for objective in ("entropy", "gini"):
+        model = MurTreeClassifier(2, objective=objective, min_samples_leaf=5).fit(X, y)
+        share = model.predict_proba(X)
+        expected = log_loss(y, share, normalize=False) if objective == "entropy" else (
+            (share - np.eye(3)[y]) ** 2).sum()
+        assert model.report_.objective == pytest.approx(expected)
+        assert model.verify(X, y) == pytest.approx(expected)
+        cart = DecisionTreeClassifier(criterion=objective, max_depth=2, min_samples_leaf=5,
+                                      random_state=0).fit(X, y).predict_proba(X)
+        reached = log_loss(y, cart, normalize=False) if objective == "entropy" else (
+            (cart - np.eye(3)[y]) ** 2).sum()
+        assert expected <= reached + 1e-9
+    with pytest.raises(ValueError, match="choose one of them"):
+        MurTreeClassifier(2, objective="gini").pareto_front(X, y > 0)
+
+
+def test_an_objective_may_choose_labels():
+    """Costs of actions: what a leaf predicts is the cheapest, and the costs are its own."""
+    X, y = table()
+    labels, costs = np.minimum(y, 2).astype(int), np.random.default_rng(1).random((len(y), 3))
+    cheapest = AdditiveObjective(lambda X, y, weight: weight[:, None] * costs,
+                                 lambda sums: sums.min(), lambda sums: np.argmin(sums))
+    model = MurTreeClassifier(2, objective=cheapest).fit(X, labels)
+    assert model.report_.objective == pytest.approx(
+        MurTreeClassifier(2).fit(X, labels, costs=costs).report_.objective)
+    assert costs[np.arange(len(y)), model.predict(X)].sum() == pytest.approx(
+        model.report_.objective)
+
+
+def test_lines_are_predicted_written_and_read():
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.normal(size=(200, 3)), columns=["a", "b", "c"])
+    y = np.where(frame["a"] > 0, 2 * frame["b"] - frame["c"], 3 - frame["b"])
+    model = MurTreeRegressor(1, loss=LinearLeaves(["b", "c"]), binarizer="all").fit(frame, y)
+    assert model.report_.objective == pytest.approx(0, abs=1e-9)
+    assert model.predict(frame) == pytest.approx(y)
+    text = str(model.tree_)
+    assert "2 b - 1 c" in text and model.tree_.feature_names == ("a", "b", "c")
+    again = DecisionTree.from_json(model.tree_.to_json())
+    assert again == model.tree_ and again.predict(frame.to_numpy()) == pytest.approx(y)
+    assert pickle.loads(pickle.dumps(model)).predict(frame) == pytest.approx(y)
+    for form in (model.tree_.to_sklearn, model.tree_.to_python, model.tree_.to_sql):
+        with pytest.raises(ValueError, match="lines in|have lines"):
+            form()
+    ridge = MurTreeRegressor(1, loss=LinearLeaves([1, 2], 0.5), binarizer="all").fit(frame, y)
+    x, weight = frame.to_numpy(), 0.5
+    error = ((ridge.predict(frame) - y) ** 2).sum() + sum(
+        weight * (ridge.apply(frame) == leaf).sum() * (ridge.tree_.slopes[leaf] ** 2).sum()
+        for leaf in np.unique(ridge.apply(frame)))
+    assert ridge.report_.objective == pytest.approx(error)
+    assert ridge.verify(x, y) == pytest.approx(error)
+    with pytest.raises(ValueError, match="encode categories first"):
+        MurTreeRegressor(1, loss=LinearLeaves(["b"])).fit(frame.assign(d="x"), y)
+    with pytest.raises(ValueError, match="give a position"):
+        MurTreeRegressor(1, loss=LinearLeaves(["z"])).fit(frame, y)
+
+
+def test_several_targets_predict_their_means():
+    X, y = table()
+    Y = np.column_stack([y, 10 * X[:, 3] - y])
+    model = MurTreeRegressor(2).fit(X, Y)
+    leaves = model.apply(X)
+    assert model.predict(X) == pytest.approx(
+        np.array([Y[leaves == leaf].mean(axis=0) for leaf in leaves]))
+    assert model.verify(X, Y) == pytest.approx(((model.predict(X) - Y) ** 2).sum())
+
+
+def test_an_objective_is_cloned_searched_and_of_the_reader_alone():
+    X, y = table()
+    quick = AdditiveObjective(lambda X, y, w: np.column_stack([w, w * y, w * y ** 2]),
+                              lambda s: s[2] - s[1] ** 2 / s[0] if s[0] > 0 else 0.0,
+                              lambda s: s[1] / s[0])
+    model = MurTreeRegressor(3, loss=quick).fit(X, y)
+    plain = MurTreeRegressor(3).fit(X, y)
+    assert model.report_.objective == pytest.approx(plain.report_.objective)
+    assert np.array_equal(model.tree_.feature, plain.tree_.feature)
+    assert model.predict(X) == pytest.approx(plain.predict(X))
+    grid = GridSearchCV(MurTreeRegressor(2), {"loss": ["squared_error", quick, Stock(GRID)]}, cv=2)
+    assert grid.fit(X, y).best_params_["loss"] is not None
+    assert vars(Stock(GRID)).keys() == vars(clone(MurTreeRegressor(loss=Stock(GRID))).loss).keys()
+
+
+def own(cost, **others):
+    return AdditiveObjective(lambda X, y, w: np.column_stack([w, w * y, w * y ** 2]), cost,
+                             lambda sums: 0.0, **others)
+
+
+@pytest.mark.parametrize(("objective", "match"), [
+    (own(lambda s: s.unknown()), "does not compile .*unknown"),
+    (own(lambda s: "much"), "does not compile .it returns"),
+    (own(lambda s: -s[0]), "must not be negative"),
+    (own(lambda s: 1.0 + s[0]), "is 1 for sums of zero"),
+    (own(lambda s: np.sqrt(s[0])), r"for the sums \[.*\] and \[.*\] together"),
+    (own(lambda s: s[2] / (s[0] - 3.0)), "must be finite|must not be negative|together"),
+    (own(lambda s: 2.0 * s[2], adds_last=True), "leave adds_last at False"),
+    (own(None), "has no leaf_cost"),
+    (AdditiveObjective(lambda X, y, w: w, lambda s: s[0], lambda s: 0.0), "returned shape"),
+    (AdditiveObjective(lambda X, y, w: w[:, None] * np.nan, lambda s: s[0], lambda s: 0.0),
+     "not finite"),
+])
+def test_what_is_wrong_with_an_objective_is_said_in_one_sentence(objective, match):
+    X, y = table(60, 4)
+    with pytest.raises(ValueError, match=match):
+        MurTreeRegressor(2, loss=objective).fit(X, y)
+
+
+def test_a_method_with_self_is_refused():
+    class Mine(Stock):
+        def leaf_cost(self, sums):
+            return sums.min()
+
+    with pytest.raises(ValueError, match="make it a staticmethod"):
+        MurTreeRegressor(1, loss=Mine(GRID)).fit(*table(30, 3))
+
+
+def test_survival_functions_are_those_of_the_model():
+    rng = np.random.default_rng(4)
+    X, y = rng.normal(size=(120, 3)), known(rng, 120)
+    model = SurvivalTree(2, min_samples_leaf=10).fit(X, y)
+    hazard = model.predict_cumulative_hazard_function(X, return_array=True)
+    assert hazard.shape == (120, len(model.unique_times_))
+    assert model.predict_survival_function(X, return_array=True) == pytest.approx(np.exp(-hazard))
+    one = model.predict_survival_function(X)[3]
+    assert one(model.unique_times_) == pytest.approx(np.exp(-hazard[3]))
+    step = StepFunction(np.array([1.0, 4.0]), np.array([0.5, 0.2]))
+    assert step([0.0, 1.0, 3.9, 4.0]).tolist() == [0.5, 0.5, 0.5, 0.2]
+    with pytest.raises(ValueError, match="within"):
+        step(5.0)
+    order = model.predict(X)
+    pairs = [(order[j] < order[i]) + 0.5 * (order[j] == order[i]) for i in range(120)
+             for j in range(120) if y["event"][i] and (
+                 y["time"][j] > y["time"][i]
+                 or (y["time"][j] == y["time"][i] and not y["event"][j]))]
+    assert model.score(X, y) == pytest.approx(np.mean(pairs))
+    assert model.verify(X, y) == pytest.approx(model.report_.objective)
+    twice = SurvivalTree(2).fit(X, y, np.full(120, 2.0))
+    assert twice.report_.objective == pytest.approx(2 * SurvivalTree(2).fit(X, y).report_.objective)
+    censored = y.copy()
+    censored["event"] = False
+    for wrong, match in ((censored, "censored"), (y["time"], "two fields"), (y[:5], "samples")):
+        with pytest.raises(ValueError, match=match):
+            SurvivalTree().fit(X, wrong)
+
+
+def test_uneven_weights_are_summed_up_without_subtraction():
+    rng = np.random.default_rng(0)
+    X, y = table(60, 6)
+    weight = 10.0 ** rng.uniform(-12, 12, len(y))
+    for loss in ("squared_error", LinearLeaves([0, 1], 0.1)):
+        model = MurTreeRegressor(3, loss=loss).fit(X, y, weight)
+        assert model.verify(X, y, weight) == pytest.approx(model.report_.objective)
+        assert model.report_.counters["data_sets_counted"] == 0

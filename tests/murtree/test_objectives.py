@@ -1,0 +1,228 @@
+"""Additive objectives: each against brute force, a reader's own, and what a cost must satisfy."""
+
+from functools import partial
+
+import numpy as np
+import pytest
+
+from odtlib import MurTreeClassifier, MurTreeRegressor, MurTreeSearch, SurvivalTree
+from odtlib.objectives import AdditiveObjective, LinearLeaves, SquaredError
+from tests.naive import least_costs, sides, square_leaves, subset_sums
+from tests.scale import SCALE
+
+CASES = 15 * SCALE
+
+
+def log_term(numerator, denominator):
+    """Return ``a log(a / b)`` of every set of rows, zero where a is."""
+    used = numerator > 0
+    ratio = np.where(used, numerator, 1) / np.where(used, denominator, 1)
+    return np.where(used, numerator * np.log(ratio), 0)
+
+
+def poisson_leaves(y, weight, exposure):
+    each = np.where(y > 0, y * np.log(np.where(y > 0, y / np.where(y > 0, exposure, 1), 1)), 0.0)
+    return subset_sums(weight * each) - log_term(subset_sums(weight * y),
+                                                 subset_sums(weight * exposure))
+
+
+def class_sums(y, weight):
+    return np.array([subset_sums(weight * (y == k)) for k in np.unique(y)])
+
+
+def entropy_leaves(y, weight):
+    sums = class_sums(y, weight)
+    return -sum(log_term(one, sums.sum(axis=0)) for one in sums)
+
+
+def gini_leaves(y, weight):
+    sums = class_sums(y, weight)
+    whole = sums.sum(axis=0)
+    return whole - (sums ** 2).sum(axis=0) / np.where(whole > 0, whole, 1)
+
+
+def counts(rng, n):
+    return rng.poisson(rng.choice([0.3, 2.0, 40.0]), n).astype(float)
+
+
+def labels(rng, n):
+    return rng.integers(0, rng.integers(2, 4), n)
+
+
+def line_leaves(X, y, weight, features, alpha):
+    """Return the least ridge error of a line through every set of rows, by least squares."""
+    costs = np.zeros(1 << len(y))
+    for rows in range(1, len(costs)):
+        member = (rows >> np.arange(len(y)) & 1).astype(bool)
+        w, x = weight[member], X[member][:, features]
+        design = np.sqrt(w)[:, None] * np.column_stack([np.ones(len(w)), x])
+        ridge = np.sqrt(alpha * w.sum()) * np.eye(1 + len(features))[1:]
+        target = np.r_[np.sqrt(w) * y[member], np.zeros(len(features))]
+        design = np.concatenate([design, ridge])
+        line = np.linalg.lstsq(design, target)[0]
+        costs[rows] = ((target - design @ line) ** 2).sum()
+    return costs
+
+
+def known(rng, n):
+    """Return times, some of them equal, of events and of censoring; at least one event."""
+    y = np.zeros(n, [("event", bool), ("time", float)])
+    y["event"], y["time"] = rng.random(n) < 0.6, rng.integers(1, 6, n)
+    y["event"][0] = True
+    return y
+
+
+def survival_leaves(y, weight):
+    """Return the loss of every set of rows, with the hazard of all rows written out."""
+    event, time = y["event"].astype(float), y["time"]
+    hazard = [sum((weight * event)[time == s].sum() / weight[time >= s].sum()
+                  for s in np.unique(time) if s <= t) for t in time]
+    return poisson_leaves(event, weight, np.array(hazard))
+
+
+# Name: what fits it, how targets are drawn, and what each set of rows costs as a leaf.
+OBJECTIVES = {
+    "squared error": (MurTreeRegressor, {}, lambda rng, n: rng.normal(size=n), square_leaves),
+    "two targets": (MurTreeRegressor, {"loss": SquaredError()},
+                    lambda rng, n: rng.normal(size=(n, 2)) * [1.0, 30.0], square_leaves),
+    "poisson": (MurTreeRegressor, {"loss": "poisson"}, counts,
+                lambda y, weight: poisson_leaves(y, weight, np.ones(len(y)))),
+    "entropy": (MurTreeClassifier, {"objective": "entropy"}, labels, entropy_leaves),
+    "gini": (MurTreeClassifier, {"objective": "gini"}, labels, gini_leaves),
+    "survival": (SurvivalTree, {}, known, survival_leaves),
+    "a line": (MurTreeRegressor, {"loss": LinearLeaves([1], 0.1), "binarizer": "all"},
+               lambda rng, n: rng.normal(size=n), partial(line_leaves, features=[1], alpha=0.1)),
+    "a plane": (MurTreeRegressor, {"loss": LinearLeaves([0, 1], 0.02), "binarizer": "all"},
+                lambda rng, n: rng.normal(size=n),
+                partial(line_leaves, features=[0, 1], alpha=0.02)),
+    "the best line": (MurTreeRegressor, {"loss": LinearLeaves([0, 1], single=True),
+                                         "binarizer": "all"}, lambda rng, n: rng.normal(size=n),
+                      lambda X, y, weight: np.minimum(line_leaves(X, y, weight, [0], 0.0),
+                                                      line_leaves(X, y, weight, [1], 0.0))),
+}
+
+
+# Three objectives of a reader, each below fifteen lines ------------------------------------------
+
+
+class Stock(AdditiveObjective):
+    """Asymmetric squared loss of an order: too little costs ``factor`` times as much as too much.
+
+    The best order of a leaf is not a sum, so the orders come from a grid: a number for each.
+    """
+
+    def __init__(self, orders, factor=3.0):
+        super().__init__()
+        self.orders, self.factor = np.asarray(orders, float), factor
+
+    def statistics(self, X, y, weight):
+        missing = y[:, None] - self.orders
+        return weight[:, None] * np.where(missing > 0, self.factor, 1.0) * missing ** 2
+
+    @staticmethod
+    def leaf_cost(sums):
+        return sums.min()
+
+    def leaf_value(self, sums):
+        return self.orders[np.argmin(sums)]
+
+
+def capped_statistics(X, y, weight):
+    """Capped loss of a claim to be paid out or refused: what a refused one costs ends at 2."""
+    return weight[:, None] * np.column_stack([np.minimum(np.abs(y), 2.0), np.ones(len(y))])
+
+
+def capped_cost(sums):
+    return min(sums[0], sums[1])
+
+
+def capped_value(sums):
+    return 0.0 if sums[0] <= sums[1] else 1.0
+
+
+class QuantileGrid(AdditiveObjective):
+    """Pinball loss at the best of some values; a row costs at most what its worst value does."""
+
+    def __init__(self, level, values):
+        super().__init__()
+        self.level, self.values = level, np.asarray(values, float)
+
+    def statistics(self, X, y, weight):
+        above = y[:, None] - self.values
+        return weight[:, None] * np.maximum(self.level * above, (self.level - 1) * above)
+
+    @staticmethod
+    def leaf_cost(sums):
+        return np.min(sums)
+
+    def leaf_value(self, sums):
+        return self.values[np.argmin(sums)]
+
+    @staticmethod
+    def row_bound(row, low, high):
+        return np.max(row)
+
+
+GRID = np.linspace(-2, 2, 5)
+CAPPED = AdditiveObjective(capped_statistics, capped_cost, capped_value)
+OWN = {"stock": (Stock(GRID), lambda y: Stock(GRID).statistics(None, y, np.ones(len(y)))),
+       "capped": (CAPPED, lambda y: capped_statistics(None, y, np.ones(len(y)))),
+       "quantile": (QuantileGrid(0.8, GRID),
+                    lambda y: QuantileGrid(0.8, GRID).statistics(None, y, np.ones(len(y))))}
+OBJECTIVES.update({
+    name: (MurTreeRegressor, {"loss": objective}, lambda rng, n: 2 * rng.normal(size=n),
+           lambda y, weight, numbers=numbers: np.min(
+               [subset_sums(weight * column) for column in numbers(y).T], axis=0))
+    for name, (objective, numbers) in OWN.items()})
+
+
+def limits(rng):
+    """Return depth, node budget, minimum leaf size, price of a split, and options of the search."""
+    depth = int(rng.integers(1, 5))
+    return (depth, int(rng.integers(0, min(2 ** depth, 8))), int(rng.choice([1, 1, 1, 2, 3])),
+            float(rng.choice([0.0, 0.0, 0.01, 0.1])), MurTreeSearch(
+                similarity_bound=bool(rng.integers(2)), minimise_nodes=bool(rng.integers(2)),
+                cache=[None, "dataset", "branch"][rng.integers(3)],
+                specialised_depth_two=bool(rng.random() < 0.8)))
+
+
+def columns(rng, n_rows):
+    """Return 0/1 columns with equal and complementary ones among them."""
+    X = (rng.random((n_rows, int(rng.integers(1, 6)))) < rng.choice([0.2, 0.5, 0.9]))
+    if X.shape[1] > 1 and rng.random() < 0.3:
+        X[:, 1] = ~X[:, 0]
+    return X.astype(np.uint8)
+
+
+def weights(rng, n_rows):
+    return [None, rng.integers(1, 4, n_rows).astype(float), 10.0 ** rng.uniform(-3, 3, n_rows)][
+        rng.integers(3)]
+
+
+@pytest.mark.parametrize("name", OBJECTIVES)
+def test_optimum_equals_brute_force(name):
+    estimator, options, draw, leaves = OBJECTIVES[name]
+    for seed in range(CASES):
+        rng = np.random.default_rng(seed)
+        n_rows = int(rng.integers(1, 9))
+        X, y, weight = columns(rng, n_rows), draw(rng, n_rows), weights(rng, n_rows)
+        given = np.ones(n_rows) if weight is None else weight
+        if "binarizer" in options:               # two regressors, to be split too
+            X = np.column_stack([rng.integers(0, 3, n_rows), rng.normal(size=n_rows).round(1), X])
+        leaf = leaves(y, given) if "binarizer" not in options else leaves(X, y, given)
+        leaf = np.maximum(leaf.astype(float), 0.0)
+        whole = float(leaf[-1])
+        depth, nodes, min_leaf, price, search = limits(rng)
+        expected = least_costs(leaf, sides(X, missing=False), n_rows, depth, [nodes], min_leaf,
+                               price * whole)[0]
+        model = estimator(depth, nodes, min_samples_leaf=min_leaf, split_penalty=price * whole,
+                          search=search, **options).fit(X, y, weight)
+        report = model.report_
+        assert report.status == "optimal"
+        assert report.objective == pytest.approx(
+            expected, rel=1e-9, abs=1e-10 * whole + 1e-12 * given.sum())
+        assert model.verify(X, y, weight) == pytest.approx(
+            report.objective, abs=1e-9 * whole + 1e-12 * given.sum())
+        assert model.tree_.n_splits <= nodes and model.tree_.depth <= depth
+        assert min_leaf == 1 or model.tree_.n_splits == 0 or min_leaf <= np.unique(
+            model.apply(X), return_counts=True)[1].min()
