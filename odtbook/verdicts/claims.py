@@ -1,15 +1,21 @@
-"""Claims: what each table and figure of the papers is for, in one sentence, and who answers it."""
+"""Claims: what each table and figure of the papers is for, in the papers' words, and who answers.
+
+The words stand in ``data/published/claims.csv``: a line is a statement, quoted, with its place.
+The statements on one table or figure make a claim, and each has an answer of its own.
+"""
 
 from __future__ import annotations
 
+import csv
 import functools
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from odtbook.experiments.book import book_root
 from odtbook.experiments.results import unrecorded
 
-from .evidence import Missing, attempt
-from .rules import combine, not_run
+from .evidence import Missing
+from .rules import combine, not_run, whole
 
 
 @dataclass(frozen=True)
@@ -36,86 +42,126 @@ class Plan:
                 "core")
 
 
+@functools.cache
+def words():
+    """Return the statements of the papers, one line of ``claims.csv`` each."""
+    path = book_root() / "data" / "published" / "claims.csv"
+    with path.open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
+
+
 @dataclass(frozen=True)
 class Claim:
-    """What one table or figure is for.
+    """What one table or figure is for: the statements on it.
 
-    ``paper`` is its key in the bibliography, ``says`` one sentence, ``source`` where the paper
-    states it, ``kind`` the evidence that decides it, ``link`` the section of the replication page,
-    ``answers`` the function of the records that returns its parts, ``digits`` half a unit of the
-    last digit of its cells, ``plan`` what would decide what is open.
+    ``paper`` is its key in the bibliography, ``item`` its table or figure, ``statements`` its lines
+    of ``claims.csv``, ``answers`` maps a half ("a") to the function of the records that returns its
+    parts, ``digits`` is half a unit of the last digit of its cells, ``plan`` what would decide what
+    is open.
     """
 
     paper: str
     authors: str
     item: str
-    kind: str
-    says: str
-    source: str
-    link: str
-    answers: Callable
+    statements: tuple
+    answers: dict
     digits: float = 0.05
     plan: Plan | str = ""
 
     @property
     def label(self):
         """Its table or figure: "Table 7"."""
-        return {"T": "Table", "F": "Figure"}[self.item[0]] + " " + self.item[1:]
+        return {"T": "Table", "F": "Figure", "S": "Statement"}[self.item[0]] + " " + self.item[1:]
+
+    @property
+    def link(self):
+        """The section of the replication page that has its evidence."""
+        return self.statements[0]["link"]
 
 
 class Paper:
     """A paper: its key in the bibliography, its name, its claims and the cells of its tables."""
 
-    def __init__(self, key, name, page):
-        self.key, self.name, self.page = key, name, page
-        self.claims, self.cells = [], {}
+    def __init__(self, key, name):
+        self.key, self.name, self.cells, self._claims = key, name, {}, {}
 
     def table(self, label):
         """Register the function of the records that returns the cells of a table."""
         return functools.partial(self.cells.setdefault, label)
 
-    def claim(self, item, kind, source, section, says, **further):
-        """Register the function of the records that returns the parts of a claim."""
-        def register(function):
-            page = further.pop("page", self.page)
-            self.claims.append(Claim(self.key, self.name, item, kind, says, source,
-                                     f"{page}#{section}", function, **further))
+    def claim(self, item, halves="", **further):
+        """Register the function of the records that returns the parts of some statements.
+
+        ``further`` are ``digits`` and ``plan`` of the claim.
+        """
+        def register(function: Callable) -> Callable:
+            answers, known = self._claims.setdefault(item, ({}, {}))
+            answers.update(dict.fromkeys(halves or [""], function))
+            known.update(further)
             return function
         return register
+
+    @property
+    def claims(self):
+        """The claims, in the order of ``claims.csv``."""
+        lines = [line for line in words() if line["paper"] == self.key]
+        return [Claim(self.key, self.name, item, tuple(
+            line for line in lines if line["item"] == item), self._claims[item][0],
+            **self._claims[item][1]) for item in dict.fromkeys(line["item"] for line in lines)]
+
+
+@dataclass
+class Statement:
+    """A statement of a paper with its name ("C4a"), its words, its parts and their answer."""
+
+    name: str
+    words: dict
+    parts: list
+    answer: str
+
+    @property
+    def reasons(self):
+        """Why the answer is what it is: the notes of the parts that stand against it."""
+        against = [part for part in self.parts if part.counts and (
+            part.answer == self.answer or self.answer == "undecided"
+            and part.answer == "not run")]
+        return list(dict.fromkeys(part.note for part in against if part.note))
+
+    @property
+    def first(self):
+        """The part that the answer rests on."""
+        return ([part for part in self.parts if part.counts and part.answer == self.answer]
+                or [part for part in self.parts if part.counts] or self.parts)[0]
 
 
 @dataclass
 class Judged:
-    """A claim with its number, its parts and the answer that they give."""
+    """A claim with its number, its statements and the answer that they give."""
 
     name: str
     claim: Claim
-    parts: list
-    answer: str
+    statements: list
     experiments: tuple
 
     @property
-    def reasons(self):
-        """Why the answer is what it is: the notes of the parts that stand against the claim."""
-        against = [part for part in self.parts if part.counts and part.answer == self.answer]
-        if self.answer == "confirmed":
-            against = [part for part in self.parts if part.counts]
-        return list(dict.fromkeys(part.note for part in against if part.note))
+    def answer(self):
+        """The answer to the claim: "in part" where those to its statements differ."""
+        return whole([one.answer for one in self.statements])
+
+    @property
+    def parts(self):
+        """All parts of its statements."""
+        return [part for one in self.statements for part in one.parts]
 
 
 def judge_claim(name, claim, records):
     """Judge one claim by some records."""
     records.used.clear()
-    parts = []
-    for part in attempt(claim.answers, records) or [
-            not_run(claim.says, claim.kind, _missing(claim, records))]:
-        parts.append(part)
-    return Judged(name, claim, parts, combine(parts), tuple(sorted(records.used)))
-
-
-def _missing(claim, records):
-    try:
-        claim.answers(records)
-    except Missing as error:
-        return str(error)
-    return "nothing to judge"
+    found = []
+    for line in claim.statements:
+        try:
+            parts = list(claim.answers[line["half"]](records))
+        except Missing as error:
+            parts = [not_run(line["quote"], line["kind"], str(error))]
+        found.append(Statement(name + line["half"], line, parts, combine(parts)))
+    return Judged(name, claim, found, tuple(sorted(records.used)))

@@ -62,12 +62,17 @@ def once(function):
 
 
 class Records:
-    """Records of all experiments, by pattern."""
+    """Records of all experiments, by pattern.
 
-    def __init__(self, load=None, experiments=None):
+    ``roles`` gives a method the records of another: a rule that confirms a lead all the same is at
+    fault.
+    """
+
+    def __init__(self, load=None, experiments=None, roles=None):
         from odtbook.experiments.book import names
         from odtbook.experiments.results import load_records
         load = load or load_records
+        self.roles = roles or {}
         self._names = names() if experiments is None else experiments
         self.answers = {}       # of the functions below, see ``once``
         self.used = set()       # experiments that have answered
@@ -134,6 +139,7 @@ def method_runs(records, method):
     """Return the runs of a method on the splits of the papers, accuracies in per cent."""
     import pandas as pd
     found, missed = [], []
+    method = records.roles.get(method, method)
     for source in data("methods")["methods"][method]["sources"]:
         where = dict(source)
         pattern, accuracy = where.pop("records"), where.pop("accuracy", None)
@@ -170,6 +176,7 @@ def by_split(records, method, part):
 @once
 def seeds(records, method, part):
     """Return the mean over the five splits for each recorded seed, by data set and depth."""
+    method = records.roles.get(method, method)
     where = data("methods")["methods"][method].get("seeds")
     if where is None:
         raise Missing(f"the seeds of {method} are not recorded")
@@ -239,11 +246,28 @@ def effects(cells, columns=None):
     return [one for one in found if one is not None]
 
 
-def means_agree(says, cells, columns, margin, note=""):
-    """Judge the mean of each column against ours; cells without a counterpart weaken the answer."""
+def lead(cells, first, second):
+    """Return the effect of one column's lead over another, line by line."""
+    one, other = (cells[cells["column"] == name].set_index("row") for name in (first, second))
+    return effect(f"{first} over {second.rpartition(', ')[2]}", one.assign(
+        **{side: one[side] - other[side] for side in ("published", "mean")},
+        **{side: np.hypot(one[side].astype(float), other[side].astype(float))
+           for side in ("noise", "error")}, df=np.fmin(one["df"], other["df"])))
+
+
+def means_agree(says, cells, pairs, margin, note=""):
+    """Judge the means of columns, and the lead of the first of each pair over the second.
+
+    Means agree within the margin, leads within half of the lead printed: so no records in which the
+    second stands for the first can pass.  Cells without a counterpart weaken the answer.
+    """
+    columns = [name for pair in pairs for name in pair]
     cells = cells[cells["column"].isin(columns) & cells["published"].notna()]
-    return equivalent(says, effects(cells), margin, note=note).guarded(
-        cells["mean"].notna().mean() if len(cells) else 0.0)
+    reach = cells["mean"].notna().mean() if len(cells) else 0.0
+    leads = [one for pair in pairs if (one := lead(cells, *pair)) is not None]
+    return [equivalent(says, effects(cells), margin, note=note).guarded(reach), *(
+        equivalent(f"{one.name}: the lead is as printed", [one], abs(one.published) / 2
+                   ).guarded(reach) for one in leads)]
 
 
 # ------------------------------------------------------------------ cells of tables
@@ -313,9 +337,12 @@ def _noise(records, pair, part, at, source):
 
 
 def sizes(name, columns):
-    """Cells of a table of data sets: rows, features, classes; ours from the manifest."""
+    """Cells of a table of data sets: rows, features, classes; ours from the manifest.
+
+    A table that nobody here has seen has no numbers of ours: it has no checksum.
+    """
     from odtbook.datasets import manifest
-    facts = manifest.facts()
+    facts = {key: fact for key, fact in manifest.facts().items() if fact["sha256"]}
     return table_of([
         {"row": line["Dataset"], "column": column, "published": number(line[column]),
          "ours": number(facts.get(sets_of()[line["Dataset"]], {}).get(key))}

@@ -13,16 +13,16 @@ from typing import TYPE_CHECKING
 
 from odtbook.experiments.book import suggestion
 
-from . import birbil2024, demirovic2022, firat2020, patel2023, render
+from . import birbil2024, demirovic2022, firat2020, patel2023, render, verwer2019
 from .claims import Judged, judge_claim
 from .evidence import Records, method_runs
-from .rules import ANSWERS, color_cells
+from .rules import WHOLE, color_cells
 
 if TYPE_CHECKING:
     from pandas import DataFrame
 
 PAPERS = {module.paper.key: module.paper
-          for module in (firat2020, patel2023, birbil2024, demirovic2022)}
+          for module in (firat2020, patel2023, birbil2024, demirovic2022, verwer2019)}
 
 
 @dataclass
@@ -34,10 +34,10 @@ class Report:
 
     def counts(self) -> dict[str, int]:
         """Return how often each answer was given, in their order."""
-        return {answer: sum(one.answer == answer for one in self.claims) for answer in ANSWERS}
+        return {answer: sum(one.answer == answer for one in self.claims) for answer in WHOLE}
 
     def find(self, name: str) -> Judged:
-        """Return a claim by its name, "C4", or by its item, "firat2020 T7"."""
+        """Return a claim by its name, "C4" (or "C4a"), or by its item, "firat2020 T7"."""
         return self.claims[_place(name, [(one.name, one.claim) for one in self.claims])]
 
     def cells(self, one: Judged) -> DataFrame | None:
@@ -49,6 +49,8 @@ class Report:
     text = render.text
     describe = render.describe
     html = render.html
+    squares = render.squares
+    unsettled = render.unsettled
     panels = render.panels
 
 
@@ -75,8 +77,9 @@ def judge(papers: Sequence[str] | None = None, records: Records | None = None,
 def _place(name, named):
     """Return where a claim stands in a list of names and claims."""
     known = [(key.lower(), f"{claim.paper} {claim.item}") for key, claim in named]
-    for place, names in enumerate(known):
-        if str(name).lower() in (names[0], names[1].lower()):
+    for place, (names, (_, claim)) in enumerate(zip(known, named, strict=True)):
+        if str(name).lower() in (names[0], names[1].lower(), *(
+                names[0] + line["half"] for line in claim.statements)):
             return place
     alike = [item for _, item in known if item.lower().endswith(f" {str(name).lower()}")]
     meant = (f" (did you mean {' or '.join(alike)}?)" if alike else

@@ -73,13 +73,15 @@ def test_a_relaxation_without_row_constraints_exceeds_the_number_of_rows():
     assert most > total + 0.5
 
 
-def test_patel_3e_with_the_printed_rule_misprices():
-    """Patel et al. (2023), below (3): (3e) "only useful if beta >= 1 for r in R_t".
+def test_the_whole_rule_for_3e_keeps_a_row_that_may_have_to_pay():
+    """Patel et al. (2023), below (3): "useful if beta >= 1 for r in R_t and >= 0 for r not in R_t".
 
-    In the merged model the class is a variable, so a row with 0 < beta < 1 may reach the leaf
-    under another class and must then pay.  With (3e) left out for it, the model does not see the
-    payment and overestimates the best reduced cost.
+    In the merged model the class t is a variable, so every row is outside R_t for some t, and the
+    second half keeps each with beta >= 0.  By the first half alone a row with 0 < beta < 1 would
+    lose its (3e), and the model would overestimate the best reduced cost.
     """
+    assert all(useful(0.5, own, t) == (own != t) for own in (0, 1) for t in (0, 1))
+    assert any(useful(0.5, 0, t) for t in (0, 1))
     X = np.array([[0.0], [0.0], [0.0], [1.0]])
     y = np.array([0, 1, 1, 0])
     problem = RestrictedProblem(X, y, 2, [[(0, 0.5)]])
@@ -97,6 +99,11 @@ def test_patel_3e_with_the_printed_rule_misprices():
     assert priced[0] == pytest.approx(1.5, abs=1e-5)
     # without (3e) the row of class 0 reaches the leaf, is predicted 1, and does not pay
     assert merged_model_without_3e(y[:3], beta=[0.5, 0.0, 0.0]) == pytest.approx(2.0)
+
+
+def useful(beta, own, t):
+    """Whether (3e) is useful by the paper's rule, for a row of class ``own`` and a path of t."""
+    return beta >= (1 if own == t else 0)
 
 
 def merged_model_without_3e(y, beta):

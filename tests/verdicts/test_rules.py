@@ -11,12 +11,14 @@ from odtbook.verdicts.evidence import table_of
 from odtbook.verdicts.rules import (
     ANSWERS,
     ITSELF,
+    TIMED,
     Effect,
     Equivalence,
     Gain,
     Part,
     Share,
     ahead,
+    always,
     bounded,
     color_cells,
     combine,
@@ -24,10 +26,11 @@ from odtbook.verdicts.rules import (
     exact,
     itself,
     mostly,
+    over,
     remark,
     scaled,
-    simulate,
     times_agree,
+    whole,
 )
 
 DRAWS = 20_000
@@ -50,10 +53,19 @@ def test_a_claim_needs_all_its_parts_and_falls_with_one(answers, expected):
 
 
 def test_what_stands_beside_a_claim_does_not_count():
-    beside = [part("contradicted").beside(), itself("a", "b", "c"), remark("a", "b", "c")]
-    assert combine([part("confirmed"), *beside]) == "confirmed"
+    beside = [part("contradicted").beside(), remark("a", "b", "c")]
+    assert combine([part("confirmed"), *beside, itself("a", "b", "c")]) == "confirmed"
     assert combine(beside) == "not run"
-    assert itself("a", "b", "c").label == ITSELF
+    assert combine([*beside, itself("a", "b", "c")]) == itself("a", "b", "c").label == ITSELF
+
+
+@pytest.mark.parametrize(("answers", "expected"), [
+    (["confirmed", "confirmed"], "confirmed"), (["confirmed", ITSELF], "confirmed"),
+    (["confirmed", "undecided"], "in part"), (["confirmed", "not run"], "in part"),
+    (["undecided", "not run"], "undecided"), (["not run"], "not run"), ([ITSELF], "undecided"),
+    (["confirmed", "contradicted"], "contradicted")])
+def test_a_claim_of_two_halves_has_two_answers(answers, expected):
+    assert whole(answers) == expected
 
 
 @pytest.mark.parametrize("weak", [
@@ -116,7 +128,7 @@ def test_equivalence_is_rarely_said_at_the_margin_and_difference_rarely_within_i
         assert np.mean(test.answers(off, own) == "contradicted") <= 0.055
 
 
-def test_the_simulation_of_equivalence_is_what_a_slow_one_finds():
+def test_the_chance_of_equivalence_is_what_a_slow_simulation_finds():
     test = Equivalence(effects(0.1, -0.1, noise=0.25, df=4), 1.0)
     rng, counts = np.random.default_rng(1), dict.fromkeys(ANSWERS[:3], 0)
     for _ in range(3000):
@@ -124,18 +136,18 @@ def test_the_simulation_of_equivalence_is_what_a_slow_one_finds():
                         e.drawn * (w := math.sqrt(rng.chisquare(e.df) / e.df)), e.error * w, e.df)
                  for e in test.effects]
         counts[Equivalence(tuple(drawn), 1.0).answer] += 1
-    fast = simulate(test, 20_000)
     for answer, count in counts.items():
-        assert fast[answer] == pytest.approx(count / 3000, abs=0.03)
+        fast = test.chance(draws=20_000, answer=answer)
+        assert fast == pytest.approx(count / 3000, abs=0.03)
 
 
 def test_an_effect_of_twice_the_margin_is_found_where_there_is_power():
     sharp = Equivalence(effects(0.0, 0.0, noise=0.15), 1.0)
-    assert simulate(sharp)["confirmed"] >= 0.95
-    assert simulate(sharp, shift=2.0)["contradicted"] >= 0.9
+    assert sharp.chance() >= 0.95
+    assert sharp.chance(False, answer="contradicted") >= 0.9
     blunt = Equivalence(effects(0.0, 0.0, noise=2.0), 1.0)
-    assert simulate(blunt)["undecided"] >= 0.9
-    assert simulate(blunt, shift=2.0)["undecided"] >= 0.5
+    assert blunt.chance(answer="undecided") >= 0.9
+    assert blunt.chance(False, answer="undecided") >= 0.5
     assert sharp.needed() < 1 < blunt.needed()
 
 
@@ -172,13 +184,45 @@ def test_too_few_lines_answer_nothing():
     assert mostly("s", [True, True]).answer == "undecided"
 
 
-def test_a_direction_replicates_itself_and_is_refuted_by_its_reverse():
+@pytest.mark.parametrize(("mean", "n"), [(0.3, 9), (0.7, 14), (-0.4, 20)])
+def test_the_chance_of_a_gain_is_how_often_it_is_confirmed(mean, n):
     rng = np.random.default_rng(2)
-    sure, unsure = Gain(tuple(rng.normal(1, 1, 40))), Gain(tuple(rng.normal(0, 1, 40)))
-    assert sure.answer == "confirmed" and unsure.answer == "undecided"
-    assert simulate(sure)["confirmed"] >= 0.95 and simulate(sure, shift=2)["contradicted"] >= 0.95
-    assert simulate(unsure)["undecided"] == 1.0
-    assert simulate(Share(14, 14))["confirmed"] == 1.0
+    gains = rng.normal(size=n)
+    gains = mean + (gains - gains.mean()) / gains.std(ddof=1)
+    for right, true in ((True, mean), (False, 0.0)):
+        often = np.mean([Gain(tuple(rng.normal(true, 1, n))).answer == "confirmed"
+                         for _ in range(4000)])
+        assert Gain(tuple(gains)).chance(right) == pytest.approx(often, abs=0.025)
+        less = Gain(tuple(-gains), more=False)
+        assert less.chance(right) == pytest.approx(Gain(tuple(gains)).chance(right))
+    assert Gain(tuple(gains)).chance(False) == pytest.approx(0.05)
+
+
+@pytest.mark.parametrize(("held", "lines"), [(9, 11), (30, 50), (14, 14)])
+def test_the_chance_of_a_share_is_how_often_it_is_confirmed(held, lines):
+    rng = np.random.default_rng(3)
+    for right, true in ((True, held / lines), (False, 0.5)):
+        often = np.mean([Share(int(rng.binomial(lines, true)), lines).answer == "confirmed"
+                         for _ in range(4000)])
+        assert Share(held, lines).chance(right) == pytest.approx(often, abs=0.025)
+    assert Share(held, lines).chance(False) <= 0.05
+
+
+def test_always_falls_with_one_line_beyond_the_noise_of_a_time():
+    quick = np.ones(8)
+    assert always("t", 1.1 * quick, quick).answer == "confirmed"
+    assert always("t", [3, 3, 3, np.inf], [1, 2, 2, np.inf]).ours == "3 of 3 data sets"
+    near, far = (np.append(1.5 * np.ones(7), one) for one in (0.9, 0.99 / TIMED))
+    assert always("t", near, quick).answer == "undecided"
+    assert always("t", far, quick).answer == "contradicted"
+    assert always("t", quick[:2], quick[:2]).answer == "undecided"
+
+
+def test_a_mean_is_over_a_bar_with_the_noise_of_its_seeds():
+    one = effects(0.0, noise=0.1)
+    assert [over("m", one, bar).answer for bar in (79.0, 80.0, 81.0)] == [
+        "confirmed", "undecided", "contradicted"]
+    assert over("m", (), 1.0).answer == "not run"
 
 
 # ------------------------------------------------------------------ times and cells
