@@ -715,7 +715,7 @@ class ThresholdBinarizer(_Binarizer):
         return cuts
 
 
-class WordColumns(_Binarizer):
+class _WordColumns(_Binarizer):
     """Make 0/1 columns of text and categories; numbers, and missing values, stay what they are."""
 
     _keeps_numbers = _keeps_gaps = True

@@ -44,7 +44,7 @@ from odtlib.binarize import (
     MDLPBinarizer,
     QuantileBinarizer,
     ThresholdBinarizer,
-    WordColumns,
+    _WordColumns,
 )
 from odtlib.certify import Certificate
 from odtlib.columns import holds_words
@@ -241,7 +241,7 @@ class _TreeEstimator(DescribedParameters, WithParameters):
             vars(self).pop(name, None)
         if not hasattr(X, "columns"):
             return X
-        self.binarizer_, self._tree_over_columns = WordColumns(handle_unknown="warn").fit(X), True
+        self.binarizer_, self._tree_over_columns = _WordColumns(handle_unknown="warn").fit(X), True
         warn_of_columns(self.binarizer_, X)
         return self._whole(self.binarizer_.transform(X))
 

@@ -1,5 +1,6 @@
 """What estimators are made of: trees, reports, binarisers."""
 
+import exporting
 import numpy as np
 from fuzz.judging import demand, depth_of, level_of, route
 from fuzz.registry import fuzz
@@ -44,10 +45,10 @@ def random_tree(draw, X, n_classes, depth):
 
 
 TREE = ("apply", "decision_path", "depth", "feature_importances", "feature_name", "from_json",
-        "from_nested", "from_sklearn", "is_condition", "leaf_text", "n_leaves", "n_nodes",
-        "n_splits", "node_depth", "predict", "predict_codes", "predict_proba", "pruned", "replace",
-        "rules", "split_text", "to_dot", "to_json", "to_nested", "to_sklearn",
-        "to_text", "with_counts", "with_weights")
+        "from_nested", "from_sklearn", "impurity", "is_condition", "leaf_text", "n_leaves",
+        "n_nodes", "n_splits", "node_depth", "predict", "predict_codes", "predict_proba", "pruned",
+        "questions", "replace", "rules", "split_text", "to_dot", "to_frame", "to_json", "to_nested",
+        "to_sklearn", "to_text", "with_counts", "with_weights")
 
 
 LIKE_SCIKIT_LEARN = ("children_left", "children_right", "max_depth", "n_classes",
@@ -81,6 +82,11 @@ def trees(draw):
         for name in LIKE_SCIKIT_LEARN:
             demand(np.array_equal(getattr(tree, name), getattr(theirs, name)), name, "is",
                    getattr(tree, name), "and in scikit-learn", getattr(theirs, name))
+        demand(np.array_equal(tree.impurity, theirs.impurity), "impurity is", tree.impurity)
+        frame = tree.to_frame()
+        demand(frame.prediction[tree.apply(X)].tolist() == said.tolist(), "to_frame predicts")
+        for node, question in tree.questions().items():
+            demand((frame.yes[node], frame.no[node]) == question[-2:], "to_frame asks otherwise")
         for other in (kind.from_json(tree.to_json()), kind.from_nested(
                 tree.to_nested(), n_classes=n_classes, n_features=X.shape[1])):
             demand(other == tree, "a written tree is read as another one")
@@ -113,6 +119,26 @@ def trees(draw):
     return Part(odtlib.DecisionTree, look, nested=nested, X=X, codes=codes, weight=weight)
 
 
+@fuzz(1, "DecisionTree.to_python", "DecisionTree.to_sql", "DecisionTree.to_javascript")
+def exports(draw):
+    """A tree that is handed over predicts on the table as the estimator does."""
+    X, score, rng = exporting.drawn_table(int(draw.values.integers(2**31)))
+    model = exporting.fitted(X, score, rng)
+
+    def look(model):
+        tree = odtlib.DecisionTree.from_json(model.tree_.to_json())
+        table = exporting.probes(X, tree)
+        said = model.predict(table).tolist()
+        demand(tree.predict(table).tolist() == said, "the tree read from JSON predicts otherwise")
+        demand(exporting.by_python(tree, table) == said, "to_python predicts otherwise")
+        demand(exporting.by_sql(tree, table) == said, "to_sql predicts otherwise")
+        # tests/shared/test_exports.py runs it
+        demand(tree.to_javascript().count("row[") == tree.to_python().count("row["),
+               "to_javascript does not ask what to_python asks")
+
+    return Part(model, look, X=X)
+
+
 @fuzz(3, "DecisionTree.from_sklearn", "DecisionTree.to_sklearn", "DecisionTree.with_weights")
 def trees_of_scikit_learn(draw):
     """Trees of scikit-learn, both ways."""
@@ -139,7 +165,7 @@ def trees_of_scikit_learn(draw):
     f"{name}.{method}" for name in (
         "AutoBinarizer", "MDLPBinarizer", "QuantileBinarizer", "ThresholdBinarizer")
     for method in ("fit", "transform", "get_feature_names_out", "column_names_",
-                   "to_original", "to_columns")))
+                   "columns_", "to_original", "to_columns")))
 def binarisers(draw):
     """Columns are tests of the features, and trees are written over either."""
     problem = draw.classified(rows=12, features=3, missing=draw.chance(0.3), named=False)
@@ -157,6 +183,8 @@ def binarisers(draw):
         demand(columns.shape == (len(X), len(names)) and np.isin(columns, (0, 1)).all(),
                "columns are not 0/1 or not named")
         demand(np.array_equal(model.column_names_, names), "column_names_ are other names")
+        demand(np.array_equal(model.columns_.encode(np.asarray(X, float)), columns),
+               "columns_ makes other columns")
         timed = type(model)(**model.get_params())._fit_until(Clock(), X, y)
         demand(np.array_equal(timed.transform(X), columns), "_fit_until makes other columns")
         if isinstance(model, ThresholdBinarizer) and not np.isnan(X).any():
