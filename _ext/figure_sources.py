@@ -1,12 +1,13 @@
 """Say under each figure, and each table made from records, how a reader makes it again.
 
-Nothing is written by hand: which records a cell depends on is read off the code of its notebook.
+Which records a cell depends on stands in its metadata (see :mod:`odtbook.figure_code`).
 """
 
 from __future__ import annotations
 
 import json
 import posixpath
+import tomllib
 from functools import cache
 from html import escape
 from pathlib import Path
@@ -15,13 +16,11 @@ from docutils import nodes
 from sphinx.util import logging
 
 from odtbook import figure_code, figure_command
-from odtbook.dependence import Program, code_of, templates
-from odtbook.experiments.runner import duration, seconds_of_runs
+from odtbook.experiments.runner import KERNEL_SECONDS, duration, seconds_of_runs
 
 ROOT = Path(__file__).resolve().parents[1]
 EXPERIMENTS = ROOT / "chapters" / "experiments"
 logger = logging.getLogger(__name__)
-KERNEL_SECONDS = 6    # to start a kernel that imports the solvers, and to end it
 
 
 def shows(container):
@@ -66,13 +65,15 @@ def fold(kind, page, cell, found, figure=None, taken=()):
     name = posixpath.basename(page)
     above = "../" * page.count("/")
     about, anew = [], []
-    for experiment in sorted(found & set(templates())):
-        row = f"running.html#template-{templates()[experiment]}".replace("_", "-")
+    items = {name for name in found if figure_code.ITEM.fullmatch(name)}
+    for experiment in sorted(found - items):
+        grid = tomllib.loads((EXPERIMENTS / f"{experiment}.toml").read_text(encoding="utf-8"))
+        row = f"running.html#template-{grid['template']}".replace("_", "-")
         table = posixpath.relpath("chapters/experiments", posixpath.dirname(page))
         about.append(f'<a href="{table}/{row}">'
                      f"{escape(experiment)}</a>")
         anew.append(f"odt run {experiment}")
-    lines = [f'odt report --claim "{item}"' for item in sorted(found - set(templates()))]
+    lines = [f'odt report --claim "{item}"' for item in sorted(items)]
     if figure is not None:
         lines, anew = lines_of(figure, taken) + lines, []
     records = (f", from the records of the experiment{'s' * (len(about) > 1)} {', '.join(about)}"
@@ -81,8 +82,9 @@ def fold(kind, page, cell, found, figure=None, taken=()):
         records = ", which computes what it shows"
     commands = f"<pre>{escape(chr(10).join(lines))}</pre>" if lines else ""
     if anew:
-        commands += ("<p>The records are in the repository. These commands make them anew, and say "
-                     f"beforehand how long that takes:</p><pre>{escape(chr(10).join(anew))}</pre>")
+        commands += ("<p>The records are in the repository. These commands make others in "
+                     "<code>odt-results</code>, and say beforehand how long that takes:</p>"
+                     f"<pre>{escape(chr(10).join(anew))}</pre>")
     return (f'<details class="odt-source"><summary>How this {kind} is made</summary>'
             f'<p>By the cell <code>{escape(cell)}</code> of <a href="{above}_sources/{page}.ipynb">'
             f"{escape(name)}.ipynb</a>{records}.</p>{commands}</details>")
@@ -94,8 +96,7 @@ def add_folds(app, doctree):
     file = ROOT / f"{page}.ipynb"
     if not file.exists():
         return
-    notebook = json.loads(file.read_text(encoding="utf-8"))
-    cells, program = notebook["cells"], Program(code_of(notebook))
+    cells = json.loads(file.read_text(encoding="utf-8"))["cells"]
     figures = {figure.cell: figure for figure in figure_code.figures() if figure.page == file}
     taken = figure_command.seconds()
     for container in doctree.findall(nodes.container):
@@ -103,7 +104,8 @@ def add_folds(app, doctree):
             at, kind = container["cell_index"], shows(container)
             if not kind:
                 continue
-            found, cell = program.sources(at), cells[at]["id"]
+            cell = cells[at]["id"]
+            found = set(cells[at]["metadata"].get("odt", {}).get("records", ()))
             if kind == "figure" or found:
                 container += nodes.raw("", fold(kind, page, cell, found, figures.get(cell), taken),
                                        format="html")

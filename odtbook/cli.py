@@ -9,7 +9,13 @@ import sys
 
 import threadpoolctl
 
-from odtbook import compile_command, data_command, figure_command, try_command
+from odtbook import (
+    compare_command,
+    compile_command,
+    data_command,
+    figure_command,
+    try_command,
+)
 from odtlib import __version__
 from odtlib.requirements import needs
 
@@ -111,7 +117,8 @@ def _parser():
 
     run = commands.add_parser(
         "run", help="run the grid of an experiment and write its records", description="Run the "
-        "grid of an experiment and write its records: `odt run murtree --quick`. On a table of "
+        "grid of an experiment, write its records to odt-results, and say whether the numbers are "
+        "those of the book: `odt run murtree --quick`. On a table of "
         "your own, whose last column has the labels: `odt run murtree --set dataset=my.csv`.")
     run.set_defaults(command=_run)
     run.add_argument("experiment", nargs="?", metavar="EXPERIMENT",
@@ -132,6 +139,8 @@ def _parser():
     run.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", dest="changes",
                      help="give a parameter another value than the grid does; may be given "
                           "several times, and the records go to a file of their own")
+    run.add_argument("--record", action="store_true",
+                     help="write the records of the book itself, in data/results")
 
     judging = "say which claims of the papers our records confirm; list the experiments"
     report = commands.add_parser("report", help=judging, description=f"{judging.capitalize()}.")
@@ -155,6 +164,7 @@ def _parser():
                      help="a template (murtree), a chapter (05_murtree or 5), a figure "
                      "(figure:5.4), or a notebook")
 
+    compare_command.add_parser(commands)
     figure_command.add_parser(commands)
     try_command.add_parser(commands)
     data_command.add_parser(commands)
@@ -181,7 +191,7 @@ def _run(options):
         records = run_experiment(experiment, quick=options.quick, jobs=options.jobs,
                                  dask=options.dask, resume=options.resume,
                                  retry_failed=options.retry_failed, only=options.only,
-                                 changes=options.changes)
+                                 changes=options.changes, record=options.record)
         failed += sum(record["status"] == "failed" for record in records)
     return 1 if failed else 0
 

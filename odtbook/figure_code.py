@@ -1,19 +1,24 @@
-"""The figures of the book: where each stands, and the program that draws it."""
+"""The figures of the book: where each stands, and the cells of its page that draw it.
+
+A cell of a notebook says in its metadata, under ``odt``, by the ids of cells what it ``needs`` of
+those above it, and the ``records`` that it shows: experiments, and published tables and figures.
+"""
 
 from __future__ import annotations
 
 import ast
 import contextlib
-import json
 import re
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from odtbook.dependence import ITEM, Program, code_of
 from odtbook.experiments.book import book_root, suggestion
+from odtbook.experiments.records import COLUMNS
+from odtbook.experiments.templates import code_cell, read_notebook
 
 PLAIN = (bool, int, float, str)
+ITEM = re.compile(r"[a-z]+\d{4} [TF]\d+\w*")     # a published table or figure: "firat2020 T7"
 
 
 @dataclass(frozen=True)
@@ -28,31 +33,14 @@ class Figure:
     page: Path
     cell: str
     caption: str
+    needs: tuple[str, ...]
+    sources: frozenset[str]
 
     @cached_property
-    def notebook(self):
-        """Its page as it is stored."""
-        return json.loads(self.page.read_text(encoding="utf-8"))
-
-    @cached_property
-    def code(self):
-        """The cells of its notebook."""
-        return code_of(self.notebook)
-
-    @cached_property
-    def at(self):
-        """The number of its cell."""
-        return [cell.get("id") for cell in self.notebook["cells"]].index(self.cell)
-
-    @cached_property
-    def program(self):
-        """Pairs (number of the cell, statement): what draws it."""
-        return Program(self.code).behind(self.at)
-
-    @cached_property
-    def sources(self):
-        """The experiments and published tables that it is drawn from."""
-        return Program(self.code).sources(self.at)
+    def cells(self):
+        """The cells that draw it, its own last."""
+        wanted = {*self.needs, self.cell}
+        return [cell for cell in read_notebook(self.page)["cells"] if cell["id"] in wanted]
 
     @property
     def experiments(self):
@@ -61,25 +49,43 @@ class Figure:
 
     @cached_property
     def parameters(self):
-        """The plain values that its program gives a name once, by that name."""
-        found, seen = {}, []
-        for _, statement in self.program:
-            seen += [part.id for part in ast.walk(statement)
-                     if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store)]
-            name = assigned(statement)
-            if name:
-                with contextlib.suppress(ValueError):
-                    value = ast.literal_eval(statement.value)
-                    if isinstance(value, PLAIN):
-                        found[name] = value
-        return {name: value for name, value in found.items() if seen.count(name) == 1}
+        """The plain values that its cells give a name once, and read, by that name."""
+        trees = list(map(_parsed, self.cells))
+        names = [part for tree in trees for part in ast.walk(tree) if isinstance(part, ast.Name)]
+        stored = [name.id for name in names if isinstance(name.ctx, ast.Store)]
+        read = {name.id for name in names if isinstance(name.ctx, ast.Load)}
+        return {_assigned(s): ast.literal_eval(s.value) for tree in trees for s in tree.body
+                if _assigned(s) in read - {*COLUMNS} and stored.count(_assigned(s)) == 1}
+
+    def notebook(self):
+        """Return a notebook that draws it: a cell of its parameters, and the cells of the page."""
+        cells = []
+        for cell in self.cells:
+            lines = "".join(cell["source"]).splitlines()
+            for statement in _parsed(cell).body:
+                if _assigned(statement) in self.parameters:
+                    lines[statement.lineno - 1:statement.end_lineno] = [
+                        None for _ in range(statement.lineno, statement.end_lineno + 1)]
+            if source := "\n".join(line for line in lines if line is not None).strip():
+                cells.append(code_cell(cell["id"], source))
+        about = {"cell_type": "markdown", "id": "title", "metadata": {}, "source":
+                 f"# Figure {self.number}\n\n{self.caption}\n\nFrom `{self.page.name}`."}
+        values = "\n".join(f"{name} = {value!r}" for name, value in self.parameters.items())
+        return {**read_notebook(self.page), "cells": [
+            about, code_cell("figure-parameters", values or "seed = 0", ["parameters"]), *cells]}
 
 
-def assigned(statement):
-    """Return the one name that a statement assigns to, or None."""
-    if isinstance(statement, ast.Assign) and len(statement.targets) == 1 \
-            and isinstance(statement.targets[0], ast.Name):
-        return statement.targets[0].id
+def _parsed(cell):
+    """Return the statements of a cell, whose magics count as empty lines."""
+    return ast.parse(re.sub(r"(?m)^[%!].*", "", "".join(cell["source"])))
+
+
+def _assigned(statement):
+    """Return the one name to which a statement assigns a plain value, or None."""
+    if isinstance(statement, ast.Assign) and len(statement.targets) == 1:
+        with contextlib.suppress(AttributeError, ValueError):
+            if isinstance(ast.literal_eval(statement.value), PLAIN):
+                return statement.targets[0].id
     return None
 
 
@@ -90,15 +96,16 @@ def figures():
     its place in the chapter and the pages below it; outside chapters, its place alone.
     """
     found, counts = [], {}
-    for page in pages():
-        chapter = page[0]
-        for cell in json.loads(page[1].read_text(encoding="utf-8"))["cells"]:
+    for chapter, page in pages():
+        for cell in read_notebook(page)["cells"]:
             figure = cell["metadata"].get("mystnb", {}).get("figure")
             if figure:
                 counts[chapter] = counts.get(chapter, 0) + 1
                 number = f"{chapter}.{counts[chapter]}" if chapter else f"{counts[chapter]}"
-                found.append(Figure(figure["name"], number, page[1], cell["id"],
-                                    figure["caption"]))
+                about = cell["metadata"].get("odt", {})
+                found.append(Figure(figure["name"], number, page, cell["id"], figure["caption"],
+                                    tuple(about.get("needs", ())),
+                                    frozenset(about.get("records", ()))))
     return found
 
 

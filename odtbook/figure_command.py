@@ -1,133 +1,131 @@
-"""``odt figure``: draw one figure of the book, by the program of its cell."""
+"""``odt figure``: draw one figure of the book, by the cells of its page that it needs."""
 
 from __future__ import annotations
 
-import ast
+import base64
 import csv
-import linecache
+import json
 import os
 import sys
 from pathlib import Path
 
-from odtbook.experiments.book import book_root, suggestion
-from odtbook.figure_code import assigned, figures, find
+from odtbook.experiments.book import book_root, file_name, suggestion
+from odtbook.figure_code import figures, find
 from odtlib.requirements import needs
 
-FORMATS = (".png", ".svg", ".pdf")
+FORMATS = {".png": "image/png", ".svg": "image/svg+xml", ".pdf": "application/pdf"}
 
 
-def draw(figure, changes=(), *, rerun=False, jobs=1, say=print):
-    """Draw a figure.
+def draw(figure, changes=(), *, rerun=False, jobs=1, ending=".png", say=print):
+    """Draw a figure, in a kernel of its own.
 
     Parameters
     ----------
     figure : Figure
     changes : iterable of str, default=()
-        ``"max_depth=3"``: a value of its program, or else of the experiments whose records it is
+        ``"max_depth=3"``: a value of its cells, or else of the experiments whose records it is
         drawn from; then it is drawn from the records that have this value.
     rerun : bool, default=False
         Make these records anew first, with the changes, in ``odt-results``.
     jobs : int, default=1
         Runs at a time.
+    ending : {".png", ".svg", ".pdf"}, default=".png"
+        Of the file that is to hold it.
     say : callable, optional
         Prints a line for the user.
 
     Returns
     -------
-    matplotlib.figure.Figure
+    bytes
+        The content of that file.
+
+    Raises
+    ------
+    ValueError
+        If a change is none of the figure, or its cells fail with the changes; it says what can be
+        set.
     """
-    import matplotlib
-    matplotlib.use("agg")
-    from matplotlib import _pylab_helpers
-    from matplotlib import pyplot as plt
-
-    from odtbook.experiments.results import instead
-    values, of_records = _sorted_changes(figure, changes)
-    with instead(_narrowed(figure, of_records) if not rerun
-                 else _made_anew(figure, changes, jobs, say)), plt.ion():
-        # Interactive as in a notebook, where each change of a figure lays it out again.
-        names = {"__name__": "__main__", "display": lambda *_: None}
-        own = False
-        for at, statement in figure.program:
-            if at == figure.at and not own:
-                plt.close("all")        # what the cells above have drawn
-                own = True
-            if (name := assigned(statement)) in values:
-                names[name] = values[name]
-            else:
-                _run(figure, at, statement, names)
-        # A notebook draws once after a cell, before it makes the image; a layout moves with each.
-        _pylab_helpers.Gcf.draw_all()
-    drawn = plt.get_fignums()
-    if not drawn:
-        raise RuntimeError(f"the cell {figure.cell} of {figure.page.name} drew nothing.")
-    return plt.figure(drawn[0])
-
-
-def _run(figure, at, statement, names):
-    """Run a statement of a notebook as its kernel does."""
-    file = f"{figure.page.name}, cell {at + 1}"
-    linecache.cache[file] = (0, None, figure.code[at].splitlines(True), file)
-    exec(compile(ast.Module([statement], []), file, "exec"), names)
+    from odtbook.experiments.forking import with_record
+    from odtbook.experiments.notebooks import close_kernel, execute_notebook
+    from odtbook.experiments.templates import code_cell
+    values, of_records = _sorted_changes(figure, changes, rerun)
+    if rerun:
+        _make_anew(figure, changes, jobs, say)
+    notebook = figure.notebook()
+    notebook["cells"].insert(0, code_cell("records", (
+        "from odtbook.experiments.results import instead\n"
+        f"instead({figure.experiments if rerun or of_records else []}, {of_records}, "
+        f"anew={rerun})\n%config InlineBackend.figure_formats = [{ending[1:]!r}]")))
+    with_record(notebook)
+    close_kernel()      # what a kernel has read it may keep
+    answer = execute_notebook(notebook, values)
+    close_kernel()
+    if answer["error"]:
+        words = _words(changes, rerun)
+        raise ValueError(
+            f"with {words} the code of figure {figure.number} does not find all that it compares "
+            f"({answer['error']}); several values need one --set each; {can_be_set(figure)}"
+            if words else answer["error"])
+    for cell in json.loads(answer["notebook"])["cells"]:
+        for output in cell.get("outputs", ()) if cell["id"] == figure.cell else ():
+            if content := output.get("data", {}).get(FORMATS[ending]):
+                text = "".join(content).encode()
+                return text if ending == ".svg" else base64.b64decode(text)
+    raise RuntimeError(f"the cell {figure.cell} of {figure.page.name} drew nothing.")
 
 
-def _sorted_changes(figure, changes):
-    """Return the changed values of the program by name, and the changes of the records."""
-    from odtbook.experiments import Experiment
-    from odtbook.experiments.grid import literal
-    recorded = {name for experiment in figure.experiments
-                for name in Experiment(experiment).template.defaults}
-    values, of_records = {}, []
+def _words(changes, rerun):
+    return " and ".join([*changes, *["records made anew"] * rerun])
+
+
+def recorded(figure):
+    """Return the values in the records behind a figure, as texts, of each parameter that varies."""
+    from odtbook.experiments.grid import Experiment
+    found = {}
+    for experiment in map(Experiment, figure.experiments):
+        for record in experiment.records().values():
+            for name, value in record["parameters"].items():
+                if value is not None:
+                    whole = isinstance(value, float) and value.is_integer()
+                    found.setdefault(name, set()).add(f"{value:.0f}" if whole else str(value))
+    return {name: sorted(values, key=lambda text: (len(text) * text[:1].isdigit(), text))
+            for name, values in found.items()}
+
+
+def can_be_set(figure):
+    """Return the sentence that lists what ``--set`` can change in a figure."""
+    own = ", ".join(f"{name}={value}" for name, value in figure.parameters.items())
+    records = "; ".join(f"{name}={'|'.join(values)}" for name, values in recorded(figure).items()
+                        if len(values) > 1)
+    return (f"figure {figure.number} can be drawn with other values in its code ({own or 'none'}) "
+            f"and from a part of its records ({records or 'none'}).")
+
+
+def _sorted_changes(figure, changes, rerun):
+    """Return the changed values of the code by name, and the changes of the records."""
+    from odtbook.experiments.grid import parse_changes
+    from odtbook.experiments.templates import Template
+    own = Template(f"figure {figure.number}", notebook=figure.notebook())
+    records, values, of_records = recorded(figure), [], []
     for change in changes:
-        name, equals, text = change.partition("=")
-        if not equals or name not in {*figure.parameters, *recorded}:
-            own = ", ".join(f"{n} = {v!r}" for n, v in figure.parameters.items()) or "none"
-            raise ValueError(
-                f"--set {change} changes nothing in figure {figure.number}"
-                f"{suggestion(name, {*figure.parameters, *recorded})}; its own parameters: {own}; "
-                f"those of its records: {', '.join(sorted(recorded)) or 'none'}.")
-        if name in figure.parameters:
-            default, value = figure.parameters[name], literal(text)
-            if isinstance(default, str):
-                value = text
-            elif isinstance(default, float) and type(value) is int:
-                value = float(value)
-            if type(value) is not type(default):
-                raise ValueError(f"--set {change}: {name} is {type(default).__name__} in figure "
-                                 f"{figure.number}, like {default!r}.")
-            values[name] = value
-        else:
-            of_records.append(change)
+        name, equals, value = change.partition("=")
+        if not equals or name not in {*figure.parameters, *records}:
+            raise ValueError(f"--set {change} changes nothing"
+                             f"{suggestion(name, {*figure.parameters, *records})}; "
+                             f"{can_be_set(figure)}")
+        (values if name in figure.parameters else of_records).append(change)
+        if change in of_records and not rerun and value.lower() not in map(str.lower,
+                                                                           records[name]):
+            raise ValueError(f"no record has {change}, and --rerun makes such records; "
+                             f"{can_be_set(figure)}")
+    values = parse_changes(values, own)
+    own.complete(values)
     return values, of_records
 
 
-def _narrowed(figure, changes):
-    """Return what replaces the records of each experiment: those that have the changed values."""
-    from odtbook.experiments import load_records
-    from odtbook.experiments.grid import text_of
-    wanted = {}
-    for change in changes:
-        name, _, value = change.partition("=")
-        wanted.setdefault(name, set()).add(value)
-    tables = {}
-    for experiment in figure.experiments if wanted else ():
-        try:
-            table = load_records(experiment)
-        except ValueError:      # none yet: the page shows what there is
-            continue
-        for name, values in wanted.items():
-            if name in table:
-                table = table[[bool(text_of(value) & values) for value in table[name]]]
-        tables[experiment] = table
-    if wanted and not any(len(table) for table in tables.values()):
-        raise ValueError(f"no record behind figure {figure.number} has {' and '.join(changes)}; "
-                         "--rerun makes such records.")
-    return tables
-
-
-def _made_anew(figure, changes, jobs, say):
-    """Return records made anew in place of those of each experiment of a figure."""
-    from odtbook.experiments import Experiment, load_records, run_experiment
+def _make_anew(figure, changes, jobs, say):
+    """Make the records of each experiment of a figure anew, with the changes that it knows."""
+    from odtbook.experiments import Experiment, run_experiment
     from odtbook.experiments.runner import cost
     if not figure.experiments:
         raise ValueError(f"figure {figure.number} is drawn from no experiment's records"
@@ -138,17 +136,8 @@ def _made_anew(figure, changes, jobs, say):
                   if change.partition("=")[0] in Experiment(name).template.defaults]
            for name in figure.experiments}
     say(f"figure {figure.number}: {cost(own, jobs)}")
-    tables = {}
     for name, those in own.items():
-        run_experiment(name, jobs=jobs, changes=those, apart=True, resume=True, say=say)
-        tables[name] = load_records(Experiment(name, those, apart=True), changed=True)
-    return tables
-
-
-def save(drawn, file):
-    """Write a figure as the notebooks show it."""
-    drawn.savefig(file, dpi=drawn.dpi, bbox_inches="tight", facecolor=drawn.get_facecolor(),
-                  edgecolor=drawn.get_edgecolor())
+        run_experiment(name, jobs=jobs, changes=those, resume=True, say=say)
 
 
 def seconds():
@@ -177,20 +166,20 @@ def add_parser(commands):
     parser.add_argument("figure", nargs="?", metavar="NUMBER",
                         help="as in the book (5.4), or the name of the figure")
     parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", dest="changes",
-                        help="change a parameter of the figure's code, or show the records with "
-                        "this value of a parameter (dataset=iris_uci); may be given several times")
+                        help="change a value in the figure's code, or draw it from the records "
+                        "with this value of a parameter; may be given several times; `--set list` "
+                        "lists what can be set")
     parser.add_argument("--rerun", action="store_true",
                         help="make the records anew first, with the values of --set; says "
                         "beforehand how long that takes")
     parser.add_argument("--jobs", type=int, default=1, metavar="N",
                         help="runs at a time under --rerun, -1 for one per core (default: 1)")
     parser.add_argument("--out", metavar="FILE", help="where to write it, as .png, .svg or .pdf "
-                        "(default: figure-NUMBER.png)")
+                        "(default: figure-NUMBER.png, with what was set)")
 
 
 def run(options):
     """Draw one figure, or list all."""
-    needs("matplotlib", "plot", "odt figure")
     if options.figure is None:
         if options.changes or options.rerun or options.out:
             raise ValueError("say which figure to draw; `odt figure` lists all.")
@@ -200,25 +189,29 @@ def run(options):
             print(described(figure, taken))
         print("\nPictures to play with are made by their pages, and are not in this list.")
         return 0
-    needs("pandas", "plot", "odt figure")
-    figure = find(options.figure)
-    out = Path(options.out or f"figure-{figure.number}.png")
+    needs("papermill", "experiments", "odt figure")
+    figure, changes = find(options.figure), options.changes
+    if changes == ["list"]:
+        print(can_be_set(figure))
+        return 0
+    set_to = {}
+    for change in changes:
+        set_to.setdefault(change.partition("=")[0], []).append(change.partition("=")[2])
+    ending = file_name(set_to | ({"anew": []} if options.rerun else {}))
+    out = Path(options.out or f"figure-{figure.number}{'-' * bool(ending)}{ending}.png")
     if out.suffix.lower() not in FORMATS:
         raise ValueError(f"--out {out}: end the name with {', '.join(FORMATS)}.")
     if not out.parent.is_dir():
         raise ValueError(f"--out {out}: there is no folder {out.parent}.")
-    taken = seconds().get(figure.name)
-    if taken:
+    if taken := seconds().get(figure.name):
         print(f"figure {figure.number}: {figure.page.stem}, cell {figure.cell}; about "
-              f"{max(1, round(taken))} s", file=sys.stderr)
-    try:
-        drawn = draw(figure, options.changes, rerun=options.rerun, jobs=options.jobs)
-    except (ValueError, RuntimeError, KeyError, IndexError, TypeError, ZeroDivisionError) as error:
-        if not options.changes or str(error).startswith(("--set", "no record")):
-            raise
-        raise ValueError(f"figure {figure.number} cannot be drawn with "
-                         f"{' and '.join(options.changes)}: {type(error).__name__}: {error}"
-                         ) from error
-    save(drawn, out)
-    print(f"{os.path.relpath(out)}: {' '.join(figure.caption.split())}")
+              f"{round(taken)} s", file=sys.stderr)
+    content = draw(figure, changes, rerun=options.rerun, jobs=options.jobs,
+                   ending=out.suffix.lower())
+    out.write_bytes(content)
+    caption = " ".join(figure.caption.split())
+    if ending:
+        caption = (f"figure {figure.number} with {_words(changes, options.rerun)}. Its caption in "
+                   f"the book, without that: {caption}")
+    print(f"{os.path.relpath(out)}: {caption}")
     return 0

@@ -45,6 +45,11 @@ class Place:
         return self.grid.stem
 
     @property
+    def of_book(self):
+        """Whether the experiment is the book's, and not the reader's own."""
+        return self.grid.parent == folder()
+
+    @property
     def records(self):
         """The CSV to read: the reader's own, else the one published with the package."""
         return self.results if self.results.exists() else self.published
@@ -76,20 +81,18 @@ def locate(experiment):
 
 
 def changed_place(place, changes):
-    """Return where the files of an experiment with changes such as "max_depth=3" live.
+    """Return where the reader's files of an experiment live, with changes such as "max_depth=3".
 
     Records go to ``odt-results`` in the working folder, or beside a grid file that is not the
     book's; the names of the files hold the changes: ``mine-dataset-my-max_depth-2-3.csv``.  The
-    records of the experiment itself are not touched.
+    records of the book are not touched.
     """
     values = {}
     for change in sorted(set(changes)):
         name, _, value = change.partition("=")
         values.setdefault(name, []).append(value)
-    words = file_name(values) if values else "anew"
-    own = place.grid.parent != folder()
-    results = (place.grid.parent if own else Path("odt-results").resolve()) / (
-        f"{place.name}-{words}.csv")
+    folder = Path("odt-results").resolve() if place.of_book else place.grid.parent
+    results = folder / f"{place.name}{'-' * bool(values)}{file_name(values)}.csv"
     return replace(place, results=results, published=results,
                    runs=results.parent / ".runs" / results.stem)
 

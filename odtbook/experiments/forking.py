@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import itertools
 import json
 import re
 from pathlib import Path
 
 from .book import find_notebook
-from .records import COLUMNS
-from .templates import Template, parameters_cell, read_notebook
+from .templates import Template, code_cell, parameters_cell, read_notebook
 
 _TEST = '''"""The quick grid of {name} runs, and every run leaves a record."""
 
@@ -60,17 +58,15 @@ def new(name: str, source: str | Path, folder: str | Path = ".") -> Path:
     if target.exists():
         raise ValueError(f"{target} is there already; choose another name or remove it.")
     if str(source).startswith("figure:"):
-        path, notebook = _of_figure(str(source).removeprefix("figure:"))
+        from odtbook.figure_code import find
+        figure = find(str(source).removeprefix("figure:"))
+        path, notebook = Path(f"figure {figure.number}"), figure.notebook()
     else:
         path = find_notebook(source)
         notebook = _stripped(read_notebook(path))
     if parameters_cell(notebook) is None:
-        notebook["cells"].insert(0, _code("parameters", "seed = 0", tags=["parameters"]))
-    if not any("experiments.emit(" in "".join(cell["source"]) for cell in notebook["cells"]):
-        notebook["cells"].append(_code("record", (
-            "# what a run records: put the numbers that matter into measures\n"
-            "from odtbook import experiments\n\n"
-            "experiments.emit(experiments.record(measures={}))")))
+        notebook["cells"].insert(0, code_cell("parameters", "seed = 0", tags=["parameters"]))
+    with_record(notebook)
     target.mkdir(parents=True)
     copy = target / f"{name}.ipynb"
     copy.write_text(json.dumps(notebook, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
@@ -81,32 +77,13 @@ def new(name: str, source: str | Path, folder: str | Path = ".") -> Path:
     return target
 
 
-def _of_figure(wanted):
-    """Return a path that names a figure, and a notebook of the code that draws it."""
-    from odtbook.figure_code import assigned, find
-    figure = find(wanted)
-    values = {name: value for name, value in figure.parameters.items() if name not in COLUMNS}
-    values = values or {"seed": 0}
-    original = read_notebook(figure.page)
-    cells = [{"cell_type": "markdown", "id": "title", "metadata": {}, "source":
-              f"# Figure {figure.number}\n\n{figure.caption}\n\nFrom `{figure.page.name}`."},
-             _code("parameters", "\n".join(f"{n} = {v!r}" for n, v in values.items()),
-                   tags=["parameters"])]
-    for at, part in itertools.groupby(figure.program, key=lambda pair: pair[0]):
-        lines = figure.code[at].splitlines()
-        text = "\n".join("\n".join(lines[_first_line(statement) - 1:statement.end_lineno])
-                         for _, statement in part if assigned(statement) not in values)
-        if at == figure.at:     # as it stands on the page, comments and all
-            lines = [line for line in lines if not any(
-                re.match(rf"{name} = ", line) for name in values)]
-            text = "\n".join(lines)
-        if text:
-            cells.append(_code(original["cells"][at]["id"], text))
-    return Path(f"figure {figure.number}"), {**original, "cells": cells}
-
-
-def _first_line(statement):
-    return min([statement.lineno, *(d.lineno for d in getattr(statement, "decorator_list", ()))])
+def with_record(notebook):
+    """Let a notebook that records nothing end with an empty record."""
+    if not any("experiments.emit(" in "".join(cell["source"]) for cell in notebook["cells"]):
+        notebook["cells"].append(code_cell("record", (
+            "# what a run records: put the numbers that matter into measures\n"
+            "from odtbook import experiments\n\n"
+            "experiments.emit(experiments.record(measures={}))")))
 
 
 def _stripped(notebook):
@@ -114,11 +91,6 @@ def _stripped(notebook):
         if cell["cell_type"] == "code":
             cell["outputs"], cell["execution_count"] = [], None
     return notebook
-
-
-def _code(name, source, tags=()):
-    return {"cell_type": "code", "id": name, "metadata": {"tags": list(tags)}, "outputs": [],
-            "execution_count": None, "source": source}
 
 
 def _grid(name, source, template):

@@ -24,7 +24,7 @@ def overview():
                      str(failed), last, experiment.title))
         if changed := usable(found.values())[1]:
             refusals.append(f"{experiment.name}: {changed} records were made by changed code and "
-                            "do not count; run it again from a clean commit")
+                            "do not count; run it with --record from a clean commit")
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return "\n".join("  ".join(cell.ljust(width) for cell, width in
                                zip(row, widths, strict=True)).rstrip() for row in rows), refusals

@@ -9,7 +9,9 @@ import contextlib
 import csv
 import io
 import json
+import math
 import os
+import re
 from datetime import datetime
 from pathlib import Path
 
@@ -47,6 +49,8 @@ COLUMNS = {
 }
 SOLVED = ("optimal", "time_limit", "node_limit", "memory_limit", "interrupted", "heuristic")
 STATUSES = (*SOLVED, "executed", "failed")
+STEADY = ("status", "objective", "bound", "train_accuracy", "test_accuracy", "depth", "leaves",
+          "splits", "rows", "features", "classes")      # what no clock decides
 LARGEST_CELL = 100_000   # bytes; csv reads at most 131,072 characters
 
 # Template -> {name of a parameter in older records: its name now}.  Files of records and journals
@@ -111,6 +115,29 @@ def problems(record):
     except ValueError:
         found.append(f"date {record['date']!r} is not ISO 8601")
     return found
+
+
+def numbers(record):
+    """Return what a run found, by column or dotted path below ``measures``; without its times."""
+    found = {name: record[name] for name in STEADY}
+    waiting = list(record["measures"].items())
+    for name, value in waiting:         # which grows
+        if isinstance(value, dict):
+            waiting += [(f"{name}.{part}", inner) for part, inner in value.items()]
+        elif not re.search("second|time|share|memory", name):
+            found[name] = value
+    return found
+
+
+def differences(before, after):
+    """Return the names of the numbers in which two records of a run differ, in the order."""
+    old, new = numbers(before), numbers(after)
+
+    def same(one, other):
+        both = isinstance(one, int | float) and isinstance(other, int | float)
+        return math.isclose(one, other, rel_tol=1e-9, abs_tol=1e-12) if both else one == other
+    return [name for name in dict.fromkeys([*old, *new])
+            if not same(old.get(name), new.get(name))]
 
 
 def usable(records):

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import contextlib
 import math
-from contextvars import ContextVar
+from collections.abc import Callable, Iterable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .grid import Experiment
+from .grid import Experiment, text_of
 from .records import COLUMNS, renamed, usable
 
 if TYPE_CHECKING:
@@ -17,18 +17,40 @@ if TYPE_CHECKING:
 LEAST_SHARE = 0.9   # of the CPU time that a run's threads could have had
 
 
-# Tables that stand for the records of experiments, while a figure is drawn from others.
-_instead: ContextVar[dict[str, DataFrame] | None] = ContextVar("instead", default=None)
+_instead: dict[str, Callable[[], DataFrame]] = {}    # what stands for the records of experiments
 
 
-@contextlib.contextmanager
-def instead(tables):
-    """Let :func:`load_records` return these tables for the experiments that they name."""
-    token = _instead.set(tables)
-    try:
-        yield
-    finally:
-        _instead.reset(token)
+def instead(experiments: Iterable[str] = (), changes: Iterable[str] = (), *,
+            anew: bool = False) -> None:
+    """Let :func:`load_records` return, in this process, a part of experiments' records, or others.
+
+    Parameters
+    ----------
+    experiments : iterable of str
+        Names; the records of all others are their own again.
+    changes : iterable of str
+        ``"max_depth=3"``: keep the records with this value, where they have the parameter.
+    anew : bool, default=False
+        Whether to take the records that were made anew with these changes, instead of a part.
+    """
+    _instead.clear()
+    wanted = {}
+    for change in changes:
+        name, _, value = change.partition("=")
+        wanted.setdefault(name, set()).add(value)
+
+    def part(experiment):
+        table = load_records(Experiment(experiment))
+        for name, values in wanted.items():
+            if name in table:
+                table = table[[bool(text_of(value) & values) for value in table[name]]]
+        table.attrs["provenance"] = provenance(table) if len(table) else "No records."
+        return table.reset_index(drop=True)
+
+    for name in experiments:
+        of_it = [c for c in changes if c.partition("=")[0] in Experiment(name).template.defaults]
+        _instead[name] = partial(load_records, Experiment(name, of_it, apart=True), changed=True
+                                 ) if anew else partial(part, name)
 
 
 def load_records(experiment: str | Path | Experiment, *, changed: bool = False) -> DataFrame:
@@ -56,22 +78,20 @@ def load_records(experiment: str | Path | Experiment, *, changed: bool = False) 
         If the experiment does not exist or has no records that count.
     """
     import pandas as pd
-    if not isinstance(experiment, Experiment) and experiment in (_instead.get() or {}):
-        table = _instead.get()[experiment].reset_index(drop=True)
-        table.attrs["provenance"] = provenance(table) if len(table) else "No records."
-        return table
+    if not isinstance(experiment, Experiment) and experiment in _instead:
+        return _instead[experiment]()
     source = experiment if isinstance(experiment, Experiment) else Experiment(experiment)
     experiment = source.name
     records = list(source.records().values())
     kept, refused = (records, 0) if changed else usable(records)
     if records and not kept:
         raise ValueError(f"all {refused} records of experiment {str(experiment)!r} were made by "
-                         f"changed code; commit the changes and do `odt run {experiment}` again, "
-                         "or look at them with load_records(..., changed=True).")
+                         f"changed code; commit the changes and do `odt run {experiment} --record` "
+                         "again, or look at them with load_records(..., changed=True).")
     records = kept
     if not records:
         raise ValueError(f"experiment {str(experiment)!r} has no records yet; "
-                         f"`odt run {experiment}` makes them.")
+                         f"`odt run {experiment} --record` makes them.")
     table = pd.DataFrame([renamed(record["parameters"], source.template.path.stem)
                           for record in records])
     for name in list(COLUMNS)[1:]:

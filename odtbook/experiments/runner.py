@@ -18,14 +18,24 @@ from typing import Any
 from odtbook.lifetime import end_with
 from odtlib.requirements import needs
 
-from .book import PACKAGE, file_name
+from .book import PACKAGE, file_name, is_checkout
 from .grid import Experiment, expand, select
 from .measure import record as empty_record
 from .notebooks import execute_notebook, need_papermill
-from .records import Journal, key, problems, put_aside, read_csv, write_csv
+from .records import (
+    Journal,
+    differences,
+    key,
+    numbers,
+    problems,
+    put_aside,
+    read_csv,
+    write_csv,
+)
 from .templates import Template
 
 CONNECT_SECONDS = 10   # to reach a Dask scheduler
+KERNEL_SECONDS = 4      # to start a kernel, which then imports the solvers, and to end it
 LONGEST_SECONDS = 1e6   # of a limit of time; above it a kernel's client counts none
 
 
@@ -67,10 +77,13 @@ def execute(template: str | Path, **parameters: Any) -> Any:
 
 def run_experiment(experiment: str | Path, *, quick: bool = False, jobs: int = 1,
                    dask: str | None = None, resume: bool = False, retry_failed: bool = False,
-                   only: Iterable[str] = (), changes: Iterable[str] = (), apart: bool = False,
+                   only: Iterable[str] = (), changes: Iterable[str] = (), record: bool = False,
                    executor: Callable[..., dict[str, Any]] = execute_notebook,
                    say: Callable[[str], object] = print) -> list[dict[str, Any]]:
-    """Run the grid of an experiment and write its records.
+    """Run the grid of an experiment, write its records, and say whether they are as before.
+
+    Those of an experiment of the book go to ``odt-results`` in the working folder, so that those
+    of the book stay as they are; those of the reader's own stand beside its grid file.
 
     Parameters
     ----------
@@ -92,8 +105,8 @@ def run_experiment(experiment: str | Path, *, quick: bool = False, jobs: int = 1
     changes : iterable of str
         ``"max_depth=3"``: give the parameter this value in every run.  The records go to a file
         of their own, beside which those of the experiment stay as they are.
-    apart : bool, default=False
-        Write the records to a file of their own also without changes.
+    record : bool, default=False
+        Write the records of the book itself, in ``data/results`` of a copy of the repository.
     executor : callable, optional
         Replaces :func:`~odtbook.experiments.notebooks.execute_notebook`, for tests.
     say : callable, optional
@@ -115,7 +128,12 @@ def run_experiment(experiment: str | Path, *, quick: bool = False, jobs: int = 1
     """
     from joblib import delayed
     from tqdm import tqdm
-    earlier = seconds_of_runs(experiment) if changes or apart else {}
+    if record and (changes or not is_checkout()):
+        raise ValueError("--record writes the records of the book as its grid states them, in a "
+                         "copy of the repository; leave it out.")
+    published = Experiment(experiment)
+    apart = published.place.of_book and not record
+    before = published.records() if apart or changes else {}
     experiment = Experiment(experiment, changes, apart=apart)
     declared = experiment.declared()
     points = {key(point): point for point in
@@ -128,6 +146,7 @@ def run_experiment(experiment: str | Path, *, quick: bool = False, jobs: int = 1
         if place.records == place.results:
             _readable(read_csv, place.results, say)
         records = experiment.records(journal.finished.values())
+        before = {**records, **before}
         interrupted = {_current_key(experiment, name) for name in journal.open}
         dropped = set(records) - set(declared)
         for name in dropped:
@@ -142,7 +161,7 @@ def run_experiment(experiment: str | Path, *, quick: bool = False, jobs: int = 1
         journal.begin((interrupted | set(todo)) & set(declared))
         say(f"{experiment.name}: {len(points)} run{'s' * (len(points) != 1)}, "
             f"{len(points) - len(todo)} finished"
-            + _estimate(todo, {**earlier, **_seconds(records)}, jobs, dask))
+            + _estimate(todo, _seconds({**before, **records}), jobs, dask))
         try:
             state = code_state()
             watched = None if dask or jobs == 1 else os.getpid()
@@ -151,8 +170,7 @@ def run_experiment(experiment: str | Path, *, quick: bool = False, jobs: int = 1
             for answer, name in tqdm(_answers(parallel, tasks, dask), total=len(todo),
                                      desc=experiment.name, unit="run", disable=not todo,
                                      smoothing=0.1):
-                record = _finish(answer, points[name], state)
-                journal.append(record)
+                journal.append(_finish(answer, points[name], state))
                 _keep_notebook(experiment, name, answer)
         finally:
             records.update(journal.finished)
@@ -161,14 +179,36 @@ def run_experiment(experiment: str | Path, *, quick: bool = False, jobs: int = 1
             # from here on the CSV alone counts, also when somebody restores an older one
             journal.begin(journal.open)
     asked = [records[name] for name in points]
-    failed = [record for record in asked if record["status"] == "failed"]
+    failed = [run for run in asked if run["status"] == "failed"]
+    if said := _agreement({name: records[name] for name in todo}, before, experiment.varied):
+        say(f"{experiment.name}: {said}")
     say(f"{experiment.name}: records in {os.path.relpath(place.results)}"
         + _executed(experiment, todo)
         + (f"; {len(failed)} of {len(asked)} runs FAILED, the first says: {failed[0]['error']}"
            if failed else "")
         + ("; the code has uncommitted changes, so that reports leave these runs out"
-           if any(record["dirty"] for record in asked) else ""))
+           if any(run["dirty"] for run in asked) else ""))
     return asked
+
+
+def _agreement(made, before, varied):
+    """Say whether the numbers of records are those of earlier records of the same runs."""
+    differing = {name: differences(before[name], made[name]) for name in made if name in before}
+    known = len(differing)
+    differing = {name: found for name, found in differing.items() if found}
+    if not known:
+        return ""
+    if not differing:
+        return f"the numbers of {known} of {len(made)} runs agree with those before, all but times"
+    limited = sum(any("limit" in record["status"] for record in (made[run], before[run]))
+                  for run in differing)
+    run, (column, *_) = next(iter(differing.items()))
+    point = made[run]["parameters"]
+    old, new = (numbers(record).get(column) for record in (before[run], made[run]))
+    return (f"the numbers of {len(differing)} of {known} runs differ from those before"
+            + (f", and a limit ended {limited} of these" if limited else "") + "; the first is "
+            + ", ".join(f"{name}={point[name]}" for name in varied)
+            + f": {column} = {new}, was {old}")
 
 
 def _readable(read, path, say):
@@ -286,36 +326,44 @@ def cost(experiments, jobs=1):
 
     ``experiments`` maps the name of each to its changes; runs that are finished do not count.
     """
-    from joblib import effective_n_jobs
     total = runs = 0
     for name, changes in experiments.items():
         earlier = seconds_of_runs(name)
         source = Experiment(name, changes, apart=True)
         made = source.records()
-        todo = [key(point) for point in source.points() if key(point) not in made]
-        typical = statistics.median(earlier.values()) if earlier else 0.0
-        total += sum(earlier.get(run, typical) for run in todo)
+        todo = [run for run in map(key, source.points()) if run not in made]
+        total += _total(todo, earlier)
         runs += len(todo)
     if not runs:
         return "its records were made anew before, in odt-results"
     return (f"{runs} run{'s' * (runs != 1)} of {', '.join(experiments)}, about "
-            f"{duration(total / min(effective_n_jobs(jobs), runs))} by earlier runs; "
+            f"{duration(_waiting(total, runs, jobs))} by earlier runs; "
             "Ctrl-C keeps what is finished, and the same command does the rest")
+
+
+def _total(todo, earlier):
+    """Return how many seconds runs take, one of unknown length as half of the earlier ones."""
+    typical = statistics.median(earlier.values()) if earlier else 0.0
+    return sum(earlier.get(name, typical) for name in todo)
+
+
+def _waiting(total, runs, jobs):
+    """Return the seconds until runs are done: with the start of kernels, on a machine as busy."""
+    from joblib import cpu_count, effective_n_jobs
+    workers = min(effective_n_jobs(jobs), runs)
+    busy = os.getloadavg()[0] if hasattr(os, "getloadavg") else 0.0
+    return (total / workers + KERNEL_SECONDS) * max(1.0, (busy + workers) / cpu_count())
 
 
 def _estimate(todo, earlier, jobs, dask):
     """Say how long the runs will take, judged by the seconds of earlier ones."""
-    from joblib import effective_n_jobs
     if not todo:
         return ""
     if not earlier:
         return "; no earlier runs to judge the time by, the bar shows it after the first"
-    typical = statistics.median(earlier.values())
-    total = sum(earlier.get(name, typical) for name in todo)
-    if not dask:
-        total /= min(effective_n_jobs(jobs), len(todo))
+    total = _total(todo, earlier)
     known = sum(name in earlier for name in todo)
-    return (f"; about {duration(total)} to go"
+    return (f"; about {duration(total if dask else _waiting(total, len(todo), jobs))} to go"
             + (" on one worker" if dask else "")
             + f" (by earlier runs, {known} of them the same)")
 

@@ -28,9 +28,9 @@ class Template:
     floats; a parameter whose default is None takes any plain value.
     """
 
-    def __init__(self, name, beside=None):
-        self.path = find_notebook(name, beside)
-        self.notebook = read_notebook(self.path)
+    def __init__(self, name, beside=None, notebook=None):
+        self.path = find_notebook(name, beside) if notebook is None else Path(name)
+        self.notebook = read_notebook(self.path) if notebook is None else notebook
         cell = parameters_cell(self.notebook)
         if cell is None:
             raise ValueError(f"{self.path.name} has no cell tagged 'parameters'; tag the one that "
@@ -97,6 +97,12 @@ def _unusable(path, changed):
     ``changed`` is when the file was.
     """
     return read_table(path).report.unusable
+
+
+def code_cell(name, source, tags=()):
+    """Return a cell of code, without outputs."""
+    return {"cell_type": "code", "id": name, "metadata": {"tags": list(tags)}, "outputs": [],
+            "execution_count": None, "source": source}
 
 
 def parameters_cell(notebook):

@@ -1,7 +1,6 @@
 """``odt figure`` draws what the page draws, and says what it cannot change."""
 
 import base64
-import builtins
 import contextlib
 import io
 import json
@@ -10,69 +9,80 @@ import subprocess
 import sys
 from pathlib import Path
 
-import matplotlib
 import numpy as np
 import pytest
-
-matplotlib.use("agg")
-from matplotlib import _pylab_helpers
 from matplotlib import pyplot as plt
 
-from odtbook import dependence, experiments, figure_code, figure_command
+from odtbook import experiments, figure_code, figure_command
 from odtbook.cli import main
-from odtbook.experiments import notebooks
-from odtbook.experiments.runner import seconds_of_runs
+from odtbook.experiments import notebooks, runner
+from odtbook.experiments.templates import code_cell, read_notebook
 
+ROOT = Path(__file__).resolve().parents[2]
 FIGURES = figure_code.figures()
 RECORDED = [figure for figure in FIGURES if figure.sources]
 by_name = pytest.mark.parametrize("figure", RECORDED, ids=lambda figure: figure.name)
+# What reads records in the kernel, where functions of the studies keep what they have read.
+WATCH = """
+def watch():
+    import functools, gc
+    from odtbook.experiments.grid import Experiment
+    for function in [o for o in gc.get_objects() if isinstance(o, functools._lru_cache_wrapper)]:
+        if function.__module__.startswith("odtbook.studies"):
+            function.cache_clear()
+    real = getattr(Experiment.records, "real", Experiment.records)
+    def reading(self, *further):
+        reading.asked.add(self.name)
+        return real(self, *further)
+    reading.real, reading.asked = real, set()
+    Experiment.records = reading
+watch()
+"""
+TELL = """
+from odtbook import experiments
+from odtbook.experiments.grid import Experiment
+experiments.emit(experiments.record(measures={"asked": sorted(Experiment.records.asked)}))
+Experiment.records = Experiment.records.real
+"""
 
 
-def pixels(drawn):
-    buffer = io.BytesIO()
-    figure_command.save(drawn, buffer)
-    buffer.seek(0)
-    return plt.imread(buffer)
+@pytest.fixture(autouse=True, scope="module")
+def kernel_of_this_module():
+    yield
+    notebooks.close_kernel()
+
+
+def executed(notebook):
+    """Execute a notebook; return its images by the ids of cells, and the experiments it read."""
+    notebook["cells"] = [code_cell("watch", WATCH), *notebook["cells"], code_cell("tell", TELL)]
+    answer = notebooks.execute_notebook(notebook, {})
+    assert answer["error"] is None, answer["error"]
+    images = {cell["id"]: pixels(base64.b64decode(output["data"]["image/png"]))
+              for cell in reversed(json.loads(answer["notebook"])["cells"])
+              for output in reversed(cell.get("outputs", ()))
+              if "image/png" in output.get("data", {})}
+    return images, set(answer["record"]["measures"]["asked"])
+
+
+def pixels(content):
+    return plt.imread(io.BytesIO(content))
 
 
 @by_name
-def test_every_figure_from_records_is_drawn_and_its_time_is_known(figure):
-    with contextlib.redirect_stdout(io.StringIO()):
-        drawn = figure_command.draw(figure)
-    assert drawn.axes and np.ptp(pixels(drawn)) > 0
-    taken = figure_command.seconds()
-    assert figure.name in taken, f"run scripts/measure_figures.py {figure.name}"
-    assert taken[figure.name] < 60
-    plt.close("all")
+def test_a_figure_needs_the_cells_that_it_names_and_reads_the_records(figure):
+    images, asked = executed(figure.notebook())
+    assert np.ptp(images[figure.cell]) > 0
+    assert set(figure.experiments) <= asked
+    assert figure_command.seconds()[figure.name] < 60, "run scripts/measure_figures.py"
 
 
 @pytest.mark.parametrize("page", ["does_it_pay", "head_to_head_replication", "murtree_replication"])
-def test_the_figure_is_that_of_the_whole_page(page, monkeypatch):
-    """The page runs cell by cell, all of them, and each figure is compared as an image."""
-    figures = {figure.at: figure for figure in FIGURES if figure.page.stem == page}
-    assert figures
-    monkeypatch.chdir(next(iter(figures.values())).page.parent)
-    names = {"__name__": "__main__", "display": lambda *_: None}
-    code = next(iter(figures.values())).code
-    for at, source in enumerate(code[:max(figures) + 1]):
-        plt.close("all")
-        with contextlib.redirect_stdout(io.StringIO()), plt.ion():
-            exec("\n".join("" if line[:1] in "%!" and line else line
-                           for line in source.splitlines()), names)
-            _pylab_helpers.Gcf.draw_all()
-        if at in figures:
-            shown = pixels(plt.figure(plt.get_fignums()[0]))
-            with contextlib.redirect_stdout(io.StringIO()):
-                alone = pixels(figure_command.draw(figures[at]))
-            assert np.array_equal(shown, alone), figures[at].name
-
-
-def test_a_program_has_every_name_that_it_reads():
-    for figure in FIGURES:
-        statements = [statement for _, statement in figure.program]
-        read = set().union(*map(dependence._read, statements))
-        given = set().union(*map(dependence._stored, statements), vars(builtins), ["display"])
-        assert read <= given, f"{figure.name}: {read - given}"
+def test_the_figure_is_that_of_the_whole_page(page):
+    figures = [figure for figure in FIGURES if figure.page.stem == page]
+    images, _ = executed(read_notebook(figures[0].page))
+    for figure in figures:
+        alone, _ = executed(figure.notebook())
+        assert np.array_equal(images[figure.cell], alone[figure.cell]), figure.name
 
 
 def test_numbers_count_a_chapter_with_the_pages_below_it():
@@ -99,10 +109,10 @@ def test_a_figure_goes_by_number_and_by_name(words):
     (["fig-ch5-swiches"], "did you mean"),
     (["fig-ch5-switches", "--out", "x.jpeg"], "end the name with .png"),
     (["fig-ch5-switches", "--out", "nowhere/x.png"], "there is no folder nowhere"),
-    (["fig-ch5-switches", "--set", "depth"], "its own parameters"),
+    (["fig-ch5-switches", "--set", "depth"], "dataset=murtree/"),
     (["fig-ch5-switches", "--set", "datset=vote"], "did you mean 'dataset'"),
-    (["fig-ch5-switches", "--set", "dataset=moon"], "no record behind figure"),
-    (["fig-ch2-short", "--set", "d=deep"], "d is int"),
+    (["fig-ch5-switches", "--set", "dataset=vote_uci"], "no record has dataset=vote_uci"),
+    (["fig-ch5-front", "--set", "allowed=many"], "give int, like its default 7"),
     (["fig-ch1-eight", "--rerun"], "computed whenever it is drawn"),
     (["--rerun"], "say which figure"),
 ])
@@ -125,25 +135,31 @@ def test_the_list_says_what_each_figure_is_drawn_from(capsys):
     assert "Pictures to play with" in lines
 
 
-def test_set_keeps_the_records_with_a_value(tmp_path, monkeypatch, capsys):
+def test_set_draws_from_a_part_of_the_records_and_names_the_file_so(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     figure = figure_code.find("fig-ch5-switches")
-    whole = figure_command.draw(figure).axes[0].lines[0].get_xdata()
-    datasets = sorted(set(experiments.load_records("murtree_switches")["dataset"]))[:2]
-    some = figure_command.draw(figure, [f"dataset={name}" for name in datasets])
-    assert len(some.axes[0].lines[0].get_xdata()) == 2 < len(whole)
-    assert main(["figure", figure.number, "--set", f"dataset={datasets[0]}", "--out", "a.svg"]) == 0
+    assert main(["figure", figure.number, "--set", "list"]) == 0
+    datasets = re.search(r"dataset=([^;]*)", capsys.readouterr().out)[1].split("|")
+    assert sorted(datasets) == sorted(set(experiments.load_records("murtree_switches")["dataset"]))
+    assert main(["figure", figure.number, "--set", "dataset=murtree/vehicle"]) == 0
+    (file,) = tmp_path.iterdir()
+    assert file.name.startswith(f"figure-{figure.number}-dataset-murtree_vehicle")
+    said = capsys.readouterr().out
+    assert "with dataset=murtree/vehicle. Its caption in the book, without that" in said
+    assert not np.array_equal(pixels(file.read_bytes()), pixels(figure_command.draw(figure)))
+    # a figure that compares depths cannot be drawn from one, and says from which it is drawn
+    with pytest.raises(ValueError, match=r"KeyError: .*several values.*max_depth=3\|6\|9\|12\|15"):
+        figure_command.draw(next(f for f in FIGURES if f.cell == "one-figure"), ["max_depth=3"])
+
+
+def test_set_changes_a_value_of_the_code(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    figure = figure_code.find("fig-ch5-front")
+    assert figure.parameters["allowed"] == 7
+    assert main(["figure", figure.name, "--set", "allowed=2", "--out", "a.svg"]) == 0
     assert (tmp_path / "a.svg").read_text().startswith("<?xml")
-    # and the records themselves are as they were
-    assert len(set(experiments.load_records("murtree_switches")["dataset"])) > 2
-
-
-def test_set_changes_a_value_of_the_code():
-    figure = figure_code.find("fig-ch2-short")
-    assert figure.parameters["d"] == 3
-    with contextlib.redirect_stdout(io.StringIO()):
-        assert not np.array_equal(pixels(figure_command.draw(figure)),
-                                  pixels(figure_command.draw(figure, ["d=2"])))
+    assert not np.array_equal(pixels(figure_command.draw(figure, ["allowed=2"])),
+                              pixels(figure_command.draw(figure, ["allowed=7"])))
 
 
 def test_rerun_says_the_time_by_the_records_and_draws_from_new_ones(tmp_path, monkeypatch):
@@ -161,10 +177,10 @@ def test_rerun_says_the_time_by_the_records_and_draws_from_new_ones(tmp_path, mo
     original = experiments.run_experiment
     monkeypatch.setattr(experiments, "run_experiment",
                         lambda *a, **k: original(*a, **k, executor=fake))
-    with contextlib.suppress(Exception):        # the figure of such records is not the point
+    with contextlib.suppress(ValueError):        # the figure of such records is not the point
         figure_command.draw(figure, [f"dataset={kept}"], rerun=True, say=said.append)
     assert asked and {point["dataset"] for point in asked} == {kept}
-    total = seconds_of_runs("murtree_rows")
+    total = runner.seconds_of_runs("murtree_rows")
     assert total and re.search(r"\d+ runs? of murtree_rows, about [\dhmins ]+ by earlier runs",
                                said[0])
     (made,) = (tmp_path / "odt-results").glob("*.csv")
@@ -172,27 +188,9 @@ def test_rerun_says_the_time_by_the_records_and_draws_from_new_ones(tmp_path, mo
     assert experiments.load_records("murtree_rows").equals(old)
 
 
-@pytest.mark.parametrize("name", ["fig-ch5-switches", "fig-ch2-short", "fig-rep7-parts"])
-def test_a_fork_of_a_figure_draws_the_same(name, tmp_path):
-    figure = figure_code.find(name)
-    folder = experiments.new("mine", f"figure:{figure.number}", tmp_path)
-    notebook = json.loads((folder / "mine.ipynb").read_text())
-    source = "\n".join("".join(cell["source"]) for cell in notebook["cells"]
-                       if cell["cell_type"] == "code").partition("# what a run records")[0]
-    plt.close("all")
-    with contextlib.redirect_stdout(io.StringIO()), plt.ion():
-        exec(source, {"__name__": "__main__"})
-        _pylab_helpers.Gcf.draw_all()
-        drawn = pixels(plt.figure(plt.get_fignums()[-1]))
-        plt.close("all")
-        assert np.array_equal(drawn, pixels(figure_command.draw(figure)))
-    (grid,) = folder.glob("*.toml")
-    assert experiments.Experiment(grid).points()
-
-
-def test_the_lines_of_the_fold_make_the_figure(tmp_path, monkeypatch):
+def test_the_lines_of_the_fold_make_the_figure(tmp_path):
     """The command line itself, as printed below the figure on the page."""
-    sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "_ext"))
+    sys.path.insert(0, str(ROOT / "_ext"))
     import figure_sources
     figure = figure_code.find("fig-ch5-switches")
     lines = figure_sources.lines_of(figure, figure_command.seconds())
@@ -204,10 +202,35 @@ def test_the_lines_of_the_fold_make_the_figure(tmp_path, monkeypatch):
         words = line.partition("#")[0].split()
         subprocess.run([sys.executable, "-m", "odtbook", *words[1:]], cwd=tmp_path, check=True,
                        env={**notebooks._kernel_environment()}, capture_output=True)
-    assert np.array_equal(plt.imread(tmp_path / f"figure-{figure.number}.png"),
-                          pixels(figure_command.draw(figure)))
-    (executed,) = tmp_path.rglob("notebooks/mine.ipynb")
-    images = [output["data"]["image/png"] for cell in json.loads(executed.read_text())["cells"]
+    drawn = pixels((tmp_path / f"figure-{figure.number}.png").read_bytes())
+    (file,) = tmp_path.rglob("notebooks/mine.ipynb")
+    images = [output["data"]["image/png"] for cell in json.loads(file.read_text())["cells"]
               for output in cell.get("outputs", ()) if "image/png" in output.get("data", {})]
-    assert np.array_equal(plt.imread(io.BytesIO(base64.b64decode(images[-1]))),
-                          plt.imread(tmp_path / f"figure-{figure.number}.png"))
+    assert np.array_equal(pixels(base64.b64decode(images[-1])), drawn)
+
+
+@pytest.mark.parametrize("page", figure_code.pages(), ids=lambda page: page[1].stem)
+def test_every_cell_names_what_there_is(page):
+    cells = read_notebook(page[1])["cells"]
+    names = {path.stem for path in (ROOT / "chapters" / "experiments").glob("*.toml")}
+    declared, above = set(), set()
+    for cell in cells:
+        about = cell["metadata"].get("odt", {})
+        assert set(about.get("needs", ())) <= above and set(about) <= {"needs", "records"}
+        if cell["cell_type"] == "code":
+            above.add(cell["id"])
+        declared |= set(about.get("records", ()))
+    assert all(name in names or figure_code.ITEM.fullmatch(name) for name in declared)
+
+
+def test_the_fold_of_a_table_names_cell_notebook_records_and_commands():
+    sys.path.insert(0, str(ROOT / "_ext"))
+    import figure_sources
+    html = figure_sources.fold("table", "chapters/07_head_to_head", "training",
+                               {"heuristics", "milp_starts", "firat2020 T7"})
+    assert 'href="../_sources/chapters/07_head_to_head.ipynb"' in html
+    assert 'href="experiments/running.html#template-milp">milp_starts</a>' in html
+    for line in ("odt run heuristics", "odt report --claim &quot;firat2020 T7&quot;"):
+        assert line in html
+    assert html.index("odt report") < html.index("anew") < html.index("odt run milp_starts")
+    assert "odt figure" not in html

@@ -56,13 +56,59 @@ def test_a_run_leaves_a_record_and_an_executed_notebook(toy):
     before = grid.with_suffix(".csv").read_text()
     quick = experiments.run_experiment(grid, quick=True, only=["b=1"], say=said.append)
     assert pure(quick) == pure(records[1:2])
-    assert "by earlier runs, 1 of them the same" in said[-2]
+    assert "by earlier runs, 1 of them the same" in said[-3]
+    assert "the numbers of 1 of 1 runs agree with those before" in said[-2]
     assert pure(read_csv(grid.with_suffix(".csv"))) == pure(records)
 
     # the CSV alone counts once it is written: an older one may be restored from git
     grid.with_suffix(".csv").write_text(before)
     assert experiments.run_experiment(grid, resume=True, executor=None,
                                       say=said.append) == records
+
+
+@pytest.fixture
+def book(toy, tmp_path, monkeypatch):
+    """A checkout whose one experiment is the toy; its records are there, and what was said."""
+    grid = toy()
+    folder = tmp_path / "checkout" / "chapters" / "experiments"
+    folder.mkdir(parents=True)
+    for file in (grid, grid.with_suffix(".ipynb")):
+        file.rename(folder / file.name)
+    monkeypatch.setattr("odtbook.experiments.book.PACKAGE", tmp_path / "checkout" / "odtbook")
+    monkeypatch.setenv("RUNS_LOG", str(tmp_path / "log"))
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("odtbook.experiments.run_experiment", functools.partial(
+        experiments.run_experiment, executor=counting))
+    assert main(["run", "toy", "--record"]) == 0
+    return tmp_path / "checkout" / "data" / "results" / "toy.csv"
+
+
+@pytest.mark.parametrize("words", [["--quick"], [], ["--jobs", "2"], ["--only", "a=2"],
+                                   ["--resume"], ["--set", "a=3"]])
+def test_the_records_of_the_book_change_only_where_a_run_is_told_to(book, capsys, words):
+    before, stamp = book.read_bytes(), book.stat().st_mtime_ns
+    capsys.readouterr()
+    assert main(["run", "toy", *words]) == 0
+    said = capsys.readouterr().out
+    assert book.read_bytes() == before and book.stat().st_mtime_ns == stamp
+    assert not list(book.parent.parent.rglob("journal*"))
+    (made,) = (book.parents[3] / "odt-results").glob("*.csv")
+    assert f"records in {os.path.join('odt-results', made.name)}" in said
+    runs = len(read_csv(made))
+    assert f"the numbers of {runs} of {runs} runs agree with those before" in said
+    assert main(["run", "toy", "--record", "--only", "a=1"]) == 0
+    assert book.stat().st_mtime_ns != stamp
+    assert "2 of 2 runs agree" in capsys.readouterr().out
+    assert main(["run", "toy", "--record", "--set", "a=3"]) == 2
+
+
+def test_a_run_says_which_numbers_differ_from_those_before(book, capsys):
+    text = book.read_text()
+    assert text.count('{""square"": 9}') == 2
+    book.write_text(text.replace('{""square"": 9}', '{""square"": 8}', 1))
+    assert main(["run", "toy"]) == 0
+    assert ("the numbers of 1 of 8 runs differ from those before; the first is a=3, b=0.5: "
+            "square = 9, was 8") in capsys.readouterr().out
 
 
 def test_a_run_under_an_old_name_is_resumed_not_repeated(toy, monkeypatch, tmp_path):
@@ -549,7 +595,9 @@ def test_compiling_in_a_kernel_is_said_on_the_terminal(toy, capsys):
     said = capsys.readouterr().err
     assert notice in said.splitlines()
     assert "other" not in said
-    assert f'print(f"{notebooks.COMPILING} ' in inspect.getsource(warm.announce)
+    assert 'say(f"compiling ' in inspect.getsource(warm.announce)
+    assert notebooks.COMPILING == "odtlib: compiling"
+    assert 'print(f"odtlib: {sentence}"' in inspect.getsource(warm.say)
 
 
 @pytest.mark.parametrize("arguments", [
