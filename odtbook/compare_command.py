@@ -23,8 +23,7 @@ def records_of(name: str) -> DataFrame:
     ``name`` is a file of records (.csv), an experiment as for ``odt run``, or an experiment at a
     commit, ``murtree@1f2e3d4``.  Numbers below ``measures`` have dotted names."""
     import pandas as pd
-
-    from odtbook.experiments.grid import Experiment
+    from odtbook.experiments import Experiment
     from odtbook.experiments.records import numbers, read_csv
     experiment, at, commit = name.partition("@")
     if Path(name).suffix == ".csv" and Path(name).is_file():
@@ -70,7 +69,7 @@ def compared(one: DataFrame, other: DataFrame, measure: str | None = None) -> Da
     pandas.DataFrame
         A row for all pairs, and one for each value of a parameter that has several: the number of
         pairs, both means, the mean difference (second less first), and ``low`` and ``high`` of its
-        t-interval over the pairs, at 95 %.  ``.attrs`` has the ``measure``.
+        t-interval over the pairs, at 95 %.  ``.attrs`` has ``measure``, and ``paired``: parameters.
     """
     import pandas as pd
     from scipy.stats import t
@@ -79,12 +78,13 @@ def compared(one: DataFrame, other: DataFrame, measure: str | None = None) -> Da
     if measure not in known:
         raise ValueError(f"--measure {measure} is no number of both{suggestion(measure, known)}; "
                          f"they have {', '.join(known) or 'none in common'}.")
-    shared = [name for name in one.index.names if name in other.index.names]
+    # A parameter that never agrees is what the two differ in.
+    shared = [name for name in one.index.names if name in other.index.names and (
+        name == "dataset" or len(one.index.unique(name).intersection(other.index.unique(name))))]
     means = [table[measure].groupby(level=shared, sort=False).mean() for table in (one, other)]
     pairs = pd.concat(means, axis=1, keys=["first", "second"], join="inner").dropna()
     if pairs.empty:
-        raise ValueError("the two have no run with the same parameters, of those that both have: "
-                         f"{', '.join(shared)}.")
+        raise ValueError(f"the two have no run with the same {', '.join(shared)}.")
     pairs["difference"] = pairs["second"] - pairs["first"]
     groups = {"all": pairs} | {
         f"{name} = {value}": part for name in shared
@@ -95,7 +95,7 @@ def compared(one: DataFrame, other: DataFrame, measure: str | None = None) -> Da
     width = pd.Series({name: t.ppf(0.975, len(part) - 1) * part["difference"].sem()
                        for name, part in groups.items()})
     table["low"], table["high"] = table["difference"] - width, table["difference"] + width
-    table.attrs["measure"] = measure
+    table.attrs = {"measure": measure, "paired": shared}
     return table
 
 
@@ -141,8 +141,8 @@ def run(options) -> int:
         other = os.path.relpath(own)
     table = compared(records_of(one), records_of(other), options.measure)
     measure, text = table.attrs["measure"], table.to_string(float_format="{:.4g}".format)
-    print(f"{measure}: the first is {one}, the second {other}; an interval that holds 0 tells no "
-          f"difference.\n{text}")
+    print(f"{measure}: the first is {one}, the second {other}; runs of the same "
+          f"{', '.join(table.attrs['paired'])}; an interval with 0 tells no difference.\n{text}")
     names = [os.path.basename(name) for name in (one, other)]
     out = f"compare-{file_name({names[0]: [names[1]], measure: []})}.png"
     drawn(table, *names).figure.savefig(out, dpi=150, bbox_inches="tight")

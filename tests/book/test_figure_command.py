@@ -232,5 +232,5 @@ def test_the_fold_of_a_table_names_cell_notebook_records_and_commands():
     assert 'href="experiments/running.html#template-milp">milp_starts</a>' in html
     for line in ("odt run heuristics", "odt report --claim &quot;firat2020 T7&quot;"):
         assert line in html
-    assert html.index("odt report") < html.index("anew") < html.index("odt run milp_starts")
+    assert html.index("odt report") < html.index("odt-results") < html.index("odt run milp_starts")
     assert "odt figure" not in html

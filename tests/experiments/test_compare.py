@@ -45,6 +45,7 @@ def test_the_table_has_differences_and_intervals_of_pairs(two, capsys):
     assert table.loc["dataset = b", "second"] == pytest.approx(0.54)
     said = capsys.readouterr().out
     assert said.startswith("test_accuracy: the first is old.csv") and "dataset = a" in said
+    assert "runs of the same dataset, split; an interval" in said
     (picture,) = two.glob("*.png")
     assert f"picture: {picture.name}" in said
 
@@ -56,11 +57,20 @@ def test_a_measure_is_any_number_that_both_have(two, capsys):
     assert "no number of both" in capsys.readouterr().err
     write_csv("none.csv", [record(0.9, dataset="c", split=9)])
     assert main(["compare", "old.csv", "none.csv"]) == 2
-    assert "no run with the same parameters" in capsys.readouterr().err
+    assert "no run with the same dataset" in capsys.readouterr().err
     assert main(["compare", "murtree_rows", "murtree_rows@no-such-commit"]) == 2
     assert "git has no murtree_rows.csv at no-such-commit" in capsys.readouterr().err
     assert main(["compare", "murtree_rows"]) == 2
     assert "name what to compare murtree_rows with" in capsys.readouterr().err
+
+
+def test_a_parameter_that_never_agrees_is_what_the_two_differ_in(two):
+    for name, limit in (("one.csv", 1), ("two.csv", 60)):
+        write_csv(name, [record(limit / 100 + k / 10, dataset="ab"[k], time_limit=limit)
+                         for k in range(2)])
+    table = compared(records_of("one.csv"), records_of("two.csv"))
+    assert table.attrs["paired"] == ["dataset"] and table.loc["all", "pairs"] == 2
+    assert table.loc["all", "difference"] == pytest.approx(0.59)
 
 
 def test_own_runs_and_those_of_a_commit_stand_beside_the_book(two, capsys):
