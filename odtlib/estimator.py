@@ -208,7 +208,8 @@ class _TreeEstimator(DescribedParameters, WithParameters):
         changes = {}
         if tree.kind == "classification":
             changes["classes"] = self.classes_.copy()
-            if getattr(self, "criterion", "gini") in ("entropy", "log_loss"):
+            chosen = getattr(self, "criterion", getattr(self, "objective", "gini"))
+            if getattr(chosen, "criterion", chosen) in ("entropy", "log_loss"):
                 changes["criterion"] = "entropy"
         if self._accepts_missing and tree.missing_left is None:
             changes["missing_left"] = np.full(tree.n_nodes, -1, np.int8)

@@ -128,7 +128,8 @@ class Exports:
             used = () if self.slopes is None else np.flatnonzero(self.slopes[node])
             return ", ".join(_short(v, 6) for v in self.value[node]) + "".join(
                 f" {'-' if self.slopes[node, j] < 0 else '+'} "
-                f"{_short(abs(self.slopes[node, j]), 6)} {self.feature_name(j)}" for j in used)
+                f"{_short(abs(self.slopes[node, j]), 6)} {visible(self.feature_name(j))}"
+                for j in used)
         counts = " ".join(_short(v, 6) for v in self.value[node])
         return f"{visible(self.classes[self.label[node]])}  [{counts}]"
 
@@ -296,14 +297,8 @@ class Exports:
         return (f"<p>{_text.html(repr(self))}</p>{picture}"
                 f"{shown.to_html(na_rep='', float_format='{:.6g}'.format)}{rest}")
 
-    def refuse_lines(self, form: str) -> None:
-        """Refuse to write a tree with lines in its leaves in a form that has numbers there.
-
-        Parameters
-        ----------
-        form : str
-            What the form is called.
-        """
+    def _refuse_lines(self, form):
+        """Refuse to write a tree with lines in its leaves in a form that has numbers there."""
         if self.slopes is not None:
             raise ValueError(f"the leaves of this tree have lines, and those of {form} numbers; "
                              "replace(slopes=None) leaves the lines out.")
@@ -508,7 +503,7 @@ class Exports:
         from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
         from sklearn.tree._tree import Tree
 
-        self.refuse_lines("a tree of scikit-learn")
+        self._refuse_lines("a tree of scikit-learn")
         classify = self.kind == "classification"
         n_columns = self.value.shape[1]
         if classify:

@@ -212,7 +212,7 @@ def sql(tree, output=None):
 
 def _asked_and_said(tree):
     """Return questions, columns and labels; ValueError where one of them cannot be written."""
-    tree.refuse_lines("a program")
+    tree._refuse_lines("a program")
     if tree.columns is not None:
         tree.columns.to_plain()
     return tree.questions(), tree._table_columns(), tree._written_labels()

@@ -284,6 +284,25 @@ def test_a_certificate_is_written_for_a_table_with_words(tmp_path):
         check_certificate(path, model.binarizer_.transform(X), y))
 
 
+def test_impurities_are_those_of_the_criterion():
+    from odtlib.objectives import Entropy, Gini
+    X, y = np.arange(30.0)[:, None] % 7, np.arange(30) % 3 % 2
+    for model in (CARTClassifier(2, criterion="log_loss"), CARTClassifier(2),
+                  MurTreeClassifier(2, objective="entropy"), MurTreeClassifier(2, objective="gini"),
+                  MurTreeClassifier(2, objective=Entropy()), MurTreeClassifier(2, objective=Gini()),
+                  MurTreeClassifier(2)):
+        tree = model.fit(X, y).tree_
+        bits = any(word in repr(model).lower() for word in ("entropy", "log_loss"))
+        share = tree.predict_proba(X)[:, 1]
+        leaf = tree.apply(X)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            expected = np.nan_to_num(-share * np.log2(share) - (1 - share) * np.log2(1 - share)) \
+                if bits else 2 * share * (1 - share)
+        np.testing.assert_allclose(tree.impurity[leaf], expected, atol=1e-12)
+        assert DecisionTree.from_json(tree.to_json()).criterion == tree.criterion
+        np.testing.assert_allclose(model.to_sklearn().tree_.impurity, tree.impurity)
+
+
 def test_the_frame_of_nodes_says_what_the_tree_says():
     X = pd.DataFrame({"c": list("abcb") * 9, "x": [0.0, 1, 2, np.nan, 4, 5] * 6})
     y = np.where(X.c == "b", "no", np.where(X.x > 1, "yes", "maybe"))

@@ -22,6 +22,8 @@ class Entropy(_Shares):
     of all: its rows' log loss where their shares are the probabilities.
     """
 
+    criterion = "entropy"       # of the impurities of a tree's nodes
+
     @staticmethod
     def leaf_cost(sums):
         total, cost = 0.0, 0.0
