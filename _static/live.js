@@ -44,7 +44,7 @@ const live = (() => {
       if (key.startsWith("on")) made.addEventListener(key.slice(2), value);
       else if (value !== false && value !== undefined) made.setAttribute(key, value === true ? "" : value);
     }
-    made.append(...inside.flat().filter((part) => part !== null && part !== undefined));
+    made.append(...inside.flat(Infinity).filter((part) => part || part === 0));
     return made;
   }
 
@@ -123,44 +123,19 @@ const live = (() => {
     return mark;
   }
 
-  // A tree from left to right: names[column] is the test, which is true for the ones.
-  function drawTree(tree, names, classes, { alt = "A tree", width = 96, most = 26 } = {}) {
-    const boxes = [], lines = [], high = 46, step = 54, gap = 40;
-    let row = 0, deepest = 0;
-    const cut = (words) => (words.length > most ? `${words.slice(0, most - 1)}…` : words);
-    const wide = (node) => Math.max(width, 7.2 * cut(node.zero ? names[node.column] : classes[node.label]).length + 14,
-      node.zero ? Math.max(wide(node.zero), wide(node.one)) : 0);
-    width = wide(tree);
-    const place = (node, depth) => {
-      deepest = Math.max(deepest, depth);
-      const x = depth * (width + gap);
-      let y;
-      if (node.zero) {
-        const ends = [place(node.one, depth + 1), place(node.zero, depth + 1)];
-        y = (ends[0] + ends[1]) / 2;
-        ends.forEach((end, k) => {
-          lines.push(path(`M${x + width},${y} L${x + width + gap},${end}`, { class: "odt-line odt-faint" }),
-            text(x + width + gap - 4, end + (k ? 14 : -6), k ? "no" : "yes", "end"));
-        });
-      } else y = high / 2 + step * row++;
-      const total = node.counts.reduce((a, b) => a + b, 0), top = y - high / 2;
-      let at = x + 6;
-      const full = node.zero ? names[node.column] : classes[node.label];
-      boxes.push(element("svg:g", {}, element("svg:title", {}, full),
-        rect(x, top, width, high, { class: "odt-box", rx: node.zero ? 3 : 14 }),
-        text(x + 7, top + 15, cut(full), "start", { class: node.zero ? "" : "odt-strong" }),
-        text(x + 7, top + 30, node.counts.length > 4 ? `${total} rows` : node.counts.join(" | "), "start"),
-        node.counts.map((count, c) => {
-          const part = total ? (width - 12) * count / total : 0, bar = rect(at, top + 35, part, 6,
-            { fill: COLORS[c % COLORS.length] });
-          at += part;
-          return bar;
-        })));
-      return y;
+  // A tree as a list in lists: names[column] is the test, the rows that pass it come first.
+  function drawTree(tree, names, classes, { alt = "A tree", bars = true } = {}) {
+    const bar = ({ counts }) => element("span", { class: "odt-bar", "aria-hidden": "true" }, counts.map((n, c) =>
+      element("i", { style: `flex-grow: ${n}; background: ${COLORS[c % COLORS.length]}` })));
+    const line = (node, branch) => {
+      const total = node.counts.reduce((a, b) => a + b, 0);
+      const rows = node.counts.length > 3 ? `${total} rows` : node.counts.join(" | ");
+      return element("li", {}, element("div", {}, branch && element("small", {}, branch),
+        node.zero ? element("span", {}, names[node.column]) : element("b", {}, `→ ${classes[node.label]}`),
+        element("small", {}, rows), bars && bar(node)),
+        node.zero && element("ul", {}, line(node.one, "yes"), line(node.zero, "no")));
     };
-    place(tree, 0);
-    return drawing(deepest * (width + gap) + width + 2, step * row, alt,
-      element("svg:g", { transform: "translate(1 0)" }, lines, boxes));
+    return element("ul", { class: "odt-tree", "aria-label": alt }, line(tree, ""));
   }
 
   // The rectangles of a tree over tests x_j <= t: tests[column] = [j, t]; box = [[lo, hi], [lo, hi]].
@@ -181,6 +156,18 @@ const live = (() => {
     return { tests, columns: tests.map(([j, t]) => rows.map((row) => +(row[j] <= t))) };
   }
 
+  // A table of zeros and ones whose cells are flipped by a click or by Enter.
+  const flips = (names, rows, changed) => element("table", {}, names.map((name, j) => element("tr", {},
+    element("th", { scope: "row" }, name), rows.map((row, r) => {
+      const cell = element("button", { type: "button", onclick: () => { row[j] = 1 - row[j]; show(); changed(); } });
+      const show = () => {
+        cell.textContent = row[j];
+        cell.setAttribute("aria-label", `${name} of row ${r + 1}, now ${row[j]}`);
+      };
+      show();
+      return element("td", {}, cell);
+    }))));
+
   const count = (n, word) => `${n.toLocaleString("en")} ${word}${n === 1 ? "" : "s"}`;
 
   function start() {
@@ -196,6 +183,6 @@ const live = (() => {
   addEventListener("DOMContentLoaded", start);
 
   return { COLORS, element, drawing, text, rect, path, button, controls, output, slider, select, checkbox,
-    movable, drawTree, regions, thresholds, count, start,
+    movable, drawTree, regions, thresholds, flips, count, start,
     picture(name, build) { builders[name] = build; } };
 })();

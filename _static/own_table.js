@@ -116,7 +116,7 @@
     const ids = used.filter((j) => kinds[j].kind === "words" && kinds[j].different > 0.5 * rows.length && kinds[j].different > 12);
     if (ids.length) said.push(`Left out, since almost every row has a value of its own: ${ids.map((j) => table.names[j]).join(", ")}.`);
     const features = used.filter((j) => !ids.includes(j));
-    const most = Math.max(3, Math.min(31, Math.floor(90 / Math.max(1, features.length))));
+    const most = Math.max(3, Math.min(31, Math.floor(60 / Math.max(1, features.length))));
     const columns = features.flatMap((j) => cut(table.names[j], kinds[j], training, most));
     if (features.some((j) => kinds[j].different > 2)) {
       said.push(`Numbers are cut at up to ${most} places and words one by one, roughly as the library's default does.`);

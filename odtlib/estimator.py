@@ -671,8 +671,8 @@ def warn_of_columns(binarizer, X):
     if 2 * len(lost) > len(varies):
         shown = ", ".join(lost[:3]) + (", ..." if len(lost) > 3 else "")
         warn(f"{type(binarizer).__name__} made no column of {len(lost)} of {len(varies)} features "
-             f"({shown}), and what pays only together is lost; binarizer='auto' keeps every "
-             "feature.")
+             f"({shown}), and features that help only in combination are lost; "
+             "binarizer='auto' keeps every feature.")
 
 
 def _zeros_and_ones(X):

@@ -8,9 +8,9 @@ reachable by keyboard and by touch.
 """
 
 from .cuts import drag_first_cut
-from .pictures import drag_point, draw_search_tree, explore_tree, step_through
-from .steps import step_columns, step_curves, step_intervals, step_partitions, step_search
+from .pictures import draw_search_tree, explore_tree, step_through
+from .steps import step_columns, step_curves, step_partitions, step_search
 
-__all__ = ["drag_first_cut", "drag_point", "draw_search_tree", "explore_tree",
-           "step_columns", "step_curves", "step_intervals", "step_partitions", "step_search",
+__all__ = ["drag_first_cut", "draw_search_tree", "explore_tree",
+           "step_columns", "step_curves", "step_partitions", "step_search",
            "step_through"]

@@ -134,7 +134,7 @@ def _frame(most):
     return (f'<rect class="odt-line odt-faint" width="{WIDTH}" height="{PLANE}"/>'
             f'<path class="odt-line odt-faint" d="M0,{top} V{top + CURVE} H{WIDTH}"/>'
             + _text(0, top - 4, f"↑ errors, 0 to {most}", "start")
-            + _text(WIDTH, top + CURVE + 16, "dashed: Gini, CART's measure", "end"))
+            + _text(WIDTH, top + CURVE + 16, "dashed: Gini, CART's measure, 0 to 0.5", "end"))
 
 
 def _points(share, y):
@@ -144,8 +144,7 @@ def _points(share, y):
 
 
 def _curves(cuts, most):
-    top, impurity = PLANE + GAP, [cut["gini"] for cut in cuts]
-    low, high = min(impurity), max(impurity)
+    top = PLANE + GAP
 
     def line(heights, style):
         corners = " ".join(f"{WIDTH * cut['at']:.1f},{top + CURVE * (1 - h):.1f}"
@@ -153,7 +152,7 @@ def _curves(cuts, most):
         return f'<polyline points="{corners}" class="odt-line" {style}/>'
 
     return (line([cut["errors"] / most for cut in cuts], 'stroke-width="2"')
-            + line([(g - low) / (high - low or 1) for g in impurity],
+            + line([2 * cut["gini"] for cut in cuts],      # of two classes it is 0.5 at most
                    'stroke-dasharray="4 4" opacity="0.7"'))
 
 

@@ -5,18 +5,15 @@ import pytest
 from browser import chromium
 
 from odtbook.interactive import (
-    drag_point,
     draw_search_tree,
     explore_tree,
     step_columns,
     step_curves,
-    step_intervals,
     step_partitions,
     step_search,
     step_through,
 )
 from odtlib import CARTClassifier
-from odtlib.constrained import sets
 from odtlib.tree import DecisionTree
 
 SQUARE = '<rect width="9" height="9"/>'
@@ -216,28 +213,6 @@ def test_the_threshold_that_is_chosen_first_can_move(page):
     assert page.is_disabled("[data-cut]")
 
 
-@pytest.mark.parametrize("feasible", [
-    sets.Box(1, 3, 2), sets.Simplex(4.0, 2), sets.AtMostKNonzero(1, 0, 5, 2),
-], ids=["box", "simplex", "sparse"])
-def test_a_dragged_point_shows_its_projection(page, feasible):
-    show(page, drag_point(feasible, (-1, 6), steps=15))
-    frame = page.locator("svg").bounding_box()
-    page.mouse.move(frame["x"] + 60, frame["y"] + 80)
-    page.mouse.down()
-    page.mouse.move(frame["x"] + 90, frame["y"] + 200)
-    page.mouse.up()
-    ticks = np.linspace(-1, 6, 15)
-    i, k = (int(page.locator("input").nth(n).input_value()) for n in (0, 1))
-    assert 0 < i < 14 and 0 < k < 14
-    to = feasible.project([ticks[i], ticks[k]])
-    text = page.inner_text("output")
-    assert text.startswith(f"({ticks[i]:g}, {ticks[k]:g}) goes to")
-    shown = [float(v) for v in text.split("goes to (")[1].split(")")[0].split(",")]
-    assert np.allclose(shown, to, atol=0.006)
-    far = np.linalg.norm(to - [ticks[i], ticks[k]])
-    assert ("feasible" in text) == (far < 1e-9)
-
-
 @pytest.fixture
 def narrow(page):
     page.set_viewport_size({"width": 300, "height": 700})
@@ -248,7 +223,7 @@ def narrow(page):
 def test_a_drawing_shrinks_to_a_narrow_page_and_its_text_does_not(narrow):
     label = '<text x="2" y="30" font-size="11">label</text>'
     show(narrow, step_through([(0, None, SQUARE + label)], ["one", "two"], size=(800, 400),
-                              alt="a square"), drag_point(sets.Box(1, 3, 2), (-1, 6), steps=15))
+                              alt="a square"))
     assert narrow.evaluate("document.documentElement.scrollWidth") <= 300
     for drawing in narrow.locator("svg").all():
         frame = drawing.bounding_box()
@@ -256,21 +231,6 @@ def test_a_drawing_shrinks_to_a_narrow_page_and_its_text_does_not(narrow):
         shown = drawing.evaluate("e => e.getScreenCTM().a * "
                                  "parseFloat(getComputedStyle(e.querySelector('text')).fontSize)")
         assert shown == pytest.approx(12, rel=0.02)
-
-
-def test_a_shrunken_point_goes_where_it_is_touched(narrow):
-    show(narrow, drag_point(sets.Box(1, 3, 2), (-1, 6), steps=15))
-    frame = narrow.locator("svg").bounding_box()
-    inner = [12 / 364 * frame["width"], 340 / 364 * frame["width"]]  # margin and side
-    for i, k in ((1, 2), (3, 11), (14, 14)):
-        narrow.touchscreen.tap(frame["x"] + inner[0] + inner[1] * i / 14,
-                               frame["y"] + inner[0] + inner[1] * (1 - k / 14))
-        narrow.wait_for_function(
-            "at => [...document.querySelectorAll('input')].map(e => e.value).join() === at",
-            arg=f"{i},{k}", timeout=5000)
-    narrow.locator("input").first.focus()
-    narrow.keyboard.press("ArrowLeft")
-    assert narrow.inner_text("output").startswith("(5.5, 6) goes to (3, 3)")
 
 
 def test_without_its_script_a_drawing_stands_and_shows_no_dead_controls(page):
@@ -297,7 +257,6 @@ def test_the_same_picture_is_the_same_text(example):
     (lambda: explore_tree(DecisionTree.from_nested((0, 0.5, 0, 1), n_classes=2), [[0.0], [1.0]],
                           [0, 1], class_names=["a"]), "class_names"),
     (lambda: step_through([], ["one"], size=(1, 1), alt="nothing"), "two steps"),
-    (lambda: drag_point(sets.Box(0, 1, 2), (1, 0)), "lowest < highest"),
 ])
 def test_bad_input_gets_a_sentence(call, says):
     with pytest.raises(ValueError, match=says):
@@ -379,49 +338,6 @@ def test_what_rounding_left_of_zero_has_no_sign(page):
         [dict(known=1, duals=[-0.0, -1e-17], values=[-0.0], reduced=None)] * 2, ["a", "b"]))
     texts = page.eval_on_selector_all("svg text", "all => all.map(e => e.textContent)")
     assert "-0" not in texts and texts.count("0") == 3 * 2
-
-
-@pytest.mark.parametrize("seed", range(20))
-def test_intervals_find_the_best_threshold_and_bound_the_rest(page, seed):
-    rng = np.random.default_rng(seed)
-    sizes = rng.integers(0, 4, rng.integers(1, 40))
-    steps = np.round(rng.uniform(-1, 1, len(sizes)) * sizes)
-    scores = np.cumsum([0, *steps])
-    scores -= scores.min() - rng.integers(0, 3)
-    picture = step_intervals(scores, sizes)
-    show(page, picture)
-    read = captions(page)
-    assert f"the best threshold has {scores.min():g} error" in read[-1]
-    assert f"by {len(read) - 1} of {len(scores)} scores" in read[-1]
-    for caption in read[:-1]:
-        name, score = caption.split(" error")[0].removeprefix("Threshold ").split(": ")
-        assert scores[int(name) - 1] == float(score)
-    # an interval is grey from the step on at which its bound reaches the best score
-    closed = [int(said.rpartition(". ")[2].split()[0]) if "left out" in said else 0
-              for said in read[:-1]]
-    assert sum(closed) == len(scores) - (len(read) - 1)
-    grey = 0
-    for step, many in enumerate(closed):
-        set_range(page, "input", step)
-        now = seen(page, ".odt-fit rect[fill-opacity]")
-        assert (now > grey) == (many > 0)
-        grey = now
-
-
-def test_the_ring_of_the_first_score_leaves_the_axis_readable(page):
-    show(page, step_intervals([9, 8, 7, 8, 9], np.ones(4)))
-    set_range(page, "input", 0)
-    ring, *texts = page.evaluate("""[document.querySelector("circle[stroke]"),
-        ...document.querySelectorAll("svg text")].map(e => {
-            const b = e.getBoundingClientRect(); return [b.left, b.right, b.top, b.bottom]; })""")
-    for left, right, above, below in texts:
-        assert (left >= ring[1] or right <= ring[0] or above >= ring[3] or below <= ring[2]
-                or right == left)
-
-
-def test_intervals_refuse_scores_that_jump(page):
-    with pytest.raises(ValueError, match="at least as large"):
-        step_intervals([5, 1], [2])
 
 
 def test_curves_change_with_the_step(page):

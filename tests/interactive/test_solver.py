@@ -1,4 +1,4 @@
-"""The solver in the page: its optimum is MurTree's, its CART is CART, and its tree is what it says."""
+"""The solver in the page: its optimum is MurTree's, its CART is CART, its tree what it says."""
 
 from pathlib import Path
 
@@ -9,7 +9,8 @@ from browser import chromium
 from odtlib import CARTClassifier, MurTreeClassifier
 
 SOLVER = Path(__file__).resolve().parents[2] / "_static" / "solver.js"
-SOLVE = """(tables) => { const core = odtCore(); return tables.map(({ columns, y, K, ...asked }) => {
+SOLVE = """(tables) => { const core = odtCore();
+return tables.map(({ columns, y, K, ...asked }) => {
   const T = core.pack(columns, y, K), { errors, tree, counts } = core.solve(T, asked);
   const greedy = core.labelled(core.cart(T, asked.nodes + 1, asked.depth), columns, y, K);
   const made = core.labelled(tree, columns, y, K);
