@@ -12,13 +12,17 @@ from odtbook.exercises import exercises, on_the_page
 
 CHECK = re.compile(r'(?:from odtbook import check\n\n)?(?:#[^\n]*\n)?check\("([a-z0-9-]+)",[^\n]*')
 
+FORMAT = ("<small>Three decimals are enough. 1,234 and 0,311, 70 % and 3/4 are read as you write "
+          "them; put a space or a semicolon between numbers.</small>")
+
 
 def form(label):
     """Return the form, as HTML, by which an exercise is answered; _static/answers.js judges it."""
     data = on_the_page(label)
     asked = escape(data["answer"].removesuffix("."))
     return (f'<form class="odt-answer" data-exercise="{label}" '
-            f'data-judge="{escape(json.dumps(data))}"><label><span>Your answer, {asked}</span>'
+            f'data-judge="{escape(json.dumps(data))}"><label>'
+            f"<span>Your answer, {asked}. {FORMAT}</span>"
             '<input name="answer" autocomplete="off" spellcheck="false"></label>'
             "<button>Check</button><output></output></form>")
 

@@ -4,12 +4,10 @@
 // print, in the notebook and without a script.
 
 // "0, 3/4, 2*10^3" -> [0, 0.75, 2000]; null for what is no list of numbers.
-function numbersIn(text) {
-  const own = text.replace(/[()[\]{}]/g, " ").replace(/−/g, "-").replace(/[·×]/g, "*").trim();
-  if (!own) return null;
+function listed(text) {
   const number = "[-+]?(?:\\d+\\.?\\d*|\\.\\d+)(?:[eE][-+]?\\d+)?";
   const whole = new RegExp(`^${number}(?:[*/^]${number})*$`);
-  const values = own.split(/[\s,;]+/).filter(Boolean).map((token) => {
+  const values = text.split(/[\s,;]+/).filter(Boolean).map((token) => {
     if (!whole.test(token)) return NaN;
     const factors = token.split(/([*/])/).map((part) => part.includes("^")
       ? part.split("^").map(Number).reduceRight((power, base) => base ** power) : part);
@@ -19,19 +17,40 @@ function numbersIn(text) {
     }
     return value;
   });
-  return values.every(Number.isFinite) ? values : null;
+  return values.length && values.every(Number.isFinite) ? values : null;
 }
 
-// Judge as odtbook.exercises._judge_numbers does: [is it right, what to say].
-function judge({ answer, hints, praise, any_order: anyOrder }, found) {
+// So many numbers, in each way in which they can be read: 1,234 is a thousand, or two numbers, or a
+// decimal comma; 70 % is 0.7 or 70. As odtbook.exercises.numbers_in does it.
+function numbersIn(text, count) {
+  const own = text.replace(/[()[\]{}]/g, " ").replace(/−/g, "-").replace(/[·×]/g, "*")
+    .replace(/\s*([*/^])\s*/g, "$1").replace(/\band\b|&/g, " ");
+  const plain = own.replace(/\s*%/g, "");
+  const found = [plain, plain.replace(/(\d)[,\u00a0\u202f ](?=\d{3}(?!\d))/g, "$1"),
+    plain.replace(/(\d),(?=\d{3}(?!\d))/g, "$1"),
+    plain.replace(/(\d),(?=\d)/g, "$1.")].map(listed).filter((list) => list?.length === count);
+  return own.includes("%") ? found.flatMap((list) => [list.map((v) => v / 100), list]) : found;
+}
+
+// Judge as odtbook.exercises does: [is it right, what to say]. Of all readings one may be right.
+function judge(data, text) {
+  const said = numbersIn(text, data.hints.at(-1).is.length).map((found) => judgeNumbers(data, found));
+  return said.find(([right]) => right) ?? said[0] ?? [false, `give ${data.answer}`];
+}
+
+function judgeNumbers({ answer, hints, praise, any_order: anyOrder }, found) {
   const right = hints.at(-1).is;
-  if (!found || found.length !== right.length) return [false, `give ${answer}`];
   const near = (value, [number, tolerance]) => Math.abs(value - number) <= tolerance;
   const matches = (own, list) => list.every((one, k) => one === "any" || near(own[k], one));
   const ascending = [...found].sort((a, b) => a - b);
   if (anyOrder) found = ascending;
   if (!matches(found, right) && matches(ascending, [...right].sort((a, b) => a[0] - b[0]))) {
     return [false, `the numbers are right, but not in the order asked for; give ${answer}`];
+  }
+  const shortened = (value, one) => one === "any" || near(value, one) || [10, 100].some((unit) =>
+    value && Math.abs(value - Math.floor(one[0] * unit + 0.5) / unit) < 1e-9);
+  if (!matches(found, right) && right.every((one, k) => shortened(found[k], one))) {
+    return [false, "right so far, but rounded too much: give three decimals, or a fraction"];
   }
   for (const line of hints) {
     let good;
@@ -48,7 +67,7 @@ function answerExercise(form) {
   form.classList.add("odt-live");
   form.addEventListener("submit", (event) => {
     event.preventDefault();
-    const [right, words] = judge(data, numbersIn(form.elements.answer.value));
+    const [right, words] = judge(data, form.elements.answer.value);
     said.textContent = `${right ? "Right" : "Not yet"}: ${words}`;
     said.className = right ? "odt-right" : "odt-wrong";
   });

@@ -5,6 +5,7 @@ Answers that are plain numbers are judged by ``exercises.toml``, all others by t
 
 from __future__ import annotations
 
+import re
 import tomllib
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -135,7 +136,57 @@ def on_the_page(label):
     return {"praise": "well done.", "any_order": False, **_numbers()[label], "hints": lines}
 
 
+def numbers_in(text, count):
+    """Return the lists of so many numbers that a text can mean, as ``_static/answers.js`` does.
+
+    ``1,234`` is a thousand, or two numbers, or has a decimal comma; ``70 %`` is 0.7 or 70.
+    """
+    own = re.sub(r"[()\[\]{}]", " ", text).replace("−", "-")
+    own = re.sub(r"\s*([*/^])\s*", r"\1", re.sub("[·×]", "*", own))
+    own = re.sub(r"\band\b|&", " ", own)
+    plain = re.sub(r"\s*%", "", own)
+    found = [_listed(reading) for reading in (
+        plain, re.sub(r"(\d)[,\u00a0\u202f ](?=\d{3}(?!\d))", r"\1", plain),
+        re.sub(r"(\d),(?=\d{3}(?!\d))", r"\1", plain), re.sub(r"(\d),(?=\d)", r"\1.", plain))]
+    found = [values for values in found if len(values) == count]
+    return [part for values in found for part in ([v / 100 for v in values], values)
+            ] if "%" in own else found
+
+
+def _listed(text):
+    """Return the numbers of a text, products and powers too; none where a word is no number."""
+    number = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
+    values = []
+    for token in re.split(r"[\s,;]+", text.strip(" \t\n,;")):
+        if not re.fullmatch(f"{number}(?:[*/^]{number})*", token):
+            return []
+        value = 1.0
+        try:
+            for sign, factor in re.findall(r"(^|[*/])([^*/]+)", token):
+                base, *powers = (float(part) for part in factor.split("^"))
+                for power in powers:
+                    base **= power
+                value = value / base if sign == "/" else value * base
+        except (ArithmeticError, OverflowError):
+            return []
+        values.append(value)
+    return values if np.isfinite(values).all() else []
+
+
 def _judge_numbers(found, answer, hints, praise="", any_order=False):
+    """Judge an answer of numbers, or a text of them, of which one reading may be right."""
+    if not isinstance(found, str):
+        return _judge_list(found, answer, hints, praise, any_order)
+    first = Hint(f"give {answer}")
+    for k, reading in enumerate(numbers_in(found, len(hints[-1]["is"]))):
+        try:
+            return _judge_list(reading, answer, hints, praise, any_order)
+        except Hint as hint:
+            first = hint if k == 0 else first
+    raise first
+
+
+def _judge_list(found, answer, hints, praise, any_order):
     """Go through the hints of an exercise of ``exercises.toml``; return the praise."""
     right = hints[-1]["is"]
     try:
@@ -153,6 +204,8 @@ def _judge_numbers(found, answer, hints, praise="", any_order=False):
         found = in_order[0]
     _expect(matches(found, right) or not matches(*in_order),
             f"the numbers are right, but not in the order asked for; give {answer}")
+    _expect(matches(found, right) or not all(map(_shortened, found, right)),
+            "right so far, but rounded too much: give three decimals, or a fraction")
     for line in hints:
         if "none" in line:
             _expect(not any(matches([own], [number]) for own in found for number in line["none"]),
@@ -163,6 +216,14 @@ def _judge_numbers(found, answer, hints, praise="", any_order=False):
             _expect(matches(found, line.get("is", line.get("not"))) == ("is" in line),
                     line["hint"])
     return praise
+
+
+def _shortened(value, number):
+    """Return whether a value is a number, or that number with one or two decimals."""
+    if number == "any" or _close(value, *_number(number)):
+        return True
+    return value != 0 and any(abs(value - np.floor(_number(number)[0] * unit + 0.5) / unit) < 1e-9
+                              for unit in (10, 100))
 
 
 def _number(number):

@@ -1,7 +1,8 @@
 """Lessons are cut into units of a quarter of an hour, and each says how long it takes to read.
 
-A minute is 130 words of prose, 20 lines of shown code, two formulas on lines of their own, or two
-pictures.  What is folded, and exercises, whose time the page states apart, are not in it.
+A minute is 130 words of prose, 20 lines of shown code, two formulas on lines of their own, two
+pictures, or a live picture to play with.  What is folded, and exercises, whose time the page
+states apart, are not in it.
 """
 
 import re
@@ -19,6 +20,7 @@ HEAD = re.compile(r"\*\*Reading\*\* takes (\d+) minutes(?: in (two|three) units)
 HIDDEN = {"hide-input", "hide-cell", "remove-input", "remove-cell"}
 FOLDED = r"(?ms)^(`{3,}|:{3,}) *\{(?:dropdown|exercise|solution)\}.*?^\1 *$"
 GATED = r"(?ms)^(`{3,}|:{3,}) *\{(exercise|solution)-start\}.*?\{\2-end\}.*?^\1 *$"
+LIVE = r'(?ms)^<div class="odt-live-picture".*?^</div>$'
 DISPLAY = r"(?ms)\$\$.*?\$\$|^```\{(?:math|glue:figure|figure)\}.*?^```"
 
 
@@ -40,6 +42,8 @@ def units(cells):
                 gate = None
             continue
         text = re.sub(FOLDED, "", re.sub(GATED, "", text))
+        minutes[-1] += len(re.findall(LIVE, text))
+        text = re.sub(LIVE, "", text)
         minutes[-1] += len(re.findall(DISPLAY, text)) / 2
         text = re.sub(r"\$[^$]+\$|\{[\w:-]+\}`[^`]*`", " x ", re.sub(DISPLAY, "", text))
         minutes[-1] += len(re.findall(r"[A-Za-z0-9][\w'’.-]*", text)) / 130

@@ -80,10 +80,37 @@ def test_nonsense_is_asked_for_again(page, label, text):
 @pytest.mark.parametrize(("label", "text"), [
     ("ch1-pruning", "1/6; 1/6"), ("ch1-pruning", "(1/6, 1/6)"), ("ch3-count", "2160, 10*6^14"),
     ("ch3-count", "2160 7.8e11"), ("ch3-count", "2160, 7.8·10^11"), ("lp-column", "0.25, −0.5"),
-    ("lp-column", "[1/4 -1/2]"), ("ch4-share", "0.8, 0.7"), ("ch1-count", "232.")])
+    ("lp-column", "[1/4 -1/2]"), ("ch4-share", "0.8, 0.7"), ("ch1-count", "232."),
+    ("dp-count", "156,849, 400"), ("dp-count", "156 849; 400"), ("dp-count", "156.849e3 and 400"),
+    ("ch1-entropy", "0,311"), ("ch1-entropy", "31.1 %"), ("ch4-share", "70%, 80%"),
+    ("ch4-share", "0,7; 0,8"), ("ch4-share", "70 % and 80 %"), ("ch3-count", "2,160, 10 * 6^14"),
+    ("ch1-pruning", "0,1667 0,1667"), ("lp-prices", "0, 2,5"), ("lp-prices", "0; 5 / 2"),
+    ("ch7-peek", "86 %, 89 %"), ("ch6-cost", "24,2"), ("case-price", "41,2")])
 def test_numbers_are_read_as_people_write_them(page, label, text):
     show(page, answers.form(label))
     assert told(page, text).startswith("Right: ")
+    assert check(label, text).right         # a text, too, is judged alike
+
+
+@pytest.mark.parametrize(("label", "text"), [
+    ("ch1-pruning", "0.17, 0.17"), ("ch1-entropy", "0.31"), ("ch1-entropy", "0,3")])
+def test_a_number_that_is_rounded_too_much_is_not_called_wrong(page, label, text):
+    show(page, answers.form(label))
+    assert told(page, text) == f"Not yet: {check(label, text).message}"
+    assert "rounded too much" in check(label, text).message
+
+
+@pytest.mark.parametrize("label", LABELS)
+def test_a_text_is_judged_on_the_page_as_by_check(page, label):
+    show(page, answers.form(label))
+    right = RIGHT[label] if isinstance(RIGHT[label], tuple | list) else [RIGHT[label]]
+    if not plain(right):
+        return
+    for text in (", ".join(f"{one:,.3f}" for one in right), " ".join(f"{one:.1f}" for one in right),
+                 "; ".join(f"{one:.3f}".replace(".", ",") for one in right),
+                 "; ".join(f"{100 * one:g} %" for one in right), f"{right[0]:,}", "1,2,3,4"):
+        verdict = check(label, text)
+        assert told(page, text) == f"{'Right' if verdict else 'Not yet'}: {verdict.message}", text
 
 
 def test_a_quiz_asks_for_a_choice_and_says_why_it_is_right_or_wrong(page):

@@ -1,4 +1,4 @@
-"""Live pictures, used as readers would: by pointer, touch and keyboard, on a phone, from the disk."""
+"""Live pictures, used as readers would: by pointer and keyboard, on a phone, from the disk."""
 
 import json
 import sys
@@ -30,10 +30,10 @@ def show(browser, tmp_path):
     """Open a page from the disk with one picture, as the book has it; an error in it fails."""
     opened = []
 
-    def open_page(name, dark=False):
-        parts = "".join(f"<script>{(ROOT / '_static' / script).read_text(encoding='utf-8')}</script>"
-                        for script in still_pictures.SCRIPTS)
-        style = (ROOT / "_static" / "live.css").read_text(encoding="utf-8")
+    def open_page(name):
+        style, *scripts = [(ROOT / "_static" / file).read_text(encoding="utf-8")
+                           for file in ("live.css", *still_pictures.SCRIPTS)]
+        parts = "".join(f"<script>{script}</script>" for script in scripts)
         file = tmp_path / f"{name}.html"
         file.write_text(f"<!doctype html><meta charset=utf-8><style>{style}</style><div class="
                         f'odt-live-picture data-picture="{name}"><p>still</p></div>{parts}',
