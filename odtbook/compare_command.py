@@ -23,6 +23,7 @@ def records_of(name: str) -> DataFrame:
     ``name`` is a file of records (.csv), an experiment as for ``odt run``, or an experiment at a
     commit, ``murtree@1f2e3d4``.  Numbers below ``measures`` have dotted names."""
     import pandas as pd
+
     from odtbook.experiments import Experiment
     from odtbook.experiments.records import numbers, read_csv
     experiment, at, commit = name.partition("@")
@@ -130,8 +131,7 @@ def add_parser(commands) -> None:
 
 def run(options) -> int:
     """Print the table, and draw the picture."""
-    needs("matplotlib", "plot", "odt compare")
-    one, other = options.experiment, options.other
+    one, other, _ = options.experiment, options.other, needs("matplotlib", "plot", "odt compare")
     if other is None:
         from odtbook.experiments.grid import Experiment
         own = Experiment(one.partition("@")[0], apart=True).place.results
