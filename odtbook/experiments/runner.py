@@ -35,7 +35,7 @@ from .records import (
 from .templates import Template
 
 CONNECT_SECONDS = 10   # to reach a Dask scheduler
-KERNEL_SECONDS = 4      # to start a kernel, which then imports the solvers, and to end it
+KERNEL_SECONDS = 6      # to start a kernel, which then imports the solvers, and to end it
 LONGEST_SECONDS = 1e6   # of a limit of time; above it a kernel's client counts none
 
 
