@@ -79,7 +79,7 @@ def _said(statement):
     sides = [f"{title} {value}" for title, value in (
         ("paper", part.published), ("ours", part.ours), ("", part.interval)) if value]
     return "; ".join([f"{part.says}: {statement.answer}", *(side.strip() for side in sides),
-                      *statement.reasons]) + "."
+                      *statement.reasons[:1]]) + "."
 
 
 def text(self) -> str:
