@@ -177,7 +177,7 @@ def test_the_page_that_is_printed_holds_all_pages_and_their_links():
 LESSONS = ["quick_start", "primer_linear_programs", "primer_dynamic_programming",
            "formulations", "01_trees_and_cart", "02_binary_linear_programs",
            "03_column_generation", "04_revisiting_column_generation", "05_murtree",
-           "murtree_practice", "murtree_objectives",
+           "murtree_practice", "murtree_objectives", "own_objective",
            "06_output_constrained_trees", "07_head_to_head", "08_continuous_features",
            "09_all_good_trees", "10_data_as_they_come", "11_deep_trees", "12_proofs",
            "does_it_pay"]

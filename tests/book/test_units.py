@@ -14,7 +14,8 @@ from odtbook.experiments.book import book_root
 
 LESSONS = [*sorted((book_root() / "chapters").glob("[01]*.ipynb")),
            *(book_root() / "chapters" / f"{name}.ipynb" for name in
-             ("does_it_pay", "formulations", "murtree_objectives", "murtree_practice"))]
+             ("does_it_pay", "formulations", "murtree_objectives", "murtree_practice",
+              "own_objective"))]
 END = re.compile(r"^\*\*End of unit (\d+) of (\d+) \((\d+) minutes\)\.\*\* You can ", re.MULTILINE)
 HEAD = re.compile(r"\*\*Reading\*\* takes (\d+) minutes(?: in (two|three) units)?[,.]")
 HIDDEN = {"hide-input", "hide-cell", "remove-input", "remove-cell"}
