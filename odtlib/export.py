@@ -489,6 +489,8 @@ class Exports:
         value that float32 represents.  Node weights and impurities (Gini; variance for regression)
         are those of the training rows, so that ``feature_importances_`` and tools such as SHAP
         work; in a regression tree built by hand, without weights, every leaf counts as one row.
+        It takes the features of the tree; the ``to_sklearn`` of an estimator fitted to words is a
+        pipeline that takes the table.
 
         Parameters
         ----------
