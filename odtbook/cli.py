@@ -16,6 +16,7 @@ from odtbook import (
     figure_command,
     try_command,
 )
+from odtbook.tables import printable
 from odtlib import __version__
 from odtlib.requirements import needs
 
@@ -84,7 +85,7 @@ def _written(further=""):
 
 def _complain(sentence):
     with contextlib.suppress(OSError):
-        print(f"odt: {' '.join(sentence.split())}", file=sys.stderr, flush=True)
+        print(printable(f"odt: {' '.join(sentence.split())}"), file=sys.stderr, flush=True)
 
 
 def _refusal(error):

@@ -12,12 +12,18 @@ import gzip
 import io
 import lzma
 import re
+import sys
+import unicodedata
 import zipfile
 import zlib
 from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import timedelta
+from html import escape
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -33,6 +39,8 @@ if TYPE_CHECKING:
 __all__ = ["Report", "Table", "is_file", "read_table"]
 
 OTHER = "(other)"
+#: Signs that steer a terminal, and those that turn the direction of a line.
+CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 #: Cells that stand for no value, beside the empty cell.
 GAPS = {"na", "n/a", "#n/a", "#na", "nan", "<na>", "null", "none", "nil", "?", "-", "--", ".", "–",
         "#value!", "#div/0!", "#ref!", "#name?", "#null!", "#num!", "inf", "-inf", "+inf",
@@ -41,8 +49,9 @@ SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "vertical bar
               ":": "colons", "^": "carets", " ": "blanks"}
 SAID = re.compile(r"sep=(.)", re.I)     # Excel's first line, which names the separator
 FILES = re.compile(
-    r"\.(csv|tsv|txt|tab|data|dat|parquet|pq|xlsx?|ods)(\.(gz|zip|bz2|xz))?$|\.zip$", re.I)
-OTHER_FORMATS = re.compile(r'\s*(\[?\s*\{\s*"|<!doctype|<html|<\?xml|%PDF)', re.I)
+    r"\.((csv|tsv|txt|tab|data|dat)(\.(gz|zip|bz2|xz))?|parquet|pq|feather|xls[xm]?|ods|dta|json|"
+    r"jsonl|ndjson|arff|zip)$", re.I)
+OTHER_FORMATS = re.compile(r'(\[?\s*\{\s*"|<!doctype|<html|<\?xml|%PDF)', re.I)
 IDENTIFIER = re.compile(
     r"(^|[^a-z])(id|ids|uuid|guid|key|index|idx|number|num|nr|no|code|row|record)$|^id([^a-z]|$)|"
     r"^unnamed", re.I)
@@ -72,12 +81,38 @@ COMPACT = re.compile(r"(19|20)\d\d(0[1-9]|1[0-2])(0[1-9]|[12]\d|3[01])")
 PAIR = re.compile(r"[-+]?\d+(\.\d+)?\s?[/x×;,–-]\s?[-+]?\d+(\.\d+)?")
 VERSION = re.compile(r"(^|[^a-z])(version|release|ver)([^a-z]|$)", re.I)
 COMMA_NUMBER = re.compile(r"[+-]?\d+(\.\d{3})*(,\d+)?")
+MOST_BYTES, LONGEST = 2**28, 60         # of an unpacked file; of a cell that may be a number
 FEW_ROWS, MANY_NUMBERS, FEW_NUMBERS, MANY_LEVELS = 20, 20, 5, 30
+ORANGE = re.compile(r"|[cdst]|continuous|discrete|string|time|\S+( \S+)+", re.I)
+FLAGS = re.compile(r"|c|m|i|class|meta|ignore|\S+=\S+", re.I)
+EVENT = re.compile(r"(^|[^a-z])(event|cens\w*|status|death|dead|died|arrest|failure)$", re.I)
+DURATION = re.compile(r"(^|[^a-z])(time|weeks?|days|duration|futime|survtime|lifetime)$", re.I)
 TRUTH = "holds true and false, read as 1 and 0."
 RULE = re.compile(r"[-=:+]{2,}")
 LEADING_ZERO = re.compile(r"0\d+")
 NESTED = (list, dict, set, tuple, np.ndarray)
 MOST_EXACT = 2.0**53        # beyond it float64 does not tell whole numbers apart
+
+
+def printable(text: str) -> str:
+    """Return text with the signs that steer a terminal or a line's direction written as escapes."""
+    return CONTROL.sub(lambda sign: sign[0].encode("unicode_escape").decode(), text)
+
+
+class Lines(list):
+    """Sentences, which a notebook shows as a list and a terminal one below the other."""
+
+    def __init__(self, lines: Iterable[str] = (), *, large: bool = False) -> None:
+        super().__init__(map(printable, lines))
+        self.large = large
+
+    def __repr__(self):
+        return "\n".join(f"- {line}" for line in self)
+
+    def _repr_html_(self):
+        if self.large:
+            return "".join(f'<p class="large"><big>{escape(line)}</big></p>' for line in self)
+        return "<ul>" + "".join(f"<li>{escape(line)}</li>" for line in self) + "</ul>"
 
 
 @dataclass
@@ -104,7 +139,10 @@ class Report:
         self.lines.append(sentence if column is None else f"{column!r} {sentence}")
 
     def __str__(self) -> str:
-        return "\n".join(f"- {line}" for line in self.lines)
+        return repr(Lines(self.lines))
+
+    def _repr_html_(self):
+        return Lines(self.lines)._repr_html_()
 
 
 @dataclass(eq=False)
@@ -125,6 +163,8 @@ class Table:
         Name of the column of the labels.
     rows : ndarray of int, shape (n_rows,)
         Number of each row in the source; its first row of data is 0.
+    groups : ndarray of str, shape (n_rows,), or None
+        Which rows belong together; each gap is a group of its own.
     """
 
     X: pd.DataFrame
@@ -133,6 +173,7 @@ class Table:
     task: str
     target: str
     rows: np.ndarray
+    groups: np.ndarray | None = None
     origins: dict[str, Any] = field(default_factory=dict, repr=False)
 
     @property
@@ -203,7 +244,8 @@ def _equals(name, value):
 
 
 def read_table(path_or_frame: str | Path | Any, target: str | None = None, *,
-               task: str | None = None, like: Table | None = None) -> Table:
+               task: str | None = None, like: Table | None = None,
+               drop: Sequence[str] = (), groups: str | None = None) -> Table:
     """Read a table of one row per case, and say in words what was done to it.
 
     Nothing is dropped or guessed without a line in the report.  Dropped are columns that are
@@ -223,6 +265,10 @@ def read_table(path_or_frame: str | Path | Any, target: str | None = None, *,
     like : Table, optional
         A table that was read before: the columns, categories and dates of this one are read as
         those of that, and values that it did not have are reported.
+    drop : sequence of str, optional
+        Columns to leave out.
+    groups : str, optional
+        Column that says which rows belong together; it is no feature.
 
     Returns
     -------
@@ -249,7 +295,7 @@ def read_table(path_or_frame: str | Path | Any, target: str | None = None, *,
     if target is None:
         target = frame.columns[-1]
         report.say("is the target, since it is the last column and no other was named.", target)
-    target = " ".join(str(target).split())
+    target = _named(target, frame)
     if target not in frame.columns:
         above = [i for i, row in enumerate(frame.head(5).itertuples(index=False)) if target in row]
         raise ValueError(
@@ -260,15 +306,81 @@ def read_table(path_or_frame: str | Path | Any, target: str | None = None, *,
                if above else "."))
     report.columns = dict.fromkeys(frame.columns, "dropped")
     report.columns[target] = "target"
+    for name in drop:
+        if (name := _named(name, frame)) not in frame.columns or name == target:
+            raise ValueError(f"drop: {name!r} is " + (
+                "the target." if name == target else "no column; the columns are "
+                f"{', '.join(frame.columns[:30])}."))
+        report.say("is dropped, as asked.", name)
+        frame = frame.drop(columns=name)
+    together = None
+    if groups is not None:
+        groups = _named(groups, frame)
+        if groups not in frame.columns or groups == target:
+            raise ValueError(f"groups: {groups!r} is no column beside the target.")
+        together = pd.Series([f"row {i}" if cell is None else f"={cell}" for i, cell in
+                              enumerate(_cells(frame[groups], pd)[0])], frame.index)
+        frame = frame.drop(columns=groups)
+        report.columns[groups] = "groups"
     commas = _has_decimal_commas(frame)
     frame, y, task = _labels(frame, target, like.task if like is not None else task, report, pd,
                              commas)
     rows = frame.index.to_numpy()
+    if together is not None:
+        together = together[rows].to_numpy(str)
+        report.say(f"says which rows belong together ({len(set(together)):,} groups) and is no "
+                   "feature.", groups)
     frame = frame.reset_index(drop=True)
     features, origins = _features(frame, report, pd, commas) if like is None else \
         _alike(frame, like, report, pd, commas)
     _judge(features, y, task, target, report)
-    return Table(features, y, report, task, target, rows, origins)
+    return Table(features, y, report, task, target, rows, together, origins)
+
+
+def _named(name, frame):
+    """Return the column that a name means, however its letters are composed; else the name."""
+    name = " ".join(str(name).split())
+    plain = unicodedata.normalize("NFC", name)
+    same = [c for c in frame.columns if unicodedata.normalize("NFC", c) == plain]
+    return name if name in frame.columns or len(same) != 1 else same[0]
+
+
+def table_of(dataset: str, target: str | None = None, **options: Any) -> Table:
+    """Read the table of a file, or a data set of the book by its name.
+
+    Parameters
+    ----------
+    dataset : str
+        A path, or a name that ``odt data list`` shows.
+    target : str, optional
+        Column to predict.
+    **options
+        Of :func:`~odtbook.tables.read_table`.
+
+    Returns
+    -------
+    Table
+    """
+    if not Path(dataset).suffix and not Path(dataset).exists():
+        from odtbook.datasets import available, load
+        if dataset in available():
+            data = load(dataset, as_frame=True)
+            return read_table(data.X.assign(label=data.y), target or "label", **options)
+    return read_table(dataset, target, **options)
+
+
+@contextmanager
+def source_of(file: str) -> Iterator[Path]:
+    """Give the path of a table, also of one that comes by the standard input (``-``)."""
+    if re.match(r"\w+:/", file):
+        raise ValueError(f"addresses are not read; save {file} as a file and give that.")
+    if file != "-":
+        yield Path(file)
+        return
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "table.csv"
+        path.write_bytes(sys.stdin.buffer.read())
+        yield path
 
 
 def is_file(name: str | Path) -> bool:
@@ -302,60 +414,103 @@ def _read_file(path, target, report, pd):
         raise FileNotFoundError(2, "there is no such file", str(path))
     if path.is_dir():
         raise ValueError(f"{path} is a folder; give a file.")
-    ending = path.suffix.lower()
-    if ending in (".parquet", ".pq"):
-        needs("pyarrow", "tables", "A Parquet file")
-        from pyarrow import ArrowInvalid
-        try:
-            return _as_frame(pd.read_parquet(path), report, pd)
-        except ArrowInvalid:
-            raise ValueError(f"{path.name} is no Parquet file, or not a whole one; write it "
-                             "again.") from None
-    if ending in (".xlsx", ".xls", ".ods"):
-        raise ValueError(f"{path.name} is a spreadsheet; save the sheet as CSV and give that file.")
-    data = _unpacked(path, report)
-    text = _decoded(data, report).replace("\r\n", "\n").replace("\r", "\n")
+    if (read := READERS.get(path.suffix.lower())) is not None:
+        return _as_frame(read(path, pd), report, pd)
+    text = _sheet(path, report, pd) if path.suffix.lower() in SHEETS else \
+        _decoded(_unpacked(path, report), report)
+    text = text.replace("\r\n", "\n").replace("\r", "\n")
     if "\0" in text:
         report.say(f"The file holds {_count(text.count(chr(0)), 'zero byte')}, which "
                    f"{'is' if text.count(chr(0)) == 1 else 'are'} left out.")
         text = text.replace("\0", "")
     odd = sum(text.count(chr(code)) for code in range(32) if code not in (9, 10, 12, 26))
-    if odd > 0.01 * len(text) + 1 or OTHER_FORMATS.match(text):
+    if odd > 0.01 * len(text) + 1 or OTHER_FORMATS.match(text.lstrip()[:200]):
         raise ValueError(f"{path.name} is no table of text with a line per case; save the table as "
                          "CSV and give that file.")
     lines = [line for line in text.split("\n") if line.strip()]
     if not lines:
         raise ValueError(f"{path.name} is empty; give a table with a row of names and a row per "
                          "case.")
+    longest = csv.field_size_limit(2**31 - 1)
     try:
         dialect, first = _layout(lines, report)
         return _text_frame(text, dialect, first, target, report, pd)
     except csv.Error as error:
         raise ValueError(f"{path.name} is no table of text ({error}).") from None
+    finally:
+        csv.field_size_limit(longest)
+
+
+def _by_reader(name, extra, **options):
+    """Return a reader of pandas that says in a sentence what it cannot read."""
+    def read(path, pd):
+        needs(extra, "tables", f"{path.suffix} files") if extra else None
+        try:
+            return getattr(pd, name)(path, **options)
+        except Exception as error:      # whatever a broken file leads to
+            raise ValueError(f"{path.name} is not a whole file of its kind ({error}).") from None
+    return read
+
+
+def _arff(path, pd):
+    from scipy.io.arff import loadarff
+    try:
+        return pd.DataFrame(loadarff(io.StringIO(path.read_text("utf-8", "replace")))[0])
+    except Exception as error:      # its parser raises many kinds
+        raise ValueError(f"{path.name} is no ARFF file that can be read ({error}); save it as "
+                         "CSV.") from None
+
+
+READERS = {
+    **dict.fromkeys((".parquet", ".pq"), _by_reader("read_parquet", "pyarrow")),
+    ".feather": _by_reader("read_feather", "pyarrow"),
+    ".dta": _by_reader("read_stata", None, order_categoricals=False),
+    **dict.fromkeys((".jsonl", ".ndjson"), _by_reader("read_json", None, lines=True)),
+    ".json": _by_reader("read_json", None),
+    ".arff": _arff}
+SHEETS = (".xlsx", ".xlsm")
+
+
+def _sheet(path, report, pd):
+    """Return the cells of the first sheet of a spreadsheet that has any, as text with commas."""
+    sheets = _by_reader("read_excel", "openpyxl", sheet_name=None, header=None, dtype=object)(
+        path, pd)
+    filled = [name for name, sheet in sheets.items() if sheet.notna().to_numpy().any()]
+    if len(filled) > 1:
+        report.say(f"The table is the sheet {filled[0]!r}; the others are not read.")
+    return sheets[filled[0]].dropna(how="all").to_csv(index=False, header=False) if filled else ""
 
 
 def _unpacked(path, report):
-    """Return the bytes of a file, unpacked if need be."""
+    """Return the bytes of a file, unpacked if need be, of at most MOST_BYTES."""
     data = path.read_bytes()
     try:
-        for mark, unpack in ((b"\x1f\x8b", gzip.decompress), (b"BZh", bz2.decompress),
-                             (b"\xfd7zXZ", lzma.decompress)):
+        for mark, module in ((b"\x1f\x8b", gzip), (b"BZh", bz2), (b"\xfd7zXZ", lzma)):
             if data.startswith(mark):
-                return unpack(data)
+                with module.open(path) as file:
+                    return _bounded(file, path)
         if not data.startswith(b"PK\x03\x04"):
             return data
-        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        with zipfile.ZipFile(path) as archive:
             names = [name for name in archive.namelist()
                      if not name.endswith("/") and not name.startswith("__MACOSX/")]
             if len(names) != 1:
-                what = "a spreadsheet" if "[Content_Types].xml" in names else \
-                    f"an archive of {len(names)} files"
-                raise ValueError(f"{path.name} is {what}; give one table, as CSV.")
+                raise ValueError(f"{path.name} is an archive of {len(names)} files; give one "
+                                 "table.")
             report.say(f"The table is {names[0]!r} of the archive.")
-            return archive.read(names[0])
-    except (OSError, EOFError, RuntimeError, zlib.error, lzma.LZMAError, zipfile.BadZipFile):
+            with archive.open(names[0]) as file:
+                return _bounded(file, path)
+    except (OSError, EOFError, RuntimeError, NotImplementedError, zlib.error, lzma.LZMAError,
+            zipfile.BadZipFile):
         raise ValueError(f"{path.name} cannot be unpacked; unpack it, and give the table "
                          "in it.") from None
+
+
+def _bounded(file, path):
+    if len(data := file.read(MOST_BYTES + 1)) > MOST_BYTES:
+        raise ValueError(f"{path.name} holds more than {MOST_BYTES >> 20} MB; unpack it, and give "
+                         "a part of the table in it.")
+    return data
 
 
 def _decoded(data, report):
@@ -457,6 +612,11 @@ def _text_frame(text, dialect, first, target, report, pd):
                    f"{_listed([' '.join(' '.join(row).split()) for row in rows[:above]], 2)}.")
         rows = rows[above:]
     names = rows[0]
+    if len(rows) > 3 and all(ORANGE.fullmatch(_short(cell.strip())) for cell in rows[1]) and all(
+            FLAGS.fullmatch(cell.strip()) for cell in rows[2]):
+        report.say("The second and third line say of which kind the columns are, as Orange writes "
+                   "them, and are left out.")
+        rows = [names, *rows[3:]]
     if all(PLAIN.fullmatch(name.strip()) for name in names) and len(rows) > 1:
         without = "holds numbers only"
     elif len(rows) > FEW_ROWS and any(PLAIN.fullmatch(name.strip()) for name in names) and all(
@@ -584,6 +744,11 @@ def _as_frame(frame, report, pd):
 
 # From cells to numbers, categories and dates -----------------------------------------------------
 
+def _short(text):
+    """Return a text that may be a number or a date; no longer one is, nor is it looked at."""
+    return text if len(text) <= LONGEST else ""
+
+
 def _cells(column, pd):
     """Return a column as objects, gaps as None; and the marks that were read as gaps."""
     kind = column.dtype
@@ -626,7 +791,7 @@ def _number(column, pd):
 def _has_decimal_commas(frame):
     """Tell whether a column of text holds numbers whose commas cannot divide thousands."""
     for name in frame.columns:
-        texts = [text.strip() for text in frame[name].head(500) if isinstance(text, str)]
+        texts = [_short(text.strip()) for text in frame[name].head(500) if isinstance(text, str)]
         texts = [SIGNS.sub(r"\1", text) for text in texts if text and text.lower() not in GAPS]
         numbers = [text for text in texts if COMMA_NUMBER.fullmatch(text)]
         if len(numbers) > 0.9 * len(texts) and any(
@@ -653,7 +818,7 @@ def _parsed(texts, commas_everywhere):
 
     ``commas_everywhere`` says that another column has decimal commas without doubt.
     """
-    bare, units = _without_signs([text.translate(MARKS) for text in texts])
+    bare, units = _without_signs([_short(text).translate(MARKS) for text in texts])
     guess = False
     both = [text for text in bare if "," in text and "." in text]
     commas = [text for text in bare if "," in text]
@@ -734,6 +899,7 @@ def _dates(texts, pd):
 
     None where most of them do not look like dates.
     """
+    texts = [_short(text) for text in texts]
     if 2 * sum(bool(DATE.match(text)) for text in texts) <= len(texts):
         return None
     texts = pd.Series(texts, dtype=object)
@@ -779,6 +945,13 @@ class _Read:
 
 def _understand(column, pd, commas=False):
     """Decide what the cells of one column are."""
+    if isinstance(column.dtype, pd.CategoricalDtype) and column.cat.ordered and \
+            len(column.cat.categories) > 2:
+        said = ", ".join(f"{k}: {name}" for k, name in enumerate(column.cat.categories))
+        read = _as_number(column.cat.codes.where(column.notna(), np.nan), [
+            f"has categories in an order and is read as their numbers ({said})."], Counter())
+        read.origin = [str(name) for name in column.cat.categories]
+        return read
     numbers = _number(column, pd)
     if numbers is not None and _are_compact_dates(numbers):
         return _compact_dates(numbers, pd)
@@ -835,7 +1008,7 @@ def _understand(column, pd, commas=False):
             says.append(f"holds {_count(zeros, 'number')} written with a 0 in front, which is left "
                         "out.")
         return _as_number(numbers, says, marks)
-    timed = _times(texts) if reason is None else None
+    timed = _times([_short(text) for text in texts]) if reason is None else None
     if timed is not None:
         numbers = np.full(len(cells), np.nan)
         numbers[present], says = timed
@@ -857,11 +1030,11 @@ def _understand(column, pd, commas=False):
     says = [] if reason is None else [reason]
     if column.dtype.kind == "O" and any(isinstance(value, NESTED) for value in column):
         says.append("holds lists or records, read as words; give each part a column of its own.")
-    units = _units(different)
+    units = _units([_short(text) for text in different])
     if len(units - {""}) > 1 and len(units) <= 5:
         says.append(f"holds numbers with different signs or words ({_listed(sorted(units))}), so "
                     "they are read as words; if these are units, write all in one.")
-    elif sum(bool(PAIR.fullmatch(text)) for text in texts) > 0.9 * len(texts):
+    elif sum(bool(PAIR.fullmatch(_short(text))) for text in texts) > 0.9 * len(texts):
         says.append(f"holds two numbers in a cell, such as {texts[0]!r}, so they are read as "
                     "words; if they are quantities, give each a column of its own.")
     elif reason is None and share > 0.2:
@@ -1054,8 +1227,9 @@ def _features(frame, report, pd, commas):
             report.say(sentence, name)
         report.columns[name] = read.kind
         values = read.values
-        if read.kind == "date":
+        if read.origin is not None:
             origins[name] = read.origin
+            report.columns[name] = "date" if read.kind == "date" else "category"
         if read.kind == "category":
             values = _merged(name, values, report)
         elif read.kind == "number" and read.whole and n >= FEW_ROWS and \
@@ -1099,6 +1273,9 @@ def _why_dropped(name, read, n):
         if IDENTIFIER.search(str(name)) or span == n == distinct:
             return (f"numbers the rows ({distinct:,} values in {n:,} rows), so it identifies the "
                     "row and is dropped.")
+    if read.kind == "number" and n >= FEW_ROWS and IDENTIFIER.search(str(name)) and \
+            np.mean(np.diff(read.values) == 1) > 0.9:
+        return "goes up by one from row to row, so it numbers the rows and is dropped."
     return None
 
 
@@ -1130,7 +1307,11 @@ def _alike(frame, like, report, pd, commas):
         read = _understand(frame[name], pd, commas)
         kind = like.report.columns[name]
         values = read.values
-        if kind == "category":
+        if isinstance(like.origins.get(name), list):
+            order = {text: float(k) for k, text in enumerate(like.origins[name])}
+            values = np.array([order.get(str(cell), np.nan) for cell in frame[name]])
+            kind = "ordered"
+        elif kind == "category":
             known = set(like.X[name].dropna())
             spelled = {text.casefold(): text for text in sorted(known) if len(text) > 1}
             cells = [f"{cell:g}" if isinstance(cell, float) else None if cell is None else str(cell)
@@ -1152,7 +1333,7 @@ def _alike(frame, like, report, pd, commas):
             values = np.full(len(frame), np.nan)
         elif kind == "date":
             values = values + (read.origin - like.origins[name]).total_seconds() / 86_400
-        report.columns[name] = kind
+        report.columns[name] = like.report.columns[name]
         columns[name] = pd.Series(values, dtype=object if kind == "category" else np.float64)
     extra = [name for name, what in report.columns.items()
              if what == "dropped" and name in frame.columns]
@@ -1182,10 +1363,20 @@ def _judge(X, y, task, target, report):
             report.say(f"has fewer than five rows of {_count(len(rare), 'class', 'classes')} "
                        f"({_listed(rare)}); little can be learned about "
                        f"{'it' if len(rare) == 1 else 'them'}.", target)
-        for name in X.columns:
-            if _gives_away(X[name], y, n):
-                report.say(f"alone tells {target!r} in every row; if it is known only afterwards, "
-                           "drop it.", name)
+    again = int(X.assign(**{"the target": y}).duplicated().sum())
+    if again:
+        report.say(f"{_count(again, 'row')} of {n:,} {'is' if again == 1 else 'are'} the same as "
+                   "an earlier one in every column.")
+    for name in X.columns:
+        found = _gives_away(X[name], y, task)
+        if found:
+            report.say(f"alone tells {target!r} {found}; if it is known only afterwards, leave it "
+                       "out (--drop).", name)
+        elif EVENT.search(target) and DURATION.search(name):
+            report.say(f"may be, by its name, the time until {target!r}; then it is known only "
+                       "afterwards, and should be left out (--drop).", name)
+        if X[name].dtype == object and IDENTIFIER.search(name):
+            report.say("may say which rows belong together; --groups keeps them together.", name)
     if n < 50:
         report.say(f"{n} rows are very few: any accuracy below is a rough guess.")
     report.say(f"Read: {_count(n, 'row')}, {_count(X.shape[1], 'feature')}, target {target!r} "
@@ -1193,9 +1384,42 @@ def _judge(X, y, task, target, report):
                   "as a quantity."))
 
 
-def _gives_away(column, y, n):
-    """Tell whether each of a few values of a column belongs to one class."""
-    values = column.tolist()
-    if len(set(values)) > max(2, n / 10):
-        return False
-    return len(set(zip(values, y.tolist()))) == len(set(values))
+def _gives_away(column, y, task):
+    """Return in words how well one column alone tells the target, if it hardly errs; else "".
+
+    Words by what is most frequent beside each, numbers by one cut, a quantity by its order.
+    """
+    known = column.notna().to_numpy()
+    n, values, y = int(known.sum()), column[known], y[known]
+    if n < max(10, len(known) / 2):
+        return ""
+    if task == "regression":
+        if column.dtype == object:
+            return ""
+        same = abs(values.corr(column.__class__(y, values.index), method="spearman"))
+        return f"nearly (rank correlation {same:.3f})" if same >= 0.97 else ""
+    codes = np.unique(y, return_inverse=True)[1]
+    order = np.argsort(values.to_numpy(), kind="stable") if column.dtype != object else None
+    if column.dtype == object or len(np.unique(values)) <= max(2, n / 10):
+        by = np.unique(values.astype(str) if column.dtype == object else values,
+                       return_inverse=True)[1]
+        if by.max() + 1 > max(2, n / 10):
+            return ""
+        seen = np.zeros((by.max() + 1, codes.max() + 1), int)
+        np.add.at(seen, (by, codes), 1)
+        if np.count_nonzero(seen) == len(seen):
+            return "in every row"
+        right, how = int(seen.max(axis=1).sum()), ""
+    if order is not None:
+        below = np.cumsum(np.eye(codes.max() + 1, dtype=np.int32)[codes[order]], axis=0)
+        ends = np.flatnonzero(np.diff(values.to_numpy()[order]))
+        if not len(ends):
+            return ""
+        hits = below[ends].max(axis=1) + (below[-1] - below[ends]).max(axis=1)
+        right = int(hits.max())
+        cut = values.to_numpy()[order][ends[hits.argmax()]]
+        how = f" (one cut, at {cut:g})"
+    wrong, base = n - right, n - int(np.bincount(codes).max())
+    if wrong > 0.1 * base or base < 10:
+        return ""
+    return f"in {right:,} of {n:,} rows{how}" if wrong else f"in every row{how}"

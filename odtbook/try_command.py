@@ -1,12 +1,21 @@
-"""The command ``odt try``: a table goes in, a page with its optimal tree comes out."""
+"""The command ``odt try``: a table goes in, a notebook and a page with its tree come out."""
 
 from __future__ import annotations
 
+import hashlib
+import json
+import re
 import sys
 import time
+from base64 import b64encode
 from pathlib import Path
 
 from odtlib.requirements import needs
+
+TEMPLATE = Path(__file__).with_name("try_page.html.j2")
+FILES = re.compile(r"<!-- odt try (\{.*\}) -->")      # what an earlier run wrote, by its endings
+ENDINGS = (".ipynb", ".json", ".dot", "-card.txt")
+PRINTED = ("sentences", "worth", "how", "pays", "take")     # cells that the terminal shows, too
 
 
 def add_parser(commands):
@@ -14,54 +23,162 @@ def add_parser(commands):
     parser = commands.add_parser(
         "try", help="the optimal tree of a table of your own, on one page",
         description="Read a table, find its optimal tree, and write one page that opens without a "
-        "network: what was read, the tree, what is proved, how accurate it is beside CART, a "
-        "forest and boosting, and whether optimality pays here. The tree is written beside it as "
-        "JSON, as dot, and as a Python file that needs no package.")
+        "network, with the notebook that made it, to change and run again: what was read, the "
+        "tree, what is proved, what it is worth on new rows beside CART, linear models, a forest "
+        "and boosting, how stable it is, and whom it gets wrong. The tree is written beside it in "
+        "forms that other programs read. The first run on a computer compiles for a minute.")
     parser.set_defaults(command=_try)
-    parser.add_argument("file", metavar="FILE", help="CSV, TSV or Parquet, one row per case")
-    parser.add_argument("--target", metavar="COLUMN", help="what to predict (default: the last)")
-    parser.add_argument("--task", choices=["classification", "regression"],
-                        help="what the target is (default: decided from its values)")
-    parser.add_argument("--time", type=float, default=60.0, metavar="SECONDS",
-                        help="about how long it may take (default: 60)")
-    parser.add_argument("--output", metavar="PAGE.html",
-                        help="where to write (default: FILE-tree.html in this folder)")
+    add = parser.add_argument
+    add("file", metavar="FILE", help="CSV, TSV, Excel, Parquet, Feather, Stata, ARFF, JSON lines: "
+        "one row per case; - reads text from the standard input")
+    add("--target", metavar="COLUMN", help="what to predict (default: the last)")
+    add("--task", choices=["classification", "regression"],
+        help="what the target is (default: decided from its values)")
+    add("--drop", metavar="COLUMN", action="append", default=[],
+        help="leave a column out; may be given several times")
+    add("--groups", metavar="COLUMN", help="rows of one value belong together: they are never both "
+        "learned from and tested on")
+    add("--cost", metavar="CLASS=COST", action="append", default=[],
+        help="what a mistake on a row of this class costs, yes=5 (others: 1)")
+    add("--class-weight", metavar="CLASS=WEIGHT", action="append", default=[],
+        help="weight of a class, yes=5; or balanced")
+    add("--metric", choices=["accuracy", "balanced accuracy", "cost"],
+        help="what counts (default: balanced accuracy where a class has less than 20 %% of the "
+        "rows)")
+    add("--depth", type=int, metavar="D", help="depth of the tree (default: up to 4, chosen)")
+    add("--leaves", type=int, metavar="L", help="most leaves of the tree")
+    add("--seed", type=int, default=0, metavar="S", help="of all random choices (default: 0)")
+    add("--time", type=float, default=60.0, metavar="SECONDS",
+        help="about how long it may take (default: 60)")
+    add("--output", metavar="PAGE.html",
+        help="where to write (default: FILE-tree.html in this folder)")
+
+
+def _weights(option, pairs):
+    """Return {class: number} from texts such as yes=5; a class may hold an equals sign."""
+    if pairs == ["balanced"]:
+        return "balanced"
+    found = {}
+    for pair in pairs:
+        label, _, number = pair.rpartition("=")
+        try:
+            found[label] = float(number)
+        except ValueError:
+            label = ""
+        if not label:
+            raise ValueError(f"{option} {pair} is not CLASS=NUMBER, such as yes=5.")
+    return found
 
 
 def _try(options):
-    needs("pandas", "tables", "odt try")
-    needs("matplotlib", "tables", "odt try")
-    from odtbook.tables import read_table
-    if not options.time > 0:
-        raise ValueError(f"--time {options.time:g} is no time; give a number of seconds above 0.")
-    page = Path(options.output or f"{Path(options.file).name.partition('.')[0]}-tree.html")
-    if page.parent != Path() and not page.parent.is_dir():
-        raise ValueError(f"there is no folder {page.parent}; make it, or leave --output out.")
+    for package in ("pandas", "matplotlib", "papermill", "nbconvert"):
+        needs(package, "tables", "odt try")
+    from odtbook.tables import printable, source_of, table_of
     begun = time.perf_counter()
 
     def say(line):
-        print(f"odt try: {time.perf_counter() - begun:5.1f} s  {line}", file=sys.stderr, flush=True)
+        print(printable(f"odt try: {time.perf_counter() - begun:5.1f} s  {line}"), file=sys.stderr,
+              flush=True)
 
-    say(f"reading {options.file}")
-    table = read_table(options.file, options.target, task=options.task)
-    print(table.report)
-    from odtbook import try_page
-    if table.report.unusable:
-        page.write_text(try_page.unusable_page(table, options.file, table.target),
-                        encoding="utf-8")
-        print(f"{page}: what was read, and why there is no tree")
-        return 0
-    from odtbook.trying import try_table
-    trial = try_table(table, max(1.0, options.time - (time.perf_counter() - begun)), say)
-    tree = trial.model.tree_
-    beside = {page.with_suffix(".json"): tree.to_json(), page.with_suffix(".dot"): tree.to_dot(),
-              page.with_suffix(".py"): try_page.standalone(trial)}
-    for path, text in beside.items():
-        path.write_text(text, encoding="utf-8")
-    page.write_text(try_page.page(trial, options.file, table.target,
-                                  [path.name for path in beside]), encoding="utf-8")
+    with source_of(options.file) as source:
+        stem = "table" if options.file == "-" else Path(options.file).name.partition(".")[0]
+        page = Path(options.output or f"{stem}-tree.html")
+        if page.suffix != ".html":
+            raise ValueError(f"--output {page} is no page; give a name that ends in .html.")
+        if page.parent != Path() and not page.parent.is_dir():
+            raise ValueError(f"there is no folder {page.parent}; make it, or leave --output out.")
+        say(f"reading {options.file}")
+        parameters = {
+            "dataset": str(source), "target": options.target, "task": options.task,
+            "drop": options.drop, "groups": options.groups,
+            "cost": _weights("--cost", options.cost),
+            "class_weight": _weights("--class-weight", options.class_weight) or None,
+            "metric": options.metric, "depth": options.depth, "leaves": options.leaves,
+            "seed": options.seed, "time": options.time, "output": str(page.with_suffix(""))}
+        table = table_of(str(source), options.target, task=options.task, drop=options.drop,
+                         groups=options.groups)
+        print(table.report)
+        parameters["target"] = table.target
+        _keep_others(page, source, say)
+        notebook = _executed(parameters, bool(table.report.unusable), say)
+    files = _written(page, notebook, options.file, table)
     print()
-    for line in [*try_page.sentences(trial.model, table.task), *try_page.verdict(trial)]:
-        print(line)
-    print(f"{page}: open it in a browser")
+    for cell in notebook.cells:
+        if cell.get("id") in PRINTED:
+            for output in cell.outputs:
+                print(printable(output.get("data", {}).get("text/plain", "")))
+    print(printable(f"{page}: open it in a browser; {files} has what made it"))
     return 0
+
+
+def _keep_others(page, source, say):
+    """Refuse to replace what an earlier page did not bring along, or what changed since."""
+    earlier = FILES.search(page.read_text("utf-8", "replace")) if page.is_file() else None
+    marks = json.loads(earlier[1]) if earlier else {}
+    for end in (page.suffix, *ENDINGS):
+        path = Path(f"{page.with_suffix('')}{end}")
+        if not path.exists():
+            continue
+        ours = earlier if path == page else path.is_file() and marks.get(end) == _mark(path)
+        if path.resolve() == Path(source).resolve() or not ours:
+            raise ValueError(f"{path} exists, and is not as an earlier odt try wrote it; move it, "
+                             "or give another --output.")
+        say(f"{path} of an earlier run will be replaced")
+
+
+def write_whole(path: Path, text: str | bytes) -> None:
+    """Write a file under another name and rename it, so that it is there as a whole or not."""
+    beside = path.with_name(f".{path.name}.part")
+    try:
+        beside.write_bytes(text.encode() if isinstance(text, str) else text)
+        beside.replace(path)
+    except OSError as error:
+        beside.unlink(missing_ok=True)
+        raise OSError(error.errno, f"cannot be written ({error.strerror})", str(path)) from None
+
+
+def _mark(path):
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def _executed(parameters, only_read, say):
+    """Return the notebook with its outputs; only its first part where no tree can be learned."""
+    import nbformat
+
+    from odtbook.experiments.book import find_notebook
+    from odtbook.experiments.notebooks import close_kernel, execute_notebook
+    template = nbformat.read(find_notebook("own_data"), as_version=4)
+    if only_read:
+        template.cells = template.cells[:4]
+    say("running the notebook")
+    try:
+        answer = execute_notebook(template, parameters)
+    finally:
+        close_kernel()
+    notebook = nbformat.reads(answer["notebook"], as_version=4)
+    if answer["error"] and not only_read:
+        raise ValueError(answer["error"].removeprefix("ValueError: "))
+    for cell in notebook.cells:     # notices of compiling, and the empty parameters of the template
+        cell.get("outputs", [])[:] = [output for output in cell.get("outputs", ())
+                                      if output.output_type != "stream"]
+    return notebook
+
+
+def _written(page, notebook, file, table):
+    """Write page and notebook, whole; return the name of the notebook."""
+    import nbformat
+    from nbconvert import HTMLExporter
+
+    from odtbook.tables import printable
+    beside = page.with_suffix(".ipynb")
+    write_whole(beside, nbformat.writes(notebook))
+    paths = {end: Path(f"{page.with_suffix('')}{end}") for end in ENDINGS}
+    marks = {end: _mark(path) for end, path in paths.items() if path.is_file()}
+    size = f"{len(table.y):,} rows, {table.X.shape[1]} features. "
+    page_text, _ = HTMLExporter(raw_template=TEMPLATE.read_text("utf-8")).from_notebook_node(
+        notebook, {"odt": {
+            "title": printable(f"{table.target}: the optimal tree of {Path(file).name}"),
+            "lead": table.report.unusable or size, "files": json.dumps(marks),
+            "base64": lambda text: b64encode("".join(text).encode()).decode()}})
+    write_whole(page, page_text)
+    return beside.name

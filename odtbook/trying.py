@@ -1,217 +1,938 @@
-"""What `odt try` measures on a table: the tree, its proof, and how it does beside other methods."""
+"""What the notebook of ``odt try`` calls: ask a question of a table, answer it, judge the answer.
+
+Each function makes one part of the page.  Nothing depends on the clock unless a sentence says so.
+"""
 
 from __future__ import annotations
 
-import time
+import hashlib
+import re
 import warnings
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from datetime import date
+from html import escape
+from importlib.metadata import version
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, clone
+import pandas as pd
+from sklearn.base import BaseEstimator
+from sklearn.dummy import DummyClassifier
 from sklearn.ensemble import (
     HistGradientBoostingClassifier,
     HistGradientBoostingRegressor,
     RandomForestClassifier,
     RandomForestRegressor,
 )
-from sklearn.model_selection import GridSearchCV, KFold, StratifiedKFold
+from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.metrics import r2_score, recall_score, roc_auc_score
+from sklearn.model_selection import (
+    GroupKFold,
+    GroupShuffleSplit,
+    KFold,
+    StratifiedGroupKFold,
+    StratifiedKFold,
+    train_test_split,
+)
 from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
+from sklearn.utils.class_weight import compute_class_weight, compute_sample_weight
+from threadpoolctl import threadpool_limits
 
 from odtbook.statistics import corrected_interval
-from odtbook.tables import Table
-from odtlib import MurTreeClassifier, MurTreeRegressor
+from odtbook.tables import Lines, Table, printable
+from odtbook.tables import table_of as table_of
+from odtbook.try_command import write_whole
+from odtlib import MurTreeClassifier, MurTreeRegressor, TunedCARTClassifier, __version__
+from odtlib.report import Clock
+from odtlib.tree import DecisionTree
 
-TREE, TUNED = "optimal tree", "tuned CART"
-MOST_ROWS, FEWEST_ROWS = 3000, 300      # for cross-validation
-REPEATS, FOLDS, DEPTH = 10, 5, 4
-SHARE = {"folds": 0.6, "tree": 0.15, "gain": 0.08}      # of the time
+FOLDS, REPEATS = 5, 10                  # fewer than five folds are no verdict
+PILOT, TUNED = 500, 1000                # rows of the first fold; rows on which sizes are chosen
+DEPTH, LEAF, RARE = 4, 5, 0.2           # below this share of a class, accuracy says little
+TREE, SAME, TUNED_CART, FREE = CARTS = (
+    "optimal tree", "CART with as many leaves", "tuned CART", "CART of any size, pruned")
+METRICS = ("accuracy", "balanced accuracy", "cost")
+BOUND = re.compile(r"( (?:<=|>) )-?[\d.e+-]+( or missing)?$")
+OF_WORDS = re.compile(" (=|is not|in|not in) ")
 
 
 @dataclass
-class Trial:
-    """What was measured; scores are accuracies, or shares of the variance explained."""
+class Question:
+    """What is asked of a table: how trees are judged, and how large they may be.
+
+    Attributes
+    ----------
+    table : Table
+    metric : {"accuracy", "balanced accuracy", "cost", "R²"}
+        What is compared; the tree minimises the same on the training rows.
+    weights : dict, "balanced" or None
+        Weights of the classes, for every method.
+    costs : dict
+        What a mistake on a row of each class costs, by label.
+    depths : list of int
+        Depths that are tried.
+    leaves : int or None
+        Most leaves of a tree.
+    seed : int
+        Of the folds, of the draws of rows, and of the forest.
+    clock : Clock
+        Of the whole trial.
+    lines : Lines
+        All this in sentences.
+    """
 
     table: Table
-    model: BaseEstimator
-    settings: dict[str, Any]
-    said: list[str]                                     # warnings of the fit
-    scores: dict[str, list[float]]                      # method -> one score per test fold
-    rows: np.ndarray                                    # of the cross-validation
-    predicted: np.ndarray                               # for them, by trees that did not see them
-    folds: int                                          # in one round
-    gain: float | None                                  # training rows, depth four, points
-    limited: int                                        # fits of trees that the clock ended
-    seconds: float
-    notes: list[str] = field(default_factory=list)
+    metric: str
+    weights: dict[Any, float] | str | None
+    costs: dict[Any, float]
+    depths: list[int]
+    leaves: int | None
+    seed: int
+    clock: Clock
+    lines: Lines
 
-    def interval(self, method: str, minus: str | None = None) -> tuple[float, float, float]:
-        """Return mean, low and high of a method's score, or of its difference to another's."""
-        values = np.array(self.scores[method])
-        if minus is not None:
-            values = values - np.array(self.scores[minus])
-        low, high = corrected_interval(values, 1 / self.folds)
-        return float(values.mean()), low, high
+    @property
+    def classes(self) -> bool:
+        """Whether the target has classes."""
+        return self.table.task == "classification"
 
+    def row_weights(self, rows: np.ndarray | slice = slice(None)) -> np.ndarray | None:
+        """Return the weights of rows of the table by their classes; None where all weigh one."""
+        return None if self.weights is None else compute_sample_weight(
+            self.weights, self.table.y[rows])
 
-def candidates(table: Table) -> dict[str, tuple[BaseEstimator, dict[str, list]]]:
-    """Return every method with the parameters that an inner cross-validation chooses from."""
-    depths = list(range(1, DEPTH + 1))
-    if table.task == "regression":
-        # How much squared error a split has to save, as a share of all.
-        spread = float(((table.y - table.y.mean()) ** 2).sum())
-        return {
-            TREE: (MurTreeRegressor(DEPTH), {"max_depth": depths,
-                                             "split_penalty": [0.003 * spread, 0.0]}),
-            "CART": (DecisionTreeRegressor(max_depth=DEPTH, random_state=0), {}),
-            TUNED: (DecisionTreeRegressor(random_state=0), {
-                "max_depth": depths, "ccp_alpha": [0.003 * spread / len(table.y), 0.0]}),
-            "forest": (RandomForestRegressor(random_state=0), {}),
-            "boosting": (HistGradientBoostingRegressor(random_state=0), {}),
-        }
-    return {
-        TREE: (MurTreeClassifier(DEPTH), {"max_depth": depths, "split_penalty": [4.0, 0.0]}),
-        "CART": (DecisionTreeClassifier(max_depth=DEPTH, random_state=0), {}),
-        TUNED: (DecisionTreeClassifier(random_state=0), {
-            "max_depth": depths, "ccp_alpha": [0.01, 0.0]}),
-        "forest": (RandomForestClassifier(random_state=0), {}),
-        "boosting": (HistGradientBoostingClassifier(random_state=0), {}),
-    }
+    def score(self, y: np.ndarray, found: np.ndarray, metric: str | None = None) -> float:
+        """Return how good predictions are; more is better, so that a cost is negative."""
+        match metric or self.metric:
+            case "R²":
+                return r2_score(y, found) if len(y) > 1 and np.ptp(y) else 0.0
+            case "cost":
+                return -float(np.mean([self.costs[label] for label in y.tolist()] * (found != y)))
+            case "accuracy":
+                return float(np.mean(found == y))
+        return recall_score(y, found, average="macro", labels=np.unique(y), zero_division=0.0)
 
 
-def folds_of(y: np.ndarray, n: int, task: str, seed: int) -> StratifiedKFold | KFold:
-    """Return folds with the same shares of classes, where the classes have enough rows."""
-    if task == "classification" and np.unique(y, return_counts=True)[1].max() >= n:
-        return StratifiedKFold(n, shuffle=True, random_state=seed)
-    return KFold(n, shuffle=True, random_state=seed)
-
-
-def fitted(table, method, rows, seconds):
-    """Fit one method, its parameters chosen on the rows; return the model and its grid search."""
-    estimator, grid = candidates(table)[method]
-    X, y = table.X.iloc[rows], table.y[rows]
-    reads_words = "time_limit" in estimator.get_params()
-    if reads_words:
-        estimator = estimator.set_params(time_limit=seconds)
-    inner = min(3, len(rows) // 2)
-    if grid and inner > 1:
-        estimator = GridSearchCV(estimator, grid, cv=folds_of(y, inner, table.task, 0),
-                                 error_score="raise")
-    if not reads_words:     # the encoder looks at no label, so that one serves all inner parts
-        estimator = make_pipeline(table.encoder(), estimator)
-    return estimator.fit(X, y)
-
-
-def try_table(table: Table, seconds: float = 60.0,
-              say: Callable[[str], None] = lambda line: None) -> Trial:
-    """Fit the optimal tree of a table, and measure it beside other methods.
+def ask(table: Table, *, cost: dict | None = None, class_weight: dict | str | None = None,
+        metric: str | None = None, depth: int | None = None, leaves: int | None = None,
+        seed: int = 0, seconds: float = 60.0) -> Question:
+    """Say what is asked of a table, with the defaults filled in.
 
     Parameters
     ----------
     table : Table
         A usable one, from :func:`~odtbook.tables.read_table`.
+    cost : dict, optional
+        What a mistake costs by the true class, ``{"yes": 5}``; 1 for the others.
+    class_weight : dict or "balanced", optional
+        Weights of the classes in every fit.
+    metric : {"accuracy", "balanced accuracy", "cost"}, optional
+        By default cost where costs are given, balanced accuracy where a class has fewer than 20 %
+        of the rows, and accuracy otherwise.
+    depth, leaves : int, optional
+        Depth of the trees (default: up to four, chosen by cross-validation); most leaves.
+    seed : int, default=0
+        Of all random choices.
     seconds : float, default=60.0
-        About how long it may take.  Cross-validation is repeated as long as the time suffices, and
-        on a draw of the rows where it does not suffice for one round.
-    say : callable, optional
-        Called with a line that says what is being done.
+        About how long the trial may take; most of it is for measuring.
 
     Returns
     -------
-    Trial
+    Question
+
+    Raises
+    ------
+    ValueError
+        If the options contradict each other or the table.
     """
-    begun = time.perf_counter()
-    n, y = len(table.y), table.y
-    draw = np.random.default_rng(0).permutation(n)
-    most = min(n, MOST_ROWS)
-    folds = min(FOLDS, max(2, n // 2))
-    limit = max(0.1, seconds / 100)
-    notes = []
+    if table.report.unusable:
+        raise ValueError(table.report.unusable)
+    for name, value, least in (("depth", depth, 1), ("leaves", leaves, 2), ("seed", seed, 0)):
+        if value is not None and value < least:
+            raise ValueError(f"{name} is {value}; give a whole number of at least {least}.")
+    if not 0 < seconds < np.inf:
+        raise ValueError(f"time is {seconds}; give a number of seconds above 0.")
+    size = f"Trees have depth {depth}" if depth else \
+        f"Trees have a depth of at most {DEPTH}, chosen by cross-validation"
+    same = ([depth] if depth else list(range(1, DEPTH + 1)), leaves, seed, Clock(0.85 * seconds))
+    size += f" and at most {leaves} leaves." * bool(leaves) or "."
+    if table.task == "regression":
+        if cost or class_weight or metric:
+            raise ValueError(f"{table.target!r} is a quantity, which has no classes to weigh; "
+                             "leave cost, class_weight and metric out.")
+        return Question(table, "R²", None, {}, *same, Lines([
+            "The tree minimises the squared error on the training rows. What counts is the share "
+            f"of the variance of {table.target!r} that is explained on new rows (R²).", size]))
+    if cost and class_weight:
+        raise ValueError("cost and class_weight both weigh the classes; give one of them.")
+    if metric not in (None, *METRICS):
+        raise ValueError(f"metric is {metric!r}; use {', '.join(map(repr, METRICS))}.")
+    labels, counts = np.unique(table.y, return_counts=True)
+    rare, lines = 100 * counts.min() / counts.sum(), []
+    costs = _by_label(cost or {}, labels, table.target)
+    if metric is None:
+        metric = "cost" if cost else "balanced accuracy" if rare < 100 * RARE else "accuracy"
+    if metric == "balanced accuracy":
+        lines.append(
+            "Balanced accuracy is the mean of the classes' shares that are right. The class "
+            f"{str(labels[counts.argmin()])!r} has {rare:.1f} % of the rows: always giving the "
+            "largest class would be right on "
+            f"{100 * counts.max() / counts.sum():.1f} % of the rows, at a balanced accuracy of "
+            f"{100 / len(labels):.1f} %.")
+    weights = {"accuracy": None, "balanced accuracy": "balanced", "cost": costs}[metric]
+    loss = {"accuracy": "the number of wrong rows", "cost": "what its mistakes cost",
+            "balanced accuracy": "one minus the balanced accuracy"}[metric]
+    if class_weight:
+        weights, loss = class_weight, "the weight of the wrong rows"
+        if weights != "balanced":
+            weights = _by_label(weights, labels, table.target)
+    lines += [f"The tree minimises {loss}, on the training rows"
+              + (", and all other methods weigh the classes alike. " if weights else ". ")
+              + f"What counts is the {metric} on new rows.", size]
+    if cost:
+        lines.append("A mistake costs " + ", ".join(
+            f"{value:g} on a row of {str(label)!r}" for label, value in costs.items()) + ".")
+    return Question(table, metric, weights, costs, *same, Lines(lines))
 
-    def share(part, of_rest):
-        """Return the seconds for a part of the work, fewer where the work before took longer."""
-        rest = seconds - (time.perf_counter() - begun)
-        return max(1.0, min(SHARE[part] * seconds, of_rest * rest))
 
+def _by_label(given, labels, target):
+    """Return {label: number} for all classes, 1 where nothing is given."""
+    known, given = {str(label): label for label in labels.tolist()}, dict(given)
+    for text, number in given.items():
+        if str(text) not in known:
+            raise ValueError(f"{target!r} has no class {str(text)!r}; its classes are "
+                             f"{', '.join(list(known)[:20])}.")
+        if not 0 < number < np.inf:
+            raise ValueError(f"class {str(text)!r} has {number}; give a number above 0.")
+    given = {str(text): float(number) for text, number in given.items()}
+    return {label: given.get(text, 1.0) for text, label in known.items()}
+
+
+# The methods, and how each is tuned --------------------------------------------------------------
+
+def protocol(question: Question, seconds: float, leaves: int = 2) -> dict[str, tuple]:
+    """Return every method that is compared: how it is made, and what is chosen from.
+
+    This is the one place that says with which CART the optimal tree is compared.
+
+    Parameters
+    ----------
+    question : Question
+    seconds : float
+        For one fit of a method that takes a limit.
+    leaves : int, default=2
+        Leaves of the optimal tree, which one CART has as well.
+
+    Returns
+    -------
+    dict of str to (callable, list of dict)
+        The callable takes rows and the values of one dict; its estimator is not fitted.
+    """
+    table, depths, classes = question.table, question.depths, question.classes
+    least = max(1, min(LEAF, len(table.y) // 20))
+    draws = {"random_state": question.seed}
+    weighed = {"class_weight": question.weights} if classes else {}
+    optimal, cart, forest, boosting = (
+        (MurTreeClassifier, DecisionTreeClassifier, RandomForestClassifier,
+         HistGradientBoostingClassifier) if classes else
+        (MurTreeRegressor, DecisionTreeRegressor, RandomForestRegressor,
+         HistGradientBoostingRegressor))
+
+    def grown(rows, price=0.0, **limits):
+        spread = 1.0 if classes else float(np.var(table.y[rows]))
+        return cart(min_samples_leaf=least, ccp_alpha=price * spread, **limits, **draws, **weighed)
+
+    def searched(rows, max_depth, price):
+        weight, y = question.row_weights(rows), table.y[rows]
+        whole = ((y - y.mean()) ** 2).sum() if not classes else \
+            len(y) if weight is None else weight.sum()
+        return optimal(max_depth, max_leaf_nodes=question.leaves, min_samples_leaf=least,
+                       split_penalty=float(f"{price * whole:.3g}"), time_limit=seconds)
+
+    def linear(rows, strength):
+        return make_pipeline(StandardScaler(), LogisticRegression(
+            C=1 / strength, max_iter=200, **weighed) if classes else Ridge(strength))
+
+    sizes = [{"max_depth": d, "price": price} for d in depths for price in (0.01, 0.002)]
+    return {
+        TREE: (searched, sizes),
+        SAME: (lambda rows: grown(rows, max_leaf_nodes=max(2, leaves)), [{}]),
+        TUNED_CART: (lambda rows: TunedCARTClassifier(
+            max(depths), min_samples_leaf=least, cv=3, time_limit=seconds, **draws, **weighed),
+            [{}]) if classes else (grown, sizes),
+        FREE: (grown, [{"price": price} for price in (0.01, 0.003, 0.001, 0.0)]),
+        "logistic regression" if classes else "linear regression": (
+            linear, [{"strength": s} for s in (30.0, 1.0)]),
+        "forest": (lambda rows, smallest: forest(
+            50 if len(table.y) <= 2000 else 30, min_samples_leaf=smallest, **draws, **weighed),
+            [{"smallest": 5}, {"smallest": 1}]),
+        "boosting": (lambda rows, largest: boosting(
+            max_iter=50, learning_rate=0.2, max_leaf_nodes=largest, **draws, **weighed),
+            [{"largest": 8}, {"largest": 31}]),
+    }
+
+
+def folds_of(y: np.ndarray, n: int, task: str, seed: int,
+             groups: np.ndarray | None = None) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Return folds with the same shares of classes, and with each group in one of them.
+
+    Parameters
+    ----------
+    y : array, shape (n_rows,)
+        Labels.
+    n : int
+        Number of folds.
+    task : {"classification", "regression"}
+    seed : int
+        Of the draw.
+    groups : array, shape (n_rows,), optional
+        Which rows belong together.
+
+    Returns
+    -------
+    list of (train, test)
+        Positions of rows; empty where there are too few rows or groups.
+    """
+    if len(y if groups is None else np.unique(groups)) < n:
+        return []
+    stratified = task == "classification" and np.unique(y, return_counts=True)[1].max() >= n
+    kind = (StratifiedKFold if groups is None else StratifiedGroupKFold) if stratified else \
+        (KFold if groups is None else GroupKFold)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")     # of columns and rare classes; the final fit tells them
-        say("loading the solvers")
-        few = np.sort(draw[:min(n, 60)])
-        for method in (TREE,):
-            clone(candidates(table)[method][0]).set_params(max_depth=2, time_limit=1.0).fit(
-                table.X.iloc[few], y[few])
-        while True:
-            kept = np.sort(draw[:most])
-            trial = _folds(table, kept, folds, limit, SHARE["folds"] * seconds, say)
-            if trial is not None:
-                break
-            most = max(FEWEST_ROWS, most // 4)
-        scores, seen, predicted, limited = trial
-        if len(kept) < n:
-            notes.append(f"Accuracies, and how large the tree may be, come from a draw of "
-                         f"{len(kept):,} of the {n:,} rows.")
-        say("the tree over all rows")
-        choice = fitted(table, TREE, kept, limit)     # its size
-        gain = None
-        if table.task == "classification":
-            exact = MurTreeClassifier(DEPTH, time_limit=share("gain", 0.3))
-            cart = make_pipeline(table.encoder(),
-                                 DecisionTreeClassifier(max_depth=DEPTH, random_state=0))
-            gain = 100 * (exact.fit(table.X, y).score(table.X, y)
-                          - cart.fit(table.X, y).score(table.X, y))
-            if exact.report_.status != "optimal":
-                notes.append("The tree of depth four by which the book's rule judges was ended by "
-                             "the clock; with more time it may gain more.")
-    settings = dict(getattr(choice, "best_params_", {"max_depth": 2}))
-    if table.task == "regression" and settings.get("split_penalty"):
-        settings["split_penalty"] = float(f"{settings['split_penalty']:.3g}")
-    model = type(candidates(table)[TREE][0])(
-        **settings, time_limit=round(share("tree", 0.7), 1))
+        warnings.simplefilter("ignore")         # of a rare class that is not in every fold
+        return list(kind(n, shuffle=True, random_state=seed).split(np.zeros(len(y)), y, groups))
+
+
+def drawn(question: Question, rows: np.ndarray, number: int, *draw: int) -> np.ndarray:
+    """Return some of the rows, with the same shares of classes, groups whole."""
+    if number >= len(rows):
+        return rows
+    y, groups, state = question.table.y[rows], question.table.groups, _seed(question, *draw)
+    if groups is not None:
+        split = GroupShuffleSplit(1, train_size=number / len(rows), random_state=state)
+        return rows[np.sort(next(split.split(rows, groups=groups[rows]))[0])]
+    alike = question.classes and np.unique(y, return_counts=True)[1].min() > 1 and \
+        min(number, len(rows) - number) >= len(np.unique(y))
+    return np.sort(train_test_split(rows, train_size=number, random_state=state,
+                                    stratify=y if alike else None)[0])
+
+
+def _seed(question, *draw):
+    return int(np.random.default_rng([question.seed, *draw]).integers(2**31 - 1))
+
+
+def _fitted(question, estimator, rows, encoded=None):
+    """Fit an estimator to rows of the table; return it, and the rows as it takes them."""
+    X, y = question.table.X, question.table.y[rows]
+    if isinstance(estimator, MurTreeClassifier | MurTreeRegressor):
+        return estimator.fit(X.iloc[rows], y, question.row_weights(rows)), X.iloc
+    if question.classes and len(np.unique(y)) == 1:
+        estimator = DummyClassifier()
+    return estimator.fit(encoded[rows], y), encoded
+
+
+def _choice(question, method, rows, seconds, encoded=None, splits=3, most=TUNED, leaves=2):
+    """Return the candidate with the best mean score on parts of some rows, and fits that ended.
+
+    Of equal candidates it is the first, which is the smallest.
+    """
+    make, candidates = protocol(question, seconds, leaves)[method]
+    few, table, ended = drawn(question, rows, most, 1), question.table, 0
+    groups = None if table.groups is None else table.groups[few]
+    parts = folds_of(table.y[few], 3, table.task, _seed(question, 2), groups)[:splits]
+    if len(candidates) == 1 or not parts:
+        return candidates[0], 0
+    scores = np.zeros((len(candidates), len(parts)))
+    for k, candidate in enumerate(candidates):
+        for j, (train, test) in enumerate(parts):
+            model, X = _fitted(question, make(few[train], **candidate), few[train], encoded)
+            ended += _ended(model)
+            scores[k, j] = question.score(table.y[few[test]], model.predict(X[few[test]]))
+    return candidates[int(np.argmax(scores.mean(axis=1).round(9)))], ended
+
+
+def _ended(model):
+    return getattr(getattr(model, "report_", None), "status", "") == "time_limit"
+
+
+@contextmanager
+def _alone():
+    """Keep every model to one thread, and its warnings of columns and rare classes to itself."""
+    with threadpool_limits(1), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield
+
+
+# The tree ----------------------------------------------------------------------------------------
+
+@dataclass
+class Found:
+    """The tree of a question, fitted to all rows.
+
+    Attributes
+    ----------
+    question : Question
+    model : MurTreeClassifier or MurTreeRegressor
+    lines : list of str
+        What the fit said, and whether the clock decided anything.
+    leaf : ndarray of int, shape (n_rows,)
+        Node of the leaf of each row.
+    """
+
+    question: Question
+    model: BaseEstimator
+    lines: list[str]
+    leaf: np.ndarray
+
+    @property
+    def tree(self) -> DecisionTree:
+        """The tree with the number of rows of each class in its leaves, whatever they weigh."""
+        tree = self.model.tree_
+        if not self.question.classes:
+            return tree
+        y = np.searchsorted(tree.classes, self.question.table.y)
+        counts, passed = np.zeros_like(tree.value, float), np.arange(tree.n_nodes)
+        np.add.at(counts, (self.leaf, y), 1.0)
+        for node in passed[tree.feature >= 0][::-1]:
+            counts[node] = counts[tree.left[node]] + counts[tree.right[node]]
+        return tree.replace(value=counts)
+
+    def words(self, node: int) -> str:
+        """Return what a leaf predicts, and how many training rows bear it out."""
+        tree, y = self.model.tree_, self.question.table.y[self.leaf == node]
+        if not self.question.classes:
+            return f"{tree.value[node][0]:.4g} ({len(y):,} rows)"
+        label = tree.classes[tree.label[node]]
+        right = int((y == label).sum())
+        return f"{label} ({right:,} of {len(y):,} rows, {100 * right / max(len(y), 1):.0f} %)"
+
+
+def fit_tree(question: Question) -> Found:
+    """Find the optimal tree of all rows, of the depth and price that cross-validation chooses.
+
+    Parameters
+    ----------
+    question : Question
+
+    Returns
+    -------
+    Found
+    """
+    table, clock, lines = question.table, question.clock, []
+    rows = np.arange(len(table.y))
+    with _alone():                  # compiled before anything is timed
+        few, begun = drawn(question, rows, 60, 3), clock.elapsed
+        first, _ = _fitted(question, protocol(question, 5.0)[TREE][0](few, 2, 0.0), few)
+        with suppress(ValueError):
+            first.certificate(table.X.iloc[few], table.y[few], question.row_weights(few))
+        clock.start += max(0.0, clock.elapsed - begun - 5)
+        chosen, ended = _choice(question, TREE, rows, clock.time_limit / 100, most=2 * TUNED)
+    if ended:
+        lines.append(f"The clock ended {ended} of the fits that chose the size of the tree; with "
+                     "more time (--time) it may be another.")
+    model = protocol(question, round(max(0.5, 0.15 * clock.time_limit), 1))[TREE][0](rows, **chosen)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        model.fit(table.X, y)
-    said = list(dict.fromkeys(str(warning.message) for warning in caught
-                              if warning.category is UserWarning))
-    return Trial(table, model, settings, said, scores, seen, predicted, folds, gain, limited,
-                  time.perf_counter() - begun, notes)
+        _fitted(question, model, rows)
+    lines += dict.fromkeys(str(w.message) for w in caught if w.category is UserWarning)
+    if len(rows) > 2 * TUNED:
+        lines.append(f"The size of the tree was chosen on {2 * TUNED:,} of the {len(rows):,} rows; "
+                     "it is fitted to all of them.")
+    lines += [note for note in model.report_.notes if not note.startswith("uses ")]
+    return Found(question, model, lines, model.apply(table.X))
 
 
-def _folds(table, kept, folds, limit, seconds, say):
-    """Cross-validate every method; None where the first folds take more than their share."""
-    begun = time.perf_counter()
-    y = table.y[kept]
-    methods = list(candidates(table))
-    scores = {method: [] for method in methods}
-    predicted, seen, limited = np.empty(len(kept), y.dtype), np.zeros(len(kept), bool), 0
-    for repeat in range(REPEATS):
-        for fold, (train, test) in enumerate(
-                folds_of(y, folds, table.task, repeat).split(kept, y)):
-            taken = time.perf_counter() - begun
-            done = len(scores[TREE])
-            if done >= 2 and taken * (done + 1) / done > seconds:
-                return scores, kept[seen], predicted[seen], limited
-            say(f"cross-validation, round {repeat + 1}, fold {fold + 1} of {folds}, "
-                f"{len(kept):,} rows")
-            for method in methods:
-                taken = time.perf_counter() - begun
-                if done < 2 and len(kept) > FEWEST_ROWS and 3 * taken > (done + 1) * seconds:
-                    return None
-                model = fitted(table, method, kept[train], limit)
-                found = model.predict(table.X.iloc[kept[test]])
-                scores[method].append(_score(y[test], found, table.task))
-                if method == TREE:
-                    best = getattr(model, "best_estimator_", model)
-                    limited += best.report_.status == "time_limit"
-                    if repeat == 0:
-                        predicted[test], seen[test] = found, True
-    return scores, kept[seen], predicted[seen], limited
+def sentences(found: Found) -> Lines:
+    """Return the tree as one sentence per leaf, the yes-branch of each test first."""
+    tree, said, stack = found.model.tree_, Lines(), [(0, ())]
+    if not tree.n_splits:
+        return Lines(["Nothing beats one leaf: no question pays for itself. Every row gets the "
+                      f"same answer, {found.words(0)}."], large=True)
+    while stack:
+        node, conditions = stack.pop()
+        if tree.feature[node] < 0:
+            said.append(printable(f"If {' and '.join(_tightest(conditions))}, then "
+                                  f"{found.words(node)}."))
+        stack += [(child, (*conditions, text)) for text, child in _sides(found.model, node)[::-1]]
+    return said
 
 
-def _score(y, found, task):
-    """Return the accuracy, or the share of the variance that predictions explain."""
-    if task == "classification":
-        return float(np.mean(found == y))
-    spread = float(((y - y.mean()) ** 2).sum())
-    return 1 - float(((y - found) ** 2).sum()) / spread if spread else 0.0
+class Outline:
+    """The tree drawn downwards, for a narrow screen, which a wide one hides."""
+
+    def __init__(self, found: Found) -> None:
+        self.found = found
+
+    def __repr__(self):
+        return str(self.found.model.tree_)
+
+    def _repr_html_(self):
+        def drawn(node):
+            found = self.found
+            sides = _sides(found.model, node)
+            return f"<b>{escape(printable(found.words(node)))}</b>" if not sides else "<ul>" + (
+                "".join(f"<li>{escape(printable(text))}{drawn(child)}</li>"
+                        for text, child in sides)) + "</ul>"
+        return f'<div class="outline">{drawn(0)}</div>'
+
+
+def plain(text: Any) -> str:
+    """Return text for a picture, in which no sign starts a formula."""
+    return printable(str(text)).replace("$", r"\$")
+
+
+def _sides(model, node):
+    """Return what leads to each child of a node, yes first; nothing for a leaf."""
+    tree = model.tree_
+    if tree.feature[node] < 0:
+        return []
+    sides = [(_condition(model, node, branch), int(getattr(tree, branch)[node]))
+             for branch in ("left", "right")]
+    return sides[::-1] if tree.is_condition(node) else sides
+
+
+def _condition(model, node, branch):
+    """Return the condition that leads from a node to a child, in words."""
+    tree = model.tree_
+    text = tree.split_text(node, branch)
+    if not tree.is_condition(node) or branch == "right":
+        return text
+    name, binariser = tree.split_text(node, "right"), model.binarizer_
+    if not hasattr(binariser, "missing_"):
+        return text
+    j = tree.feature[node]
+    missing = " or missing" if binariser.missing_[j] == 0 else ""
+    name = name.removesuffix(" or missing")
+    if name.endswith(" is missing"):
+        return f"{name.removesuffix(' is missing')} is known"
+    if binariser.feature_[j] in binariser.categories_:
+        for sign, other in ((" = ", " is not "), (" in (", " not in (")):
+            if sign in name:
+                return other.join(name.rsplit(sign, 1)) + missing
+    elif np.isinf(binariser.lower_[j]):
+        return " > ".join(name.rsplit(" <= ", 1)) + missing
+    return text
+
+
+def _tightest(conditions):
+    """Leave out the bounds that a later one of the same side of the same feature makes tighter."""
+    last = {BOUND.sub(r"\1\2", text) if not OF_WORDS.search(text) else text: text
+            for text in conditions}
+    return list(last.values())
+
+
+def asked(found: Found) -> dict[str, list[str]]:
+    """Return the questions that the search had, by feature."""
+    binariser, names, questions = found.model.binarizer_, found.question.table.feature_names, {}
+    if binariser is None:
+        return {name: [name] for name in names}
+    columns = binariser.get_feature_names_out(
+        names if not hasattr(binariser, "feature_names_in_") else None)
+    for j in np.argsort(binariser.feature_, kind="stable"):
+        questions.setdefault(names[binariser.feature_[j]], []).append(str(columns[j]))
+    return questions
+
+
+def used(model: BaseEstimator, table: Table) -> list[str]:
+    """Return the names of the features that a tree asks, that of the root first."""
+    names = [model.tree_.feature_name(j) for j in model.tree_.feature if j >= 0]
+    if model.binarizer_ is not None and getattr(model, "_tree_over_columns", False):
+        of = model.binarizer_.feature_
+        names = [table.feature_names[of[j]] for j in model.tree_.feature if j >= 0]
+    return list(dict.fromkeys(names))
+
+
+def certified(found: Found) -> Lines:
+    """Write the certificate of the tree, have it checked, and say what is proved.
+
+    Parameters
+    ----------
+    found : Found
+
+    Returns
+    -------
+    Lines
+        The claim in the checker's own words, or why there is none.
+    """
+    from odtbook.check_certificate import check
+    model, table, question = found.model, found.question.table, found.question
+    report, weight, questions = model.report_, question.row_weights(), asked(found)
+    space = (f"tree of depth at most {model.max_depth}"
+             + f" and at most {question.leaves} leaves" * bool(question.leaves)
+             + f" over the {sum(map(len, questions.values()))} questions below")
+    lines = [f"The tree costs {report.objective:.10g}: "
+             + ("squared error" if not question.classes else
+                "wrong rows" if weight is None else "weight of the wrong rows")
+             + f", and {model.split_penalty:g} for each split." * bool(model.split_penalty)
+             + (f" No {space} costs less: this is proved." if report.status == "optimal" else
+                f" The clock ended the search; no {space} costs less than "
+                f"{report.lower_bound:.10g}. With more time (--time) the tree may be better.")]
+    try:
+        columns = table.X if model.binarizer_ is None else model.binarizer_.transform(
+            table.X if table.categories else table.X.to_numpy())
+        with TemporaryDirectory() as folder:
+            path = Path(folder) / "proof.npz"
+            model.certificate(table.X, table.y, weight).save(path)
+            claim = check(path, np.asarray(columns), table.y, weight)
+        lines.append("The proof was written down, and a program of a page that knows nothing of "
+                     f"the search has checked it: {claim}.")
+    except ValueError as error:
+        lines.append(f"There is no certificate to check: {error}")
+    lost = [name for name in table.feature_names if name not in questions]
+    if lost:
+        lines.append(f"No question was made of {', '.join(map(repr, lost))}.")
+    return Lines([*lines, *found.lines, "The proof is about the training rows and these questions. "
+                  "What the tree is worth on new rows is the next section."])
+
+
+# New rows ----------------------------------------------------------------------------------------
+
+@dataclass
+class Judged:
+    """What cross-validation measured.
+
+    Attributes
+    ----------
+    question : Question
+    lines : list of str
+        How it was measured, or why it was not.
+    scores : DataFrame
+        One row per round, fold and method: its scores, of which more is better.
+    rows : ndarray of int
+        Rows of the table that were used; none where there is no verdict.
+    found : dict of str to ndarray
+        Per method the predictions for them in the first round, by models that did not see them.
+    chances : dict of str to ndarray
+        Where there are two classes, the probability of the second one likewise.
+    trees : list
+        The optimal trees of the first round.
+    """
+
+    question: Question
+    lines: list[str]
+    scores: pd.DataFrame
+    rows: np.ndarray
+    found: dict[str, np.ndarray]
+    chances: dict[str, np.ndarray]
+    trees: list
+
+    def interval(self, method: str, metric: str, minus: str | None = None) -> np.ndarray:
+        """Return mean, low and high as they are shown, which is how they are compared.
+
+        They are in per cent, rounded to a tenth; costs are rounded to three decimals.
+        """
+        wide = self.scores.pivot(index=["round", "fold"], columns="method", values=metric)
+        values = (wide[method] - (0 if minus is None else wide[minus])).dropna().to_numpy()
+        if len(values) < FOLDS:
+            return np.full(3, np.nan)
+        scale, digits = (1, 3) if metric == "cost" else (100, 1)
+        low = -np.inf if metric in ("cost", "R²") else -100 if minus else 0
+        found = np.array([values.mean(), *corrected_interval(values, 1 / FOLDS)])
+        found = np.clip(scale * found, low, np.inf if metric == "cost" else 100)
+        return found.round(digits) + 0.0        # of -0.0
+
+    def text(self, method: str, metric: str, minus: str | None = None) -> str:
+        """Return the interval in words."""
+        mean, low, high = self.interval(method, metric, minus)
+        if np.isnan(mean):
+            return "–"
+        if metric == "cost" and minus is None:
+            mean, low, high = 0.0 - mean, 0.0 - high, 0.0 - low
+        digits, unit = (3, "") if metric == "cost" else (1, " points" if minus else " %")
+        sign = "+" if minus else ""
+        return f"{mean:{sign}.{digits}f}{unit} ({low:{sign}.{digits}f} to {high:{sign}.{digits}f})"
+
+
+def judge(question: Question) -> Judged:
+    """Cross-validate every method, with as many rounds of five folds as the time suffices for.
+
+    Where it does not suffice for one round on all rows, a stratified draw of them is used; where
+    it does not suffice for one on 500 rows either, there is no verdict.
+
+    Parameters
+    ----------
+    question : Question
+
+    Returns
+    -------
+    Judged
+    """
+    table, n = question.table, len(question.table.y)
+    rounds, rows, splits, why = _rounds(question)
+    metrics = ["accuracy", "balanced accuracy"] if question.classes else ["R²"]
+    metrics += ["cost"] * (question.metric == "cost")
+    metrics.sort(key=lambda metric: metric != question.metric)
+    found = {name: np.empty(n, table.y.dtype) for name in protocol(question, 1.0)}
+    chances, records, ended = {name: np.full(n, np.nan) for name in found}, [], 0
+    for number, folds in reversed(list(enumerate(rounds))):     # the first is what is kept
+        for k, (test, answers, _, stopped) in enumerate(folds):
+            ended, y = ended + stopped, table.y[test]
+            for name, (answer, chance) in answers.items():
+                record = {"method": name, "round": number, "fold": k, **{
+                    metric: question.score(y, answer, metric) for metric in metrics}}
+                found[name][test] = answer
+                if chance is not None:
+                    chances[name][test] = chance
+                    record["AUC"] = roc_auc_score(y, chance) if len(np.unique(y)) == 2 else np.nan
+                records.append(record)
+    if why:
+        return Judged(question, [f"There is no verdict: {why}"], pd.DataFrame(), rows[:0],
+                      {name: values[:0] for name, values in found.items()}, {}, [])
+    lines = [f"Cross-validation: {len(rounds)} round{'s' * (len(rounds) > 1)} of {FOLDS} "
+             f"{'grouped ' * (table.groups is not None)}folds, as many as the time sufficed for, "
+             + (f"on all {n:,} rows." if len(rows) == n else
+                f"on a {'stratified ' * question.classes}draw of {len(rows):,} of the {n:,} rows, "
+                "since the time did not suffice for all (--time)."),
+             "The sizes of all methods are chosen inside the training parts, on "
+             f"{splits} part{'s' * (splits > 1)} of at most {TUNED:,} of their rows. In brackets "
+             "a 95 % interval that allows for overlapping training rows."]
+    if ended:
+        lines.append(f"The clock ended {ended} of the fits of optimal trees and tuned CART for it; "
+                     "with more time (--time) they may be better.")
+    if question.classes:
+        largest = np.unique(table.y, return_counts=True)[1].max() / n
+        lines.append(f"The largest class has {100 * largest:.1f} % of the rows: so much is right "
+                     "without any tree.")
+    return Judged(question, lines, pd.DataFrame(records), rows,
+                  {name: values[rows] for name, values in found.items()},
+                  {name: values[rows] for name, values in chances.items()
+                   if not np.isnan(values[rows]).any()}, [fold[2] for fold in rounds[0]])
+
+
+def _rounds(question):
+    """Return the rounds, each a list of folds, their rows, inner splits, and why there are none.
+
+    One fold on few rows says how many rows the time suffices for.
+    """
+    clock, everything = question.clock, np.arange(len(question.table.y))
+    until = clock.elapsed + 0.8 * clock.remaining
+    few = everything if len(everything) <= 2 * PILOT else drawn(question, everything, PILOT, 4)
+    with _alone():
+        begun = clock.elapsed
+        pilot = _folds(question, few, 0, np.inf, 1, most=1)
+        one, left = FOLDS * (clock.elapsed - begun), until - clock.elapsed
+        if not pilot:
+            return [], few, 1, f"{FOLDS} folds need more rows, or groups."
+        reserve = one * (len(few) < len(everything))
+        growth = (len(everything) / len(few)) ** 1.15       # of the time, where all rows are used
+        splits = 3 if left > 2.5 * one * growth + reserve else 1
+        size = len(everything) if left > one * growth + reserve else int(np.clip(
+            len(few) * max(0.0, (left - reserve) / one) ** (1 / 1.15), len(few), len(everything)))
+        for number in dict.fromkeys([size, len(few)]):
+            rows, begun = drawn(question, everything, number, 4), clock.elapsed
+            same = len(rows) == len(few) and splits == 1
+            # five folds on few rows may take some time more than there is
+            end = until - reserve if number > len(few) else 1.15 * clock.time_limit
+            rounds = [_folds(question, rows, 0, end, splits, pilot if same else [])]
+            if len(rounds[0]) == FOLDS:
+                break
+            splits = 1
+        else:
+            return [], few, 1, f"the time did not suffice for {FOLDS} folds; give more (--time)."
+        spent = (clock.elapsed - begun) * (1.25 if same else 1.0)
+        while len(rounds) < REPEATS and clock.elapsed + 1.2 * spent < until:
+            rounds.append(_folds(question, rows, len(rounds), until, splits))
+    return [folds for folds in rounds if len(folds) == FOLDS], rows, splits, ""
+
+
+def _folds(question, rows, number, until, splits, known=(), most=FOLDS):
+    """Return the folds of a round on some rows, fewer where the clock ends it."""
+    table, done = question.table, list(known)
+    seconds = max(0.05, question.clock.time_limit / 60)
+    for train, test in folds_of(
+            table.y[rows], FOLDS, table.task, _seed(question, 5, number),
+            None if table.groups is None else table.groups[rows])[len(done):most]:
+        fold = _fold(question, rows[train], rows[test], seconds, until, splits)
+        if fold is None:
+            break
+        done.append(fold)
+    return done
+
+
+def _fold(question, train, test, seconds, until, splits):
+    """Fit every method and predict: (test rows, answers, the optimal tree, fits that were ended).
+
+    None where the time was over before the last method.
+    """
+    table, answers, tree, ended = question.table, {}, None, 0
+    encoded = table.encoder().fit(table.X.iloc[train]).transform(table.X).to_numpy()
+    for name in protocol(question, seconds):
+        if question.clock.elapsed > until:
+            return None
+        leaves = tree.get_n_leaves() if tree is not None else 2
+        chosen, stopped = _choice(question, name, train, seconds / 3, encoded, splits,
+                                  leaves=leaves)
+        make = protocol(question, seconds, leaves)[name][0]
+        model, X = _fitted(question, make(train, **chosen), train, encoded)
+        ended, tree = ended + stopped + _ended(model), model if name == TREE else tree
+        binary = question.classes and len(np.unique(table.y)) == len(model.classes_) == 2
+        chance = model.predict_proba(X[test]).T if binary else None
+        if binary and question.weights:         # as it would be if all rows weighed one
+            chance = chance / compute_class_weight(question.weights, classes=model.classes_,
+                                                   y=table.y)[:, None]
+            chance /= chance.sum(axis=0)
+        answers[name] = model.predict(X[test]), chance if chance is None else chance[1]
+    return test, answers, tree, ended
+
+
+def worth(judged: Judged) -> pd.DataFrame:
+    """Return what every method is worth on new rows: means and 95 % intervals."""
+    return pd.DataFrame({"cost per row" if metric == "cost" else metric: {
+        name: judged.text(name, metric) for name in judged.found}
+        for metric in judged.scores.columns.drop(["method", "round", "fold"], errors="ignore")})
+
+
+def pays(judged: Judged) -> Lines:
+    """Say whether the optimal tree pays here, by the numbers as they are shown.
+
+    Parameters
+    ----------
+    judged : Judged
+
+    Returns
+    -------
+    Lines
+    """
+    question, metric = judged.question, judged.question.metric
+    rule = [_rule(question)] if metric == "accuracy" and len(question.depths) > 1 and \
+        not question.leaves and not question.weights else []
+    if not len(judged.rows):
+        return Lines([*judged.lines, *rule])
+    unit = " saved per row" if metric == "cost" else f" of {metric}"
+
+    def against(name, other):
+        """Return how far two methods are apart, and whether the first is better (1), worse (-1)."""
+        _, low, high = judged.interval(name, metric, other)
+        return judged.text(name, metric, other) + unit, int(low > 0) - int(high < 0)
+
+    for other in CARTS[1:]:
+        text, sign = against(TREE, other)
+        rule.append(f"The optimal tree differs from {other} by {text}: " + (
+            "it is better." if sign > 0 else "it is worse." if sign < 0 else
+            "too little to tell from chance."))
+    rest = [name for name in judged.found if name not in CARTS]
+    best = max(rest, key=lambda name: judged.interval(name, metric, TREE)[0])
+    text, sign = against(best, TREE)
+    return Lines([*rule, (
+        f"If nobody needs to read the model, take {best}: it is ahead of the optimal tree by "
+        f"{text}." if sign > 0 else
+        f"None of {', '.join(rest)} is clearly better than the optimal tree; the best of them, "
+        f"{best}, differs from it by {text}.")])
+
+
+def _rule(question):
+    """Return what the book's rule says: a gain on the training rows foretells one on new rows."""
+    from odtbook.studies import does_it_pay
+    table, clock = question.table, question.clock
+    exact = MurTreeClassifier(DEPTH, time_limit=max(0.5, min(0.1 * clock.time_limit,
+                                                             0.5 * clock.remaining)))
+    cart = make_pipeline(table.encoder(), DecisionTreeClassifier(max_depth=DEPTH, random_state=0))
+    with _alone():
+        gain = round(100 * (exact.fit(table.X, table.y).score(table.X, table.y)
+                            - cart.fit(table.X, table.y).score(table.X, table.y)), 1)
+    tested = does_it_pay.gains(does_it_pay.fold_table())
+    tested = tested[tested["half"] == "tested on"]
+    pays, above = gain >= does_it_pay.LIMIT, tested["training"] >= does_it_pay.LIMIT
+    like = tested["test"][above if pays else ~above]
+    return (
+        f"On the training rows, at depth {DEPTH}, the exact tree is right on {abs(gain):.1f} "
+        f"points {'more' if gain >= 0 else 'fewer'} rows than CART. "
+        + "CART cuts anywhere, and not only where the questions do. " * (gain < 0)
+        + "The clock ended the exact search, so more time may gain more. " * _ended(exact)
+        + f"The book's rule is that {does_it_pay.LIMIT:.1f} points or more foretell a gain on new "
+        f"rows: so it says {'yes, it pays' if pays else 'no, expect nothing'}. Of {len(like)} data "
+        f"sets on which the rule was tested and said the same, {int((like > 0).sum())} gained on "
+        f"new rows, and the mean gain was {like.mean():+.1f} points.")
+
+
+def good_trees(found: Found) -> Lines:
+    """Say how many trees cost at most one per cent more than the best, and how they begin."""
+    question, model, table = found.question, found.model, found.question.table
+    if not question.classes:
+        return Lines(["Trees within one per cent are counted for classes only."])
+    again = type(model)(**{**model.get_params(),
+                           "time_limit": max(0.5, 0.5 * question.clock.remaining)})
+    try:
+        with _alone():
+            good = again.good_trees(table.X, table.y, question.row_weights(),
+                                    tolerance=0.01 * model.report_.objective)
+    except (TimeoutError, MemoryError):
+        return Lines(["Trees within one per cent were too many to count in the time."])
+    first = {tree.split_text(0) if tree.n_splits else "" for tree in good[:200]}
+    return Lines([f"{good.count:,} tree{'s cost' if good.count > 1 else ' costs'} at most one per "
+                  f"cent more than the best; the first {min(good.count, 200)} have "
+                  f"{len(first)} different first question{'s' * (len(first) > 1)}."])
+
+
+def parts(judged: Judged) -> pd.DataFrame:
+    """Return the ten parts of the table on which the tree does worst.
+
+    By trees that did not see the rows.  A part is a value of a column of words or a quarter of a
+    column of numbers, and has at least 20 rows, or one in twenty.
+    """
+    table, rows, worst = judged.question.table, judged.rows, []
+    truth, found = table.y[rows], judged.found[TREE]
+    error = pd.Series(100.0 * (truth != found) if judged.question.classes else
+                      np.abs(truth - found))
+    for name in table.feature_names if len(rows) else ():
+        values = table.X[name].iloc[rows].reset_index(drop=True)
+        if name not in table.categories:
+            values = pd.qcut(values, 4, duplicates="drop").astype(object)
+        for value, part in error.groupby(values.astype(str).where(values.notna(), "missing")):
+            if max(20, len(rows) // 20) <= len(part) < len(rows):
+                worst.append((printable(f"{name}: {value}"), len(part), part.mean()))
+    title = "% wrong" if judged.question.classes else "mean error"
+    frame = pd.DataFrame(worst, columns=["part", "rows", title]).astype({title: float})
+    return frame.nlargest(10, title).round(1 if judged.question.classes else 4).set_index("part")
+
+
+# Take it with you --------------------------------------------------------------------------------
+
+def card(found: Found, judged: Judged, source: str) -> Lines:
+    """Return the model card: when and from what the tree was made, and what it is not for."""
+    question, table, model = found.question, found.question.table, found.model
+    mark = hashlib.sha256(Path(source).read_bytes()).hexdigest() if Path(source).is_file() else "–"
+    asks = ", ".join(map(repr, used(model, table))) or "none"
+    return Lines([
+        f"Made on {date.today():%Y-%m-%d} by odtlib {__version__}, scikit-learn "
+        f"{version('scikit-learn')}, numpy {np.__version__}.",
+        f"From {source!r} (SHA-256 {mark}): {len(table.y):,} rows.",
+        f"Predicts {table.target!r} from {asks} of {len(table.feature_names)} features.",
+        f"Depth at most {model.max_depth}, at least {model.min_samples_leaf} rows in a leaf, "
+        f"{model.split_penalty:g} for each split; classes weigh: {question.weights or 'alike'}; "
+        f"seed {question.seed}.",
+        "On new rows: " + (f"{judged.text(TREE, question.metric)} ({question.metric})."
+                           if len(judged.rows) else "not measured."),
+        "It knows nothing of rows from elsewhere or later. Whether each feature is known when the "
+        "answer is needed, and whether it may be used, nobody has checked."])
+
+
+def exports(found: Found) -> dict[str, str | bytes]:
+    """Return the tree as files for others, by their ending."""
+    tree = found.model.tree_
+    return {".json": tree.to_json(), ".dot": tree.to_dot()}
+
+
+def hand_over(found: Found, judged: Judged, source: str, output: str | None) -> Lines:
+    """Write the tree and its card beside the page, and say what was written.
+
+    Parameters
+    ----------
+    found : Found
+    judged : Judged
+    source : str
+        Path of the table.
+    output : str or None
+        Path of the files without ending; None writes nothing.
+    """
+    if output is None:
+        return Lines(["Nothing was written; output=\"my-tree\" writes the files."])
+    files = {**exports(found), "-card.txt": str(card(found, judged, source))}
+    for ending, text in files.items():
+        write_whole(Path(f"{output}{ending}"), text)
+    return Lines(["Beside this page: " + ", ".join(Path(output).name + end for end in files) + "."])

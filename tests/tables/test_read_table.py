@@ -1,13 +1,22 @@
 """What is read of an ugly table, and whether the report says all that was done to it."""
 
+import bz2
+import gzip
+import io
+import lzma
+import re
+import time
+import unicodedata
 import warnings
+import zipfile
 
 import numpy as np
 import pandas as pd
 import pytest
 from tables.ugly import arrow, plain, tables
 
-from odtbook.tables import OTHER, read_table
+from odtbook import tables as tables_module
+from odtbook.tables import OTHER, read_table, source_of
 
 UGLY = tables()
 
@@ -260,9 +269,6 @@ def test_refusals(tmp_path):
         read_table(tmp_path / "empty.csv")
     with pytest.raises(ValueError, match="no column 'lable'.*age, dose"):
         read_table(plain(), "lable")
-    with pytest.raises(ValueError, match="spreadsheet"):
-        (tmp_path / "t.xlsx").write_bytes(b"PK")
-        read_table(tmp_path / "t.xlsx")
     for content, says in (
             (b"\x1f\x8b\x08", "cannot be unpacked"), (b"PK\x03\x04", "cannot be unpacked"),
             (b'[{"a": 1}]', "no table of text"), (b"<!DOCTYPE html><p>404", "no table of text"),
@@ -277,7 +283,7 @@ def test_refusals(tmp_path):
     with pytest.raises(ValueError, match="folder"):
         read_table(tmp_path)
     (tmp_path / "t.parquet").write_bytes(b"PAR1")
-    with pytest.raises(ValueError, match="no Parquet file"):
+    with pytest.raises(ValueError, match="not a whole file"):
         read_table(tmp_path / "t.parquet")
     with pytest.raises(ValueError, match="holds words"):
         read_table(plain(), "label", task="regression")
@@ -291,3 +297,132 @@ def test_encoder_takes_what_was_not_seen():
     columns = encoder.transform(read.X[100:])
     assert columns.to_numpy().dtype == float and not columns.isna().any().any()
     assert "sex = male" in columns.columns
+
+
+@pytest.mark.parametrize("ending, write", [
+    (".xlsx", lambda frame, path: frame.to_excel(path, index=False, startrow=2)),
+    (".dta", lambda frame, path: frame.to_stata(path, write_index=False)),
+    (".jsonl", lambda frame, path: frame.to_json(path, orient="records", lines=True)),
+    (".json", lambda frame, path: frame.to_json(path, orient="records")),
+    (".feather", lambda frame, path: frame.to_feather(path)),
+    (".arff", lambda frame, path: path.write_text(
+        "@relation r\n@attribute age numeric\n@attribute dose numeric\n"
+        "@attribute sex {male,female}\n@attribute label {sick,well}\n@data\n"
+        + frame.to_csv(index=False, header=False))),
+])
+def test_files_of_other_programs(ending, write, tmp_path):
+    path = tmp_path / f"t{ending}"
+    write(plain(), path)
+    read, wanted = read_table(path, "label"), read_table(plain(), "label")
+    pd.testing.assert_frame_equal(read.X, wanted.X)
+    assert read.y.tolist() == wanted.y.tolist()
+    path.write_bytes(b"PK\x03\x04 no such file")
+    with pytest.raises(ValueError, match=path.name):
+        read_table(path, "label")
+
+
+def test_ordered_categories_stay_ordered():
+    sizes = pd.CategoricalDtype(["small", "medium", "large"], ordered=True)
+    frame = plain().assign(size=pd.Series(np.arange(240) % 3).map(
+        dict(enumerate(sizes.categories))).astype(sizes))
+    frame.loc[5, "size"] = None
+    read = read_table(frame, "label")
+    assert read.X["size"].tolist()[:5] == [0, 1, 2, 0, 1] and np.isnan(read.X["size"][5])
+    assert "0: small, 1: medium, 2: large" in str(read.report)
+    later = read_table(frame.astype({"size": object}).tail(9), like=read)
+    assert later.X["size"].tolist() == read.X["size"].tolist()[-9:]
+
+
+def test_lines_of_types_that_orange_writes(tmp_path):
+    text = plain().to_csv(index=False, sep="\t").split("\n", 1)
+    path = tmp_path / "t.tab"
+    path.write_text(f"{text[0]}\ncontinuous\tc\tfemale male\td\n\t\t\tclass\n{text[1]}")
+    read = read_table(path, "label")
+    assert len(read.y) == 240 and set(read.y) == {"sick", "well"}
+    assert "as Orange writes them" in str(read.report)
+
+
+@pytest.mark.parametrize("cell", ["(5" + " " * 20_000 + "-1", "1" * 20_000 + "x", "1," * 10_000,
+                                  "1 d " * 5_000 + "x", "\u00a0" * 20_000 + "5"])
+def test_long_cells_and_many_empty_lines_take_no_longer_than_their_length(cell, tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("\n" * 40_000 + "x;z;y\n" + "".join(
+        f"{cell};{i % 3};{'ab'[i % 2]}\n" for i in range(30)), encoding="utf-8")
+    begun = time.process_time()
+    assert len(read_table(path, "y").y) == 30
+    assert time.process_time() - begun < 6
+
+
+def test_a_cell_may_be_longer_than_the_reader_of_python_takes(tmp_path):
+    path = tmp_path / "t.csv"
+    plain().assign(note=["n" * 200_000, *["short"] * 239]).to_csv(path, index=False)
+    assert len(read_table(path, "label").y) == 240
+
+
+def test_what_is_packed_is_unpacked_within_bounds(tmp_path, monkeypatch):
+    monkeypatch.setattr(tables_module, "MOST_BYTES", 1000)
+    for ending, module in ((".gz", gzip), (".bz2", bz2), (".xz", lzma)):
+        path = tmp_path / f"t.csv{ending}"
+        path.write_bytes(module.compress(b"a,b\n" * 100_000))
+        with pytest.raises(ValueError, match="holds more than"):
+            read_table(path)
+    with zipfile.ZipFile(tmp_path / "t.zip", "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("t.csv", b"a,b\n" * 100_000)
+    with pytest.raises(ValueError, match="holds more than"):
+        read_table(tmp_path / "t.zip")
+
+
+@pytest.mark.parametrize("form", ["NFC", "NFD", "NFKC"])
+def test_the_target_is_found_however_its_letters_are_composed(form):
+    frame = plain().rename(columns={"label": "größe", "age": "Übung"})
+    for written in ("NFC", "NFD"):
+        frame.columns = [unicodedata.normalize(written, name) for name in frame.columns]
+        read = read_table(frame, unicodedata.normalize(form, "größe"),
+                          drop=[unicodedata.normalize(form, "Übung")])
+        assert unicodedata.normalize("NFC", read.target) == "größe" and read.X.shape[1] == 2
+
+
+def test_columns_that_give_the_target_away_are_named():
+    rng = np.random.default_rng(0)
+    n = 400
+    frame = pd.DataFrame({
+        "a": rng.normal(size=n), "week": rng.integers(1, 53, n), "town": rng.choice(["x", "y"], n),
+        "Sample Number": np.concatenate([np.arange(1, 201), np.arange(1, 201)]),
+        "Patient ID": [f"p{i}" for i in rng.integers(0, 90, n)]})
+    frame["arrest"] = np.where(frame["week"] < 40, "yes", "no")
+    frame.loc[:3, "arrest"] = "no"
+    frame["wage"] = np.exp(rng.normal(size=n))
+    frame["logwage"] = np.log(frame["wage"])
+    frame = pd.concat([frame, frame.iloc[:7]])
+    read = read_table(frame.drop(columns=["wage", "logwage"]), "arrest")
+    said = str(read.report)
+    assert re.search(r"'week' alone tells 'arrest' in 4\d\d of 407 rows \(one cut, at 39\)", said)
+    assert "'Sample Number' goes up by one" in said and "Sample Number" not in read.X
+    assert "'Patient ID' may say which rows belong together" in said
+    assert "7 rows of 407 are the same as an earlier one" in said
+    assert "'a' alone" not in said and "'town' alone" not in said
+    read = read_table(frame, "wage", drop=["week"])
+    assert "'logwage' alone tells 'wage' nearly (rank correlation 1.000)" in str(read.report)
+    assert "'week' is dropped, as asked." in str(read.report)
+    assert "'a' alone" not in str(read.report)
+    survival = pd.DataFrame({"time": rng.random(n), "x": rng.random(n), "cens": rng.random(n) < .4})
+    assert "'time' may be, by its name, the time until 'cens'" in str(
+        read_table(survival, "cens").report)
+
+
+def test_rows_that_belong_together_are_known_by_their_column():
+    frame = plain().assign(who=[f"p{i // 4}" for i in range(240)])
+    frame.loc[0, "who"] = None
+    frame.loc[8, "label"] = None
+    read = read_table(frame, "label", groups="who")
+    assert len(read.groups) == len(read.y) == 239 and "who" not in read.X
+    assert len(set(read.groups)) == 61 and "61 groups" in str(read.report)
+
+
+def test_an_address_is_no_file(tmp_path, monkeypatch):
+    with pytest.raises(ValueError, match="addresses are not read; save https://a.org/t.csv"):
+        with source_of("https://a.org/t.csv"):
+            pass
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"a,b\n1,x\n2,y\n")))
+    with source_of("-") as path:
+        assert path.read_text() == "a,b\n1,x\n2,y\n"

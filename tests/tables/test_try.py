@@ -1,31 +1,32 @@
-"""`odt try`: the page, in a real browser, and the files beside it."""
+"""`odt try`: the page, in a real browser, the notebook, and the files beside it."""
 
-import json
+import re
 import warnings
 
+import nbformat
 import numpy as np
 import pandas as pd
 import pytest
 from browser import chromium
 from tables.ugly import plain, tables
 
-from odtbook import try_page, trying
+from odtbook import trying
 from odtbook.cli import main
 from odtbook.studies import does_it_pay
 from odtbook.tables import read_table
-from odtlib import DecisionTree, MurTreeClassifier, MurTreeRegressor
+from odtlib import DecisionTree
 
 UGLY = {table.name: table for table in tables()}
-PAGES = ["plain", "gaps", "sentinels and hostile names", "a numeric target", "one class"]
+PAGES = ["plain", "sentinels and hostile names", "a numeric target", "one class"]
 
 
-def written(name, folder, **options):
+def written(name, folder, *options):
     """Run the command on an ugly table and return the path of its page."""
     table = UGLY[name]
     path = folder / f"table{table.ending}"
     path.write_bytes(table.content)
     page = folder / "page.html"
-    assert main(["try", str(path), "--target", table.target, "--time", "1",
+    assert main(["try", str(path), "--target", table.target, "--time", "4", *options,
                  "--output", str(page)]) == 0
     return page
 
@@ -53,13 +54,76 @@ def test_page_in_a_browser(name, tmp_path, capsys):
                 for words in UGLY[name].words:
                     assert words in shown
                 assert not faults
+                if UGLY[name].usable:       # the tree is seen, drawn for this width
+                    seen = tab.evaluate("""[...document.querySelectorAll(
+                        '.outline, .wide-only img')].filter(e => e.offsetWidth > 40)
+                        .map(e => e.className || e.tagName)""")
+                    assert seen == (["outline"] if width < 640 else ["IMG"]) or \
+                        "one leaf" in shown and seen == []
                 found = Axe().run(tab).response["violations"]
                 assert not found, [(v["id"], v["nodes"][0]["html"][:200]) for v in found]
                 context.close()
+    text = page.read_text(encoding="utf-8")
+    assert "http" not in re.sub(r"http://www.w3.org/\S+", "", text) and "<script" not in text
     if UGLY[name].usable:
         tree = DecisionTree.from_json(page.with_suffix(".json").read_text())
         assert page.with_suffix(".dot").read_text() == tree.to_dot()
-        assert "nan" not in shown and "Does an optimal tree pay here?" in shown
+        assert "nan" not in shown and "Does it pay here?" in shown
+
+
+def test_the_notebook_runs_again_as_it_stands(tmp_path, capsys):
+    """Its own cells, changed in a parameter, give the page's part that the parameter changes."""
+    page = written("gaps", tmp_path, "--depth", "1", "--drop", "age", "--seed", "3")
+    notebook = nbformat.read(page.with_suffix(".ipynb"), as_version=4)
+    cells = {cell.get("id"): cell for cell in notebook.cells if cell.cell_type == "code"}
+    space = {}
+    injected = next(cell for cell in notebook.cells
+                    if "injected-parameters" in cell.metadata.get("tags", []))
+    for source in (cells["parameters"].source, injected.source):
+        exec(source, space)
+    assert (space["depth"], space["drop"], space["seed"]) == (1, ["age"], 3)
+    table = trying.table_of(space["dataset"], space["target"], drop=space["drop"])
+    assert "age" not in table.feature_names and "'age' is dropped, as asked." in table.report.lines
+    question = trying.ask(table, depth=2, seed=3, seconds=4)
+    found = trying.fit_tree(question)
+    assert found.model.max_depth == 2
+    assert "of depth at most 1" in page.read_text(encoding="utf-8")
+
+
+def test_what_exists_is_replaced_only_if_an_earlier_run_wrote_it(tmp_path, capsys):
+    page = written("one class", tmp_path)
+    assert written("one class", tmp_path) == page               # its own files
+    assert "will be replaced" in capsys.readouterr().err
+    path = tmp_path / "table.csv"
+    before = path.read_bytes()
+    (tmp_path / "page.json").write_text("mine")
+    for output in (page, tmp_path / "table.csv", tmp_path / "no" / "p.html"):
+        assert main(["try", str(path), "--output", str(output)]) == 2
+    said = capsys.readouterr().err
+    assert "page.json exists" in said and "no page" in said and "no folder" in said
+    assert path.read_bytes() == before and (tmp_path / "page.json").read_text() == "mine"
+    (tmp_path / "page.json").unlink()
+    notebook = page.with_suffix(".ipynb")
+    notebook.write_text(notebook.read_text(encoding="utf-8") + " ", encoding="utf-8")
+    assert main(["try", str(path), "--output", str(page)]) == 2     # somebody changed it
+    assert "page.ipynb exists" in capsys.readouterr().err
+
+
+def test_a_file_is_written_as_a_whole_or_not_at_all(tmp_path, monkeypatch):
+    from odtbook.try_command import write_whole
+    write_whole(tmp_path / "a.txt", "old")
+    with pytest.raises(OSError, match="cannot be written"):
+        write_whole(tmp_path / "no" / "b.txt", "new")
+
+    def full(path, data):
+        with open(path, "wb") as file:
+            file.write(data[:1])
+        raise OSError(28, "No space left on device")
+    monkeypatch.setattr("pathlib.Path.write_bytes", full)
+    with pytest.raises(OSError, match=r"cannot be written \(No space"):
+        write_whole(tmp_path / "a.txt", "new")
+    assert [path.name for path in tmp_path.iterdir()] == ["a.txt"]
+    assert (tmp_path / "a.txt").read_text() == "old"
 
 
 def awkward(seed, task):
@@ -75,77 +139,155 @@ def awkward(seed, task):
     return read_table(frame, "y", task=task)
 
 
-@pytest.mark.parametrize("numbers_only", [False, True])
-@pytest.mark.parametrize("task", ["classification", "regression"])
-@pytest.mark.parametrize("seed", range(3))
-def test_the_python_file_predicts_as_the_tree(seed, task, numbers_only):
-    table = awkward(seed, task)
-    if numbers_only:
-        table.X = table.X[["a b", "d"]]
-    # Some columns have no gap in the fit, and all have one later.
-    table.X = table.X.assign(**{"a b": table.X["a b"].fillna(0.0)})
-    kind = MurTreeRegressor if task == "regression" else MurTreeClassifier
-    model = kind(3).fit(table.X, table.y)
-    trial = trying.Trial(table, model, {"max_depth": 3}, [], {}, None, None, 5, None, 0, 0.0)
-    space = {}
-    exec(try_page.standalone(trial), space)
-    later = table.X.copy()
-    later.iloc[::3, 0] = np.nan
-    for X in (table.X, later):
-        rows = [{name: None if value is None or value != value else value
-                 for name, value in row.items()} for row in X.to_dict("records")]
-        found = [space["predict"](row) for row in rows]
-        wanted = model.predict(X)
-        if task == "regression":
-            np.testing.assert_allclose(found, wanted)
-        else:
-            assert found == wanted.tolist()
-
-
-def test_sentences_say_both_sides_and_where_gaps_go():
+@pytest.mark.parametrize("weights", [None, {"up": 3}])
+def test_sentences_say_both_sides_and_count_rows(weights):
     table = awkward(0, "classification")
-    model = MurTreeClassifier(2).fit(table.X, table.y)
-    said = try_page.sentences(model, "classification")
-    assert len(said) == model.get_n_leaves()
+    question = trying.ask(table, class_weight=weights, depth=2, seconds=5)
+    found = trying.fit_tree(question)
+    said = trying.sentences(found)
+    assert len(said) == found.model.get_n_leaves()
     assert not any("not " in line and "is not " not in line for line in said)
-    counts = [int(word) for line in said for word in [line.split(" of ")[1].split()[0]]]
-    assert sum(counts) == len(table.y)
+    assert sum(int(line.split(" of ")[-1].split()[0]) for line in said) == len(table.y)
+    right = sum(int(re.search(r"\((\d+) of", line)[1]) for line in said)
+    assert right == (found.model.predict(table.X) == table.y).sum()
+    drawn = found.tree
+    assert drawn.value[0].sum() == len(table.y)
+    leaves = drawn.feature < 0
+    assert drawn.value[leaves].sum() == len(table.y)
 
 
 def test_of_two_bounds_of_one_side_the_tighter_is_said():
-    said = try_page._tightest(["a > 1", "a <= 9", "b <= 2 or missing", "a > 3.5", "a = x > 1",
-                               "b <= 1", "a <= 1e-05", "c is not > 1", "c is not > 2"])
+    said = trying._tightest(["a > 1", "a <= 9", "b <= 2 or missing", "a > 3.5", "a = x > 1",
+                             "b <= 1", "a <= 1e-05", "c is not > 1", "c is not > 2"])
     assert said == ["a > 3.5", "a <= 1e-05", "b <= 2 or missing", "a = x > 1", "b <= 1",
                     "c is not > 1", "c is not > 2"]
-    y = np.arange(16) // 4
-    model = MurTreeClassifier(2, binarizer="all").fit(np.arange(16.0)[:, None], y)
-    assert sorted(try_page.sentences(model, "classification"))[0].count(" and ") <= 1
 
 
-def test_the_lines_of_python_repeat_the_tree(tmp_path, capsys):
-    page = written("gaps", tmp_path)
-    source = page.read_text()
-    import html
-    code = html.unescape(source[source.index("<code>") + 6:source.index("</code>")])
-    assert len(code.splitlines()) == 10
-    capsys.readouterr()
-    exec(code, {})
-    tree = DecisionTree.from_json(page.with_suffix(".json").read_text())
-    assert str(tree) in capsys.readouterr().out
+def rare(n=600, share=0.05):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"a": rng.normal(size=n), "b": rng.normal(size=n),
+                          "c": rng.choice(["u", "v"], n), "who": rng.integers(0, 60, n)})
+    score = frame["a"] + (frame["c"] == "u") + rng.normal(size=n)
+    frame["ill"] = np.where(score > np.quantile(score, 1 - share), "yes", "no")
+    return frame
 
 
-def test_a_table_that_takes_too_long_is_measured_on_fewer_rows(monkeypatch):
-    frame = plain(2000)
-    monkeypatch.setattr(trying, "MOST_ROWS", 1600)
-    monkeypatch.setattr(trying, "FEWEST_ROWS", 200)
-    table = read_table(frame, "label")
-    with warnings.catch_warnings():
-        warnings.simplefilter("error", UserWarning)
-        trial = trying.try_table(table, 0.5)
-    assert len(trial.rows) < 400 and any("of the 2,000 rows" in note for note in trial.notes)
-    assert len(trial.scores[trying.TREE]) >= 2
-    assert len({len(scores) for scores in trial.scores.values()}) == 1
-    assert json.loads(trial.model.tree_.to_json())
+def test_a_rare_class_is_judged_by_balanced_accuracy_unless_something_else_is_asked():
+    table = read_table(rare(), "ill", groups="who")
+    question = trying.ask(table, seconds=30)
+    assert question.metric == "balanced accuracy" and question.weights == "balanced"
+    assert "5.0 % of the rows" in question.lines[0] and "50.0 %" in question.lines[0]
+    found = trying.fit_tree(question)
+    predicted = found.model.predict(table.X)
+    assert (predicted == "yes").sum() > 30
+    for options, metric in (({"cost": {"yes": 5}}, "cost"), ({"metric": "accuracy"}, "accuracy")):
+        asked = trying.ask(table, **options)
+        assert asked.metric == metric
+        assert asked.weights == ({"no": 1.0, "yes": 5.0} if metric == "cost" else None)
+    y, none = table.y, np.full(len(table.y), "no")
+    costly = trying.ask(table, cost={"yes": 5})
+    assert costly.score(y, none) == pytest.approx(-5 * np.mean(y == "yes"))
+    assert question.score(y, none) == 0.5
+    assert trying.ask(read_table(plain(), "label")).metric == "accuracy"
+    for options, says in (({"cost": {"maybe": 5}}, "no class 'maybe'.*no, yes"),
+                          ({"cost": {"yes": np.nan}}, "above 0"), ({"metric": "f1"}, "metric"),
+                          ({"cost": {"yes": 2}, "class_weight": "balanced"}, "one of them"),
+                          ({"depth": 0}, "depth is 0"), ({"leaves": 1}, "leaves is 1")):
+        with pytest.raises(ValueError, match=says):
+            trying.ask(table, **options)
+
+
+@pytest.mark.parametrize("groups", [None, "who"])
+@pytest.mark.parametrize("n", [600, 3000])
+def test_every_verdict_has_five_stratified_folds(n, groups, monkeypatch):
+    """Also where the time suffices for few rows only; groups stay whole."""
+    table = read_table(rare(n), "ill", groups=groups)
+    question = trying.ask(table, seconds=20)
+    folds = []
+
+    def fold(question, train, test, seconds, until, splits):
+        folds.append((train, test))
+        question.clock.start -= 0.3         # this many seconds
+        answer = dict.fromkeys(trying.protocol(question, 1.0), (table.y[test], None))
+        return (test, answer, None, 0) if question.clock.elapsed < until else None
+    monkeypatch.setattr(trying, "_fold", fold)
+    judged = trying.judge(question)
+    assert len(judged.scores) % (5 * len(judged.found)) == 0 and len(judged.rows)
+    if n == 600:
+        assert len(judged.rows) == n
+    else:
+        assert trying.PILOT * 0.9 <= len(judged.rows) < n and "draw of" in judged.lines[0]
+        share = np.mean(table.y[judged.rows] == "yes")
+        assert share == pytest.approx(0.05, abs=0.01 if groups is None else 0.04)
+    for train, test in folds[1:]:
+        assert not set(train) & set(test)
+        if groups:
+            assert not set(table.groups[train]) & set(table.groups[test])
+        elif len(test) > 90:
+            assert np.mean(table.y[test] == "yes") == pytest.approx(0.05, abs=0.012)
+
+
+def test_without_time_for_five_folds_there_is_no_verdict(monkeypatch):
+    question = trying.ask(read_table(rare(), "ill"), seconds=2)
+
+    def fold(question, train, test, seconds, until, splits):
+        question.clock.start -= 1           # a second each
+        answer = dict.fromkeys(trying.protocol(question, 1.0), (question.table.y[test], None))
+        return (test, answer, None, 0) if question.clock.elapsed < until else None
+    monkeypatch.setattr(trying, "_fold", fold)
+    judged = trying.judge(question)
+    assert not len(judged.rows) and judged.lines[0].startswith("There is no verdict: the time")
+    assert "it is" not in str(trying.pays(judged)) and trying.worth(judged).empty
+    few = trying.judge(trying.ask(read_table(rare(40), "ill", groups="c"), seconds=5))
+    assert "need more rows, or groups" in few.lines[0]
+
+
+def test_what_is_compared_is_what_is_shown():
+    """The sentence follows from the numbers in it, at every rounding."""
+    table = read_table(rare(), "ill")
+    rng = np.random.default_rng(0)
+    for metric in ("balanced accuracy", "accuracy", "cost"):
+        question = trying.ask(table, metric=metric, depth=2)
+        for _ in range(200):
+            base = rng.normal(0.8, 0.0005, 5)
+            scores = pd.DataFrame([
+                {"method": name, "round": 0, "fold": k, metric: base[k] + rng.normal(0, 0.0004)}
+                for name in trying.protocol(question, 1.0) for k in range(5)])
+            judged = trying.Judged(question, [], scores, np.arange(5),
+                                   dict.fromkeys(scores["method"].unique()), {}, [])
+            for line in trying.pays(judged):
+                low, high = map(float, re.search(r"\((\S+) to (\S+)\)", line).groups())
+                assert ("it is better" in line) <= (low > 0) and \
+                    ("it is worse" in line) <= (high < 0)
+                assert ("chance" in line) <= (low <= 0 <= high)
+                assert ("it is ahead" in line) <= (low > 0)
+                assert not re.search(r"-0\.0+[^\d]", line)
+
+
+def test_the_book_s_rule_is_applied_to_the_number_that_is_shown(monkeypatch):
+    """4.0 points are four points or more, also where they are 3.96."""
+    table = read_table(plain(), "label")
+    question = trying.ask(table, seconds=5)
+    for gain in (3.94, 3.96, 4.04, -1.0):
+        scores = iter([0.9, 0.9 - gain / 100])
+
+        class Fitted:
+            report_ = None
+
+            def __init__(self, *_, **__):
+                pass
+
+            def fit(self, *_):
+                return self
+
+            def score(self, *_):
+                return next(scores)  # noqa: B023
+        monkeypatch.setattr(trying, "MurTreeClassifier", Fitted)
+        monkeypatch.setattr(trying, "make_pipeline", Fitted)
+        said = trying._rule(question)
+        shown = float(re.search(r"right on (\S+) points (more|fewer)", said)[1])
+        assert ("yes, it pays" in said) == (shown >= does_it_pay.LIMIT and gain > 0)
+        assert f"{abs(gain):.1f}" in said
 
 
 def test_verdict_uses_the_half_on_which_the_rule_was_tested():
@@ -158,20 +300,73 @@ def test_verdict_uses_the_half_on_which_the_rule_was_tested():
     assert not (first["test"][first["training"] >= does_it_pay.LIMIT - 1] > 0).all()
 
 
+@pytest.mark.parametrize("task", ["classification", "regression"])
+def test_each_method_learns_and_the_proof_is_checked(task):
+    table = awkward(1, task)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", UserWarning)
+        question = trying.ask(table, depth=2, seconds=60)
+        found = trying.fit_tree(question)
+        judged = trying.judge(question)
+    assert "has checked it: no tree of depth 2" in str(trying.certified(found))
+    assert set(judged.found) == set(trying.protocol(question, 1.0))
+    best = trying.worth(judged)
+    assert best.shape[0] == 7 and not best.isin(["–"]).any().any()
+    for name in judged.found:       # recomputed from the predictions of the first round
+        first = judged.scores[(judged.scores["method"] == name) & (judged.scores["round"] == 0)]
+        if task == "classification":
+            right = np.mean(judged.found[name] == table.y[judged.rows])
+            assert first["accuracy"].mean() == pytest.approx(right, abs=0.02)
+            assert not np.isnan(judged.chances[name]).any()
+    assert len(trying.parts(judged)) and len(judged.trees) == 5
+    assert trying.used(found.model, table)[0] in table.feature_names
+    assert len(trying.good_trees(found)) == 1
+
+
+def test_hostile_names_stay_data(tmp_path, capsys):
+    """In the page, on the terminal, and in what is handed over."""
+    base = plain(60)
+    evil = '</script><img src=x onerror="document.title=1">\u202e$x$"""\'\\'
+    frame = base.rename(columns={"age": f"\x1b[31m{evil}", "label": f"y{evil}"})
+    frame["sex"] = frame["sex"] + evil
+    frame[f"y{evil}"] = frame[f"y{evil}"] + evil
+    path = tmp_path / "a'<b>&.csv"
+    frame.to_csv(path, index=False)
+    page = tmp_path / "p.html"
+    assert main(["try", str(path), "--time", "4", "--output", str(page)]) == 0
+    said = capsys.readouterr()
+    assert "\x1b" not in said.out + said.err and "\u202e" not in said.out + said.err
+    with chromium() as browser:
+        tab = browser.new_page()
+        tab.goto(page.as_uri())
+        assert "optimal tree of a'<b>&.csv" in tab.title()
+        assert tab.evaluate("document.querySelectorAll('img[src=x]').length") == 0
+    assert main(["try", str(path), "--target", "\x1b[31mno", "--output", str(page)]) == 2
+    assert "\x1b" not in capsys.readouterr().err
+
+
 def test_refusals(tmp_path, capsys):
     path = tmp_path / "t.csv"
     plain().to_csv(path, index=False)
-    for arguments, says in ((["--time", "0"], "no time"), (["--target", "x"], "no column 'x'"),
-                            (["--output", str(tmp_path / "no" / "p.html")], "no folder")):
-        assert main(["try", str(path), *arguments]) == 2
+    output = ["--output", str(tmp_path / "p.html")]
+    for arguments, says in ((["--time", "0"], "time is 0"), (["--target", "x"], "no column 'x'"),
+                            (["--cost", "yes"], "CLASS=NUMBER"),
+                            (["--cost", "yes=5"], "no class 'yes'"),
+                            (["--drop", "label"], "is the target"),
+                            (["--groups", "no"], "no column beside"),
+                            (["--task", "regression"], "holds words")):
+        assert main(["try", str(path), "--target", "label", *output, *arguments]) == 2
         assert says in capsys.readouterr().err
     assert main(["try", str(tmp_path / "none.csv")]) == 2
+    assert main(["try", "https://example.org/t.csv"]) == 2
+    assert "addresses are not read" in capsys.readouterr().err
+    assert not list(tmp_path.glob("p*"))
 
 
-@pytest.mark.parametrize("gain, words", [(8.25, "8.2 points more rows"), (0.0, "0.0 points more"),
-                                         (-8.25, "8.2 points fewer rows than CART, which cuts")])
-def test_a_tree_over_few_questions_is_not_said_to_gain_what_it_loses(gain, words):
-    scores = dict.fromkeys([trying.TREE, "CART", trying.TUNED, "forest"], [0.8, 0.7, 0.9])
-    trial = trying.Trial(None, None, {}, [], scores, None, None, 3, gain, 0, 1.0)
-    said = try_page.verdict(trial)
-    assert words in said[0] and ("yes, it pays" in said[0]) == (gain > 4)
+def test_seeds_draw_other_folds():
+    table = read_table(rare(), "ill")
+    first, second = (trying.ask(table, seed=seed) for seed in (0, 1))
+    for draw in range(3):
+        assert trying._seed(first, 5, draw) != trying._seed(second, 5, draw)
+    few = [set(trying.drawn(question, np.arange(600), 300, 4)) for question in (first, second)]
+    assert few[0] != few[1]
