@@ -244,7 +244,7 @@ def _equals(name, value):
 
 
 def read_table(path_or_frame: str | Path | Any, target: str | None = None, *,
-               task: str | None = None, like: Table | None = None,
+               task: str | None = None,
                drop: Sequence[str] = (), groups: str | None = None) -> Table:
     """Read a table of one row per case, and say in words what was done to it.
 
@@ -262,9 +262,6 @@ def read_table(path_or_frame: str | Path | Any, target: str | None = None, *,
     task : {"classification", "regression"}, optional
         By default decided from the target: more than 20 different whole numbers, or 5 others, are
         a quantity.
-    like : Table, optional
-        A table that was read before: the columns, categories and dates of this one are read as
-        those of that, and values that it did not have are reported.
     drop : sequence of str, optional
         Columns to leave out.
     groups : str, optional
@@ -287,8 +284,6 @@ def read_table(path_or_frame: str | Path | Any, target: str | None = None, *,
         frame = _read_file(Path(path_or_frame), target, report, pd)
     else:
         frame = _as_frame(path_or_frame, report, pd)
-    if like is not None and target is None:
-        target = like.target
     if not len(frame.columns):
         raise ValueError("the table has no columns; give one with a row of names and a row per "
                          "case.")
@@ -323,16 +318,14 @@ def read_table(path_or_frame: str | Path | Any, target: str | None = None, *,
         frame = frame.drop(columns=groups)
         report.columns[groups] = "groups"
     commas = _has_decimal_commas(frame)
-    frame, y, task = _labels(frame, target, like.task if like is not None else task, report, pd,
-                             commas)
+    frame, y, task = _labels(frame, target, task, report, pd, commas)
     rows = frame.index.to_numpy()
     if together is not None:
         together = together[rows].to_numpy(str)
         report.say(f"says which rows belong together ({len(set(together)):,} groups) and is no "
                    "feature.", groups)
     frame = frame.reset_index(drop=True)
-    features, origins = _features(frame, report, pd, commas) if like is None else \
-        _alike(frame, like, report, pd, commas)
+    features, origins = _features(frame, report, pd, commas)
     _judge(features, y, task, target, report)
     return Table(features, y, report, task, target, rows, together, origins)
 
@@ -403,7 +396,8 @@ def _count(number, thing, things=None):
 
 
 def _listed(values, most=3):
-    shown = ", ".join(repr(value) for value in values[:most])
+    shown = ", ".join(repr(value if len(str(value)) <= LONGEST else f"{value[:LONGEST]}…")
+                      for value in values[:most])
     return shown + (f" and {len(values) - most} more" if len(values) > most else "")
 
 
@@ -1000,9 +994,8 @@ def _understand(column, pd, commas=False):
         numbers[present] = parsed
         says = [f"is read as numbers with {' and '.join(how)}."] if how else []
         if wrong:
-            shown = [text if len(text) < 40 else text[:30] + "…" for text in wrong]
             says.append(f"holds numbers, and {_count(int((~is_number).sum()), 'cell')} "
-                        f"with {_listed(shown)}, read as gaps.")
+                        f"with {_listed(wrong)}, read as gaps.")
         zeros = sum(bool(LEADING_ZERO.fullmatch(text)) for text in texts)
         if zeros:
             says.append(f"holds {_count(zeros, 'number')} written with a 0 in front, which is left "
@@ -1027,6 +1020,16 @@ def _understand(column, pd, commas=False):
             return _as_date(dates, f" ({found[1]})", pd, says)
     words = np.empty(len(cells), object)
     words[present] = texts
+    says = _why_words(column, texts, different, is_number, reason)
+    if spellings:
+        says.append(f"has values that differ by capital letters alone ({_listed(spellings)}), "
+                    "read as one each, as it is written most often.")
+    gaps = _gaps_line(words, marks)
+    return _Read("category", words, [*says, f"has {gaps}."] if gaps else says)
+
+
+def _why_words(column, texts, different, is_number, reason):
+    """Return sentences on cells that are read as words and might have been meant as numbers."""
     says = [] if reason is None else [reason]
     if column.dtype.kind == "O" and any(isinstance(value, NESTED) for value in column):
         says.append("holds lists or records, read as words; give each part a column of its own.")
@@ -1037,16 +1040,11 @@ def _understand(column, pd, commas=False):
     elif sum(bool(PAIR.fullmatch(_short(text))) for text in texts) > 0.9 * len(texts):
         says.append(f"holds two numbers in a cell, such as {texts[0]!r}, so they are read as "
                     "words; if they are quantities, give each a column of its own.")
-    elif reason is None and share > 0.2:
+    elif reason is None and np.mean(is_number) > 0.2:
+        wrong = sorted({text for text, good in zip(texts, is_number) if not good})
         says.append(f"holds numbers in {int(is_number.sum()):,} of {_count(len(texts), 'cell')} "
                     f"and words in the others ({_listed(wrong)}), so all are read as words.")
-    if spellings:
-        says.append(f"has values that differ by capital letters alone ({_listed(spellings)}), "
-                    "read as one each, as it is written most often.")
-    gaps = _gaps_line(words, marks)
-    if gaps:
-        says.append(f"has {gaps}.")
-    return _Read("category", words, says)
+    return says
 
 
 def _no_quantity(name, different, texts, numbers, spellings):
@@ -1296,50 +1294,6 @@ def _merged(name, values, report):
         report.say(f"is read as categories and has {len(counts)} of them, one 0/1 column each.",
                    name)
     return values
-
-
-def _alike(frame, like, report, pd, commas):
-    """Return the features of a table that was read before."""
-    columns = {}
-    for name in like.X.columns:
-        if name not in frame.columns:
-            raise ValueError(f"the table has no column {name!r}, which the first one had.")
-        read = _understand(frame[name], pd, commas)
-        kind = like.report.columns[name]
-        values = read.values
-        if isinstance(like.origins.get(name), list):
-            order = {text: float(k) for k, text in enumerate(like.origins[name])}
-            values = np.array([order.get(str(cell), np.nan) for cell in frame[name]])
-            kind = "ordered"
-        elif kind == "category":
-            known = set(like.X[name].dropna())
-            spelled = {text.casefold(): text for text in sorted(known) if len(text) > 1}
-            cells = [f"{cell:g}" if isinstance(cell, float) else None if cell is None else str(cell)
-                     for cell in _cells(frame[name], pd)[0]]
-            texts = [text if text is None or text in known else
-                     spelled.get(text.casefold(), text) for text in cells]
-            unseen = sorted({text for text in texts if text is not None and text not in known})
-            instead = OTHER if OTHER in known else None
-            if unseen:
-                report.say(f"has values that the first table did not have ({_listed(unseen)}), "
-                           f"read as {'gaps' if instead is None else repr(instead)}.", name)
-            values = np.array([text if text is None or text in known else instead
-                               for text in texts], object)
-        elif read.kind != kind:
-            if read.kind != "empty":
-                what = {"category": "words", "number": "numbers", "date": "dates"}
-                report.say(f"holds {what[read.kind]} here and {what[kind]} in the first table; "
-                           "they are read as gaps.", name)
-            values = np.full(len(frame), np.nan)
-        elif kind == "date":
-            values = values + (read.origin - like.origins[name]).total_seconds() / 86_400
-        report.columns[name] = like.report.columns[name]
-        columns[name] = pd.Series(values, dtype=object if kind == "category" else np.float64)
-    extra = [name for name, what in report.columns.items()
-             if what == "dropped" and name in frame.columns]
-    if extra:
-        report.say(f"Not read, as in the first table: {_listed(extra, 20)}.")
-    return pd.DataFrame(columns, index=range(len(frame))), like.origins
 
 
 def _judge(X, y, task, target, report):

@@ -14,7 +14,7 @@ from odtlib.requirements import needs
 
 TEMPLATE = Path(__file__).with_name("try_page.html.j2")
 FILES = re.compile(r"<!-- odt try (\{.*\}) -->")      # what an earlier run wrote, by its endings
-ENDINGS = (".ipynb", ".json", ".dot", "-card.txt")
+ENDINGS = (".ipynb", ".py", ".json", ".js", ".sql", ".dot", ".skops", "-card.txt")
 PRINTED = ("sentences", "worth", "how", "pays", "take")     # cells that the terminal shows, too
 
 
@@ -93,8 +93,9 @@ def _try(options):
             "drop": options.drop, "groups": options.groups,
             "cost": _weights("--cost", options.cost),
             "class_weight": _weights("--class-weight", options.class_weight) or None,
-            "metric": options.metric, "depth": options.depth, "leaves": options.leaves,
-            "seed": options.seed, "time": options.time, "output": str(page.with_suffix(""))}
+            "metric": options.metric, "max_depth": options.depth,
+            "max_leaf_nodes": options.leaves, "seed": options.seed,
+            "time": options.time, "output": str(page.with_suffix(""))}
         table = table_of(str(source), options.target, task=options.task, drop=options.drop,
                          groups=options.groups)
         print(table.report)

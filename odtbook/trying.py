@@ -6,7 +6,6 @@ Each function makes one part of the page.  Nothing depends on the clock unless a
 from __future__ import annotations
 
 import hashlib
-import re
 import warnings
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -48,6 +47,7 @@ from odtbook.tables import Lines, Table, printable
 from odtbook.tables import table_of as table_of
 from odtbook.try_command import write_whole
 from odtlib import MurTreeClassifier, MurTreeRegressor, TunedCARTClassifier, __version__
+from odtlib._text import threshold_text
 from odtlib.report import Clock
 from odtlib.tree import DecisionTree
 
@@ -57,8 +57,6 @@ DEPTH, LEAF, RARE = 4, 5, 0.2           # below this share of a class, accuracy 
 TREE, SAME, TUNED_CART, FREE = CARTS = (
     "optimal tree", "CART with as many leaves", "tuned CART", "CART of any size, pruned")
 METRICS = ("accuracy", "balanced accuracy", "cost")
-BOUND = re.compile(r"( (?:<=|>) )-?[\d.e+-]+( or missing)?$")
-OF_WORDS = re.compile(" (=|is not|in|not in) ")
 
 
 @dataclass
@@ -119,7 +117,8 @@ class Question:
 
 
 def ask(table: Table, *, cost: dict | None = None, class_weight: dict | str | None = None,
-        metric: str | None = None, depth: int | None = None, leaves: int | None = None,
+        metric: str | None = None, max_depth: int | None = None,
+        max_leaf_nodes: int | None = None,
         seed: int = 0, seconds: float = 60.0) -> Question:
     """Say what is asked of a table, with the defaults filled in.
 
@@ -134,8 +133,10 @@ def ask(table: Table, *, cost: dict | None = None, class_weight: dict | str | No
     metric : {"accuracy", "balanced accuracy", "cost"}, optional
         By default cost where costs are given, balanced accuracy where a class has fewer than 20 %
         of the rows, and accuracy otherwise.
-    depth, leaves : int, optional
-        Depth of the trees (default: up to four, chosen by cross-validation); most leaves.
+    max_depth : int, optional
+        Depth of the trees (default: up to four, chosen by cross-validation).
+    max_leaf_nodes : int, optional
+        Most leaves of a tree.
     seed : int, default=0
         Of all random choices.
     seconds : float, default=60.0
@@ -152,15 +153,17 @@ def ask(table: Table, *, cost: dict | None = None, class_weight: dict | str | No
     """
     if table.report.unusable:
         raise ValueError(table.report.unusable)
-    for name, value, least in (("depth", depth, 1), ("leaves", leaves, 2), ("seed", seed, 0)):
+    for name, value, least in (("max_depth", max_depth, 1), ("max_leaf_nodes", max_leaf_nodes, 2),
+                               ("seed", seed, 0)):
         if value is not None and value < least:
             raise ValueError(f"{name} is {value}; give a whole number of at least {least}.")
     if not 0 < seconds < np.inf:
         raise ValueError(f"time is {seconds}; give a number of seconds above 0.")
-    size = f"Trees have depth {depth}" if depth else \
+    size = f"Trees have a depth of at most {max_depth}" if max_depth else \
         f"Trees have a depth of at most {DEPTH}, chosen by cross-validation"
-    same = ([depth] if depth else list(range(1, DEPTH + 1)), leaves, seed, Clock(0.85 * seconds))
-    size += f" and at most {leaves} leaves." * bool(leaves) or "."
+    same = ([max_depth] if max_depth else list(range(1, DEPTH + 1)), max_leaf_nodes, seed,
+            Clock(0.85 * seconds))
+    size += f" and at most {max_leaf_nodes} leaves." * bool(max_leaf_nodes) or "."
     if table.task == "regression":
         if cost or class_weight or metric:
             raise ValueError(f"{table.target!r} is a quantity, which has no classes to weigh; "
@@ -447,18 +450,48 @@ def fit_tree(question: Question) -> Found:
     return Found(question, model, lines, model.apply(table.X))
 
 
+def sides(found: Found) -> dict[int, list[tuple]]:
+    """Return for each feature node its two branches, yes first: (what is bounded, words, child).
+
+    Of two conditions on a path that bound the same, the later is the tighter one.
+    """
+    table, tree, branches = found.question.table, found.model.tree_, {}
+    for node, question in tree.questions().items():
+        name = table.feature_names[question.column]
+        values = table.X[name].dropna()
+        gaps = [" or missing" * (len(values) < len(table.X) and question.gap is side)
+                for side in (True, False)]
+        if question.members is not None:
+            one = f"{question.members[0]}" if len(question.members) == 1 else ""
+            words = [f"{name} = {one}", f"{name} is not {one}"] if one else [
+                f"{name} {sign} ({', '.join(map(str, question.members))})"
+                for sign in ("in", "not in")]
+        elif question.high == -np.inf:
+            words, gaps = [f"{name} is missing", f"{name} is known"], ["", ""]
+        else:
+            bound = threshold_text(question.high, values[values <= question.high].max(),
+                                   values[values > question.high].min())
+            words = [f"{name} <= {bound}", f"{name} > {bound}"]
+        number = question.members is None and question.high > -np.inf
+        branches[node] = [
+            ((question.column, k, gap) if number else text, printable(text + gap), child)
+            for k, (text, gap, child) in enumerate(zip(words, gaps, (question.yes, question.no)))]
+    return branches
+
+
 def sentences(found: Found) -> Lines:
     """Return the tree as one sentence per leaf, the yes-branch of each test first."""
-    tree, said, stack = found.model.tree_, Lines(), [(0, ())]
-    if not tree.n_splits:
+    said, stack, branches = Lines(), [(0, {})], sides(found)
+    if not branches:
         return Lines(["Nothing beats one leaf: no question pays for itself. Every row gets the "
                       f"same answer, {found.words(0)}."], large=True)
     while stack:
         node, conditions = stack.pop()
-        if tree.feature[node] < 0:
-            said.append(printable(f"If {' and '.join(_tightest(conditions))}, then "
+        if node not in branches:
+            said.append(printable(f"If {' and '.join(conditions.values())}, then "
                                   f"{found.words(node)}."))
-        stack += [(child, (*conditions, text)) for text, child in _sides(found.model, node)[::-1]]
+        stack += [(child, {**conditions, key: text})
+                  for key, text, child in branches.get(node, [])[::-1]]
     return said
 
 
@@ -472,58 +505,19 @@ class Outline:
         return str(self.found.model.tree_)
 
     def _repr_html_(self):
+        branches = sides(self.found)
+
         def drawn(node):
-            found = self.found
-            sides = _sides(found.model, node)
-            return f"<b>{escape(printable(found.words(node)))}</b>" if not sides else "<ul>" + (
-                "".join(f"<li>{escape(printable(text))}{drawn(child)}</li>"
-                        for text, child in sides)) + "</ul>"
+            if node not in branches:
+                return f"<b>{escape(printable(self.found.words(node)))}</b>"
+            return "<ul>" + "".join(f"<li>{escape(text)}{drawn(child)}</li>"
+                                    for _, text, child in branches[node]) + "</ul>"
         return f'<div class="outline">{drawn(0)}</div>'
 
 
 def plain(text: Any) -> str:
     """Return text for a picture, in which no sign starts a formula."""
     return printable(str(text)).replace("$", r"\$")
-
-
-def _sides(model, node):
-    """Return what leads to each child of a node, yes first; nothing for a leaf."""
-    tree = model.tree_
-    if tree.feature[node] < 0:
-        return []
-    sides = [(_condition(model, node, branch), int(getattr(tree, branch)[node]))
-             for branch in ("left", "right")]
-    return sides[::-1] if tree.is_condition(node) else sides
-
-
-def _condition(model, node, branch):
-    """Return the condition that leads from a node to a child, in words."""
-    tree = model.tree_
-    text = tree.split_text(node, branch)
-    if not tree.is_condition(node) or branch == "right":
-        return text
-    name, binariser = tree.split_text(node, "right"), model.binarizer_
-    if not hasattr(binariser, "missing_"):
-        return text
-    j = tree.feature[node]
-    missing = " or missing" if binariser.missing_[j] == 0 else ""
-    name = name.removesuffix(" or missing")
-    if name.endswith(" is missing"):
-        return f"{name.removesuffix(' is missing')} is known"
-    if binariser.feature_[j] in binariser.categories_:
-        for sign, other in ((" = ", " is not "), (" in (", " not in (")):
-            if sign in name:
-                return other.join(name.rsplit(sign, 1)) + missing
-    elif np.isinf(binariser.lower_[j]):
-        return " > ".join(name.rsplit(" <= ", 1)) + missing
-    return text
-
-
-def _tightest(conditions):
-    """Leave out the bounds that a later one of the same side of the same feature makes tighter."""
-    last = {BOUND.sub(r"\1\2", text) if not OF_WORDS.search(text) else text: text
-            for text in conditions}
-    return list(last.values())
 
 
 def asked(found: Found) -> dict[str, list[str]]:
@@ -540,11 +534,8 @@ def asked(found: Found) -> dict[str, list[str]]:
 
 def used(model: BaseEstimator, table: Table) -> list[str]:
     """Return the names of the features that a tree asks, that of the root first."""
-    names = [model.tree_.feature_name(j) for j in model.tree_.feature if j >= 0]
-    if model.binarizer_ is not None and getattr(model, "_tree_over_columns", False):
-        of = model.binarizer_.feature_
-        names = [table.feature_names[of[j]] for j in model.tree_.feature if j >= 0]
-    return list(dict.fromkeys(names))
+    return list(dict.fromkeys(table.feature_names[question.column]
+                              for question in model.tree_.questions().values()))
 
 
 def certified(found: Found) -> Lines:
@@ -913,9 +904,25 @@ def card(found: Found, judged: Judged, source: str) -> Lines:
 
 
 def exports(found: Found) -> dict[str, str | bytes]:
-    """Return the tree as files for others, by their ending."""
-    tree = found.model.tree_
-    return {".json": tree.to_json(), ".dot": tree.to_dot()}
+    """Return the tree as files for others, by their ending.
+
+    The shares in the leaves are those of the rows, whatever they weigh.  A scikit-learn tree by
+    skops is among them where skops is installed and all features are numbers.
+    """
+    tree, table, files = found.tree, found.question.table, {}
+    units = {name: f"days since {first:%Y-%m-%d}" for name, first in table.origins.items()
+             if not isinstance(first, list)}
+    for ending, text in ((".py", lambda: tree.to_python(units)), (".json", tree.to_json),
+                         (".js", lambda: tree.to_javascript(units)), (".sql", tree.to_sql),
+                         (".dot", tree.to_dot), (".skops", lambda: _skops(found))):
+        with suppress(ValueError, ImportError):     # a label that has no form there; no skops
+            files[ending] = text()
+    return files
+
+
+def _skops(found):
+    from skops.io import dumps
+    return dumps(found.model.to_sklearn())
 
 
 def hand_over(found: Found, judged: Judged, source: str, output: str | None) -> Lines:

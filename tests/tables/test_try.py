@@ -81,10 +81,10 @@ def test_the_notebook_runs_again_as_it_stands(tmp_path, capsys):
                     if "injected-parameters" in cell.metadata.get("tags", []))
     for source in (cells["parameters"].source, injected.source):
         exec(source, space)
-    assert (space["depth"], space["drop"], space["seed"]) == (1, ["age"], 3)
+    assert (space["max_depth"], space["drop"], space["seed"]) == (1, ["age"], 3)
     table = trying.table_of(space["dataset"], space["target"], drop=space["drop"])
     assert "age" not in table.feature_names and "'age' is dropped, as asked." in table.report.lines
-    question = trying.ask(table, depth=2, seed=3, seconds=4)
+    question = trying.ask(table, max_depth=2, seed=3, seconds=4)
     found = trying.fit_tree(question)
     assert found.model.max_depth == 2
     assert "of depth at most 1" in page.read_text(encoding="utf-8")
@@ -142,7 +142,7 @@ def awkward(seed, task):
 @pytest.mark.parametrize("weights", [None, {"up": 3}])
 def test_sentences_say_both_sides_and_count_rows(weights):
     table = awkward(0, "classification")
-    question = trying.ask(table, class_weight=weights, depth=2, seconds=5)
+    question = trying.ask(table, class_weight=weights, max_depth=2, seconds=5)
     found = trying.fit_tree(question)
     said = trying.sentences(found)
     assert len(said) == found.model.get_n_leaves()
@@ -157,10 +157,38 @@ def test_sentences_say_both_sides_and_count_rows(weights):
 
 
 def test_of_two_bounds_of_one_side_the_tighter_is_said():
-    said = trying._tightest(["a > 1", "a <= 9", "b <= 2 or missing", "a > 3.5", "a = x > 1",
-                             "b <= 1", "a <= 1e-05", "c is not > 1", "c is not > 2"])
-    assert said == ["a > 3.5", "a <= 1e-05", "b <= 2 or missing", "a = x > 1", "b <= 1",
-                    "c is not > 1", "c is not > 2"]
+    frame = pd.DataFrame({"x": np.arange(160) / 2, "g": np.arange(160) % 3})
+    frame["y"] = [f"c{k}" for k in np.arange(160) // 40]
+    question = trying.ask(read_table(frame, "y"), max_depth=3, seconds=5)
+    said = trying.sentences(trying.fit_tree(question))
+    assert len(said) == 4
+    for line in said:
+        assert line.count("x <=") <= 1 and line.count("x >") <= 1
+    assert any("x > 39.75 and x <= 59.75" in line or "x <= 59.75 and x > 39.75" in line
+               for line in said)
+
+
+@pytest.mark.parametrize("task", ["classification", "regression"])
+def test_what_is_handed_over_predicts_as_the_tree(task):
+    """All files, on rows with gaps, whatever the classes weigh."""
+    table = awkward(2, task)
+    weights = {"class_weight": {"up": 4}} if task == "classification" else {}
+    found = trying.fit_tree(trying.ask(table, max_depth=3, seconds=5, **weights))
+    files = trying.exports(found)
+    assert {".py", ".json", ".js", ".sql", ".dot"} <= set(files)
+    wanted = found.model.predict(table.X)
+    np.testing.assert_array_equal(DecisionTree.from_json(files[".json"]).predict(table.X), wanted)
+    space = {}
+    exec(files[".py"], space)
+    rows = table.X.to_dict("records")
+    assert [space["predict"](row) for row in rows] == wanted.tolist()
+    if task == "classification":
+        chances = np.array([list(space["predict_proba"](row).values()) if isinstance(
+            space["predict_proba"](row), dict) else space["predict_proba"](row) for row in rows])
+        for leaf in np.unique(found.leaf):
+            inside = found.leaf == leaf
+            np.testing.assert_allclose(chances[inside][0], [
+                np.mean(table.y[inside] == label) for label in found.model.classes_])
 
 
 def rare(n=600, share=0.05):
@@ -192,7 +220,8 @@ def test_a_rare_class_is_judged_by_balanced_accuracy_unless_something_else_is_as
     for options, says in (({"cost": {"maybe": 5}}, "no class 'maybe'.*no, yes"),
                           ({"cost": {"yes": np.nan}}, "above 0"), ({"metric": "f1"}, "metric"),
                           ({"cost": {"yes": 2}, "class_weight": "balanced"}, "one of them"),
-                          ({"depth": 0}, "depth is 0"), ({"leaves": 1}, "leaves is 1")):
+                          ({"max_depth": 0}, "max_depth is 0"),
+                          ({"max_leaf_nodes": 1}, "nodes is 1")):
         with pytest.raises(ValueError, match=says):
             trying.ask(table, **options)
 
@@ -247,7 +276,7 @@ def test_what_is_compared_is_what_is_shown():
     table = read_table(rare(), "ill")
     rng = np.random.default_rng(0)
     for metric in ("balanced accuracy", "accuracy", "cost"):
-        question = trying.ask(table, metric=metric, depth=2)
+        question = trying.ask(table, metric=metric, max_depth=2)
         for _ in range(200):
             base = rng.normal(0.8, 0.0005, 5)
             scores = pd.DataFrame([
@@ -305,7 +334,7 @@ def test_each_method_learns_and_the_proof_is_checked(task):
     table = awkward(1, task)
     with warnings.catch_warnings():
         warnings.simplefilter("error", UserWarning)
-        question = trying.ask(table, depth=2, seconds=60)
+        question = trying.ask(table, max_depth=2, seconds=60)
         found = trying.fit_tree(question)
         judged = trying.judge(question)
     assert "has checked it: no tree of depth 2" in str(trying.certified(found))
