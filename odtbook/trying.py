@@ -53,6 +53,7 @@ from odtlib.tree import DecisionTree
 
 FOLDS, REPEATS = 5, 10                  # fewer than five folds are no verdict
 PILOT, TUNED = 500, 1000                # rows of the first fold; rows on which sizes are chosen
+LARGEST_PROOF = 5e7                     # rows times questions squared
 DEPTH, LEAF, RARE = 4, 5, 0.2           # below this share of a class, accuracy says little
 TREE, SAME, TUNED_CART, FREE = CARTS = (
     "optimal tree", "CART with as many leaves", "tuned CART", "CART of any size, pruned")
@@ -563,7 +564,12 @@ def certified(found: Found) -> Lines:
              + (f" No {space} costs less: this is proved." if report.status == "optimal" else
                 f" The clock ended the search; no {space} costs less than "
                 f"{report.lower_bound:.10g}. With more time (--time) the tree may be better.")]
+    size = len(table.y) * sum(map(len, questions.values())) ** 2
     try:
+        if size > LARGEST_PROOF or question.clock.remaining < 0.3 * question.clock.time_limit:
+            raise ValueError("for so many rows and questions it takes longer than this page; "
+                             "found.model.certificate(table.X, table.y, question.row_weights()) "
+                             "writes it in the notebook.")
         columns = table.X if model.binarizer_ is None else model.binarizer_.transform(
             table.X if table.categories else table.X.to_numpy())
         with TemporaryDirectory() as folder:
@@ -751,7 +757,10 @@ def _fold(question, train, test, seconds, until, splits):
     None where the time was over before the last method.
     """
     table, answers, tree, ended = question.table, {}, None, 0
-    encoded = table.encoder().fit(table.X.iloc[train]).transform(table.X).to_numpy()
+    both, encoder = np.concatenate([train, test]), table.encoder().fit(table.X.iloc[train])
+    some = encoder.transform(table.X.iloc[both]).to_numpy()
+    encoded = np.empty((len(table.y), some.shape[1]))
+    encoded[both] = some
     for name in protocol(question, seconds):
         if question.clock.elapsed > until:
             return None
@@ -820,6 +829,8 @@ def _rule(question):
     """Return what the book's rule says: a gain on the training rows foretells one on new rows."""
     from odtbook.studies import does_it_pay
     table, clock = question.table, question.clock
+    if clock.remaining < 0.05 * clock.time_limit:
+        return "There was no time for the fits of the book's rule (--time)."
     exact = MurTreeClassifier(DEPTH, time_limit=max(0.5, min(0.1 * clock.time_limit,
                                                              0.5 * clock.remaining)))
     cart = make_pipeline(table.encoder(), DecisionTreeClassifier(max_depth=DEPTH, random_state=0))
