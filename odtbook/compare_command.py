@@ -31,7 +31,7 @@ def records_of(name: str) -> DataFrame:
         records = [(record["parameters"], record) for record in read_csv(name)]
     else:
         source = Experiment(experiment)
-        file = _at_commit(source.place.published, commit) if at else source.place.records
+        file = _at_commit(source.place.published, commit) if at else source.place.published
         records = [(source.current(record["parameters"]), record) for record in read_csv(file)]
     if not records:
         raise ValueError(f"{name} has no records yet; `odt run {name}` makes them.")
