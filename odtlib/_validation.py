@@ -30,6 +30,7 @@ REMEDY = "replace it or leave such rows out"
 EXACT = [np.float64]
 NUMBERS = [np.float64, np.float32, np.bool_, np.uint8, np.int8, np.int16, np.int32, np.int64]
 MOST_THREADS = max(64, os.cpu_count() or 1)     # more are of no use
+NUMBERS_BY_KEY = {"class_weight", "min_recall", "min_precision"}
 MOST = 2 ** 53      # no number of rows, nodes or steps is larger, and floats still count exactly
 
 
@@ -58,6 +59,30 @@ def plain(name, value, constraints=()):
         raise ValueError(f"{name} is larger than 1e308; give a smaller number.") from None
 
 
+def plain_numbers(name, values):
+    """Return numbers in a dict, list or array as plain ones; anything else as it is.
+
+    Lists without an entry are refused, and numbers by key that are not finite.
+    """
+    if isinstance(values, dict) and name in NUMBERS_BY_KEY:
+        for key, number in values.items():
+            fault = _first_fault(np.array([number, 0], object)[:1])[1]
+            if fault is not None or isinstance(number, str):
+                raise ValueError(f"{name} holds {fault or 'text'} for {key!r}; give a finite "
+                                 "number.")
+    if isinstance(values, dict):
+        return {key: plain(name, number) for key, number in values.items()}
+    if not isinstance(values, list | np.ndarray) and type(values) is not tuple:
+        return values
+    if not np.size(values) if isinstance(values, np.ndarray) else not values:
+        raise ValueError(f"{name} is empty; give at least one value, or leave it out.")
+    if isinstance(values, np.ndarray):
+        return values.astype(np.float64) if values.dtype.kind == "f" else values
+    if all(isinstance(value, Real) for value in values):
+        return [plain(name, value) for value in values]
+    return [plain_numbers(name, value) if isinstance(value, dict) else value for value in values]
+
+
 def plain_copy(estimator):
     """Return a copy of an estimator, or of an object of options, with plain Python numbers."""
     constraints = getattr(estimator, "_parameter_constraints", {})
@@ -69,9 +94,7 @@ def plain_copy(estimator):
             continue
         if getattr(value, "is_options", False):
             value = plain_copy(value)
-        elif isinstance(value, dict):
-            value = {key: plain(name, number) for key, number in value.items()}
-        setattr(copied, name, plain(name, value, constraints.get(name, ())))
+        setattr(copied, name, plain(name, plain_numbers(name, value), constraints.get(name, ())))
     return copied
 
 

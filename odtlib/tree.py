@@ -624,7 +624,11 @@ class DecisionTree(Exports):
             X = X.toarray()
         X = np.asarray(self._features_of(X))
         X = X.view(np.uint8) if X.dtype == bool else X
-        X = np.ascontiguousarray(X, X.dtype if X.dtype in ROUTED else ROUTED[0])
+        try:
+            X = np.ascontiguousarray(X, X.dtype if X.dtype in ROUTED else ROUTED[0])
+        except OverflowError:
+            raise ValueError("X holds a number larger than 1e308; replace it or leave such rows "
+                             "out.") from None
         if X.ndim != 2 or X.shape[1] != self.n_features:
             raise ValueError(f"X has shape {X.shape}; the tree expects (n_rows, "
                              f"{self.n_features}).")

@@ -25,7 +25,15 @@ import pytest
 if __name__ == "__main__":
     sys.path[0] = str(Path(__file__).parents[1])
 
-from fuzz import feasible, parts, programs, questions, regressors, searches  # noqa: F401
+from fuzz import (  # noqa: F401
+    feasible,
+    limits,
+    parts,
+    programs,
+    questions,
+    regressors,
+    searches,
+)
 from fuzz.drawing import Draw, shrink
 from fuzz.judging import ALWAYS, METHODS, Disagreement, own_methods
 from fuzz.registry import FUZZ

@@ -11,12 +11,13 @@ from sklearn.utils._param_validation import Interval
 import odtbook.formulations as formulations
 from odtlib import (
     ColumnGenerationClassifier,
+    ConstrainedTreeClassifier,
     MurTreeClassifier,
     MurTreeSearch,
 )
 from odtlib._validation import MOST, plain, plain_copy
 from odtlib.binarize import MDLPBinarizer, QuantileBinarizer, ThresholdBinarizer
-from odtlib.column_generation import ThresholdSampling
+from odtlib.column_generation import ThresholdSampling, TreeLimits
 from odtlib.constrained import sets
 from odtlib.heuristics import sample_splits
 from tests.estimators import PUBLIC, class_of, made, rows
@@ -178,3 +179,65 @@ def test_a_copy_has_the_plain_numbers_and_the_estimator_keeps_what_it_was_given(
     assert plain("flag", np.True_) is True and plain("name", "cart") == "cart"
     assert plain("rows", 2**70, [Interval(Integral, 1, None, closed="left")]) == MOST
     assert plain("seed", 2**70) == 2**70
+
+
+KEYED = [(kind, name) for kind in PUBLIC for name in class_of(kind)._get_param_names()
+         if dict in class_of(kind)._parameter_constraints.get(name, ()) and name != "settings"]
+LISTED = [(kind, name) for kind in PUBLIC for name in class_of(kind)._get_param_names()
+          if "array-like" in class_of(kind)._parameter_constraints.get(name, ())]
+MAKES = (np.float16, np.float32, np.longdouble, Fraction)
+
+
+@pytest.mark.parametrize(("kind", "name"), KEYED)
+def test_numbers_by_key_are_plain_or_refused_in_one_sentence(kind, name):
+    X, y = rows(kind)
+    key = np.unique(y)[0]
+    expected = outcome(kind, X, y, **{name: {key: 2.5}})
+    for make in MAKES:
+        assert outcome(kind, X, y, **{name: {key: make(2.5)}}) == expected, make
+    for odd in (np.nan, None, np.inf, np.float16("nan"), np.longdouble("inf"), "2", [1], {}):
+        kind_of, said = outcome(kind, X, y, **{name: {key: odd}})
+        assert kind_of is ValueError and said.startswith(f"{name} holds "), odd
+
+
+@pytest.mark.parametrize(("kind", "name"), LISTED)
+def test_lists_of_numbers_are_plain_or_refused_in_one_sentence(kind, name):
+    X, y = rows(kind)
+    length = 2 if name == "split_penalty" else 1
+    expected = outcome(kind, X, y, **{name: [0.25] * length})
+    for make in MAKES:
+        assert outcome(kind, X, y, **{name: [make(0.25)] * length}) == expected, make
+        if make is not Fraction:
+            found = outcome(kind, X, y, **{name: np.full(length, 0.25, make)})
+            assert found == expected, make
+    for empty in ([], (), np.zeros(0), np.zeros((0, 2), np.float16)):
+        assert outcome(kind, X, y, **{name: empty}) == (
+            ValueError, f"{name} is empty; give at least one value, or leave it out.")
+    for odd in ([np.nan] * length, [None] * length, ["x"] * length):
+        assert outcome(kind, X, y, **{name: odd})[0] in (ValueError, TypeError)
+
+
+def test_numbers_by_class_of_several_targets_and_of_limits():
+    X, y = rows("CARTClassifier")
+    Y = np.column_stack([y, y])
+    for odd in (np.nan, None):
+        with pytest.raises(ValueError, match="class_weight holds .* for 'no'; give a finite"):
+            ConstrainedTreeClassifier(class_weight=[{"no": odd}, {"no": 1}]).fit(X, Y)
+        for name in ("min_recall", "min_precision"):
+            model = ColumnGenerationClassifier(2, limits=TreeLimits(**{name: {"no": odd}}))
+            with pytest.raises(ValueError, match=f"{name} holds"):
+                model.fit(X, y)
+    with pytest.raises(ValueError, match="feature_costs is empty"):
+        ColumnGenerationClassifier(2, limits=TreeLimits(
+            max_feature_cost=1, feature_costs=[])).fit(X, y)
+
+
+@pytest.mark.parametrize("kind", PUBLIC)
+def test_rows_of_numbers_that_no_float_holds_are_refused_by_every_method(kind):
+    X, y = rows(kind)
+    model = made(kind).fit(X, y)
+    large = np.array([[10**400] * X.shape[1]], object)
+    for method in ("predict", "predict_proba", "apply", "decision_path", "to_sklearn"):
+        if hasattr(model, method):
+            with pytest.raises(ValueError, match="larger than 1e308"):
+                getattr(model, method)(large)
