@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from odtlib._text import html, visible
+from odtlib._text import number_text as number_text
 from odtlib.requirements import needs
 from odtlib.tolerance import PROOF
 
