@@ -276,7 +276,7 @@ def protocol(question: Question, seconds: float, leaves: int = 2) -> dict[str, t
             50 if len(table.y) <= 2000 else 30, min_samples_leaf=smallest, **draws, **weighed),
             [{"smallest": 5}, {"smallest": 1}]),
         "boosting": (lambda rows, largest: boosting(
-            max_iter=50, learning_rate=0.2, max_leaf_nodes=largest, **draws, **weighed),
+            max_iter=50, learning_rate=0.2, max_leaf_nodes=largest, **draws),
             [{"largest": 8}, {"largest": 31}]),
     }
 
@@ -337,6 +337,8 @@ def _fitted(question, estimator, rows, encoded=None):
         return estimator.fit(X.iloc[rows], y, question.row_weights(rows)), X.iloc
     if question.classes and len(np.unique(y)) == 1:
         estimator = DummyClassifier()
+    if isinstance(estimator, HistGradientBoostingClassifier):   # its class_weight knows no labels
+        return estimator.fit(encoded[rows], y, question.row_weights(rows)), encoded
     return estimator.fit(encoded[rows], y), encoded
 
 

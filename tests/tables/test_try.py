@@ -329,6 +329,15 @@ def test_verdict_uses_the_half_on_which_the_rule_was_tested():
     assert not (first["test"][first["training"] >= does_it_pay.LIMIT - 1] > 0).all()
 
 
+def test_every_method_takes_costs():
+    table = read_table(rare(200, 0.3), "ill")
+    question = trying.ask(table, cost={"yes": 5}, max_depth=1, seconds=1e4)
+    train, test = trying.folds_of(table.y, 5, table.task, 0)[0]
+    _, answers, _, _ = trying._fold(question, train, test, 5.0, np.inf, 1)
+    shares = {name: np.mean(answer == "yes") for name, (answer, _) in answers.items()}
+    assert len(shares) == 7 and min(shares.values()) > 0.3, shares
+
+
 @pytest.mark.parametrize("task", ["classification", "regression"])
 def test_each_method_learns_and_the_proof_is_checked(task):
     table = awkward(1, task)
